@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes the reference pages that follow from tables in the code: `gendocs DIR` writes them,
+ * `gendocs --check DIR` answers 1 if what is there differs. The same code gives the same bytes.
+ */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/time.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/program.h"
+#include "server/option.h"
+#include "verbs/verb.h"
+
+#define GENERATED \
+    "<!-- Made by scripts/gendocs.c (make docs): change the tables, not this page. -->\n\n"
+
+/* ---- Words ---- */
+
+/* Text in a cell of a table. */
+static void put_cell(struct buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|')
+            buf_text(out, "\\");
+        buf_append(out, text, 1);
+    }
+}
+
+static void put_upper(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        buf_append(out, &(char){ (char)toupper((unsigned char)*text) }, 1);
+}
+
+static void put_lower(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        buf_append(out, &(char){ (char)tolower((unsigned char)*text) }, 1);
+}
+
+/* "a|b|c" as "`a`, `b` or `c`" */
+static void put_words(struct buf *out, const char *words)
+{
+    while (*words) {
+        size_t len = strcspn(words, "|");
+        const char *rest = words + len + (words[len] == '|');
+
+        buf_printf(out, "`%.*s`", (int)len, words);
+        if (*rest)
+            buf_text(out, strchr(rest, '|') ? ", " : " or ");
+        words = rest;
+    }
+}
+
+static void put_duration(struct buf *out, int64_t ms)
+{
+    char text[TIME_TEXT];
+
+    buf_append(out, text, time_format_duration(ms, text));
+}
+
+static void put_duration_range(struct buf *out, const struct arg *a)
+{
+    buf_text(out, "duration");
+    if (a->min > 0) {
+        buf_text(out, ", at least ");
+        put_duration(out, a->min);
+    }
+    if (a->max < TIME_DURATION_MAX) {
+        buf_text(out, ", at most ");
+        put_duration(out, a->max);
+    }
+}
+
+/* What an argument's value may be. */
+static void put_kind(struct buf *out, const struct arg *a)
+{
+    switch (a->type) {
+    case ARG_END: break;
+    case ARG_NAME: buf_text(out, "name"); break;
+    case ARG_NAMES: buf_printf(out, "1 to %d names, commas between", LEASE_QUEUES_MAX); break;
+    case ARG_BYTES:
+        buf_text(out, "bytes");
+        if (a->max)
+            buf_printf(out, ", at most %lld", (long long)a->max);
+        break;
+    case ARG_PAYLOAD: buf_text(out, "bytes, at most `max_payload`"); break;
+    case ARG_KEY: buf_text(out, "key"); break;
+    case ARG_ID: buf_text(out, "id"); break;
+    case ARG_TOKEN: buf_text(out, "token"); break;
+    case ARG_DURATION: put_duration_range(out, a); break;
+    case ARG_MOMENT: buf_text(out, "moment"); break;
+    case ARG_INT:
+        buf_printf(out, "whole number, %lld to %lld", (long long)a->min, (long long)a->max);
+        break;
+    case ARG_WORD: put_words(out, a->words); break;
+    case ARG_BACKOFF: buf_text(out, "back-off"); break;
+    case ARG_CURSOR: buf_text(out, "cursor"); break;
+    }
+}
+
+/* ---- docs/protocol.md ---- */
+
+static const char protocol_intro[] =
+    "# The protocol\n\n"
+    "Belfry speaks RESP, the protocol of Redis, in versions 2 and 3, so any Redis client can talk "
+    "to\n"
+    "it: as arrays of bulk strings, or as lines typed into a terminal. Requests may be pipelined;\n"
+    "replies come in the order of the requests. A request is a verb, its positional arguments, "
+    "then\n"
+    "options as name and value in any order. Names of verbs and options may be in either case. An\n"
+    "unknown option, one that is given twice, or a value out of its range is an error that names "
+    "it,\n"
+    "and changes nothing.\n\n"
+    "A reply leaves when what it tells is on disk (see `durability` in\n"
+    "[configuration.md](configuration.md)). The words used here are explained in\n"
+    "[glossary.md](glossary.md).\n\n"
+    "## Values\n\n"
+    "| kind | what is accepted |\n"
+    "| --- | --- |\n"
+    "| name | 1 to 128 of `A-Z a-z 0-9 . _ - : /` |\n"
+    "| key | any 1 to 512 bytes |\n"
+    "| id | 26 characters, as SCHEDULE answered them; they sort by the due time at creation |\n"
+    "| token | a whole number, as LEASE answered it; it grows with every lease of a job |\n"
+    "| duration | `250ms` `10s` `5m` `1h30m` `2d` `1w`; units from large to small, each once, a "
+    "fraction in the last one (`1.5s`); a bare whole number is milliseconds |\n"
+    "| moment | RFC 3339 with its zone (`2030-01-31T09:00:00.250+01:00`), or whole milliseconds "
+    "since "
+    "1970; up to the year 9999 |\n"
+    "| back-off | `1m,5m,15m`: the pause before each retry in turn, the last one for all further; "
+    "`exp:2s:1h`: doubled each time, up to the second; `fixed:20s`: always the same. The pause is "
+    "drawn "
+    "at random near that: from half to all of it for `exp`, within a tenth for the others |\n"
+    "| cursor | as LIST answered it |\n\n"
+    "Moments in replies are milliseconds since 1970, in fields whose names end in `_ms`; so are\n"
+    "durations.\n\n"
+    "## RESP2 and RESP3\n\n"
+    "A connection begins in RESP2; `HELLO 3` changes that. What differs:\n\n"
+    "| reply | RESP2 | RESP3 |\n"
+    "| --- | --- | --- |\n"
+    "| map | array of names and values in turn | map |\n"
+    "| null | null bulk string | null |\n"
+    "| true, false | 1, 0 | boolean |\n\n";
+
+static void put_argument(struct buf *out, const struct arg *a)
+{
+    buf_text(out, "| ");
+    if (a->positional)
+        buf_printf(out, a->optional ? "[%s]" : "%s", a->name);
+    else
+        put_upper(out, a->name);
+    buf_text(out, " | ");
+    put_kind(out, a);
+    buf_text(out, " | ");
+    put_cell(out, a->help);
+    buf_text(out, " |\n");
+}
+
+static void put_verb(struct buf *out, const struct verb *v)
+{
+    buf_printf(out, "### %s\n\n%s\n\n    ", v->name, v->summary);
+    verb_usage(v, out);
+    buf_text(out, "\n\n");
+    if (v->args[0].type != ARG_END)
+        buf_text(out, "| argument | value | meaning |\n| --- | --- | --- |\n");
+    for (const struct arg *a = v->args; a->type != ARG_END; a++)
+        put_argument(out, a);
+    buf_printf(out, "%sAnswers %s.", v->args[0].type != ARG_END ? "\n" : "", v->returns);
+    if (v->flags & VERB_BLOCKS)
+        buf_text(out,
+                 " The connection waits meanwhile: later requests on it are answered after it.");
+    buf_printf(out, "\n\n    %s\n\n", v->example);
+}
+
+static const char session_text[] =
+    "## About the connection\n\n"
+    "What Redis clients send of themselves is understood.\n\n"
+    "| request | answer |\n"
+    "| --- | --- |\n"
+    "| HELLO [2\\|3] [SETNAME name] | a map that describes the server, in the protocol asked for "
+    "|\n"
+    "| PING [text] | PONG, or the text |\n"
+    "| ECHO text | the text |\n"
+    "| HELP [verb] | usage of all verbs, or of one with an example |\n"
+    "| COMMAND [COUNT \\| DOCS [verb...] \\| INFO [verb...]] | the verbs, for clients that "
+    "complete and "
+    "hint |\n"
+    "| INFO | figures as text, in the form of Redis; STATS has more |\n"
+    "| CLIENT SETNAME name \\| GETNAME \\| SETINFO ... \\| ID | as in Redis |\n"
+    "| SELECT 0 | OK; there is one database, queues keep work apart |\n"
+    "| AUTH ... | an error: there are no users |\n"
+    "| RESET | RESET; the connection is as new |\n"
+    "| QUIT | OK, and the connection is closed |\n\n";
+
+static void put_errors(struct buf *out)
+{
+    buf_text(out, "## Errors\n\n"
+                  "An error is a line `-CODE text`. The code is for programs and never changes its "
+                  "meaning; the\ntext says more, for people.\n\n"
+                  "| code | number | meaning |\n| --- | --- | --- |\n");
+#define ROW(name, number, text) buf_printf(out, "| %s | %d | %s |\n", #name, number, text);
+    BELFRY_ERRORS(ROW)
+#undef ROW
+    buf_text(out,
+             "\nTwo more are about the connection, in the words of Redis: `NOPROTO` (HELLO with "
+             "another version\nthan 2 or 3) and `ERR`.\n");
+}
+
+static void put_protocol(struct buf *out)
+{
+    buf_text(out, GENERATED);
+    buf_text(out, protocol_intro);
+    buf_text(out, "## Verbs\n\n");
+    for (const struct verb *v = verb_table; v->name; v++)
+        put_verb(out, v);
+    buf_text(out, session_text);
+    put_errors(out);
+}
+
+/* ---- docs/configuration.md ---- */
+
+static const char configuration_intro[] =
+    "# Configuration\n\n"
+    "Everything has a default: `belfryd` alone is enough. An option is set in a file\n"
+    "(`belfryd --config FILE`, lines of `name = value`, `#` or `;` for comments), in the "
+    "environment,\n"
+    "or as a flag. Flags override the environment, which overrides the file. A value that is not\n"
+    "accepted keeps the server from starting, with a message that names it.\n\n"
+    "SIGHUP reads the file again. What can change while the server runs is taken over; of the "
+    "rest\n"
+    "the log says that it needs a restart. What belongs to a queue (lease, attempts, back-off,\n"
+    "retention) is no option: it is stored with the jobs, see QUEUE in "
+    "[protocol.md](protocol.md).\n\n"
+    "| in a file | flag | environment | default | can change while running |\n"
+    "| --- | --- | --- | --- | --- |\n";
+
+static void put_configuration(struct buf *out)
+{
+    const struct option_row *row;
+    char flag[OPTION_NAME_MAX + 8], env[OPTION_NAME_MAX + 8];
+
+    buf_text(out, GENERATED);
+    buf_text(out, configuration_intro);
+    for (size_t i = 0; (row = option_row(i)); i++) {
+        option_flag_name(row, flag);
+        option_env_name(row, env);
+        buf_printf(out, "| [%s](#%s) | `%s` | `%s` | %s%s%s | %s |\n", row->name, row->name, flag,
+                   env, *row->initial ? "`" : "", *row->initial ? row->initial : "empty",
+                   *row->initial ? "`" : "", row->reloadable ? "yes" : "no");
+    }
+    for (size_t i = 0; (row = option_row(i)); i++) {
+        buf_printf(out, "\n## %s\n\n%s\n\nAccepted: ", row->name, row->help);
+        option_expected(row, out);
+        buf_text(out, ".\n");
+    }
+}
+
+/* ---- docs/cli.md ---- */
+
+static void put_flag(struct buf *out, const struct flag_row *row)
+{
+    buf_text(out, "| `");
+    if (row->letter)
+        buf_printf(out, "-%c`, `", row->letter);
+    buf_text(out, "--");
+    for (const char *c = row->name; *c; c++)
+        buf_append(out, *c == '_' ? "-" : c, 1);
+    if (row->value)
+        buf_text(out, " ");
+    put_cell(out, row->value ? row->value : "");
+    buf_text(out, "` | ");
+    put_cell(out, row->help);
+    buf_text(out, " |\n");
+}
+
+static void put_flags(struct buf *out, const struct flag_row *rows)
+{
+    if (!rows || !rows->name)
+        return;
+    buf_text(out, "| option | meaning |\n| --- | --- |\n");
+    for (; rows->name; rows++)
+        put_flag(out, rows);
+    buf_text(out, "\n");
+}
+
+static void put_tool(struct buf *out, const struct program *p)
+{
+    buf_printf(out, "### %s\n\n%s\n\n    belfry %s %s\n\n", p->name, p->summary, p->name, p->usage);
+    if (p->detail)
+        buf_printf(out, "```\n%s\n```\n\n", p->detail);
+    put_flags(out, p->rows);
+}
+
+static void put_command(struct buf *out, const struct verb *v)
+{
+    struct flag_row rows[COMMAND_FLAGS_MAX];
+
+    buf_text(out, "### ");
+    put_lower(out, v->name);
+    buf_printf(out, "\n\n%s\n\n    ", v->summary);
+    help_example(v, out);
+    buf_text(out, "\n\n");
+    command_flags(v, rows);
+    put_flags(out, rows);
+}
+
+static void put_cli(struct buf *out)
+{
+    buf_text(out, GENERATED "# The command line\n\n"
+                            "    belfry [--host HOST] [--port PORT] [--json] COMMAND ...\n\n"
+                            "Every verb of [the protocol](protocol.md) is a command, and there are "
+                            "tools besides. Arguments\nthat the protocol takes by position may be "
+                            "given by position or by name. Output is a table for\npeople, and JSON "
+                            "with `--json`.\n\n## Options of every command\n\n");
+    put_flags(out, flag_globals);
+    buf_text(out, "## Tools\n\n");
+    for (const struct program *p = program_table; p->name; p++)
+        put_tool(out, p);
+    buf_text(out, "## Verbs\n\n");
+    for (const struct verb *v = verb_table; v->name; v++)
+        put_command(out, v);
+    buf_text(out, "## Exit codes\n\n| code | meaning |\n| --- | --- |\n");
+#define ROW(name, number, text) buf_printf(out, "| %d | %s |\n", number, text);
+    CLI_EXITS(ROW)
+#undef ROW
+    buf_text(out,
+             "\n`belfry check` and `belfry repair` answer 0 if all is well, 2 if the directory is "
+             "damaged, and 3 if\nit cannot be read or is no data directory.\n");
+}
+
+/* ---- Files ---- */
+
+static const struct {
+    const char *name;
+    void (*put)(struct buf *out);
+} pages[] = {
+    { "protocol.md", put_protocol },
+    { "configuration.md", put_configuration },
+    { "cli.md", put_cli },
+};
+
+static bool is_there(const char *path, struct str want)
+{
+    struct buf have = { 0 };
+    FILE *f = fopen(path, "r");
+    bool same = f && buf_reserve(&have, want.len + 1);
+
+    if (same) {
+        have.len = fread(have.ptr, 1, want.len + 1, f);
+        same = str_eq(buf_view(&have), want);
+    }
+    if (f)
+        fclose(f);
+    buf_fini(&have);
+    return same;
+}
+
+static bool write_page(const char *path, struct str text)
+{
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(text.ptr, 1, text.len, f) == text.len;
+
+    if (f && fclose(f) != 0)
+        ok = false;
+    if (!ok)
+        perror(path);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    bool check = argc == 3 && strcmp(argv[1], "--check") == 0, ok = true;
+
+    if (argc != 2 && !check) {
+        fputs("usage: gendocs [--check] DIR\n", stderr);
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+        struct buf page = { 0 };
+        char path[4096];
+
+        snprintf(path, sizeof(path), "%s/%s", argv[argc - 1], pages[i].name);
+        pages[i].put(&page);
+        if (!check) {
+            ok = write_page(path, buf_view(&page)) && ok;
+        } else if (!is_there(path, buf_view(&page))) {
+            fprintf(stderr, "%s differs from what the code says: make docs\n", path);
+            ok = false;
+        }
+        buf_fini(&page);
+    }
+    return ok ? 0 : 1;
+}

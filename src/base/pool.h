@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A slab allocator for many objects of mixed sizes, without a header per object: whoever frees says
+ * the size. Not thread-safe; one pool per owner.
+ *
+ * Sizes are rounded up to classes: steps of 16 up to 512, then eight classes per doubling up to
+ * 32 KiB. What is larger comes from malloc. A page of 64 KiB holds objects of one class; pages are
+ * cut from chunks of 4 MiB, aligned to that size:
+ *
+ *     chunk  | headers of pages | page 1 | page 2 | ... | page 63 |
+ *
+ * so an object's address gives its page's header. A page without objects goes back to the system,
+ * but each class keeps one, so that an object that comes and goes costs no system call.
+ *
+ * Under AddressSanitizer every object comes from malloc, so that a use after free is found.
+ */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include <stddef.h>
+
+#include "base/list.h"
+
+#define POOL_CLASSES    80
+#define POOL_OBJECT_MAX (32u << 10)
+#define POOL_PAGE       (64u << 10)
+
+struct pool_page;
+
+struct pool_class {
+    struct list open;        /* pages with room */
+    struct pool_page *empty; /* the one page that is kept without objects, or NULL */
+};
+
+struct pool {
+    struct pool_class classes[POOL_CLASSES];
+    struct list chunks_open; /* chunks with a free page */
+    struct list chunks_full;
+    struct list large; /* objects from malloc */
+    size_t used_bytes;
+    size_t held_bytes;
+};
+
+/* A pool must not be moved once initialised. */
+void pool_init(struct pool *p);
+/* Frees every object there is. */
+void pool_fini(struct pool *p);
+
+/* Aligned to 16, not cleared; NULL if memory ran out. A size of 0 is taken as 1. */
+void *pool_alloc(struct pool *p, size_t size);
+/* `size` is the one that was asked for, or any other of the same class. NULL is ignored. */
+void pool_free(struct pool *p, void *ptr, size_t size);
+
+/* How many bytes an object of this size really takes. */
+size_t pool_size(size_t size);
+
+/* Bytes in objects, by their classes; and bytes taken from the system for them. */
+size_t pool_used(const struct pool *p);
+size_t pool_held(const struct pool *p);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Durations and moments as people write them. Both are integer milliseconds.
+ *
+ * Duration: "250ms 10s 5m 1h30m 2d 1w", units in falling order, each at most once, a fraction in
+ * the last one ("1.5s"); a bare integer is milliseconds. Moment: RFC 3339 with zone, or integer
+ * milliseconds since 1970; between 1970 and the end of the year 9999.
+ */
+#ifndef BASE_TIME_H
+#define BASE_TIME_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+#define TIME_MOMENT_MAX   INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z */
+#define TIME_DURATION_MAX TIME_MOMENT_MAX
+
+#define TIME_TEXT 32 /* room for either, terminated */
+
+/* 0, or INVALID with *why set to a static sentence that says what was expected. */
+int time_parse_duration(struct str text, int64_t *ret_ms, const char **why);
+int time_parse_moment(struct str text, int64_t *ret_ms, const char **why);
+
+/* "1h30m", "250ms", "0ms": parses back to the same value. Returns the length. */
+size_t time_format_duration(int64_t ms, char ret[TIME_TEXT]);
+/* "2026-11-15T20:43:00.000Z" */
+size_t time_format_moment(int64_t ms, char ret[TIME_TEXT]);
+
+/* The clocks, for hosts only: the engine never reads them. */
+int64_t time_wall_ms(void);
+int64_t time_mono_us(void);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/call.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/json.h"
+#include "cli/listing.h"
+#include "cli/render.h"
+
+/* What a person can do about an error, by its code. */
+static const struct {
+    const char *code, *hint;
+} hints[] = {
+    { "STALE", "the lease ended or was given to another worker: stop working on the job, what was "
+               "done is not recorded" },
+    { "NOTFOUND", "it may have ended and been forgotten, or never existed: see belfry list" },
+    { "KEYEXISTS", "--ifexists keep answers that job's id, --ifexists replace changes it" },
+    { "STATE", "belfry get ID shows the job's state" },
+    { "FULL", "free disk space on the server; it takes new jobs again by itself" },
+    { "TOOLARGE", "the server's limit is max_payload in its configuration" },
+    { "PAST", "the queue's past_grace decides: see belfry queue NAME" },
+    { "UNKNOWN", "the server may be older than this belfry" },
+    { "BUSY", "try again later, or raise max_connections in the server's configuration" },
+    { "INDOUBT", "it may or may not have happened: look with belfry get or belfry list" },
+};
+
+int call_connect(const struct cli *cli, struct client *ret)
+{
+    const char *host = cli_host(cli), *port = cli_port(cli);
+
+    if (client_open_belfry(ret, host, port, CLIENT_CONNECT_MS) == 0)
+        return CLI_OK;
+    cli_say("cannot reach a server at %s:%s: %s", host, port, ret->why);
+    cli_say("start one with `belfryd` or `make run`, or say where it is with --host and --port");
+    return CLI_OFFLINE;
+}
+
+int call_lost(const struct client *c)
+{
+    cli_say("the connection failed: %s", c->why);
+    cli_say("whether the command was carried out is not known");
+    return CLI_OFFLINE;
+}
+
+int call_error(struct str text)
+{
+    const char *space = memchr(text.ptr, ' ', text.len);
+    size_t code = space ? (size_t)(space - text.ptr) : text.len;
+    size_t rest = space ? code + 1 : code;
+
+    cli_say("%.*s: %.*s", (int)code, text.ptr, (int)(text.len - rest), text.ptr + rest);
+    for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+        if (str_eq((struct str){ text.ptr, code }, str_of(hints[i].code)))
+            cli_say("%s", hints[i].hint);
+    return CLI_ERROR;
+}
+
+bool call_print(struct buf *out)
+{
+    bool ok = out->len == 0 || fwrite(out->ptr, 1, out->len, stdout) == out->len;
+
+    out->len = 0;
+    return fflush(stdout) == 0 && ok;
+}
+
+/* Whether the answer says that there is nothing, and the words for it. */
+static const char *nothing(const struct verb *verb, const struct resp_value *v)
+{
+    if (v->type == RESP_NULL)
+        return verb->args[0].type == ARG_ID ? "no such job" : "no such queue";
+    if (v->type == RESP_ARRAY && v->children == 0)
+        return "nothing there";
+    if ((v->type == RESP_SIMPLE || v->type == RESP_BULK) && str_eq(v->text, STR("notfound")))
+        return "no such job";
+    return NULL;
+}
+
+static int show(const struct cli *cli, const struct verb *v, const struct resp_values *answer)
+{
+    const struct resp_value *value = &answer->at[0];
+    const char *empty = nothing(v, value);
+    struct buf out = { 0 };
+    bool printed;
+
+    if (value->type == RESP_ERROR)
+        return call_error(value->text);
+    if (cli->json) {
+        json_put(&out, answer, 0);
+        buf_text(&out, "\n");
+    } else if (empty) {
+        cli_say("%s", v->flags & VERB_BLOCKS ? "no work" : empty);
+    } else {
+        struct render r = render_for(STDOUT_FILENO);
+        render_value(&out, answer, 0, &r);
+    }
+    printed = call_print(&out);
+    buf_fini(&out);
+    if (!printed)
+        return CLI_ERROR;
+    /* A queue list that is empty is an answer; a job or work that is not there is not. */
+    if (empty && (value->type != RESP_ARRAY || v->flags & VERB_BLOCKS))
+        return CLI_NOTHING;
+    return CLI_OK;
+}
+
+static int call_once(const struct cli *cli, struct command *c)
+{
+    const struct resp_values *answer;
+    struct client client;
+    int code;
+
+    if (command_check(c) < 0)
+        return cli_usage("%s", c->why);
+    code = call_connect(cli, &client);
+    if (code != CLI_OK)
+        return code;
+    if (client_call(&client, c->words, c->n, &answer) < 0)
+        code = call_lost(&client);
+    else
+        code = show(cli, c->verb, answer);
+    client_close(&client);
+    return code;
+}
+
+int call_run(struct cli *cli, const struct verb *v, int argc, char **argv)
+{
+    struct command c;
+    char name[64];
+    int code = CLI_OK;
+
+    help_name(v, name, sizeof(name));
+    if (command_parse(&c, cli, v, argc, argv) < 0) {
+        code = cli_usage("%s: %s", name, c.why);
+        cli_say("see belfry help %s", name);
+    } else if (cli->help) {
+        help_verb(v);
+    } else if (command_pages(v)) {
+        code = listing_run(cli, &c);
+    } else {
+        code = call_once(cli, &c);
+    }
+    command_fini(&c);
+    return code;
+}

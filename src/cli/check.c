@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/help.h"
+#include "cli/journal.h"
+#include "cli/json.h"
+#include "cli/text.h"
+
+/* A finding's file and place: what both forms of the report show. */
+static void put_place(struct buf *out, const struct journal *j, const struct journal_finding *f)
+{
+    char path[PATH_MAX];
+
+    journal_path(j, j->segments[f->segment].number, path);
+    buf_printf(out, "%s", path);
+    if (f->bytes)
+        buf_printf(out, ": offset %llu", (unsigned long long)f->offset);
+}
+
+static void put_number(struct buf *out, const char *name, uint64_t value)
+{
+    buf_printf(out, "\"%s\":%llu,", name, (unsigned long long)value);
+}
+
+static void put_json_finding(struct buf *out, const struct journal *j,
+                             const struct journal_finding *f)
+{
+    char path[PATH_MAX];
+
+    journal_path(j, j->segments[f->segment].number, path);
+    buf_text(out, "{\"file\":");
+    json_string(out, str_of(path));
+    buf_text(out, ",");
+    put_number(out, "segment", j->segments[f->segment].number);
+    if (f->bytes) {
+        put_number(out, "offset", f->offset);
+        put_number(out, "bytes", f->bytes);
+    }
+    if (f->lost)
+        put_number(out, "first_commit", f->first);
+    put_number(out, "commits_lost", f->lost);
+    buf_text(out, "\"what\":");
+    json_string(out, str_of(f->what));
+    buf_text(out, "}");
+}
+
+static void put_json_record(struct buf *out, const struct journal *j)
+{
+    if (!j->record_fault[0] && !j->ownerless)
+        return;
+    buf_text(out, "\"damaged_record\":");
+    json_string(out, str_of(j->record_fault[0] ? j->record_fault : "the owner's record is behind"));
+    buf_text(out, ",");
+}
+
+static void put_json(struct buf *out, const struct journal *j)
+{
+    struct engine_stats stats;
+
+    engine_stats(j->engine, &stats);
+    buf_text(out, "{");
+    put_number(out, "partition", j->partition);
+    put_number(out, "epoch", j->epoch);
+    buf_printf(out, "\"clean\":%s,", j->clean ? "true" : "false");
+    put_number(out, "segments", j->segment_count);
+    put_number(out, "commits", j->commits);
+    put_number(out, "bytes", j->bytes);
+    put_number(out, "queues", stats.queues);
+    buf_text(out, "\"jobs\":{");
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        buf_printf(out, "%s\"%s\":%llu", i ? "," : "", job_state_name((enum job_state)i),
+                   (unsigned long long)stats.jobs[i]);
+    buf_text(out, "},");
+    if (j->torn_bytes) {
+        put_number(out, "torn_bytes", j->torn_bytes);
+        buf_text(out, "\"torn_at\":");
+        json_string(out, str_of(j->where));
+        buf_text(out, ",");
+    }
+    put_json_record(out, j);
+    buf_text(out, "\"damage\":[");
+    for (size_t i = 0; i < j->finding_count; i++) {
+        buf_text(out, i ? "," : "");
+        put_json_finding(out, j, &j->findings[i]);
+    }
+    buf_text(out, "]}");
+}
+
+static void put_commits(struct buf *out, const struct journal_finding *f)
+{
+    if (f->lost == 1)
+        buf_printf(out, "; commit %llu is lost", (unsigned long long)f->first);
+    else if (f->lost > 1)
+        buf_printf(out, "; commits %llu to %llu are lost", (unsigned long long)f->first,
+                   (unsigned long long)(f->first + f->lost - 1));
+}
+
+static void put_jobs(struct buf *out, const struct engine_stats *stats)
+{
+    bool any = false;
+
+    buf_text(out, "  jobs      ");
+    for (int i = 0; i < JOB_STATE_COUNT; i++) {
+        if (!stats->jobs[i])
+            continue;
+        buf_text(out, any ? ", " : "");
+        text_count(out, (int64_t)stats->jobs[i]);
+        buf_printf(out, " %s", job_state_name((enum job_state)i));
+        any = true;
+    }
+    buf_text(out, any ? "\n" : "none\n");
+}
+
+static void put_damage(struct buf *out, const struct journal *j)
+{
+    if (j->record_fault[0])
+        buf_printf(out, "  DAMAGE    %s\n", j->record_fault);
+    else if (j->ownerless)
+        buf_printf(out,
+                   "  DAMAGE    record p%04x/owner is missing or behind the journal, which has "
+                   "epoch %llu: tokens would be given twice\n",
+                   j->partition, (unsigned long long)j->newest_epoch);
+    for (size_t i = 0; i < j->finding_count; i++) {
+        const struct journal_finding *f = &j->findings[i];
+
+        buf_text(out, "  DAMAGE    ");
+        put_place(out, j, f);
+        if (f->bytes)
+            buf_printf(out, ", %llu bytes", (unsigned long long)f->bytes);
+        buf_printf(out, ": %s", f->what);
+        put_commits(out, f);
+        buf_text(out, "\n");
+    }
+}
+
+static void put_text(struct buf *out, const struct journal *j)
+{
+    struct engine_stats stats;
+
+    engine_stats(j->engine, &stats);
+    buf_printf(out, "partition %u of %s\n", j->partition, j->dir);
+    buf_printf(out, "  journal   %zu segment%s, ", j->segment_count,
+               j->segment_count == 1 ? "" : "s");
+    text_count(out, (int64_t)j->commits);
+    buf_text(out, j->commits == 1 ? " commit, " : " commits, ");
+    text_bytes(out, (int64_t)j->bytes);
+    buf_printf(out, "\n  epoch     %llu, %s\n", (unsigned long long)j->epoch,
+               j->clean ? "closed in order" : "not closed in order, or a server is running");
+    put_jobs(out, &stats);
+    buf_printf(out, "  queues    %llu\n", (unsigned long long)stats.queues);
+    if (j->torn_bytes)
+        buf_printf(out,
+                   "  torn end  %s: %llu bytes of a commit that was being written; nobody was told "
+                   "that it is there, and the next start cuts it off\n",
+                   j->where, (unsigned long long)j->torn_bytes);
+    put_damage(out, j);
+}
+
+static void put_verdict(struct buf *out, const char *dir, size_t places)
+{
+    if (places == 0)
+        buf_text(out, "fine\n");
+    else
+        buf_printf(out,
+                   "damaged in %zu place%s: a server will not start on it\n"
+                   "To keep what is whole: stop the server, make a copy of %s, and run\n\n"
+                   "    belfry repair %s\n",
+                   places, places == 1 ? "" : "s", dir, dir);
+}
+
+/* Damage outside the journal, or something that cannot be read at all. */
+int check_failure(const char *dir, int err)
+{
+    cli_say("%s", err == BELFRY_NOMEM ? "out of memory" : store_detail());
+    if (err != BELFRY_CORRUPT)
+        return CHECK_UNREADABLE;
+    cli_say("%s is damaged; see `belfry repair %s`", dir, dir);
+    return CHECK_DAMAGED;
+}
+
+static int check_partitions(const char *dir, struct store *store, uint16_t partitions, bool json,
+                            struct buf *out)
+{
+    size_t places = 0;
+    int err = 0;
+
+    buf_text(out, json ? "{\"partitions\":[" : "");
+    for (uint16_t i = 0; i < partitions && !err; i++) {
+        struct journal j;
+
+        err = journal_load(&j, store, dir, i);
+        if (!err && json) {
+            buf_text(out, i ? "," : "");
+            put_json(out, &j);
+        } else if (!err) {
+            put_text(out, &j);
+        }
+        places += journal_faults(&j);
+        journal_fini(&j);
+    }
+    if (err)
+        return err;
+    if (json)
+        buf_printf(out, "],\"ok\":%s}\n", places ? "false" : "true");
+    else
+        put_verdict(out, dir, places);
+    return places ? CHECK_DAMAGED : CHECK_FINE;
+}
+
+static int check(const char *dir, bool json)
+{
+    struct buf out = { 0 };
+    struct store *store;
+    uint16_t partitions;
+    int result = journal_store(dir, &store, &partitions);
+
+    if (result < 0)
+        return check_failure(dir, result);
+    result = check_partitions(dir, store, partitions, json, &out);
+    store_close(store);
+    if (result >= 0)
+        fwrite(out.ptr, 1, out.len, stdout);
+    buf_fini(&out);
+    return result < 0 ? check_failure(dir, result) : result;
+}
+
+int check_options(struct flags *f, const char *command, const char **ret_dir, bool *ret_flag)
+{
+    const char *env = getenv("BELFRY_DATA"), *dir = NULL;
+    bool flag = false;
+    int which;
+
+    while ((which = flag_next(f)) != FLAG_END) {
+        if (which == FLAG_BAD || (which == FLAG_WORD && dir)) {
+            cli_say("%s; see belfry help %s",
+                    which == FLAG_BAD ? f->why : "one directory at a time", command);
+            return CHECK_UNREADABLE; /* not the 2 of a wrong command line: that means damage */
+        }
+        if (which == FLAG_WORD)
+            dir = f->value;
+        else
+            flag = true;
+    }
+    if (f->cli->help)
+        return help_topic(command);
+    *ret_dir = dir ? dir : env && *env ? env : "data";
+    *ret_flag = flag;
+    return -1;
+}
+
+int check_run(int argc, char **argv)
+{
+    struct cli cli = { 0 };
+    struct flags f = { .cli = &cli, .argc = argc, .argv = argv };
+    const char *dir;
+    bool unused;
+    int code = check_options(&f, "check", &dir, &unused);
+
+    return code >= 0 ? code : check(dir, cli.json);
+}

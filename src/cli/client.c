@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/time.h"
+
+#define READ_BYTES (64u << 10)
+
+static int fail(struct client *c, int err, const char *text)
+{
+    snprintf(c->why, sizeof(c->why), "%s", text);
+    return err;
+}
+
+static int fail_errno(struct client *c)
+{
+    return fail(c, BELFRY_IO, strerror(errno));
+}
+
+static void set_blocking(int fd, bool blocking)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
+/* 0 or an errno. */
+static int connect_within(int fd, const struct addrinfo *a, int timeout_ms)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+    int err = 0, n;
+    socklen_t len = sizeof(err);
+
+    set_blocking(fd, false);
+    if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
+        if (errno != EINPROGRESS)
+            return errno;
+        do
+            n = poll(&p, 1, timeout_ms);
+        while (n < 0 && errno == EINTR);
+        if (n == 0)
+            return ETIMEDOUT;
+        if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+            return errno;
+    }
+    set_blocking(fd, true);
+    return err;
+}
+
+int client_open(struct client *c, const char *host, const char *port, int timeout_ms)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *all = NULL;
+    int err, one = 1;
+
+    *c = (struct client){ .fd = -1 };
+    err = getaddrinfo(host, port, &hints, &all);
+    if (err)
+        return fail(c, BELFRY_IO, gai_strerror(err));
+    err = ECONNREFUSED;
+    for (const struct addrinfo *a = all; a && c->fd < 0; a = a->ai_next) {
+        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (fd < 0)
+            continue;
+        err = connect_within(fd, a, timeout_ms);
+        if (err == 0)
+            c->fd = fd;
+        else
+            close(fd);
+    }
+    freeaddrinfo(all);
+    if (c->fd < 0)
+        return fail(c, BELFRY_IO, strerror(err));
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    return 0;
+}
+
+static int greet(struct client *c)
+{
+    struct str hello[] = { STR("HELLO"), STR("3") };
+    const struct resp_values *v;
+    const struct resp_value *server;
+    int err = client_call(c, hello, 2, &v);
+
+    if (err == BELFRY_PROTOCOL)
+        return fail(c, BELFRY_IO, "what answers there is not Belfry");
+    if (err < 0)
+        return err;
+    if (v->at[0].type == RESP_ERROR) {
+        snprintf(c->why, sizeof(c->why), "it refused HELLO: %.*s", STR_ARG(v->at[0].text));
+        return BELFRY_IO;
+    }
+    server = client_field(v, 0, "server");
+    if (server && !str_ieq(server->text, "belfry")) {
+        snprintf(c->why, sizeof(c->why), "what answers there is %.*s, not Belfry",
+                 STR_ARG(server->text));
+        return BELFRY_IO;
+    }
+    return 0;
+}
+
+int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms)
+{
+    struct timeval limit = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000 };
+    struct timeval none = { 0 };
+    int err = client_open(c, host, port, timeout_ms);
+
+    if (err < 0)
+        return err;
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    err = greet(c);
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none));
+    if (err < 0) {
+        char why[sizeof(c->why)];
+        memcpy(why, c->why, sizeof(why));
+        client_close(c);
+        memcpy(c->why, why, sizeof(why));
+    }
+    return err;
+}
+
+void client_close(struct client *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    buf_fini(&c->in);
+    buf_fini(&c->out);
+    resp_values_fini(&c->values);
+    *c = (struct client){ .fd = -1 };
+}
+
+void client_add(struct client *c, const struct str *words, size_t n)
+{
+    resp_array(&c->out, n);
+    for (size_t i = 0; i < n; i++)
+        resp_bulk(&c->out, words[i]);
+}
+
+/* One send; the number of bytes, 0 if it would block. */
+static ssize_t send_some(struct client *c, int flags)
+{
+    ssize_t n;
+
+    do
+        n = send(c->fd, c->out.ptr, c->out.len, flags | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN ? 0 : fail_errno(c);
+    buf_consume(&c->out, (size_t)n);
+    return n;
+}
+
+int client_flush(struct client *c)
+{
+    if (c->out.failed)
+        return fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+    while (c->out.len > 0) {
+        ssize_t n = send_some(c, 0);
+        if (n < 0)
+            return (int)n;
+    }
+    return 0;
+}
+
+int client_push(struct client *c)
+{
+    while (c->out.len > 0) {
+        ssize_t n = send_some(c, MSG_DONTWAIT);
+        if (n <= 0)
+            return (int)n;
+    }
+    return 0;
+}
+
+/* One receive; 1 if something came, 0 if it would block. */
+static int receive(struct client *c, int flags)
+{
+    ssize_t n;
+
+    if (c->start > 0) {
+        buf_consume(&c->in, c->start);
+        c->start = 0;
+    }
+    if (!buf_reserve(&c->in, READ_BYTES))
+        return fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+    do
+        n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, flags);
+    while (n < 0 && errno == EINTR);
+    if (n == 0)
+        return fail(c, BELFRY_IO, "the server closed the connection");
+    if (n < 0 && errno == EAGAIN)
+        return flags & MSG_DONTWAIT ? 0 : fail(c, BELFRY_IO, "no answer in time");
+    if (n < 0)
+        return fail_errno(c);
+    c->in.len += (size_t)n;
+    return 1;
+}
+
+int client_pull(struct client *c)
+{
+    return receive(c, MSG_DONTWAIT);
+}
+
+int client_next(struct client *c, const struct resp_values **ret)
+{
+    size_t used;
+
+    c->start += c->used;
+    c->used = 0;
+    if (c->start == c->in.len)
+        return 0;
+    switch (resp_read_value(&c->values, (struct str){ c->in.ptr + c->start, c->in.len - c->start },
+                            &used)) {
+    case RESP_OK:
+        c->used = used;
+        *ret = &c->values;
+        return 1;
+    case RESP_MORE: return 0;
+    default:
+        return fail(c, BELFRY_PROTOCOL, c->values.why ? c->values.why : "the answer is malformed");
+    }
+}
+
+int client_read(struct client *c, const struct resp_values **ret)
+{
+    for (;;) {
+        int n = client_next(c, ret);
+        if (n != 0)
+            return n < 0 ? n : 0;
+        n = receive(c, 0);
+        if (n < 0)
+            return n;
+    }
+}
+
+int client_call(struct client *c, const struct str *words, size_t n, const struct resp_values **ret)
+{
+    int err;
+
+    client_add(c, words, n);
+    err = client_flush(c);
+    return err < 0 ? err : client_read(c, ret);
+}
+
+const struct resp_value *client_field(const struct resp_values *v, size_t at, const char *name)
+{
+    size_t i = at + 1;
+
+    if (at >= v->n || v->at[at].type != RESP_MAP)
+        return NULL;
+    for (uint32_t pair = 0; pair < v->at[at].children / 2; pair++) {
+        const struct resp_value *key = &v->at[i];
+        const struct resp_value *value = &v->at[key->next];
+        if (str_ieq(key->text, name))
+            return value;
+        i = value->next;
+    }
+    return NULL;
+}

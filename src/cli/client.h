@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small RESP client over one TCP connection. Commands are queued and sent together, so several
+ * may be under way; replies come in their order. Blocking calls wait for the server; the others
+ * never do and serve callers with a poll loop of their own. Not thread-safe.
+ */
+#ifndef CLI_CLIENT_H
+#define CLI_CLIENT_H
+
+#include "base/buf.h"
+#include "front/resp.h"
+
+#define CLIENT_CONNECT_MS 5000
+
+struct client {
+    int fd; /* -1: closed */
+    struct buf out;
+    struct buf in;
+    size_t start; /* of the bytes in `in` that have not been read as values */
+    size_t used;  /* by the value that was given last */
+    struct resp_values values;
+    char why[256]; /* detail of the last failure */
+};
+
+/* Connects within timeout_ms. 0, or IO with why. The struct need not be initialised. */
+int client_open(struct client *c, const char *host, const char *port, int timeout_ms);
+
+/* The same, then HELLO 3, so that replies have maps; refuses a server that is not Belfry. */
+int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms);
+
+/* Accepts a struct that is closed already. */
+void client_close(struct client *c);
+
+/* Queues a command; nothing is sent yet. */
+void client_add(struct client *c, const struct str *words, size_t n);
+
+/* Sends all that is queued. Blocks. 0, IO. */
+int client_flush(struct client *c);
+
+/* The next reply: its values, borrowed until the next read. Blocks. 0, IO, PROTOCOL. An error
+ * reply is a value of type RESP_ERROR, not a failure. */
+int client_read(struct client *c, const struct resp_values **ret);
+
+/* Add, flush and read. */
+int client_call(struct client *c, const struct str *words, size_t n,
+                const struct resp_values **ret);
+
+/* ---- For poll loops: these never block ---- */
+
+/* Sends what the socket takes. 0, IO. c->out.len > 0 afterwards: wait for POLLOUT. */
+int client_push(struct client *c);
+/* Receives what is there. 1 if something came, 0 if not, IO if the connection has ended. */
+int client_pull(struct client *c);
+/* A reply that is here already: 1, or 0 if there is none yet, PROTOCOL. */
+int client_next(struct client *c, const struct resp_values **ret);
+
+/* The value of a name in the map at index `at`; NULL if there is none or it is no map. */
+const struct resp_value *client_field(const struct resp_values *v, size_t at, const char *name);
+
+#endif

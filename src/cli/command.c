@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const char *const placeholders[] = {
+    [ARG_NAME] = "NAME",     [ARG_NAMES] = "NAMES",       [ARG_BYTES] = "TEXT",
+    [ARG_PAYLOAD] = "BYTES", [ARG_KEY] = "KEY",           [ARG_ID] = "ID",
+    [ARG_TOKEN] = "TOKEN",   [ARG_DURATION] = "DURATION", [ARG_MOMENT] = "MOMENT",
+    [ARG_INT] = "N",         [ARG_WORD] = "WORD",         [ARG_BACKOFF] = "SPEC",
+    [ARG_CURSOR] = "CURSOR",
+};
+
+/* The arguments as they were given, before they become words. */
+struct given {
+    const char *value[VERB_ARGS_MAX]; /* of positional arguments */
+    bool named[VERB_ARGS_MAX];
+    const char *loose[VERB_ARGS_MAX]; /* words without a name */
+    size_t loose_n;
+};
+
+static int fail(struct command *c, int err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail(struct command *c, int err, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(c->why, sizeof(c->why), format, args);
+    va_end(args);
+    return err;
+}
+
+const char *command_placeholder(const struct arg *a)
+{
+    if (a->words)
+        return a->words;
+    if ((size_t)a->type >= sizeof(placeholders) / sizeof(*placeholders))
+        return "VALUE";
+    return placeholders[a->type] ? placeholders[a->type] : "VALUE";
+}
+
+bool command_pages(const struct verb *v)
+{
+    for (size_t i = 0; i < VERB_ARGS_MAX && v->args[i].name; i++)
+        if (v->args[i].type == ARG_CURSOR)
+            return true;
+    return false;
+}
+
+void command_flags(const struct verb *v, struct flag_row *ret)
+{
+    size_t n = 0;
+
+    for (; n < VERB_ARGS_MAX && v->args[n].name; n++)
+        ret[n] = (struct flag_row){ .name = v->args[n].name,
+                                    .value = command_placeholder(&v->args[n]),
+                                    .help = v->args[n].help,
+                                    .words = v->args[n].words };
+    if (command_pages(v))
+        ret[n++] = (struct flag_row){ .name = "all", .help = "everything, page after page" };
+    ret[n] = (struct flag_row){ 0 };
+}
+
+static int add_word(struct command *c, struct str word)
+{
+    if (c->n == COMMAND_WORDS_MAX)
+        return fail(c, BELFRY_INVALID, "too many arguments");
+    c->words[c->n++] = word;
+    return 0;
+}
+
+static int read_all(struct command *c, int fd, const char *name)
+{
+    ssize_t n;
+
+    do {
+        if (!buf_reserve(&c->payload, 64u << 10))
+            return fail(c, BELFRY_NOMEM, "%s: out of memory", name);
+        n = read(fd, c->payload.ptr + c->payload.len, c->payload.cap - c->payload.len);
+        if (n > 0)
+            c->payload.len += (size_t)n;
+        if (c->payload.len > COMMAND_PAYLOAD_MAX)
+            return fail(c, BELFRY_TOOLARGE, "%s: larger than any server takes", name);
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    return n < 0 ? fail(c, BELFRY_IO, "%s: %s", name, strerror(errno)) : 0;
+}
+
+static int read_file(struct command *c, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+    if (fd < 0)
+        return fail(c, BELFRY_IO, "%s: %s", path, strerror(errno));
+    err = read_all(c, fd, path);
+    close(fd);
+    return err;
+}
+
+/* A payload is what was given, or read from where that says. */
+static int add_payload(struct command *c, const struct arg *a, const char *value, bool named)
+{
+    int err = 0;
+
+    if (!value && isatty(STDIN_FILENO))
+        return fail(c, BELFRY_INVALID, "no %s: give --%s BYTES, or send it on standard input",
+                    a->name, a->name);
+    if (!value || strcmp(value, "-") == 0)
+        err = read_all(c, STDIN_FILENO, "standard input");
+    else if (named && value[0] == '@')
+        err = read_file(c, value + 1);
+    else
+        return add_word(c, str_of(value));
+    return err < 0 ? err : add_word(c, buf_view(&c->payload));
+}
+
+static int add_positional(struct command *c, const struct given *g)
+{
+    const struct arg *args = c->verb->args;
+    int err = 0;
+
+    for (size_t i = 0; err == 0 && args[i].name && args[i].positional; i++) {
+        if (args[i].type == ARG_PAYLOAD && (g->value[i] || !args[i].optional))
+            err = add_payload(c, &args[i], g->value[i], g->named[i]);
+        else if (g->value[i])
+            err = add_word(c, str_of(g->value[i]));
+        else if (!args[i].optional)
+            return fail(c, BELFRY_INVALID, "no %s given", args[i].name);
+    }
+    return err;
+}
+
+/* Words without a name fill the positional arguments that were not named, in order. */
+static int place_loose(struct command *c, struct given *g)
+{
+    const struct arg *args = c->verb->args;
+    size_t at = 0;
+
+    for (size_t i = 0; at < g->loose_n && args[i].name && args[i].positional; i++)
+        if (!g->value[i])
+            g->value[i] = g->loose[at++];
+    if (at < g->loose_n)
+        return fail(c, BELFRY_INVALID, "unexpected argument '%s'", g->loose[at]);
+    return 0;
+}
+
+/* Takes one flag: a positional argument by its name, --all, or an option's name and value. */
+static int take_flag(struct command *c, struct given *g, struct buf *options, size_t which,
+                     const char *value)
+{
+    const struct arg *a = &c->verb->args[which];
+
+    if (!a->name) {
+        c->all = true;
+        return 0;
+    }
+    if (!a->positional) {
+        struct str pair[2] = { str_of(a->name), str_of(value) };
+        buf_append(options, pair, sizeof(pair));
+        return 0;
+    }
+    if (g->value[which])
+        return fail(c, BELFRY_INVALID, "--%s is given twice", a->name);
+    g->value[which] = value;
+    g->named[which] = true;
+    return 0;
+}
+
+static int read_flags(struct command *c, struct flags *f, struct given *g, struct buf *options)
+{
+    int which, err = 0;
+
+    while (err == 0 && (which = flag_next(f)) != FLAG_END) {
+        if (which == FLAG_BAD)
+            return fail(c, BELFRY_INVALID, "%s", f->why);
+        if (which >= 0)
+            err = take_flag(c, g, options, (size_t)which, f->value);
+        else if (g->loose_n == VERB_ARGS_MAX)
+            return fail(c, BELFRY_INVALID, "too many arguments");
+        else
+            g->loose[g->loose_n++] = f->value;
+    }
+    return err;
+}
+
+int command_parse(struct command *c, struct cli *cli, const struct verb *v, int argc, char **argv)
+{
+    struct flag_row rows[COMMAND_FLAGS_MAX];
+    struct flags flags = { .cli = cli, .rows = rows, .argc = argc, .argv = argv };
+    struct given given = { 0 };
+    struct buf options = { 0 };
+    int err;
+
+    *c = (struct command){ .verb = v };
+    command_flags(v, rows);
+    err = read_flags(c, &flags, &given, &options);
+    if (err < 0 || cli->help)
+        goto out;
+    err = place_loose(c, &given);
+    if (err == 0)
+        err = add_word(c, str_of(v->name));
+    if (err == 0)
+        err = add_positional(c, &given);
+    for (size_t at = 0; err == 0 && at < options.len; at += sizeof(struct str)) {
+        struct str word;
+        memcpy(&word, options.ptr + at, sizeof(word));
+        err = add_word(c, word);
+    }
+out:
+    buf_fini(&options);
+    return err;
+}
+
+void command_fini(struct command *c)
+{
+    buf_fini(&c->payload);
+}
+
+int command_check(struct command *c)
+{
+    struct verb_host host = { .max_payload = SIZE_MAX };
+    struct arg_value values[VERB_ARGS_MAX] = { 0 };
+
+    return verb_parse(c->verb, &host, c->words, c->n, values, c->why, sizeof(c->why));
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/completion.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/program.h"
+
+/* Everything that a shell needs to know of one command. */
+struct subject {
+    char name[64];
+    const char *summary;
+    const char *words;                       /* of its first argument; NULL: any */
+    struct flag_row rows[COMMAND_FLAGS_MAX]; /* its own */
+    const struct flag_row *flags;
+};
+
+typedef void subject_fn(const struct subject *s);
+
+static void each_subject(subject_fn *fn)
+{
+    struct subject s;
+
+    for (const struct verb *v = verb_table; v->name; v++) {
+        s = (struct subject){ .summary = v->summary };
+        help_name(v, s.name, sizeof(s.name));
+        command_flags(v, s.rows);
+        s.flags = s.rows;
+        fn(&s);
+    }
+    for (const struct program *p = program_table; p->name; p++) {
+        s = (struct subject){ .summary = p->summary, .words = p->words };
+        snprintf(s.name, sizeof(s.name), "%s", p->name);
+        s.flags = p->rows ? p->rows : s.rows;
+        fn(&s);
+    }
+}
+
+static void print_flag(const char *name)
+{
+    fputs("--", stdout);
+    for (; *name; name++)
+        putchar(*name == '_' ? '-' : *name);
+}
+
+static void print_flags(const struct flag_row *rows)
+{
+    for (; rows->name; rows++) {
+        putchar(' ');
+        print_flag(rows->name);
+    }
+}
+
+/* "a|b|c" with another separator. */
+static void print_words(const char *words, char separator)
+{
+    for (; *words; words++)
+        putchar(*words == '|' ? separator : *words);
+}
+
+/* Text inside single quotes; `also` is escaped with a backslash. */
+static void print_quoted(const char *text, const char *also)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else if (strchr(also, *text))
+            printf("\\%c", *text);
+        else
+            putchar(*text);
+    }
+}
+
+/* ---- bash ---- */
+
+static void bash_name(const struct subject *s)
+{
+    printf(" %s", s->name);
+}
+
+static void bash_case(const struct subject *s)
+{
+    printf("    %s) words='", s->name);
+    if (s->words)
+        print_words(s->words, ' ');
+    print_flags(s->flags);
+    printf("' ;;\n");
+}
+
+static void bash_values(const struct subject *s)
+{
+    for (const struct flag_row *row = s->flags; row->name; row++) {
+        if (!row->words)
+            continue;
+        printf("    %s:", s->name);
+        print_flag(row->name);
+        printf(") COMPREPLY=($(compgen -W '");
+        print_words(row->words, ' ');
+        printf("' -- \"$cur\")); return ;;\n");
+    }
+}
+
+static void bash(void)
+{
+    printf("# bash completion for belfry; made by: belfry completion bash\n"
+           "_belfry() {\n"
+           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    local command='' words='' i\n"
+           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+           "        case ${COMP_WORDS[i]} in\n"
+           "        --host|--port) ((i++)) ;;\n"
+           "        -*) ;;\n"
+           "        *) command=${COMP_WORDS[i]}; break ;;\n"
+           "        esac\n"
+           "    done\n"
+           "    case $command:$prev in\n");
+    each_subject(bash_values);
+    printf("    esac\n"
+           "    case $command in\n"
+           "    '') words='--version");
+    each_subject(bash_name);
+    printf("' ;;\n");
+    each_subject(bash_case);
+    printf("    esac\n"
+           "    [[ $command == help ]] && words='exit-codes");
+    each_subject(bash_name);
+    printf("'\n    COMPREPLY=($(compgen -W \"$words");
+    print_flags(flag_globals);
+    printf("\" -- \"$cur\"))\n"
+           "}\n"
+           "complete -o default -F _belfry belfry\n");
+}
+
+/* ---- zsh ---- */
+
+static void zsh_name(const struct subject *s)
+{
+    printf("        '%s:", s->name);
+    print_quoted(s->summary, ":");
+    printf("'\n");
+}
+
+static void zsh_rows(const struct flag_row *rows)
+{
+    for (; rows->name; rows++) {
+        printf(" \\\n            '");
+        print_flag(rows->name);
+        printf("%s[", rows->value ? "=" : "");
+        print_quoted(rows->help, "[]:");
+        putchar(']');
+        if (rows->value)
+            printf(":%s:", rows->name);
+        if (rows->words) {
+            putchar('(');
+            print_words(rows->words, ' ');
+            putchar(')');
+        }
+        putchar('\'');
+    }
+}
+
+static void zsh_case(const struct subject *s)
+{
+    printf("    %s)\n        _arguments", s->name);
+    zsh_rows(s->flags);
+    zsh_rows(flag_globals);
+    if (s->words) {
+        printf(" \\\n            '1:value:(");
+        print_words(s->words, ' ');
+        printf(")'");
+    } else if (strcmp(s->name, "help") == 0) {
+        printf(" \\\n            '1:command:(exit-codes");
+        each_subject(bash_name);
+        printf(")'");
+    } else {
+        printf(" \\\n            '*:argument:_files'");
+    }
+    printf(" ;;\n");
+}
+
+static void zsh(void)
+{
+    printf("#compdef belfry\n"
+           "# made by: belfry completion zsh\n"
+           "_belfry() {\n"
+           "    local -a commands\n"
+           "    local state line\n"
+           "    commands=(\n");
+    each_subject(zsh_name);
+    printf("    )\n"
+           "    _arguments -C");
+    zsh_rows(flag_globals);
+    printf(" \\\n            '1:command:->command' '*::argument:->argument'\n"
+           "    case $state in\n"
+           "    command) _describe command commands; return ;;\n"
+           "    esac\n"
+           "    case $line[1] in\n");
+    each_subject(zsh_case);
+    printf("    esac\n"
+           "}\n"
+           "_belfry \"$@\"\n");
+}
+
+/* ---- fish ---- */
+
+static void fish_rows(const char *condition, const struct flag_row *rows)
+{
+    for (; rows->name; rows++) {
+        printf("complete -c belfry%s -l '", condition);
+        for (const char *p = rows->name; *p; p++)
+            putchar(*p == '_' ? '-' : *p);
+        printf("'%s", rows->value ? " -x" : "");
+        if (rows->words) {
+            printf(" -a '");
+            print_words(rows->words, ' ');
+            putchar('\'');
+        }
+        printf(" -d '");
+        print_quoted(rows->help, "");
+        printf("'\n");
+    }
+}
+
+static void fish_case(const struct subject *s)
+{
+    char condition[128];
+
+    printf("complete -c belfry -n __fish_use_subcommand -f -a '%s' -d '", s->name);
+    print_quoted(s->summary, "");
+    printf("'\n");
+    snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'", s->name);
+    fish_rows(condition, s->flags);
+    if (s->words) {
+        printf("complete -c belfry%s -f -a '", condition);
+        print_words(s->words, ' ');
+        printf("'\n");
+    }
+}
+
+static void fish(void)
+{
+    printf("# fish completion for belfry; made by: belfry completion fish\n");
+    fish_rows("", flag_globals);
+    each_subject(fish_case);
+}
+
+int completion_run(struct cli *cli, int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
+
+    (void)cli;
+    for (size_t i = 0; argc == 1 && i < sizeof(shells) / sizeof(*shells); i++) {
+        if (strcmp(argv[0], shells[i].name) == 0) {
+            shells[i].print();
+            return CLI_OK;
+        }
+    }
+    return cli_usage("completion: say which shell: bash, zsh or fish");
+}

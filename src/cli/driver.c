@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/driver.h"
+
+const struct driver *driver_find(const char *name)
+{
+    static const struct driver *const all[] = { &driver_belfry, &driver_redis, &driver_beanstalkd };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+void driver_filler(struct buf *out, size_t bytes)
+{
+    static const char text[] = "the quick brown fox jumps over the lazy dog and runs on; ";
+
+    while (bytes > 0) {
+        size_t n = bytes < sizeof(text) - 1 ? bytes : sizeof(text) - 1;
+        buf_append(out, text, n);
+        bytes -= n;
+    }
+}
+
+void driver_digits(char *at, size_t width, uint64_t n)
+{
+    while (width > 0) {
+        at[--width] = (char)('0' + n % 10);
+        n /= 10;
+    }
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a benchmark talks to a server: this one, or a peer that is measured with the same generator.
+ * Commands are bytes appended to a buffer; replies are measured, not parsed into values. Only
+ * prepare and wipe block.
+ */
+#ifndef CLI_DRIVER_H
+#define CLI_DRIVER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "cli/client.h"
+
+#define DRIVER_ID_MAX 32
+
+struct driver;
+
+/* What is worked on: a queue, sorted set or tube of the benchmark's own. */
+struct target {
+    const struct driver *driver;
+    char queue[64];
+    size_t payload_bytes;
+    struct buf later; /* a command that adds a job for later, with gaps for what differs */
+    struct buf now;   /* one that adds a due job */
+    size_t later_gap; /* offset of the due time's digits in `later`; and of a number that makes */
+    size_t later_id;  /* members differ */
+    size_t now_id;
+    int64_t base_ms; /* wall time at the start */
+    char script[48]; /* name of a script at the server */
+};
+
+struct driver {
+    const char *name;
+    const char *port;
+
+    /* Makes the commands and what they need at the server. 0, or an error with c->why. */
+    int (*prepare)(struct target *t, struct client *c);
+    /* Appends what a connection begins with; returns how many replies come. May be NULL. */
+    unsigned (*greet)(const struct target *t, struct buf *out);
+
+    /* The length of the whole reply at the start of `in`; 0: not whole; -1: an error or not a
+     * reply. */
+    ssize_t (*scan)(struct str in);
+
+    /* Appends the command that adds job number n: due now, or spread over an hour from in an hour.
+     * One reply, from which `note` takes what `drop` needs; id_bytes is 0 if there is no need. */
+    void (*put)(const struct target *t, struct buf *out, uint64_t n, bool due);
+    size_t id_bytes;
+    void (*note)(struct str reply, char *ret_id);
+    void (*drop)(const struct target *t, struct buf *out, const char *id);
+
+    /* Appends what takes up to `count` due jobs; returns how many replies come. */
+    unsigned (*take)(const struct target *t, struct buf *out, unsigned count);
+    /* For one such reply: appends what finishes its jobs, adds the number of replies to come, and
+     * returns the number of jobs. */
+    unsigned (*finish)(const struct target *t, struct str reply, struct buf *out,
+                       unsigned *replies);
+
+    /* Removes what is left. May be NULL. */
+    int (*wipe)(struct target *t, struct client *c);
+};
+
+extern const struct driver driver_belfry, driver_redis, driver_beanstalkd;
+
+/* NULL if there is none of that name. */
+const struct driver *driver_find(const char *name);
+
+/* Helpers for drivers: `bytes` of filler, and a number as exactly `width` digits. */
+void driver_filler(struct buf *out, size_t bytes);
+void driver_digits(char *at, size_t width, uint64_t n);
+
+/* The spread of due times: job n's share of an hour, in milliseconds. */
+static inline uint64_t driver_spread_ms(uint64_t n)
+{
+    return n * UINT64_C(2654435761) % 3600000;
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/driver.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "cli/scan.h"
+
+#define DUE_DIGITS 7 /* an hour to two, in milliseconds */
+
+static void head(struct target *t, struct buf *out, size_t words)
+{
+    struct buf payload = { 0 };
+
+    driver_filler(&payload, t->payload_bytes);
+    resp_array(out, words);
+    resp_bulk(out, STR("SCHEDULE"));
+    resp_bulk(out, str_of(t->queue));
+    resp_bulk(out, buf_view(&payload));
+    buf_fini(&payload);
+}
+
+static int prepare(struct target *t, struct client *c)
+{
+    /* Nothing is kept of jobs that have ended. */
+    struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"), STR("0") };
+    const struct resp_values *v;
+    int err = client_call(c, words, 4, &v);
+
+    if (err == 0 && v->at[0].type == RESP_ERROR) {
+        snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG(v->at[0].text));
+        err = BELFRY_INVALID;
+    }
+    head(t, &t->now, 3);
+    head(t, &t->later, 5);
+    resp_bulk(&t->later, STR("IN"));
+    resp_bulk(&t->later, STR("3600000"));
+    t->later_gap = t->later.len - DUE_DIGITS - 2;
+    return err;
+}
+
+static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
+{
+    size_t at = out->len;
+
+    buf_str(out, buf_view(due ? &t->now : &t->later));
+    if (!due && !out->failed)
+        driver_digits(out->ptr + at + t->later_gap, DUE_DIGITS, 3600000 + driver_spread_ms(n));
+}
+
+static void note(struct str reply, char *ret_id)
+{
+    struct str id = scan_bulk(&reply);
+
+    memcpy(ret_id, id.ptr, id.len < ID_TEXT ? id.len : ID_TEXT);
+}
+
+static void drop(const struct target *t, struct buf *out, const char *id)
+{
+    (void)t;
+    buf_text(out, "*2\r\n$6\r\nCANCEL\r\n$26\r\n");
+    buf_append(out, id, ID_TEXT);
+    buf_text(out, "\r\n");
+}
+
+static unsigned take(const struct target *t, struct buf *out, unsigned count)
+{
+    char digits[16];
+
+    snprintf(digits, sizeof(digits), "%u", count);
+    resp_array(out, 6);
+    resp_bulk(out, STR("LEASE"));
+    resp_bulk(out, str_of(t->queue));
+    resp_bulk(out, STR("COUNT"));
+    resp_bulk(out, str_of(digits));
+    resp_bulk(out, STR("WAIT"));
+    resp_bulk(out, STR("1s"));
+    return 1;
+}
+
+/* A COMPLETE for each job: id and token are found by name, in RESP2's flat form of a map. */
+static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies)
+{
+    int64_t jobs = scan_head(&reply);
+
+    (void)t;
+    for (int64_t i = 0; i < jobs; i++) {
+        struct str id = { 0 }, token = { 0 };
+        int64_t pairs = scan_head(&reply) / 2;
+        for (int64_t p = 0; p < pairs; p++) {
+            struct str name = scan_bulk(&reply);
+            if (str_eq(name, STR("id")))
+                id = scan_bulk(&reply);
+            else if (str_eq(name, STR("token")))
+                token = scan_bulk(&reply);
+            else
+                scan_skip(&reply);
+        }
+        buf_text(out, "*3\r\n$8\r\nCOMPLETE\r\n$26\r\n");
+        buf_str(out, id);
+        buf_text(out, "\r\n");
+        resp_bulk(out, token);
+    }
+    *replies += (unsigned)jobs;
+    return (unsigned)jobs;
+}
+
+const struct driver driver_belfry = {
+    .name = "belfry",
+    .port = "2355",
+    .prepare = prepare,
+    .scan = scan_reply,
+    .put = put,
+    .id_bytes = ID_TEXT,
+    .note = note,
+    .drop = drop,
+    .take = take,
+    .finish = finish,
+};

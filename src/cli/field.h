@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A named value as a person wants to see it. The name tells what a number means: moments
+ * (due_ms, until_ms, …) become local time with a hint, other ..._ms durations, ..._bytes sizes.
+ */
+#ifndef CLI_FIELD_H
+#define CLI_FIELD_H
+
+#include "base/buf.h"
+#include "front/resp.h"
+
+enum field_style {
+    FIELD_FULL, /* 2026-11-15T20:43:00+01:00 (in 3m) */
+    FIELD_BRIEF /* in 3m */
+};
+
+/* Whether a number of this name is a moment. */
+bool field_is_moment(struct str name);
+
+/* Its name for people: "due_ms" is shown as "due". Borrowed from name. */
+struct str field_title(struct str name);
+
+/* A scalar's text, escaped, cut to `most` columns (0: not cut). */
+void field_put(struct buf *out, struct str name, const struct resp_value *v, int64_t now_ms,
+               enum field_style style, size_t most);
+
+/* "in 3m", "2s ago", "now" */
+void field_relative(struct buf *out, int64_t ms, int64_t now_ms);
+
+/* Local time: RFC 3339 with offset; milliseconds only if there are any. */
+void field_moment(struct buf *out, int64_t ms);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/flag.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "cli/suggest.h"
+
+enum { GLOBAL_HOST, GLOBAL_PORT, GLOBAL_JSON, GLOBAL_HELP };
+
+const struct flag_row flag_globals[] = {
+    [GLOBAL_HOST] = { "host", "HOST", "server's address; else $BELFRY_HOST, else 127.0.0.1" },
+    [GLOBAL_PORT] = { "port", "PORT", "server's port; else $BELFRY_PORT, else 2355" },
+    [GLOBAL_JSON] = { "json", NULL, "answer as JSON, for programs" },
+    [GLOBAL_HELP] = { "help", NULL, "show this", NULL, 'h' },
+    { 0 },
+};
+
+bool flag_is(const char *name, const char *given, size_t len)
+{
+    if (strlen(name) != len)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        char a = name[i] == '_' ? '-' : name[i];
+        char b = given[i] == '_' ? '-' : (char)tolower((unsigned char)given[i]);
+        if (a != b)
+            return false;
+    }
+    return true;
+}
+
+static int find_name(const struct flag_row *rows, const char *given, size_t len)
+{
+    for (int i = 0; rows && rows[i].name; i++)
+        if (flag_is(rows[i].name, given, len))
+            return i;
+    return FLAG_BAD;
+}
+
+static int find_letter(const struct flag_row *rows, char letter)
+{
+    for (int i = 0; rows && rows[i].name; i++)
+        if (rows[i].letter == letter)
+            return i;
+    return FLAG_BAD;
+}
+
+static int unknown(struct flags *o, const char *given, size_t len)
+{
+    struct suggest s;
+
+    suggest_init(&s, (struct str){ given, len });
+    for (int i = 0; o->rows && o->rows[i].name; i++)
+        suggest_offer(&s, o->rows[i].name);
+    for (int i = 0; flag_globals[i].name; i++)
+        suggest_offer(&s, flag_globals[i].name);
+    if (s.best) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s", s.best);
+        for (char *p = name; *p; p++)
+            *p = *p == '_' ? '-' : *p;
+        snprintf(o->why, sizeof(o->why), "unknown option --%.*s; did you mean --%s?", (int)len,
+                 given, name);
+    } else {
+        snprintf(o->why, sizeof(o->why), "unknown option --%.*s", (int)len, given);
+    }
+    return FLAG_BAD;
+}
+
+/* Gives the option its value: what stands behind it in the same argument, or the next argument. */
+static bool take_value(struct flags *o, const struct flag_row *row, const char *attached)
+{
+    o->value = attached;
+    if (!row->value) {
+        if (attached)
+            snprintf(o->why, sizeof(o->why), "--%s takes no value", row->name);
+        return !attached;
+    }
+    if (!attached && o->i < o->argc)
+        o->value = o->argv[o->i++];
+    if (!o->value)
+        snprintf(o->why, sizeof(o->why), "--%s needs a value (%s)", row->name, row->value);
+    return o->value;
+}
+
+static bool take_global(struct flags *o, int which, const char *attached)
+{
+    if (!take_value(o, &flag_globals[which], attached))
+        return false;
+    switch (which) {
+    case GLOBAL_HOST: o->cli->host = o->value; break;
+    case GLOBAL_PORT: o->cli->port = o->value; break;
+    case GLOBAL_JSON: o->cli->json = true; break;
+    default: o->cli->help = true; break;
+    }
+    return true;
+}
+
+/* One argument that begins with a dash. FLAG_END: it was a global one, go on. */
+static int take_option(struct flags *o, const char *arg)
+{
+    const char *attached = NULL;
+    int own, global;
+
+    if (arg[1] == '-') {
+        const char *equals = strchr(arg, '=');
+        size_t len = equals ? (size_t)(equals - arg - 2) : strlen(arg + 2);
+        attached = equals ? equals + 1 : NULL;
+        own = find_name(o->rows, arg + 2, len);
+        global = find_name(flag_globals, arg + 2, len);
+        if (own < 0 && global < 0)
+            return unknown(o, arg + 2, len);
+    } else {
+        attached = arg[2] ? arg + 2 : NULL;
+        own = find_letter(o->rows, arg[1]);
+        global = find_letter(flag_globals, arg[1]);
+        if (own < 0 && global < 0) {
+            snprintf(o->why, sizeof(o->why), "unknown option -%c", arg[1]);
+            return FLAG_BAD;
+        }
+    }
+    if (own >= 0)
+        return take_value(o, &o->rows[own], attached) ? own : FLAG_BAD;
+    return take_global(o, global, attached) ? FLAG_END : FLAG_BAD;
+}
+
+int flag_next(struct flags *o)
+{
+    while (o->i < o->argc) {
+        char *arg = o->argv[o->i++];
+        if (!o->ended && strcmp(arg, "--") == 0) {
+            o->ended = true;
+            continue;
+        }
+        if (o->ended || arg[0] != '-' || !arg[1]) { /* a lone dash is a word */
+            o->value = arg;
+            return FLAG_WORD;
+        }
+        int found = take_option(o, arg);
+        if (found != FLAG_END)
+            return found;
+    }
+    return FLAG_END;
+}
+
+bool flag_int(struct flags *o, int64_t min, int64_t max, int64_t *ret)
+{
+    char *end;
+    long long v;
+
+    errno = 0;
+    v = strtoll(o->value, &end, 10);
+    if (errno || end == o->value || *end || v < min || v > max) {
+        snprintf(o->why, sizeof(o->why), "'%s' is not a number from %lld to %lld", o->value,
+                 (long long)min, (long long)max);
+        return false;
+    }
+    *ret = v;
+    return true;
+}
+
+bool flag_duration(struct flags *o, int64_t *ret_ms)
+{
+    const char *why = "";
+
+    if (time_parse_duration(str_of(o->value), ret_ms, &why) < 0) {
+        snprintf(o->why, sizeof(o->why), "'%s': %s", o->value, why);
+        return false;
+    }
+    return true;
+}

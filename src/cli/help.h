@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Help, made from the tables of verbs, programs and flags. Everything goes to standard output. */
+#ifndef CLI_HELP_H
+#define CLI_HELP_H
+
+#include "cli/program.h"
+#include "verbs/verb.h"
+
+/* All commands, and how to go on from there. */
+void help_overview(void);
+void help_verb(const struct verb *v);
+void help_program(const struct program *p);
+
+/* `belfry help [topic]`: a command's name, exit-codes, or nothing. An exit code. */
+int help_topic(const char *topic);
+
+/* "no command 'schedul'; did you mean 'schedule'?", and CLI_USAGE. */
+int help_unknown(const char *name);
+
+/* A row's example in the form of this command line: "belfry schedule q hi --in 10m". */
+void help_example(const struct verb *v, struct buf *out);
+
+/* The verb's name in lower case. */
+void help_name(const struct verb *v, char *ret, size_t size);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/journal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "store/datadir.h"
+#include "store/salvage.h"
+
+#define GAP_MAX  100000 /* segments missing in a row that are believed */
+#define TRIES    5
+#define PAUSE_US 200000
+
+void journal_log_name(const struct journal *j, uint32_t number, char ret[JOURNAL_NAME_BYTES])
+{
+    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/journal/%010u", j->partition, number);
+}
+
+void journal_path(const struct journal *j, uint32_t number, char ret[PATH_MAX])
+{
+    char log[JOURNAL_NAME_BYTES];
+
+    journal_log_name(j, number, log);
+    datadir_log_path(j->dir, str_of(log), ret);
+}
+
+int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
+{
+    struct store_options o = { .read_only = true };
+    char value[128] = { 0 };
+    struct store_record r;
+    struct store *store;
+    unsigned format = 1, partitions = 1;
+    int err = store_open(dir, &o, &store);
+
+    if (err)
+        return err == BELFRY_CORRUPT ? BELFRY_INVALID : err;
+    err = store_get(store, STR("meta"), value, sizeof(value) - 1, &r);
+    if (!err && (sscanf(value, "belfry %u\npartitions %u", &format, &partitions) != 2 ||
+                 format != 1 || partitions == 0 || partitions > UINT16_MAX))
+        err = store_fail(BELFRY_INVALID, "%s: record meta says '%s': not of this version", dir,
+                         value);
+    /* Nothing there: no start has come so far. Damaged: journal_load will say so. */
+    if (err && err != BELFRY_NOTFOUND && err != BELFRY_CORRUPT) {
+        store_close(store);
+        return err;
+    }
+    *ret = store;
+    *ret_partitions = (uint16_t)partitions;
+    return 0;
+}
+
+/* Room for one more item of `size` bytes; NULL if out of memory. */
+static void *grow(void *items, size_t count, size_t *cap, size_t size)
+{
+    size_t more = *cap ? 2 * *cap : 16;
+    void *grown;
+
+    if (count < *cap)
+        return items;
+    grown = realloc(items, more * size);
+    if (grown)
+        *cap = more;
+    return grown;
+}
+
+struct journal_finding *journal_find(struct journal *j, size_t index, const char *format, ...)
+{
+    struct journal_finding *f =
+        grow(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
+    va_list args;
+
+    if (!f)
+        return NULL;
+    j->findings = f;
+    f += j->finding_count++;
+    *f = (struct journal_finding){ .segment = index };
+    va_start(args, format);
+    vsnprintf(f->what, sizeof(f->what), format, args);
+    va_end(args);
+    j->segments[index].faulty = true;
+    return f;
+}
+
+static int add_segment(struct journal *j, uint32_t number, bool missing)
+{
+    struct journal_segment *s =
+        grow(j->segments, j->segment_count, &j->segment_cap, sizeof(*j->segments));
+
+    if (!s)
+        return BELFRY_NOMEM;
+    j->segments = s;
+    s[j->segment_count++] =
+        (struct journal_segment){ .number = number, .missing = missing, .limit = JOURNAL_UNKNOWN };
+    return 0;
+}
+
+static int note_name(void *arg, struct str name)
+{
+    struct journal *j = arg;
+    const char *slash = memrchr(name.ptr, '/', name.len);
+    char text[16] = { 0 };
+    uint32_t number, next;
+    int err = 0;
+
+    if (!slash || name.ptr + name.len - slash - 1 != 10)
+        return store_fail(BELFRY_CORRUPT, "log %.*s: not a segment's name; move it away",
+                          STR_ARG(name));
+    memcpy(text, slash + 1, 10);
+    number = (uint32_t)strtoul(text, NULL, 10);
+    next = j->segment_count ? j->segments[j->segment_count - 1].number + 1 : number;
+    if (number < next || number - next > GAP_MAX)
+        return store_fail(BELFRY_CORRUPT, "segment %u follows %u: no journal looks like that",
+                          number, next - 1);
+    while (next < number && !err)
+        err = add_segment(j, next++, true);
+    return err ? err : add_segment(j, number, false);
+}
+
+static int list_segments(struct journal *j, struct store *store)
+{
+    char prefix[JOURNAL_NAME_BYTES];
+
+    snprintf(prefix, sizeof(prefix), "p%04x/journal/", j->partition);
+    return store->ops->list(store, str_of(prefix), note_name, j);
+}
+
+static int take_begin(void *arg, enum record_type type, struct str body)
+{
+    struct journal_segment *s = arg;
+    struct begin_record begin;
+
+    if (type == RECORD_BEGIN && record_get_begin(body, &begin)) {
+        s->previous = begin.previous;
+        s->begun = true;
+    }
+    return 1; /* only the first record is wanted */
+}
+
+static int take_first(void *arg, uint64_t seq, struct str element)
+{
+    struct journal_segment *s = arg;
+
+    record_walk(element, &s->head, take_begin, s);
+    s->begun = s->begun && seq == 0;
+    return 1;
+}
+
+static int skip_damage(void *arg, uint64_t offset, uint64_t bytes, const char *what)
+{
+    (void)arg;
+    (void)offset;
+    (void)bytes;
+    (void)what;
+    return 0;
+}
+
+/* Reads the first commits, and from them how long each segment before is. */
+static int read_begins(struct journal *j)
+{
+    for (size_t i = 0; i < j->segment_count; i++) {
+        struct journal_segment *s = &j->segments[i];
+        char log[JOURNAL_NAME_BYTES];
+        int err = 0;
+
+        journal_log_name(j, s->number, log);
+        if (!s->missing)
+            err = store_salvage(j->dir, str_of(log), take_first, skip_damage, s);
+        if (err == BELFRY_CORRUPT)
+            s->headless = true;
+        else if (err < 0)
+            return err;
+        if (i > 0 && s->begun)
+            s[-1].limit = s->previous;
+    }
+    return 0;
+}
+
+static int count_element(void *arg, uint64_t seq, struct str element)
+{
+    (void)arg;
+    (void)seq;
+    (void)element;
+    return 0;
+}
+
+/* Takes the server's view of a segment that may end in something half-written. If that is not
+ * where the trouble is, its limit stays unknown. */
+static int probe_tail(struct journal *j, struct store *store, struct journal_segment *s)
+{
+    struct store_tail tail;
+    char log[JOURNAL_NAME_BYTES];
+    int err;
+
+    journal_log_name(j, s->number, log);
+    err = store->ops->read(store, str_of(log), 0, count_element, NULL, &tail);
+    if (err)
+        return err == BELFRY_CORRUPT ? 0 : err;
+    s->limit = tail.elements;
+    s->tail = true;
+    if (tail.torn_bytes) {
+        j->torn_bytes = tail.torn_bytes;
+        memcpy(j->where, tail.where, sizeof(j->where));
+    }
+    return 0;
+}
+
+/* A last segment without a whole commit is as if it were not there. */
+static int probe_end(struct journal *j, struct store *store)
+{
+    struct journal_segment *last = &j->segments[j->segment_count - 1];
+    int err = probe_tail(j, store, last);
+
+    if (!err && last->limit == 0 && j->segment_count > 1 && !last[-1].missing)
+        err = probe_tail(j, store, last - 1);
+    return err;
+}
+
+static int read_owner(struct journal *j, struct store *store)
+{
+    char name[JOURNAL_NAME_BYTES], value[64] = { 0 };
+    struct store_record r = { 0 };
+    int err;
+
+    snprintf(name, sizeof(name), "p%04x/owner", j->partition);
+    err = store_get(store, str_of(name), value, sizeof(value) - 1, &r);
+    if (err == BELFRY_CORRUPT)
+        snprintf(j->record_fault, sizeof(j->record_fault), "%s", store_detail());
+    else if (err && err != BELFRY_NOTFOUND)
+        return err;
+    j->epoch = r.version;
+    j->clean = strcmp(value, "open") != 0;
+    return 0;
+}
+
+/* Lets the clock run up to now, so that jobs are in the states that a server would show. */
+static int settle_engine(struct journal *j)
+{
+    int64_t now = time_wall_ms(), wall_ms, mono_ms;
+    struct buf unused = { 0 };
+
+    if (!buf_reserve(&unused, 4096))
+        return BELFRY_NOMEM;
+    engine_direct(j->engine, &unused, 0, false, 0);
+    engine_start(j->engine, now, 0, false);
+    for (;;) {
+        engine_next_wake(j->engine, &wall_ms, &mono_ms);
+        if (wall_ms > now)
+            break;
+        engine_advance(j->engine, now, 0);
+    }
+    buf_fini(&unused);
+    return 0;
+}
+
+static int load_once(struct journal *j, struct store *store)
+{
+    int err = read_owner(j, store);
+
+    j->engine =
+        engine_new(&(struct engine_options){ .partition = j->partition, .epoch = j->epoch });
+    if (!j->engine)
+        return BELFRY_NOMEM;
+    if (!err)
+        err = list_segments(j, store);
+    if (!err)
+        err = read_begins(j);
+    if (!err && j->segment_count)
+        err = probe_end(j, store);
+    for (size_t i = 0; i < j->segment_count && !err; i++)
+        err = journal_scan(j, i);
+    j->ownerless = j->epoch < j->newest_epoch;
+    return err;
+}
+
+/* Whether segments came or went since the list was made: a server is running then, and what looked
+ * damaged may have been a file that was removed and used again. */
+static bool has_changed(const struct journal *j, struct store *store)
+{
+    struct journal now = { .dir = j->dir, .partition = j->partition };
+    bool changed = list_segments(&now, store) == 0 &&
+                   (now.segment_count != j->segment_count ||
+                    (now.segment_count && now.segments[0].number != j->segments[0].number));
+
+    journal_fini(&now);
+    return changed;
+}
+
+size_t journal_faults(const struct journal *j)
+{
+    /* A record that cannot be read may be the owner's: that is one fault, not two. */
+    return j->finding_count + (j->ownerless || j->record_fault[0]);
+}
+
+int journal_load(struct journal *j, struct store *store, const char *dir, uint16_t partition)
+{
+    *j = (struct journal){ 0 };
+    for (int tries = 0; tries < TRIES; tries++) {
+        int err;
+
+        journal_fini(j);
+        *j = (struct journal){ .dir = dir, .partition = partition };
+        err = load_once(j, store);
+        if (err && err != BELFRY_NOTFOUND)
+            return err;
+        if (!err && (journal_faults(j) == 0 || !has_changed(j, store)))
+            return settle_engine(j);
+        usleep(PAUSE_US);
+    }
+    return store_fail(BELFRY_CONFLICT, "%s: it changes while it is being read; stop the server",
+                      dir);
+}
+
+void journal_fini(struct journal *j)
+{
+    engine_free(j->engine);
+    free(j->segments);
+    free(j->findings);
+    *j = (struct journal){ 0 };
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A partition's journal as it lies in a data directory, whole or damaged: what `belfry check` shows
+ * and `belfry repair` works from. Reading it changes nothing, and a server may be running: then the
+ * journal is looked at again if it changed underneath.
+ *
+ * How many commits a segment has is known from its successor, whose first commit says so. For the
+ * last one it is what the server would take: a half-written commit at its end is no damage.
+ */
+#ifndef CLI_JOURNAL_H
+#define CLI_JOURNAL_H
+
+#include <limits.h>
+
+#include "engine/engine.h"
+#include "engine/record.h"
+#include "store/store.h"
+
+#define JOURNAL_NAME_BYTES 48
+#define JOURNAL_UNKNOWN    UINT64_MAX
+
+struct journal_segment {
+    uint32_t number;
+    bool missing;      /* there is no such file, though there are older ones */
+    bool headless;     /* header and copy are damaged: nothing in it can be read */
+    bool begun;        /* its first commit is whole, and says: */
+    bool tail;         /* the journal ends in it: something half-written behind `limit` is fine */
+    bool faulty;       /* something was found that keeps a server from starting */
+    uint64_t previous; /* how many commits the segment before has */
+    uint64_t limit;    /* commits that it must have; JOURNAL_UNKNOWN if nothing says so */
+    uint64_t next;     /* behind the last whole commit */
+    uint64_t whole;    /* commits that can be used */
+    uint64_t bytes;    /* of those */
+    struct commit_head head; /* of the first of them */
+};
+
+struct journal_finding {
+    size_t segment;  /* index */
+    uint64_t offset; /* in the file, if bytes > 0 */
+    uint64_t bytes;
+    uint64_t first; /* commits lost by it, if any: the first, and */
+    uint64_t lost;  /* how many */
+    bool malformed; /* the commit is whole but makes no sense */
+    char what[160];
+};
+
+struct journal {
+    const char *dir; /* borrowed */
+    uint16_t partition;
+    uint64_t epoch; /* of the last owner; 0: there was none */
+    bool clean;     /* who closed it in order */
+    bool ownerless; /* the owner's record is gone, or behind the journal: tokens would repeat */
+    uint64_t newest_epoch;  /* of any whole commit */
+    char record_fault[256]; /* a record of the store that cannot be read, and why; "": none */
+    struct journal_segment *segments; /* oldest first, without gaps in their numbers */
+    size_t segment_count;
+    size_t segment_cap;
+    struct journal_finding *findings;
+    size_t finding_count;
+    size_t finding_cap;
+    uint64_t commits;
+    uint64_t bytes;
+    uint64_t torn_bytes; /* > 0: half-written at the end, at `where` */
+    char where[256];
+    struct engine *engine; /* everything that is whole, replayed */
+};
+
+/* Opens a directory to look at it, and says how many partitions it has. NOTFOUND (no data
+ * directory), INVALID (none of this version), IO; with store_detail(). */
+int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions);
+
+/* Reads a partition of the directory that `store` is, opened read-only. Damage is no error but a
+ * finding. IO, CORRUPT (a log that is no segment), NOMEM, CONFLICT (it keeps changing), with
+ * store_detail(). journal_fini is right after either. */
+int journal_load(struct journal *j, struct store *store, const char *dir, uint16_t partition);
+void journal_fini(struct journal *j);
+
+void journal_log_name(const struct journal *j, uint32_t number, char ret[JOURNAL_NAME_BYTES]);
+void journal_path(const struct journal *j, uint32_t number, char ret[PATH_MAX]);
+
+/* Reads one segment into the engine and adds what is wrong with it to the findings; limit and
+ * previous are known by then. NOTFOUND (it was removed meanwhile), IO, NOMEM. */
+int journal_scan(struct journal *j, size_t index);
+
+/* How many places are damaged. */
+size_t journal_faults(const struct journal *j);
+
+/* Adds a finding about a segment, which is faulty then; NULL if out of memory. */
+struct journal_finding *journal_find(struct journal *j, size_t index, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading one segment of a journal, whatever state it is in. */
+#include "cli/journal.h"
+
+#include "store/salvage.h"
+
+#define FRAME_BYTES 24 /* what a store adds to a commit, about */
+
+struct scan {
+    struct journal *j;
+    size_t index;
+    struct journal_segment *s;
+    uint64_t expected; /* the next commit */
+    size_t open;       /* finding + 1 that the next gap in the numbers belongs to; 0: none */
+    bool excess;
+};
+
+/* Commits from `expected` up to `next` are not there: charges that to a finding. */
+static int note_gap(struct scan *c, uint64_t next)
+{
+    struct journal_finding *f;
+
+    if (next <= c->expected)
+        return 0;
+    if (c->open)
+        f = &c->j->findings[c->open - 1];
+    else
+        f = journal_find(c->j, c->index, "the commits are not there");
+    if (!f)
+        return BELFRY_NOMEM;
+    f->first = c->expected;
+    f->lost = next - c->expected;
+    return 0;
+}
+
+/* The segment has more commits than its successor knows of; those never counted. */
+static int note_excess(struct scan *c)
+{
+    if (c->excess)
+        return 0;
+    c->excess = true;
+    return journal_find(c->j, c->index,
+                        "it has more than the %llu commits that segment %u tells of",
+                        (unsigned long long)c->s->limit, c->s->number + 1)
+               ? 0
+               : BELFRY_NOMEM;
+}
+
+static int first_type(void *arg, enum record_type type, struct str body)
+{
+    (void)body;
+    *(enum record_type *)arg = type;
+    return 1;
+}
+
+/* As the server would: a segment's first commit has to begin it. */
+static int replay(struct scan *c, uint64_t seq, struct str element)
+{
+    struct commit_head head = { 0 };
+    enum record_type type = 0;
+
+    record_walk(element, &head, first_type, &type);
+    if (head.epoch > c->j->newest_epoch)
+        c->j->newest_epoch = head.epoch;
+    if (seq == 0 && type != RECORD_BEGIN)
+        return BELFRY_CORRUPT;
+    return engine_replay(c->j->engine, element, c->s->number);
+}
+
+static int scan_element(void *arg, uint64_t seq, struct str element)
+{
+    struct scan *c = arg;
+    int err;
+
+    if (seq >= c->s->limit)
+        return c->s->tail ? 0 : note_excess(c);
+    err = note_gap(c, seq);
+    if (err)
+        return err;
+    c->open = 0;
+    c->expected = c->s->next = seq + 1;
+    err = replay(c, seq, element);
+    if (err == BELFRY_CORRUPT) {
+        struct journal_finding *f =
+            journal_find(c->j, c->index, "a malformed record, or one of a newer version of Belfry");
+
+        if (!f)
+            return BELFRY_NOMEM;
+        f->malformed = true;
+        f->first = seq;
+        f->lost = 1;
+        return 0;
+    }
+    c->s->whole++;
+    c->s->bytes += element.len + FRAME_BYTES;
+    return err;
+}
+
+static int scan_damage(void *arg, uint64_t offset, uint64_t bytes, const char *what)
+{
+    struct scan *c = arg;
+    struct journal_finding *f;
+
+    if (c->expected >= c->s->limit) /* the torn tail, or what was left of one */
+        return 0;
+    f = journal_find(c->j, c->index, "%s", what);
+    if (!f)
+        return BELFRY_NOMEM;
+    f->offset = offset;
+    f->bytes = bytes;
+    if (offset > 0 || c->s->headless)
+        c->open = c->j->finding_count;
+    return 0;
+}
+
+/* What the segments around it say of this one. */
+static int check_chain(struct scan *c)
+{
+    struct journal *j = c->j;
+    struct journal_segment *s = c->s;
+
+    if (s->limit != JOURNAL_UNKNOWN)
+        return note_gap(c, s->limit);
+    if (c->index + 1 < j->segment_count && c->expected == 0 && !s->faulty)
+        return journal_find(j, c->index, "it has no whole commit") ? 0 : BELFRY_NOMEM;
+    return 0;
+}
+
+int journal_scan(struct journal *j, size_t index)
+{
+    struct scan c = { .j = j, .index = index, .s = &j->segments[index] };
+    char log[JOURNAL_NAME_BYTES];
+    int err = 0;
+
+    journal_log_name(j, c.s->number, log);
+    if (c.s->missing) {
+        if (!journal_find(j, index, "the file is missing"))
+            return BELFRY_NOMEM;
+        c.open = j->finding_count;
+    } else {
+        err = store_salvage(j->dir, str_of(log), scan_element, scan_damage, &c);
+    }
+    if (err && !(err == BELFRY_CORRUPT && c.s->headless))
+        return err;
+    err = check_chain(&c);
+    j->commits += c.s->whole;
+    j->bytes += c.s->bytes;
+    return err;
+}

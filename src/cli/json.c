@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/json.h"
+
+#include "cli/utf8.h"
+
+static void put_char(struct buf *out, struct str s, size_t len, uint32_t c)
+{
+    static const char names[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
+    const char *name = c > 0 && c < 0x80 ? strchr(names, (int)c) : NULL;
+
+    if (len == 0)
+        buf_text(out, "\\ufffd");
+    else if (name)
+        buf_printf(out, "\\%c", letters[name - names]);
+    else if (c < 0x20 || c == 0x7f)
+        buf_printf(out, "\\u%04x", (unsigned)c);
+    else
+        buf_append(out, s.ptr, len);
+}
+
+void json_string(struct buf *out, struct str s)
+{
+    buf_text(out, "\"");
+    while (s.len > 0) {
+        uint32_t c = 0;
+        size_t len = utf8_decode(s, &c);
+        put_char(out, s, len, c);
+        len += len == 0;
+        s = (struct str){ s.ptr + len, s.len - len };
+    }
+    buf_text(out, "\"");
+}
+
+static void put_base64(struct buf *out, struct str s)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = (const unsigned char *)s.ptr;
+
+    buf_text(out, "{\"base64\":\"");
+    for (size_t i = 0; i < s.len; i += 3) {
+        uint32_t b1 = i + 1 < s.len ? p[i + 1] : 0, b2 = i + 2 < s.len ? p[i + 2] : 0;
+        uint32_t bits = (uint32_t)p[i] << 16 | b1 << 8 | b2;
+        char four[4] = { digits[bits >> 18], digits[bits >> 12 & 63],
+                         i + 1 < s.len ? digits[bits >> 6 & 63] : '=',
+                         i + 2 < s.len ? digits[bits & 63] : '=' };
+        buf_append(out, four, 4);
+    }
+    buf_text(out, "\"}");
+}
+
+static void put_bytes(struct buf *out, struct str s)
+{
+    if (utf8_valid(s))
+        json_string(out, s);
+    else
+        put_base64(out, s);
+}
+
+/* JSON has no infinity and no NaN; they stay text. */
+static void put_double(struct buf *out, struct str s)
+{
+    bool finite = s.len > 0 && !memchr(s.ptr, 'n', s.len);
+
+    if (finite)
+        buf_str(out, s.ptr[0] == '+' ? (struct str){ s.ptr + 1, s.len - 1 } : s);
+    else
+        json_string(out, s);
+}
+
+static void put_key(struct buf *out, const struct resp_value *key)
+{
+    if (key->type == RESP_INT)
+        buf_printf(out, "\"%lld\"", (long long)key->number);
+    else
+        json_string(out, key->text);
+}
+
+static void put_children(struct buf *out, const struct resp_values *v, size_t at)
+{
+    bool map = v->at[at].type == RESP_MAP;
+    size_t child = at + 1;
+
+    buf_text(out, map ? "{" : "[");
+    for (uint32_t i = 0; i < v->at[at].children; i++) {
+        bool key = map && i % 2 == 0;
+        if (i > 0)
+            buf_text(out, map && i % 2 == 1 ? ":" : ",");
+        if (key)
+            put_key(out, &v->at[child]);
+        else
+            json_put(out, v, child);
+        child = v->at[child].next;
+    }
+    buf_text(out, map ? "}" : "]");
+}
+
+void json_put(struct buf *out, const struct resp_values *v, size_t at)
+{
+    const struct resp_value *value = &v->at[at];
+
+    switch (value->type) {
+    case RESP_INT: buf_int(out, value->number); break;
+    case RESP_NULL: buf_text(out, "null"); break;
+    case RESP_BOOL: buf_text(out, value->number ? "true" : "false"); break;
+    case RESP_DOUBLE: put_double(out, value->text); break;
+    case RESP_ARRAY:
+    case RESP_MAP: put_children(out, v, at); break;
+    case RESP_ERROR:
+        buf_text(out, "{\"error\":");
+        json_string(out, value->text);
+        buf_text(out, "}");
+        break;
+    default: put_bytes(out, value->text); break;
+    }
+}

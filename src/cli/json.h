@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A RESP value as JSON, exactly: integers as numbers, bytes that are UTF-8 as strings, all other
+ * bytes as {"base64": "…"}. An error inside a value is {"error": "…"}.
+ */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include "base/buf.h"
+#include "front/resp.h"
+
+/* The value at index `at`; no line break after it. */
+void json_put(struct buf *out, const struct resp_values *v, size_t at);
+
+/* A string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+void json_string(struct buf *out, struct str s);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How late jobs come: from the moment a job is due to the moment a waiting worker has it, by the
+ * wall clock; and beside it, in the same process and at moments in between, how late a bare timer
+ * of the kernel is, which no scheduler on this machine can beat.
+ */
+#ifndef CLI_LATE_H
+#define CLI_LATE_H
+
+#include "base/hist.h"
+#include "cli/client.h"
+
+#define LATE_SPAN_MS 10000 /* over which the jobs are due */
+
+struct late_result {
+    uint64_t jobs;
+    uint64_t early;      /* that came before they were due: never */
+    int64_t earliest_us; /* the least lateness */
+    struct hist late;    /* microseconds */
+    struct hist timer;
+    char why[256];
+};
+
+/* Schedules `jobs` jobs, waits for them and completes them. Blocks for ten seconds and more. 0, or
+ * an error with ret->why. */
+int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs, bool quiet,
+                 struct late_result *ret);
+
+#endif

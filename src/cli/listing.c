@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/listing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/call.h"
+#include "cli/client.h"
+#include "cli/json.h"
+#include "cli/render.h"
+
+struct listing {
+    const struct cli *cli;
+    struct str words[COMMAND_WORDS_MAX + 4]; /* the request without LIMIT and CURSOR */
+    size_t n;
+    int64_t left; /* jobs still to be shown */
+    uint64_t shown;
+    struct buf cursor; /* empty: none */
+    struct render render;
+    struct render_pages pages;
+    struct buf out;
+};
+
+/* Takes LIMIT and CURSOR out of the words; LIMIT may be larger here than the server's. */
+static int take_words(struct listing *l, struct command *c)
+{
+    struct flags f = { 0 };
+
+    l->left = c->all ? INT64_MAX : LISTING_LIMIT;
+    for (size_t i = 0; i < c->n; i++) {
+        bool pair = i % 2 == 1 && i + 1 < c->n; /* such verbs have no positional arguments */
+        if (pair && str_ieq(c->words[i], "limit")) {
+            f.value = c->words[++i].ptr;
+            if (!flag_int(&f, 1, INT64_MAX, &l->left))
+                return cli_usage("list: --limit: %s", f.why);
+        } else if (pair && str_ieq(c->words[i], "cursor")) {
+            buf_str(&l->cursor, c->words[++i]);
+        } else {
+            l->words[l->n++] = c->words[i];
+        }
+    }
+    memcpy(c->words, l->words, l->n * sizeof(*c->words));
+    c->n = l->n;
+    return command_check(c) < 0 ? cli_usage("%s", c->why) : CLI_OK;
+}
+
+static int ask(struct listing *l, struct client *client, const struct resp_values **ret)
+{
+    struct str words[COMMAND_WORDS_MAX + 4];
+    size_t n = l->n;
+    char limit[24];
+
+    memcpy(words, l->words, n * sizeof(*words));
+    snprintf(limit, sizeof(limit), "%lld",
+             (long long)(l->left < LISTING_PAGE ? l->left : LISTING_PAGE));
+    words[n++] = STR("LIMIT");
+    words[n++] = str_of(limit);
+    if (l->cursor.len > 0) {
+        words[n++] = STR("CURSOR");
+        words[n++] = buf_view(&l->cursor);
+    }
+    return client_call(client, words, n, ret);
+}
+
+static void put_json(struct listing *l, const struct resp_values *v, size_t at)
+{
+    size_t job = at + 1;
+
+    for (uint32_t i = 0; i < v->at[at].children; i++) {
+        if (l->shown + i > 0)
+            buf_text(&l->out, ",\n");
+        json_put(&l->out, v, job);
+        job = v->at[job].next;
+    }
+}
+
+/* Shows one page and takes over its cursor. */
+static int take_page(struct listing *l, const struct resp_values *v)
+{
+    const struct resp_value *jobs = client_field(v, 0, "jobs");
+    const struct resp_value *cursor = client_field(v, 0, "cursor");
+
+    if (v->at[0].type == RESP_ERROR)
+        return call_error(v->at[0].text);
+    if (!jobs || !cursor || jobs->type != RESP_ARRAY) {
+        cli_say("the server's answer is not a page of a list");
+        return CLI_ERROR;
+    }
+    if (l->cli->json)
+        put_json(l, v, (size_t)(jobs - v->at));
+    else
+        render_page(&l->pages, &l->out, v, (size_t)(jobs - v->at), &l->render, 0);
+    l->shown += jobs->children;
+    l->left -= jobs->children;
+    l->cursor.len = 0;
+    if (cursor->type == RESP_BULK || cursor->type == RESP_SIMPLE)
+        buf_str(&l->cursor, cursor->text);
+    return call_print(&l->out) ? CLI_OK : CLI_ERROR;
+}
+
+static void finish(struct listing *l)
+{
+    struct str cursor = buf_view(&l->cursor);
+
+    if (l->cli->json) {
+        buf_text(&l->out, "],\"cursor\":");
+        if (cursor.len > 0)
+            json_string(&l->out, cursor);
+        else
+            buf_text(&l->out, "null");
+        buf_text(&l->out, "}\n");
+        call_print(&l->out);
+        return;
+    }
+    render_pages_end(&l->pages, &l->out, &l->render);
+    call_print(&l->out);
+    if (l->shown == 0) {
+        cli_say("no jobs");
+    } else if (cursor.len > 0) {
+        cli_say("there may be more: --all shows everything, --cursor %.*s goes on from here",
+                STR_ARG(cursor));
+    }
+}
+
+static int follow(struct listing *l, struct client *client)
+{
+    const struct resp_values *v;
+    bool first = true;
+    int code;
+
+    do {
+        if (ask(l, client, &v) < 0)
+            return call_lost(client);
+        if (first && l->cli->json && v->at[0].type != RESP_ERROR)
+            buf_text(&l->out, "{\"jobs\":[");
+        first = false;
+        code = take_page(l, v);
+        if (code != CLI_OK)
+            return code;
+    } while (l->cursor.len > 0 && l->left > 0);
+    finish(l);
+    return CLI_OK;
+}
+
+int listing_run(struct cli *cli, struct command *c)
+{
+    struct listing l = { .cli = cli, .render = render_for(STDOUT_FILENO) };
+    struct client client;
+    int code = take_words(&l, c);
+
+    if (code == CLI_OK)
+        code = call_connect(cli, &client);
+    if (code == CLI_OK) {
+        code = follow(&l, &client);
+        client_close(&client);
+    }
+    render_pages_fini(&l.pages);
+    buf_fini(&l.cursor);
+    buf_fini(&l.out);
+    return code;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/time.h"
+
+#define READ_BYTES  (256u << 10)
+#define PATIENCE_US 20000000 /* without any reply */
+
+/* One connection: bytes going out and coming in, and what they are. */
+struct conn {
+    int fd;
+    struct buf out;
+    size_t out_at; /* sent up to here */
+    struct buf in;
+    size_t in_at;      /* taken up to here */
+    bool blocked;      /* epoll tells when it may write again */
+    unsigned greeting; /* replies to come before those that count */
+
+    int64_t *sent_us; /* ring of when commands were sent, for load_stream */
+    unsigned under_way, oldest;
+
+    unsigned finishing, taking; /* replies to come, in this order, for load_rounds */
+    unsigned jobs;              /* that are being finished */
+    unsigned taken;             /* so far in this batch */
+    struct buf next;            /* what finishes those */
+    unsigned next_replies;
+    int64_t round_us;
+};
+
+struct load {
+    const struct load_options *o;
+    struct load_result *ret;
+    struct conn *conns;
+    int epoll;
+    uint64_t count, made, done, taken;
+    int64_t now_us, heard_us, last_us;
+    load_make_fn *make;
+    load_took_fn *took;
+    void *arg;
+};
+
+/* Handles one reply; false ends the load with why. */
+typedef bool reply_fn(struct load *l, struct conn *c, struct str reply);
+
+static int fail(struct load *l, int err, const char *text)
+{
+    snprintf(l->ret->why, sizeof(l->ret->why), "%s", text);
+    return err;
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* ---- Connections ---- */
+
+static int open_conn(struct load *l, struct conn *c)
+{
+    struct client client;
+    struct epoll_event e = { .events = EPOLLIN, .data.ptr = c };
+    int err = client_open(&client, l->o->host, l->o->port, CLIENT_CONNECT_MS);
+
+    if (err < 0)
+        return fail(l, err, client.why);
+    c->fd = client.fd;
+    fcntl(c->fd, F_SETFL, O_NONBLOCK);
+    c->sent_us = calloc(l->o->in_flight, sizeof(*c->sent_us));
+    if (!c->sent_us || !buf_reserve(&c->in, 2 * READ_BYTES))
+        return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+    epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
+    if (l->o->target->driver->greet)
+        c->greeting = l->o->target->driver->greet(l->o->target, &c->out);
+    return 0;
+}
+
+static int open_all(struct load *l)
+{
+    int err = 0;
+
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    l->conns = calloc(l->o->connections, sizeof(*l->conns));
+    if (l->epoll < 0 || !l->conns)
+        return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+    for (unsigned i = 0; i < l->o->connections; i++)
+        l->conns[i].fd = -1;
+    for (unsigned i = 0; err == 0 && i < l->o->connections; i++)
+        err = open_conn(l, &l->conns[i]);
+    return err;
+}
+
+static void close_all(struct load *l)
+{
+    for (unsigned i = 0; l->conns && i < l->o->connections; i++) {
+        struct conn *c = &l->conns[i];
+        if (c->fd >= 0)
+            close(c->fd);
+        buf_fini(&c->out);
+        buf_fini(&c->in);
+        buf_fini(&c->next);
+        free(c->sent_us);
+    }
+    free(l->conns);
+    if (l->epoll >= 0)
+        close(l->epoll);
+}
+
+static int send_some(struct load *l, struct conn *c)
+{
+    while (c->out_at < c->out.len) {
+        ssize_t n = send(c->fd, c->out.ptr + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL);
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0 && errno != EINTR)
+            return fail(l, BELFRY_IO, strerror(errno));
+        c->out_at += n > 0 ? (size_t)n : 0;
+    }
+    bool blocked = c->out_at < c->out.len;
+    if (blocked != c->blocked) {
+        struct epoll_event e = { .events = blocked ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.ptr = c };
+        epoll_ctl(l->epoll, EPOLL_CTL_MOD, c->fd, &e);
+        c->blocked = blocked;
+    }
+    if (!blocked)
+        c->out.len = c->out_at = 0;
+    return 0;
+}
+
+static int receive(struct load *l, struct conn *c)
+{
+    ssize_t n;
+
+    if (c->in_at > 0) {
+        buf_consume(&c->in, c->in_at);
+        c->in_at = 0;
+    }
+    if (!buf_reserve(&c->in, READ_BYTES))
+        return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+    n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, 0);
+    if (n == 0)
+        return fail(l, BELFRY_IO, "the server closed the connection");
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        return fail(l, BELFRY_IO, strerror(errno));
+    c->in.len += n > 0 ? (size_t)n : 0;
+    return 0;
+}
+
+/* Gives every whole reply that is here to fn. */
+static int take_replies(struct load *l, struct conn *c, reply_fn *fn)
+{
+    for (;;) {
+        struct str rest = { c->in.ptr + c->in_at, c->in.len - c->in_at };
+        ssize_t n = l->o->target->driver->scan(rest);
+        if (n == 0)
+            return 0;
+        if (n < 0) {
+            const char *end = memchr(rest.ptr, '\r', rest.len);
+            snprintf(l->ret->why, sizeof(l->ret->why), "the server answered %.*s",
+                     (int)(end ? end - rest.ptr : 0), rest.ptr);
+            return BELFRY_INVALID;
+        }
+        c->in_at += (size_t)n;
+        l->heard_us = l->now_us;
+        if (c->greeting > 0)
+            c->greeting--;
+        else if (!fn(l, c, (struct str){ rest.ptr, (size_t)n }))
+            return BELFRY_PROTOCOL;
+    }
+}
+
+/* ---- A stream of commands ---- */
+
+/* Fills the window again once a quarter of it is free, so that writes come in batches. */
+static void refill(struct load *l, struct conn *c)
+{
+    unsigned window = l->o->in_flight, room = window - c->under_way;
+
+    if (room == 0 || (room < window / 4 && l->count - l->made > room))
+        return;
+    for (; room > 0 && l->made < l->count; room--) {
+        c->sent_us[(c->oldest + c->under_way++) % window] = l->now_us;
+        l->make(l->arg, &c->out, l->made++);
+    }
+}
+
+static bool stream_reply(struct load *l, struct conn *c, struct str reply)
+{
+    if (c->under_way == 0) {
+        fail(l, 0, "a reply that nobody asked for");
+        return false;
+    }
+    hist_add(&l->ret->latency, l->now_us - c->sent_us[c->oldest]);
+    c->oldest = (c->oldest + 1) % l->o->in_flight;
+    c->under_way--;
+    l->done++;
+    l->last_us = l->now_us;
+    if (l->took)
+        l->took(l->arg, reply);
+    return true;
+}
+
+/* ---- Rounds: finish what was taken, take the next batch ---- */
+
+static void next_round(struct load *l, struct conn *c)
+{
+    const struct driver *d = l->o->target->driver;
+
+    if (l->taken >= l->count && c->taken == 0)
+        return; /* nothing is left */
+    buf_str(&c->out, buf_view(&c->next));
+    c->next.len = 0;
+    c->finishing = c->next_replies;
+    c->jobs = c->taken;
+    c->next_replies = c->taken = 0;
+    c->taking = d->take(l->o->target, &c->out, l->o->batch);
+    c->round_us = l->now_us;
+}
+
+static bool round_reply(struct load *l, struct conn *c, struct str reply)
+{
+    const struct driver *d = l->o->target->driver;
+
+    if (c->finishing > 0) {
+        if (--c->finishing == 0) {
+            l->done += c->jobs;
+            l->last_us = l->now_us;
+            c->jobs = 0;
+        }
+        return true;
+    }
+    if (c->taking == 0) {
+        fail(l, 0, "a reply that nobody asked for");
+        return false;
+    }
+    unsigned n = d->finish(l->o->target, reply, &c->next, &c->next_replies);
+    c->taken += n;
+    l->taken += n;
+    if (--c->taking == 0) {
+        if (c->taken > 0)
+            hist_add(&l->ret->latency, l->now_us - c->round_us);
+        next_round(l, c);
+    }
+    return true;
+}
+
+/* ---- The loop ---- */
+
+static int serve(struct load *l, struct conn *c, uint32_t events, bool stream)
+{
+    int err = 0;
+
+    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+        err = receive(l, c);
+    if (err == 0)
+        err = take_replies(l, c, stream ? stream_reply : round_reply);
+    if (err == 0 && stream)
+        refill(l, c);
+    return err < 0 ? err : send_some(l, c);
+}
+
+static int loop(struct load *l, struct progress *p, bool stream)
+{
+    struct epoll_event events[64];
+    int err = 0;
+
+    while (err == 0 && l->done < l->count) {
+        int n = epoll_wait(l->epoll, events, 64, 200);
+        l->now_us = time_mono_us();
+        for (int i = 0; err == 0 && i < n; i++)
+            err = serve(l, events[i].data.ptr, events[i].events, stream);
+        progress_show(p, l->done);
+        if (err == 0 && l->now_us - l->heard_us > PATIENCE_US)
+            err = fail(l, BELFRY_IO, "no answer for 20 s");
+    }
+    return err;
+}
+
+static int run(struct load *l, const char *name, bool stream)
+{
+    struct progress p;
+    double cpu = cpu_seconds();
+    int64_t begun;
+    int err = open_all(l);
+
+    begun = l->now_us = l->heard_us = l->last_us = time_mono_us();
+    progress_begin(&p, name, l->count, l->o->quiet);
+    for (unsigned i = 0; err == 0 && i < l->o->connections; i++) {
+        if (stream)
+            refill(l, &l->conns[i]);
+        else
+            next_round(l, &l->conns[i]);
+        err = send_some(l, &l->conns[i]);
+    }
+    if (err == 0)
+        err = loop(l, &p, stream);
+    progress_end(&p);
+    l->ret->jobs = l->done;
+    l->ret->seconds = (double)(l->last_us - begun) / 1e6;
+    l->ret->cpu_seconds = cpu_seconds() - cpu;
+    close_all(l);
+    return err;
+}
+
+int load_stream(const struct load_options *o, const char *name, uint64_t count, load_make_fn *make,
+                load_took_fn *took, void *arg, struct load_result *ret)
+{
+    struct load l = { .o = o, .ret = ret, .count = count, .make = make, .took = took, .arg = arg };
+
+    *ret = (struct load_result){ 0 };
+    return run(&l, name, true);
+}
+
+int load_rounds(const struct load_options *o, const char *name, uint64_t count,
+                struct load_result *ret)
+{
+    struct load l = { .o = o, .ret = ret, .count = count };
+
+    *ret = (struct load_result){ 0 };
+    return run(&l, name, false);
+}

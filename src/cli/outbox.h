@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a worker has to tell the server: ends of jobs, which are kept until the server has answered
+ * (and sent again on a new connection), and heartbeats, which are not.
+ */
+#ifndef CLI_OUTBOX_H
+#define CLI_OUTBOX_H
+
+#include "base/list.h"
+#include "cli/client.h"
+#include "cli/task.h"
+
+enum outbox_kind { OUTBOX_COMPLETE, OUTBOX_FAIL, OUTBOX_RELEASE, OUTBOX_EXTEND };
+
+/* What a heartbeat found; the token names the lease. */
+typedef void outbox_extended_fn(void *arg, struct str token, bool cancelled, bool stale);
+
+struct outbox {
+    struct client client; /* fd -1: offline */
+    struct list letters;  /* in the order in which they were sent */
+    size_t unanswered;    /* letters that are not heartbeats */
+    outbox_extended_fn *extended;
+    void *arg;
+};
+
+void outbox_init(struct outbox *o, outbox_extended_fn *extended, void *arg);
+void outbox_fini(struct outbox *o);
+
+/* Connects and sends again what was not answered. 0, or IO with client.why. */
+int outbox_open(struct outbox *o, const char *host, const char *port, int timeout_ms);
+/* After a failure: forgets heartbeats, keeps the rest. */
+void outbox_close(struct outbox *o);
+
+/* Tells the server about a lease. `option` and `value` follow unless option is NULL. */
+void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct str token,
+                 const char *option, struct str value);
+
+/* Sends and takes answers without blocking; IO or PROTOCOL if the connection is to be closed. */
+int outbox_move(struct outbox *o);
+
+#endif

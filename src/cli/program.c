@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/program.h"
+
+#include <stdlib.h>
+
+#include "cli/bench.h"
+#include "cli/check.h"
+#include "cli/completion.h"
+#include "cli/help.h"
+#include "cli/top.h"
+#include "cli/work.h"
+
+/* These two parse for themselves; --json may have been given before their name. */
+static int run_offline(struct cli *cli, int argc, char **argv, int (*run)(int argc, char **argv))
+{
+    static char json[] = "--json";
+    char **all = calloc((size_t)argc + 1, sizeof(*all));
+    int code = CLI_ERROR;
+
+    if (!all)
+        return code;
+    all[0] = json;
+    for (int i = 0; i < argc; i++)
+        all[i + 1] = argv[i];
+    code = cli->json ? run(argc + 1, all) : run(argc, all + 1);
+    free(all);
+    return code;
+}
+
+static int run_check(struct cli *cli, int argc, char **argv)
+{
+    return run_offline(cli, argc, argv, check_run);
+}
+
+static int run_repair(struct cli *cli, int argc, char **argv)
+{
+    return run_offline(cli, argc, argv, repair_run);
+}
+
+static int run_help(struct cli *cli, int argc, char **argv)
+{
+    (void)cli;
+    return help_topic(argc > 0 ? argv[0] : NULL);
+}
+
+const struct program program_table[] = {
+    { "work", "QUEUE[,QUEUE...] [options] -- COMMAND [ARGS...]",
+      "Runs a command for each job of some queues.",
+      "The job's payload is the command's standard input. Its environment has BELFRY_ID,\n"
+      "BELFRY_TOKEN, BELFRY_QUEUE, BELFRY_ATTEMPT, BELFRY_DUE_MS, BELFRY_PRIORITY and, if the job\n"
+      "has one, BELFRY_KEY. The lease is extended while the command runs.\n"
+      "\n"
+      "  exit status 0     the job is completed\n"
+      "  exit status 75    the job is released and offered again in 10s, which costs no attempt\n"
+      "  anything else     the attempt has failed, with the end of standard error as its error\n"
+      "\n"
+      "If the job is cancelled or its lease is lost, the command and its children get SIGTERM, "
+      "and\n"
+      "SIGKILL 5s later. SIGINT or SIGTERM: no further jobs are taken and running commands are\n"
+      "waited for; the second one ends them and gives their jobs back.",
+      work_flags, NULL, work_run },
+    { "top", "[options]", "Shows the server and its queues, live.",
+      "q quits. Printed once if standard output is not a terminal.", top_flags, NULL, top_run },
+    { "bench", "[options]", "Measures this server, or a peer, under load.",
+      "Without --op: schedule, lease and late, on a queue of its own that is left empty.\n"
+      "\n"
+      "  schedule   jobs due over an hour are added\n"
+      "  lease      due jobs are taken and finished, a hundred at a time\n"
+      "  lone       like schedule, with one connection and one command at a time\n"
+      "  late       how late waiting workers get jobs, beside a bare timer of this machine",
+      bench_flags, NULL, bench_run },
+    { "check", "[DIR]", "Reads a data directory and reports damage; changes nothing.",
+      "DIR is else $BELFRY_DATA, else ./data. A server may be running.\n"
+      "\n"
+      "  exit code 0    all is whole\n"
+      "  exit code 2    there is damage: what, where, and what to do is said\n"
+      "  exit code 3    it cannot be read: nothing is known",
+      NULL, NULL, run_check },
+    { "repair", "[DIR] [--dry-run]", "Keeps what is whole of a damaged data directory.",
+      "DIR is else $BELFRY_DATA, else ./data. No server may be running. Exit codes as for check.",
+      repair_flags, NULL, run_repair },
+    { "completion", COMPLETION_SHELLS, "Prints a completion script for a shell.",
+      "  bash   belfry completion bash > /etc/bash_completion.d/belfry\n"
+      "  zsh    belfry completion zsh > ~/.zfunc/_belfry\n"
+      "  fish   belfry completion fish > ~/.config/fish/completions/belfry.fish",
+      NULL, COMPLETION_SHELLS, completion_run },
+    { "help", "[COMMAND | exit-codes]", "Shows help.", NULL, NULL, NULL, run_help },
+    { 0 },
+};
+
+const struct program *program_find(struct str name)
+{
+    for (const struct program *p = program_table; p->name; p++)
+        if (str_ieq(name, p->name))
+            return p;
+    return NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/records.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "store/datadir.h"
+#include "store/recordfile.h"
+
+/* Beyond the last epoch in the journal: starts that came to no commit left no trace in it. */
+#define EPOCHS_SKIPPED 1000
+
+/* The path that a failure's detail begins with: "data/records/meta: offset 0: why". */
+static bool failed_path(char ret[PATH_MAX])
+{
+    const char *detail = store_detail(), *end = strstr(detail, ": offset ");
+
+    if (!end || end - detail >= PATH_MAX)
+        return false;
+    memcpy(ret, detail, (size_t)(end - detail));
+    ret[end - detail] = '\0';
+    return true;
+}
+
+static int move_aside(struct disk *d, const char *dir, const char *path)
+{
+    const char *name = strrchr(path, '/');
+    char kept[PATH_MAX];
+    unsigned n = 0;
+    int err;
+
+    do
+        snprintf(kept, sizeof(kept), "%s/damaged/%s.%u", dir, name ? name + 1 : path, ++n);
+    while (access(kept, F_OK) == 0);
+    err = disk_make_parent(d, kept);
+    if (!err && rename(path, kept) < 0)
+        err = -errno;
+    if (!err)
+        err = disk_sync_parent(d, path);
+    if (err)
+        return disk_fail(err, kept, "move");
+    printf("    the damaged file is kept as %s\n", kept);
+    return 0;
+}
+
+/* With the directory locked. */
+static int set_aside(struct disk *d, const char *dir, bool dry, bool *ret_any)
+{
+    char records_dir[PATH_MAX], path[PATH_MAX];
+
+    snprintf(records_dir, sizeof(records_dir), "%s/records", dir);
+    for (;;) {
+        struct recordset set = { 0 };
+        int err = recordfile_load(records_dir, false, &set);
+
+        recordset_fini(&set);
+        if (err != BELFRY_CORRUPT || !failed_path(path))
+            return err;
+        *ret_any = true;
+        printf("record %s\n", store_detail());
+        if (dry)
+            return 0;
+        err = move_aside(d, dir, path);
+        if (err)
+            return err;
+    }
+}
+
+int records_set_aside(const char *dir, bool dry, bool *ret_any)
+{
+    struct disk d;
+    int lock = -1, err = datadir_check(dir); /* first: opening would make a directory */
+
+    if (err)
+        return err == BELFRY_CORRUPT ? BELFRY_INVALID : err;
+    disk_init(&d, 0);
+    err = dry ? 0 : datadir_open(&d, dir, &lock);
+    if (!err)
+        err = set_aside(&d, dir, dry, ret_any);
+    if (lock >= 0)
+        close(lock);
+    return err;
+}
+
+int records_restore_owner(const struct journal *j, bool dry)
+{
+    char records_dir[PATH_MAX], name[JOURNAL_NAME_BYTES];
+    struct store_record r = { .value = STR("open"), .version = j->newest_epoch + EPOCHS_SKIPPED };
+    struct disk d;
+    int lock, err;
+
+    snprintf(name, sizeof(name), "p%04x/owner", j->partition);
+    r.name = str_of(name);
+    printf("record %s: %s written anew, with epoch %llu\n", name, dry ? "would be" : "is",
+           (unsigned long long)r.version);
+    if (dry)
+        return 0;
+    disk_init(&d, 0);
+    err = datadir_open(&d, j->dir, &lock);
+    if (err)
+        return err;
+    snprintf(records_dir, sizeof(records_dir), "%s/records", j->dir);
+    err = recordfile_write(&d, records_dir, &r);
+    if (!err)
+        err = recordfile_place(records_dir, r.name);
+    if (!err && (err = disk_sync_dir(&d, records_dir)) < 0)
+        err = disk_fail(err, records_dir, "sync");
+    close(lock);
+    return err;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/render.h"
+
+#include "base/time.h"
+#include "cli/client.h"
+#include "cli/term.h"
+#include "cli/text.h"
+
+#define INDENT 2
+
+struct render render_for(int fd)
+{
+    struct term t = term_look(fd);
+
+    return (struct render){ .width = t.width, .colour = t.colour, .now_ms = time_wall_ms() };
+}
+
+/* States and outcomes have colours, so that trouble stands out. */
+static const char *tone_of(struct str name, const struct resp_value *v)
+{
+    static const struct {
+        const char *word, *tone;
+    } tones[] = { { "ready", TERM_CYAN },    { "leased", TERM_YELLOW }, { "done", TERM_GREEN },
+                  { "dead", TERM_RED },      { "failed", TERM_RED },    { "stalled", TERM_RED },
+                  { "cancelled", TERM_DIM }, { "released", TERM_DIM } };
+
+    if (v->type == RESP_NULL)
+        return TERM_DIM;
+    if (!str_ieq(name, "state") && !str_ieq(name, "outcome"))
+        return NULL;
+    for (size_t i = 0; i < sizeof(tones) / sizeof(*tones); i++)
+        if (str_ieq(v->text, tones[i].word))
+            return tones[i].tone;
+    return NULL;
+}
+
+static bool all_maps(const struct resp_values *v, size_t at)
+{
+    size_t child = at + 1;
+
+    for (uint32_t i = 0; i < v->at[at].children; i++) {
+        if (v->at[child].type != RESP_MAP)
+            return false;
+        child = v->at[child].next;
+    }
+    return v->at[at].type == RESP_ARRAY && v->at[at].children > 0;
+}
+
+/* Adds the columns of a map that are not there yet. */
+static void add_columns(struct grid *g, const struct resp_values *v, size_t map)
+{
+    size_t i = map + 1;
+
+    for (uint32_t pair = 0; pair < v->at[map].children / 2; pair++) {
+        const struct resp_value *key = &v->at[i], *value = &v->at[key->next];
+        struct str title = field_title(key->text);
+        size_t c = 0;
+        while (c < g->n && !str_eq(title, str_of(g->columns[c].title)))
+            c++;
+        if (c == g->n)
+            grid_column(g, title, value->type == RESP_INT && !field_is_moment(key->text),
+                        value->type == RESP_INT || str_ieq(title, "id") || str_ieq(title, "token"));
+        i = value->next;
+    }
+}
+
+/* The pair whose title is that of the column; NULL if the map has none. */
+static const struct resp_value *find_pair(const struct resp_values *v, size_t map,
+                                          const char *title, struct str *ret_name)
+{
+    size_t i = map + 1;
+
+    for (uint32_t pair = 0; pair < v->at[map].children / 2; pair++) {
+        const struct resp_value *key = &v->at[i], *value = &v->at[key->next];
+        if (str_eq(field_title(key->text), str_of(title))) {
+            *ret_name = key->text;
+            return value;
+        }
+        i = value->next;
+    }
+    return NULL;
+}
+
+static void add_rows(struct render_pages *p, const struct resp_values *v, size_t at,
+                     const struct render *r)
+{
+    size_t map = at + 1;
+    struct buf cell = { 0 };
+
+    grid_clear(&p->grid);
+    for (uint32_t row = 0; row < v->at[at].children; row++) {
+        for (size_t c = 0; c < p->grid.n; c++) {
+            struct str name = { 0 };
+            const struct resp_value *value = find_pair(v, map, p->grid.columns[c].title, &name);
+            cell.len = 0;
+            if (value)
+                field_put(&cell, name, value, r->now_ms, p->style, r->width);
+            grid_cell(&p->grid, buf_view(&cell), value ? tone_of(name, value) : NULL);
+        }
+        map = v->at[map].next;
+    }
+    buf_fini(&cell);
+}
+
+/* Times are shown in full if there is room, else only how far away they are; then text is cut. */
+static void lay_out(struct render_pages *p, const struct resp_values *v, size_t at,
+                    const struct render *r, size_t indent)
+{
+    size_t map = at + 1;
+    size_t room = r->width > indent ? r->width - indent : r->width;
+
+    for (uint32_t row = 0; row < v->at[at].children; row++) {
+        add_columns(&p->grid, v, map);
+        map = v->at[map].next;
+    }
+    p->style = FIELD_FULL;
+    add_rows(p, v, at, r);
+    if (room > 0 && grid_natural(&p->grid) > room) {
+        p->style = FIELD_BRIEF;
+        add_rows(p, v, at, r);
+    }
+    p->hidden = grid_fit(&p->grid, room);
+    p->begun = true;
+}
+
+static void put_map(struct buf *out, const struct resp_values *v, size_t at, const struct render *r,
+                    size_t indent);
+
+void render_page(struct render_pages *p, struct buf *out, const struct resp_values *v, size_t at,
+                 const struct render *r, size_t indent)
+{
+    bool first = !p->begun;
+
+    if (!all_maps(v, at))
+        return;
+    if (first)
+        lay_out(p, v, at, r, indent);
+    if (first)
+        grid_put_head(&p->grid, out, indent, r->colour);
+    else
+        add_rows(p, v, at, r);
+    grid_put_rows(&p->grid, out, indent, r->colour);
+}
+
+void render_pages_end(const struct render_pages *p, struct buf *out, const struct render *r)
+{
+    if (p->hidden > 0)
+        buf_printf(out, "%s(%zu more fields: use a wider terminal or --json)%s\n",
+                   r->colour ? TERM_DIM : "", p->hidden, r->colour ? TERM_PLAIN : "");
+}
+
+void render_pages_fini(struct render_pages *p)
+{
+    grid_fini(&p->grid);
+}
+
+static void put_scalar(struct buf *out, struct str name, const struct resp_value *v,
+                       const struct render *r, size_t used)
+{
+    const char *tone = r->colour ? tone_of(name, v) : NULL;
+    size_t room = r->width > used + 10 ? r->width - used : r->width;
+
+    if (tone)
+        buf_text(out, tone);
+    field_put(out, name, v, r->now_ms, FIELD_FULL, room);
+    if (tone)
+        buf_text(out, TERM_PLAIN);
+    buf_text(out, "\n");
+}
+
+static void put_list(struct buf *out, const struct resp_values *v, size_t at,
+                     const struct render *r)
+{
+    size_t child = at + 1;
+
+    for (uint32_t i = 0; i < v->at[at].children; i++) {
+        if (i > 0)
+            buf_text(out, ", ");
+        field_put(out, STR(""), &v->at[child], r->now_ms, FIELD_FULL, r->width);
+        child = v->at[child].next;
+    }
+    buf_text(out, "\n");
+}
+
+/* What stands behind a name: on the same line, or indented below it. */
+static void put_member(struct buf *out, struct str name, const struct resp_values *v, size_t at,
+                       const struct render *r, size_t indent, size_t used)
+{
+    const struct resp_value *value = &v->at[at];
+
+    if (value->type == RESP_MAP && value->children > 0) {
+        buf_text(out, "\n");
+        put_map(out, v, at, r, indent + INDENT);
+    } else if (all_maps(v, at)) {
+        struct render_pages pages = { 0 };
+        buf_text(out, "\n");
+        render_page(&pages, out, v, at, r, indent + INDENT);
+        render_pages_fini(&pages);
+    } else if (value->type == RESP_ARRAY && value->children > 0) {
+        put_list(out, v, at, r);
+    } else {
+        put_scalar(out, name, value, r, used);
+    }
+}
+
+static bool is_empty(const struct resp_value *v)
+{
+    return v->type == RESP_NULL || (v->type == RESP_ARRAY && v->children == 0);
+}
+
+static size_t longest_title(const struct resp_values *v, size_t map)
+{
+    size_t i = map + 1, longest = 0;
+
+    for (uint32_t pair = 0; pair < v->at[map].children / 2; pair++) {
+        size_t wide = text_columns(field_title(v->at[i].text));
+        if (!is_empty(&v->at[v->at[i].next]) && wide > longest)
+            longest = wide;
+        i = v->at[v->at[i].next].next;
+    }
+    return longest;
+}
+
+static void put_map(struct buf *out, const struct resp_values *v, size_t at, const struct render *r,
+                    size_t indent)
+{
+    size_t longest = longest_title(v, at), i = at + 1;
+
+    for (uint32_t pair = 0; pair < v->at[at].children / 2; pair++) {
+        struct str name = v->at[i].text, title = field_title(name);
+        size_t value = v->at[i].next;
+        bool nested =
+            all_maps(v, value) || (v->at[value].type == RESP_MAP && v->at[value].children > 0);
+        if (is_empty(&v->at[value])) {
+            i = v->at[value].next;
+            continue;
+        }
+        text_spaces(out, indent);
+        if (r->colour)
+            buf_text(out, TERM_DIM);
+        size_t wide = text_put(out, title, 0);
+        if (r->colour)
+            buf_text(out, TERM_PLAIN);
+        if (!nested)
+            text_spaces(out, longest - wide + 2);
+        put_member(out, name, v, value, r, indent, indent + longest + 2);
+        i = v->at[value].next;
+    }
+}
+
+void render_value(struct buf *out, const struct resp_values *v, size_t at, const struct render *r)
+{
+    size_t child = at + 1;
+
+    if (v->at[at].type == RESP_MAP) {
+        put_map(out, v, at, r, 0);
+    } else if (all_maps(v, at)) {
+        struct render_pages pages = { 0 };
+        render_page(&pages, out, v, at, r, 0);
+        render_pages_end(&pages, out, r);
+        render_pages_fini(&pages);
+    } else if (v->at[at].type == RESP_ARRAY) {
+        for (uint32_t i = 0; i < v->at[at].children; i++) {
+            render_value(out, v, child, r);
+            child = v->at[child].next;
+        }
+    } else {
+        put_scalar(out, STR(""), &v->at[at], r, 0);
+    }
+}

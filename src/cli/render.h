@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A RESP value for people: a map as lines of name and value, an array of maps as a table that is
+ * cut to the width of the terminal, anything else as text. Lines of a map that would say nothing
+ * (null, or an empty array) are left out.
+ */
+#ifndef CLI_RENDER_H
+#define CLI_RENDER_H
+
+#include "cli/field.h"
+#include "cli/grid.h"
+#include "front/resp.h"
+
+struct render {
+    size_t width; /* 0: no limit, nothing is cut */
+    bool colour;
+    int64_t now_ms;
+};
+
+/* For this output, with the clock as it is. */
+struct render render_for(int fd);
+
+/* The value at index `at`, with a line break at its end. */
+void render_value(struct buf *out, const struct resp_values *v, size_t at, const struct render *r);
+
+/* A table in several pages. Zeroed at first. */
+struct render_pages {
+    struct grid grid;
+    bool begun;
+    size_t hidden; /* columns for which there was no room */
+    enum field_style style;
+};
+
+/* Appends the maps of the array at `at`; the first page that has any makes the layout. */
+void render_page(struct render_pages *p, struct buf *out, const struct resp_values *v, size_t at,
+                 const struct render *r, size_t indent);
+/* After the last page: says what could not be shown. */
+void render_pages_end(const struct render_pages *p, struct buf *out, const struct render *r);
+void render_pages_fini(struct render_pages *p);
+
+#endif

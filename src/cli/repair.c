@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Repairing a journal: each faulty segment is written anew with everything whole that it has. For a
+ * commit that is lost an empty one takes its place, so that all others keep their numbers and every
+ * segment still has the length that the next one tells of.
+ */
+#include "cli/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/journal.h"
+#include "cli/records.h"
+#include "store/salvage.h"
+
+const struct flag_row repair_flags[] = {
+    { .name = "dry-run", .help = "say what would be done and lost; change nothing" },
+    { 0 },
+};
+
+struct rewrite {
+    const struct journal *j;
+    size_t index;
+    const struct journal_segment *s;
+    struct salvage *to;
+    uint64_t next;   /* commit to be written */
+    uint64_t before; /* commits of the segment before */
+    struct commit_head head;
+};
+
+/* How many commits the segment is to have: what is known of it, at least its first. */
+static uint64_t target(const struct journal_segment *s)
+{
+    uint64_t n = s->limit != JOURNAL_UNKNOWN ? s->limit : s->next;
+
+    return n ? n : 1;
+}
+
+static int put_placeholder(struct rewrite *r)
+{
+    struct buf b = { 0 };
+    int err;
+
+    record_head(&b, r->head.epoch, r->head.wall_ms);
+    if (r->next == 0) /* next_seq 0 claims nothing: other segments say more */
+        record_put_begin(&b, &(struct begin_record){ .previous = r->before });
+    err = b.failed ? BELFRY_NOMEM : salvage_put(r->to, buf_view(&b));
+    buf_fini(&b);
+    r->next++;
+    return err;
+}
+
+static int fill_up(struct rewrite *r, uint64_t next)
+{
+    int err = 0;
+
+    while (r->next < next && !err)
+        err = put_placeholder(r);
+    return err;
+}
+
+static bool is_malformed(const struct rewrite *r, uint64_t seq)
+{
+    for (size_t i = 0; i < r->j->finding_count; i++) {
+        const struct journal_finding *f = &r->j->findings[i];
+
+        if (f->segment == r->index && f->malformed && f->first == seq)
+            return true;
+    }
+    return false;
+}
+
+static int take_head(void *arg, enum record_type type, struct str body)
+{
+    (void)arg;
+    (void)type;
+    (void)body;
+    return 1;
+}
+
+static int keep_element(void *arg, uint64_t seq, struct str element)
+{
+    struct rewrite *r = arg;
+    int err;
+
+    if (seq >= r->s->limit || is_malformed(r, seq))
+        return 0;
+    err = fill_up(r, seq);
+    if (err)
+        return err;
+    record_walk(element, &r->head, take_head, NULL);
+    r->next++;
+    return salvage_put(r->to, element);
+}
+
+static int skip_damage(void *arg, uint64_t offset, uint64_t bytes, const char *what)
+{
+    (void)arg;
+    (void)offset;
+    (void)bytes;
+    (void)what;
+    return 0;
+}
+
+/* A salvage takes the place of a file, so there has to be one. */
+static int salvage_missing(const struct journal *j, struct str log, const char *path,
+                           struct salvage **ret)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), err;
+
+    if (fd < 0)
+        return store_fail(BELFRY_IO, "%s: create: %s", path, strerror(errno));
+    close(fd);
+    err = salvage_new(j->dir, log, ret);
+    if (err)
+        unlink(path);
+    return err;
+}
+
+static int rewrite(const struct journal *j, size_t index, char ret_kept[PATH_MAX])
+{
+    const struct journal_segment *s = &j->segments[index];
+    struct rewrite r = { .j = j, .index = index, .s = s, .head = s->head };
+    char log[JOURNAL_NAME_BYTES], path[PATH_MAX];
+    int err;
+
+    r.before = index ? target(s - 1) : 0;
+    journal_log_name(j, s->number, log);
+    journal_path(j, s->number, path);
+    err = s->missing ? salvage_missing(j, str_of(log), path, &r.to)
+                     : salvage_new(j->dir, str_of(log), &r.to);
+    if (err)
+        return err;
+    if (!s->missing && !s->headless)
+        err = store_salvage(j->dir, str_of(log), keep_element, skip_damage, &r);
+    if (!err)
+        err = fill_up(&r, target(s));
+    if (!err)
+        err = salvage_commit(r.to, ret_kept);
+    salvage_free(r.to);
+    return err;
+}
+
+/* What becomes of one segment, in a line each for what is lost. */
+static void tell(const struct journal *j, size_t index, const char *kept)
+{
+    const struct journal_segment *s = &j->segments[index];
+    unsigned long long n = target(s), lost = n - s->whole, bytes = 0;
+
+    for (size_t i = 0; i < j->finding_count; i++)
+        if (j->findings[i].segment == index)
+            bytes += j->findings[i].bytes;
+    printf("segment %u: %llu of %llu commits %s, %llu lost (%llu bytes damaged)\n", s->number,
+           (unsigned long long)s->whole, n, kept ? "kept" : "can be kept", lost, bytes);
+    for (size_t i = 0; i < j->finding_count; i++) {
+        const struct journal_finding *f = &j->findings[i];
+
+        if (f->segment != index)
+            continue;
+        printf("    %s", f->what);
+        if (f->bytes)
+            printf(", offset %llu, %llu bytes", (unsigned long long)f->offset,
+                   (unsigned long long)f->bytes);
+        if (f->lost)
+            printf(": commit%s %llu to %llu", f->lost > 1 ? "s" : "", (unsigned long long)f->first,
+                   (unsigned long long)(f->first + f->lost - 1));
+        printf("\n");
+    }
+    if (kept && !s->missing)
+        printf("    the damaged file is kept as %s\n", kept);
+}
+
+static int refuse(const char *dir, int err)
+{
+    if (err != BELFRY_LOCKED)
+        return check_failure(dir, err);
+    cli_say("%s; stop the server first, then repair", store_detail());
+    return CHECK_UNREADABLE;
+}
+
+/* Repairs one partition's segments; *lost counts commits. */
+static int repair_segments(const struct journal *j, bool dry, unsigned long long *lost)
+{
+    for (size_t i = 0; i < j->segment_count; i++) {
+        char kept[PATH_MAX];
+        int err;
+
+        if (!j->segments[i].faulty)
+            continue;
+        err = dry ? 0 : rewrite(j, i, kept);
+        if (err)
+            return err;
+        tell(j, i, dry ? NULL : kept);
+        *lost += target(&j->segments[i]) - j->segments[i].whole;
+    }
+    return 0;
+}
+
+static void tell_meaning(const char *dir, bool dry, unsigned long long lost)
+{
+    if (lost)
+        printf(
+            "\nWhat a lost commit can mean: jobs that were created in it are gone; jobs that were\n"
+            "completed, cancelled or moved in it are as they were before, and may run again;\n"
+            "settings of a queue that were changed in it are the old ones.\n");
+    if (dry)
+        printf("\nNothing was changed. To do it: belfry repair %s\n", dir);
+    else
+        printf("\n%s is repaired: a server can start on it.\n", dir);
+}
+
+static int repair_partition(const char *dir, struct store *store, uint16_t partition, bool dry,
+                            bool *ret_any, unsigned long long *lost)
+{
+    struct journal j;
+    int err = journal_load(&j, store, dir, partition);
+
+    if (!err && journal_faults(&j)) {
+        *ret_any = true;
+        err = repair_segments(&j, dry, lost);
+        if (!err && j.ownerless)
+            err = records_restore_owner(&j, dry);
+    }
+    journal_fini(&j);
+    return err;
+}
+
+static int repair(const char *dir, bool dry)
+{
+    struct store *store;
+    uint16_t partitions;
+    unsigned long long lost = 0;
+    bool any = false;
+    int err = records_set_aside(dir, dry, &any);
+
+    if (!err)
+        err = journal_store(dir, &store, &partitions);
+    if (err)
+        return refuse(dir, err);
+    for (uint16_t i = 0; i < partitions && !err; i++)
+        err = repair_partition(dir, store, i, dry, &any, &lost);
+    store_close(store);
+    if (err)
+        return refuse(dir, err);
+    if (any)
+        tell_meaning(dir, dry, lost);
+    else
+        printf("%s: nothing to repair\n", dir);
+    return CHECK_FINE;
+}
+
+int repair_run(int argc, char **argv)
+{
+    struct cli cli = { 0 };
+    struct flags f = { .cli = &cli, .rows = repair_flags, .argc = argc, .argv = argv };
+    const char *dir;
+    bool dry;
+    int code = check_options(&f, "repair", &dir, &dry);
+
+    return code >= 0 ? code : repair(dir, dry);
+}

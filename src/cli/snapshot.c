@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/time.h"
+
+static int64_t figure(const struct resp_values *v, size_t at, const char *name)
+{
+    const struct resp_value *field = client_field(v, at, name);
+
+    return field ? field->number : 0;
+}
+
+static void read_figures(const struct resp_values *v, size_t at, const char *title,
+                         struct figures *ret)
+{
+    const struct resp_value *name = client_field(v, at, title);
+
+#define READ(member) ret->member = figure(v, at, #member);
+    SNAPSHOT_FIGURES(READ)
+#undef READ
+    if (name)
+        snprintf(ret->name, sizeof(ret->name), "%.*s", STR_ARG(name->text));
+}
+
+static int ask(struct client *c, enum resp_type expected, const struct resp_values **ret)
+{
+    int err = client_read(c, ret);
+
+    if (err == 0 && (*ret)->at[0].type != expected) {
+        snprintf(c->why, sizeof(c->why), "unexpected answer: %.*s", STR_ARG((*ret)->at[0].text));
+        err = BELFRY_PROTOCOL;
+    }
+    return err;
+}
+
+int snapshot_take(struct client *c, struct snapshot *ret)
+{
+    struct str stats[] = { STR("STATS") }, queues[] = { STR("QUEUES") };
+    struct snapshot s = { 0 };
+    const struct resp_values *v;
+    size_t queue = 1;
+    int err;
+
+    client_add(c, stats, 1);
+    client_add(c, queues, 1);
+    err = client_flush(c);
+    if (err == 0)
+        err = ask(c, RESP_MAP, &v);
+    if (err == 0) {
+        s.at_us = time_mono_us();
+        read_figures(v, 0, "version", &s.server);
+        err = ask(c, RESP_ARRAY, &v);
+    }
+    if (err < 0)
+        return err;
+    s.queues = calloc(v->at[0].children + 1, sizeof(*s.queues));
+    for (uint32_t i = 0; s.queues && i < v->at[0].children; i++) {
+        read_figures(v, queue, "queue", &s.queues[s.n++]);
+        queue = v->at[queue].next;
+    }
+    *ret = s;
+    return 0;
+}
+
+void snapshot_fini(struct snapshot *s)
+{
+    free(s->queues);
+    *s = (struct snapshot){ 0 };
+}
+
+const struct figures *snapshot_queue(const struct snapshot *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->queues[i].name, name) == 0)
+            return &s->queues[i];
+    return NULL;
+}

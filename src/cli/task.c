@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/task.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void set_number(const char *name, int64_t v)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%lld", (long long)v);
+    setenv(name, text, 1);
+}
+
+static void set_bytes(const char *name, struct str s)
+{
+    char *text = strndup(s.ptr ? s.ptr : "", s.len);
+
+    if (text)
+        setenv(name, text, 1);
+    free(text);
+}
+
+static void set_environment(const struct task_job *job)
+{
+    set_bytes("BELFRY_ID", job->id);
+    set_bytes("BELFRY_TOKEN", job->token);
+    set_bytes("BELFRY_QUEUE", job->queue);
+    set_number("BELFRY_ATTEMPT", job->attempt);
+    set_number("BELFRY_DUE_MS", job->due_ms);
+    set_number("BELFRY_PRIORITY", job->priority);
+    if (job->key.len > 0)
+        set_bytes("BELFRY_KEY", job->key);
+    else
+        unsetenv("BELFRY_KEY");
+}
+
+/* In the child; does not return. */
+static void become(const struct task_job *job, char *const *argv, int in, int out, int err)
+{
+    sigset_t none;
+
+    setpgid(0, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    set_environment(job);
+    dup2(in, STDIN_FILENO);
+    if (out >= 0)
+        dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    execvp(argv[0], argv);
+    fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+/* A pipe whose end of ours does not block. ours: 0 we read, 1 we write. */
+static bool open_pipe(int ours, int *ret_ours, int *ret_theirs)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return false;
+    fcntl(ends[ours], F_SETFL, O_NONBLOCK);
+    *ret_ours = ends[ours];
+    *ret_theirs = ends[1 - ours];
+    return true;
+}
+
+int task_start(struct task *t, const struct task_job *job, char *const *argv, bool capture,
+               int64_t now_ms)
+{
+    int in = -1, out = -1, err = -1, failed;
+    bool ok;
+
+    *t =
+        (struct task){ .in = -1, .out = -1, .err = -1, .kill_ms = INT64_MAX, .started_ms = now_ms };
+    snprintf(t->id, sizeof(t->id), "%.*s", STR_ARG(job->id));
+    snprintf(t->token, sizeof(t->token), "%.*s", STR_ARG(job->token));
+    buf_str(&t->payload, job->payload);
+    ok = !t->payload.failed && open_pipe(1, &t->in, &in) && open_pipe(0, &t->err, &err) &&
+         (!capture || open_pipe(0, &t->out, &out));
+    if (ok)
+        t->pid = fork();
+    if (ok && t->pid == 0)
+        become(job, argv, in, out, err);
+    failed = errno;
+    close_end(&in);
+    close_end(&out);
+    close_end(&err);
+    if (!ok || t->pid < 0) {
+        task_clear(t);
+        errno = failed;
+        return BELFRY_IO;
+    }
+    setpgid(t->pid, t->pid);
+    task_move(t);
+    return 0;
+}
+
+size_t task_polls(const struct task *t, struct pollfd *ret)
+{
+    size_t n = 0;
+
+    if (t->in >= 0)
+        ret[n++] = (struct pollfd){ .fd = t->in, .events = POLLOUT };
+    if (t->out >= 0)
+        ret[n++] = (struct pollfd){ .fd = t->out, .events = POLLIN };
+    if (t->err >= 0)
+        ret[n++] = (struct pollfd){ .fd = t->err, .events = POLLIN };
+    return n;
+}
+
+static void feed(struct task *t)
+{
+    while (t->in >= 0) {
+        size_t left = t->payload.len - t->written;
+        ssize_t n = left ? write(t->in, t->payload.ptr + t->written, left) : 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n > 0)
+            t->written += (size_t)n;
+        /* All written, or it does not want to read it. */
+        if (n < 0 || t->written == t->payload.len) {
+            close_end(&t->in);
+            buf_fini(&t->payload);
+        }
+    }
+}
+
+static void keep_tail(struct task *t, const char *data, size_t len)
+{
+    if (len >= TASK_TAIL) {
+        memcpy(t->tail, data + len - TASK_TAIL, TASK_TAIL);
+        t->tail_len = TASK_TAIL;
+        return;
+    }
+    if (t->tail_len + len > TASK_TAIL) {
+        size_t drop = t->tail_len + len - TASK_TAIL;
+        memmove(t->tail, t->tail + drop, t->tail_len - drop);
+        t->tail_len -= drop;
+    }
+    memcpy(t->tail + t->tail_len, data, len);
+    t->tail_len += len;
+}
+
+static void take_result(struct task *t, const char *data, size_t len)
+{
+    size_t room = TASK_RESULT_MAX - t->result.len;
+
+    t->cut = t->cut || len > room;
+    buf_append(&t->result, data, len < room ? len : room);
+}
+
+static void pass_on(const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(STDERR_FILENO, data, len);
+        if (n < 0 && errno != EINTR)
+            return;
+        data += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* Reads what is there from one of the two outputs. */
+static void drain(struct task *t, int *fd, bool is_error)
+{
+    char data[16384];
+
+    while (*fd >= 0) {
+        ssize_t n = read(*fd, data, sizeof(data));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            close_end(fd);
+        } else if (is_error) {
+            pass_on(data, (size_t)n);
+            keep_tail(t, data, (size_t)n);
+        } else {
+            take_result(t, data, (size_t)n);
+        }
+    }
+}
+
+void task_move(struct task *t)
+{
+    feed(t);
+    drain(t, &t->out, false);
+    drain(t, &t->err, true);
+}
+
+void task_end(struct task *t, enum task_fate why, int64_t now_ms)
+{
+    if (t->fate != TASK_WANTED)
+        return;
+    t->fate = why;
+    t->kill_ms = now_ms + TASK_GRACE_MS;
+    kill(-t->pid, SIGTERM);
+}
+
+void task_kill(struct task *t)
+{
+    t->kill_ms = INT64_MAX;
+    kill(-t->pid, SIGKILL);
+}
+
+bool task_reap(struct task *t)
+{
+    if (waitpid(t->pid, &t->status, WNOHANG) != t->pid)
+        return false;
+    task_move(t);
+    close_end(&t->in);
+    close_end(&t->out);
+    close_end(&t->err);
+    return true;
+}
+
+void task_error(const struct task *t, struct buf *out)
+{
+    struct str tail = { t->tail, t->tail_len };
+    size_t head = out->len;
+
+    if (WIFSIGNALED(t->status))
+        buf_printf(out, "killed by signal %d", WTERMSIG(t->status));
+    else
+        buf_printf(out, "exit status %d", WEXITSTATUS(t->status));
+    while (tail.len > 0 && strchr(" \t\r\n", tail.ptr[tail.len - 1]))
+        tail.len--;
+    if (tail.len == 0)
+        return;
+    buf_text(out, ": ");
+    /* The server keeps 1024 bytes: the end of the text is worth more, from a whole character on. */
+    if (tail.len > TASK_TAIL - (out->len - head)) {
+        size_t drop = tail.len - (TASK_TAIL - (out->len - head));
+        tail = (struct str){ tail.ptr + drop, tail.len - drop };
+    }
+    while (tail.len > 0 && ((unsigned char)tail.ptr[0] & 0xc0) == 0x80)
+        tail = (struct str){ tail.ptr + 1, tail.len - 1 };
+    buf_str(out, tail);
+}
+
+void task_clear(struct task *t)
+{
+    close_end(&t->in);
+    close_end(&t->out);
+    close_end(&t->err);
+    buf_fini(&t->payload);
+    buf_fini(&t->result);
+    *t = (struct task){ .in = -1, .out = -1, .err = -1 };
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command that runs for one job: a child in a process group of its own, its payload going in, its
+ * standard error (and, if wanted, standard output) coming out. Nothing here blocks or knows a
+ * server; the caller has a poll loop.
+ */
+#ifndef CLI_TASK_H
+#define CLI_TASK_H
+
+#include <stdint.h>
+#include <poll.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/id.h"
+
+#define TASK_TAIL       1024 /* bytes of standard error that are kept */
+#define TASK_TOKEN      24
+#define TASK_RESULT_MAX 65536
+#define TASK_GRACE_MS   5000 /* between SIGTERM and SIGKILL */
+#define TASK_POLLS      3
+
+/* Why a command was told to end. */
+enum task_fate { TASK_WANTED, TASK_CANCELLED, TASK_LOST, TASK_STOPPED };
+
+struct task {
+    pid_t pid;        /* 0: the slot is free */
+    int in, out, err; /* our ends; -1: closed */
+    char id[ID_TEXT + 1];
+    char token[TASK_TOKEN];
+    struct buf payload;
+    size_t written;
+    struct buf result; /* standard output, if captured */
+    bool cut;          /* more came than is kept */
+    char tail[TASK_TAIL];
+    size_t tail_len;
+    int64_t started_ms; /* monotonic, like all times here */
+    int64_t every_ms;   /* how often its lease is extended */
+    int64_t extend_ms;  /* when it is next */
+    int64_t kill_ms;    /* when SIGKILL follows; INT64_MAX: never */
+    enum task_fate fate;
+    int status; /* once it has ended, as of waitpid */
+};
+
+/* What a command is told of its job. */
+struct task_job {
+    struct str id, token, queue, key, payload;
+    int64_t attempt, due_ms, priority;
+};
+
+/* Starts argv for the job, capturing standard output or passing it through. 0, or IO with errno.
+ * Not later than this call SIGPIPE must be ignored and SIGCHLD looked for. */
+int task_start(struct task *t, const struct task_job *job, char *const *argv, bool capture,
+               int64_t now_ms);
+
+/* Fills up to TASK_POLLS entries; returns how many. */
+size_t task_polls(const struct task *t, struct pollfd *ret);
+/* Moves bytes, whichever side is ready. */
+void task_move(struct task *t);
+
+/* Sends SIGTERM to its group, and notes when SIGKILL is to follow; the first reason stays. */
+void task_end(struct task *t, enum task_fate why, int64_t now_ms);
+void task_kill(struct task *t);
+
+/* True once the child has ended: its last output has been read then and its files are closed. */
+bool task_reap(struct task *t);
+
+/* The error text of a status other than 0: "exit status 3: no such host". */
+void task_error(const struct task *t, struct buf *out);
+
+/* Frees the slot. */
+void task_clear(struct task *t);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8, strictly: no overlong forms, no surrogates, nothing above U+10FFFF. */
+#ifndef CLI_UTF8_H
+#define CLI_UTF8_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* The bytes of the first character of s (1-4), 0 if it is malformed or s is empty. */
+size_t utf8_decode(struct str s, uint32_t *ret);
+bool utf8_valid(struct str s);
+
+#endif

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "cli/call.h"
+#include "cli/client.h"
+#include "cli/outbox.h"
+#include "cli/task.h"
+
+#define WAIT           "20s" /* a parked LEASE is renewed this often */
+#define CONNECT_MS     2000
+#define BACKOFF_MIN_MS 1000
+#define BACKOFF_MAX_MS 30000
+#define HALF_CLOSE_MS  2000 /* how long the server has to end a parked LEASE */
+#define LEASE_GUESS_MS 60000
+
+struct worker {
+    const struct worker_options *o;
+    struct client leases; /* fd -1: not connected */
+    struct outbox outbox;
+    struct task *tasks; /* o->slots of them */
+    struct pollfd *polls;
+    int running;
+    int signals;      /* a signalfd */
+    bool asked;       /* a LEASE is under way */
+    bool dry;         /* with drain: the last answer was empty */
+    int stops;        /* how often we were told to stop */
+    bool closing;     /* no more jobs will be asked for */
+    int64_t close_ms; /* when a half-closed connection is given up */
+    int64_t retry_ms; /* when to connect again */
+    int64_t backoff_ms;
+    int64_t now_ms; /* monotonic */
+    int code;
+};
+
+static bool connected(const struct worker *w)
+{
+    return w->outbox.client.fd >= 0;
+}
+
+static void close_leases(struct worker *w)
+{
+    client_close(&w->leases);
+    w->asked = false;
+}
+
+/* ---- Jobs ---- */
+
+static struct task *free_slot(struct worker *w)
+{
+    for (int i = 0; i < w->o->slots; i++)
+        if (w->tasks[i].pid == 0)
+            return &w->tasks[i];
+    return NULL;
+}
+
+static void extended(void *arg, struct str token, bool cancelled, bool stale)
+{
+    struct worker *w = arg;
+
+    for (int i = 0; i < w->o->slots; i++) {
+        struct task *t = &w->tasks[i];
+        if (t->pid == 0 || t->fate != TASK_WANTED || !str_eq(token, str_of(t->token)))
+            continue;
+        if (cancelled)
+            cli_say("%s: cancelled: its command is told to end", t->id);
+        else if (stale)
+            cli_say("%s: its lease was lost: its command is told to end", t->id);
+        if (cancelled || stale)
+            task_end(t, cancelled ? TASK_CANCELLED : TASK_LOST, w->now_ms);
+    }
+}
+
+static void extend(struct worker *w, struct task *t)
+{
+    bool given = w->o->lease_for;
+
+    outbox_tell(&w->outbox, OUTBOX_EXTEND, str_of(t->id), str_of(t->token), given ? "FOR" : NULL,
+                given ? str_of(w->o->lease_for) : (struct str){ 0 });
+    t->extend_ms = w->now_ms + t->every_ms;
+}
+
+/* Tells the server what became of the job. A lost one is somebody else's by now. */
+static void report(struct worker *w, const struct task *t, bool ok)
+{
+    struct str id = str_of(t->id), token = str_of(t->token);
+    bool later = WIFEXITED(t->status) && WEXITSTATUS(t->status) == WORKER_RELEASE;
+    struct buf error = { 0 };
+
+    if (t->fate == TASK_LOST)
+        return;
+    if (ok) {
+        outbox_tell(&w->outbox, OUTBOX_COMPLETE, id, token, w->o->capture ? "RESULT" : NULL,
+                    buf_view(&t->result));
+    } else if (t->fate == TASK_STOPPED) {
+        outbox_tell(&w->outbox, OUTBOX_RELEASE, id, token, NULL, (struct str){ 0 });
+    } else if (later && t->fate == TASK_WANTED) {
+        outbox_tell(&w->outbox, OUTBOX_RELEASE, id, token, "IN", STR(WORKER_RELEASE_FOR));
+    } else {
+        task_error(t, &error);
+        outbox_tell(&w->outbox, OUTBOX_FAIL, id, token, "ERROR", buf_view(&error));
+    }
+    buf_fini(&error);
+}
+
+static void note_end(const struct worker *w, const struct task *t, bool ok)
+{
+    char took[TIME_TEXT];
+
+    if (w->o->quiet)
+        return;
+    time_format_duration(w->now_ms - t->started_ms, took);
+    if (ok)
+        cli_say("%s: done in %s%s", t->id, took, t->cut ? "; its result was cut to 64 KiB" : "");
+    else if (t->fate == TASK_STOPPED)
+        cli_say("%s: given back after %s", t->id, took);
+    else if (WIFSIGNALED(t->status))
+        cli_say("%s: killed by signal %d after %s", t->id, WTERMSIG(t->status), took);
+    else if (WEXITSTATUS(t->status) == WORKER_RELEASE)
+        cli_say("%s: not now (exit status %d): again in %s", t->id, WORKER_RELEASE,
+                WORKER_RELEASE_FOR);
+    else
+        cli_say("%s: failed with exit status %d after %s", t->id, WEXITSTATUS(t->status), took);
+}
+
+static void finish(struct worker *w, struct task *t)
+{
+    bool ok = WIFEXITED(t->status) && WEXITSTATUS(t->status) == 0;
+
+    report(w, t, ok);
+    note_end(w, t, ok);
+    if (w->o->once && !ok)
+        w->code = CLI_ERROR;
+    task_clear(t);
+    w->running--;
+    w->dry = false;
+}
+
+static int64_t number(const struct resp_values *v, size_t at, const char *name, int64_t otherwise)
+{
+    const struct resp_value *field = client_field(v, at, name);
+
+    return field && field->type == RESP_INT ? field->number : otherwise;
+}
+
+static struct str bytes(const struct resp_values *v, size_t at, const char *name)
+{
+    const struct resp_value *field = client_field(v, at, name);
+
+    return field && field->type == RESP_BULK ? field->text : (struct str){ 0 };
+}
+
+/* How long the lease is: as asked for, as told, or else what is left of it by our clock. */
+static int64_t lease_length(const struct worker *w, const struct resp_values *v, size_t at)
+{
+    int64_t ms = number(v, at, "until_ms", 0) - time_wall_ms();
+    const char *why;
+
+    if (w->o->lease_for && time_parse_duration(str_of(w->o->lease_for), &ms, &why) == 0)
+        return ms;
+    if (ms < 1000 || ms > LEASE_GUESS_MS)
+        ms = ms < 1000 ? 1000 : LEASE_GUESS_MS;
+    return number(v, at, "lease_ms", ms);
+}
+
+static void begin(struct worker *w, const struct resp_values *v, size_t at)
+{
+    struct task_job job = { .id = bytes(v, at, "id"),
+                            .token = bytes(v, at, "token"),
+                            .queue = bytes(v, at, "queue"),
+                            .key = bytes(v, at, "key"),
+                            .payload = bytes(v, at, "payload"),
+                            .attempt = number(v, at, "attempt", 1),
+                            .due_ms = number(v, at, "due_ms", 0),
+                            .priority = number(v, at, "priority", 3) };
+    struct task *t = w->closing ? NULL : free_slot(w);
+    struct str none = { 0 };
+
+    if (t && task_start(t, &job, w->o->argv, w->o->capture, w->now_ms) < 0) {
+        cli_say("%.*s: cannot start its command: %s", STR_ARG(job.id), strerror(errno));
+        t = NULL;
+    }
+    if (!t) {
+        outbox_tell(&w->outbox, OUTBOX_RELEASE, job.id, job.token, w->closing ? NULL : "IN",
+                    w->closing ? none : STR("1s"));
+        return;
+    }
+    t->every_ms = lease_length(w, v, at) / 3;
+    t->every_ms = t->every_ms < 20 ? 20 : t->every_ms;
+    t->extend_ms = w->now_ms + t->every_ms;
+    w->running++;
+}
+
+/* ---- Leasing ---- */
+
+static void ask(struct worker *w)
+{
+    struct str words[10];
+    size_t n = 0;
+    char count[16];
+
+    snprintf(count, sizeof(count), "%d", w->o->once ? 1 : w->o->slots - w->running);
+    words[n++] = STR("LEASE");
+    words[n++] = w->o->queues;
+    words[n++] = STR("COUNT");
+    words[n++] = str_of(count);
+    words[n++] = STR("WORKER");
+    words[n++] = str_of(w->o->name);
+    if (!w->o->drain) {
+        words[n++] = STR("WAIT");
+        words[n++] = STR(WAIT);
+    }
+    if (w->o->lease_for) {
+        words[n++] = STR("FOR");
+        words[n++] = str_of(w->o->lease_for);
+    }
+    client_add(&w->leases, words, n);
+    w->asked = true;
+}
+
+/* Takes no more jobs. A parked LEASE is ended by closing our side of its connection, so that jobs
+ * that are on their way still come and can be given back. */
+static void stop_leasing(struct worker *w)
+{
+    if (w->closing)
+        return;
+    w->closing = true;
+    w->close_ms = w->now_ms + HALF_CLOSE_MS;
+    if (!w->asked)
+        close_leases(w);
+    else
+        shutdown(w->leases.fd, SHUT_WR);
+}
+
+static void take_answer(struct worker *w, const struct resp_values *v)
+{
+    size_t job = 1;
+
+    w->asked = false;
+    if (v->at[0].type == RESP_ERROR) {
+        w->code = call_error(v->at[0].text);
+        stop_leasing(w);
+        return;
+    }
+    w->dry = v->at[0].children == 0;
+    for (uint32_t i = 0; i < v->at[0].children; i++) {
+        begin(w, v, job);
+        job = v->at[job].next;
+    }
+    if ((w->o->once && w->running > 0) || (w->o->drain && w->dry && w->running == 0))
+        stop_leasing(w);
+    else if (w->closing)
+        close_leases(w);
+}
+
+/* IO or PROTOCOL if the connection has failed. */
+static int move_leases(struct worker *w)
+{
+    const struct resp_values *v;
+    int n;
+
+    bool wanted = !w->closing && !w->asked && w->running < w->o->slots &&
+                  !(w->o->drain && w->dry && w->running > 0);
+    if (wanted)
+        ask(w);
+    n = client_push(&w->leases);
+    if (n == 0)
+        n = client_pull(&w->leases);
+    while (n > 0 && w->leases.fd >= 0)
+        if ((n = client_next(&w->leases, &v)) > 0)
+            take_answer(w, v);
+    return w->leases.fd < 0 ? 0 : n;
+}
+
+/* ---- The server ---- */
+
+static void lost(struct worker *w, const char *why)
+{
+    cli_say("the server is away (%s); trying again in %llds; %d running", why,
+            (long long)(w->backoff_ms / 1000), w->running);
+    close_leases(w);
+    outbox_close(&w->outbox);
+    w->retry_ms = w->now_ms + w->backoff_ms;
+    w->backoff_ms = w->backoff_ms * 2 < BACKOFF_MAX_MS ? w->backoff_ms * 2 : BACKOFF_MAX_MS;
+}
+
+static int open_both(struct worker *w, const char **ret_why)
+{
+    const char *host = cli_host(w->o->cli), *port = cli_port(w->o->cli);
+    int err = outbox_open(&w->outbox, host, port, CONNECT_MS);
+
+    *ret_why = w->outbox.client.why;
+    if (err == 0 && !w->closing) {
+        err = client_open_belfry(&w->leases, host, port, CONNECT_MS);
+        *ret_why = w->leases.why;
+    }
+    return err;
+}
+
+static void reconnect(struct worker *w)
+{
+    const char *why;
+
+    if (connected(w) || w->now_ms < w->retry_ms)
+        return;
+    if (open_both(w, &why) < 0) {
+        char copy[256]; /* closing clears it */
+        snprintf(copy, sizeof(copy), "%s", why);
+        lost(w, copy);
+        return;
+    }
+    cli_say("the server is back");
+    w->backoff_ms = BACKOFF_MIN_MS;
+    for (int i = 0; i < w->o->slots; i++)
+        if (w->tasks[i].pid && w->tasks[i].fate == TASK_WANTED)
+            extend(w, &w->tasks[i]);
+}
+
+static void talk(struct worker *w)
+{
+    char why[256];
+
+    if (!connected(w))
+        return;
+    if (outbox_move(&w->outbox) < 0) {
+        snprintf(why, sizeof(why), "%s", w->outbox.client.why);
+        lost(w, why);
+    } else if (w->leases.fd >= 0 && move_leases(w) < 0) {
+        if (w->closing) { /* it ended the parked LEASE */
+            close_leases(w);
+            return;
+        }
+        snprintf(why, sizeof(why), "%s", w->leases.why);
+        lost(w, why);
+    }
+    if (connected(w))
+        (void)client_push(&w->outbox.client); /* if it fails, the next move finds out */
+}
+
+/* ---- The loop ---- */
+
+static void stop(struct worker *w)
+{
+    w->stops++;
+    if (w->stops == 1) {
+        stop_leasing(w);
+        if (w->running > 0)
+            cli_say("stopping: waiting for %d running; once more ends them", w->running);
+    }
+    for (int i = 0; w->stops > 1 && i < w->o->slots; i++) {
+        if (w->tasks[i].pid == 0)
+            continue;
+        if (w->stops == 2)
+            task_end(&w->tasks[i], TASK_STOPPED, w->now_ms);
+        else
+            task_kill(&w->tasks[i]);
+    }
+}
+
+static void take_signals(struct worker *w)
+{
+    struct signalfd_siginfo info;
+
+    while (read(w->signals, &info, sizeof(info)) == sizeof(info))
+        if (info.ssi_signo != SIGCHLD)
+            stop(w);
+}
+
+static void tend(struct worker *w)
+{
+    for (int i = 0; i < w->o->slots; i++) {
+        struct task *t = &w->tasks[i];
+        if (t->pid == 0)
+            continue;
+        task_move(t);
+        if (task_reap(t)) {
+            finish(w, t);
+            continue;
+        }
+        if (t->kill_ms <= w->now_ms)
+            task_kill(t);
+        if (t->extend_ms <= w->now_ms && t->fate == TASK_WANTED) {
+            if (connected(w))
+                extend(w, t);
+            else
+                t->extend_ms = INT64_MAX; /* it is extended on reconnecting */
+        }
+    }
+    if (w->closing && w->leases.fd >= 0 && w->close_ms <= w->now_ms)
+        close_leases(w);
+}
+
+static int sleep_ms(const struct worker *w)
+{
+    int64_t until = INT64_MAX;
+
+    for (int i = 0; i < w->o->slots; i++) {
+        const struct task *t = &w->tasks[i];
+        if (t->pid == 0)
+            continue;
+        until = t->fate == TASK_WANTED && t->extend_ms < until ? t->extend_ms : until;
+        until = t->kill_ms < until ? t->kill_ms : until;
+    }
+    if (!connected(w) && w->retry_ms < until)
+        until = w->retry_ms;
+    if (w->closing && w->leases.fd >= 0 && w->close_ms < until)
+        until = w->close_ms;
+    if (until == INT64_MAX)
+        return -1;
+    until -= w->now_ms;
+    return until < 0 ? 0 : until > 60000 ? 60000 : (int)until;
+}
+
+static struct pollfd poll_client(const struct client *c)
+{
+    short out = c->out.len > 0 ? POLLOUT : 0;
+
+    return (struct pollfd){ .fd = c->fd, .events = (short)(POLLIN | out) };
+}
+
+static void wait_for_something(struct worker *w)
+{
+    size_t n = 0;
+
+    w->polls[n++] = (struct pollfd){ .fd = w->signals, .events = POLLIN };
+    w->polls[n++] = poll_client(&w->leases);
+    w->polls[n++] = poll_client(&w->outbox.client);
+    for (int i = 0; i < w->o->slots; i++)
+        if (w->tasks[i].pid)
+            n += task_polls(&w->tasks[i], &w->polls[n]);
+    poll(w->polls, n, sleep_ms(w));
+    w->now_ms = time_mono_us() / 1000;
+}
+
+static bool finished(const struct worker *w)
+{
+    if (!w->closing || w->running > 0 || w->leases.fd >= 0)
+        return false;
+    if (!connected(w) && w->outbox.unanswered > 0 && w->stops < 2)
+        return false; /* one more stop gives up on telling */
+    return w->outbox.unanswered == 0 || !connected(w);
+}
+
+static void loop(struct worker *w)
+{
+    while (!finished(w)) {
+        reconnect(w);
+        talk(w);
+        if (finished(w))
+            break;
+        wait_for_something(w);
+        take_signals(w);
+        tend(w);
+    }
+    if (w->outbox.unanswered > 0)
+        cli_say("the ends of %zu jobs could not be told to the server; their leases will run out",
+                w->outbox.unanswered);
+}
+
+static bool prepare(struct worker *w, int slots)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    w->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    w->tasks = calloc((size_t)slots, sizeof(*w->tasks));
+    w->polls = calloc((size_t)slots * TASK_POLLS + 3, sizeof(*w->polls));
+    return w->signals >= 0 && w->tasks && w->polls;
+}
+
+int worker_run(const struct worker_options *o)
+{
+    struct worker w = { .o = o, .leases.fd = -1, .backoff_ms = BACKOFF_MIN_MS };
+
+    w.now_ms = time_mono_us() / 1000;
+    outbox_init(&w.outbox, extended, &w);
+    if (!prepare(&w, o->slots)) {
+        cli_say("cannot set up: %s", strerror(errno));
+        w.code = CLI_ERROR;
+    } else if (call_connect(o->cli, &w.outbox.client) != CLI_OK ||
+               call_connect(o->cli, &w.leases) != CLI_OK) {
+        w.code = CLI_OFFLINE;
+    } else {
+        loop(&w);
+    }
+    outbox_fini(&w.outbox);
+    client_close(&w.leases);
+    close(w.signals);
+    free(w.tasks);
+    free(w.polls);
+    return w.code;
+}

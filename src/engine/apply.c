@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Applying records. The rules: consult nothing but the record and the state before it; either
+ * succeed or (NOMEM) change nothing; a record about a job that is not there is skipped, because the
+ * job ended and was forgotten, and its older records may be gone with their segment.
+ */
+#include "engine/internal.h"
+
+int apply_begin(struct engine *e, const struct begin_record *r)
+{
+    if (!MUTANT(e->o.mutant, SEQ_REUSED) && r->next_seq > e->next_seq)
+        e->next_seq = r->next_seq;
+    return 0;
+}
+
+int apply_put(struct engine *e, const struct job_image *r)
+{
+    struct job *old = r->seq < e->next_seq ? job_find(e, r->seq) : NULL;
+    struct queue *q = queue_obtain(e, r->queue);
+    struct job *j = q ? job_new(e, r, q) : NULL;
+
+    if (!j)
+        return BELFRY_NOMEM;
+    if (job_enter(e, j) < 0) {
+        job_free(e, j);
+        return BELFRY_NOMEM;
+    }
+    if (old)
+        job_leave(e, old);
+    past_trim(e, q);
+    if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->next_seq)
+        e->next_seq = r->seq + 1;
+    return 0;
+}
+
+int apply_lease(struct engine *e, const struct lease_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t;
+
+    if (!j)
+        return 0;
+    t = j->trail ? j->trail : trail_new(e, j);
+    if (!t)
+        return BELFRY_NOMEM;
+    if (!blob_set(&e->pool, &t->worker, r->worker)) {
+        if (!j->trail)
+            trail_free(e, t);
+        return BELFRY_NOMEM;
+    }
+    job_unplace(e, j);
+    j->trail = t;
+    j->attempt = r->attempt;
+    t->token = r->token;
+    t->start_ms = r->start_ms;
+    t->until_ms = r->until_ms;
+    t->lease_ms = r->lease_ms;
+    t->late_ms = r->late_ms;
+    t->progress = -1;
+    t->flags = 0;
+    blob_set(&e->pool, &t->note, (struct str){ 0 });
+    trail_recount(e, t);
+    job_place(e, j, JOB_LEASED);
+    return 0;
+}
+
+int apply_extend(struct engine *e, const struct extend_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t = j ? j->trail : NULL;
+
+    if (!t || j->state != JOB_LEASED)
+        return 0;
+    if (r->has_note && !blob_set(&e->pool, &t->note, r->note))
+        return BELFRY_NOMEM;
+    job_unplace(e, j);
+    t->until_ms = r->until_ms;
+    t->lease_ms = r->lease_ms;
+    if (r->progress >= 0)
+        t->progress = (int8_t)r->progress;
+    trail_recount(e, t);
+    job_place(e, j, JOB_LEASED);
+    return 0;
+}
+
+/* Adds the attempt that ended to the job's trail, with its error if there is one. */
+static int trail_add_attempt(struct engine *e, struct job *j, int64_t end_ms, unsigned outcome,
+                             struct str error)
+{
+    struct trail *t = j->trail;
+    struct blob *history, *kept_error = NULL;
+
+    e->scratch.len = 0;
+    history_append(&e->scratch, j, end_ms, outcome, error);
+    history = blob_new(&e->pool, buf_view(&e->scratch));
+    if (error.len)
+        kept_error = blob_new(&e->pool, error);
+    if (e->scratch.failed || !history || (error.len && !kept_error)) {
+        e->scratch.failed = false;
+        blob_free(&e->pool, history);
+        blob_free(&e->pool, kept_error);
+        return BELFRY_NOMEM;
+    }
+    blob_free(&e->pool, t->history);
+    t->history = history;
+    if (kept_error) {
+        blob_free(&e->pool, t->error);
+        t->error = kept_error;
+    }
+    return 0;
+}
+
+static void trail_clear_pending(struct engine *e, struct trail *t)
+{
+    t->flags = 0;
+    blob_free(&e->pool, t->pending);
+    t->pending = NULL;
+}
+
+int apply_back(struct engine *e, const struct back_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+
+    if (!j)
+        return 0;
+    if (j->trail) {
+        if (trail_add_attempt(e, j, r->end_ms, r->outcome, r->error) < 0)
+            return BELFRY_NOMEM;
+    }
+    job_unplace(e, j);
+    if (j->trail) {
+        trail_clear_pending(e, j->trail);
+        trail_recount(e, j->trail);
+    }
+    j->due_ms = r->due_ms;
+    j->timer.at_ms = r->at_ms;
+    j->attempt = r->attempt;
+    j->stalls = (uint8_t)r->stalls;
+    job_place(e, j, JOB_SCHEDULED);
+    return 0;
+}
+
+int apply_end(struct engine *e, const struct end_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t;
+    struct blob *result;
+
+    if (!j)
+        return 0;
+    if (r->keep_ms <= r->ended_ms && r->hold_ms <= r->ended_ms) {
+        job_leave(e, j);
+        return 0;
+    }
+    t = j->trail ? j->trail : trail_new(e, j);
+    result = blob_new(&e->pool, r->result);
+    if (!t || (r->result.len && !result))
+        goto nomem;
+    j->trail = t;
+    if (r->outcome != OUTCOME_NONE &&
+        trail_add_attempt(e, j, r->ended_ms, r->outcome, r->error) < 0)
+        goto nomem;
+    job_unplace(e, j);
+    trail_clear_pending(e, t);
+    blob_free(&e->pool, t->result);
+    t->result = result;
+    t->ended_ms = r->ended_ms;
+    t->keep_ms = r->keep_ms;
+    t->hold_ms = r->hold_ms;
+    j->stalls = (uint8_t)r->stalls;
+    trail_recount(e, t);
+    if (!r->hold_ms)
+        key_release(e, j);
+    job_place(e, j, (enum job_state)r->state);
+    past_trim(e, j->queue);
+    return 0;
+nomem:
+    if (t && !j->trail)
+        trail_free(e, t);
+    blob_free(&e->pool, result);
+    return BELFRY_NOMEM;
+}
+
+int apply_move(struct engine *e, const struct move_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+
+    if (!j)
+        return 0;
+    job_unplace(e, j);
+    j->due_ms = r->due_ms;
+    j->timer.at_ms = r->at_ms;
+    job_place(e, j, JOB_SCHEDULED);
+    return 0;
+}
+
+int apply_mark(struct engine *e, const struct mark_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t = j ? j->trail : NULL;
+
+    if (!t || j->state != JOB_LEASED)
+        return 0;
+    if (!blob_set(&e->pool, &t->pending, r->pending))
+        return BELFRY_NOMEM;
+    t->flags = (uint8_t)r->flags;
+    t->pending_due_ms = r->pending_due_ms;
+    trail_recount(e, t);
+    return 0;
+}
+
+int apply_queue(struct engine *e, const struct queue_record *r)
+{
+    struct queue *q = queue_obtain(e, r->queue);
+
+    if (!q)
+        return BELFRY_NOMEM;
+    q->settings = r->settings;
+    q->segment = e->segment;
+    queue_settle(e, q);
+    if (queue_has_work(q))
+        queue_offer(e, q);
+    return 0;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
+
+const char *job_state_name(enum job_state s)
+{
+    static const char *const names[] = {
+#define NAME(name, text) text,
+        JOB_STATES(NAME)
+#undef NAME
+    };
+    return names[s];
+}
+
+const char *attempt_outcome_name(unsigned outcome)
+{
+    static const char *const names[] = {
+#define NAME(name, number, text) [number] = text,
+        ATTEMPT_OUTCOMES(NAME)
+#undef NAME
+    };
+    return outcome < sizeof(names) / sizeof(names[0]) ? names[outcome] : "unknown";
+}
+
+bool name_valid(struct str name)
+{
+    if (name.len == 0 || name.len > NAME_MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= ':') ||
+              c == '.' || c == '_' || c == '-' || c == '/'))
+            return false;
+    }
+    return true;
+}
+
+int engine_error(struct engine *e, int err, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(e->detail, sizeof(e->detail), format, args);
+    va_end(args);
+    return err;
+}
+
+int engine_plain(struct engine *e, int err)
+{
+    e->detail[0] = '\0';
+    return err;
+}
+
+const char *engine_detail(const struct engine *e)
+{
+    return e->detail;
+}
+
+/* xorshift64*: jitter needs no better. */
+uint64_t engine_random(struct engine *e)
+{
+    e->random ^= e->random >> 12;
+    e->random ^= e->random << 25;
+    e->random ^= e->random >> 27;
+    return (e->random * UINT64_C(0x2545f4914f6cdd1d)) >> 16;
+}
+
+struct engine *engine_new(const struct engine_options *o)
+{
+    struct engine *e = calloc(1, sizeof(*e));
+
+    if (!e)
+        return NULL;
+    e->o = *o;
+    if (!e->o.history_bytes)
+        e->o.history_bytes = HISTORY_BYTES_DEFAULT;
+    e->random = o->seed | 1;
+    e->next_seq = 1;
+    pool_init(&e->pool);
+    jobs_init(e);
+    keys_init(e);
+    queues_init(e);
+    list_init(&e->leased);
+    wheel_init(&e->moments, 0);
+    wheel_init(&e->leases, 0);
+    wheel_init(&e->waits, 0);
+    return e;
+}
+
+void engine_free(struct engine *e)
+{
+    if (!e)
+        return;
+    waiters_free(e);
+    queues_free(e);
+    table_fini(&e->names);
+    table_fini(&e->keys);
+    table_fini(&e->jobs);
+    pool_fini(&e->pool);
+    buf_fini(&e->scratch);
+    free(e);
+}
+
+void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict)
+{
+    struct list *node;
+
+    e->started = true;
+    e->now_ms = wall_ms;
+    e->mono_ms = mono_ms;
+    e->strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
+    list_each (node, &e->leased) {
+        struct trail *t = container_of(node, struct trail, link);
+        int64_t left = t->until_ms - wall_ms;
+
+        /* The wall clock may have been set back meanwhile: never longer than the lease was. */
+        if (left > t->lease_ms)
+            left = t->lease_ms;
+        if (left < LEASE_GRACE_MS)
+            left = LEASE_GRACE_MS;
+        t->timer.at_ms = mono_ms + left;
+        wheel_add(&e->leases, &t->timer);
+    }
+    list_each (node, &e->queues) {
+        struct queue *q = container_of(node, struct queue, link);
+
+        past_sort(q);
+        past_trim(e, q);
+    }
+    engine_advance(e, wall_ms, mono_ms);
+}
+
+/* A scheduled job is due, or an ended one has been kept long enough. */
+static void fire(struct engine *e, struct job *j)
+{
+    struct trail *t = j->trail;
+
+    if (j->state == JOB_SCHEDULED) {
+        job_unplace(e, j);
+        job_place(e, j, JOB_SCHEDULED);
+        return;
+    }
+    if (t->hold_ms && t->hold_ms <= e->now_ms) {
+        key_release(e, j);
+        t->hold_ms = 0;
+    }
+    if (!t->hold_ms && t->keep_ms <= e->now_ms) {
+        job_leave(e, j);
+        return;
+    }
+    j->timer.at_ms = trail_next_ms(j);
+    wheel_add(&e->moments, &j->timer);
+}
+
+static void stall(struct engine *e, struct job *j)
+{
+    struct queue *q = j->queue;
+
+    if (attempt_fail(e, j, ATTEMPT_STALLED, STR("the lease ended without a word"), -1, false) < 0) {
+        j->trail->timer.at_ms = e->mono_ms + 1000; /* out of memory: again later */
+        wheel_add(&e->leases, &j->trail->timer);
+        return;
+    }
+    COUNT(e, q, stalled);
+}
+
+void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
+{
+    struct timer *t;
+    int budget = FIRE_SLICE;
+
+    if (wall_ms < e->now_ms - STANDSTILL_MS) {
+        e->now_ms = wall_ms;
+        wheel_rewind(&e->moments, wall_ms);
+    } else if (wall_ms > e->now_ms) {
+        if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
+            mono_ms += wall_ms - e->now_ms;
+        e->now_ms = wall_ms;
+    }
+    if (mono_ms > e->mono_ms)
+        e->mono_ms = mono_ms;
+    if (MUTANT(e->o.mutant, EARLY))
+        e->now_ms += 50;
+    while (budget > 0 && (t = wheel_pop(&e->moments, e->now_ms))) {
+        fire(e, container_of(t, struct job, timer));
+        budget--;
+    }
+    if (MUTANT(e->o.mutant, EARLY))
+        e->now_ms -= 50;
+    while (budget > 0 && (t = wheel_pop(&e->leases, e->mono_ms))) {
+        stall(e, container_of(t, struct trail, timer)->job);
+        budget--;
+    }
+    while (budget > 0 && (t = wheel_pop(&e->waits, e->mono_ms))) {
+        waiter_timeout(e, container_of(t, struct waiter, timer));
+        budget--;
+    }
+}
+
+void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
+{
+    int64_t leases = wheel_next(&e->leases);
+    int64_t waits = wheel_next(&e->waits);
+
+    *ret_wall_ms = wheel_next(&e->moments);
+    *ret_mono_ms = leases < waits ? leases : waits;
+}
+
+int64_t engine_now(const struct engine *e)
+{
+    return e->now_ms;
+}
+
+uint64_t engine_lsn(const struct engine *e)
+{
+    return e->lsn;
+}
+
+uint64_t engine_visible_lsn(const struct engine *e)
+{
+    return MUTANT(e->o.mutant, REPLY_BEFORE_DURABLE) ? 0 : e->visible_lsn;
+}
+
+uint64_t engine_live_bytes(const struct engine *e)
+{
+    return e->live_bytes;
+}
+
+void engine_refuse_new(struct engine *e, bool refuse)
+{
+    e->refuse_new = refuse;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine of one partition: a pure state machine. Time, requests and stored records go in;
+ * records, answers and deliveries come out. It reads no clock, file, socket or environment, and
+ * starts no thread; all calls come from one thread.
+ *
+ * A request is executed in three steps: check (nothing changes on error), write a record of what
+ * was decided, apply that record. Replay applies the same records with the same code, so memory is
+ * always what the journal says. What follows from time alone (a scheduled job becoming ready, the
+ * end of retention) has no record: it is derived again from the recorded moments.
+ *
+ * Records are numbered by an lsn that grows by one for each. The host makes records durable and
+ * then releases what waited for them: an answer may leave once the durable lsn has reached
+ * engine_visible_lsn() as it was when the request had been executed.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "engine/types.h"
+
+struct engine;
+struct job;
+struct waiter;
+
+/* Called when a parked LEASE has work (n > 0) or its time is up (n = 0). The waiter is gone after
+ * the call. Jobs are to be read with engine_view during the call only. */
+typedef void engine_deliver_fn(void *host, void *owner, struct job *const *jobs, size_t n);
+
+struct engine_options {
+    uint16_t partition;
+    uint64_t epoch;         /* high part of every token; raised durably before the engine is made */
+    uint64_t seed;          /* for jitter */
+    uint64_t history_bytes; /* kept of done and cancelled jobs per queue. 0: 16 MiB */
+    unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
+    engine_deliver_fn *deliver;
+    void *host;
+};
+
+/* NULL if out of memory. */
+struct engine *engine_new(const struct engine_options *o);
+void engine_free(struct engine *e); /* parked waiters are dropped without a call. Accepts NULL. */
+
+/* ---- Replay: before engine_start only ---- */
+
+/* Applies the records of one commit, which stands in segment `segment`. CORRUPT if malformed. */
+int engine_replay(struct engine *e, struct str commit, uint32_t segment);
+
+/* Ends replay: leases that are alive get at least LEASE_GRACE_MS more. If `strict` (the last stop
+ * was unclean), lease records are waited for like all others during the first minute. */
+void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict);
+
+/* ---- Time ---- */
+
+/* Takes the clocks and fires what is due, never early, at most a slice of work per call. */
+void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
+
+/* When engine_advance is needed next: a wall moment and a monotonic one; INT64_MAX if never. */
+void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
+
+/* Gives ready jobs to parked waiters. To be called after requests and after engine_advance. */
+void engine_dispatch(struct engine *e);
+
+int64_t engine_now(const struct engine *e); /* the wall time of the last advance */
+
+/* ---- Records ---- */
+
+/* Directs further records to `out`, to stand in segment `segment`, and writes the head of a commit
+ * there. `begins` makes this the first commit of its segment: `previous` elements are in the one
+ * before. */
+void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
+                   uint64_t previous);
+uint64_t engine_lsn(const struct engine *e);         /* of the last record written */
+uint64_t engine_visible_lsn(const struct engine *e); /* see above */
+/* A lease was written since the last engine_direct: start a commit though no reply waits. */
+
+/* Copies forward what a commit of segment `segment` still holds that is not superseded. */
+int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
+
+/* Bytes that a journal of nothing but live images would have, about. */
+uint64_t engine_live_bytes(const struct engine *e);
+
+/* ---- Requests. Errors leave everything unchanged; engine_detail() then says more. ---- */
+
+const char *engine_detail(const struct engine *e); /* "" if there is nothing to add */
+
+/* While set, what would add jobs answers FULL. */
+void engine_refuse_new(struct engine *e, bool refuse);
+
+/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), PAST, FULL, NOMEM. */
+int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
+
+/* Leases up to r->count ready jobs; returns how many. ret_jobs has room for r->count. */
+int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);
+
+/* Parks a lease request until there is work or wait_ms have passed; then deliver is called with
+ * `owner`. NOMEM. */
+int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
+                struct waiter **ret);
+void engine_wait_cancel(struct engine *e, struct waiter *w);
+
+/* NOTFOUND, STALE; and as said. */
+int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct str result,
+                    int64_t again_ms /* -1: no */);
+int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str error,
+                int64_t retry_ms /* -1: by back-off */, bool final, struct fail_result *ret);
+int engine_extend(struct engine *e, struct job_id id, uint64_t token, const struct extend_spec *x,
+                  struct extend_result *ret);
+int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t in_ms);
+
+/* Never an error: the outcome is the answer. */
+enum cancel_outcome engine_cancel(struct engine *e, struct job_id id);
+/* NOTFOUND, STATE (it is leased or has ended), FULL. */
+int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms);
+/* Puts a dead job back, attempts reset. NOTFOUND, STATE, KEYEXISTS, FULL. */
+int engine_redrive(struct engine *e, struct job_id id);
+/* The same for up to `limit` dead jobs of a queue, oldest first; those whose key is taken stay.
+ * Returns how many. FULL. */
+int engine_redrive_queue(struct engine *e, struct str queue, size_t limit);
+
+/* ---- Queues ---- */
+
+/* INVALID. Creates the queue if it is not there. */
+int engine_queue_set(struct engine *e, struct str queue, const struct queue_settings *s,
+                     unsigned fields /* bits 1 << enum queue_field */);
+/* NOTFOUND. */
+int engine_queue_get(const struct engine *e, struct str queue, struct queue_view *ret);
+/* Sorted by name; stops when fn returns other than 0. NOMEM. */
+int engine_queues(const struct engine *e, int (*fn)(void *arg, const struct queue_view *v),
+                  void *arg);
+
+/* ---- Looking ---- */
+
+void engine_view(const struct engine *e, const struct job *job, struct job_view *ret);
+int engine_get(const struct engine *e, struct job_id id, struct job_view *ret);
+/* The job that has this key, held keys included. NOTFOUND. */
+int engine_find_key(const struct engine *e, struct str queue, struct str key, struct job_id *ret);
+
+/* One page of jobs that match, by (due, id) within the page's stripe of the table; a job that does
+ * not move meanwhile is in exactly one page. Bounded work: a page may be short or empty though
+ * ret_cursor is set. INVALID for a bad cursor, NOMEM. */
+int engine_list(const struct engine *e, const struct list_filter *f,
+                int (*fn)(void *arg, const struct job_view *v), void *arg,
+                struct list_cursor *cursor);
+
+void engine_stats(const struct engine *e, struct engine_stats *ret);
+
+/* A hash of the logical state: equal after replay of what was written. Walks everything. */
+uint64_t engine_hash(const struct engine *e);
+/* Recounts everything kept as a count and checks every index; aborts on a difference. For tests. */
+void engine_verify(const struct engine *e);
+
+#endif

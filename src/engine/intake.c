@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests about jobs that are not running: schedule, cancel, reschedule, redrive; and settings. */
+#include "engine/internal.h"
+
+#include <stdio.h>
+
+#include "base/time.h"
+#include "engine/backoff.h"
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int refuse_full(struct engine *e)
+{
+    return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
+}
+
+/* What can be said of a spec without looking at anything else. */
+static int check_spec(struct engine *e, const struct job_spec *s)
+{
+    struct backoff b;
+    const char *why;
+
+    if (!name_valid(s->queue))
+        return engine_error(e, BELFRY_INVALID,
+                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    if (s->key.len > KEY_MAX_BYTES)
+        return engine_error(e, BELFRY_TOOLARGE, "key: %zu bytes, the limit is %d", s->key.len,
+                            KEY_MAX_BYTES);
+    if (s->priority < 1 || s->priority > PRIORITIES)
+        return engine_error(e, BELFRY_INVALID, "priority: expected 1 to 5");
+    if (s->due_ms > TIME_MOMENT_MAX || s->due_ms < -1)
+        return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
+    if (s->lease_ms == 0 || s->lease_ms > LEASE_MAX_MS)
+        return engine_error(e, BELFRY_INVALID, "lease: expected 1ms to 1w");
+    if (s->backoff.len > 0 && backoff_parse(s->backoff, &b, &why) < 0)
+        return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
+    return 0;
+}
+
+/* The key is taken by `holder`. */
+static int schedule_onto(struct engine *e, const struct job_spec *s, struct job *holder,
+                         struct schedule_result *ret)
+{
+    bool ended = holder->state > JOB_LEASED;
+    int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
+    int err;
+
+    ret->id = job_id_of(e, holder);
+    ret->outcome = SCHEDULE_KEPT;
+    if (s->if_exists == IFEXISTS_REJECT) {
+        char text[ID_TEXT];
+
+        id_format(ret->id, text);
+        return engine_error(e, BELFRY_KEYEXISTS, "%.*s", ID_TEXT, text);
+    }
+    if (s->if_exists == IFEXISTS_KEEP || ended) {
+        COUNT(e, holder->queue, kept);
+        return 0;
+    }
+    if (holder->state == JOB_LEASED) {
+        err = emit_mark(e, &(struct mark_record){
+                                 .seq = holder->seq,
+                                 .flags = holder->trail->flags | TRAIL_REPLACING,
+                                 .pending_due_ms = due,
+                                 .pending = s->payload,
+                             });
+    } else {
+        struct job_image image;
+
+        job_image_of(holder, &image);
+        image.payload = s->payload;
+        image.due_ms = due;
+        image.at_ms = later(due, e->now_ms);
+        image.attempt = 0;
+        image.stalls = 0;
+        err = emit_put(e, &image);
+    }
+    if (err)
+        return err;
+    ret->outcome = SCHEDULE_REPLACED;
+    COUNT(e, queue_find(e, s->queue), replaced);
+    return 0;
+}
+
+int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    int err = check_spec(e, s);
+    struct queue *q;
+    struct job *holder;
+    struct job_image image;
+    int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
+
+    if (err || (err = refuse_full(e)))
+        return err;
+    q = queue_find(e, s->queue);
+    if (q && q->settings.past_grace_ms >= 0 && due < e->now_ms - q->settings.past_grace_ms)
+        return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
+                            (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
+    holder = q && s->key.len > 0 ? key_find(e, q, s->key) : NULL;
+    if (holder && !(MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP))
+        return schedule_onto(e, s, holder, ret);
+
+    e->scratch.len = 0;
+    job_opts_put(&e->scratch,
+                 &(struct job_opts){ e->now_ms, s->key, s->attempts, s->backoff, s->lease_ms,
+                                     s->retain_ms },
+                 due);
+    if (e->scratch.failed) {
+        e->scratch.failed = false;
+        return engine_plain(e, BELFRY_NOMEM);
+    }
+    image = (struct job_image){
+        .seq = e->next_seq,
+        .born_ms = due,
+        .state = JOB_SCHEDULED,
+        .priority = (unsigned)s->priority,
+        .due_ms = due,
+        .at_ms = later(due, e->now_ms),
+        .queue = s->queue,
+        .opts = buf_view(&e->scratch),
+        .payload = s->payload,
+    };
+    err = emit_put(e, &image);
+    if (err)
+        return err;
+    ret->id = (struct job_id){ due, e->o.partition, image.seq };
+    ret->outcome = SCHEDULE_CREATED;
+    q = q ? q : queue_find(e, s->queue);
+    COUNT(e, q, scheduled);
+    return 0;
+}
+
+enum cancel_outcome engine_cancel(struct engine *e, struct job_id id)
+{
+    struct job *j = job_of(e, id);
+
+    if (!j || j->state > JOB_LEASED)
+        return CANCEL_NOTFOUND;
+    if (j->state == JOB_LEASED) {
+        struct mark_record r = { .seq = j->seq, .flags = TRAIL_CANCELLING };
+
+        return emit_mark(e, &r) < 0 ? CANCEL_NOTFOUND : CANCEL_RUNNING;
+    }
+    return job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, (struct str){ 0 }, (struct str){ 0 }) < 0
+               ? CANCEL_NOTFOUND
+               : CANCEL_CANCELLED;
+}
+
+static int state_error(struct engine *e, const struct job *j)
+{
+    return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(j->state));
+}
+
+int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
+{
+    struct job *j = job_of(e, id);
+
+    if (!j)
+        return engine_plain(e, BELFRY_NOTFOUND);
+    if (j->state >= JOB_LEASED)
+        return state_error(e, j);
+    if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
+        return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
+    return emit_move(e, &(struct move_record){ j->seq, due_ms, later(due_ms, e->now_ms) });
+}
+
+/* Puts a dead job back whose key, if it has one, is free. */
+static int redrive(struct engine *e, struct job *j)
+{
+    struct job_image image;
+
+    job_image_of(j, &image);
+    image.state = JOB_SCHEDULED;
+    image.due_ms = image.at_ms = e->now_ms;
+    image.attempt = 0;
+    image.stalls = 0;
+    image.trail.ended_ms = image.trail.keep_ms = 0;
+    return emit_put(e, &image);
+}
+
+static struct job *key_rival(const struct engine *e, const struct job *j)
+{
+    struct job_opts o;
+
+    job_opts_get(j, &o);
+    return o.key.len > 0 ? key_find(e, j->queue, o.key) : NULL;
+}
+
+int engine_redrive(struct engine *e, struct job_id id)
+{
+    struct job *j = job_of(e, id);
+    struct job *rival;
+
+    if (!j)
+        return engine_plain(e, BELFRY_NOTFOUND);
+    if (j->state != JOB_DEAD)
+        return state_error(e, j);
+    if (refuse_full(e))
+        return BELFRY_FULL;
+    rival = key_rival(e, j);
+    if (rival) {
+        char text[ID_TEXT];
+
+        id_format(job_id_of(e, rival), text);
+        return engine_error(e, BELFRY_KEYEXISTS, "%.*s", ID_TEXT, text);
+    }
+    return redrive(e, j);
+}
+
+int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
+{
+    struct queue *q = queue_find(e, name);
+    struct list *node, *after;
+    size_t n = 0, looked = 0;
+
+    if (refuse_full(e))
+        return BELFRY_FULL;
+    if (!q)
+        return 0;
+    list_each_safe (node, after, &q->dead) {
+        struct job *j = container_of(node, struct trail, link)->job;
+
+        if (n == limit || looked++ == 10 * limit)
+            break;
+        if (key_rival(e, j))
+            continue;
+        if (redrive(e, j) < 0)
+            return n > 0 ? (int)n : BELFRY_NOMEM;
+        n++;
+    }
+    return (int)n;
+}
+
+int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
+                     unsigned fields)
+{
+    struct queue_record r = { .queue = name, .settings = queue_defaults };
+    struct queue *q = queue_find(e, name);
+    struct backoff b;
+    const char *why;
+
+    if (!name_valid(name))
+        return engine_error(e, BELFRY_INVALID,
+                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    if (fields & 1u << QUEUE_BACKOFF && backoff_parse(str_of(s->backoff), &b, &why) < 0)
+        return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
+    if (q)
+        r.settings = q->settings;
+#define SET(field, member)                                                                         \
+    if (fields & 1u << QUEUE_##field)                                                              \
+        memcpy(&r.settings.member, &s->member, sizeof(s->member));
+    QUEUE_FIELDS(SET)
+#undef SET
+    return emit_queue(e, &r);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs in memory: making them, and keeping every index and count in step with their state. */
+#include "engine/internal.h"
+
+#include <stdlib.h>
+
+/* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
+ * neighbouring buckets: growing the table then walks through memory in order. */
+static uint64_t seq_hash(uint64_t seq)
+{
+    return seq;
+}
+
+static size_t job_size(const struct job *j)
+{
+    return offsetof(struct job, tail) + j->opts_len + j->payload_len;
+}
+
+static uint64_t job_live_bytes(const struct job *j)
+{
+    return 48u + j->queue->name_len + j->opts_len + j->payload_len;
+}
+
+static bool is_terminal(unsigned state)
+{
+    return state > JOB_LEASED;
+}
+
+struct job *job_find(const struct engine *e, uint64_t seq)
+{
+    struct table_node *node = table_chain(&e->jobs, seq_hash(seq));
+
+    for (; node; node = node->next) {
+        struct job *j = container_of(node, struct job, by_seq);
+
+        if (j->seq == seq)
+            return j;
+    }
+    return NULL;
+}
+
+struct job *job_of(const struct engine *e, struct job_id id)
+{
+    struct job *j = id.partition == e->o.partition ? job_find(e, id.seq) : NULL;
+
+    return j && (int64_t)j->born_ms == id.due_ms ? j : NULL;
+}
+
+struct job_id job_id_of(const struct engine *e, const struct job *j)
+{
+    return (struct job_id){ (int64_t)j->born_ms, e->o.partition, j->seq };
+}
+
+struct str job_payload(const struct job *j)
+{
+    return (struct str){ j->tail + j->opts_len, j->payload_len };
+}
+
+void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
+{
+    wire_put_zigzag(out, o->created_ms - born_ms);
+    if (o->key.len > 0) {
+        wire_put_u8(out, OPT_KEY);
+        wire_put_bytes(out, o->key);
+    }
+    if (o->attempts >= 0) {
+        wire_put_u8(out, OPT_ATTEMPTS);
+        wire_put_varint(out, (uint64_t)o->attempts);
+    }
+    if (o->backoff.len > 0) {
+        wire_put_u8(out, OPT_BACKOFF);
+        wire_put_bytes(out, o->backoff);
+    }
+    if (o->lease_ms >= 0) {
+        wire_put_u8(out, OPT_LEASE);
+        wire_put_varint(out, (uint64_t)o->lease_ms);
+    }
+    if (o->retain_ms >= 0) {
+        wire_put_u8(out, OPT_RETAIN);
+        wire_put_varint(out, (uint64_t)o->retain_ms);
+    }
+}
+
+void job_opts_get(const struct job *j, struct job_opts *ret)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+
+    *ret = (struct job_opts){ .attempts = -1, .lease_ms = -1, .retain_ms = -1 };
+    ret->created_ms = (int64_t)(j->born_ms + (uint64_t)wire_zigzag(&r));
+    while (r.p < r.end) {
+        switch ((enum job_opt)wire_u8(&r)) {
+        case OPT_KEY: ret->key = wire_bytes(&r); break;
+        case OPT_ATTEMPTS: ret->attempts = (int64_t)wire_varint(&r); break;
+        case OPT_BACKOFF: ret->backoff = wire_bytes(&r); break;
+        case OPT_LEASE: ret->lease_ms = (int64_t)wire_varint(&r); break;
+        case OPT_RETAIN: ret->retain_ms = (int64_t)wire_varint(&r); break;
+        default: return; /* from a newer version: what follows cannot be read */
+        }
+    }
+}
+
+int64_t job_attempts(const struct job *j)
+{
+    struct job_opts o;
+
+    job_opts_get(j, &o);
+    return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
+}
+
+struct trail *trail_new(struct engine *e, struct job *j)
+{
+    struct trail *t = pool_alloc(&e->pool, sizeof(*t));
+
+    if (t) {
+        *t = (struct trail){ .job = j, .progress = -1 };
+        list_init(&t->timer.link);
+        list_init(&t->link);
+    }
+    return t;
+}
+
+void trail_free(struct engine *e, struct trail *t)
+{
+    if (!t)
+        return;
+    blob_free(&e->pool, t->worker);
+    blob_free(&e->pool, t->note);
+    blob_free(&e->pool, t->result);
+    blob_free(&e->pool, t->error);
+    blob_free(&e->pool, t->history);
+    blob_free(&e->pool, t->pending);
+    pool_free(&e->pool, t, sizeof(*t));
+}
+
+void trail_recount(struct engine *e, struct trail *t)
+{
+    size_t bytes = 64 + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
+                   blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
+
+    e->live_bytes += bytes - t->live_bytes;
+    t->live_bytes = (uint32_t)bytes;
+}
+
+static struct trail *trail_of_image(struct engine *e, struct job *j, const struct trail_image *i)
+{
+    struct trail *t = trail_new(e, j);
+    struct pool *p = &e->pool;
+
+    if (!t)
+        return NULL;
+    t->token = i->token;
+    t->start_ms = i->start_ms;
+    t->until_ms = i->until_ms;
+    t->lease_ms = i->lease_ms;
+    t->late_ms = i->late_ms;
+    t->ended_ms = i->ended_ms;
+    t->keep_ms = i->keep_ms;
+    t->hold_ms = i->hold_ms;
+    t->pending_due_ms = i->pending_due_ms;
+    t->flags = (uint8_t)i->flags;
+    t->progress = (int8_t)i->progress;
+    if (!blob_set(p, &t->worker, i->worker) || !blob_set(p, &t->note, i->note) ||
+        !blob_set(p, &t->result, i->result) || !blob_set(p, &t->error, i->error) ||
+        !blob_set(p, &t->history, i->history) || !blob_set(p, &t->pending, i->pending)) {
+        trail_free(e, t);
+        return NULL;
+    }
+    return t;
+}
+
+struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
+{
+    struct job *j =
+        pool_alloc(&e->pool, offsetof(struct job, tail) + image->opts.len + image->payload.len);
+
+    if (!j)
+        return NULL;
+    list_init(&j->timer.link);
+    j->timer.at_ms = image->at_ms;
+    j->seq = image->seq;
+    j->queue = q;
+    j->trail = NULL;
+    j->due_ms = image->due_ms;
+    j->born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1);
+    j->state = (uint8_t)image->state;
+    j->priority = (uint8_t)image->priority;
+    j->payload_len = (uint32_t)image->payload.len;
+    j->segment = e->segment;
+    j->attempt = image->attempt;
+    j->opts_len = (uint16_t)image->opts.len;
+    j->stalls = (uint8_t)image->stalls;
+    memcpy(j->tail, image->opts.ptr, image->opts.len);
+    if (image->payload.len)
+        memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
+    if (image->has_trail && !(j->trail = trail_of_image(e, j, &image->trail))) {
+        job_free(e, j);
+        return NULL;
+    }
+    return j;
+}
+
+void job_free(struct engine *e, struct job *j)
+{
+    trail_free(e, j->trail);
+    pool_free(&e->pool, j, job_size(j));
+}
+
+/* What an ended job counts for against its queue's history_bytes. */
+static uint64_t past_bytes(const struct job *j)
+{
+    const struct trail *t = j->trail;
+
+    return job_size(j) + sizeof(*t) + blob_str(t->result).len + blob_str(t->error).len +
+           blob_str(t->history).len + blob_str(t->note).len;
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct trail *x = *(struct trail *const *)a;
+    const struct trail *y = *(struct trail *const *)b;
+
+    if (x->ended_ms != y->ended_ms)
+        return x->ended_ms < y->ended_ms ? -1 : 1;
+    return x->job->seq < y->job->seq ? -1 : 1;
+}
+
+static void sort_by_end(struct list *head, size_t n)
+{
+    struct trail **all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
+
+    if (!all)
+        return; /* out of memory: an order that is not quite right does no harm */
+    for (size_t i = 0; i < n; i++) {
+        all[i] = container_of(head->next, struct trail, link);
+        list_remove(&all[i]->link);
+    }
+    qsort(all, n, sizeof(struct trail *), by_end);
+    for (size_t i = 0; i < n; i++)
+        list_append(head, &all[i]->link);
+    free(all);
+}
+
+void past_sort(struct queue *q)
+{
+    sort_by_end(&q->past, q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED]);
+    sort_by_end(&q->dead, q->jobs[JOB_DEAD]);
+}
+
+void past_trim(struct engine *e, struct queue *q)
+{
+    while (e->started && q->past_bytes > e->o.history_bytes) {
+        struct trail *oldest = container_of(q->past.next, struct trail, link);
+
+        if (oldest->hold_ms || q->past.next == q->past.prev)
+            break;
+        job_leave(e, oldest->job);
+    }
+}
+
+int64_t trail_next_ms(const struct job *j)
+{
+    return j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
+}
+
+static void place_leased(struct engine *e, struct trail *t)
+{
+    int64_t left = t->until_ms - e->now_ms;
+
+    list_append(&e->leased, &t->link);
+    if (e->started) { /* in replay engine_start does it, when there is a clock */
+        t->timer.at_ms = e->mono_ms + (left > 0 ? left : 0);
+        wheel_add(&e->leases, &t->timer);
+    }
+}
+
+static void place_ended(struct engine *e, struct job *j, enum job_state state)
+{
+    struct queue *q = j->queue;
+
+    j->timer.at_ms = trail_next_ms(j);
+    wheel_add(&e->moments, &j->timer);
+    list_append(state == JOB_DEAD ? &q->dead : &q->past, &j->trail->link);
+    if (state != JOB_DEAD)
+        q->past_bytes += past_bytes(j);
+}
+
+void job_place(struct engine *e, struct job *j, enum job_state state)
+{
+    struct queue *q = j->queue;
+
+    if (state == JOB_SCHEDULED && e->started && j->timer.at_ms <= e->now_ms)
+        state = JOB_READY;
+    j->state = state;
+    q->jobs[state]++;
+    e->states[state]++;
+    switch (state) {
+    case JOB_SCHEDULED: wheel_add(&e->moments, &j->timer); break;
+    case JOB_READY:
+        list_append(&q->ready[j->priority - 1], &j->timer.link);
+        queue_offer(e, q);
+        break;
+    case JOB_LEASED: place_leased(e, j->trail); break;
+    default: place_ended(e, j, state);
+    }
+    if (q->idle)
+        queue_settle(e, q);
+}
+
+void job_unplace(struct engine *e, struct job *j)
+{
+    struct queue *q = j->queue;
+
+    if (!(MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY))
+        q->jobs[j->state]--;
+    e->states[j->state]--;
+    list_remove(&j->timer.link);
+    if (j->state == JOB_LEASED)
+        list_remove(&j->trail->timer.link);
+    if (j->state >= JOB_LEASED)
+        list_remove(&j->trail->link);
+    if (is_terminal(j->state) && j->state != JOB_DEAD)
+        q->past_bytes -= past_bytes(j);
+}
+
+int job_enter(struct engine *e, struct job *j)
+{
+    bool owns_key = !is_terminal(j->state) || j->trail->hold_ms;
+
+    if (owns_key && key_take(e, j) < 0)
+        return BELFRY_NOMEM;
+    table_add(&e->jobs, &j->by_seq);
+    e->live_bytes += job_live_bytes(j);
+    if (j->trail)
+        trail_recount(e, j->trail);
+    job_place(e, j, j->state);
+    return 0;
+}
+
+void job_leave(struct engine *e, struct job *j)
+{
+    struct queue *q = j->queue;
+
+    key_release(e, j);
+    table_remove(&e->jobs, &j->by_seq);
+    e->live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
+    job_unplace(e, j);
+    job_free(e, j);
+    queue_settle(e, q);
+}
+
+static void trail_image_of(const struct trail *t, struct trail_image *ret)
+{
+    *ret = (struct trail_image){
+        .token = t->token,
+        .start_ms = t->start_ms,
+        .until_ms = t->until_ms,
+        .lease_ms = t->lease_ms,
+        .late_ms = t->late_ms,
+        .ended_ms = t->ended_ms,
+        .keep_ms = t->keep_ms,
+        .hold_ms = t->hold_ms,
+        .flags = t->flags,
+        .progress = t->progress,
+        .worker = blob_str(t->worker),
+        .note = blob_str(t->note),
+        .result = blob_str(t->result),
+        .error = blob_str(t->error),
+        .history = blob_str(t->history),
+        .pending_due_ms = t->pending_due_ms,
+        .pending = blob_str(t->pending),
+    };
+}
+
+void job_image_of(const struct job *j, struct job_image *ret)
+{
+    *ret = (struct job_image){
+        .seq = j->seq,
+        .born_ms = (int64_t)j->born_ms,
+        .state = j->state == JOB_READY ? JOB_SCHEDULED : (unsigned)j->state,
+        .priority = j->priority,
+        .due_ms = j->due_ms,
+        .at_ms = is_terminal(j->state) ? j->due_ms : j->timer.at_ms,
+        .attempt = j->attempt,
+        .stalls = j->stalls,
+        .queue = { j->queue->name, j->queue->name_len },
+        .opts = { j->tail, j->opts_len },
+        .payload = job_payload(j),
+        .has_trail = j->trail != NULL,
+    };
+    if (j->trail)
+        trail_image_of(j->trail, &ret->trail);
+}
+
+static uint64_t hash_of_node(const struct table_node *node)
+{
+    return seq_hash(container_of(node, struct job, by_seq)->seq);
+}
+
+void jobs_init(struct engine *e)
+{
+    table_init(&e->jobs, hash_of_node);
+}

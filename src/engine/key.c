@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys: an index on jobs, by queue and key. A job has its key while it is not terminal, and after
+ * that until trail.hold_ms if the key is held. */
+#include "engine/internal.h"
+
+#include <xxhash.h>
+
+struct wanted {
+    const struct queue *queue;
+    struct str key;
+};
+
+static uint64_t key_hash(const struct queue *q, struct str key)
+{
+    return XXH3_64bits_withSeed(key.ptr, key.len, XXH3_64bits(q->name, q->name_len));
+}
+
+static bool entry_matches(const struct table_node *node, const void *arg)
+{
+    const struct wanted *w = arg;
+    const struct job *j = container_of(node, struct key_entry, node)->job;
+    struct job_opts o;
+
+    if (j->queue != w->queue)
+        return false;
+    job_opts_get(j, &o);
+    return str_eq(o.key, w->key);
+}
+
+static struct key_entry *entry_find(const struct engine *e, const struct queue *q, struct str key,
+                                    uint64_t hash)
+{
+    struct wanted w = { q, key };
+    struct table_node *node = table_find(&e->keys, hash, entry_matches, &w);
+
+    return node ? container_of(node, struct key_entry, node) : NULL;
+}
+
+struct job *key_find(const struct engine *e, const struct queue *q, struct str key)
+{
+    struct key_entry *entry = entry_find(e, q, key, key_hash(q, key));
+
+    return entry ? entry->job : NULL;
+}
+
+/* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
+ * now, set back since, it may seem not to be. */
+static void hold_over(struct engine *e, struct job *j)
+{
+    if (j->state <= JOB_LEASED)
+        return;
+    wheel_remove(&j->timer);
+    j->trail->hold_ms = 0;
+    j->timer.at_ms = trail_next_ms(j);
+    wheel_add(&e->moments, &j->timer);
+}
+
+int key_take(struct engine *e, struct job *j)
+{
+    struct job_opts o;
+    struct key_entry *entry;
+    uint64_t hash;
+
+    job_opts_get(j, &o);
+    if (o.key.len == 0)
+        return 0;
+    hash = key_hash(j->queue, o.key);
+    entry = entry_find(e, j->queue, o.key, hash);
+    if (!entry) {
+        entry = pool_alloc(&e->pool, sizeof(*entry));
+        if (!entry)
+            return BELFRY_NOMEM;
+        entry->hash = hash;
+        entry->job = j;
+        table_add(&e->keys, &entry->node);
+    } else if (entry->job->seq != j->seq) {
+        hold_over(e, entry->job);
+    }
+    entry->job = j;
+    return 0;
+}
+
+void key_release(struct engine *e, struct job *j)
+{
+    struct job_opts o;
+    struct key_entry *entry;
+
+    job_opts_get(j, &o);
+    if (o.key.len == 0)
+        return;
+    entry = entry_find(e, j->queue, o.key, key_hash(j->queue, o.key));
+    if (entry && entry->job == j) {
+        table_remove(&e->keys, &entry->node);
+        pool_free(&e->pool, entry, sizeof(*entry));
+    }
+}
+
+static uint64_t hash_of_node(const struct table_node *node)
+{
+    return container_of(node, struct key_entry, node)->hash;
+}
+
+void keys_init(struct engine *e)
+{
+    table_init(&e->keys, hash_of_node);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/internal.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+const struct queue_settings queue_defaults = {
+    .lease_ms = 60000,
+    .attempts = 5,
+    .backoff = "exp:2s:1h",
+    .retain_ms = INT64_C(86400000),
+    .retain_dead_ms = INT64_C(30) * 86400000,
+    .key_hold_ms = 0,
+    .past_grace_ms = -1,
+};
+
+static bool name_matches(const struct table_node *node, const void *arg)
+{
+    const struct queue *q = container_of(node, struct queue, by_name);
+
+    return str_eq((struct str){ q->name, q->name_len }, *(const struct str *)arg);
+}
+
+struct queue *queue_find(const struct engine *e, struct str name)
+{
+    struct table_node *node =
+        table_find(&e->names, XXH3_64bits(name.ptr, name.len), name_matches, &name);
+
+    return node ? container_of(node, struct queue, by_name) : NULL;
+}
+
+static void queue_forget(struct engine *e, struct queue *q)
+{
+    table_remove(&e->names, &q->by_name);
+    list_remove(&q->link);
+    list_remove(&q->dispatch);
+    free(q->lateness);
+    free(q->runtime);
+    free(q);
+    e->queue_total--;
+}
+
+struct queue *queue_obtain(struct engine *e, struct str name)
+{
+    struct queue *q = queue_find(e, name);
+
+    if (q)
+        return q;
+    q = calloc(1, sizeof(*q) + name.len);
+    if (!q)
+        return NULL;
+    q->settings = queue_defaults;
+    q->name_len = (uint16_t)name.len;
+    memcpy(q->name, name.ptr, name.len);
+    list_init(&q->dispatch);
+    list_init(&q->past);
+    list_init(&q->dead);
+    list_init(&q->waits);
+    for (int i = 0; i < PRIORITIES; i++)
+        list_init(&q->ready[i]);
+    table_add(&e->names, &q->by_name);
+    list_append(&e->queues, &q->link);
+    e->queue_total++;
+    return q;
+}
+
+static bool is_idle(const struct queue *q)
+{
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        if (q->jobs[i])
+            return false;
+    return q->waiters == 0 && q->segment == 0;
+}
+
+/* Queues come and go with their jobs: names are free to choose, so those without any use are
+ * forgotten, oldest first, once there are many. */
+void queue_settle(struct engine *e, struct queue *q)
+{
+    bool idle = is_idle(q);
+
+    if (idle == q->idle)
+        return;
+    q->idle = idle;
+    list_remove(&q->link);
+    list_append(idle ? &e->idle : &e->queues, &q->link);
+    e->idle_count = idle ? e->idle_count + 1 : e->idle_count - 1;
+    if (e->idle_count > IDLE_QUEUES) {
+        e->idle_count--;
+        queue_forget(e, container_of(e->idle.next, struct queue, link));
+    }
+}
+
+bool queue_has_work(const struct queue *q)
+{
+    return q->jobs[JOB_READY] > 0 && !q->settings.paused;
+}
+
+struct job *queue_head(const struct queue *q, int64_t *ret_rank)
+{
+    struct job *best = NULL;
+
+    for (int i = 0; i < PRIORITIES; i++) {
+        if (!list_empty(&q->ready[i])) {
+            struct job *j = container_of(q->ready[i].next, struct job, timer.link);
+            int64_t rank = j->timer.at_ms + i * AGE_STEP_MS;
+
+            if (!best || rank < *ret_rank) {
+                best = j;
+                *ret_rank = rank;
+            }
+        }
+    }
+    return best;
+}
+
+void queue_offer(struct engine *e, struct queue *q)
+{
+    if (!list_empty(&q->waits) && list_empty(&q->dispatch))
+        list_append(&e->dispatch, &q->dispatch);
+}
+
+static void list_free(struct engine *e, struct list *head)
+{
+    while (!list_empty(head))
+        queue_forget(e, container_of(head->next, struct queue, link));
+}
+
+void queues_free(struct engine *e)
+{
+    list_free(e, &e->queues);
+    list_free(e, &e->idle);
+}
+
+static uint64_t hash_of_node(const struct table_node *node)
+{
+    const struct queue *q = container_of(node, struct queue, by_name);
+
+    return XXH3_64bits(q->name, q->name_len);
+}
+
+void queues_init(struct engine *e)
+{
+    table_init(&e->names, hash_of_node);
+    list_init(&e->queues);
+    list_init(&e->idle);
+    list_init(&e->dispatch);
+}

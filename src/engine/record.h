@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records: the facts that a journal holds. A commit is
+ *
+ *     +------+----------------+----------------+--------+--------+---
+ *     | 0x01 | epoch (varint) | wall ms (zigzag)| record | record | ...
+ *     +------+----------------+----------------+--------+--------+---
+ *
+ * and a record
+ *
+ *     +---------+--------------------+------+
+ *     | type u8 | length of body u32 | body |
+ *     +---------+--------------------+------+
+ *
+ * Bodies are made of varints, zigzag varints (moments) and length-prefixed bytes, in the order of the
+ * members below. A body may be longer than its reader knows: what follows the known part is from a
+ * newer version and is ignored. Decoded slices borrow from the commit.
+ */
+#ifndef ENGINE_RECORD_H
+#define ENGINE_RECORD_H
+
+#include "base/wire.h"
+#include "engine/types.h"
+
+/* The numbers are on disk. */
+enum record_type {
+    RECORD_BEGIN = 1,  /* first in a segment */
+    RECORD_PUT = 2,    /* the whole of a job, new or as it is now */
+    RECORD_LEASE = 3,  /* an attempt begins */
+    RECORD_EXTEND = 4, /* a heartbeat */
+    RECORD_BACK = 5,   /* an attempt ended and the job is scheduled again */
+    RECORD_END = 6,    /* the job is terminal */
+    RECORD_MOVE = 7,   /* rescheduled */
+    RECORD_MARK = 8,   /* a leased job is to be cancelled or replaced when its attempt ends */
+    RECORD_QUEUE = 9,  /* a queue's settings */
+};
+
+#define COMMIT_VERSION 1
+
+/* Set in trail_image.flags. */
+#define TRAIL_CANCELLING 1u
+#define TRAIL_REPLACING  2u
+
+/* What happened to a job since it was first leased. */
+struct trail_image {
+    uint64_t token;
+    int64_t start_ms;
+    int64_t until_ms;
+    int64_t lease_ms;
+    int64_t late_ms;
+    int64_t ended_ms;
+    int64_t keep_ms;
+    int64_t hold_ms; /* the key stays taken until then; 0: not held */
+    unsigned flags;
+    int64_t progress;
+    struct str worker;
+    struct str note;
+    struct str result;
+    struct str error;
+    struct str history; /* encoded attempts, oldest first */
+    int64_t pending_due_ms;
+    struct str pending; /* payload of a replacement */
+};
+
+struct job_image {
+    uint64_t seq;
+    int64_t born_ms; /* due at creation: part of the id */
+    unsigned state;  /* never JOB_READY: that follows from time */
+    unsigned priority;
+    int64_t due_ms;
+    int64_t at_ms;
+    uint32_t attempt;
+    uint32_t stalls;
+    struct str tenant; /* empty: default */
+    struct str queue;
+    struct str opts; /* see job.h */
+    struct str payload;
+    bool has_trail;
+    struct trail_image trail;
+};
+
+struct begin_record {
+    uint64_t previous; /* elements in the segment before this one */
+    uint64_t next_seq;
+};
+
+struct lease_record {
+    uint64_t seq;
+    uint64_t token;
+    int64_t start_ms;
+    int64_t until_ms;
+    int64_t lease_ms;
+    int64_t late_ms;
+    uint32_t attempt;
+    struct str worker;
+};
+
+struct extend_record {
+    uint64_t seq;
+    int64_t until_ms;
+    int64_t lease_ms;
+    int64_t progress; /* -1: unchanged */
+    bool has_note;
+    struct str note;
+};
+
+#define OUTCOME_NONE 255u /* the job was not leased */
+
+struct back_record {
+    uint64_t seq;
+    int64_t due_ms;
+    int64_t at_ms;
+    uint32_t attempt;
+    uint32_t stalls;
+    unsigned outcome;
+    int64_t end_ms;
+    struct str error;
+};
+
+struct end_record {
+    uint64_t seq;
+    unsigned state;
+    int64_t ended_ms;
+    int64_t keep_ms;
+    int64_t hold_ms;
+    unsigned outcome;
+    uint32_t stalls;
+    struct str error;
+    struct str result;
+};
+
+struct move_record {
+    uint64_t seq;
+    int64_t due_ms;
+    int64_t at_ms;
+};
+
+struct mark_record {
+    uint64_t seq;
+    unsigned flags;
+    int64_t pending_due_ms;
+    struct str pending;
+};
+
+struct queue_record {
+    struct str tenant;
+    struct str queue;
+    struct queue_settings settings;
+};
+
+/* Writes the head of a commit. */
+void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms);
+
+/* A record's body is written between the two: open returns a mark for close. */
+static inline size_t record_open(struct buf *out, enum record_type type)
+{
+    wire_put_u8(out, (uint8_t)type);
+    wire_put_u32(out, 0);
+    return out->len;
+}
+
+static inline void record_close(struct buf *out, size_t mark)
+{
+    uint32_t len = (uint32_t)(out->len - mark);
+    if (!out->failed)
+        memcpy(out->ptr + mark - 4, &len, 4);
+}
+
+void record_put_begin(struct buf *out, const struct begin_record *r);
+void record_put_job(struct buf *out, const struct job_image *r);
+void record_put_lease(struct buf *out, const struct lease_record *r);
+void record_put_extend(struct buf *out, const struct extend_record *r);
+void record_put_back(struct buf *out, const struct back_record *r);
+void record_put_end(struct buf *out, const struct end_record *r);
+void record_put_move(struct buf *out, const struct move_record *r);
+void record_put_mark(struct buf *out, const struct mark_record *r);
+void record_put_queue(struct buf *out, const struct queue_record *r);
+
+/* Decoders: false if malformed or out of range. */
+bool record_get_begin(struct str body, struct begin_record *ret);
+bool record_get_job(struct str body, struct job_image *ret);
+bool record_get_lease(struct str body, struct lease_record *ret);
+bool record_get_extend(struct str body, struct extend_record *ret);
+bool record_get_back(struct str body, struct back_record *ret);
+bool record_get_end(struct str body, struct end_record *ret);
+bool record_get_move(struct str body, struct move_record *ret);
+bool record_get_mark(struct str body, struct mark_record *ret);
+bool record_get_queue(struct str body, struct queue_record *ret);
+
+struct commit_head {
+    uint64_t epoch;
+    int64_t wall_ms;
+};
+
+/* Walks a commit: fn for each record until it returns other than 0, which is then returned.
+ * CORRUPT if the commit is malformed. ret_head may be NULL. */
+int record_walk(struct str commit, struct commit_head *ret_head,
+                int (*fn)(void *arg, enum record_type type, struct str body), void *arg);
+
+/* One remembered attempt, in trail_image.history. */
+void record_put_attempt(struct buf *out, const struct attempt *a);
+bool record_get_attempt(struct wire_reader *r, struct attempt *ret);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* What goes into and comes out of the engine: plain data, slices borrowed unless said otherwise. */
+#ifndef ENGINE_TYPES_H
+#define ENGINE_TYPES_H
+
+#include <stdint.h>
+
+#include "base/hist.h"
+#include "base/id.h"
+#include "base/str.h"
+
+#define NAME_MAX_BYTES    128
+#define KEY_MAX_BYTES     512
+#define BACKOFF_MAX_BYTES 200
+#define ERROR_MAX_BYTES   1024  /* of an error text or note; longer ones are cut */
+#define RESULT_MAX_BYTES  65536 /* of a result; larger is an error */
+#define LEASE_COUNT_MAX   1000
+#define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
+#define LEASE_GRACE_MS    10000
+#define LEASE_MAX_MS      INT64_C(604800000) /* a week */
+#define LEASE_QUEUES_MAX  64
+#define HISTORY_ENTRIES   10 /* attempts remembered per job */
+#define POISON_STALLS     10 /* stalls in a row that end a job whatever its attempts allow */
+
+/* A job's life. The names are what users see. */
+#define JOB_STATES(X)                                                                              \
+    X(SCHEDULED, "scheduled")                                                                      \
+    X(READY, "ready")                                                                              \
+    X(LEASED, "leased")                                                                            \
+    X(DONE, "done")                                                                                \
+    X(DEAD, "dead")                                                                                \
+    X(CANCELLED, "cancelled")
+
+enum job_state {
+#define JOB_STATE_ENUM(name, text) JOB_##name,
+    JOB_STATES(JOB_STATE_ENUM)
+#undef JOB_STATE_ENUM
+        JOB_STATE_COUNT
+};
+
+const char *job_state_name(enum job_state s);
+
+/* Names of queues: 1-128 of A-Z a-z 0-9 . _ - : / */
+bool name_valid(struct str name);
+
+enum if_exists { IFEXISTS_KEEP, IFEXISTS_REPLACE, IFEXISTS_REJECT };
+
+struct job_spec {
+    struct str queue;
+    struct str payload;
+    int64_t due_ms; /* -1: now */
+    struct str key; /* empty: none */
+    enum if_exists if_exists;
+    int priority;        /* 1-5 */
+    int64_t attempts;    /* 0: for ever; -1: the queue's */
+    struct str backoff;  /* empty: the queue's */
+    int64_t lease_ms;    /* -1: the queue's */
+    int64_t retain_ms;   /* how long it is kept once done; -1: the queue's */
+};
+
+enum schedule_outcome { SCHEDULE_CREATED, SCHEDULE_KEPT, SCHEDULE_REPLACED };
+
+struct schedule_result {
+    struct job_id id;
+    enum schedule_outcome outcome;
+};
+
+struct lease_request {
+    const struct str *queues;
+    size_t queue_count; /* 1 .. LEASE_QUEUES_MAX */
+    size_t count;       /* 1 .. LEASE_COUNT_MAX */
+    int64_t for_ms;     /* -1: the job's, else the queue's */
+    struct str worker;  /* may be empty */
+};
+
+struct fail_result {
+    enum job_state state; /* scheduled, dead or cancelled */
+    int64_t at_ms;        /* when it runs again, if scheduled */
+};
+
+struct extend_spec {
+    int64_t for_ms;   /* -1: as long as the lease was given for */
+    int64_t progress; /* 0-100; -1: unchanged */
+    struct str note;  /* ptr NULL: unchanged */
+};
+
+struct extend_result {
+    int64_t until_ms;
+    bool cancelled; /* somebody asked for it: stop, it will not be retried */
+};
+
+#define CANCEL_OUTCOMES(X)                                                                         \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(RUNNING, "running")                                                                          \
+    X(NOTFOUND, "notfound")
+
+enum cancel_outcome {
+#define CANCEL_OUTCOME_ENUM(name, text) CANCEL_##name,
+    CANCEL_OUTCOMES(CANCEL_OUTCOME_ENUM)
+#undef CANCEL_OUTCOME_ENUM
+};
+
+/* How an attempt ended. The numbers are on disk. */
+#define ATTEMPT_OUTCOMES(X)                                                                        \
+    X(DONE, 0, "done")                                                                             \
+    X(FAILED, 1, "failed")                                                                         \
+    X(STALLED, 2, "stalled")                                                                       \
+    X(RELEASED, 3, "released")                                                                     \
+    X(AGAIN, 4, "again")
+
+enum attempt_outcome {
+#define ATTEMPT_OUTCOME_ENUM(name, number, text) ATTEMPT_##name = (number),
+    ATTEMPT_OUTCOMES(ATTEMPT_OUTCOME_ENUM)
+#undef ATTEMPT_OUTCOME_ENUM
+};
+
+const char *attempt_outcome_name(unsigned outcome);
+
+struct attempt {
+    uint32_t number;
+    int64_t start_ms;
+    int64_t end_ms;
+    int64_t late_ms; /* start - the moment it was to run */
+    unsigned outcome;
+    struct str worker;
+    struct str error;
+};
+
+/* A job as it is. Slices point into the engine and last until its next call. */
+struct job_view {
+    struct job_id id;
+    enum job_state state;
+    struct str queue;
+    struct str payload;
+    struct str key;
+    int priority;
+    int64_t created_ms;
+    int64_t due_ms;       /* nominal */
+    int64_t at_ms;        /* when it becomes or became ready: due_ms, or the moment of the request
+                             if that was later, or of the retry */
+    uint32_t attempt;     /* deliveries so far that count */
+    int64_t attempts;     /* allowed; 0: for ever */
+    uint32_t stalls;      /* in a row */
+    uint64_t token;       /* leased, or of the last lease; 0: never leased */
+    int64_t lease_ms;     /* leased: length; */
+    int64_t until_ms;     /* and end */
+    struct str worker;
+    int64_t progress; /* -1: none told */
+    struct str note;
+    bool cancelling;  /* leased and asked to stop */
+    bool replacing;   /* leased and to run again with another payload */
+    int64_t ended_ms; /* terminal */
+    int64_t keep_ms;  /* terminal: forgotten then */
+    struct str result;
+    struct str error; /* of the last attempt that failed */
+    struct attempt history[HISTORY_ENTRIES]; /* oldest first */
+    size_t history_count;
+};
+
+#define QUEUE_FIELDS(X)                                                                            \
+    X(PAUSED, paused)                                                                              \
+    X(LEASE, lease_ms)                                                                             \
+    X(ATTEMPTS, attempts)                                                                          \
+    X(BACKOFF, backoff)                                                                            \
+    X(RETAIN, retain_ms)                                                                           \
+    X(RETAIN_DEAD, retain_dead_ms)                                                                 \
+    X(KEY_HOLD, key_hold_ms)                                                                       \
+    X(PAST_GRACE, past_grace_ms)
+
+enum queue_field {
+#define QUEUE_FIELD_ENUM(name, member) QUEUE_##name,
+    QUEUE_FIELDS(QUEUE_FIELD_ENUM)
+#undef QUEUE_FIELD_ENUM
+};
+
+struct queue_settings {
+    bool paused;
+    int64_t lease_ms;
+    int64_t attempts;
+    char backoff[BACKOFF_MAX_BYTES + 1];
+    int64_t retain_ms;
+    int64_t retain_dead_ms;
+    int64_t key_hold_ms;
+    int64_t past_grace_ms; /* -1: any past moment is accepted */
+};
+
+extern const struct queue_settings queue_defaults;
+
+/* Counted since the engine was made. */
+#define ENGINE_COUNTERS(X)                                                                         \
+    X(scheduled, "jobs accepted")                                                                  \
+    X(kept, "SCHEDULE answered by a job that had the key")                                         \
+    X(replaced, "jobs replaced by key")                                                            \
+    X(picked, "leases given")                                                                      \
+    X(succeeded, "attempts completed")                                                             \
+    X(failed, "attempts failed")                                                                   \
+    X(stalled, "leases that ended without a word")                                                 \
+    X(released, "leases given back")                                                               \
+    X(retried, "jobs scheduled again after a failure or stall")                                    \
+    X(dead, "jobs that ended dead")                                                                \
+    X(cancelled, "jobs cancelled")
+
+struct counters {
+#define ENGINE_COUNTER_MEMBER(name, help) uint64_t name;
+    ENGINE_COUNTERS(ENGINE_COUNTER_MEMBER)
+#undef ENGINE_COUNTER_MEMBER
+};
+
+struct queue_view {
+    struct str name;
+    const struct queue_settings *settings;
+    const uint64_t *jobs; /* per state */
+    size_t waiters;
+    const struct counters *counters;
+    const struct hist *lateness; /* ms: delivery - the moment it was to run */
+    const struct hist *runtime;  /* ms: end of attempt - its start */
+};
+
+struct engine_stats {
+    uint64_t jobs[JOB_STATE_COUNT];
+    uint64_t queues;
+    uint64_t waiters;
+    uint64_t memory_bytes; /* held by jobs and indexes */
+    uint64_t live_bytes;
+    struct counters counters;
+    const struct hist *lateness;
+    const struct hist *runtime;
+};
+
+struct list_filter {
+    struct str queue;    /* empty: all */
+    int state;           /* -1: all */
+    int64_t from_ms;     /* due; inclusive */
+    int64_t to_ms;       /* due; exclusive; INT64_MAX: no end */
+    size_t limit;        /* 1 .. 1000 */
+};
+
+/* Where the next page starts. All zero: at the beginning. */
+struct list_cursor {
+    bool more; /* out: there may be another page */
+    uint8_t stripes_log2;
+    uint64_t stripe;
+    int64_t due_ms; /* jobs up to (due_ms, seq) of the stripe have been given */
+    uint64_t seq;
+};
+
+#endif

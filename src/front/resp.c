@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests. Every request of every client comes through here: an array is read in one pass, without
+ * allocation once args has room. */
+#include "front/resp.h"
+
+#include <stdlib.h>
+
+void resp_request_fini(struct resp_request *r)
+{
+    free(r->args);
+    buf_fini(&r->scratch);
+    *r = (struct resp_request){ 0 };
+}
+
+static enum resp_status bad(struct resp_request *r, const char *why)
+{
+    r->n = 0;
+    r->why = why;
+    return RESP_BAD;
+}
+
+/* Grown as arguments arrive rather than by the announced count, which costs a liar nothing. */
+static bool args_grow(struct resp_request *r)
+{
+    size_t cap = r->cap ? r->cap * 2 : 16;
+    struct str *args = realloc(r->args, cap * sizeof *args);
+    if (!args)
+        return false;
+    r->args = args;
+    r->cap = cap;
+    return true;
+}
+
+/* Longer than any length that is allowed, short enough not to overflow. */
+#define LENGTH_DIGITS 10
+
+/* Reads digits and CRLF at *p and moves past them. */
+static inline enum resp_status read_length(const char **p, const char *end, uint64_t *ret)
+{
+    const char *s = *p;
+    const char *limit = end - s > LENGTH_DIGITS ? s + LENGTH_DIGITS : end;
+    uint64_t v = 0;
+    for (; s < limit && (unsigned char)(*s - '0') < 10; s++)
+        v = v * 10 + (unsigned char)(*s - '0');
+    if (s == end)
+        return RESP_MORE;
+    if (*s != '\r' || s == *p)
+        return RESP_BAD;
+    if (s + 1 == end)
+        return RESP_MORE;
+    if (s[1] != '\n')
+        return RESP_BAD;
+    *p = s + 2;
+    *ret = v;
+    return RESP_OK;
+}
+
+/* "*-1" is a request of nothing, like "*0"; any other sign is an error. */
+static enum resp_status read_null_array(struct resp_request *r, struct str in, size_t *ret_used)
+{
+    static const char null_array[] = "*-1\r\n";
+    size_t n = in.len < 5 ? in.len : 5;
+    if (memcmp(in.ptr, null_array, n) != 0)
+        return bad(r, "invalid count of arguments: expected * and a number, as in *2");
+    if (n < 5)
+        return RESP_MORE;
+    *ret_used = 5;
+    return RESP_OK;
+}
+
+static enum resp_status read_array(struct resp_request *r, struct str in, size_t max_bulk,
+                                   size_t *ret_used)
+{
+    const char *p = in.ptr + 1, *end = in.ptr + in.len;
+    uint64_t count, len;
+
+    if (p < end && *p == '-')
+        return read_null_array(r, in, ret_used);
+    enum resp_status status = read_length(&p, end, &count);
+    if (status == RESP_MORE)
+        return RESP_MORE;
+    if (status == RESP_BAD)
+        return bad(r, "invalid count of arguments: expected * and a number, as in *2");
+    if (count > RESP_ARGS_MAX)
+        return bad(r, "too many arguments: at most 4096");
+    for (size_t i = 0; i < count; i++) {
+        if (p == end)
+            return RESP_MORE;
+        if (*p != '$')
+            return bad(r, "expected $ and the length of an argument, as in $5");
+        p++;
+        status = read_length(&p, end, &len);
+        if (status == RESP_MORE)
+            return RESP_MORE;
+        if (status == RESP_BAD)
+            return bad(r, "invalid length of an argument: expected $ and a number, as in $5");
+        if (len > max_bulk)
+            return bad(r, "an argument is larger than the limit");
+        if ((uint64_t)(end - p) < len + 2) {
+            r->skip = (size_t)(p - in.ptr) + len + 2;
+            return RESP_MORE;
+        }
+        if (p[len] != '\r' || p[len + 1] != '\n')
+            return bad(r, "an argument is not as long as announced: expected CRLF after it");
+        if (i == r->cap && !args_grow(r))
+            return bad(r, "out of memory");
+        r->args[i] = (struct str){ p, len };
+        p += len + 2;
+    }
+    r->n = count;
+    *ret_used = (size_t)(p - in.ptr);
+    return RESP_OK;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The character after a backslash within double quotes, at p < end; returns what follows it. */
+static const char *unescape(const char *p, const char *end, char *ret)
+{
+    static const char names[] = "nrtba", values[] = "\n\r\t\b\a";
+    if (*p == 'x' && end - p > 2 && hex_value(p[1]) >= 0 && hex_value(p[2]) >= 0) {
+        *ret = (char)(hex_value(p[1]) << 4 | hex_value(p[2]));
+        return p + 3;
+    }
+    const char *name = *p ? strchr(names, *p) : NULL;
+    *ret = name ? values[name - names] : *p;
+    return p + 1;
+}
+
+/* Appends what is between the quote at p and its partner to the scratch; returns the place after
+ * it, or NULL if there is no partner or a word goes on right after it. */
+static const char *unquote(struct buf *scratch, const char *p, const char *end)
+{
+    char quote = *p++;
+    while (p < end && *p != quote) {
+        char c = *p++;
+        if (c == '\\' && p < end && quote == '"')
+            p = unescape(p, end, &c);
+        else if (c == '\\' && p < end && *p == '\'')
+            c = *p++;
+        scratch->ptr[scratch->len++] = c;
+    }
+    if (p == end || (p + 1 < end && !is_blank(p[1])))
+        return NULL;
+    return p + 1;
+}
+
+/* Reads the word at p < end. It borrows from the line, or from the scratch if it has quotes. */
+static const char *read_word(struct buf *scratch, const char *p, const char *end, struct str *ret)
+{
+    const char *start = p;
+    while (p < end && !is_blank(*p) && *p != '"' && *p != '\'')
+        p++;
+    *ret = (struct str){ start, (size_t)(p - start) };
+    if (p == end || is_blank(*p))
+        return p;
+    size_t at = scratch->len;
+    buf_append(scratch, start, (size_t)(p - start));
+    p = unquote(scratch, p, end);
+    *ret = (struct str){ scratch->ptr + at, scratch->len - at };
+    return p;
+}
+
+static enum resp_status read_inline(struct resp_request *r, struct str in, size_t *ret_used)
+{
+    size_t limit = in.len < RESP_INLINE_MAX ? in.len : RESP_INLINE_MAX;
+    const char *end = memchr(in.ptr, '\n', limit);
+    const char *p = in.ptr;
+    size_t n = 0;
+
+    if (!end && in.len < RESP_INLINE_MAX)
+        return RESP_MORE;
+    if (!end)
+        return bad(r, "an inline request is longer than 64 KiB");
+    *ret_used = (size_t)(end - in.ptr) + 1;
+    /* Words only get shorter by unquoting, so with this room the scratch never moves. */
+    buf_reset(&r->scratch, RESP_INLINE_MAX);
+    if (!buf_reserve(&r->scratch, *ret_used))
+        return bad(r, "out of memory");
+    for (;;) {
+        while (p < end && is_blank(*p))
+            p++;
+        if (p == end)
+            break;
+        if (n == RESP_ARGS_MAX)
+            return bad(r, "too many arguments: at most 4096");
+        if (n == r->cap && !args_grow(r))
+            return bad(r, "out of memory");
+        p = read_word(&r->scratch, p, end, &r->args[n++]);
+        if (!p)
+            return bad(r, "unbalanced quotes in an inline request");
+    }
+    r->n = n;
+    return RESP_OK;
+}
+
+enum resp_status resp_read_request(struct resp_request *r, struct str in, size_t max_bulk,
+                                   size_t *ret_used)
+{
+    r->n = 0;
+    r->skip = 0;
+    r->why = NULL;
+    if (in.len == 0)
+        return RESP_MORE;
+    return in.ptr[0] == '*' ? read_array(r, in, max_bulk, ret_used) : read_inline(r, in, ret_used);
+}

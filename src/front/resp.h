@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RESP: requests out of bytes, values out of bytes, and bytes out of values. No sockets here.
+ *
+ * A request is an array of bulk strings, or an inline line of words with Redis's quoting. The
+ * reader borrows from its input: arguments stay valid until the input moves.
+ */
+#ifndef FRONT_RESP_H
+#define FRONT_RESP_H
+
+#include "base/buf.h"
+
+#define RESP_ARGS_MAX   4096
+#define RESP_INLINE_MAX (64u << 10)
+
+enum resp_status {
+    RESP_MORE = 0, /* not whole yet: call again from the same start with more bytes */
+    RESP_OK = 1,
+    RESP_BAD = -1, /* the stream cannot be trusted any more: answer `why` and close */
+};
+
+struct resp_request {
+    struct str *args; /* owned by the request, grown as needed, reused */
+    size_t n;
+    size_t cap;
+    struct buf scratch; /* unquoted inline words */
+    const char *why;    /* static text after RESP_BAD */
+    size_t skip;        /* after RESP_MORE: do not call again before `in` has this many bytes */
+};
+
+void resp_request_fini(struct resp_request *r);
+
+/* Reads one request from in. On RESP_OK sets args, n (0 for an empty line) and *ret_used. A bulk
+ * string over max_bulk is RESP_BAD, found from its length line, before its bytes are waited for.
+ * On RESP_MORE, r->skip is a lower bound for the size of `in` that can give another answer (the end
+ * of the bulk string that is cut off; 0 if unknown): a caller that waits for it reads the request
+ * once rather than once per packet. The size of a request as a whole is for the caller to limit. */
+enum resp_status resp_read_request(struct resp_request *r, struct str in, size_t max_bulk,
+                                   size_t *ret_used);
+
+/* Writers. `proto` is 2 or 3; in 2 a map is a flat array, null a null bulk, a boolean 0 or 1. */
+void resp_simple(struct buf *out, const char *text);
+void resp_error(struct buf *out, const char *code, struct str text); /* line breaks become spaces */
+void resp_int(struct buf *out, int64_t v);
+void resp_bulk(struct buf *out, struct str s);
+void resp_null(struct buf *out, int proto);
+void resp_bool(struct buf *out, int proto, bool v);
+void resp_double(struct buf *out, int proto, double v); /* a bulk string in 2 */
+void resp_array(struct buf *out, size_t n);
+void resp_map(struct buf *out, int proto, size_t pairs);
+
+/* A value as a client sees it: a tree in an array, children by index. */
+enum resp_type {
+    RESP_SIMPLE,
+    RESP_ERROR,
+    RESP_INT,
+    RESP_BULK,
+    RESP_NULL,
+    RESP_BOOL,
+    RESP_DOUBLE,
+    RESP_ARRAY, /* also sets and pushes */
+    RESP_MAP,
+};
+
+struct resp_value {
+    enum resp_type type;
+    struct str text;   /* SIMPLE, ERROR, BULK, DOUBLE; borrowed from the input */
+    int64_t number;    /* INT, BOOL */
+    uint32_t children; /* ARRAY: items; MAP: 2 x pairs, key and value in turn */
+    uint32_t next;     /* index of the node after this whole subtree */
+};
+
+struct resp_values {
+    struct resp_value *at; /* at[0] is the value; children follow in depth-first order */
+    size_t n;
+    size_t cap;
+    const char *why;
+};
+
+void resp_values_fini(struct resp_values *v);
+
+/* Reads one whole value; bounded depth (32) and count. */
+enum resp_status resp_read_value(struct resp_values *v, struct str in, size_t *ret_used);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Replies, and requests too: those are arrays of bulk strings. */
+#include "front/resp.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void put_header(struct buf *out, char type, int64_t n)
+{
+    if (!buf_reserve(out, 24))
+        return;
+    out->ptr[out->len++] = type;
+    buf_int(out, n);
+    buf_append(out, "\r\n", 2);
+}
+
+void resp_simple(struct buf *out, const char *text)
+{
+    assert(!strpbrk(text, "\r\n"));
+    buf_append(out, "+", 1);
+    buf_text(out, text);
+    buf_append(out, "\r\n", 2);
+}
+
+void resp_error(struct buf *out, const char *code, struct str text)
+{
+    buf_append(out, "-", 1);
+    buf_text(out, code);
+    buf_append(out, " ", 1);
+    size_t start = out->len;
+    buf_str(out, text);
+    for (size_t i = start; i < out->len; i++)
+        if (out->ptr[i] == '\r' || out->ptr[i] == '\n')
+            out->ptr[i] = ' ';
+    buf_append(out, "\r\n", 2);
+}
+
+void resp_int(struct buf *out, int64_t v)
+{
+    put_header(out, ':', v);
+}
+
+void resp_bulk(struct buf *out, struct str s)
+{
+    put_header(out, '$', (int64_t)s.len);
+    buf_str(out, s);
+    buf_append(out, "\r\n", 2);
+}
+
+void resp_null(struct buf *out, int proto)
+{
+    buf_text(out, proto == 3 ? "_\r\n" : "$-1\r\n");
+}
+
+void resp_bool(struct buf *out, int proto, bool v)
+{
+    if (proto == 3)
+        buf_text(out, v ? "#t\r\n" : "#f\r\n");
+    else
+        put_header(out, ':', v);
+}
+
+/* The shortest of the usual precisions that reads back as the same number. */
+static size_t format_double(double v, char *ret, size_t size)
+{
+    if (isnan(v))
+        return (size_t)snprintf(ret, size, "nan");
+    if (isinf(v))
+        return (size_t)snprintf(ret, size, v < 0 ? "-inf" : "inf");
+    int n = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        n = snprintf(ret, size, "%.*g", digits, v);
+        if (!(strtod(ret, NULL) < v || strtod(ret, NULL) > v))
+            break;
+    }
+    return (size_t)n;
+}
+
+void resp_double(struct buf *out, int proto, double v)
+{
+    char text[32];
+    size_t len = format_double(v, text, sizeof text);
+    if (proto != 3) {
+        resp_bulk(out, (struct str){ text, len });
+        return;
+    }
+    buf_append(out, ",", 1);
+    buf_append(out, text, len);
+    buf_append(out, "\r\n", 2);
+}
+
+void resp_array(struct buf *out, size_t n)
+{
+    put_header(out, '*', (int64_t)n);
+}
+
+void resp_map(struct buf *out, int proto, size_t pairs)
+{
+    if (proto == 3)
+        put_header(out, '%', (int64_t)pairs);
+    else
+        put_header(out, '*', (int64_t)pairs * 2);
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/session.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/list.h"
+#include "front/resp.h"
+
+/* The reply vtable on RESP. */
+struct resp_reply {
+    struct reply base;
+    struct buf *out;
+    int proto;
+};
+
+static struct resp_reply *of(struct reply *r)
+{
+    return container_of(r, struct resp_reply, base);
+}
+
+static void write_status(struct reply *r, const char *word)
+{
+    resp_simple(of(r)->out, word);
+}
+
+static void write_error(struct reply *r, const char *code, struct str text)
+{
+    resp_error(of(r)->out, code, text);
+}
+
+static void write_integer(struct reply *r, int64_t v)
+{
+    resp_int(of(r)->out, v);
+}
+
+static void write_bytes(struct reply *r, struct str s)
+{
+    resp_bulk(of(r)->out, s);
+}
+
+static void write_null(struct reply *r)
+{
+    resp_null(of(r)->out, of(r)->proto);
+}
+
+static void write_boolean(struct reply *r, bool v)
+{
+    resp_bool(of(r)->out, of(r)->proto, v);
+}
+
+static void write_array(struct reply *r, size_t n)
+{
+    resp_array(of(r)->out, n);
+}
+
+static void write_map(struct reply *r, size_t pairs)
+{
+    resp_map(of(r)->out, of(r)->proto, pairs);
+}
+
+static const struct reply_ops resp_reply_ops = {
+    .status = write_status,
+    .error = write_error,
+    .integer = write_integer,
+    .bytes = write_bytes,
+    .null = write_null,
+    .boolean = write_boolean,
+    .array = write_array,
+    .map = write_map,
+};
+
+static struct resp_reply reply_of(const struct session *s, struct buf *out)
+{
+    return (struct resp_reply){ { &resp_reply_ops }, out, s->proto };
+}
+
+void session_init(struct session *s, uint64_t id)
+{
+    *s = (struct session){ .id = id, .proto = 2 };
+}
+
+/* ---- Requests about the connection ---- */
+
+struct ask {
+    struct session *s;
+    const struct session_target *t;
+    const struct str *words;
+    size_t n;
+    struct buf *out;
+};
+
+static void fail(const struct ask *a, const char *code, const char *text)
+{
+    resp_error(a->out, code, str_of(text));
+}
+
+static void set_name(const struct ask *a, struct str name)
+{
+    snprintf(a->s->name, sizeof(a->s->name), "%.*s", STR_ARG(name));
+}
+
+static void field(const struct ask *a, const char *name, const char *value)
+{
+    resp_bulk(a->out, str_of(name));
+    resp_bulk(a->out, str_of(value));
+}
+
+/* HELLO [2|3] [AUTH user password] [SETNAME name] */
+static void ask_hello(const struct ask *a)
+{
+    int proto = a->s->proto;
+
+    if (a->n > 1) {
+        if (a->words[1].len != 1 || (a->words[1].ptr[0] != '2' && a->words[1].ptr[0] != '3')) {
+            fail(a, "NOPROTO", "expected protocol version 2 or 3");
+            return;
+        }
+        proto = a->words[1].ptr[0] - '0';
+    }
+    for (size_t i = 2; i < a->n; i += 2) {
+        if (str_ieq(a->words[i], "SETNAME") && i + 1 < a->n) {
+            set_name(a, a->words[i + 1]);
+        } else if (str_ieq(a->words[i], "AUTH")) {
+            fail(a, "ERR", "AUTH: this server has no users; connect without a password");
+            return;
+        } else {
+            fail(a, "INVALID", "usage: HELLO [2|3] [SETNAME name]");
+            return;
+        }
+    }
+    a->s->proto = proto;
+    resp_map(a->out, proto, 6);
+    field(a, "server", "belfry");
+    field(a, "version", BELFRY_VERSION);
+    resp_bulk(a->out, STR("proto"));
+    resp_int(a->out, proto);
+    resp_bulk(a->out, STR("id"));
+    resp_int(a->out, (int64_t)a->s->id);
+    field(a, "mode", "standalone");
+    field(a, "role", "master"); /* clients look for Redis's word */
+}
+
+static void ask_ping(const struct ask *a)
+{
+    if (a->n > 1)
+        resp_bulk(a->out, a->words[1]);
+    else
+        resp_simple(a->out, "PONG");
+}
+
+static void ask_echo(const struct ask *a)
+{
+    resp_bulk(a->out, a->words[1]);
+}
+
+static void ask_quit(const struct ask *a)
+{
+    a->s->quit = true;
+    resp_simple(a->out, "OK");
+}
+
+static void ask_reset(const struct ask *a)
+{
+    session_init(a->s, a->s->id);
+    resp_simple(a->out, "RESET");
+}
+
+static void ask_select(const struct ask *a)
+{
+    if (str_eq(a->words[1], STR("0")))
+        resp_simple(a->out, "OK");
+    else
+        fail(a, "INVALID", "there is only database 0; queues keep work apart");
+}
+
+/* What client libraries send of themselves. */
+static void ask_client(const struct ask *a)
+{
+    if (str_ieq(a->words[1], "SETNAME") && a->n == 3) {
+        set_name(a, a->words[2]);
+        resp_simple(a->out, "OK");
+    } else if (str_ieq(a->words[1], "GETNAME")) {
+        resp_bulk(a->out, str_of(a->s->name));
+    } else if (str_ieq(a->words[1], "ID")) {
+        resp_int(a->out, (int64_t)a->s->id);
+    } else if (str_ieq(a->words[1], "SETINFO")) {
+        resp_simple(a->out, "OK");
+    } else {
+        fail(a, "INVALID", "CLIENT: expected SETNAME, GETNAME, SETINFO or ID");
+    }
+}
+
+static void ask_auth(const struct ask *a)
+{
+    fail(a, "ERR", "AUTH: this server has no users; connect without a password");
+}
+
+static void ask_info(const struct ask *a)
+{
+    struct engine *e = partition_engine(a->t->partition);
+    struct verb_host_stats h;
+    struct engine_stats s;
+    struct buf text = { 0 };
+
+    a->t->host->stats(a->t->host, &h);
+    engine_stats(e, &s);
+    buf_printf(&text,
+               "# Server\r\nserver:belfry\r\nbelfry_version:%s\r\nredis_mode:standalone\r\n"
+               "loading:0\r\nuptime_in_seconds:%lld\r\n"
+               "# Clients\r\nconnected_clients:%llu\r\nblocked_clients:%llu\r\n"
+               "# Memory\r\nused_memory:%llu\r\nused_memory_rss:%llu\r\n"
+               "# Stats\r\ntotal_commands_processed:%llu\r\n# Jobs\r\n",
+               BELFRY_VERSION, (long long)h.uptime_ms / 1000, (unsigned long long)h.connections,
+               (unsigned long long)s.waiters, (unsigned long long)s.memory_bytes,
+               (unsigned long long)h.rss_bytes, (unsigned long long)h.commands);
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        buf_printf(&text, "jobs_%s:%llu\r\n", job_state_name((enum job_state)i),
+                   (unsigned long long)s.jobs[i]);
+    resp_bulk(a->out, buf_view(&text));
+    buf_fini(&text);
+}
+
+/* ---- COMMAND, so that redis-cli completes and hints ---- */
+
+static void doc_argument(const struct ask *a, const struct arg *g)
+{
+    char token[32] = { 0 };
+
+    for (size_t i = 0; g->name[i] && i + 1 < sizeof(token); i++)
+        token[i] = (char)toupper((unsigned char)g->name[i]);
+    resp_map(a->out, a->s->proto, g->positional ? 3 : 4);
+    field(a, "name", g->name);
+    field(a, "type", g->type == ARG_INT ? "integer" : "string");
+    if (!g->positional)
+        field(a, "token", token);
+    resp_bulk(a->out, STR("flags"));
+    resp_array(a->out, !g->positional || g->optional ? 1 : 0);
+    if (!g->positional || g->optional)
+        resp_simple(a->out, "optional");
+}
+
+static void doc_verb(const struct ask *a, const struct verb *v)
+{
+    char name[32] = { 0 };
+    size_t args = 0;
+
+    for (size_t i = 0; v->name[i] && i + 1 < sizeof(name); i++)
+        name[i] = (char)tolower((unsigned char)v->name[i]);
+    while (v->args[args].type != ARG_END)
+        args++;
+    resp_bulk(a->out, str_of(name));
+    resp_map(a->out, a->s->proto, args ? 4 : 3);
+    field(a, "summary", v->summary);
+    field(a, "since", "0.1.0");
+    field(a, "group", "belfry");
+    if (args) {
+        resp_bulk(a->out, STR("arguments"));
+        resp_array(a->out, args);
+        for (size_t i = 0; i < args; i++)
+            doc_argument(a, &v->args[i]);
+    }
+}
+
+static void info_verb(const struct ask *a, const struct verb *v)
+{
+    int arity = 1;
+
+    for (const struct arg *g = v->args; g->positional && !g->optional; g++)
+        arity++;
+    resp_array(a->out, 6);
+    resp_bulk(a->out, str_of(v->name));
+    resp_int(a->out, -arity);
+    resp_array(a->out, 1);
+    resp_simple(a->out, v->flags & VERB_READS ? "readonly" : "write");
+    resp_int(a->out, 0); /* no arguments are keys in Redis's sense */
+    resp_int(a->out, 0);
+    resp_int(a->out, 0);
+}
+
+static size_t verb_count(void)
+{
+    size_t n = 0;
+
+    while (verb_table[n].name)
+        n++;
+    return n;
+}
+
+/* COMMAND [COUNT | DOCS [name...] | INFO [name...]] */
+static void ask_command(const struct ask *a)
+{
+    bool docs = a->n > 1 && str_ieq(a->words[1], "DOCS");
+    bool info = a->n == 1 || str_ieq(a->words[1], "INFO");
+    const struct verb *found[16];
+    size_t n = 0;
+
+    if (a->n > 1 && str_ieq(a->words[1], "COUNT")) {
+        resp_int(a->out, (int64_t)verb_count());
+        return;
+    }
+    if (!docs && !info) {
+        fail(a, "INVALID", "COMMAND: expected COUNT, DOCS or INFO");
+        return;
+    }
+    for (size_t i = 2; i < a->n && n < 16; i++)
+        if ((found[n] = verb_find(verb_table, a->words[i])))
+            n++;
+    if (a->n > 2) {
+        docs ? resp_map(a->out, a->s->proto, n) : resp_array(a->out, n);
+        for (size_t i = 0; i < n; i++)
+            docs ? doc_verb(a, found[i]) : info_verb(a, found[i]);
+        return;
+    }
+    docs ? resp_map(a->out, a->s->proto, verb_count()) : resp_array(a->out, verb_count());
+    for (const struct verb *v = verb_table; v->name; v++)
+        docs ? doc_verb(a, v) : info_verb(a, v);
+}
+
+/* HELP [verb] */
+static void ask_help(const struct ask *a)
+{
+    const struct verb *v = a->n > 1 ? verb_find(verb_table, a->words[1]) : NULL;
+    struct buf line = { 0 };
+
+    if (a->n > 1 && !v) {
+        fail(a, "UNKNOWN", "no such verb; HELP lists them all");
+        return;
+    }
+    resp_array(a->out, v ? 3 : verb_count());
+    for (const struct verb *each = v ? v : verb_table; each->name; each++) {
+        line.len = 0;
+        verb_usage(each, &line);
+        resp_bulk(a->out, buf_view(&line));
+        if (v) {
+            resp_bulk(a->out, str_of(v->summary));
+            line.len = 0;
+            buf_printf(&line, "Example: %s", v->example);
+            resp_bulk(a->out, buf_view(&line));
+            break;
+        }
+    }
+    buf_fini(&line);
+}
+
+static const struct {
+    const char *name;
+    size_t min_words;
+    bool sees_state;
+    void (*run)(const struct ask *a);
+} asks[] = {
+    { "PING", 1, false, ask_ping },     { "HELLO", 1, false, ask_hello },
+    { "COMMAND", 1, false, ask_command }, { "CLIENT", 2, false, ask_client },
+    { "INFO", 1, true, ask_info },      { "HELP", 1, false, ask_help },
+    { "ECHO", 2, false, ask_echo },     { "SELECT", 2, false, ask_select },
+    { "AUTH", 2, false, ask_auth },     { "RESET", 1, false, ask_reset },
+    { "QUIT", 1, false, ask_quit },
+};
+
+static bool execute_ask(const struct ask *a)
+{
+    char text[160];
+
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+        if (!str_ieq(a->words[0], asks[i].name))
+            continue;
+        if (a->n < asks[i].min_words)
+            fail(a, "INVALID", "too few arguments");
+        else
+            asks[i].run(a);
+        return asks[i].sees_state;
+    }
+    snprintf(text, sizeof(text), "unknown verb '%.*s'; HELP lists all verbs",
+             (int)(a->words[0].len < 64 ? a->words[0].len : 64), a->words[0].ptr);
+    fail(a, "UNKNOWN", text);
+    return false;
+}
+
+bool session_execute(struct session *s, const struct session_target *t, const struct str *words,
+                     size_t n, void *owner, struct buf *out)
+{
+    const struct verb *v = verb_find(verb_table, words[0]);
+    struct arg_value args[VERB_ARGS_MAX];
+    struct resp_reply reply = reply_of(s, out);
+    struct verb_call call = {
+        .engine = partition_engine(t->partition),
+        .partition = t->partition,
+        .host = t->host,
+        .reply = &reply.base,
+        .args = args,
+        .owner = owner,
+    };
+    char why[512];
+    int err;
+
+    if (!v)
+        return execute_ask(&(struct ask){ s, t, words, n, out });
+    err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
+    if (err) {
+        verb_error(&call, err, why);
+        return false;
+    }
+    v->run(&call);
+    s->parked = call.parked;
+    return true;
+}
+
+void session_serve(struct session *s, const struct engine *e, struct job *const *jobs, size_t n,
+                   struct buf *out)
+{
+    struct resp_reply reply = reply_of(s, out);
+
+    s->parked = NULL;
+    verb_reply_leases(e, &reply.base, jobs, n);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client's session in RESP: what it said of itself, and the execution of its requests. Verbs of
+ * the table go to their handlers; the few that are about the connection itself (HELLO, PING, COMMAND
+ * and what Redis clients send when they connect) are answered here. No sockets.
+ */
+#ifndef FRONT_SESSION_H
+#define FRONT_SESSION_H
+
+#include "base/buf.h"
+#include "verbs/verb.h"
+
+struct session {
+    uint64_t id;
+    int proto;             /* 2 or 3 */
+    bool quit;             /* close once the replies are out */
+    struct waiter *parked; /* a LEASE that waits: no further request until it is served */
+    char name[64];
+};
+
+void session_init(struct session *s, uint64_t id);
+
+/* What requests run against. */
+struct session_target {
+    struct partition *partition;
+    const struct verb_host *host;
+};
+
+/* Executes one request and appends its reply to out, unless it parked (s->parked is set; `owner` is
+ * then given back by the engine's deliver call). Returns whether the reply shows state of the engine,
+ * and so must wait for it to be durable. */
+bool session_execute(struct session *s, const struct session_target *t, const struct str *words,
+                     size_t n, void *owner, struct buf *out);
+
+/* The reply of a LEASE that was parked and is now served; n may be 0. */
+void session_serve(struct session *s, const struct engine *e, struct job *const *jobs, size_t n,
+                   struct buf *out);
+
+#endif

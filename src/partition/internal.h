@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* What a partition is made of. For files of src/partition only. */
+#ifndef PARTITION_INTERNAL_H
+#define PARTITION_INTERNAL_H
+
+#include <assert.h>
+
+#include "engine/mutant.h"
+#include "partition/partition.h"
+
+#define NAME_BYTES     48
+#define COMMIT_KEEP    (4u << 20) /* a commit's buffer that grew beyond this is given back */
+#define ELEMENT_FRAME  24         /* what a store adds to an element, about */
+#define SPARE_SEGMENTS 4          /* segments beyond twice the live state before reclaiming */
+
+struct commit {
+    struct partition *p;
+    struct buf buf;
+    uint32_t segment;
+    uint64_t seq;
+    uint64_t last_lsn;
+};
+
+struct segment {
+    uint32_t number;
+    uint64_t elements;
+    uint64_t bytes;
+};
+
+enum chore_kind { CHORE_READ, CHORE_REMOVE };
+
+struct chore {
+    struct partition *p;
+    enum chore_kind kind;
+    struct segment segment;
+    uint64_t from; /* element to read from, and */
+    uint64_t next; /* where the next slice begins */
+    struct buf elements; /* each as u32 length and bytes */
+};
+
+struct partition {
+    struct store *store;
+    struct partition_options o;
+    struct engine *engine;
+    uint64_t epoch;
+    char fence[NAME_BYTES];
+
+    struct commit commits[2];
+    struct commit *gathering;
+    struct commit *writing;
+    uint64_t gather_lsn; /* of the last record before the gathering commit */
+    bool owed;           /* the gathering commit is to be written though it may be empty */
+    uint64_t durable_lsn;
+    uint64_t safe_lsn; /* survives power loss for certain: durable_lsn, or that of a segment's end */
+    uint32_t sync_segment; /* where the last settled commit stands */
+
+    struct segment *segments; /* oldest first; the last is gathered for */
+    size_t segment_count;
+    size_t segment_cap;
+
+    struct chore chore;
+    bool chore_running;
+    bool reclaiming; /* the oldest segment */
+    bool reclaim_broken;
+    uint64_t reclaim_next; /* element to look at next */
+    uint64_t reclaim_lsn;  /* its copies are durable when this is */
+
+    struct partition_stats stats;
+};
+
+void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES]);
+/* NOMEM. */
+int partition_add_segment(struct partition *p, struct segment s);
+/* Begins a commit, in a new segment if the last one is full or `fresh`. NOMEM. */
+int partition_gather(struct partition *p, bool fresh);
+
+/* replay.c: reads all segments into the engine. */
+int partition_replay(struct partition *p, struct partition_report *ret);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/committer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define FULL_RETRY_NS INT64_C(50000000)
+
+struct committer {
+    uv_thread_t thread;
+    uv_mutex_t mutex;
+    uv_cond_t work; /* for the thread: something to do */
+    uv_cond_t idle; /* for the loop: nothing under way */
+    uv_async_t async;
+    committer_done_fn *done;
+    void *arg;
+    int64_t sync_interval_ms;
+
+    /* Under the mutex. */
+    struct partition *partition;
+    struct commit *commit; /* to be written, or being written */
+    bool busy;             /* the thread is in the store */
+    bool finished;         /* result is there for the loop */
+    bool unsynced;
+    bool stop;
+    bool leaving; /* the loop waits in committer_detach */
+    int result;
+    char detail[256];
+    char shown[256]; /* the loop's copy */
+};
+
+static void write_locked(struct committer *c)
+{
+    struct commit *commit = c->commit;
+    int err;
+
+    c->busy = true;
+    do {
+        uv_mutex_unlock(&c->mutex);
+        err = commit_write(commit);
+        uv_mutex_lock(&c->mutex);
+        if (err)
+            snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
+        /* No space: nothing was written, replies wait, and so does this until there is some. */
+        if (err == BELFRY_FULL && !c->stop && !c->leaving)
+            uv_cond_timedwait(&c->work, &c->mutex, FULL_RETRY_NS);
+    } while (err == BELFRY_FULL && !c->stop && !c->leaving);
+    c->busy = false;
+    c->unsynced = true;
+    c->result = err;
+    c->finished = true;
+    uv_cond_signal(&c->idle);
+    uv_async_send(&c->async);
+}
+
+static void sync_locked(struct committer *c)
+{
+    struct partition *p = c->partition;
+    int err;
+
+    c->busy = true;
+    c->unsynced = false;
+    uv_mutex_unlock(&c->mutex);
+    err = partition_sync(p);
+    uv_mutex_lock(&c->mutex);
+    if (err)
+        snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
+    c->busy = false;
+    uv_cond_signal(&c->idle);
+}
+
+static void run(void *arg)
+{
+    struct committer *c = arg;
+
+    uv_mutex_lock(&c->mutex);
+    while (!c->stop) {
+        if (c->commit && !c->finished)
+            write_locked(c);
+        else if (c->sync_interval_ms > 0 && c->unsynced && c->partition) {
+            if (uv_cond_timedwait(&c->work, &c->mutex,
+                                  (uint64_t)c->sync_interval_ms * 1000000) != 0 &&
+                c->partition)
+                sync_locked(c);
+        } else {
+            uv_cond_wait(&c->work, &c->mutex);
+        }
+    }
+    uv_mutex_unlock(&c->mutex);
+}
+
+static void on_async(uv_async_t *handle)
+{
+    struct committer *c = handle->data;
+    struct commit *commit;
+    int result;
+
+    uv_mutex_lock(&c->mutex);
+    if (!c->finished) {
+        uv_mutex_unlock(&c->mutex);
+        return;
+    }
+    commit = c->commit;
+    result = c->result;
+    c->commit = NULL;
+    c->finished = false;
+    uv_mutex_unlock(&c->mutex);
+    c->done(c->arg, commit, result);
+}
+
+int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *done, void *arg,
+                  struct committer **ret)
+{
+    struct committer *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return BELFRY_NOMEM;
+    c->done = done;
+    c->arg = arg;
+    c->sync_interval_ms = sync_interval_ms;
+    uv_mutex_init(&c->mutex);
+    uv_cond_init(&c->work);
+    uv_cond_init(&c->idle);
+    uv_async_init(loop, &c->async, on_async);
+    c->async.data = c;
+    if (uv_thread_create(&c->thread, run, c) != 0) {
+        free(c);
+        return BELFRY_NOMEM;
+    }
+    *ret = c;
+    return 0;
+}
+
+void committer_write(struct committer *c, struct partition *p, struct commit *commit)
+{
+    uv_mutex_lock(&c->mutex);
+    c->partition = p;
+    c->commit = commit;
+    uv_cond_signal(&c->work);
+    uv_mutex_unlock(&c->mutex);
+}
+
+const char *committer_detail(struct committer *c)
+{
+    uv_mutex_lock(&c->mutex);
+    memcpy(c->shown, c->detail, sizeof(c->shown));
+    uv_mutex_unlock(&c->mutex);
+    return c->shown;
+}
+
+void committer_detach(struct committer *c)
+{
+    uv_mutex_lock(&c->mutex);
+    c->leaving = true; /* else a commit that has no space would be waited for without end */
+    uv_cond_signal(&c->work);
+    while (c->busy)
+        uv_cond_wait(&c->idle, &c->mutex);
+    c->leaving = false;
+    c->partition = NULL;
+    c->commit = NULL;
+    c->finished = false;
+    c->unsynced = false;
+    uv_mutex_unlock(&c->mutex);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void committer_free(struct committer *c)
+{
+    if (!c)
+        return;
+    uv_mutex_lock(&c->mutex);
+    c->stop = true;
+    uv_cond_signal(&c->work);
+    uv_mutex_unlock(&c->mutex);
+    uv_thread_join(&c->thread);
+    uv_mutex_destroy(&c->mutex);
+    uv_cond_destroy(&c->work);
+    uv_cond_destroy(&c->idle);
+    uv_close((uv_handle_t *)&c->async, on_closed);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/conn.h"
+
+#define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up the others */
+
+static void refuse(int fd)
+{
+    static const char busy[] = "-BUSY too many clients: max_connections is reached\r\n";
+
+    if (send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        /* It is turned away in any case. */
+    }
+    close(fd);
+}
+
+/* Out of descriptors: give up the spare one to be able to turn the client away. */
+static void refuse_without_fd(struct server *s)
+{
+    int fd;
+
+    close(s->spare_fd);
+    fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0)
+        refuse(fd);
+    s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void on_connection(uv_poll_t *handle, int status, int events)
+{
+    struct server *s = handle->data;
+    int one = 1;
+
+    (void)status;
+    (void)events;
+    for (int i = 0; i < ACCEPT_TURN; i++) {
+        int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE)
+                refuse_without_fd(s);
+            return;
+        }
+        if (s->conn_count >= (uint64_t)s->options.max_connections) {
+            refuse(fd);
+            continue;
+        }
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+        conn_open(s, fd);
+    }
+}
+
+static int fail(struct server *s, const char *what, const char *why)
+{
+    char port[LOG_NUMBER];
+
+    log_line(&s->log, LOG_LEVEL_ERROR, what, "bind", s->options.bind, "port",
+             log_number(s->options.port, port), "error", why, NULL);
+    return BELFRY_IO;
+}
+
+static bool is_loopback(const struct sockaddr *a)
+{
+    if (a->sa_family == AF_INET)
+        return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
+    if (a->sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
+    return false;
+}
+
+static int bind_to(struct server *s, const struct addrinfo *a)
+{
+    int one = 1;
+
+    if (!is_loopback(a->ai_addr))
+        return fail(s, "only loopback is served",
+                    "there are no users and no encryption: bind to 127.0.0.1 or ::1 and put a "
+                    "proxy that has them in front");
+    s->listen_fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->listen_fd < 0)
+        return fail(s, "cannot make a socket", strerror(errno));
+    setsockopt(s->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(s->listen_fd, a->ai_addr, a->ai_addrlen) < 0 || listen(s->listen_fd, 4096) < 0)
+        return fail(s, "cannot listen", strerror(errno));
+    return 0;
+}
+
+static int port_of(int fd)
+{
+    struct sockaddr_storage a;
+    socklen_t len = sizeof(a);
+
+    if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+        return 0;
+    return ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
+                                         : ((struct sockaddr_in *)&a)->sin_port);
+}
+
+/* Written beside and renamed, so that whoever waits for the file sees it whole. */
+static int write_port_file(struct server *s, const char *port)
+{
+    struct buf temp = { 0 };
+    FILE *f;
+    int err = 0;
+
+    buf_printf(&temp, "%s.tmp%c", s->options.port_file, '\0');
+    f = temp.failed ? NULL : fopen(temp.ptr, "we");
+    if (!f || fprintf(f, "%s\n", port) < 0)
+        err = BELFRY_IO;
+    if (f && fclose(f) != 0)
+        err = BELFRY_IO;
+    if (!err && rename(temp.ptr, s->options.port_file) < 0)
+        err = BELFRY_IO;
+    if (err)
+        fail(s, "cannot write the port file", strerror(errno));
+    buf_fini(&temp);
+    return err;
+}
+
+int listen_open(struct server *s)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+    struct addrinfo *found;
+    char port[LOG_NUMBER];
+    int err;
+
+    err = getaddrinfo(s->options.bind, log_number(s->options.port, port), &hints, &found);
+    if (err)
+        return fail(s, "cannot resolve the address to bind to", gai_strerror(err));
+    err = bind_to(s, found);
+    freeaddrinfo(found);
+    if (err)
+        return err;
+    s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    uv_poll_init_socket(&s->loop, &s->listener, s->listen_fd);
+    s->listener.data = s;
+    listen_resume(s);
+    log_number(port_of(s->listen_fd), port);
+    log_line(&s->log, LOG_LEVEL_INFO, "listening", "bind", s->options.bind, "port", port, "data",
+             s->options.data, NULL);
+    return s->options.port_file[0] ? write_port_file(s, port) : 0;
+}
+
+void listen_pause(struct server *s)
+{
+    uv_poll_stop(&s->listener);
+}
+
+void listen_resume(struct server *s)
+{
+    uv_poll_start(&s->listener, UV_READABLE, on_connection);
+}
+
+void listen_close(struct server *s)
+{
+    if (s->listen_fd >= 0)
+        close(s->listen_fd);
+    if (s->spare_fd >= 0)
+        close(s->spare_fd);
+}

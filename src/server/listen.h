@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The listening socket: accepting, and refusing politely what is too much. */
+#ifndef SERVER_LISTEN_H
+#define SERVER_LISTEN_H
+
+#include "server/server.h"
+
+/* Binds, listens, tells the log and the port file. IO with a log line. */
+int listen_open(struct server *s);
+void listen_pause(struct server *s);
+void listen_resume(struct server *s);
+void listen_close(struct server *s);
+
+#endif

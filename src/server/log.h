@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Log lines on standard error, one JSON object each (or plain text). Fields are name-value pairs
+ * ending in NULL: log_line(l, LOG_LEVEL_INFO, "listening", "port", "2355", NULL).
+ */
+#ifndef SERVER_LOG_H
+#define SERVER_LOG_H
+
+#include "server/option.h"
+
+struct log {
+    enum option_log_level level;
+    enum option_log_format format;
+};
+
+void log_line(const struct log *l, enum option_log_level level, const char *message, ...)
+    __attribute__((sentinel));
+
+/* A number as a field's value, in a buffer of the caller. */
+#define LOG_NUMBER 24
+const char *log_number(int64_t v, char buf[LOG_NUMBER]);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/server.h"
+
+/* For somebody who starts it by hand: what to do next. */
+static void greet(const struct server *s)
+{
+    if (!isatty(STDOUT_FILENO) && !getenv("BELFRY_GREETING"))
+        return;
+    printf("\nBelfry %s runs jobs at their time. In another terminal:\n\n"
+           "    build/belfry schedule hello --in 2s --payload hi\n"
+           "    build/belfry work hello -- cat\n\n"
+           "or with any Redis client:\n\n"
+           "    redis-cli -p %lld SCHEDULE hello hi IN 2s\n"
+           "    redis-cli -p %lld LEASE hello WAIT 5s\n\n",
+           BELFRY_VERSION, (long long)s->options.port, (long long)s->options.port);
+    fflush(stdout);
+}
+
+static int run(struct server *s)
+{
+    int code = 1;
+
+    s->log = (struct log){ (enum option_log_level)s->options.log_level,
+                           (enum option_log_format)s->options.log_format };
+    if (server_init(s) == 0) {
+        greet(s);
+        code = server_run(s);
+    }
+    server_fini(s);
+    if (code == 0)
+        log_line(&s->log, LOG_LEVEL_INFO, "stopped", NULL);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    struct option_error err;
+    int code;
+
+    signal(SIGPIPE, SIG_IGN);
+    if (!s || options_init(&s->options) < 0) {
+        fputs("belfryd: out of memory\n", stderr);
+        return 1;
+    }
+    if (options_load(&s->options, argc, argv, getenv, &err) < 0) {
+        fprintf(stderr, "belfryd: %s\n", err.text);
+        code = 2;
+    } else if (s->options.help) {
+        options_print_help(stdout);
+        code = 0;
+    } else if (s->options.version) {
+        puts("belfryd " BELFRY_VERSION);
+        code = 0;
+    } else {
+        code = run(s);
+    }
+    options_fini(&s->options);
+    free(s);
+    return code;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options of the process. One table drives the configuration file, the environment, the
+ * command-line flags, the help text and docs/configuration.md:
+ *
+ *     file          sync_interval = 500ms        (INI; no section, or [belfry])
+ *     environment   BELFRY_SYNC_INTERVAL=500ms   (an empty one counts as unset)
+ *     flag          --sync-interval 500ms        or --sync-interval=500ms
+ *
+ * Each overrides the ones above it, and the file overrides the defaults. Adding an option is a
+ * member of struct options and a row in option_table.c.
+ */
+#ifndef SERVER_OPTION_H
+#define SERVER_OPTION_H
+
+#include <stdio.h>
+
+#include "base/buf.h"
+
+/* In the order of their words in the table. */
+enum option_durability { DURABILITY_SYNC, DURABILITY_INTERVAL, DURABILITY_NONE };
+enum option_log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
+enum option_log_format { LOG_FORMAT_JSON, LOG_FORMAT_TEXT };
+
+/* The shape of getenv, so that tests have an environment of their own. */
+typedef char *(*option_env_fn)(const char *name);
+
+/* Where the options came from, to read them again. */
+struct option_source {
+    int argc;
+    char **argv;
+    option_env_fn env;
+};
+
+/* Strings are owned. Numbers are all of one type, so that a row needs only an offset. */
+struct options {
+    char *data;
+    char *bind;
+    char *port_file; /* empty: none */
+    int64_t port;    /* 0: any free one */
+    int64_t durability;
+    int64_t sync_interval_ms;
+    int64_t sync_delay_ms;
+    int64_t segment_size;
+    int64_t max_payload;
+    int64_t max_connections;
+    int64_t output_limit;
+    int64_t client_timeout_ms;
+    int64_t idle_timeout_ms; /* 0: never */
+    int64_t drain_timeout_ms;
+    int64_t log_level;
+    int64_t log_format;
+
+    /* By flags only. */
+    const char *config; /* borrowed from argv; NULL: no file */
+    bool help;
+    bool version;
+    struct option_source source;
+};
+
+struct option_error {
+    char text[512];
+};
+
+/* Sets the defaults. 0 or NOMEM; options_fini is right after either. */
+int options_init(struct options *o);
+void options_fini(struct options *o);
+
+/* Takes over file, environment and flags, on top of the defaults. argv[0] is skipped; argv must
+ * outlive the options; env may be NULL. With --help or --version it sets that and looks no further.
+ * 0; or INVALID (IO if the file cannot be read, NOMEM) with err naming the source, the value and
+ * what was expected; some options may have been set then. */
+int options_load(struct options *o, int argc, char **argv, option_env_fn env,
+                 struct option_error *err);
+
+/* Loads again from the same sources, and takes over what may change while running. The names of
+ * other options that differ go to ret_ignored, separated by ", ". On an error nothing changes. */
+int options_reload(struct options *o, struct buf *ret_ignored, struct option_error *err);
+
+/* A configuration file's text; `name` is for messages. */
+int options_parse_text(struct options *o, struct str text, const char *name,
+                       struct option_error *err);
+
+void options_print_help(FILE *out);
+
+/* The table, for those and for generating documentation. */
+enum option_type { OPTION_STRING, OPTION_INT, OPTION_SIZE, OPTION_DURATION, OPTION_WORD };
+
+struct option_row {
+    const char *name; /* as in the file */
+    enum option_type type;
+    bool reloadable;
+    size_t offset;       /* of a char * or an int64_t in struct options */
+    const char *initial; /* the default, as one would write it */
+    int64_t min;         /* STRING: of its length */
+    int64_t max;
+    const char *words; /* WORD: "sync|interval|none" */
+    const char *help;
+};
+
+#define OPTION_NAME_MAX 32
+
+const struct option_row *option_row(size_t i); /* NULL past the last one */
+/* What is accepted, as in "a size from 64KiB to 1GiB, such as 32MiB". */
+void option_expected(const struct option_row *row, struct buf *out);
+/* "BELFRY_SYNC_INTERVAL" and "--sync-interval" */
+void option_env_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8]);
+void option_flag_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8]);
+/* Of the value of that type; false if it is not acceptable. STRING is checked for its length only.
+ */
+bool option_parse(const struct option_row *row, struct str text, int64_t *ret);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/option.h"
+
+#include <ctype.h>
+
+#include "base/time.h"
+
+#define KIB (INT64_C(1) << 10)
+#define MIB (INT64_C(1) << 20)
+#define GIB (INT64_C(1) << 30)
+
+#define SECOND INT64_C(1000)
+#define HOUR   (3600 * SECOND)
+#define DAY    (24 * HOUR)
+
+#define AT(member) offsetof(struct options, member)
+#define FIXED      false
+#define RELOADABLE true
+
+/* clang-format off */
+static const struct option_row option_table[] = {
+    { "data", OPTION_STRING, FIXED, AT(data), "./data", 1, 4000, NULL,
+      "Directory of the stored jobs; created if missing." },
+    { "bind", OPTION_STRING, FIXED, AT(bind), "127.0.0.1", 1, 255, NULL,
+      "Address to listen on." },
+    { "port", OPTION_INT, FIXED, AT(port), "2355", 0, 65535, NULL,
+      "Port to listen on; 0 takes any free one." },
+    { "port_file", OPTION_STRING, FIXED, AT(port_file), "", 0, 4000, NULL,
+      "File to write the port to once listening; empty for none." },
+    { "durability", OPTION_WORD, FIXED, AT(durability), "sync", 0, 0, "sync|interval|none",
+      "When an acknowledged change survives a loss of power: sync, at once; interval, after at most "
+      "sync_interval; none, when the system gets round to it." },
+    { "sync_interval", OPTION_DURATION, FIXED, AT(sync_interval_ms), "1s", 1, HOUR, NULL,
+      "How often to sync with durability interval." },
+    { "sync_delay", OPTION_DURATION, FIXED, AT(sync_delay_ms), "0ms", 0, 10 * SECOND, NULL,
+      "Added to every sync, to show a slower disk in benchmarks." },
+    { "segment_size", OPTION_SIZE, FIXED, AT(segment_size), "32MiB", 64 * KIB, GIB, NULL,
+      "Size at which a journal's segment is closed and the next one begun." },
+    { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 32 * MIB, NULL,
+      "Largest payload of a job, and largest argument of a request." },
+    { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "20000", 1, 1000000, NULL,
+      "Connections at a time; further ones are told BUSY and closed." },
+    { "output_limit", OPTION_SIZE, RELOADABLE, AT(output_limit), "64MiB", 64 * KIB, 16 * GIB, NULL,
+      "Unread output at which a connection is cut off." },
+    { "client_timeout", OPTION_DURATION, RELOADABLE, AT(client_timeout_ms), "30s", 10, DAY, NULL,
+      "A client that stops in the middle of a request, or does not read its replies, is cut off "
+      "after this." },
+    { "idle_timeout", OPTION_DURATION, RELOADABLE, AT(idle_timeout_ms), "0ms", 0, 365 * DAY, NULL,
+      "A client that says nothing is cut off after this; 0 for never." },
+    { "drain_timeout", OPTION_DURATION, RELOADABLE, AT(drain_timeout_ms), "10s", 0, HOUR, NULL,
+      "How long a shutdown waits for replies that are under way." },
+    { "log_level", OPTION_WORD, RELOADABLE, AT(log_level), "info", 0, 0, "debug|info|warn|error",
+      "The least important lines to log." },
+    { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",
+      "Form of the log lines: one JSON object each, or text for people." },
+};
+/* clang-format on */
+
+const struct option_row *option_row(size_t i)
+{
+    return i < sizeof option_table / sizeof *option_table ? &option_table[i] : NULL;
+}
+
+static void put_size(int64_t v, struct buf *out)
+{
+    static const char *const units[] = { "", "KiB", "MiB", "GiB" };
+    int u = 0;
+    for (; u < 3 && v > 0 && v % 1024 == 0; u++)
+        v /= 1024;
+    buf_int(out, v);
+    buf_text(out, units[u]);
+}
+
+static void put_duration(int64_t ms, struct buf *out)
+{
+    char text[TIME_TEXT];
+    buf_append(out, text, time_format_duration(ms, text));
+}
+
+static void put_range(const struct option_row *row, const char *kind, struct buf *out,
+                      void (*put)(int64_t v, struct buf *out))
+{
+    buf_text(out, kind);
+    buf_text(out, " from ");
+    put(row->min, out);
+    buf_text(out, " to ");
+    put(row->max, out);
+    buf_text(out, ", such as ");
+    buf_text(out, row->initial);
+}
+
+static void put_int(int64_t v, struct buf *out)
+{
+    buf_int(out, v);
+}
+
+void option_expected(const struct option_row *row, struct buf *out)
+{
+    switch (row->type) {
+    case OPTION_STRING:
+        buf_printf(out, "text of %s%jd characters", row->min ? "1 to " : "at most ",
+                   (intmax_t)row->max);
+        break;
+    case OPTION_INT: put_range(row, "a whole number", out, put_int); break;
+    case OPTION_SIZE: put_range(row, "a size", out, put_size); break;
+    case OPTION_DURATION: put_range(row, "a duration", out, put_duration); break;
+    case OPTION_WORD:
+        for (const char *p = row->words; *p; p++)
+            buf_append(out, *p == '|' ? " or " : p, *p == '|' ? 4 : 1);
+        break;
+    }
+}
+
+void option_env_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8])
+{
+    char *p = stpcpy(ret, "BELFRY_");
+    for (const char *s = row->name; *s; s++)
+        *p++ = (char)toupper((unsigned char)*s);
+    *p = '\0';
+}
+
+void option_flag_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8])
+{
+    char *p = stpcpy(ret, "--");
+    for (const char *s = row->name; *s; s++)
+        *p++ = *s == '_' ? '-' : *s;
+    *p = '\0';
+}
+
+/* Digits, and a unit of 1024s for a size. */
+static bool parse_number(struct str s, bool units, int64_t *ret)
+{
+    static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    int64_t v = 0;
+    size_t i = 0;
+    for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, s.ptr[i] - '0', &v))
+            return false;
+    struct str unit = { s.ptr + i, s.len - i };
+    *ret = v;
+    if (i == 0 || unit.len == 0)
+        return i > 0;
+    for (int u = 0; units && u < 5; u++)
+        if (str_ieq(unit, names[u]))
+            return !__builtin_mul_overflow(v, INT64_C(1) << (10 * u), ret);
+    return false;
+}
+
+static bool parse_word(struct str s, const char *words, int64_t *ret)
+{
+    for (int64_t i = 0;; i++) {
+        size_t len = strcspn(words, "|");
+        if (str_eq(s, (struct str){ words, len })) {
+            *ret = i;
+            return true;
+        }
+        if (!words[len])
+            return false;
+        words += len + 1;
+    }
+}
+
+bool option_parse(const struct option_row *row, struct str text, int64_t *ret)
+{
+    const char *why;
+    bool good = false;
+    int64_t v = 0;
+    switch (row->type) {
+    case OPTION_STRING:
+        v = (int64_t)text.len;
+        good = true;
+        break;
+    case OPTION_INT: good = parse_number(text, false, &v); break;
+    case OPTION_SIZE: good = parse_number(text, true, &v); break;
+    case OPTION_DURATION: good = time_parse_duration(text, &v, &why) == 0; break;
+    case OPTION_WORD: return parse_word(text, row->words, ret);
+    }
+    if (!good || v < row->min || v > row->max)
+        return false;
+    *ret = v;
+    return true;
+}

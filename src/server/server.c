@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "front/resp.h"
+#include "server/conn.h"
+#include "server/listen.h"
+
+#define SWEEP_MS   500
+#define REBUILD_MS 1000
+
+/* ---- Time ---- */
+
+void server_advance(struct server *s)
+{
+    if (s->engine)
+        engine_advance(s->engine, time_wall_ms(), time_mono_us() / 1000);
+}
+
+/* Sets a timer to an absolute moment; timerfd wakes to the microsecond, where the loop's own timers
+ * count in whole milliseconds. The wall one also fires when the clock is set. */
+static void arm(int fd, int64_t at_ms, int64_t *armed, int flags)
+{
+    struct itimerspec spec = { 0 };
+
+    if (at_ms == *armed)
+        return;
+    *armed = at_ms;
+    if (at_ms != INT64_MAX) {
+        at_ms = at_ms < 1 ? 1 : at_ms;
+        spec.it_value.tv_sec = at_ms / 1000;
+        spec.it_value.tv_nsec = at_ms % 1000 * 1000000;
+    }
+    timerfd_settime(fd, TFD_TIMER_ABSTIME | flags, &spec, NULL);
+}
+
+static void arm_timers(struct server *s)
+{
+    int64_t wall = INT64_MAX, mono = INT64_MAX;
+
+    if (s->engine)
+        engine_next_wake(s->engine, &wall, &mono);
+    arm(s->wall_fd, wall, &s->wall_armed, TFD_TIMER_CANCEL_ON_SET);
+    arm(s->mono_fd, mono, &s->mono_armed, 0);
+}
+
+static void on_timer(uv_poll_t *handle, int status, int events)
+{
+    struct server *s = handle->data;
+    uint64_t expirations;
+
+    (void)status;
+    (void)events;
+    if (read(handle == &s->wall_timer ? s->wall_fd : s->mono_fd, &expirations,
+             sizeof(expirations)) < 0 &&
+        errno == EAGAIN)
+        return;
+    /* Also after ECANCELED: the wall clock was set. */
+    *(handle == &s->wall_timer ? &s->wall_armed : &s->mono_armed) = -1;
+    server_advance(s);
+}
+
+/* ---- The turn ---- */
+
+static void on_busy(uv_idle_t *handle)
+{
+    (void)handle;
+}
+
+void server_wake(struct server *s)
+{
+    uv_idle_start(&s->busy, on_busy);
+}
+
+static void resume_conns(struct server *s)
+{
+    struct list now;
+
+    uv_idle_stop(&s->busy);
+    if (!s->partition || list_empty(&s->resume) ||
+        partition_gathered_bytes(s->partition) >= GATHER_PAUSE)
+        return;
+    server_advance(s);
+    /* Those that are queued while this goes on wait for the next turn. */
+    list_init(&now);
+    while (!list_empty(&s->resume)) {
+        struct list *node = s->resume.next;
+
+        list_remove(node);
+        list_append(&now, node);
+    }
+    while (!list_empty(&now))
+        conn_resume(conn_of_resume(now.next));
+}
+
+static void run_chore(uv_work_t *work)
+{
+    struct server *s = work->data;
+
+    s->chore_result = chore_run(s->chore);
+}
+
+static void end_chore(uv_work_t *work, int status)
+{
+    struct server *s = work->data;
+    struct chore *chore = s->chore;
+    int err;
+
+    (void)status;
+    s->chore = NULL;
+    if (!s->partition || s->failed)
+        return;
+    err = partition_chore_done(s->partition, chore, s->chore_result);
+    if (err)
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot reclaim the journal's oldest segment", "error",
+                 error_text(err), "next", "belfry check shows what is damaged", NULL);
+}
+
+static void start_chore(struct server *s)
+{
+    if (s->chore || s->stopping || !(s->chore = partition_chore(s->partition)))
+        return;
+    s->chore_work.data = s;
+    uv_queue_work(&s->loop, &s->chore_work, run_chore, end_chore);
+}
+
+static void start_commit(struct server *s)
+{
+    struct commit *commit = partition_take(s->partition);
+
+    if (commit)
+        committer_write(s->committer, s->partition, commit);
+}
+
+static void refuse_or_accept(struct server *s)
+{
+    bool low = atomic_load(&s->store->low);
+
+    engine_refuse_new(s->engine, low);
+    if (low == s->low)
+        return;
+    s->low = low;
+    log_line(&s->log, LOG_LEVEL_WARN,
+             low ? "disk space is at its reserve: new jobs are refused, completions go on"
+                 : "disk space is back: new jobs are accepted",
+             "data", s->options.data, NULL);
+}
+
+static void on_turn(uv_prepare_t *handle)
+{
+    struct server *s = handle->data;
+
+    resume_conns(s);
+    if (s->partition && !s->failed) {
+        refuse_or_accept(s);
+        engine_dispatch(s->engine);
+        start_commit(s);
+        start_chore(s);
+    }
+    arm_timers(s);
+}
+
+static void flush_holding(struct server *s)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &s->holding)
+        conn_flush(conn_of_holding(node));
+}
+
+/* ---- The journal ---- */
+
+static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
+{
+    (void)host;
+    conn_deliver(owner, jobs, n);
+}
+
+static int open_partition(struct server *s)
+{
+    struct partition_options o = {
+        .segment_bytes = (uint64_t)s->options.segment_size,
+        .durable = s->options.durability == DURABILITY_SYNC,
+        .seed = (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15),
+        .deliver = deliver,
+        .host = s,
+    };
+    struct partition_report r;
+    char a[LOG_NUMBER], b[LOG_NUMBER], c[LOG_NUMBER];
+    int err =
+        partition_open(s->store, &o, time_wall_ms(), time_mono_us() / 1000, &s->partition, &r);
+
+    if (err) {
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the journal", "error", error_text(err),
+                 "detail", store_detail(), "next",
+                 err == BELFRY_CORRUPT ? "belfry check shows the damage, belfry repair salvages"
+                                       : "see the detail",
+                 NULL);
+        return err;
+    }
+    s->engine = partition_engine(s->partition);
+    s->durable_lsn = 0;
+    if (r.torn_bytes)
+        log_line(&s->log, LOG_LEVEL_WARN,
+                 "a torn commit at the end of the journal was cut off; it was never acknowledged",
+                 "where", r.where, "bytes", log_number((int64_t)r.torn_bytes, a), NULL);
+    log_line(&s->log, LOG_LEVEL_INFO, "journal opened", "epoch", log_number((int64_t)r.epoch, a),
+             "segments", log_number(r.segments, b), "commits", log_number((int64_t)r.commits, c),
+             "last_stop", r.clean ? "clean" : "unclean", NULL);
+    return 0;
+}
+
+static void close_all(struct server *s)
+{
+    while (!list_empty(&s->conns))
+        conn_close(conn_of_all(s->conns.next));
+}
+
+/* What was not made durable is gone, and so must be everything that followed from it: the engine is
+ * made again from what the store has. Clients see their connection end and do not know the outcome
+ * of what was not answered. */
+static void on_rebuild(uv_timer_t *timer)
+{
+    struct server *s = timer->data;
+    int err;
+
+    if (s->chore) {
+        uv_timer_start(timer, on_rebuild, 10, 0);
+        return;
+    }
+    committer_detach(s->committer);
+    s->engine = NULL;
+    partition_close(s->partition);
+    s->partition = NULL;
+    err = open_partition(s);
+    if (err == BELFRY_CORRUPT || err == BELFRY_FENCED) {
+        uv_stop(&s->loop);
+        return;
+    }
+    if (err) {
+        uv_timer_start(timer, on_rebuild, REBUILD_MS, 0);
+        return;
+    }
+    s->failed = false;
+    listen_resume(s);
+}
+
+static void on_committed(void *arg, struct commit *commit, int result)
+{
+    struct server *s = arg;
+
+    if (result) {
+        log_line(&s->log, LOG_LEVEL_ERROR,
+                 "the journal could not be written; nothing more is acknowledged until it was "
+                 "rebuilt from what is stored",
+                 "error", error_text(result), "detail", committer_detail(s->committer), NULL);
+        s->failed = true;
+        listen_pause(s);
+        close_all(s);
+        uv_timer_start(&s->rebuild, on_rebuild, 0, 0);
+        return;
+    }
+    partition_settle(s->partition, commit);
+    s->durable_lsn = partition_durable_lsn(s->partition);
+    start_commit(s); /* first, so that the disk has work while replies are sent */
+    flush_holding(s);
+}
+
+/* ---- Ending ---- */
+
+static bool all_sent(struct server *s)
+{
+    struct list *node;
+
+    list_each (node, &s->conns)
+        if (conn_has_output(conn_of_all(node)))
+            return false;
+    return true;
+}
+
+static void on_drain(uv_timer_t *timer)
+{
+    struct server *s = timer->data;
+    struct commit *c;
+
+    if (s->failed || !s->partition)
+        goto out;
+    if (time_mono_us() / 1000 < s->drain_until_ms) {
+        if (s->chore || s->durable_lsn < engine_lsn(s->engine) || !all_sent(s))
+            return;
+    }
+    committer_detach(s->committer);
+    /* Whatever is still gathered: leases that ended meanwhile. */
+    while (s->durable_lsn >= engine_lsn(s->engine) && (c = partition_take(s->partition)) &&
+           commit_write(c) == 0)
+        partition_settle(s->partition, c);
+out:
+    uv_stop(&s->loop);
+}
+
+static void begin_stop(struct server *s)
+{
+    struct list *node, *after;
+
+    if (s->stopping)
+        return;
+    log_line(&s->log, LOG_LEVEL_INFO, "stopping: no new requests, finishing what is under way",
+             NULL);
+    s->stopping = true;
+    s->drain_until_ms = time_mono_us() / 1000 + s->options.drain_timeout_ms;
+    listen_pause(s);
+    list_each_safe (node, after, &s->conns)
+        conn_drain(conn_of_all(node));
+    uv_timer_start(&s->drain, on_drain, 0, 5);
+}
+
+static void reload(struct server *s)
+{
+    struct option_error err;
+    struct buf ignored = { 0 };
+
+    if (options_reload(&s->options, &ignored, &err) < 0) {
+        log_line(&s->log, LOG_LEVEL_ERROR, "reload refused, nothing changed", "error", err.text,
+                 NULL);
+    } else {
+        s->log.level = (enum option_log_level)s->options.log_level;
+        s->log.format = (enum option_log_format)s->options.log_format;
+        s->host.max_payload = (size_t)s->options.max_payload;
+        buf_append(&ignored, "", 1);
+        log_line(&s->log, LOG_LEVEL_INFO, "configuration reloaded", "needs_restart",
+                 ignored.ptr ? ignored.ptr : "", NULL);
+    }
+    buf_fini(&ignored);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct server *s = handle->data;
+
+    if (number == SIGHUP)
+        reload(s);
+    else
+        begin_stop(s);
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+    struct server *s = timer->data;
+    int64_t now = time_mono_us() / 1000;
+    struct list *node, *after;
+
+    list_each_safe (node, after, &s->conns)
+        conn_sweep(conn_of_all(node), now);
+}
+
+/* ---- Beginning ---- */
+
+static uint64_t rss_bytes(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    unsigned long long size = 0, resident = 0;
+
+    if (f) {
+        if (fscanf(f, "%llu %llu", &size, &resident) != 2)
+            resident = 0;
+        fclose(f);
+    }
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
+{
+    const struct server *s = container_of(h, struct server, host);
+
+    ret->uptime_ms = time_mono_us() / 1000 - s->started_mono_ms;
+    ret->connections = s->conn_count;
+    ret->commands = s->commands;
+    ret->rss_bytes = rss_bytes();
+}
+
+static int init_loop(struct server *s)
+{
+    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+
+    s->wall_fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    s->mono_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    s->wall_armed = s->mono_armed = -1;
+    if (s->wall_fd < 0 || s->mono_fd < 0 || uv_loop_init(&s->loop) != 0)
+        return BELFRY_IO;
+    s->turn.data = s->busy.data = s->wall_timer.data = s->mono_timer.data = s;
+    s->sweep.data = s->drain.data = s->rebuild.data = s;
+    uv_prepare_init(&s->loop, &s->turn);
+    uv_prepare_start(&s->turn, on_turn);
+    uv_idle_init(&s->loop, &s->busy);
+    uv_poll_init(&s->loop, &s->wall_timer, s->wall_fd);
+    uv_poll_init(&s->loop, &s->mono_timer, s->mono_fd);
+    uv_poll_start(&s->wall_timer, UV_READABLE, on_timer);
+    uv_poll_start(&s->mono_timer, UV_READABLE, on_timer);
+    uv_timer_init(&s->loop, &s->sweep);
+    uv_timer_init(&s->loop, &s->drain);
+    uv_timer_init(&s->loop, &s->rebuild);
+    uv_timer_start(&s->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+    for (size_t i = 0; i < 3; i++) {
+        s->signals[i].data = s;
+        uv_signal_init(&s->loop, &s->signals[i]);
+        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+    }
+    return committer_new(&s->loop,
+                         s->options.durability == DURABILITY_INTERVAL ? s->options.sync_interval_ms
+                                                                      : 0,
+                         on_committed, s, &s->committer);
+}
+
+static int open_store(struct server *s)
+{
+    struct store_options o = {
+        .log_bytes = (uint64_t)s->options.segment_size,
+        .sync_delay_us = (unsigned)s->options.sync_delay_ms * 1000,
+    };
+    int err = store_open(s->options.data, &o, &s->store);
+
+    if (err)
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the data directory", "data",
+                 s->options.data, "error", error_text(err), "detail", store_detail(), NULL);
+    return err;
+}
+
+int server_init(struct server *s)
+{
+    struct rlimit files;
+    int err;
+
+    list_init(&s->conns);
+    list_init(&s->holding);
+    list_init(&s->resume);
+    s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
+    s->started_mono_ms = time_mono_us() / 1000;
+    s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats };
+    s->read_buf = malloc(READ_BYTES);
+    s->request = calloc(1, sizeof(*s->request));
+    if (!s->read_buf || !s->request)
+        return BELFRY_NOMEM;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    err = open_store(s);
+    if (!err)
+        err = init_loop(s);
+    if (!err)
+        err = open_partition(s);
+    if (!err)
+        err = listen_open(s);
+    return err;
+}
+
+int server_run(struct server *s)
+{
+    uv_run(&s->loop, UV_RUN_DEFAULT);
+    return s->stopping && !s->failed ? 0 : 1;
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void server_fini(struct server *s)
+{
+    close_all(s);
+    if (s->committer) {
+        committer_detach(s->committer);
+        committer_free(s->committer);
+        uv_walk(&s->loop, close_handle, NULL);
+        uv_run(&s->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&s->loop);
+    }
+    partition_close(s->partition);
+    store_close(s->store);
+    listen_close(s);
+    if (s->wall_fd >= 0)
+        close(s->wall_fd);
+    if (s->mono_fd >= 0)
+        close(s->mono_fd);
+    if (s->request)
+        resp_request_fini(s->request);
+    free(s->request);
+    free(s->read_buf);
+}

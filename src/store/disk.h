@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing to files and directories so that it lasts. Every write and sync of the file store goes
+ * through here, and through hooks, so that a test can make the real store meet a failing disk.
+ *
+ * Functions answer 0 or a negative errno (not an error of base/error.h: the caller knows the file
+ * and what a failure means); disk_fail turns one into an answer with detail. All of them block.
+ */
+#ifndef STORE_DISK_H
+#define STORE_DISK_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/str.h"
+
+struct disk_hooks {
+    ssize_t (*pwritev)(int fd, const struct iovec *iov, int count, off_t offset);
+    int (*fdatasync)(int fd);
+    int (*fsync)(int fd); /* of directories */
+};
+
+struct disk {
+    _Atomic(const struct disk_hooks *) hooks;
+    unsigned sync_delay_us; /* added to every disk_sync */
+};
+
+void disk_init(struct disk *d, unsigned sync_delay_us);
+
+/* All of the bytes, whatever the system takes at once. Changes iov. */
+int disk_write(struct disk *d, int fd, struct iovec *iov, int count, uint64_t offset);
+int disk_write_bytes(struct disk *d, int fd, const void *data, size_t len, uint64_t offset);
+
+int disk_sync(struct disk *d, int fd);
+
+/* Makes the entries of a directory last. */
+int disk_sync_dir(struct disk *d, const char *path);
+/* The same for the directory that `path` is in. */
+int disk_sync_parent(struct disk *d, const char *path);
+
+/* mkdir -p, made to last. An existing directory is fine. */
+int disk_make_dirs(struct disk *d, const char *path);
+/* The same for the directory that `path` is in. */
+int disk_make_parent(struct disk *d, const char *path);
+
+/* Reads up to len bytes, less only at the end of the file: a count or a negative errno. */
+ssize_t disk_read(int fd, void *buf, size_t len, uint64_t offset);
+
+/* A small file's whole content, created or replaced in one step, durable. `beside` is the name it
+ * is written under first. *ret_renamed (may be NULL) tells whether the new content is in place: if
+ * so and the answer is a failure, it may or may not last. */
+int disk_replace(struct disk *d, const char *path, const char *beside, struct str content,
+                 bool *ret_renamed);
+
+bool disk_is_full(int err);
+/* FULL for want of space, else IO, with detail "PATH: what: why". */
+int disk_fail(int err, const char *path, const char *what);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The format of a log's file.
+ *
+ *        0  header, 64 bytes
+ *           +----------+---------+------+-----------+------+-------+----------+
+ *           | BELFRYLG | version | 4160 | name hash | salt | zeros | checksum |
+ *           | 8        | u32     | u32  | u64       | u64  | 24    | u64      |
+ *           +----------+---------+------+-----------+------+-------+----------+
+ *     4096  the same header again, on another block: without the salt nothing could be salvaged
+ *     4160  elements, each at a multiple of 8
+ *           +--------+----------+------------+----------+----------------+----------------------+
+ *           | length | low bits | checksum   | body     | zeros to a     | 16 zero bytes, over- |
+ *           | + FIRM | of seq   | u64        |          | multiple of 8  | written by the next  |
+ *           +--------+----------+------------+----------+----------------+----------------------+
+ *            u32, u32: both xor-ed with a mask made from the salt
+ *
+ * The checksum is seeded by name, salt (random, new each time a file becomes a log), seq, offset
+ * and length, so nothing that a recycled file still holds, nor a copy of an element in another
+ * place, is ever taken for an element. The mask keeps bodies, which hold what users sent, from
+ * containing things that look like headers and would each cost a checksum in a search.
+ *
+ * FIRM says: when this element was written everything before it was durable. So a bad element
+ * before a FIRM one is damage. Before others it may be what a loss of power leaves of writes that
+ * nobody was promised: those reach the disk in any order.
+ */
+#ifndef STORE_ELEMENT_H
+#define STORE_ELEMENT_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+#define LOG_VERSION    1
+#define LOG_HEADER     64
+#define LOG_COPY       4096
+#define LOG_START      (LOG_COPY + LOG_HEADER)
+#define ELEMENT_HEADER 16
+#define ELEMENT_FIRM   0x80000000u
+#define ELEMENT_SEARCH 1000000u /* how far ahead of the expected a found seq may be */
+
+struct log_key {
+    uint64_t name_hash;
+    uint64_t salt;
+    uint64_t mask;
+};
+
+/* A key for a new log, with a fresh salt. */
+void log_key_new(struct str name, struct log_key *ret);
+/* Fills header, gap and copy. */
+void log_header_encode(const struct log_key *key, char ret[LOG_START]);
+/* NULL and the key, or a static sentence that says what is wrong. */
+const char *log_header_decode(const char header[LOG_HEADER], struct str name, struct log_key *ret);
+
+/* Bytes from one element's header to the next one's. */
+static inline uint64_t element_span(uint64_t length)
+{
+    return ELEMENT_HEADER + ((length + 7) & ~UINT64_C(7));
+}
+
+void element_seal(const struct log_key *key, uint64_t seq, uint64_t offset, bool firm,
+                  struct str body, char ret[ELEMENT_HEADER]);
+
+/* A file being scanned, with the part of it that is in memory. */
+struct window {
+    int fd;
+    uint64_t size; /* of the file */
+    uint64_t offset;
+    struct buf buf;
+};
+
+/* Takes the file's size as it is now. 0 or a negative errno. */
+int window_init(struct window *w, int fd);
+void window_fini(struct window *w);
+
+enum element_kind {
+    ELEMENT_END, /* a zero header or the end of the file */
+    ELEMENT_WHOLE,
+    ELEMENT_BAD,
+};
+
+struct element {
+    uint64_t seq;
+    uint64_t offset;
+    uint64_t span; /* of a bad one: as much as can be told */
+    bool firm;
+    struct str body; /* in the window: until its next use */
+};
+
+/* What is at `offset`, where element `seq` should be: an element_kind, or a negative errno. */
+int element_at(struct window *w, const struct log_key *key, uint64_t offset, uint64_t seq,
+               struct element *ret);
+
+/* The first whole element at or behind `offset` numbered `seq` to seq + ELEMENT_SEARCH: 1, 0 if
+ * there is none, or a negative errno. */
+int element_search(struct window *w, const struct log_key *key, uint64_t offset, uint64_t seq,
+                   struct element *ret);
+
+#endif

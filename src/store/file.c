@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "store/datadir.h"
+#include "store/logtable.h"
+#include "store/recordfile.h"
+#include "store/spare.h"
+
+#define LOG_BYTES     (UINT64_C(32) << 20)
+#define LOG_BYTES_MAX (UINT64_C(1) << 40)
+#define RESERVE       2
+#define RESERVE_MAX   1000
+
+/*
+ * Nobody else writes while we hold the directory's lock, so the records' versions are those in
+ * memory. `fence` is held for reading during an append and for writing while a record changes:
+ * once a new epoch is visible no append of the old one is still on its way.
+ */
+struct file {
+    struct store base;
+    struct disk disk;
+    char *dir;
+    char *records_dir;
+    int lock; /* -1: read-only */
+    bool read_only;
+    struct logtable logs;
+    struct spares spares;
+    pthread_rwlock_t fence;
+    pthread_mutex_t cas_lock; /* one change of records at a time */
+    struct recordset records;
+};
+
+static int64_t now_ms(struct store *s)
+{
+    (void)s;
+    return time_wall_ms();
+}
+
+static int refuse_write(const struct file *f)
+{
+    return f->read_only ? store_fail(BELFRY_INVALID, "%s: opened read-only", f->dir) : 0;
+}
+
+static int check_log_name(struct str log)
+{
+    if (store_name_valid(log))
+        return 0;
+    return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(log));
+}
+
+/* Gets a file with the first element in it to its place; the log is then open. */
+static int create_in(struct file *f, struct logfile *log, const struct store_append *a, bool plain)
+{
+    char beside[PATH_MAX];
+    int fd;
+    int r = spares_take(&f->spares, plain, beside, &fd);
+    if (r < 0)
+        return r;
+    r = logfile_create(log, &f->disk, fd, beside, a->element);
+    if (r < 0) {
+        close(fd);
+        unlink(beside);
+        return r;
+    }
+    r = logfile_place(log, &f->disk, beside, a->durable);
+    if (r < 0 && !log->poisoned) { /* not even there */
+        unlink(beside);
+        close(log->fd);
+        log->fd = -1;
+    }
+    return r;
+}
+
+/* The first append makes the log. One that does not ask to be durable is the start of a bulk write
+ * (a run), synced once at its end: no use, and much waste of space, to preallocate that. */
+static int create(struct file *f, struct logfile *log, const struct store_append *a)
+{
+    if (a->seq != 0)
+        return store_fail(BELFRY_CONFLICT, "%s: is at 0, not %llu", log->path,
+                          (unsigned long long)a->seq);
+    int r = disk_make_parent(&f->disk, log->path);
+    if (r < 0)
+        return disk_fail(r, log->path, "create directory");
+    r = create_in(f, log, a, !a->durable);
+    if (r == BELFRY_FULL && !a->durable && spares_count(&f->spares) > 0)
+        r = create_in(f, log, a, false);
+    return r;
+}
+
+static int check_fence(struct file *f, const struct store_append *a)
+{
+    uint64_t epoch = recordset_version(&f->records, a->fence, time_wall_ms());
+    if (epoch == a->epoch)
+        return 0;
+    return store_fail(BELFRY_FENCED, "%.*s has version %llu, not %llu", STR_ARG(a->fence),
+                      (unsigned long long)epoch, (unsigned long long)a->epoch);
+}
+
+static int append_to(struct file *f, struct logfile *log, const struct store_append *a)
+{
+    int r = check_fence(f, a);
+    if (r == 0 && log->fd < 0) {
+        r = logfile_open(log, false);
+        if (r == BELFRY_NOTFOUND)
+            return create(f, log, a);
+    }
+    return r < 0 ? r : logfile_append(log, &f->disk, a);
+}
+
+static int append(struct store *s, const struct store_append *a)
+{
+    struct file *f = (struct file *)s;
+    struct logfile *log;
+    int r = store_check_append(a);
+    if (r == 0)
+        r = refuse_write(f);
+    if (r == 0)
+        r = logtable_acquire(&f->logs, f->dir, a->log, &log);
+    if (r < 0)
+        return r;
+    pthread_rwlock_rdlock(&f->fence);
+    r = append_to(f, log, a);
+    pthread_rwlock_unlock(&f->fence);
+    logtable_release(&f->logs, log);
+    return r;
+}
+
+static int sync_log(struct store *s, struct str name)
+{
+    struct file *f = (struct file *)s;
+    struct logfile *log;
+    int r = check_log_name(name);
+    if (r == 0)
+        r = refuse_write(f);
+    if (r == 0)
+        r = logtable_acquire(&f->logs, f->dir, name, &log);
+    if (r < 0)
+        return r;
+    r = log->fd < 0 ? logfile_open(log, false) : 0;
+    if (r == 0)
+        r = logfile_sync(log, &f->disk);
+    logtable_release(&f->logs, log);
+    return r;
+}
+
+/* Somebody else may write at the same time, so nothing is remembered from read to read; and what
+ * looks damaged may only be a log that was removed, and its file recycled, in the meantime. */
+static int read_only(struct file *f, struct str name, uint64_t from, store_element_fn *fn,
+                     void *arg, struct store_tail *ret)
+{
+    char path[PATH_MAX];
+    struct logfile *log;
+    struct stat opened;
+    struct stat now;
+    datadir_log_path(f->dir, name, path);
+    int r = logfile_new(name, strdup(path), &log);
+    if (r < 0)
+        return r;
+    r = logfile_open(log, true);
+    if (r == 0)
+        r = logfile_read(log, from, fn, arg, ret);
+    if (r == BELFRY_CORRUPT && log->fd >= 0 && fstat(log->fd, &opened) == 0 &&
+        (stat(path, &now) < 0 || now.st_ino != opened.st_ino))
+        r = store_fail(BELFRY_NOTFOUND, "%s: removed while it was read", path);
+    logfile_free(log);
+    return r;
+}
+
+static int read_log(struct store *s, struct str name, uint64_t from, store_element_fn *fn,
+                    void *arg, struct store_tail *ret)
+{
+    struct file *f = (struct file *)s;
+    struct logfile *log;
+    int r = check_log_name(name);
+    if (r < 0)
+        return r;
+    if (f->read_only)
+        return read_only(f, name, from, fn, arg, ret);
+    r = logtable_acquire(&f->logs, f->dir, name, &log);
+    if (r < 0)
+        return r;
+    r = log->fd < 0 ? logfile_open(log, false) : 0;
+    if (r == 0)
+        r = logfile_read(log, from, fn, arg, ret);
+    logtable_release(&f->logs, log);
+    return r;
+}
+
+static int list(struct store *s, struct str prefix, store_name_fn *fn, void *arg)
+{
+    struct file *f = (struct file *)s;
+    struct names names = { 0 };
+    int r = datadir_list(f->dir, prefix, &names);
+    if (r == 0) {
+        names_sort(&names);
+        r = names_each(&names, fn, arg);
+    }
+    names_fini(&names);
+    return r;
+}
+
+static int remove_file(struct file *f, const char *path)
+{
+    if (!spares_give(&f->spares, path) && unlink(path) < 0 && errno != ENOENT)
+        return disk_fail(-errno, path, "remove");
+    int r = disk_sync_parent(&f->disk, path);
+    if (r < 0 && r != -ENOENT) {
+        disk_fail(r, path, "sync directory");
+        return BELFRY_IO;
+    }
+    return 0;
+}
+
+static int remove_log(struct store *s, struct str name)
+{
+    struct file *f = (struct file *)s;
+    struct logfile *log;
+    int r = check_log_name(name);
+    if (r == 0)
+        r = refuse_write(f);
+    if (r == 0)
+        r = logtable_acquire(&f->logs, f->dir, name, &log);
+    if (r < 0)
+        return r;
+    if (log->fd >= 0) { /* before it is given away: somebody else may write to it then */
+        close(log->fd);
+        log->fd = -1;
+    }
+    r = remove_file(f, log->path);
+    logtable_release(&f->logs, log);
+    return r;
+}
+
+static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
+{
+    struct file *f = (struct file *)s;
+    struct recordset all = { 0 };
+    struct recordset found = { 0 };
+    int r;
+    if (f->read_only) {
+        r = recordfile_load(f->records_dir, false, &all);
+        if (r == 0)
+            r = recordset_copy(&all, prefix, time_wall_ms(), &found);
+    } else {
+        pthread_rwlock_rdlock(&f->fence);
+        r = recordset_copy(&f->records, prefix, time_wall_ms(), &found);
+        pthread_rwlock_unlock(&f->fence);
+    }
+    if (r == 0)
+        r = recordset_each(&found, fn, arg);
+    recordset_fini(&all);
+    recordset_fini(&found);
+    return r;
+}
+
+/* A record is small, and an epoch must rise even if the disk is full: a spare makes room. */
+static int write_record(struct file *f, const struct store_record *record)
+{
+    int r = recordfile_write(&f->disk, f->records_dir, record);
+    if (r == BELFRY_FULL && spares_drop(&f->spares))
+        r = recordfile_write(&f->disk, f->records_dir, record);
+    return r;
+}
+
+/* With cas_lock held: nobody else changes records, and reading them needs no lock. */
+static int cas_locked(struct file *f, const struct store_cas *c)
+{
+    struct store_record record = { c->name, c->value, c->next, c->expires_ms };
+    struct recordset_item *item;
+    uint64_t version = recordset_version(&f->records, c->name, time_wall_ms());
+    if (version != c->expect)
+        return store_fail(BELFRY_CONFLICT, "%.*s has version %llu, not %llu", STR_ARG(c->name),
+                          (unsigned long long)version, (unsigned long long)c->expect);
+    int r = write_record(f, &record);
+    if (r < 0)
+        return r;
+    pthread_rwlock_wrlock(&f->fence);
+    r = recordset_prepare(&f->records, &record, &item);
+    if (r == 0) {
+        r = recordfile_place(f->records_dir, c->name);
+        if (r == 0)
+            recordset_put(&f->records, item);
+        else
+            free(item);
+    }
+    pthread_rwlock_unlock(&f->fence);
+    if (r < 0)
+        return r;
+    r = disk_sync_dir(&f->disk, f->records_dir);
+    if (r < 0) {
+        disk_fail(r, f->records_dir, "sync directory");
+        return BELFRY_INDOUBT;
+    }
+    return 0;
+}
+
+static int cas(struct store *s, const struct store_cas *c)
+{
+    struct file *f = (struct file *)s;
+    int r = store_check_cas(c);
+    if (r == 0)
+        r = refuse_write(f);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&f->cas_lock);
+    r = cas_locked(f, c);
+    pthread_mutex_unlock(&f->cas_lock);
+    return r;
+}
+
+static void free_file(struct file *f)
+{
+    logtable_fini(&f->logs);
+    recordset_fini(&f->records);
+    pthread_rwlock_destroy(&f->fence);
+    pthread_mutex_destroy(&f->cas_lock);
+    if (f->lock >= 0)
+        close(f->lock);
+    free(f->records_dir);
+    free(f->dir);
+    free(f);
+}
+
+static void close_file(struct store *s)
+{
+    struct file *f = (struct file *)s;
+    if (!f->read_only)
+        spares_fini(&f->spares);
+    free_file(f);
+}
+
+static const struct store_ops file_ops = {
+    .close = close_file,
+    .append = append,
+    .sync = sync_log,
+    .read = read_log,
+    .list = list,
+    .remove = remove_log,
+    .scan = scan,
+    .cas = cas,
+    .now_ms = now_ms,
+};
+
+static struct file *new_file(const char *dir, const struct store_options *o)
+{
+    pthread_rwlockattr_t attr;
+    struct file *f = calloc(1, sizeof(*f));
+    if (!f)
+        return NULL;
+    f->base.ops = &file_ops;
+    f->lock = -1;
+    f->read_only = o->read_only;
+    disk_init(&f->disk, o->sync_delay_us);
+    logtable_init(&f->logs);
+    pthread_mutex_init(&f->cas_lock, NULL);
+    pthread_rwlockattr_init(&attr);
+    /* Else a stream of appends could keep a new epoch out for ever. */
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&f->fence, &attr);
+    pthread_rwlockattr_destroy(&attr);
+    f->dir = strdup(dir);
+    if (asprintf(&f->records_dir, "%s/records", dir) < 0)
+        f->records_dir = NULL;
+    if (!f->dir || !f->records_dir) {
+        free_file(f);
+        return NULL;
+    }
+    return f;
+}
+
+static int start(struct file *f, const struct store_options *o)
+{
+    char spare_dir[PATH_MAX];
+    uint64_t bytes = o->log_bytes ? o->log_bytes : LOG_BYTES;
+    unsigned reserve = o->reserve ? o->reserve : RESERVE;
+    if (bytes > LOG_BYTES_MAX || reserve > RESERVE_MAX)
+        return store_fail(BELFRY_INVALID, "%s: logs of %llu bytes and a reserve of %u", f->dir,
+                          (unsigned long long)bytes, reserve);
+    int r = datadir_open(&f->disk, f->dir, &f->lock);
+    if (r == 0)
+        r = recordfile_load(f->records_dir, true, &f->records);
+    if (r < 0)
+        return r;
+    snprintf(spare_dir, sizeof spare_dir, "%s/spare", f->dir);
+    /* Segments end a little behind their expected size: hence the eighth. In whole pages. */
+    bytes = (bytes + bytes / 8 + LOG_START + 4095) & ~UINT64_C(4095);
+    return spares_init(&f->spares, &f->disk, spare_dir, bytes, reserve, &f->base.low);
+}
+
+int file_open(const char *dir, const struct store_options *o, struct store **ret)
+{
+    struct file *f = new_file(dir, o);
+    if (!f)
+        return store_fail(BELFRY_NOMEM, "%s: no memory", dir);
+    int r = o->read_only ? datadir_check(dir) : start(f, o);
+    if (r < 0) {
+        free_file(f);
+        return r;
+    }
+    *ret = &f->base;
+    return 0;
+}
+
+void file_set_hooks(struct store *s, const struct disk_hooks *hooks)
+{
+    assert(s->ops == &file_ops);
+    atomic_store(&((struct file *)s)->disk.hooks, hooks);
+}
+
+unsigned file_spares(struct store *s)
+{
+    assert(s->ops == &file_ops);
+    return spares_count(&((struct file *)s)->spares);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/logfile.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char zeros[8 + ELEMENT_HEADER]; /* not const: iovec has no const */
+
+int logfile_new(struct str name, char *path, struct logfile **ret)
+{
+    struct logfile *f = path ? calloc(1, sizeof(*f)) : NULL;
+    if (!f) {
+        free(path);
+        return store_fail(BELFRY_NOMEM, "%.*s: no memory", STR_ARG(name));
+    }
+    assert(name.len <= STORE_NAME_MAX);
+    memcpy(f->name_bytes, name.ptr, name.len);
+    f->name = (struct str){ f->name_bytes, name.len };
+    f->path = path;
+    f->fd = -1;
+    list_init(&f->node);
+    *ret = f;
+    return 0;
+}
+
+void logfile_free(struct logfile *f)
+{
+    if (!f)
+        return;
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f);
+}
+
+static int check_header(struct logfile *f, int fd)
+{
+    char header[LOG_HEADER];
+    char copy[LOG_HEADER];
+    struct log_key unused;
+    ssize_t n = disk_read(fd, header, sizeof header, 0);
+    if (n < 0)
+        return disk_fail((int)n, f->path, "read");
+    const char *wrong =
+        n == LOG_HEADER ? log_header_decode(header, f->name, &f->key) : "too short to be a log";
+    if (!wrong)
+        return 0;
+    bool copied = disk_read(fd, copy, sizeof copy, LOG_COPY) == LOG_HEADER &&
+                  !log_header_decode(copy, f->name, &unused);
+    return store_fail(BELFRY_CORRUPT, "%s: offset 0: %s%s", f->path, wrong,
+                      copied ? " (its copy is whole: repair can restore it)" : "");
+}
+
+int logfile_open(struct logfile *f, bool read_only)
+{
+    int fd = open(f->path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return store_fail(BELFRY_NOTFOUND, "%s: no such log", f->path);
+    if (fd < 0)
+        return disk_fail(-errno, f->path, "open");
+    int r = check_header(f, fd);
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    f->fd = fd;
+    f->inherited = true;
+    f->durable = LOG_START;
+    return 0;
+}
+
+/* The parts of an element with its terminator, to be written in one go. */
+static void lay_out(struct iovec iov[3], char head[ELEMENT_HEADER], struct str body)
+{
+    iov[0] = (struct iovec){ head, ELEMENT_HEADER };
+    iov[1] = (struct iovec){ .iov_len = body.len };
+    memcpy(&iov[1].iov_base, &body.ptr, sizeof body.ptr); /* iovec has no const */
+    iov[2] = (struct iovec){ zeros, (size_t)element_span(body.len) - body.len };
+}
+
+int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside,
+                   struct str element)
+{
+    char header[LOG_START];
+    char head[ELEMENT_HEADER];
+    struct iovec iov[4] = { { header, sizeof header }, { zeros, ELEMENT_HEADER } };
+    int count = 2;
+    log_key_new(f->name, &f->key);
+    log_header_encode(&f->key, header);
+    if (element.len > 0) {
+        element_seal(&f->key, 0, LOG_START, true, element, head);
+        lay_out(iov + 1, head, element);
+        count = 4;
+    }
+    /* Synced before it gets its name, durable or not: a file that has a log's name has a header. */
+    int r = disk_write(d, fd, iov, count, 0);
+    if (r == 0)
+        r = disk_sync(d, fd);
+    if (r < 0)
+        return disk_fail(r, beside, "write");
+    f->fd = fd;
+    f->end = LOG_START + (element.len > 0 ? element_span(element.len) : 0);
+    f->next = element.len > 0;
+    f->durable = f->end;
+    f->ended = true;
+    return 0;
+}
+
+int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool durable)
+{
+    if (rename(beside, f->path) < 0)
+        return disk_fail(-errno, f->path, "rename");
+    f->unplaced = true;
+    if (!durable)
+        return 0;
+    int r = disk_sync_parent(d, f->path);
+    if (r < 0) {
+        f->poisoned = true;
+        disk_fail(r, f->path, "sync directory");
+        return BELFRY_IO;
+    }
+    f->unplaced = false;
+    return 0;
+}
+
+/* The disk is full in the midst of an element: as if nothing had been written. */
+static int undo(struct logfile *f, struct disk *d, int err, uint64_t size_before)
+{
+    int r = disk_write_bytes(d, f->fd, zeros, ELEMENT_HEADER, f->end);
+    struct stat st;
+    if (r == 0 && fstat(f->fd, &st) == 0 && (uint64_t)st.st_size > size_before &&
+        ftruncate(f->fd, (off_t)size_before) < 0)
+        r = -errno;
+    if (r == 0)
+        return disk_fail(err, f->path, "append");
+    f->poisoned = true;
+    disk_fail(r, f->path, "undo an append to a full disk");
+    return BELFRY_IO;
+}
+
+static int write_element(struct logfile *f, struct disk *d, const struct store_append *a)
+{
+    char head[ELEMENT_HEADER];
+    struct iovec iov[3];
+    struct stat st;
+    if (fstat(f->fd, &st) < 0)
+        return disk_fail(-errno, f->path, "stat");
+    element_seal(&f->key, a->seq, f->end, f->durable == f->end, a->element, head);
+    lay_out(iov, head, a->element);
+    int r = disk_write(d, f->fd, iov, 3, f->end);
+    if (disk_is_full(r))
+        return undo(f, d, r, (uint64_t)st.st_size);
+    if (r < 0) {
+        f->poisoned = true;
+        disk_fail(r, f->path, "append");
+        return BELFRY_IO;
+    }
+    return 0;
+}
+
+/* Data and, if it is new, directory entry. A failure poisons the log. */
+static int make_durable(struct logfile *f, struct disk *d)
+{
+    int r = disk_sync(d, f->fd);
+    if (r == 0 && f->unplaced)
+        r = disk_sync_parent(d, f->path);
+    if (r < 0) {
+        f->poisoned = true;
+        disk_fail(r, f->path, "sync");
+        return BELFRY_IO;
+    }
+    f->unplaced = false;
+    return 0;
+}
+
+/* Brings the log to a state in which an element may be written at its end. */
+static int prepare_append(struct logfile *f, struct disk *d)
+{
+    int r = f->ended ? 0 : logfile_read(f, UINT64_MAX, NULL, NULL, NULL);
+    if (r < 0)
+        return r;
+    if (f->poisoned || f->torn)
+        return store_fail(BELFRY_IO, "%s: offset %llu: %s; it must be synced first", f->path,
+                          (unsigned long long)f->end,
+                          f->torn ? "a half-written element" : "an earlier write failed");
+    return f->inherited ? logfile_sync(f, d) : 0;
+}
+
+int logfile_append(struct logfile *f, struct disk *d, const struct store_append *a)
+{
+    int r = prepare_append(f, d);
+    if (r < 0)
+        return r;
+    if (a->seq != f->next)
+        return store_fail(BELFRY_CONFLICT, "%s: is at %llu, not %llu", f->path,
+                          (unsigned long long)f->next, (unsigned long long)a->seq);
+    r = write_element(f, d, a);
+    if (r == 0 && a->durable)
+        r = make_durable(f, d);
+    if (r < 0)
+        return r;
+    f->end += element_span(a->element.len);
+    f->next++;
+    if (a->durable)
+        f->durable = f->end;
+    return 0;
+}
+
+#define REWRITE_BYTES (1u << 20)
+
+static int rewrite(struct logfile *f, struct disk *d, uint64_t from)
+{
+    char *piece = malloc(REWRITE_BYTES);
+    int r = piece ? 0 : -ENOMEM;
+    while (r == 0 && from < f->end) {
+        size_t want = f->end - from < REWRITE_BYTES ? (size_t)(f->end - from) : REWRITE_BYTES;
+        ssize_t n = disk_read(f->fd, piece, want, from);
+        if (n != (ssize_t)want)
+            r = n < 0 ? (int)n : -EIO;
+        else
+            r = disk_write_bytes(d, f->fd, piece, want, from);
+        from += want;
+    }
+    free(piece);
+    return r;
+}
+
+/*
+ * After a failed sync the kernel may have dropped what it could not write while it counts the pages
+ * as clean, so that the next sync succeeds and writes nothing. The same may have happened to an
+ * earlier process. So everything behind the last place known to be durable is checked (the caller
+ * has just scanned it) and written again. What was torn is cut off, not just terminated: behind it
+ * may be whole elements that would fit again behind later ones.
+ */
+static int restore(struct logfile *f, struct disk *d)
+{
+    int r = 0;
+    if (f->torn && ftruncate(f->fd, (off_t)f->end) < 0)
+        r = -errno;
+    if (r == 0)
+        r = rewrite(f, d, f->durable);
+    if (r == 0)
+        r = disk_write_bytes(d, f->fd, zeros, ELEMENT_HEADER, f->end);
+    if (r == 0)
+        return 0;
+    f->poisoned = true;
+    return disk_fail(r, f->path, "write again");
+}
+
+int logfile_sync(struct logfile *f, struct disk *d)
+{
+    int r = 0;
+    bool doubtful = f->inherited || f->poisoned;
+    assert(f->fd >= 0);
+    if (!f->ended || f->poisoned) {
+        f->mark_count = 0;
+        memset(f->cursors, 0, sizeof f->cursors);
+        r = logfile_read(f, UINT64_MAX, NULL, NULL, NULL);
+    }
+    if (r == 0 && doubtful) {
+        f->unplaced = true; /* neither do we know that of its directory */
+        r = restore(f, d);
+    }
+    if (r == 0 && (doubtful || f->unplaced || f->durable < f->end))
+        r = make_durable(f, d);
+    if (r < 0)
+        return r;
+    f->durable = f->end;
+    f->torn = f->inherited = f->poisoned = false;
+    return 0;
+}
+
+bool logfile_settled(const struct logfile *f)
+{
+    return !f->poisoned && !f->unplaced && (!f->ended || f->inherited || f->durable == f->end);
+}

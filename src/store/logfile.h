@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One log as a file (format: element.h). What is known about it is kept here, so that appends and
+ * reads that go on where the last one stopped cost no scan.
+ *
+ * Invariant: [LOG_START, durable) survives a loss of power; `end` is behind the last element that
+ * was acknowledged or read. Not thread-safe: calls on one log come one at a time.
+ */
+#ifndef STORE_LOGFILE_H
+#define STORE_LOGFILE_H
+
+#include "base/list.h"
+#include "store/disk.h"
+#include "store/element.h"
+#include "store/store.h"
+
+#define LOGFILE_MARKS 32
+
+struct logfile_mark {
+    uint64_t seq;
+    uint64_t offset;
+};
+
+struct logfile {
+    struct str name; /* points into name_bytes */
+    char name_bytes[STORE_NAME_MAX + 1];
+    char *path;
+    int fd; /* -1: not opened */
+
+    struct log_key key;
+    uint64_t end;     /* valid if ended: where the next element goes */
+    uint64_t next;    /* valid if ended: its number */
+    uint64_t durable; /* offset */
+    bool ended;
+    bool torn;      /* something half-written is at end */
+    bool inherited; /* written by an earlier process and not synced since */
+    bool poisoned;  /* a write or sync failed: no appends until a sync succeeds */
+    bool unplaced;  /* its directory entry is not durable yet */
+
+    /* Where to start a read: at most LOGFILE_MARKS places, at least `stride` bytes apart, thinned
+     * out as the log grows; and the two places around where the last read stopped. */
+    struct logfile_mark marks[LOGFILE_MARKS];
+    unsigned mark_count;
+    uint64_t stride;
+    struct logfile_mark cursors[2];
+
+    /* For logtable.c. */
+    struct list node;
+    bool busy;
+};
+
+/* Takes `path` over, also on failure. NOMEM. */
+int logfile_new(struct str name, char *path, struct logfile **ret);
+void logfile_free(struct logfile *f);
+
+/* Opens the file and checks its header. NOTFOUND, CORRUPT, IO. */
+int logfile_open(struct logfile *f, bool read_only);
+
+/* Makes the file at `beside` (open as fd, which is taken over on success only) this log, with its
+ * header and its first element (none if empty) on disk, still under that name. FULL, IO. */
+int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside,
+                   struct str element);
+/* Moves it from there to its own name. IO: then the log is poisoned if it is there nevertheless. */
+int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool durable);
+
+/* The store contract's append (but for fencing), sync and read. */
+int logfile_append(struct logfile *f, struct disk *d, const struct store_append *a);
+int logfile_sync(struct logfile *f, struct disk *d);
+int logfile_read(struct logfile *f, uint64_t from, store_element_fn *fn, void *arg,
+                 struct store_tail *ret);
+
+/* Nothing would be forgotten by closing it: all is durable, or was not written by us. */
+bool logfile_settled(const struct logfile *f);
+
+#endif

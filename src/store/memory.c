@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/memory.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "store/names.h"
+#include "store/recordset.h"
+
+struct memory_element {
+    size_t len;
+    char bytes[];
+};
+
+struct memory_log {
+    struct str name;
+    char *name_bytes;
+    struct memory_element **elements;
+    size_t count;
+    size_t cap;
+    size_t durable;      /* elements that survive a loss of power: a prefix */
+    uint64_t torn_bytes; /* of a half-written element behind the last */
+    bool refusing;       /* a write failed: no appends until sync */
+};
+
+/* `lock` guards the two tables. What is inside a log is guarded by the contract: calls on one log
+ * come one at a time. */
+struct memory {
+    struct store base;
+    pthread_mutex_t lock;
+    struct memory_log **logs; /* sorted by name */
+    size_t count;
+    size_t cap;
+    struct recordset records;
+    int64_t (*clock)(void *arg);
+    void *clock_arg;
+};
+
+static int64_t now_ms(struct store *s)
+{
+    struct memory *m = (struct memory *)s;
+    return m->clock(m->clock_arg);
+}
+
+static size_t lower_bound(const struct memory *m, struct str name)
+{
+    size_t lo = 0;
+    size_t hi = m->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (names_compare(m->logs[mid]->name, name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static struct memory_log *find(struct memory *m, struct str name)
+{
+    size_t at = lower_bound(m, name);
+    return at < m->count && str_eq(m->logs[at]->name, name) ? m->logs[at] : NULL;
+}
+
+static void log_free(struct memory_log *log)
+{
+    for (size_t i = 0; i < log->count; i++)
+        free(log->elements[i]);
+    free(log->elements);
+    free(log->name_bytes);
+    free(log);
+}
+
+static struct memory_log *log_new(struct memory *m, struct str name)
+{
+    if (m->count == m->cap) {
+        size_t cap = m->cap ? m->cap * 2 : 16;
+        struct memory_log **logs = realloc(m->logs, cap * sizeof(*logs));
+        if (!logs)
+            return NULL;
+        m->logs = logs;
+        m->cap = cap;
+    }
+    struct memory_log *log = calloc(1, sizeof(*log));
+    if (!log || !(log->name_bytes = strndup(name.ptr, name.len))) {
+        free(log);
+        return NULL;
+    }
+    log->name = (struct str){ log->name_bytes, name.len };
+    size_t at = lower_bound(m, name);
+    memmove(m->logs + at + 1, m->logs + at, (m->count - at) * sizeof(struct memory_log *));
+    m->logs[at] = log;
+    m->count++;
+    return log;
+}
+
+static void log_drop(struct memory *m, struct memory_log *log)
+{
+    size_t at = lower_bound(m, log->name);
+    assert(m->logs[at] == log);
+    m->count--;
+    memmove(m->logs + at, m->logs + at + 1, (m->count - at) * sizeof(struct memory_log *));
+    log_free(log);
+}
+
+static int push(struct memory_log *log, struct str element)
+{
+    if (log->count == log->cap) {
+        size_t cap = log->cap ? log->cap * 2 : 8;
+        struct memory_element **elements = realloc(log->elements, cap * sizeof(*elements));
+        if (!elements)
+            return BELFRY_NOMEM;
+        log->elements = elements;
+        log->cap = cap;
+    }
+    struct memory_element *e = malloc(sizeof(*e) + element.len);
+    if (!e)
+        return BELFRY_NOMEM;
+    e->len = element.len;
+    memcpy(e->bytes, element.ptr, element.len);
+    log->elements[log->count++] = e;
+    return 0;
+}
+
+static int check(struct memory *m, const struct store_append *a, const struct memory_log *log)
+{
+    int r = store_check_append(a);
+    if (r < 0)
+        return r;
+    uint64_t epoch = recordset_version(&m->records, a->fence, m->clock(m->clock_arg));
+    if (epoch != a->epoch)
+        return store_fail(BELFRY_FENCED, "%.*s has version %llu, not %llu", STR_ARG(a->fence),
+                          (unsigned long long)epoch, (unsigned long long)a->epoch);
+    if (log && (log->refusing || log->torn_bytes > 0))
+        return store_fail(BELFRY_IO, "memory:%.*s: must be synced first", STR_ARG(a->log));
+    uint64_t next = log ? log->count : 0;
+    if (next != a->seq)
+        return store_fail(BELFRY_CONFLICT, "memory:%.*s: is at %llu, not %llu", STR_ARG(a->log),
+                          (unsigned long long)next, (unsigned long long)a->seq);
+    return 0;
+}
+
+static int append_locked(struct memory *m, const struct store_append *a)
+{
+    struct memory_log *log = find(m, a->log);
+    int r = check(m, a, log);
+    if (r < 0)
+        return r;
+    bool fresh = !log;
+    if (fresh && !(log = log_new(m, a->log)))
+        return store_fail(BELFRY_NOMEM, "memory:%.*s: no memory", STR_ARG(a->log));
+    r = push(log, a->element);
+    if (r < 0) {
+        store_fail(r, "memory:%.*s: no memory", STR_ARG(a->log));
+        if (fresh)
+            log_drop(m, log);
+        return r;
+    }
+    if (a->durable)
+        log->durable = log->count;
+    return 0;
+}
+
+static int append(struct store *s, const struct store_append *a)
+{
+    struct memory *m = (struct memory *)s;
+    pthread_mutex_lock(&m->lock);
+    int r = append_locked(m, a);
+    pthread_mutex_unlock(&m->lock);
+    return r;
+}
+
+/* NULL, with detail, if there is none. */
+static struct memory_log *find_existing(struct store *s, struct str name)
+{
+    struct memory *m = (struct memory *)s;
+    pthread_mutex_lock(&m->lock);
+    struct memory_log *log = find(m, name);
+    pthread_mutex_unlock(&m->lock);
+    if (!log)
+        store_fail(BELFRY_NOTFOUND, "memory:%.*s: no such log", STR_ARG(name));
+    return log;
+}
+
+static int sync_log(struct store *s, struct str name)
+{
+    struct memory_log *log = find_existing(s, name);
+    if (!log)
+        return BELFRY_NOTFOUND;
+    log->durable = log->count;
+    log->torn_bytes = 0;
+    log->refusing = false;
+    return 0;
+}
+
+static int read_log(struct store *s, struct str name, uint64_t from, store_element_fn *fn,
+                    void *arg, struct store_tail *ret)
+{
+    struct memory_log *log = find_existing(s, name);
+    if (!log)
+        return BELFRY_NOTFOUND;
+    for (uint64_t i = from; i < log->count; i++) {
+        const struct memory_element *e = log->elements[i];
+        int r = fn(arg, i, (struct str){ e->bytes, e->len });
+        if (r != 0)
+            return r;
+    }
+    if (ret) {
+        *ret = (struct store_tail){ .elements = log->count, .torn_bytes = log->torn_bytes };
+        if (log->torn_bytes > 0)
+            snprintf(ret->where, sizeof ret->where, "memory:%s: element %zu", log->name_bytes,
+                     log->count);
+    }
+    return 0;
+}
+
+static int list(struct store *s, struct str prefix, store_name_fn *fn, void *arg)
+{
+    struct memory *m = (struct memory *)s;
+    struct names names = { 0 };
+    int r = 0;
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = lower_bound(m, prefix); i < m->count && r == 0; i++) {
+        if (!str_starts(m->logs[i]->name, prefix))
+            break;
+        r = names_add(&names, m->logs[i]->name);
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (r == 0)
+        r = names_each(&names, fn, arg);
+    names_fini(&names);
+    return r;
+}
+
+static int remove_log(struct store *s, struct str name)
+{
+    struct memory *m = (struct memory *)s;
+    pthread_mutex_lock(&m->lock);
+    struct memory_log *log = find(m, name);
+    if (log)
+        log_drop(m, log);
+    pthread_mutex_unlock(&m->lock);
+    return 0;
+}
+
+static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
+{
+    struct memory *m = (struct memory *)s;
+    struct recordset found = { 0 };
+    pthread_mutex_lock(&m->lock);
+    int r = recordset_copy(&m->records, prefix, now_ms(s), &found);
+    pthread_mutex_unlock(&m->lock);
+    if (r == 0)
+        r = recordset_each(&found, fn, arg);
+    recordset_fini(&found);
+    return r;
+}
+
+static int cas_locked(struct memory *m, const struct store_cas *c)
+{
+    struct store_record record = { c->name, c->value, c->next, c->expires_ms };
+    struct recordset_item *item;
+    uint64_t version = recordset_version(&m->records, c->name, m->clock(m->clock_arg));
+    if (version != c->expect)
+        return store_fail(BELFRY_CONFLICT, "%.*s has version %llu, not %llu", STR_ARG(c->name),
+                          (unsigned long long)version, (unsigned long long)c->expect);
+    int r = recordset_prepare(&m->records, &record, &item);
+    if (r == 0)
+        recordset_put(&m->records, item);
+    return r;
+}
+
+static int cas(struct store *s, const struct store_cas *c)
+{
+    struct memory *m = (struct memory *)s;
+    int r = store_check_cas(c);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&m->lock);
+    r = cas_locked(m, c);
+    pthread_mutex_unlock(&m->lock);
+    return r;
+}
+
+static void close_memory(struct store *s)
+{
+    struct memory *m = (struct memory *)s;
+    for (size_t i = 0; i < m->count; i++)
+        log_free(m->logs[i]);
+    free(m->logs);
+    recordset_fini(&m->records);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static const struct store_ops memory_ops = {
+    .close = close_memory,
+    .append = append,
+    .sync = sync_log,
+    .read = read_log,
+    .list = list,
+    .remove = remove_log,
+    .scan = scan,
+    .cas = cas,
+    .now_ms = now_ms,
+};
+
+static int64_t wall_clock(void *arg)
+{
+    (void)arg;
+    return time_wall_ms();
+}
+
+int memory_open(const char *path, const struct store_options *o, struct store **ret)
+{
+    (void)o;
+    if (*path != '\0')
+        return store_fail(BELFRY_INVALID, "memory:%s: a store in memory has no path", path);
+    struct memory *m = calloc(1, sizeof(*m));
+    if (!m)
+        return store_fail(BELFRY_NOMEM, "memory: no memory");
+    m->base.ops = &memory_ops;
+    m->clock = wall_clock;
+    pthread_mutex_init(&m->lock, NULL);
+    *ret = &m->base;
+    return 0;
+}
+
+void memory_set_clock(struct store *s, int64_t (*clock)(void *arg), void *arg)
+{
+    struct memory *m = (struct memory *)s;
+    assert(s->ops == &memory_ops);
+    m->clock = clock;
+    m->clock_arg = arg;
+}
+
+int memory_check(struct store *s, const struct store_append *a)
+{
+    struct memory *m = (struct memory *)s;
+    assert(s->ops == &memory_ops);
+    pthread_mutex_lock(&m->lock);
+    int r = check(m, a, find(m, a->log));
+    pthread_mutex_unlock(&m->lock);
+    return r;
+}
+
+int memory_tear(struct store *s, struct str name, uint64_t torn_bytes)
+{
+    struct memory *m = (struct memory *)s;
+    assert(s->ops == &memory_ops);
+    pthread_mutex_lock(&m->lock);
+    struct memory_log *log = find(m, name);
+    if (!log && torn_bytes > 0)
+        log = log_new(m, name);
+    if (log) {
+        if (torn_bytes > 0)
+            log->torn_bytes = torn_bytes;
+        log->refusing = true;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return log || torn_bytes == 0 ? 0 : store_fail(BELFRY_NOMEM, "memory: no memory");
+}
+
+void memory_lose(struct store *s, uint64_t (*pick)(void *arg, uint64_t bound), void *arg)
+{
+    struct memory *m = (struct memory *)s;
+    assert(s->ops == &memory_ops);
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = m->count; i-- > 0;) {
+        struct memory_log *log = m->logs[i];
+        size_t keep = log->durable + (size_t)pick(arg, log->count - log->durable);
+        bool lost = keep < log->count;
+        while (log->count > keep)
+            free(log->elements[--log->count]);
+        /* What is kept is still not durable: without a sync the next loss may take it. */
+        log->refusing = false; /* that was knowledge of the process that died */
+        if (lost && log->count == 0)
+            log_drop(m, log);
+        else if (lost)
+            log->torn_bytes = 0; /* it was behind what is gone now */
+    }
+    pthread_mutex_unlock(&m->lock);
+}

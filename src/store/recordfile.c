@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/recordfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/wire.h"
+
+#define RECORD_VERSION 1
+#define RECORD_MAX     (64 + STORE_NAME_MAX + STORE_VALUE_MAX)
+#define UNFINISHED     '~' /* ends the name of a file that is being written */
+
+static const char magic[] = "BELFRYRC";
+
+static void path_of(const char *dir, struct str name, const char *suffix, char ret[PATH_MAX])
+{
+    int n = snprintf(ret, PATH_MAX, "%s/%.*s%s", dir, STR_ARG(name), suffix);
+    for (char *c = ret + strlen(dir) + 1; c < ret + n; c++) {
+        if (*c == '/')
+            *c = '+';
+    }
+}
+
+static void encode(const struct store_record *r, struct buf *b)
+{
+    buf_append(b, magic, 8);
+    wire_put_u32(b, RECORD_VERSION);
+    wire_put_u32(b, (uint32_t)r->name.len);
+    wire_put_u32(b, (uint32_t)r->value.len);
+    wire_put_u64(b, r->version);
+    wire_put_u64(b, (uint64_t)r->expires_ms);
+    buf_str(b, r->name);
+    buf_str(b, r->value);
+    if (!b->failed)
+        wire_put_u64(b, XXH3_64bits(b->ptr, b->len));
+}
+
+/* NULL, or what is wrong. */
+static const char *decode(struct str bytes, struct store_record *ret)
+{
+    struct wire_reader w = wire_reader_of(bytes);
+    uint64_t sum;
+    if (bytes.len < 44 || memcmp(bytes.ptr, magic, 8) != 0)
+        return "not a record: it has no magic number";
+    memcpy(&sum, bytes.ptr + bytes.len - 8, 8);
+    if (sum != XXH3_64bits(bytes.ptr, bytes.len - 8))
+        return "checksum does not match";
+    wire_u64(&w);
+    if (wire_u32(&w) != RECORD_VERSION)
+        return "written by a newer version of Belfry";
+    ret->name.len = wire_u32(&w);
+    ret->value.len = wire_u32(&w);
+    ret->version = wire_u64(&w);
+    ret->expires_ms = (int64_t)wire_u64(&w);
+    if (ret->name.len > STORE_NAME_MAX || ret->value.len > STORE_VALUE_MAX ||
+        bytes.len != 44 + ret->name.len + ret->value.len)
+        return "lengths do not match";
+    ret->name.ptr = (const char *)w.p;
+    ret->value.ptr = ret->name.ptr + ret->name.len;
+    return NULL;
+}
+
+static int load_one(const char *path, struct recordset *ret)
+{
+    char bytes[RECORD_MAX + 1];
+    struct store_record record;
+    struct recordset_item *item;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : disk_fail(-errno, path, "open");
+    ssize_t n = disk_read(fd, bytes, sizeof bytes, 0);
+    close(fd);
+    if (n < 0)
+        return disk_fail((int)n, path, "read");
+    const char *wrong = decode((struct str){ bytes, (size_t)n }, &record);
+    if (wrong)
+        return store_fail(BELFRY_CORRUPT, "%s: offset 0: %s", path, wrong);
+    int r = recordset_prepare(ret, &record, &item);
+    if (r == 0)
+        recordset_put(ret, item);
+    return r;
+}
+
+int recordfile_load(const char *dir, bool sweep, struct recordset *ret)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    int r = 0;
+    if (!d)
+        return disk_fail(-errno, dir, "open");
+    while (r == 0 && (e = readdir(d))) {
+        char path[PATH_MAX];
+        size_t len = strlen(e->d_name);
+        if (e->d_name[0] == '.' && (len == 1 || (len == 2 && e->d_name[1] == '.')))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (e->d_name[len - 1] != UNFINISHED)
+            r = load_one(path, ret);
+        else if (sweep)
+            unlink(path);
+    }
+    closedir(d);
+    return r;
+}
+
+int recordfile_write(struct disk *d, const char *dir, const struct store_record *record)
+{
+    struct buf b = { 0 };
+    char path[PATH_MAX];
+    path_of(dir, record->name, "~", path);
+    encode(record, &b);
+    if (b.failed)
+        return store_fail(BELFRY_NOMEM, "%s: no memory", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int r = fd < 0 ? -errno : disk_write_bytes(d, fd, b.ptr, b.len, 0);
+    if (r == 0)
+        r = disk_sync(d, fd);
+    if (fd >= 0)
+        close(fd);
+    buf_fini(&b);
+    if (r == 0)
+        return 0;
+    unlink(path);
+    return disk_fail(r, path, "write");
+}
+
+int recordfile_place(const char *dir, struct str name)
+{
+    char from[PATH_MAX];
+    char to[PATH_MAX];
+    path_of(dir, name, "~", from);
+    path_of(dir, name, "", to);
+    return rename(from, to) < 0 ? disk_fail(-errno, to, "rename") : 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/spare.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ZERO_BYTES  (256u << 10)
+#define FLUSH_BYTES (4u << 20) /* between two syncs: commits should not queue behind a big one */
+
+static void path_of(const struct spares *p, uint64_t number, const char *suffix, char ret[PATH_MAX])
+{
+    snprintf(ret, PATH_MAX, "%s/%llu%s", p->dir, (unsigned long long)number, suffix);
+}
+
+static bool take_number(struct spares *p, uint64_t *ret)
+{
+    bool found = false;
+    pthread_mutex_lock(&p->lock);
+    if (p->count > 0) {
+        *ret = p->ready[--p->count];
+        found = true;
+        pthread_cond_signal(&p->changed);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}
+
+static uint64_t new_number(struct spares *p)
+{
+    pthread_mutex_lock(&p->lock);
+    uint64_t number = p->next_number++;
+    pthread_mutex_unlock(&p->lock);
+    return number;
+}
+
+/* A new file, under a name that is swept away after a crash. */
+static int new_file(struct spares *p, uint64_t number, uint64_t bytes, char path[PATH_MAX],
+                    int *ret_fd)
+{
+    path_of(p, number, ".new", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -errno;
+    /* A file system that cannot allocate ahead is fine: the log just grows. */
+    if (bytes > 0 && fallocate(fd, 0, 0, (off_t)bytes) < 0 && errno != EOPNOTSUPP) {
+        int r = -errno;
+        close(fd);
+        unlink(path);
+        return r;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_fd)
+{
+    uint64_t number;
+    if (!plain && take_number(p, &number)) {
+        path_of(p, number, "", ret_path);
+        int fd = open(ret_path, O_RDWR | O_CLOEXEC);
+        if (fd >= 0) {
+            *ret_fd = fd;
+            return 0;
+        }
+    }
+    int r = new_file(p, new_number(p), plain ? 0 : p->bytes, ret_path, ret_fd);
+    return r < 0 ? disk_fail(r, ret_path, "create") : 0;
+}
+
+bool spares_give(struct spares *p, const char *path)
+{
+    struct stat st;
+    char to[PATH_MAX];
+    bool taken = false;
+    if (stat(path, &st) < 0 || (uint64_t)st.st_size < p->bytes)
+        return false;
+    pthread_mutex_lock(&p->lock);
+    if (p->count < p->reserve + 1) {
+        uint64_t number = p->next_number++;
+        path_of(p, number, "", to);
+        taken = rename(path, to) == 0;
+        if (taken)
+            p->ready[p->count++] = number;
+        if (p->count >= p->reserve)
+            atomic_store(p->low, false);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return taken;
+}
+
+bool spares_drop(struct spares *p)
+{
+    char path[PATH_MAX];
+    uint64_t number;
+    if (!take_number(p, &number))
+        return false;
+    path_of(p, number, "", path);
+    return unlink(path) == 0;
+}
+
+unsigned spares_count(struct spares *p)
+{
+    pthread_mutex_lock(&p->lock);
+    unsigned count = p->count;
+    pthread_mutex_unlock(&p->lock);
+    return count;
+}
+
+static bool stopping(struct spares *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool stop = p->stop;
+    pthread_mutex_unlock(&p->lock);
+    return stop;
+}
+
+/* Allocated blocks that were never written cost a metadata change each when they are: hence. */
+static int fill(struct spares *p, int fd)
+{
+    char *zeros = calloc(1, ZERO_BYTES);
+    int r = zeros ? 0 : -ENOMEM;
+    for (uint64_t at = 0; r == 0 && at < p->bytes; at += ZERO_BYTES) {
+        size_t n = p->bytes - at < ZERO_BYTES ? (size_t)(p->bytes - at) : ZERO_BYTES;
+        if (stopping(p))
+            r = -ECANCELED;
+        else
+            r = disk_write_bytes(p->disk, fd, zeros, n, at);
+        if (r == 0 && (at + n == p->bytes || (at + n) % FLUSH_BYTES == 0))
+            r = atomic_load(&p->disk->hooks)->fdatasync(fd) < 0 ? -errno : 0;
+    }
+    free(zeros);
+    return r;
+}
+
+static int make(struct spares *p)
+{
+    char fresh[PATH_MAX];
+    char done[PATH_MAX];
+    int fd = -1;
+    uint64_t number = new_number(p);
+    int r = new_file(p, number, p->bytes, fresh, &fd);
+    if (r < 0)
+        return r;
+    r = fill(p, fd);
+    close(fd);
+    path_of(p, number, "", done);
+    if (r == 0 && rename(fresh, done) < 0)
+        r = -errno;
+    if (r < 0) {
+        unlink(fresh);
+        return r;
+    }
+    pthread_mutex_lock(&p->lock);
+    bool room = p->count < p->reserve + 1; /* others may have been given meanwhile */
+    if (room)
+        p->ready[p->count++] = number;
+    pthread_mutex_unlock(&p->lock);
+    if (!room)
+        unlink(done);
+    return 0;
+}
+
+static void wait_a_second(struct spares *p)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    while (!p->stop && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0) {
+    }
+}
+
+static void *maker(void *arg)
+{
+    struct spares *p = arg;
+    pthread_mutex_lock(&p->lock);
+    while (!p->stop) {
+        if (p->count >= p->reserve) {
+            atomic_store(p->low, false);
+            pthread_cond_wait(&p->changed, &p->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&p->lock);
+        int r = make(p);
+        pthread_mutex_lock(&p->lock);
+        /* Only want of space is `low`. Other failures will show in appends, where they matter. */
+        atomic_store(p->low, disk_is_full(r) && p->count < p->reserve);
+        if (r < 0)
+            wait_a_second(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Counts what an earlier process left, and sweeps away the rest. */
+static int take_stock(struct spares *p)
+{
+    DIR *dir = opendir(p->dir);
+    struct dirent *e;
+    if (!dir)
+        return -errno;
+    while ((e = readdir(dir))) {
+        char path[PATH_MAX];
+        struct stat st;
+        size_t digits = strspn(e->d_name, "0123456789");
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", p->dir, e->d_name);
+        uint64_t number = strtoull(e->d_name, NULL, 10);
+        if (digits > 0 && number >= p->next_number && number < UINT64_MAX)
+            p->next_number = number + 1;
+        if (digits > 0 && e->d_name[digits] == '\0' && p->count <= p->reserve &&
+            stat(path, &st) == 0 && (uint64_t)st.st_size >= p->bytes)
+            p->ready[p->count++] = number;
+        else
+            unlink(path);
+    }
+    closedir(dir);
+    return 0;
+}
+
+int spares_init(struct spares *p, struct disk *d, const char *dir, uint64_t bytes, unsigned reserve,
+                atomic_bool *low)
+{
+    pthread_condattr_t monotonic;
+    *p = (struct spares){
+        .disk = d, .bytes = bytes, .reserve = reserve, .low = low, .dir = strdup(dir)
+    };
+    p->ready = calloc(reserve + 1, sizeof(*p->ready));
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int r = p->dir && p->ready ? take_stock(p) : -ENOMEM;
+    if (r == 0)
+        r = -pthread_create(&p->maker, NULL, maker, p);
+    if (r < 0) {
+        spares_fini(p);
+        return disk_fail(r, dir, "prepare spare logs");
+    }
+    p->running = true;
+    return 0;
+}
+
+void spares_fini(struct spares *p)
+{
+    if (p->running) {
+        pthread_mutex_lock(&p->lock);
+        p->stop = true;
+        pthread_cond_signal(&p->changed);
+        pthread_mutex_unlock(&p->lock);
+        pthread_join(p->maker, NULL);
+    }
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->lock);
+    free(p->ready);
+    free(p->dir);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store contract: named append-only logs of elements, and small records changed by
+ * compare-and-swap. Everything durable in Belfry is one of the two.
+ *
+ * An element is one commit (or one block): opaque bytes, whole or absent. Elements of a log are
+ * numbered from 0 without gaps. A log exists from its first append until it is removed. A record
+ * has a version that its writers choose and that never falls; the version of an owner record is
+ * the epoch, and an append names the owner record it is fenced by.
+ *
+ * All calls block until done and may come from any thread. Calls on one log are made one at a time
+ * by the caller; calls on different logs and records may overlap. Errors are negative
+ * (base/error.h); detail goes to store_detail(), valid until the next failing call on the same
+ * thread. Names are 1-200 of a-z 0-9 . - / ; no empty, "." or ".." components.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+struct store_append {
+    struct str log;
+    struct str fence; /* owner record; */
+    uint64_t epoch;   /* the version it must have (0: absent or expired), else FENCED */
+    uint64_t seq;     /* the number this element gets; if the log is not exactly there: CONFLICT */
+    struct str element; /* 1 byte to STORE_ELEMENT_MAX */
+    bool durable;       /* survive power loss before returning; else only a crash of this process */
+};
+
+#define STORE_ELEMENT_MAX (64u << 20)
+#define STORE_NAME_MAX    200
+#define STORE_VALUE_MAX   4096
+
+/* What a read found at the end of a log. */
+struct store_tail {
+    uint64_t elements;   /* whole elements in the log, those before `from` included */
+    uint64_t torn_bytes; /* > 0: a half-written element follows and was left out */
+    char where[256];     /* names the place of the torn element: file and offset */
+};
+
+struct store_record {
+    struct str name;
+    struct str value; /* up to STORE_VALUE_MAX bytes */
+    uint64_t version;
+    /* By the store's clock; 0: never. An expired record is absent, its version forgotten: a record
+     * that fences must not expire, or epochs would repeat. */
+    int64_t expires_ms;
+};
+
+struct store_cas {
+    struct str name;
+    uint64_t expect; /* version it has now; 0: absent. Else CONFLICT. */
+    uint64_t next;   /* >= expect, > 0 */
+    struct str value;
+    int64_t expires_ms;
+};
+
+/* Callbacks: 0 to go on, anything else stops and becomes the call's answer. Slices are borrowed. */
+typedef int store_element_fn(void *arg, uint64_t seq, struct str element);
+typedef int store_name_fn(void *arg, struct str name);
+typedef int store_record_fn(void *arg, const struct store_record *record);
+
+struct store;
+
+struct store_ops {
+    void (*close)(struct store *s);
+
+    /* 0, FENCED, CONFLICT, INDOUBT (it may or may not be there: read back), FULL (no space, nothing
+     * written), IO (a write or sync failed: the log refuses appends until it is read and synced
+     * again, i.e. until `sync` succeeds on it). */
+    int (*append)(struct store *s, const struct store_append *a);
+
+    /* Makes all whole elements of the log survive power loss, also those written by an earlier
+     * process, and cuts a torn tail off so that the log ends cleanly. NOTFOUND. */
+    int (*sync)(struct store *s, struct str log);
+
+    /* Elements from number `from` on, in order. A bad element with nothing whole behind it is a
+     * torn tail (reported in ret); with something whole behind it, CORRUPT with detail that names
+     * file and offset. NOTFOUND. ret may be NULL, and is set only if the end was reached. */
+    int (*read)(struct store *s, struct str log, uint64_t from, store_element_fn *fn, void *arg,
+                struct store_tail *ret);
+
+    /* Names of logs with a prefix, sorted. */
+    int (*list)(struct store *s, struct str prefix, store_name_fn *fn, void *arg);
+
+    /* Durable when it returns. Removing what is not there is fine. */
+    int (*remove)(struct store *s, struct str log);
+
+    /* Records with a prefix, sorted by name. */
+    int (*scan)(struct store *s, struct str prefix, store_record_fn *fn, void *arg);
+
+    /* Durable when it returns. 0, CONFLICT, INDOUBT. */
+    int (*cas)(struct store *s, const struct store_cas *c);
+
+    /* Wall clock in milliseconds that all users of this store agree on. */
+    int64_t (*now_ms)(struct store *s);
+};
+
+/* First member of every backend's own struct. */
+struct store {
+    const struct store_ops *ops;
+    atomic_bool low; /* only the reserve of space is left; clears by itself */
+};
+
+struct store_options {
+    uint64_t log_bytes;     /* expected size of a log: preallocated in that size. 0: 32 MiB */
+    unsigned reserve;       /* spare logs kept ready for when the disk is full. 0: 2 */
+    unsigned sync_delay_us; /* added to every sync: a slower disk for benchmarks */
+    bool read_only;         /* look at it without a lock; nothing is created or changed */
+};
+
+/* "memory:", "file:DIR" or just DIR. Answers INVALID for an unknown kind, LOCKED if another process
+ * has it, IO, CORRUPT (not ours, or a newer format). */
+int store_open(const char *url, const struct store_options *o, struct store **ret);
+void store_close(struct store *s); /* accepts NULL */
+
+/* Detail of this thread's last failure: "data/logs/…: offset 4096: checksum does not match". */
+const char *store_detail(void);
+/* For backends: sets it and returns err. */
+int store_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* For backends: the part of the contract that needs no state. 0 or INVALID (with detail). */
+bool store_name_valid(struct str name);
+int store_check_append(const struct store_append *a);
+int store_check_cas(const struct store_cas *c);
+
+/* The one record with exactly this name: copies its value into buf (cap bytes). NOTFOUND, TOOLARGE
+ * if it does not fit. ret's slices point at `name` and buf. */
+int store_get(struct store *s, struct str name, void *buf, size_t cap, struct store_record *ret);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* QUEUE, QUEUES, PAUSE, RESUME, STATS. */
+#include "verbs/handlers.h"
+
+#include <stdio.h>
+
+static void field(struct reply *r, const char *name, uint64_t v)
+{
+    reply_text(r, name);
+    reply_integer(r, (int64_t)v);
+}
+
+static void reply_states(struct reply *r, const uint64_t *jobs)
+{
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        field(r, job_state_name((enum job_state)i), jobs[i]);
+}
+
+static void reply_hist(struct reply *r, const char *name, const struct hist *h)
+{
+    static const struct {
+        const char *suffix;
+        double share;
+    } quantiles[] = { { "p50_ms", 0.5 }, { "p99_ms", 0.99 } };
+    char text[48];
+
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(text, sizeof(text), "%s_%s", name, quantiles[i].suffix);
+        field(r, text, hist_quantile(h, quantiles[i].share));
+    }
+    snprintf(text, sizeof(text), "%s_max_ms", name);
+    field(r, text, h->max);
+}
+
+#define HIST_FIELDS 3
+
+#define COUNTER_ONE(name, help) +1
+enum { COUNTER_FIELDS = ENGINE_COUNTERS(COUNTER_ONE) };
+#undef COUNTER_ONE
+
+static void reply_counters(struct reply *r, const struct counters *c)
+{
+#define FIELD(name, help) field(r, "total_" #name, c->name);
+    ENGINE_COUNTERS(FIELD)
+#undef FIELD
+}
+
+static void reply_settings(struct reply *r, const struct queue_settings *s)
+{
+    reply_text(r, "paused");
+    reply_boolean(r, s->paused);
+    field(r, "lease_ms", (uint64_t)s->lease_ms);
+    field(r, "attempts", (uint64_t)s->attempts);
+    reply_text(r, "backoff");
+    reply_text(r, s->backoff);
+    field(r, "retain_ms", (uint64_t)s->retain_ms);
+    field(r, "retain_dead_ms", (uint64_t)s->retain_dead_ms);
+    field(r, "key_hold_ms", (uint64_t)s->key_hold_ms);
+    reply_text(r, "past_grace_ms");
+    if (s->past_grace_ms < 0)
+        reply_null(r);
+    else
+        reply_integer(r, s->past_grace_ms);
+}
+
+#define SETTING_FIELDS 8
+
+static int reply_queue(void *arg, const struct queue_view *v)
+{
+    struct reply *r = arg;
+
+    reply_map(r, 2 + JOB_STATE_COUNT + COUNTER_FIELDS + 2 * HIST_FIELDS + SETTING_FIELDS);
+    reply_text(r, "queue");
+    reply_bytes(r, v->name);
+    reply_states(r, v->jobs);
+    field(r, "waiting_workers", v->waiters);
+    reply_settings(r, v->settings);
+    reply_counters(r, v->counters);
+    reply_hist(r, "lateness", v->lateness);
+    reply_hist(r, "runtime", v->runtime);
+    return 0;
+}
+
+void run_queues(struct verb_call *c)
+{
+    struct engine_stats s;
+
+    engine_stats(c->engine, &s);
+    reply_array(c->reply, s.queues);
+    engine_queues(c->engine, reply_queue, c->reply);
+}
+
+static unsigned settings_given(const struct arg_value *a, struct queue_settings *ret)
+{
+    unsigned fields = 0;
+
+#define NUMBER(argument, field, member)                                                            \
+    if (a[argument].set) {                                                                         \
+        ret->member = a[argument].number;                                                          \
+        fields |= 1u << field;                                                                     \
+    }
+    NUMBER(QUEUE_ARG_LEASE, QUEUE_LEASE, lease_ms)
+    NUMBER(QUEUE_ARG_ATTEMPTS, QUEUE_ATTEMPTS, attempts)
+    NUMBER(QUEUE_ARG_RETAIN, QUEUE_RETAIN, retain_ms)
+    NUMBER(QUEUE_ARG_RETAIN_DEAD, QUEUE_RETAIN_DEAD, retain_dead_ms)
+    NUMBER(QUEUE_ARG_KEY_HOLD, QUEUE_KEY_HOLD, key_hold_ms)
+    NUMBER(QUEUE_ARG_PAST_GRACE, QUEUE_PAST_GRACE, past_grace_ms)
+#undef NUMBER
+    if (a[QUEUE_ARG_BACKOFF].set) {
+        struct str s = a[QUEUE_ARG_BACKOFF].str;
+
+        memcpy(ret->backoff, s.ptr, s.len); /* its length was checked with its form */
+        ret->backoff[s.len] = '\0';
+        fields |= 1u << QUEUE_BACKOFF;
+    }
+    return fields;
+}
+
+void run_queue(struct verb_call *c)
+{
+    struct queue_settings s = { 0 };
+    unsigned fields = settings_given(c->args, &s);
+    struct str name = c->args[QUEUE_NAME].str;
+    struct queue_view v;
+    int err = fields ? engine_queue_set(c->engine, name, &s, fields) : 0;
+
+    if (err) {
+        verb_error(c, err, engine_detail(c->engine));
+        return;
+    }
+    if (engine_queue_get(c->engine, name, &v) == 0)
+        reply_queue(c->reply, &v);
+    else
+        reply_null(c->reply);
+}
+
+static void set_paused(struct verb_call *c, bool paused)
+{
+    struct queue_settings s = { .paused = paused };
+
+    verb_ok(c, engine_queue_set(c->engine, c->args[QUEUE_NAME].str, &s, 1u << QUEUE_PAUSED));
+}
+
+void run_pause(struct verb_call *c)
+{
+    set_paused(c, true);
+}
+
+void run_resume(struct verb_call *c)
+{
+    set_paused(c, false);
+}
+
+void run_stats(struct verb_call *c)
+{
+    struct reply *r = c->reply;
+    struct engine_stats s;
+    struct partition_stats p;
+    struct verb_host_stats h;
+
+    engine_stats(c->engine, &s);
+    partition_stats(c->partition, &p);
+    c->host->stats(c->host, &h);
+    reply_map(r, 15 + JOB_STATE_COUNT + COUNTER_FIELDS + 2 * HIST_FIELDS);
+    reply_text(r, "version");
+    reply_text(r, BELFRY_VERSION);
+    field(r, "uptime_ms", (uint64_t)h.uptime_ms);
+    field(r, "connections", h.connections);
+    field(r, "commands", h.commands);
+    field(r, "waiting_workers", s.waiters);
+    field(r, "queues", s.queues);
+    reply_states(r, s.jobs);
+    field(r, "memory_bytes", s.memory_bytes);
+    field(r, "rss_bytes", h.rss_bytes);
+    field(r, "live_bytes", s.live_bytes);
+    field(r, "journal_bytes", p.journal_bytes);
+    field(r, "journal_segments", p.segments);
+    field(r, "journal_reclaimed", p.reclaimed_segments);
+    field(r, "journal_copied_bytes", p.copied_bytes);
+    field(r, "commits", p.commits);
+    field(r, "epoch", p.epoch);
+    reply_counters(r, &s.counters);
+    reply_hist(r, "lateness", s.lateness);
+    reply_hist(r, "runtime", s.runtime);
+}
+
+void verb_error(struct verb_call *c, int err, const char *detail)
+{
+    char text[512];
+    bool whole = err == BELFRY_INVALID || err == BELFRY_TOOLARGE || err == BELFRY_KEYEXISTS ||
+                 err == BELFRY_UNKNOWN || err == BELFRY_PROTOCOL;
+
+    if (!detail[0])
+        snprintf(text, sizeof(text), "%s", error_text(err));
+    else if (whole)
+        snprintf(text, sizeof(text), "%s", detail);
+    else
+        snprintf(text, sizeof(text), "%s: %s", error_text(err), detail);
+    c->reply->ops->error(c->reply, error_name(err), str_of(text));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The handlers that the table names, and the order of each one's arguments in its row. */
+#ifndef VERBS_HANDLERS_H
+#define VERBS_HANDLERS_H
+
+#include "verbs/verb.h"
+
+enum { SCHEDULE_QUEUE, SCHEDULE_PAYLOAD, SCHEDULE_IN, SCHEDULE_AT, SCHEDULE_KEY, SCHEDULE_IFEXISTS,
+       SCHEDULE_PRIORITY, SCHEDULE_ATTEMPTS, SCHEDULE_BACKOFF, SCHEDULE_LEASE, SCHEDULE_RETAIN };
+enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
+enum { HELD_ID, HELD_TOKEN, HELD_OPTIONS };
+enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
+enum { FAIL_ERROR = HELD_OPTIONS, FAIL_RETRY, FAIL_FINAL };
+enum { EXTEND_FOR = HELD_OPTIONS, EXTEND_PROGRESS, EXTEND_NOTE };
+enum { RELEASE_IN = HELD_OPTIONS };
+enum { JOB_ID, JOB_KEY, JOB_QUEUE };
+enum { RESCHEDULE_ID, RESCHEDULE_IN, RESCHEDULE_AT };
+enum { LIST_QUEUE, LIST_STATE, LIST_FROM, LIST_TO, LIST_LIMIT, LIST_CURSOR };
+enum { QUEUE_NAME, QUEUE_ARG_LEASE, QUEUE_ARG_ATTEMPTS, QUEUE_ARG_BACKOFF, QUEUE_ARG_RETAIN,
+       QUEUE_ARG_RETAIN_DEAD, QUEUE_ARG_KEY_HOLD, QUEUE_ARG_PAST_GRACE };
+enum { REDRIVE_ID, REDRIVE_QUEUE, REDRIVE_LIMIT };
+
+verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release, run_cancel,
+    run_reschedule, run_get, run_list, run_stats, run_queues, run_queue, run_pause, run_resume,
+    run_redrive;
+
+/* Shared by handlers. */
+void reply_id(struct reply *r, struct job_id id);
+void verb_ok(struct verb_call *c, int err); /* OK, or the engine's error */
+/* The job that an id, or KEY and QUEUE, name: 0, NOTFOUND, or INVALID after an error reply. */
+int job_named(struct verb_call *c, struct job_id *ret);
+
+#endif

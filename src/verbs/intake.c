@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* SCHEDULE, CANCEL, RESCHEDULE, REDRIVE. */
+#include "verbs/handlers.h"
+
+#include <stdio.h>
+
+#include "base/time.h"
+
+void reply_id(struct reply *r, struct job_id id)
+{
+    char text[ID_TEXT];
+
+    id_format(id, text);
+    reply_bytes(r, (struct str){ text, ID_TEXT });
+}
+
+static int64_t number_or(const struct arg_value *v, int64_t otherwise)
+{
+    return v->set ? v->number : otherwise;
+}
+
+static struct str str_or_empty(const struct arg_value *v)
+{
+    return v->set ? v->str : (struct str){ 0 };
+}
+
+/* IN and AT as one moment; -1 if neither is given. */
+static int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
+                  int64_t *ret)
+{
+    int64_t now = engine_now(c->engine);
+
+    if (in->set && at->set) {
+        verb_error(c, BELFRY_INVALID, "in, at: expected only one of them");
+        return BELFRY_INVALID;
+    }
+    if (in->set && in->number > TIME_MOMENT_MAX - now) {
+        verb_error(c, BELFRY_INVALID, "in: expected a moment up to the year 9999");
+        return BELFRY_INVALID;
+    }
+    *ret = in->set ? now + in->number : number_or(at, -1);
+    return 0;
+}
+
+void run_schedule(struct verb_call *c)
+{
+    const struct arg_value *a = c->args;
+    struct schedule_result result;
+    struct job_spec spec = {
+        .queue = a[SCHEDULE_QUEUE].str,
+        .payload = a[SCHEDULE_PAYLOAD].str,
+        .key = str_or_empty(&a[SCHEDULE_KEY]),
+        .if_exists = (enum if_exists)number_or(&a[SCHEDULE_IFEXISTS], IFEXISTS_KEEP),
+        .priority = (int)number_or(&a[SCHEDULE_PRIORITY], 3),
+        .attempts = number_or(&a[SCHEDULE_ATTEMPTS], -1),
+        .backoff = str_or_empty(&a[SCHEDULE_BACKOFF]),
+        .lease_ms = number_or(&a[SCHEDULE_LEASE], -1),
+        .retain_ms = number_or(&a[SCHEDULE_RETAIN], -1),
+    };
+    int err;
+
+    if (due_of(c, &a[SCHEDULE_IN], &a[SCHEDULE_AT], &spec.due_ms) < 0)
+        return;
+    err = engine_schedule(c->engine, &spec, &result);
+    if (err)
+        verb_error(c, err, engine_detail(c->engine));
+    else
+        reply_id(c->reply, result.id);
+}
+
+int job_named(struct verb_call *c, struct job_id *ret)
+{
+    const struct arg_value *id = &c->args[JOB_ID];
+    const struct arg_value *key = &c->args[JOB_KEY];
+    const struct arg_value *queue = &c->args[JOB_QUEUE];
+
+    if (id->set ? key->set || queue->set : !key->set || !queue->set) {
+        verb_error(c, BELFRY_INVALID, "expected an id, or KEY and QUEUE");
+        return BELFRY_INVALID;
+    }
+    if (!id->set)
+        return engine_find_key(c->engine, queue->str, key->str, ret);
+    *ret = id->id;
+    return 0;
+}
+
+void run_cancel(struct verb_call *c)
+{
+    static const char *const words[] = {
+#define WORD(name, text) [CANCEL_##name] = text,
+        CANCEL_OUTCOMES(WORD)
+#undef WORD
+    };
+    struct job_id id;
+    int err = job_named(c, &id);
+
+    if (err == 0)
+        reply_status(c->reply, words[engine_cancel(c->engine, id)]);
+    else if (err == BELFRY_NOTFOUND)
+        reply_status(c->reply, words[CANCEL_NOTFOUND]);
+}
+
+void verb_ok(struct verb_call *c, int err)
+{
+    if (err)
+        verb_error(c, err, engine_detail(c->engine));
+    else
+        reply_status(c->reply, "OK");
+}
+
+void run_reschedule(struct verb_call *c)
+{
+    int64_t due;
+
+    if (due_of(c, &c->args[RESCHEDULE_IN], &c->args[RESCHEDULE_AT], &due) < 0)
+        return;
+    verb_ok(c, engine_reschedule(c->engine, c->args[RESCHEDULE_ID].id,
+                                 due < 0 ? engine_now(c->engine) : due));
+}
+
+void run_redrive(struct verb_call *c)
+{
+    const struct arg_value *a = c->args;
+    int n;
+
+    if (a[REDRIVE_ID].set == a[REDRIVE_QUEUE].set) {
+        verb_error(c, BELFRY_INVALID, "expected an id or QUEUE");
+        return;
+    }
+    if (a[REDRIVE_ID].set) {
+        n = engine_redrive(c->engine, a[REDRIVE_ID].id);
+        n = n ? n : 1;
+    } else {
+        n = engine_redrive_queue(c->engine, a[REDRIVE_QUEUE].str,
+                                 (size_t)number_or(&a[REDRIVE_LIMIT], 1000));
+    }
+    if (n < 0)
+        verb_error(c, n, engine_detail(c->engine));
+    else
+        reply_integer(c->reply, n);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Words to typed arguments, by a verb's row. */
+#include "verbs/verb.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/time.h"
+#include "engine/backoff.h"
+
+const struct verb *verb_find(const struct verb *table, struct str name)
+{
+    for (const struct verb *v = table; v->name; v++)
+        if ((v->name[0] | 32) == (name.len ? name.ptr[0] | 32 : 0) && str_ieq(name, v->name))
+            return v;
+    return NULL;
+}
+
+struct parse {
+    const struct verb_host *host;
+    char *why;
+    size_t why_size;
+};
+
+static int fail(const struct parse *p, int err, const struct arg *a, const char *expected)
+{
+    snprintf(p->why, p->why_size, "%s: %s", a->name, expected);
+    return err;
+}
+
+static int fail_size(const struct parse *p, const struct arg *a, size_t got, size_t limit)
+{
+    snprintf(p->why, p->why_size, "%s: %zu bytes, the limit is %zu", a->name, got, limit);
+    return BELFRY_TOOLARGE;
+}
+
+static int fail_range(const struct parse *p, const struct arg *a)
+{
+    char low[TIME_TEXT], high[TIME_TEXT];
+
+    if (a->type == ARG_DURATION) {
+        time_format_duration(a->min, low);
+        time_format_duration(a->max, high);
+    } else {
+        snprintf(low, sizeof(low), "%lld", (long long)a->min);
+        snprintf(high, sizeof(high), "%lld", (long long)a->max);
+    }
+    snprintf(p->why, p->why_size, "%s: expected %s to %s", a->name, low, high);
+    return BELFRY_INVALID;
+}
+
+/* Decimal digits only, no sign, no overflow. */
+static bool parse_digits(struct str s, uint64_t *ret)
+{
+    uint64_t v = 0;
+
+    if (s.len == 0 || s.len > 20)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned digit = (unsigned char)s.ptr[i] - '0';
+
+        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
+            return false;
+    }
+    *ret = v;
+    return true;
+}
+
+static int parse_int(const struct parse *p, const struct arg *a, struct str s, int64_t *ret)
+{
+    uint64_t v;
+
+    if (!parse_digits(s, &v) || v > INT64_MAX || (int64_t)v < a->min || (int64_t)v > a->max)
+        return fail_range(p, a);
+    *ret = (int64_t)v;
+    return 0;
+}
+
+static int parse_word(const struct parse *p, const struct arg *a, struct str s, int64_t *ret)
+{
+    const char *word = a->words;
+
+    for (int64_t i = 0; *word; i++) {
+        size_t len = strcspn(word, "|");
+
+        if (len == s.len && strncasecmp(word, s.ptr, len) == 0) {
+            *ret = i;
+            return 0;
+        }
+        word += len + (word[len] == '|');
+    }
+    snprintf(p->why, p->why_size, "%s: expected one of %s", a->name, a->words);
+    return BELFRY_INVALID;
+}
+
+static int parse_names(const struct parse *p, const struct arg *a, struct str s)
+{
+    size_t n = 0;
+
+    for (;;) {
+        const char *comma = memchr(s.ptr, ',', s.len);
+        struct str name = { s.ptr, comma ? (size_t)(comma - s.ptr) : s.len };
+
+        if (!name_valid(name))
+            return fail(p, BELFRY_INVALID, a,
+                        "expected names of 1-128 characters of A-Z a-z 0-9 . _ - : / with commas "
+                        "between");
+        if (++n > LEASE_QUEUES_MAX)
+            return fail(p, BELFRY_INVALID, a, "expected at most 64 names");
+        if (!comma)
+            return 0;
+        s = (struct str){ comma + 1, s.len - name.len - 1 };
+    }
+}
+
+static int parse_time(const struct parse *p, const struct arg *a, struct str s, int64_t *ret)
+{
+    const char *why;
+    int err = a->type == ARG_MOMENT ? time_parse_moment(s, ret, &why)
+                                    : time_parse_duration(s, ret, &why);
+
+    if (err)
+        return fail(p, err, a, why);
+    return a->type == ARG_DURATION && (*ret < a->min || *ret > a->max) ? fail_range(p, a) : 0;
+}
+
+static int parse_value(const struct parse *p, const struct arg *a, struct str s,
+                       struct arg_value *ret)
+{
+    struct backoff backoff;
+    const char *why;
+
+    ret->set = true;
+    ret->str = s;
+    switch (a->type) {
+    case ARG_NAME:
+        return name_valid(s) ? 0
+                             : fail(p, BELFRY_INVALID, a,
+                                    "expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    case ARG_NAMES: return parse_names(p, a, s);
+    case ARG_PAYLOAD:
+        return s.len <= p->host->max_payload ? 0 : fail_size(p, a, s.len, p->host->max_payload);
+    case ARG_BYTES:
+        return a->max == 0 || s.len <= (size_t)a->max ? 0 : fail_size(p, a, s.len, (size_t)a->max);
+    case ARG_KEY:
+        if (s.len == 0)
+            return fail(p, BELFRY_INVALID, a, "expected at least one byte");
+        return s.len <= KEY_MAX_BYTES ? 0 : fail_size(p, a, s.len, KEY_MAX_BYTES);
+    case ARG_ID:
+        return id_parse(s, &ret->id) ? 0
+                                     : fail(p, BELFRY_INVALID, a,
+                                            "expected a job's id of 26 characters");
+    case ARG_TOKEN:
+        return parse_digits(s, &ret->token)
+                   ? 0
+                   : fail(p, BELFRY_INVALID, a, "expected a lease's token, a number");
+    case ARG_DURATION:
+    case ARG_MOMENT: return parse_time(p, a, s, &ret->number);
+    case ARG_INT: return parse_int(p, a, s, &ret->number);
+    case ARG_WORD: return parse_word(p, a, s, &ret->number);
+    case ARG_BACKOFF:
+        return backoff_parse(s, &backoff, &why) < 0 ? fail(p, BELFRY_INVALID, a, why) : 0;
+    case ARG_CURSOR: return 0;
+    case ARG_END: break;
+    }
+    return BELFRY_INVALID;
+}
+
+static size_t find_option(const struct verb *v, size_t first, struct str word)
+{
+    size_t i = first;
+
+    while (v->args[i].type != ARG_END && !str_ieq(word, v->args[i].name))
+        i++;
+    return i;
+}
+
+static int fail_usage(const struct parse *p, const struct verb *v, const char *what)
+{
+    struct buf usage = { 0 };
+
+    verb_usage(v, &usage);
+    snprintf(p->why, p->why_size, "%s; usage: %.*s", what, (int)usage.len, usage.ptr);
+    buf_fini(&usage);
+    return BELFRY_INVALID;
+}
+
+static int parse_option(const struct parse *p, const struct verb *v, size_t first,
+                        const struct str *words, size_t left, struct arg_value *ret)
+{
+    size_t o = find_option(v, first, words[0]);
+    char what[96];
+
+    if (v->args[o].type == ARG_END) {
+        size_t shown = words[0].len < 40 ? words[0].len : 40;
+
+        snprintf(what, sizeof(what), "unknown option '%.*s'", (int)shown, words[0].ptr);
+        return fail_usage(p, v, what);
+    }
+    if (left < 2) {
+        snprintf(what, sizeof(what), "option %s has no value", v->args[o].name);
+        return fail_usage(p, v, what);
+    }
+    if (ret[o].set) {
+        snprintf(what, sizeof(what), "option %s is given twice", v->args[o].name);
+        return fail_usage(p, v, what);
+    }
+    return parse_value(p, &v->args[o], words[1], &ret[o]);
+}
+
+int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
+               size_t n, struct arg_value *ret, char *why, size_t why_size)
+{
+    struct parse p = { host, why, why_size };
+    size_t at = 1, i = 0;
+    int err = 0;
+
+    for (size_t k = 0; k < VERB_ARGS_MAX && v->args[k].type != ARG_END; k++)
+        ret[k].set = false;
+    for (; v->args[i].positional; i++) {
+        if (v->args[i].optional && (n - at) % 2 == 0)
+            continue; /* only name-value pairs are left */
+        if (at == n)
+            return fail_usage(&p, v, "too few arguments");
+        err = parse_value(&p, &v->args[i], words[at++], &ret[i]);
+        if (err)
+            return err;
+    }
+    for (; at < n && !err; at += 2)
+        err = parse_option(&p, v, i, words + at, n - at, ret);
+    return err;
+}
+
+static void usage_type(const struct arg *a, struct buf *out)
+{
+    static const char *const kinds[] = {
+        [ARG_NAME] = "name",         [ARG_NAMES] = "names",     [ARG_BYTES] = "bytes",
+        [ARG_PAYLOAD] = "bytes",     [ARG_KEY] = "key",         [ARG_ID] = "id",
+        [ARG_TOKEN] = "token",       [ARG_DURATION] = "duration", [ARG_MOMENT] = "moment",
+        [ARG_INT] = "number",        [ARG_BACKOFF] = "back-off", [ARG_CURSOR] = "cursor",
+    };
+
+    buf_text(out, a->type == ARG_WORD ? a->words : kinds[a->type]);
+}
+
+void verb_usage(const struct verb *v, struct buf *out)
+{
+    buf_text(out, v->name);
+    for (const struct arg *a = v->args; a->type != ARG_END; a++) {
+        buf_text(out, a->positional && !a->optional ? " " : " [");
+        if (a->positional) {
+            buf_text(out, a->name);
+        } else {
+            for (const char *c = a->name; *c; c++)
+                buf_append(out, &(char){ (char)toupper((unsigned char)*c) }, 1);
+            buf_text(out, " ");
+            usage_type(a, out);
+        }
+        buf_text(out, a->positional && !a->optional ? "" : "]");
+    }
+}

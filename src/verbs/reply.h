@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a verb answers, whatever the protocol: a vtable of value writers. Arrays and maps announce
+ * their size first; exactly that many values (pairs) follow.
+ */
+#ifndef VERBS_REPLY_H
+#define VERBS_REPLY_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct reply;
+
+struct reply_ops {
+    void (*status)(struct reply *r, const char *word); /* "OK" */
+    void (*error)(struct reply *r, const char *code, struct str text);
+    void (*integer)(struct reply *r, int64_t v);
+    void (*bytes)(struct reply *r, struct str s);
+    void (*null)(struct reply *r);
+    void (*boolean)(struct reply *r, bool v);
+    void (*array)(struct reply *r, size_t n);
+    void (*map)(struct reply *r, size_t pairs);
+};
+
+struct reply {
+    const struct reply_ops *ops;
+};
+
+static inline void reply_status(struct reply *r, const char *word)
+{
+    r->ops->status(r, word);
+}
+
+static inline void reply_integer(struct reply *r, int64_t v)
+{
+    r->ops->integer(r, v);
+}
+
+static inline void reply_bytes(struct reply *r, struct str s)
+{
+    r->ops->bytes(r, s);
+}
+
+static inline void reply_text(struct reply *r, const char *text)
+{
+    r->ops->bytes(r, str_of(text));
+}
+
+static inline void reply_null(struct reply *r)
+{
+    r->ops->null(r);
+}
+
+static inline void reply_boolean(struct reply *r, bool v)
+{
+    r->ops->boolean(r, v);
+}
+
+static inline void reply_array(struct reply *r, size_t n)
+{
+    r->ops->array(r, n);
+}
+
+static inline void reply_map(struct reply *r, size_t pairs)
+{
+    r->ops->map(r, pairs);
+}
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verbs: one row each. A row yields dispatch, argument checks, help, the protocol reference and the
+ * command line's own command. Adding a verb is adding its row (table.c) and its handler.
+ *
+ * Positional arguments come first, in order; then options as name-value pairs in any order, names
+ * in either case.
+ */
+#ifndef VERBS_VERB_H
+#define VERBS_VERB_H
+
+#include "base/error.h"
+#include "base/id.h"
+#include "partition/partition.h"
+#include "verbs/reply.h"
+
+#define VERB_ARGS_MAX 16
+
+enum arg_type {
+    ARG_END = 0, /* closes a row's list */
+    ARG_NAME,    /* a queue's name */
+    ARG_NAMES,   /* one or more, with commas between */
+    ARG_BYTES,   /* any bytes, up to max if max > 0 */
+    ARG_PAYLOAD, /* any bytes, up to the server's max_payload */
+    ARG_KEY,
+    ARG_ID,
+    ARG_TOKEN,
+    ARG_DURATION, /* milliseconds, min..max */
+    ARG_MOMENT,
+    ARG_INT, /* min..max */
+    ARG_WORD, /* one of words; the value is its index */
+    ARG_BACKOFF,
+    ARG_CURSOR,
+};
+
+struct arg {
+    const char *name; /* lower case */
+    enum arg_type type;
+    bool positional; /* positional ones come first in the list */
+    bool optional;   /* a positional one that may be left out (only the last) */
+    int64_t min;
+    int64_t max;
+    const char *words; /* "keep|replace|reject" */
+    const char *help;
+};
+
+struct arg_value {
+    bool set;
+    struct str str; /* NAME, NAMES, BYTES, PAYLOAD, KEY, BACKOFF, CURSOR: as given */
+    union {
+        int64_t number; /* DURATION, MOMENT, INT, WORD */
+        uint64_t token;
+        struct job_id id;
+    };
+};
+
+/* Facts of the process that verbs show. */
+struct verb_host_stats {
+    int64_t uptime_ms;
+    uint64_t connections;
+    uint64_t commands;
+    uint64_t rss_bytes;
+};
+
+struct verb_host {
+    size_t max_payload;
+    void (*stats)(const struct verb_host *h, struct verb_host_stats *ret);
+};
+
+/* Who is asking, kept by the front for as long as the connection lasts. */
+struct verb_call {
+    struct engine *engine;
+    struct partition *partition;
+    const struct verb_host *host;
+    struct reply *reply;
+    const struct arg_value *args;
+    void *owner;           /* for a parked LEASE */
+    struct waiter *parked; /* set by a handler that parked the call: no reply was written */
+};
+
+typedef void verb_fn(struct verb_call *call);
+
+enum verb_flags {
+    VERB_READS = 1,   /* changes nothing */
+    VERB_BLOCKS = 2,  /* may park */
+    VERB_ADMIN = 4,   /* settings */
+    VERB_SESSION = 8, /* about the connection, not about jobs */
+};
+
+struct verb {
+    const char *name; /* upper case */
+    unsigned flags;
+    const char *summary;
+    const char *returns;
+    const char *example; /* one line as typed into redis-cli */
+    verb_fn *run;
+    struct arg args[VERB_ARGS_MAX];
+};
+
+/* The table, closed by a row with name NULL; the most used come first. */
+extern const struct verb verb_table[];
+
+const struct verb *verb_find(const struct verb *table, struct str name);
+
+/* Checks and converts words[1..] by the row. INVALID or TOOLARGE with a sentence in `why`. */
+int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
+               size_t n, struct arg_value *ret, char *why, size_t why_size);
+
+/* "SCHEDULE queue payload [IN duration | …]": from the row. */
+void verb_usage(const struct verb *v, struct buf *out);
+
+/* Writes an engine's or parser's error as the reply. */
+void verb_error(struct verb_call *call, int err, const char *detail);
+
+/* The answer of LEASE for these jobs, also for parked calls that are served later. */
+void verb_reply_leases(const struct engine *e, struct reply *r, struct job *const *jobs, size_t n);
+
+#endif

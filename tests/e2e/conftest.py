@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Starts the real server and always ends it. A test that fails shows the server's log."""
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+import redis
+
+from wire import Wire
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = (ROOT / os.environ.get("BELFRY_BUILD", "build")).resolve()
+LONG = os.environ.get("BELFRY_LONG", "0") not in ("", "0")
+LIMIT_S = 60  # of a test, unless it is marked with limit(seconds)
+PR_SET_PDEATHSIG = 1
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("BELFRY_")}  # those are options, too
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _die_with_parent():
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def belfry(*args, timeout=60, **kw):
+    """Runs the command line; answers the finished process with text output."""
+    return subprocess.run([str(BUILD / "belfry"), *map(str, args)], capture_output=True, text=True,
+                          errors="replace", timeout=timeout, env=ENV, **kw)
+
+
+class Server:
+    """A belfryd on its directory, which outlives the process: start() again after kill()."""
+
+    def __init__(self, directory, **options):
+        self.dir = pathlib.Path(directory)
+        self.data = pathlib.Path(options.pop("data", self.dir / "data"))
+        self.log_path = self.dir / "belfryd.log"
+        self.port_file = self.dir / "port"
+        self.options = options
+        self.process = None
+        self.port = None
+        self._log_start = 0
+
+    def command(self, **options):
+        merged = {"data": self.data, "bind": "127.0.0.1", "port": 0, "port_file": self.port_file,
+                  **self.options, **options}
+        flags = [w for name, value in merged.items() if value is not None
+                 for w in ("--" + name.replace("_", "-"), str(value))]
+        return [str(BUILD / "belfryd"), *flags]
+
+    def launch(self, **options):
+        """Starts the process without waiting for anything."""
+        assert self.process is None or self.process.poll() is not None, "it runs already"
+        self.dir.mkdir(parents=True, exist_ok=True)
+        self.port_file.unlink(missing_ok=True)
+        self._log_start = self.log_path.stat().st_size if self.log_path.exists() else 0
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(self.command(**options), stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log, env=ENV, preexec_fn=_die_with_parent)
+        return self
+
+    def start(self, timeout=20, **options):
+        self.launch(**options)
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            code = self.process.poll()
+            assert code is None, f"belfryd ended with {code}:\n{self.log()}"
+            try:
+                self.port = int(self.port_file.read_text())
+                with Wire(self.port) as w:
+                    assert w.call("PING") == "PONG"
+                return self
+            except (FileNotFoundError, ValueError, ConnectionRefusedError):
+                time.sleep(0.005)
+        raise AssertionError(f"belfryd does not listen after {timeout} s:\n{self.log()}")
+
+    def refused(self, timeout=20, **options):
+        """For a start that must fail: answers the exit code and what it said."""
+        self.launch(**options)
+        try:
+            return self.process.wait(timeout), self.log(this_run=True)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"belfryd started though it should not:\n{self.log()}") from None
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+        if self.process:
+            self.process.wait(10)
+
+    def stop(self, timeout=20):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"belfryd runs {timeout} s after SIGTERM:\n{self.log()}") from None
+        assert code == 0, f"belfryd ended with {code} after SIGTERM:\n{self.log()}"
+
+    def restart(self, **options):
+        self.stop()
+        return self.start(**options)
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def log(self, this_run=False):
+        if not self.log_path.exists():
+            return ""
+        return self.log_path.read_bytes()[self._log_start if this_run else 0:].decode("utf-8", "replace")
+
+    def wire(self, proto=3, **kw):
+        return Wire(self.port, proto, **kw)
+
+    def client(self, **kw):
+        return redis.Redis(port=self.port, decode_responses=True, socket_timeout=30, **kw)
+
+    def memory(self):
+        """VmRSS, RssAnon, … in bytes."""
+        lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        pairs = (line.split(":", 1) for line in lines if line.endswith(" kB"))
+        return {name: int(value.split()[0]) * 1024 for name, value in pairs}
+
+    def segments(self):
+        """The journal's files, oldest first."""
+        return sorted((self.data / "logs/p0000/journal").glob("*.log"))
+
+    def disk_bytes(self):
+        total = 0
+        for path in self.data.rglob("*"):
+            try:
+                total += path.stat().st_blocks * 512
+            except FileNotFoundError:
+                pass
+        return total
+
+
+def wait_for(condition, timeout=10.0, what="", step=0.01):
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(step)
+    raise AssertionError(f"after {timeout} s still not: {what or condition}")
+
+
+def _factory(request, base):
+    servers = []
+
+    def make(name=None, start=True, **options):
+        server = Server(base / (name or f"s{len(servers)}"), **options)
+        servers.append(server)
+        _shown.setdefault(request.node.nodeid, []).append(server)
+        return server.start() if start else server
+
+    def finish():
+        crashed = []
+        for server in servers:
+            if server.process and server.process.poll() not in (None, 0, -signal.SIGKILL, 1, 2):
+                crashed.append(f"belfryd crashed with {server.process.poll()}:\n{server.log()}")
+            server.kill()
+        assert not crashed, "\n".join(crashed)
+
+    return make, finish
+
+
+_shown = {}  # node id -> servers whose log a failure shows
+
+
+@pytest.fixture
+def make_server(request, tmp_path):
+    make, finish = _factory(request, tmp_path)
+    yield make
+    finish()
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server()
+
+
+@pytest.fixture(scope="module")
+def shared_server(request, tmp_path_factory):
+    """One server for a module whose tests keep to queues of their own."""
+    make, finish = _factory(request, tmp_path_factory.mktemp("shared"))
+    yield make()
+    finish()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", f"limit(seconds): how long the test may take; {LIMIT_S} if not given")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """No test hangs: the alarm interrupts whatever it waits for."""
+    mark = item.get_closest_marker("limit")
+    seconds = mark.args[0] if mark else LIMIT_S
+
+    def ring(*_):
+        raise TimeoutError(f"the test took more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(int(seconds))
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    if report.failed:
+        for key, servers in _shown.items():
+            if item.nodeid.startswith(key):
+                for server in servers:
+                    report.sections.append((f"log of belfryd in {server.dir}", server.log()[-6000:]))

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: MIT
+"""A disk that is full, and a disk that has changed what was written."""
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from conftest import belfry, wait_for
+from wire import Refused
+
+MIB = 1 << 20
+TORN = re.compile(r"\btorn\b")
+LOG_START = 4160  # of a log's first element
+
+
+# ---- Full ----
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 16 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small tmpfs")
+    path = tmp_path / "disk"
+    path.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "belfry-test", str(path)],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"mounting a tmpfs is not possible here: {done.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", "--lazy", str(path)], check=True)  # the server may still be ending
+
+
+def fill(w, prefix, most=100_000, size=1000):
+    """Schedules until the server says FULL; answers payload -> id of what it accepted."""
+    accepted = {}
+    for start in range(0, most, 50):
+        names = [f"{prefix}{i}".ljust(size, ".") for i in range(start, start + 50)]
+        replies = w.pipeline([("SCHEDULE", "q", name, "RETAIN", "0") for name in names])
+        refused = [r for r in replies if isinstance(r, Refused)]
+        accepted.update((n, r) for n, r in zip(names, replies) if not isinstance(r, Refused))
+        assert all(r.code == "FULL" for r in refused), refused[0]
+        if len(refused) == len(names):
+            return accepted
+    raise AssertionError(f"the disk is still not full after {len(accepted)} jobs")
+
+
+def drain(w, timeout=30):
+    """Completes all there is; answers the payloads."""
+    seen = []
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        jobs = w.lease("q", "COUNT", 200)
+        if not jobs:
+            return seen
+        seen += [job["payload"] for job in jobs]
+        replies = w.pipeline([("COMPLETE", job["id"], job["token"]) for job in jobs])
+        assert replies == ["OK"] * len(jobs), [r for r in replies if r != "OK"][0]
+    raise AssertionError("not drained")
+
+
+def accepts(w):
+    w.send("SCHEDULE", "later", "x")
+    reply = w.recv()
+    assert not isinstance(reply, Refused) or reply.code == "FULL", reply
+    return not isinstance(reply, Refused)
+
+
+def test_a_full_disk_refuses_jobs_and_completes_the_others(make_server, small_disk):
+    server = make_server(data=small_disk / "data", segment_size="1MiB")
+    with server.wire() as w:
+        first = [w.call("SCHEDULE", "first", i) for i in range(20)]
+        held = w.lease("first", "COUNT", 20)
+        accepted = fill(w, "a")
+        print(f"{len(accepted)} jobs of 1000 bytes on 16 MiB")
+        assert len(accepted) > 5000, "most of the disk is for jobs"
+        for job in held:
+            assert w.call("COMPLETE", job["id"], job["token"]) == "OK"
+        assert all(w.call("GET", id)["state"] == "done" for id in first)
+        assert w.call("QUEUE", "q")["ready"] == len(accepted), "what was refused was not applied"
+        w.send("SCHEDULE", "q", "x")
+        said = w.recv()
+        assert said.code == "FULL" and "refused" in str(said)
+        assert "at its reserve" in server.log()
+        assert sorted(drain(w)) == sorted(accepted)
+        wait_for(lambda: accepts(w), 10, "jobs are accepted again")
+        again = fill(w, "b")
+        assert len(again) > 5000, "the space of the completed ones came back"
+    server.kill()
+    server.start()
+    with server.wire() as w:
+        assert sorted(drain(w)) == sorted(again)
+        wait_for(lambda: accepts(w), 10, "jobs are accepted again")
+    server.stop()
+
+
+def test_a_disk_filled_by_somebody_else(make_server, small_disk):
+    server = make_server(data=small_disk / "data", segment_size="1MiB")
+    with server.wire() as w:
+        before = {}
+        for i in range(40):
+            names = [f"a{i}-{k}".ljust(1000, ".") for k in range(50)]
+            replies = w.pipeline([("SCHEDULE", "q", n, "RETAIN", "0") for n in names])
+            before.update(zip(names, replies))
+        with open(small_disk / "filler", "wb") as filler:
+            try:
+                while True:
+                    filler.write(b"x" * 65536)
+                    filler.flush()
+            except OSError:
+                pass
+        before.update(fill(w, "b"))
+        # Everything can be completed in the reserve, and is not forgotten by a kill.
+        jobs = w.lease("q", "COUNT", 500)
+        assert w.pipeline([("COMPLETE", j["id"], j["token"]) for j in jobs]) == ["OK"] * 500
+        server.kill()
+        server.start()
+    with server.wire() as w:
+        for job in jobs:
+            del before[job["payload"]]
+        assert sorted(drain(w)) == sorted(before)
+        (small_disk / "filler").unlink(missing_ok=True)
+        wait_for(lambda: accepts(w), 10, "jobs are accepted again")
+        assert len(fill(w, "c")) > 5000
+
+
+def test_restarts_on_a_full_disk(make_server, small_disk):
+    """Each start needs a little space: it comes from the reserve, which must not run out."""
+    server = make_server(data=small_disk / "data", segment_size="1MiB")
+    with server.wire() as w:
+        accepted = fill(w, "a")
+    for i in range(6):
+        server.kill() if i % 2 else server.stop()
+        server.start()
+        with server.wire() as w:
+            (job,) = w.lease("q")
+            assert w.call("COMPLETE", job["id"], job["token"]) == "OK"
+            del accepted[job["payload"]]
+    with server.wire() as w:
+        assert sorted(drain(w)) == sorted(accepted)
+        wait_for(lambda: accepts(w), 10, "jobs are accepted again")
+
+
+def test_sigterm_on_a_disk_without_any_space(make_server, small_disk):
+    """Not even the reserve is left: what is under way cannot be written, but the server still ends."""
+    server = make_server(data=small_disk / "data", segment_size="1MiB", drain_timeout="1s")
+    with server.wire() as w, open(small_disk / "filler", "wb", buffering=0) as filler:
+        for spare in wait_for(lambda: list((server.data / "spare").glob("[0-9]*")), what="spares"):
+            spare.unlink()
+        with pytest.raises(OSError):
+            while True:
+                filler.write(b"x" * 4096)
+        w.sock.settimeout(2)
+        try:
+            for i in range(3000):  # more than the current segment holds
+                w.send("SCHEDULE", "q", "x" * 1000)
+                if isinstance(w.recv(), Refused):
+                    break
+        except TimeoutError:
+            pass
+        server.process.terminate()
+        server.process.wait(10)
+    (small_disk / "filler").unlink()
+    server.start()
+    with server.wire() as w:
+        assert w.call("QUEUE", "q")["ready"] >= i
+
+
+# ---- Damaged ----
+
+def used_end(path):
+    """Behind the last byte that is not zero: the end of what was written into a new file."""
+    return len(path.read_bytes().rstrip(b"\0"))
+
+
+def flip(path, offset):
+    with open(path, "r+b") as f:
+        f.seek(offset)
+        byte = f.read(1)[0]
+        f.seek(offset)
+        f.write(bytes([byte ^ 0x41]))
+
+
+@pytest.fixture
+def filled(make_server):
+    """A stopped server's directory with 300 jobs, each a commit of its own, over several segments."""
+    server = make_server(segment_size="64KiB")
+    with server.wire() as w:
+        ids = [w.call("SCHEDULE", "q", f"job {i}".ljust(1000, "."), "IN", "1h") for i in range(300)]
+    server.stop()
+    assert len(server.segments()) >= 4
+    return server, ids
+
+
+def present(server, ids):
+    with server.wire() as w:
+        return [id for id, job in zip(ids, w.pipeline([("GET", id) for id in ids])) if job]
+
+
+def names_place(text, path):
+    return path.name in text and re.search(r"offset \d+", text)
+
+
+def test_check_of_a_good_directory(filled):
+    server, ids = filled
+    done = belfry("check", server.data)
+    assert done.returncode == 0, done.stdout + done.stderr
+    server.start()
+    assert present(server, ids) == ids
+    server.kill()
+    assert belfry("check", server.data).returncode == 0
+
+
+def test_check_of_what_is_no_data_directory(tmp_path):
+    done = belfry("check", tmp_path / "nowhere")
+    assert done.returncode not in (0,) and "nowhere" in done.stdout + done.stderr
+
+
+def test_damage_in_an_old_segment_is_refused_named_and_repaired(filled):
+    server, ids = filled
+    victim = server.segments()[1]
+    flip(victim, LOG_START + (used_end(victim) - LOG_START) // 2)
+    code, said = server.refused()
+    assert code != 0 and names_place(said, victim), said
+    code, said = server.refused()  # and nothing was changed by trying
+    assert code != 0 and names_place(said, victim), said
+    done = belfry("check", server.data)
+    assert done.returncode == 2 and names_place(done.stdout + done.stderr, victim), done
+    done = belfry("repair", server.data)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert belfry("check", server.data).returncode == 0
+    server.start()
+    left = present(server, ids)
+    assert len(left) >= len(ids) - 1, f"{len(ids) - len(left)} jobs went with one damaged commit"
+    with server.wire() as w:
+        assert w.call("SCHEDULE", "q", "after")
+    server.restart()
+    assert present(server, ids) == left
+
+
+def test_a_damaged_header_of_a_segment(filled):
+    server, ids = filled
+    victim = server.segments()[1]
+    flip(victim, 20)
+    code, said = server.refused()
+    if code != 0:
+        assert victim.name in said, said
+        assert belfry("check", server.data).returncode == 2
+        assert belfry("repair", server.data).returncode == 0
+    server.kill()
+    server.start()
+    assert present(server, ids) == ids, "the header is there twice"
+
+
+def test_a_missing_old_segment_is_refused(filled):
+    server, _ = filled
+    victim = server.segments()[1]
+    victim.unlink()
+    code, said = server.refused()
+    assert code != 0 and f"segment {int(victim.stem)} is missing" in said, said
+
+
+def test_the_last_commit_of_an_old_segment_cannot_vanish(filled):
+    """At the end of the newest file that would be a torn tail; here it is damage."""
+    server, _ = filled
+    victim = server.segments()[1]
+    flip(victim, used_end(victim) - 100)
+    code, said = server.refused()
+    assert code != 0 and victim.name in said, said
+    assert belfry("check", server.data).returncode == 2
+
+
+@pytest.mark.parametrize("how", ["flip", "truncate", "half"])
+def test_a_torn_last_commit_is_reported_and_cut(make_server, how):
+    server = make_server(segment_size="1MiB")
+    with server.wire() as w:
+        ids = [w.call("SCHEDULE", "q", f"job {i}".ljust(500, "."), "IN", "1h") for i in range(100)]
+    server.kill()
+    last = server.segments()[-1]
+    end = used_end(last)
+    if how == "flip":
+        flip(last, end - 50)
+    elif how == "truncate":
+        os.truncate(last, end - 100)
+    else:
+        with open(last, "r+b") as f:
+            f.seek(end - 200)
+            f.write(b"\0" * 200)
+    server.start()
+    said = server.log(this_run=True)
+    line = next((s for s in said.splitlines() if TORN.search(s)), "")
+    assert names_place(line, last) or (last.name in line and re.search(r"offset\W+\d+", line)), said
+    left = present(server, ids)
+    assert left in (ids[:-1], ids), f"{100 - len(left)} jobs are gone"
+    with server.wire() as w:
+        more = [w.call("SCHEDULE", "q", "more", "IN", "1h") for _ in range(10)]
+    server.kill()
+    server.start()
+    assert not TORN.search(server.log(this_run=True))
+    assert present(server, left + more) == left + more

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""A client that we did not write: python3-redis."""
+import threading
+import time
+
+import pytest
+import redis
+
+from wire import as_map, now_ms
+
+
+def test_schedule_lease_complete(server):
+    r = server.client()
+    assert r.ping() is True
+    at = now_ms() + 400
+    id = r.execute_command("SCHEDULE", "mail", "hello", "AT", at)
+    assert r.execute_command("LEASE", "mail") == []
+    (job,) = r.execute_command("LEASE", "mail", "WAIT", "5s")
+    got = now_ms()
+    job = as_map(job)
+    assert job["id"] == id and job["payload"] == "hello" and job["attempt"] == 1
+    assert job["due_ms"] == at <= got < at + 200
+    assert r.execute_command("COMPLETE", id, job["token"], "RESULT", "sent") in ("OK", True)
+    assert as_map(r.execute_command("GET", id))["result"] == "sent"
+
+
+def test_a_worker_waits_while_another_connection_schedules(server):
+    r = server.client()
+    threading.Timer(0.2, lambda: r.execute_command("SCHEDULE", "mail", "x", "IN", "200ms")).start()
+    start = time.monotonic()
+    (job,) = r.execute_command("LEASE", "mail", "WAIT", "10s")
+    assert 0.4 <= time.monotonic() - start < 2 and as_map(job)["due_ms"] <= now_ms()
+
+
+def test_a_pipeline_of_10000_commands(server):
+    r = server.client()
+    pipe = r.pipeline(transaction=False)
+    for i in range(10_000):
+        pipe.execute_command("SCHEDULE", "bulk", f"job {i}", "IN", "1h")
+    ids = pipe.execute()
+    assert len(set(ids)) == 10_000 and all(len(i) == 26 for i in ids)
+    pipe = r.pipeline(transaction=False)
+    for id in ids:
+        pipe.execute_command("GET", id)
+    assert [as_map(job)["payload"] for job in pipe.execute()] == [f"job {i}" for i in range(10_000)]
+    for id in ids:
+        pipe.execute_command("CANCEL", id)
+    assert set(pipe.execute()) == {"cancelled"}
+
+
+@pytest.mark.parametrize("command, code", [
+    (("NOSUCH", "a"), "UNKNOWN"),
+    (("SCHEDULE", "q"), "INVALID"),
+    (("SCHEDULE", "q", "x", "COLOUR", "red"), "INVALID"),
+    (("COMPLETE", "0" * 26, "1"), "NOTFOUND"),
+])
+def test_errors_are_response_errors_with_a_code_word(server, command, code):
+    with pytest.raises(redis.ResponseError) as info:
+        server.client().execute_command(*command)
+    assert str(info.value).startswith(code + " ")
+
+
+def test_stale_and_keyexists(server):
+    r = server.client()
+    id = r.execute_command("SCHEDULE", "q", "x", "KEY", "k")
+    (job,) = r.execute_command("LEASE", "q")
+    token = int(as_map(job)["token"])
+    with pytest.raises(redis.ResponseError, match="^STALE "):
+        r.execute_command("COMPLETE", id, token + 1)
+    with pytest.raises(redis.ResponseError, match="^KEYEXISTS .*" + id):
+        r.execute_command("SCHEDULE", "q", "x", "KEY", "k", "IFEXISTS", "reject")
+
+
+def test_hello_chooses_resp3_and_back(server):
+    with server.wire(2) as w:
+        hello = w.call("HELLO", 3)
+        assert isinstance(hello, dict) and hello["proto"] == 3 and hello["server"] == "belfry"
+        id = w.call("SCHEDULE", "q", "x")
+        (job,) = w.call("LEASE", "q")
+        assert isinstance(job, dict) and job["id"] == id
+        assert w.call("EXTEND", id, job["token"])["cancelled"] is False
+        w.send("GET", "0" * 26)
+        w.send("PING")
+        assert w.sock.recv(3) == b"_\r\n"
+        w.recv()
+        hello = w.call("HELLO", 2)
+        assert as_map(hello)["proto"] == 2
+        assert isinstance(w.call("GET", id), list)
+        w.send("HELLO", 4)
+        assert w.recv().code == "NOPROTO"
+        assert w.call("PING") == "PONG"
+
+
+def test_the_usual_session_commands(server):
+    r = server.client(client_name="tester")
+    assert r.echo("hello") == "hello"
+    assert "belfry" in str(r.info()).lower()
+    assert r.execute_command("COMMAND") is not None
+    with server.wire(2) as w:
+        assert w.call("PING", "hi") == "hi"
+        assert w.call("QUIT") == "OK"
+        assert w.sock.recv(1) == b""

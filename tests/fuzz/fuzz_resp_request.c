@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stream of requests gives the same whether it comes whole or in pieces, and nothing is decided
+ * before r->skip bytes are there. A request written as an array reads back as the same. The first
+ * byte seeds how the stream is cut.
+ */
+#include "fuzz.h"
+
+#include "front/resp.h"
+
+#define MAX_BULK 4096
+
+static enum resp_status read_exact(struct resp_request *r, struct str in, size_t *used,
+                                   struct buf *log)
+{
+    char *copy = fuzz_copy(in);
+    enum resp_status status = resp_read_request(r, (struct str){ copy, in.len }, MAX_BULK, used);
+    CHECK(status == RESP_OK || r->n == 0);
+    CHECK((status == RESP_BAD) == (r->why != NULL));
+    if (status == RESP_OK) {
+        CHECK(*used > 0 && *used <= in.len && r->n <= RESP_ARGS_MAX);
+        resp_array(log, r->n);
+        for (size_t i = 0; i < r->n; i++)
+            resp_bulk(log, r->args[i]);
+    } else if (status == RESP_BAD) {
+        buf_text(log, r->why);
+    } else {
+        CHECK(r->skip == 0 || r->skip > in.len);
+    }
+    free(copy);
+    return status;
+}
+
+static void read_whole(struct str in, struct buf *log)
+{
+    struct resp_request r = { 0 };
+    size_t used = 0;
+    while (read_exact(&r, in, &used, log) == RESP_OK)
+        in = (struct str){ in.ptr + used, in.len - used };
+    resp_request_fini(&r);
+}
+
+/* As a connection does, with pieces of 1 to 16 bytes; it reads again even before `skip`. */
+static void read_pieces(struct str in, uint32_t seed, struct buf *log)
+{
+    struct resp_request r = { 0 };
+    size_t have = 0, used = 0;
+    for (;;) {
+        size_t skip = r.skip;
+        enum resp_status status = read_exact(&r, (struct str){ in.ptr, have }, &used, log);
+        CHECK(have >= skip || status == RESP_MORE);
+        if (status == RESP_BAD || (status == RESP_MORE && have == in.len))
+            break;
+        if (status == RESP_OK) {
+            in = (struct str){ in.ptr + used, in.len - used };
+            have -= used;
+            continue;
+        }
+        seed = seed * 1664525 + 1013904223;
+        have += 1 + (seed >> 16) % 16;
+        have = have < in.len ? have : in.len;
+    }
+    resp_request_fini(&r);
+}
+
+/* The log is itself a stream of requests, but for the reason at its end. */
+static void check_written(struct str log)
+{
+    struct resp_request r = { 0 };
+    struct buf again = { 0 };
+    size_t used = 0, at = 0;
+    while (at < log.len && log.ptr[at] == '*') {
+        struct str rest = { log.ptr + at, log.len - at };
+        CHECK(resp_read_request(&r, rest, SIZE_MAX / 2, &used) == RESP_OK);
+        resp_array(&again, r.n);
+        for (size_t i = 0; i < r.n; i++)
+            resp_bulk(&again, r.args[i]);
+        at += used;
+    }
+    CHECK(again.len == at && (at == 0 || memcmp(again.ptr, log.ptr, at) == 0));
+    buf_fini(&again);
+    resp_request_fini(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct buf whole = { 0 }, pieces = { 0 };
+    if (size == 0)
+        return 0;
+    struct str in = { (const char *)data + 1, size - 1 };
+    read_whole(in, &whole);
+    read_pieces(in, data[0], &pieces);
+    CHECK(str_eq(buf_view(&whole), buf_view(&pieces)));
+    check_written(buf_view(&whole));
+    buf_fini(&whole);
+    buf_fini(&pieces);
+    return 0;
+}

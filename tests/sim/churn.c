@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hours of steady work in seconds: jobs come, run, fail, run again and are forgotten, while some
+ * wait for months and have to be copied forward all the time. The journal must stay within a small
+ * multiple of what lives, restarts included, and a herd of jobs due at one moment must all run.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/rng.h"
+#include "sim/run.h"
+#include "sim/trace.h"
+#include "sim/world.h"
+
+#define HOURS         6
+#define TICK_MS       100
+#define SEGMENT_BYTES (32u << 10)
+#define SLEEPERS      200
+#define NAMES         5000  /* of queues, */
+#define NAMES_KEPT    1100  /* of which this many may be remembered when they are of no use */
+#define HERD          50000 /* more than the engine fires at once */
+#define RESTART_TICKS 12000
+#define LEASED_MAX    64
+
+struct churn {
+    struct rng rng;
+    struct store *store;
+    struct partition *partition;
+    struct engine *engine;
+    int64_t wall_ms;
+    int64_t mono_ms;
+    struct job_id leased[LEASED_MAX];
+    uint64_t tokens[LEASED_MAX];
+    size_t leased_count;
+    uint64_t scheduled;
+    uint64_t completed;
+    uint64_t journal_max;
+    double ratio_max;
+};
+
+static void no_delivery(void *host, void *owner, struct job *const *jobs, size_t n)
+{
+    (void)host, (void)owner, (void)jobs, (void)n;
+}
+
+static void churn_open(struct churn *c)
+{
+    struct partition_report report;
+    struct partition_options o = {
+        .segment_bytes = SEGMENT_BYTES,
+        .slice_bytes = 4096,
+        .durable = true,
+        .seed = rng_next(&c->rng),
+        .deliver = no_delivery,
+        .host = c,
+    };
+    int err = partition_open(c->store, &o, c->wall_ms, c->mono_ms, &c->partition, &report);
+
+    CHECK(err == 0, "open: %s: %s", error_name(err), store_detail());
+    c->engine = partition_engine(c->partition);
+}
+
+static void commit(struct churn *c)
+{
+    struct commit *commit = partition_take(c->partition);
+
+    if (commit) {
+        int err = commit_write(commit);
+        CHECK(err == 0, "write: %s", error_name(err));
+        partition_settle(c->partition, commit);
+    }
+}
+
+static void advance(struct churn *c, int64_t ms)
+{
+    int64_t wall, mono;
+
+    c->wall_ms += ms;
+    c->mono_ms += ms;
+    do {
+        engine_advance(c->engine, c->wall_ms, c->mono_ms);
+        engine_next_wake(c->engine, &wall, &mono);
+    } while (wall <= c->wall_ms || mono <= c->mono_ms);
+    engine_dispatch(c->engine);
+}
+
+static void schedule(struct churn *c, int64_t due_ms, size_t bytes)
+{
+    static const char payload[1000];
+    struct schedule_result result;
+    struct job_spec spec = {
+        .queue = STR("churn"),
+        .payload = { payload, bytes },
+        .due_ms = due_ms,
+        .priority = 3,
+        .attempts = -1,
+        .lease_ms = -1,
+        .retain_ms = -1,
+    };
+    int err = engine_schedule(c->engine, &spec, &result);
+
+    CHECK(err == 0, "SCHEDULE: %s", error_name(err));
+}
+
+static void lease(struct churn *c, size_t count)
+{
+    struct str queue = STR("churn");
+    struct job *jobs[LEASED_MAX];
+    struct lease_request r = { .queues = &queue, .queue_count = 1, .for_ms = -1 };
+
+    r.count = LEASED_MAX - c->leased_count < count ? LEASED_MAX - c->leased_count : count;
+    int n = r.count ? engine_lease(c->engine, &r, jobs) : 0;
+    for (int i = 0; i < n; i++) {
+        struct job_view v;
+        engine_view(c->engine, jobs[i], &v);
+        c->leased[c->leased_count] = v.id;
+        c->tokens[c->leased_count++] = v.token;
+    }
+}
+
+/* Ends all leases but a few; most well. */
+static void finish(struct churn *c, unsigned fail_percent)
+{
+    size_t keep = 0;
+
+    for (size_t i = 0; i < c->leased_count; i++) {
+        struct fail_result failed;
+        int err;
+        if (rng_chance(&c->rng, 10) && fail_percent) {
+            c->leased[keep] = c->leased[i];
+            c->tokens[keep++] = c->tokens[i];
+            continue;
+        }
+        if (rng_chance(&c->rng, fail_percent))
+            err = engine_fail(c->engine, c->leased[i], c->tokens[i], STR("no"), -1, false, &failed);
+        else
+            err = engine_complete(c->engine, c->leased[i], c->tokens[i], STR("yes"), -1);
+        CHECK(err == 0 || err == BELFRY_STALE || err == BELFRY_NOTFOUND, "COMPLETE: %s",
+              error_name(err));
+        c->completed += err == 0;
+    }
+    c->leased_count = keep;
+}
+
+static void chores(struct churn *c)
+{
+    struct chore *chore = partition_chore(c->partition);
+
+    if (chore) {
+        int err = partition_chore_done(c->partition, chore, chore_run(chore));
+        CHECK(err == 0, "chore: %s: %s", error_name(err), store_detail());
+    }
+}
+
+static void check_journal(struct churn *c)
+{
+    struct partition_stats s;
+    uint64_t live = engine_live_bytes(c->engine);
+
+    partition_stats(c->partition, &s);
+    double ratio = (double)s.journal_bytes / (double)live;
+    CHECK(s.journal_bytes <= 3 * live + 8 * (uint64_t)SEGMENT_BYTES,
+          "the journal has %" PRIu64 " bytes for %" PRIu64 " that live", s.journal_bytes, live);
+    if (s.journal_bytes > c->journal_max)
+        c->journal_max = s.journal_bytes;
+    if (live > SEGMENT_BYTES && ratio > c->ratio_max)
+        c->ratio_max = ratio;
+}
+
+static void restart(struct churn *c)
+{
+    commit(c);
+    uint64_t before = engine_hash(c->engine);
+    partition_close(c->partition);
+    churn_open(c);
+    CHECK(engine_hash(c->engine) == before, "the hash is another after a restart");
+    engine_verify(c->engine);
+}
+
+static void steady(struct churn *c)
+{
+    for (int64_t tick = 0; tick < HOURS * INT64_C(3600000) / TICK_MS; tick++) {
+        for (uint64_t n = rng_below(&c->rng, 5); n > 0; n--, c->scheduled++)
+            schedule(c, c->wall_ms + rng_duration(&c->rng, 60000), rng_below(&c->rng, 300));
+        advance(c, TICK_MS);
+        lease(c, 8);
+        finish(c, 20);
+        commit(c);
+        chores(c);
+        check_journal(c);
+        if (tick % RESTART_TICKS == RESTART_TICKS - 1)
+            restart(c);
+    }
+}
+
+/* Many jobs due at one moment. */
+static void herd(struct churn *c)
+{
+    struct engine_stats before, after;
+    int64_t due;
+
+    advance(c, 2 * 3600000); /* retries and leases of before are over */
+    due = c->wall_ms + 1000;
+    engine_stats(c->engine, &before);
+    for (int i = 0; i < HERD; i++)
+        schedule(c, due, 10);
+    commit(c);
+    advance(c, 999);
+    engine_stats(c->engine, &after);
+    CHECK(after.jobs[JOB_READY] == before.jobs[JOB_READY], "the herd is early");
+    advance(c, 1);
+    engine_stats(c->engine, &after);
+    CHECK(after.jobs[JOB_READY] == before.jobs[JOB_READY] + HERD, "the herd is not complete");
+    restart(c);
+    advance(c, 0);
+    while (after.jobs[JOB_READY] + after.jobs[JOB_LEASED] > 0) {
+        lease(c, LEASED_MAX);
+        finish(c, 0);
+        commit(c);
+        chores(c);
+        engine_stats(c->engine, &after);
+    }
+}
+
+/* Queues come and go with their jobs. */
+static void names(struct churn *c)
+{
+    struct engine_stats stats;
+
+    for (int i = 0; i < NAMES; i++) {
+        char name[32];
+        int n = snprintf(name, sizeof(name), "name-%d", i);
+        struct job_spec spec = {
+            .queue = { name, (size_t)n },
+            .due_ms = -1,
+            .priority = 3,
+            .attempts = -1,
+            .lease_ms = -1,
+            .retain_ms = 0,
+        };
+        struct schedule_result result;
+        int err = engine_schedule(c->engine, &spec, &result);
+        CHECK(err == 0 && engine_cancel(c->engine, result.id) == CANCEL_CANCELLED, "a queue fails");
+        if (i % 50 == 0)
+            commit(c);
+        if (i % 500 == 0)
+            engine_verify(c->engine);
+    }
+    engine_stats(c->engine, &stats);
+    CHECK(stats.queues <= NAMES_KEPT, "%" PRIu64 " queues without use are kept", stats.queues);
+    restart(c);
+}
+
+void run_churn(uint64_t seed)
+{
+    struct churn c = { .rng = { seed }, .wall_ms = YEAR_2026, .mono_ms = 1000 };
+    struct queue_settings short_memory = { .retain_ms = 60000, .retain_dead_ms = 600000 };
+    struct partition_stats s;
+    struct engine_stats e;
+
+    CHECK(store_open("memory:", &(struct store_options){ 0 }, &c.store) == 0, "no store");
+    churn_open(&c);
+    int err = engine_queue_set(c.engine, STR("churn"), &short_memory,
+                               1u << QUEUE_RETAIN | 1u << QUEUE_RETAIN_DEAD);
+    CHECK(err == 0, "QUEUE: %s", error_name(err));
+    for (int i = 0; i < SLEEPERS; i++)
+        schedule(&c, c.wall_ms + INT64_C(90) * 86400000, 200);
+    steady(&c);
+    partition_stats(c.partition, &s);
+    printf("churn: %d hours, %" PRIu64 " jobs scheduled, %" PRIu64 " attempts ended, journal at "
+           "most %" PRIu64 " KiB and %.1f times the live state\n",
+           HOURS, c.scheduled, c.completed, c.journal_max >> 10, c.ratio_max);
+    names(&c);
+    herd(&c);
+    engine_stats(c.engine, &e);
+    CHECK(e.jobs[JOB_SCHEDULED] == SLEEPERS, "%" PRIu64 " jobs sleep, expected %d",
+          e.jobs[JOB_SCHEDULED], SLEEPERS);
+    for (int i = 0; i < 10000; i++) { /* the herd's history goes, and its journal with it */
+        advance(&c, 1000);
+        schedule(&c, -1, 300);
+        lease(&c, 8);
+        finish(&c, 0);
+        commit(&c);
+        chores(&c);
+        chores(&c);
+    }
+    check_journal(&c);
+    partition_stats(c.partition, &s);
+    printf("herd: %d jobs at one moment; then the journal has %" PRIu64 " KiB in %u segments\n",
+           HERD, s.journal_bytes >> 10, s.segments);
+    partition_close(c.partition);
+    store_close(c.store);
+}

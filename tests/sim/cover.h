@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a run must have seen to be worth anything: every fault point made use of, and every one of
+ * these events. Counted over all seeds of the process.
+ */
+#ifndef SIM_COVER_H
+#define SIM_COVER_H
+
+#include <stdint.h>
+
+#include "store/fault.h"
+
+#define EVENTS(X)                                                                 \
+    X(STALL, "a lease ended without a word")                                      \
+    X(EXHAUSTED, "a job was dead after its attempts")                             \
+    X(POISON, "a job was dead after stalls in a row")                             \
+    X(KEPT_HELD, "a held key answered for a new job")                             \
+    X(REPLACED_RUNNING, "a job was replaced while it ran")                        \
+    X(CANCELLED_RUNNING, "a job was cancelled while it ran")                      \
+    X(CANCELLED_REPLACED, "a job was cancelled and replaced while it ran")        \
+    X(REDRIVEN, "a dead job was put back")                                        \
+    X(REDRIVE_TAKEN, "a dead job could not be put back because of its key")       \
+    X(STALE_EPOCH, "a token of an earlier process was stale")                     \
+    X(PARKED, "a parked worker got work")                                         \
+    X(PARKED_LATE, "a parked worker got nothing in its time")                     \
+    X(FORGOTTEN, "an ended job was forgotten at its time")                        \
+    X(TRIMMED, "an ended job was forgotten to save space")                        \
+    X(REMEMBERED, "a clock set back and a restart showed an ended job once more") \
+    X(READY_AHEAD, "a ready job was leased after the clock was set back")         \
+    X(RECLAIMED, "a segment was reclaimed")                                       \
+    X(SLOW_COMMIT, "a request was executed while a commit was being written")     \
+    X(ANSWER_LOST, "a crash took an answer that was not given yet")               \
+    X(LEASE_LOST, "a crash took a lease whose answer was given")                  \
+    X(LEASE_WAITED, "an answer waited for a lease, soon after a crash")           \
+    X(WRITTEN_UNSETTLED, "a crash came between write and settle")                 \
+    X(TAIL_LOST, "a loss of power took commits that were not to survive one")     \
+    X(TORN, "a torn commit was reported")                                         \
+    X(FENCED, "a process that was thought dead tried to write")                   \
+    X(DISK_FULL, "a commit found no room, and went through later")                \
+    X(REFUSED, "a new job was refused")                                           \
+    X(PAST, "a job was too far in the past")                                      \
+    X(PAGED, "a LIST took several pages while jobs came and went")
+
+enum event {
+#define EVENT_ENUM(name, text) EVENT_##name,
+    EVENTS(EVENT_ENUM)
+#undef EVENT_ENUM
+        EVENT_COUNT
+};
+
+void cover_event(enum event e);
+void cover_fault(enum fault_point point, enum fault_action action);
+
+/* Prints what was never seen; returns how much. */
+int cover_missed(void);
+/* Prints all counts. */
+void cover_print(void);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps of the commit cycle and of reclaiming. Each may happen long after the one before. */
+#include <inttypes.h>
+
+#include "sim/steps.h"
+
+#define CHORES_MAX 10000
+
+/* ---- Commits ---- */
+
+void step_take(struct world *w)
+{
+    if (w->commit) {
+        CHECK(!partition_take(w->partition), "two commits are under way");
+        return;
+    }
+    w->commit = partition_take(w->partition);
+    if (!w->commit)
+        return;
+    w->write = WRITE_TAKEN;
+    model_copy(&w->taken, &w->model);
+    trace_note("take: %" PRIu64 " facts, %" PRIu64 " leases", w->taken.changes, w->taken.leases);
+}
+
+void step_write(struct world *w)
+{
+    if (w->write != WRITE_TAKEN)
+        return;
+    w->plan.fired = false;
+    int err = commit_write(w->commit);
+    trace_note("write: %s", err ? error_name(err) : "ok");
+    if (!err) {
+        w->write = WRITE_DONE;
+        if (w->found_full)
+            cover_event(EVENT_DISK_FULL);
+        w->found_full = false;
+    } else if (err == BELFRY_FULL) {
+        CHECK(w->plan.disk_full || w->plan.fired, "FULL though there is room");
+        w->found_full = true;
+    } else {
+        CHECK(w->plan.fired || fault_dead(w->store), "an append fails: %s: %s", error_name(err),
+              store_detail());
+        w->write = WRITE_TRIED;
+        restart_crash(w, rng_chance(&w->rng, 50));
+    }
+    w->plan.fired = false;
+}
+
+void step_settle(struct world *w)
+{
+    if (w->write != WRITE_DONE)
+        return;
+    partition_settle(w->partition, w->commit);
+    trace_note("settle: durable to %" PRIu64, partition_durable_lsn(w->partition));
+    w->commit = NULL;
+    w->write = WRITE_NONE;
+    if (w->options.durable)
+        w->safe_count = 0;
+    w->tails[w->safe_count] = restart_tail(w);
+    model_copy(&w->safe[w->safe_count++], &w->taken);
+    world_release(w);
+    if (w->safe_count == SAFE_MAX)
+        step_sync(w);
+}
+
+void step_cycle(struct world *w)
+{
+    step_take(w);
+    step_write(w);
+    step_settle(w);
+}
+
+bool cycle_all(struct world *w)
+{
+    uint64_t crashes = w->crashes;
+
+    w->plan.disk_full = false;
+    do
+        step_cycle(w);
+    while (w->commit);
+    step_cycle(w); /* the one before may have been taken long ago */
+    return w->crashes == crashes && !w->commit;
+}
+
+/* Where commits do not survive a loss of power by themselves. */
+void step_sync(struct world *w)
+{
+    if (w->write == WRITE_TAKEN) /* on the thread that writes: not in the middle of that */
+        step_write(w);
+    w->plan.fired = false;
+    int err = partition_sync(w->partition);
+    trace_note("sync: %s", err ? error_name(err) : "ok");
+    if (err) {
+        CHECK(w->plan.fired || fault_dead(w->store), "a sync fails: %s: %s", error_name(err),
+              store_detail());
+        w->plan.fired = false;
+        restart_crash(w, rng_chance(&w->rng, 50));
+        return;
+    }
+    model_copy(&w->safe[0], &w->safe[w->safe_count - 1]);
+    w->tails[0] = w->tails[w->safe_count - 1];
+    w->safe_count = 1;
+}
+
+/* ---- Chores ---- */
+
+static void chore_finish(struct world *w)
+{
+    struct partition_stats before, after;
+    partition_stats(w->partition, &before);
+    int err = partition_chore_done(w->partition, w->chore, w->chore_result);
+    partition_stats(w->partition, &after);
+    w->reclaimed += after.reclaimed_segments - before.reclaimed_segments;
+    if (after.reclaimed_segments > before.reclaimed_segments)
+        cover_event(EVENT_RECLAIMED);
+
+    trace_note("chore done: %s", err ? error_name(err) : "ok");
+    w->chore = NULL;
+    w->chores_broken = err != 0;
+    CHECK(!err || w->chore_faulted, "a chore fails: %s: %s", error_name(err), store_detail());
+    if (fault_dead(w->store))
+        restart_crash(w, true);
+    world_release(w);
+}
+
+/* Begins, does or ends one, whatever is next. */
+void step_chore(struct world *w)
+{
+    if (!w->chore) {
+        w->chore = partition_chore(w->partition);
+        CHECK(!w->chore || !w->chores_broken, "reclaiming goes on after an error");
+        w->chore_ran = false;
+        if (w->chore)
+            trace_note("chore begins");
+    } else if (!w->chore_ran) {
+        CHECK(!partition_chore(w->partition), "two chores are under way");
+        w->plan.fired = false;
+        w->chore_result = chore_run(w->chore);
+        w->chore_ran = true;
+        w->chore_faulted = w->plan.fired;
+        w->plan.fired = false;
+        trace_note("chore runs: %s", w->chore_result ? error_name(w->chore_result) : "ok");
+    } else {
+        chore_finish(w);
+    }
+}
+
+/* All there are, without waiting for commits in between. */
+void step_chores(struct world *w)
+{
+    uint64_t crashes = w->crashes;
+
+    for (int i = 0; i < CHORES_MAX; i++) {
+        step_chore(w);
+        if (!w->chore) { /* ended, or there was none to begin with: is there another? */
+            if (crashes == w->crashes)
+                step_chore(w);
+            if (!w->chore)
+                return;
+        }
+    }
+    trace_fail("reclaiming never ends");
+}

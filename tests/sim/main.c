@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The simulator's command line. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/mutant.h"
+#include "sim/run.h"
+#include "sim/world.h"
+
+#define MUTANT_SEEDS    2000
+#define SEEDS_FOR_COVER 500 /* a run of this many must have seen everything */
+
+static const struct {
+    const char *name;
+    const char *text;
+} mutants[] = { { "none", "the engine as it is" },
+#define MUTANT_ROW(name, text) { #name, text },
+                MUTANTS(MUTANT_ROW)
+#undef MUTANT_ROW
+};
+
+struct args {
+    uint64_t first;
+    uint64_t last;
+    uint64_t steps;
+    unsigned mutant;
+    bool mutants;
+    bool churn;
+    bool cover;
+    bool verbose;
+};
+
+static void usage(void)
+{
+    fputs("usage: sim [--seed N | --seeds A..B] [--steps K] [--mutant NAME]\n"
+          "           [--cover] [--verbose]\n"
+          "       sim --mutants\n"
+          "       sim --churn [--seed N]\n",
+          stderr);
+    exit(2);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void begin(const struct args *a, uint64_t seed)
+{
+    char again[200];
+    int n = snprintf(again, sizeof(again), "sim --seed %" PRIu64, seed);
+
+    if (a->steps)
+        n += snprintf(again + n, sizeof(again) - (size_t)n, " --steps %" PRIu64, a->steps);
+    if (a->mutant)
+        snprintf(again + n, sizeof(again) - (size_t)n, " --mutant %s", mutants[a->mutant].name);
+    trace_begin(again, a->verbose);
+}
+
+static void run_seeds(const struct args *a, struct run_totals *totals)
+{
+    bool progress = isatty(STDOUT_FILENO) && !a->verbose && a->first != a->last;
+
+    for (uint64_t seed = a->first; seed <= a->last; seed++) {
+        begin(a, seed);
+        run_seed(seed, a->steps, a->mutant, totals);
+        if (progress && seed % 20 == 0) {
+            printf("\rseed %" PRIu64, seed);
+            fflush(stdout);
+        }
+    }
+    if (progress)
+        printf("\r");
+}
+
+static int many(const struct args *a)
+{
+    struct run_totals totals = { 0 };
+    double start = seconds();
+    uint64_t seeds = a->last - a->first + 1;
+
+    run_seeds(a, &totals);
+    if (a->cover)
+        cover_print();
+    printf("%" PRIu64 " seeds passed in %.1f s: %" PRIu64 " steps, %" PRIu64 " leases, %" PRIu64
+           " crashes, %" PRIu64 " segments reclaimed\n",
+           seeds, seconds() - start, totals.steps, totals.leases, totals.crashes, totals.reclaimed);
+    return seeds >= SEEDS_FOR_COVER && cover_missed() ? 1 : 0;
+}
+
+/* ---- Mutants ---- */
+
+/* Runs seeds in a child until one fails; prints that seed, or 0 if none does, and why. */
+static void hunt(const struct args *a, int out)
+{
+    struct run_totals totals = { 0 };
+    FILE *log = freopen("/dev/null", "w", stdout);
+
+    if (!log || dup2(out, STDOUT_FILENO) < 0)
+        _exit(3);
+    freopen("/dev/null", "w", stderr);
+    run_seeds(a, &totals);
+    exit(0);
+}
+
+/* The lines that say what a run failed with. */
+static void last_words(FILE *in, char why[JUDGE_TEXT], char again[JUDGE_TEXT])
+{
+    char line[1000];
+
+    *why = *again = '\0';
+    while (fgets(line, sizeof(line), in)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "FAILED: ", 8) == 0)
+            snprintf(why, JUDGE_TEXT, "%.*s", JUDGE_TEXT - 1, line + 8);
+        if (strncmp(line, "again: ", 7) == 0)
+            snprintf(again, JUDGE_TEXT, "%.*s", JUDGE_TEXT - 1, line + 7);
+    }
+}
+
+static bool caught(unsigned mutant)
+{
+    struct args a = { .first = 1, .last = MUTANT_SEEDS, .mutant = mutant };
+    char why[JUDGE_TEXT], again[JUDGE_TEXT];
+    int ends[2], status;
+
+    if (pipe(ends) < 0)
+        return false;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        hunt(&a, ends[1]);
+    }
+    close(ends[1]);
+    FILE *in = fdopen(ends[0], "r");
+    last_words(in, why, again);
+    fclose(in);
+    waitpid(child, &status, 0);
+    bool failed = !WIFEXITED(status) || WEXITSTATUS(status) == 1;
+    const char *seed = strstr(again, "--seed ");
+    printf("%-22s %-7s seed %5d  %s\n", mutants[mutant].name, failed ? "caught" : "MISSED",
+           seed ? atoi(seed + 7) : 0, failed ? why : mutants[mutant].text);
+    return failed;
+}
+
+static int all_mutants(void)
+{
+    int missed = 0;
+
+    for (unsigned m = 1; m < MUTANT_COUNT; m++)
+        missed += !caught(m);
+    printf("%d of %d mutants caught\n", MUTANT_COUNT - 1 - missed, MUTANT_COUNT - 1);
+    return missed ? 1 : 0;
+}
+
+/* ---- Arguments ---- */
+
+static uint64_t number(const char *text)
+{
+    char *end;
+    uint64_t n = text ? strtoull(text, &end, 10) : 0;
+    if (!text || end == text || *end)
+        usage();
+    return n;
+}
+
+static void range(const char *text, struct args *a)
+{
+    char first[32];
+    const char *dots = text ? strstr(text, "..") : NULL;
+
+    if (!dots || (size_t)(dots - text) >= sizeof(first))
+        usage();
+    snprintf(first, sizeof(first), "%.*s", (int)(dots - text), text);
+    a->first = number(first);
+    a->last = number(dots + 2);
+}
+
+static unsigned mutant_named(const char *name)
+{
+    for (unsigned m = 1; name && m < MUTANT_COUNT; m++)
+        if (strcasecmp(name, mutants[m].name) == 0)
+            return m;
+    fputs("mutants:", stderr);
+    for (unsigned m = 1; m < MUTANT_COUNT; m++)
+        fprintf(stderr, " %s", mutants[m].name);
+    fputs("\n", stderr);
+    exit(2);
+}
+
+static void parse(char **argv, struct args *a)
+{
+    for (; *argv; argv++) {
+        if (strcmp(*argv, "--seed") == 0)
+            a->first = a->last = number(*++argv);
+        else if (strcmp(*argv, "--seeds") == 0)
+            range(*++argv, a);
+        else if (strcmp(*argv, "--steps") == 0)
+            a->steps = number(*++argv);
+        else if (strcmp(*argv, "--mutant") == 0)
+            a->mutant = mutant_named(*++argv);
+        else if (strcmp(*argv, "--mutants") == 0)
+            a->mutants = true;
+        else if (strcmp(*argv, "--churn") == 0)
+            a->churn = true;
+        else if (strcmp(*argv, "--cover") == 0)
+            a->cover = true;
+        else if (strcmp(*argv, "--verbose") == 0)
+            a->verbose = true;
+        else
+            usage();
+        if (!*argv)
+            usage();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct args a = { .first = 1, .last = 100 };
+
+    (void)argc;
+    parse(argv + 1, &a);
+    if (a.mutants)
+        return all_mutants();
+    if (a.churn) {
+        trace_begin("sim --churn", a.verbose);
+        run_churn(a.first);
+        return 0;
+    }
+    return many(&a);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The model's jobs and how time changes them; requests are in model_verbs.c. */
+#include "sim/model.h"
+
+#include <stdlib.h>
+
+#include "sim/cover.h"
+#include "sim/model_job.h"
+#include "sim/trace.h"
+
+#define STEP_BACK_MS 1000 /* a clock that goes back by up to this only stands still */
+
+void model_init(struct model *m, struct model_graveyard *graveyard)
+{
+    *m = (struct model){ .graveyard = graveyard };
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        m->queues[q] = (struct model_queue){
+            .lease_ms = 60000,
+            .attempts = 5,
+            .backoff = BACKOFF_DEFAULT,
+            .retain_ms = 86400000,
+            .retain_dead_ms = INT64_C(30) * 86400000,
+            .past_grace_ms = -1,
+        };
+}
+
+void model_fini(struct model *m)
+{
+    free(m->jobs);
+    m->jobs = NULL;
+    m->count = m->cap = 0;
+}
+
+void model_graveyard_fini(struct model_graveyard *g)
+{
+    free(g->graves);
+    *g = (struct model_graveyard){ 0 };
+}
+
+static void *grow(void *array, size_t *cap, size_t count, size_t size)
+{
+    if (count < *cap)
+        return array;
+    *cap = *cap ? *cap * 2 : 64;
+    while (*cap <= count)
+        *cap *= 2;
+    array = realloc(array, *cap * size);
+    if (!array)
+        trace_fail("the simulator is out of memory");
+    return array;
+}
+
+void model_copy(struct model *to, const struct model *from)
+{
+    struct model_job *jobs = grow(to->jobs, &to->cap, from->count, sizeof(*jobs));
+    size_t cap = to->cap;
+    *to = *from;
+    to->jobs = jobs;
+    to->cap = cap;
+    if (from->count > 0)
+        memcpy(jobs, from->jobs, from->count * sizeof(*jobs));
+}
+
+struct model_job *model_add(struct model *m)
+{
+    m->jobs = grow(m->jobs, &m->cap, m->count, sizeof(*m->jobs));
+    m->jobs[m->count] = (struct model_job){ 0 };
+    return &m->jobs[m->count++];
+}
+
+struct model_job *model_find(const struct model *m, struct job_id id)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->jobs[i].id.seq == id.seq && m->jobs[i].id.due_ms == id.due_ms &&
+            m->jobs[i].id.partition == id.partition)
+            return &m->jobs[i];
+    return NULL;
+}
+
+bool model_ended(const struct model_job *job)
+{
+    return job->state == JOB_DONE || job->state == JOB_DEAD || job->state == JOB_CANCELLED;
+}
+
+struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key)
+{
+    struct model_job *held = NULL;
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+        if (job->queue != queue || job->key != key)
+            continue;
+        if (!model_ended(job))
+            return job;
+        if (job->held)
+            held = job;
+    }
+    return held;
+}
+
+uint64_t model_count(const struct model *m, unsigned queue, enum job_state state)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->count; i++)
+        n += m->jobs[i].queue == queue && m->jobs[i].state == state;
+    return n;
+}
+
+size_t model_deliverable(const struct model *m, unsigned queues)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model_job *job = &m->jobs[i];
+        n += job->state == JOB_READY && (queues >> job->queue & 1) && !m->queues[job->queue].paused;
+    }
+    return n;
+}
+
+int64_t model_rank(const struct model_job *job)
+{
+    return job->at_ms + (job->priority - 1) * INT64_C(30000);
+}
+
+void model_forget(struct model *m, size_t i)
+{
+    struct model_graveyard *g = m->graveyard;
+    g->graves = grow(g->graves, &g->cap, g->count, sizeof(*g->graves));
+    g->graves[g->count++] = (struct model_grave){ m->jobs[i], m->changes };
+    m->jobs[i] = m->jobs[--m->count];
+}
+
+void model_fire(struct model *m)
+{
+    for (size_t i = 0; i < m->count;) {
+        struct model_job *job = &m->jobs[i];
+        if (job->state == JOB_SCHEDULED && !job->at_open && job->at_ms <= m->now_ms) {
+            job->state = JOB_READY;
+            job->ahead = false;
+            job->moved = m->steps;
+        }
+        if (job->held && job->hold_ms <= m->now_ms)
+            job->held = false;
+        if (model_ended(job) && job->keep_ms <= m->now_ms && !job->held) {
+            cover_event(EVENT_FORGOTTEN);
+            model_forget(m, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+void model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
+{
+    if (wall_ms < m->now_ms - STEP_BACK_MS) {
+        m->set_back = true;
+        for (size_t i = 0; i < m->count; i++)
+            m->jobs[i].ahead = m->jobs[i].state == JOB_READY;
+    }
+    if (wall_ms > m->now_ms || wall_ms < m->now_ms - STEP_BACK_MS)
+        m->now_ms = wall_ms;
+    m->mono_ms = mono_ms;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->jobs[i].state == JOB_LEASED && m->jobs[i].end_mono_ms <= mono_ms)
+            model_stall(m, &m->jobs[i]);
+    model_fire(m);
+}
+
+/* A lease goes on to its recorded end, but ten seconds at least; if the clock was set back, no
+ * longer than it was given for. */
+static void restart_lease(const struct model *m, struct model_job *job)
+{
+    int64_t left = job->until_ms - m->now_ms;
+
+    left = left < job->length_ms ? left : job->length_ms;
+    left = left > LEASE_GRACE_MS ? left : LEASE_GRACE_MS;
+    job->end_mono_ms = m->mono_ms + left;
+}
+
+/* Nothing that only follows from time is stored: it is derived again. */
+void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
+{
+    m->set_back = m->set_back || wall_ms < m->now_ms;
+    m->now_ms = wall_ms;
+    m->mono_ms = mono_ms;
+    m->refusing = false;
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        m->queues[q].counters = (struct counters){ 0 };
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+        if (job->state == JOB_READY)
+            job->state = JOB_SCHEDULED;
+        if (job->state == JOB_LEASED)
+            restart_lease(m, job);
+    }
+    model_fire(m);
+}
+
+void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
+{
+    *ret_wall_ms = *ret_mono_ms = INT64_MAX;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model_job *job = &m->jobs[i];
+        int64_t wall = INT64_MAX;
+        if (job->state == JOB_SCHEDULED)
+            wall = job->at_ms;
+        else if (model_ended(job))
+            wall = job->held ? job->hold_ms : job->keep_ms;
+        else if (job->state == JOB_LEASED && job->end_mono_ms < *ret_mono_ms)
+            *ret_mono_ms = job->end_mono_ms;
+        if (wall < *ret_wall_ms)
+            *ret_wall_ms = wall;
+    }
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What users are promised, as naively as possible: plain arrays that are searched from end to end,
+ * no code of the engine. A request to the model answers what the engine must answer. Where the
+ * engine may choose (ids, tokens, the jitter of a retry, which of several equal jobs) the model
+ * leaves a gap that the judge fills with the engine's choice after checking that it is allowed.
+ *
+ * A model can be copied, so the simulator keeps one for every commit that a crash may go back to.
+ */
+#ifndef SIM_MODEL_H
+#define SIM_MODEL_H
+
+#include "engine/types.h"
+#include "sim/backoffs.h"
+
+#define MODEL_QUEUES    4
+#define MODEL_KEYS      6          /* keys are 1 .. MODEL_KEYS; 0: none */
+#define ERROR_OF_ENGINE UINT32_MAX /* a text that the engine chose */
+
+struct model_attempt {
+    uint32_t number;
+    unsigned outcome;
+    int64_t start_ms;
+    int64_t end_ms;
+    int64_t late_ms;
+    uint32_t worker;
+    uint32_t error;
+};
+
+struct model_job {
+    struct job_id id;
+    unsigned queue;
+    uint32_t key;
+    uint32_t payload;
+    int priority;
+    int64_t attempts;
+    unsigned backoff; /* of the job itself; 0: the queue's */
+    int64_t lease_ms; /* of the job itself; -1: the queue's */
+    int64_t retain_ms;
+
+    enum job_state state;
+    int64_t created_ms;
+    int64_t due_ms;
+    int64_t at_ms;
+    bool at_open; /* the engine chooses at_ms, from at_low to at_high */
+    int64_t at_low;
+    int64_t at_high;
+    uint32_t attempt;
+    uint32_t stalls;
+    bool ahead;     /* ready, but the clock was set back since */
+    uint64_t moved; /* model.steps when it last changed its state or place */
+
+    uint64_t token;
+    int64_t start_ms;
+    int64_t late_ms;
+    int64_t length_ms;   /* of the lease */
+    int64_t until_ms;    /* wall */
+    int64_t end_mono_ms; /* when it really ends */
+    uint32_t worker;
+    int64_t progress;
+    uint32_t note;
+    bool cancelling;
+    bool replacing;
+    uint32_t next_payload;
+    int64_t next_due_ms;
+
+    int64_t ended_ms;
+    int64_t keep_ms;
+    int64_t hold_ms; /* key taken until then; 0: not */
+    bool held;
+    uint32_t result;
+    uint32_t error;
+    struct model_attempt history[HISTORY_ENTRIES];
+    size_t history_count;
+};
+
+struct model_queue {
+    bool exists;
+    bool paused;
+    int64_t lease_ms;
+    int64_t attempts;
+    unsigned backoff;
+    int64_t retain_ms;
+    int64_t retain_dead_ms;
+    int64_t key_hold_ms;
+    int64_t past_grace_ms;
+    struct counters counters; /* since the engine was made */
+};
+
+struct model {
+    struct model_job *jobs;
+    size_t count;
+    size_t cap;
+    struct model_queue queues[MODEL_QUEUES];
+    int64_t now_ms;
+    int64_t mono_ms;
+    bool refusing;
+    bool forgetful;   /* what is done or cancelled may be forgotten any time */
+    bool set_back;    /* the clock was, at some time */
+    uint64_t steps;   /* of the simulation, set by it */
+    uint64_t changes; /* facts so far, leases not counted */
+    uint64_t leases;  /* leases so far */
+    uint64_t seq_max; /* of all ids so far */
+    /* Those that were forgotten: a clock set back and a restart may show them once more. Not copied
+     * with the model. */
+    struct model_graveyard *graveyard;
+};
+
+struct model_grave {
+    struct model_job job;
+    uint64_t changes; /* of the model when it was forgotten */
+};
+
+struct model_graveyard {
+    struct model_grave *graves;
+    size_t count;
+    size_t cap;
+};
+
+struct model_spec {
+    unsigned queue;
+    uint32_t payload;
+    int64_t due_ms;
+    uint32_t key;
+    enum if_exists if_exists;
+    int priority;
+    int64_t attempts;
+    unsigned backoff;
+    int64_t lease_ms;
+    int64_t retain_ms;
+};
+
+void model_init(struct model *m, struct model_graveyard *graveyard);
+void model_fini(struct model *m);
+void model_copy(struct model *to, const struct model *from);
+void model_graveyard_fini(struct model_graveyard *g);
+
+struct model_job *model_find(const struct model *m, struct job_id id);
+/* The job that has this key, held keys included. */
+struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key);
+/* Counts jobs of a queue in a state. */
+uint64_t model_count(const struct model *m, unsigned queue, enum job_state state);
+/* Ready jobs that a lease of these queues (bits) could get. */
+size_t model_deliverable(const struct model *m, unsigned queues);
+int64_t model_rank(const struct model_job *job);
+
+/* The next moment at which something happens by itself, INT64_MAX if nothing does. */
+void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
+
+/* ---- Time ---- */
+
+void model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms);
+/* What a restart at this moment makes of it. */
+void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms);
+/* After gaps were filled: what is due by now. */
+void model_fire(struct model *m);
+
+/* ---- Requests: the answer the engine must give, the model changed accordingly ---- */
+
+/* *ret_id is the job kept, replaced, or in the way. A job created is the last of m->jobs; its id is
+ * a gap. */
+int model_schedule(struct model *m, const struct model_spec *spec, struct job_id *ret_id,
+                   enum schedule_outcome *ret_outcome);
+/* A ready job becomes leased. */
+void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_t worker,
+                 uint64_t token);
+int model_complete(struct model *m, struct job_id id, uint64_t token, uint32_t result,
+                   int64_t again_ms);
+int model_fail(struct model *m, struct job_id id, uint64_t token, uint32_t error, int64_t retry_ms,
+               bool final, enum job_state *ret_state);
+int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_ms,
+                 int64_t progress, bool has_note, uint32_t note);
+int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_ms);
+enum cancel_outcome model_cancel(struct model *m, struct job_id id);
+int model_reschedule(struct model *m, struct job_id id, int64_t due_ms);
+int model_redrive(struct model *m, struct job_id id);
+/* One of the oldest dead jobs of the queue that may be put back; NULL if there is none. */
+struct model_job *model_redrivable(const struct model *m, unsigned queue);
+void model_queue_set(struct model *m, unsigned queue, const struct model_queue *s, unsigned fields);
+
+#endif

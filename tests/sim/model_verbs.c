@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* What the verbs promise. */
+#include "base/error.h"
+#include "base/time.h"
+#include "sim/cover.h"
+#include "sim/model_job.h"
+
+static void changed(struct model *m, struct model_job *job)
+{
+    m->changes++;
+    job->moved = m->steps;
+}
+
+/* What is due already becomes ready now. */
+static int64_t at_of(const struct model *m, int64_t due_ms)
+{
+    return due_ms > m->now_ms ? due_ms : m->now_ms;
+}
+
+/* ---- Schedule ---- */
+
+static int schedule_on(struct model *m, const struct model_spec *spec, struct model_job *job,
+                       enum schedule_outcome *ret_outcome)
+{
+    struct counters *counters = &m->queues[spec->queue].counters;
+    if (spec->if_exists == IFEXISTS_REJECT)
+        return BELFRY_KEYEXISTS;
+    *ret_outcome = SCHEDULE_KEPT;
+    if (spec->if_exists == IFEXISTS_KEEP || job->held) {
+        if (job->held)
+            cover_event(EVENT_KEPT_HELD);
+        counters->kept++;
+        return 0;
+    }
+    *ret_outcome = SCHEDULE_REPLACED;
+    counters->replaced++;
+    int64_t due = spec->due_ms < 0 ? m->now_ms : spec->due_ms;
+    changed(m, job);
+    if (job->state == JOB_LEASED) {
+        job->replacing = true;
+        job->next_payload = spec->payload;
+        job->next_due_ms = due;
+        return 0;
+    }
+    job->payload = spec->payload;
+    job->due_ms = due;
+    job->at_ms = at_of(m, due);
+    job->attempt = job->stalls = 0;
+    job->state = JOB_SCHEDULED;
+    model_fire(m);
+    return 0;
+}
+
+int model_schedule(struct model *m, const struct model_spec *spec, struct job_id *ret_id,
+                   enum schedule_outcome *ret_outcome)
+{
+    struct model_job *job;
+    int64_t due = spec->due_ms < 0 ? m->now_ms : spec->due_ms;
+    int64_t grace = m->queues[spec->queue].past_grace_ms;
+    if (grace >= 0 && due < m->now_ms - grace)
+        return cover_event(EVENT_PAST), BELFRY_PAST;
+    if (spec->key && (job = model_find_key(m, spec->queue, spec->key))) {
+        *ret_id = job->id;
+        return schedule_on(m, spec, job, ret_outcome);
+    }
+    if (m->refusing)
+        return BELFRY_FULL;
+
+    m->queues[spec->queue].exists = true;
+    job = model_add(m);
+    *ret_outcome = SCHEDULE_CREATED;
+    job->queue = spec->queue;
+    job->key = spec->key;
+    job->payload = spec->payload;
+    job->priority = spec->priority;
+    job->attempts = spec->attempts;
+    job->backoff = spec->backoff;
+    job->lease_ms = spec->lease_ms;
+    job->retain_ms = spec->retain_ms;
+    job->created_ms = m->now_ms;
+    job->due_ms = due;
+    job->at_ms = at_of(m, due);
+    job->progress = -1;
+    job->state = due <= m->now_ms ? JOB_READY : JOB_SCHEDULED;
+    changed(m, job);
+    m->queues[spec->queue].counters.scheduled++;
+    return 0;
+}
+
+/* ---- Attempts ---- */
+
+void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_t worker,
+                 uint64_t token)
+{
+    int64_t length = for_ms >= 0          ? for_ms
+                     : job->lease_ms >= 0 ? job->lease_ms
+                                          : m->queues[job->queue].lease_ms;
+    job->state = JOB_LEASED;
+    job->attempt++;
+    job->token = token;
+    job->worker = worker;
+    job->start_ms = m->now_ms;
+    job->late_ms = m->now_ms - job->at_ms;
+    job->length_ms = length;
+    job->until_ms = m->now_ms + length;
+    job->end_mono_ms = m->mono_ms + length;
+    job->progress = -1;
+    job->note = 0;
+    job->cancelling = job->replacing = false;
+    job->moved = m->steps;
+    m->leases++;
+    m->queues[job->queue].counters.picked++;
+}
+
+static void attempt_over(struct model *m, struct model_job *job, unsigned outcome, uint32_t error)
+{
+    if (job->history_count == HISTORY_ENTRIES)
+        memmove(job->history, job->history + 1, --job->history_count * sizeof(job->history[0]));
+    job->history[job->history_count++] = (struct model_attempt){
+        .number = job->attempt,
+        .outcome = outcome,
+        .start_ms = job->start_ms,
+        .end_ms = m->now_ms,
+        .late_ms = job->late_ms,
+        .worker = job->worker,
+        .error = error,
+    };
+    if (error)
+        job->error = error;
+    changed(m, job);
+}
+
+static void ended(struct model *m, struct model_job *job, enum job_state state, uint32_t result)
+{
+    const struct model_queue *q = &m->queues[job->queue];
+    int64_t retain = job->retain_ms >= 0 ? job->retain_ms : q->retain_ms;
+    if (state == JOB_DEAD)
+        retain = q->retain_dead_ms;
+    job->state = state;
+    job->result = result;
+    job->cancelling = job->replacing = false;
+    job->ended_ms = m->now_ms;
+    job->keep_ms = m->now_ms + retain;
+    job->hold_ms = 0;
+    if (state == JOB_DONE && job->key && q->key_hold_ms > 0) {
+        job->hold_ms = m->now_ms + q->key_hold_ms;
+        job->held = true;
+    }
+    if (state == JOB_DEAD)
+        m->queues[job->queue].counters.dead++;
+    if (state == JOB_CANCELLED)
+        m->queues[job->queue].counters.cancelled++;
+    changed(m, job);
+}
+
+static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)
+{
+    job->state = JOB_SCHEDULED;
+    job->due_ms = due_ms;
+    job->at_ms = at_ms;
+    changed(m, job);
+}
+
+/* What the end of an attempt brings before its own outcome counts: true if that was it. */
+static bool marked(struct model *m, struct model_job *job)
+{
+    if (job->replacing)
+        cover_event(job->cancelling ? EVENT_CANCELLED_REPLACED : EVENT_REPLACED_RUNNING);
+    else if (job->cancelling)
+        cover_event(EVENT_CANCELLED_RUNNING);
+    if (!job->replacing && job->cancelling) {
+        ended(m, job, JOB_CANCELLED, 0);
+        return true;
+    }
+    if (!job->replacing)
+        return false;
+    job->cancelling = job->replacing = false;
+    job->payload = job->next_payload;
+    job->attempt = job->stalls = 0;
+    again(m, job, job->next_due_ms, at_of(m, job->next_due_ms));
+    return true;
+}
+
+static void retry(struct model *m, struct model_job *job)
+{
+    unsigned backoff = job->backoff ? job->backoff : m->queues[job->queue].backoff;
+    backoffs_range(backoff, job->attempt, &job->at_low, &job->at_high);
+    job->at_low += m->now_ms;
+    job->at_high += m->now_ms;
+    job->at_open = true;
+    again(m, job, job->due_ms, job->at_high);
+    m->queues[job->queue].counters.retried++;
+}
+
+static bool exhausted(const struct model *m, const struct model_job *job)
+{
+    int64_t attempts = job->attempts >= 0 ? job->attempts : m->queues[job->queue].attempts;
+    return attempts > 0 && job->attempt >= attempts;
+}
+
+/* Does not fire: the caller walks the jobs. */
+void model_stall(struct model *m, struct model_job *job)
+{
+    cover_event(EVENT_STALL);
+    m->queues[job->queue].counters.stalled++;
+    job->stalls++;
+    attempt_over(m, job, ATTEMPT_STALLED, ERROR_OF_ENGINE);
+    if (marked(m, job))
+        return;
+    if (exhausted(m, job))
+        cover_event(EVENT_EXHAUSTED);
+    else if (job->stalls >= POISON_STALLS)
+        cover_event(EVENT_POISON);
+    if (job->stalls >= POISON_STALLS || exhausted(m, job))
+        ended(m, job, JOB_DEAD, 0);
+    else
+        retry(m, job);
+}
+
+/* The job if this token is its current lease. */
+static int leased(const struct model *m, struct job_id id, uint64_t token, struct model_job **ret)
+{
+    *ret = model_find(m, id);
+    if (!*ret)
+        return BELFRY_NOTFOUND;
+    return (*ret)->state == JOB_LEASED && (*ret)->token == token ? 0 : BELFRY_STALE;
+}
+
+int model_complete(struct model *m, struct job_id id, uint64_t token, uint32_t result,
+                   int64_t again_ms)
+{
+    struct model_job *job;
+    int err = leased(m, id, token, &job);
+    if (err)
+        return err;
+    m->queues[job->queue].counters.succeeded++;
+    bool once_more = again_ms >= 0 && !job->cancelling && !job->replacing;
+    attempt_over(m, job, once_more ? ATTEMPT_AGAIN : ATTEMPT_DONE, 0);
+    if (once_more) {
+        job->attempt = job->stalls = 0;
+        again(m, job, m->now_ms + again_ms, m->now_ms + again_ms);
+    } else if (job->replacing) {
+        marked(m, job);
+    } else {
+        ended(m, job, job->cancelling && again_ms >= 0 ? JOB_CANCELLED : JOB_DONE, result);
+    }
+    model_fire(m);
+    return 0;
+}
+
+int model_fail(struct model *m, struct job_id id, uint64_t token, uint32_t error, int64_t retry_ms,
+               bool final, enum job_state *ret_state)
+{
+    struct model_job *job;
+    int err = leased(m, id, token, &job);
+    if (err)
+        return err;
+    m->queues[job->queue].counters.failed++;
+    attempt_over(m, job, ATTEMPT_FAILED, error);
+    job->stalls = 0;
+    if (!marked(m, job)) {
+        if (final || exhausted(m, job)) {
+            ended(m, job, JOB_DEAD, 0);
+        } else if (retry_ms >= 0) {
+            again(m, job, job->due_ms, m->now_ms + retry_ms);
+            m->queues[job->queue].counters.retried++;
+        } else {
+            retry(m, job);
+        }
+    }
+    *ret_state = job->state;
+    model_fire(m);
+    return 0;
+}
+
+int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_ms,
+                 int64_t progress, bool has_note, uint32_t note)
+{
+    struct model_job *job;
+    int err = leased(m, id, token, &job);
+    if (err)
+        return err;
+    if (for_ms >= 0)
+        job->length_ms = for_ms;
+    job->until_ms = m->now_ms + job->length_ms;
+    job->end_mono_ms = m->mono_ms + job->length_ms;
+    if (progress >= 0)
+        job->progress = progress;
+    if (has_note)
+        job->note = note;
+    changed(m, job);
+    return 0;
+}
+
+int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_ms)
+{
+    struct model_job *job;
+    int err = leased(m, id, token, &job);
+    if (err)
+        return err;
+    m->queues[job->queue].counters.released++;
+    attempt_over(m, job, ATTEMPT_RELEASED, 0);
+    if (!marked(m, job)) {
+        job->attempt--;
+        again(m, job, job->due_ms, m->now_ms + in_ms);
+    }
+    model_fire(m);
+    return 0;
+}
+
+/* ---- Control ---- */
+
+enum cancel_outcome model_cancel(struct model *m, struct job_id id)
+{
+    struct model_job *job = model_find(m, id);
+    if (!job || model_ended(job))
+        return CANCEL_NOTFOUND;
+    if (job->state == JOB_LEASED) {
+        if (!job->cancelling || job->replacing)
+            changed(m, job);
+        job->cancelling = true;
+        job->replacing = false;
+        return CANCEL_RUNNING;
+    }
+    ended(m, job, JOB_CANCELLED, 0);
+    model_fire(m);
+    return CANCEL_CANCELLED;
+}
+
+int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
+{
+    struct model_job *job = model_find(m, id);
+    if (!job)
+        return BELFRY_NOTFOUND;
+    if (job->state != JOB_SCHEDULED && job->state != JOB_READY)
+        return BELFRY_STATE;
+    again(m, job, due_ms, at_of(m, due_ms));
+    model_fire(m);
+    return 0;
+}
+
+int model_redrive(struct model *m, struct job_id id)
+{
+    struct model_job *job = model_find(m, id);
+    if (!job)
+        return BELFRY_NOTFOUND;
+    if (job->state != JOB_DEAD)
+        return BELFRY_STATE;
+    if (job->key && model_find_key(m, job->queue, job->key))
+        return cover_event(EVENT_REDRIVE_TAKEN), BELFRY_KEYEXISTS;
+    cover_event(EVENT_REDRIVEN);
+    job->attempt = job->stalls = 0;
+    again(m, job, m->now_ms, m->now_ms);
+    model_fire(m);
+    return 0;
+}
+
+struct model_job *model_redrivable(const struct model *m, unsigned queue)
+{
+    struct model_job *oldest = NULL;
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+        if (job->queue != queue || job->state != JOB_DEAD ||
+            (job->key && model_find_key(m, queue, job->key)))
+            continue;
+        if (!oldest || job->ended_ms < oldest->ended_ms)
+            oldest = job;
+    }
+    return oldest;
+}
+
+/* ---- Queues ---- */
+
+void model_queue_set(struct model *m, unsigned queue, const struct model_queue *s, unsigned fields)
+{
+    struct model_queue *q = &m->queues[queue];
+    struct model_queue before = *q;
+    q->exists = true;
+    if (fields & 1u << QUEUE_PAUSED)
+        q->paused = s->paused;
+    if (fields & 1u << QUEUE_LEASE)
+        q->lease_ms = s->lease_ms;
+    if (fields & 1u << QUEUE_ATTEMPTS)
+        q->attempts = s->attempts;
+    if (fields & 1u << QUEUE_BACKOFF)
+        q->backoff = s->backoff;
+    if (fields & 1u << QUEUE_RETAIN)
+        q->retain_ms = s->retain_ms;
+    if (fields & 1u << QUEUE_RETAIN_DEAD)
+        q->retain_dead_ms = s->retain_dead_ms;
+    if (fields & 1u << QUEUE_KEY_HOLD)
+        q->key_hold_ms = s->key_hold_ms;
+    if (fields & 1u << QUEUE_PAST_GRACE)
+        q->past_grace_ms = s->past_grace_ms;
+    m->changes += memcmp(&before, q, sizeof(before)) != 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Ends of the process and what is there afterwards. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sim/steps.h"
+
+#define OPENS_MAX 20
+#define STRICT_MS 60000
+#define MINUTE    INT64_C(60000)
+
+/* Forgets what was forgotten only after the state that we are back at. */
+static void prune_graves(struct world *w, const struct model *m)
+{
+    struct model_graveyard *g = &w->graveyard;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < g->count; i++)
+        if (g->graves[i].changes <= m->changes)
+            g->graves[kept++] = g->graves[i];
+    g->count = kept;
+}
+
+static int note_nothing(void *arg, uint64_t seq, struct str element)
+{
+    (void)arg;
+    (void)seq;
+    (void)element;
+    return 0;
+}
+
+struct tail_search {
+    struct store *memory;
+    struct tail found;
+    bool torn;
+};
+
+static int look_at_log(void *arg, struct str name)
+{
+    struct tail_search *s = arg;
+    struct store_tail tail = { 0 };
+    int err = s->memory->ops->read(s->memory, name, 0, note_nothing, NULL, &tail);
+
+    s->torn = s->torn || tail.torn_bytes > 0;
+    if (!err && tail.elements > 0) {
+        snprintf(s->found.log, sizeof(s->found.log), "%.*s", STR_ARG(name));
+        s->found.elements = tail.elements;
+    }
+    return err;
+}
+
+static struct tail_search search(struct world *w)
+{
+    struct tail_search s = { .memory = w->memory };
+    int err = w->memory->ops->list(w->memory, STR(""), look_at_log, &s);
+
+    CHECK(err == 0, "the journal cannot be read: %s: %s", error_name(err), store_detail());
+    return s;
+}
+
+struct tail restart_tail(struct world *w)
+{
+    return search(w).found;
+}
+
+/* The state that the journal ends with, by where it ends. */
+static const struct model *surviving(struct world *w, bool power)
+{
+    struct tail tail = restart_tail(w);
+    size_t last = w->safe_count - 1;
+
+    if (w->write != WRITE_DONE || power)
+        for (size_t i = last + 1; i-- > (power ? 0 : last);)
+            if (strcmp(tail.log, w->tails[i].log) == 0 && tail.elements == w->tails[i].elements)
+                return &w->safe[i];
+    CHECK(w->write == WRITE_TRIED || w->write == WRITE_DONE,
+          "the journal ends at %s, element %" PRIu64 ", but what settled ends at %s, %" PRIu64,
+          tail.log, tail.elements, w->tails[last].log, w->tails[last].elements);
+    return &w->taken;
+}
+
+static void cover_survival(const struct world *w, const struct model *m)
+{
+    const struct model *settled = &w->safe[w->safe_count - 1];
+
+    if (w->answer_count > 0)
+        cover_event(EVENT_ANSWER_LOST);
+    if (m->leases < w->leases_told)
+        cover_event(EVENT_LEASE_LOST);
+    if (w->write == WRITE_DONE)
+        cover_event(EVENT_WRITTEN_UNSETTLED);
+    if (m->changes < settled->changes)
+        cover_event(EVENT_TAIL_LOST);
+}
+
+/* The engine must be what a restart makes of the state that survived. */
+static void find_state(struct world *w, bool power)
+{
+    const struct model *m = surviving(w, power);
+    char why[JUDGE_TEXT];
+
+    cover_survival(w, m);
+    trace_note("  back at %" PRIu64 " facts, %" PRIu64 " leases", m->changes, m->leases);
+    prune_graves(w, m);
+    model_copy(&w->trial, m);
+    w->trial.steps = w->model.steps;
+    model_restart(&w->trial, w->wall_ms, w->mono_ms);
+    size_t back = judge_resurrect(w->engine, &w->trial);
+    CHECK(judge_adopt(w->engine, &w->trial, why) && judge_same(w->engine, &w->trial, why),
+          "after a restart, %s", why);
+    w->same_jobs = back == 0 && w->trial.count == m->count && m->count == w->model.count;
+    model_copy(&w->model, &w->trial);
+}
+
+/* True if there was a fault on the way; *power if that was a loss of power. */
+static bool open_partition(struct world *w, struct partition_report *report, bool *power)
+{
+    bool failed = false;
+
+    w->options.seed = rng_next(&w->rng);
+    for (int i = 0;; i++) {
+        w->plan.fired = false;
+        *report = (struct partition_report){ 0 };
+        int err =
+            partition_open(w->store, &w->options, w->wall_ms, w->mono_ms, &w->partition, report);
+        failed = failed || w->plan.fired;
+        if (!err)
+            break;
+        trace_note("  open: %s: %s", error_name(err), store_detail());
+        CHECK(w->plan.fired && err != BELFRY_CORRUPT, "open fails: %s: %s", error_name(err),
+              store_detail());
+        CHECK(i < OPENS_MAX, "open never succeeds");
+        *power = *power || fault_dead(w->store);
+        fault_revive(w->store);
+    }
+    w->plan.fired = false;
+    return failed;
+}
+
+static void fresh(struct world *w)
+{
+    w->commit = NULL;
+    w->write = WRITE_NONE;
+    w->chore = NULL;
+    w->chores_broken = false;
+    w->answer_count = 0;
+    w->leases_told = 0;
+    w->lister.on = false;
+    for (size_t i = 0; i < WAITS_MAX; i++)
+        w->waits[i].live = false;
+}
+
+enum ending { CLEAN, UNCLEAN, EITHER };
+
+static void open_and_find(struct world *w, bool power, enum ending before)
+{
+    struct partition_report report = { 0 };
+    bool torn = search(w).torn;
+    bool failed = open_partition(w, &report, &power);
+
+    w->engine = partition_engine(w->partition);
+    trace_note("open: epoch %" PRIu64 ", %s, %u segments, %" PRIu64 " commits, torn %" PRIu64
+               "; wall %" PRId64 ", mono %" PRId64,
+               report.epoch, report.clean ? "clean" : "unclean", report.segments, report.commits,
+               report.torn_bytes, w->wall_ms, w->mono_ms);
+    CHECK(report.epoch > w->epoch, "epoch %" PRIu64 " after %" PRIu64, report.epoch, w->epoch);
+    CHECK(report.clean ? before != UNCLEAN : before != CLEAN || failed,
+          "the end before was %s, it says", report.clean ? "clean" : "unclean");
+    CHECK(!torn || failed || report.torn_bytes > 0, "a torn commit is not reported");
+    if (report.torn_bytes > 0)
+        cover_event(EVENT_TORN);
+    w->epoch = report.epoch;
+    w->strict_until_ms = report.clean ? INT64_MIN : w->mono_ms + STRICT_MS;
+    engine_advance(w->engine, w->wall_ms, w->mono_ms);
+    engine_verify(w->engine);
+    w->hash = engine_hash(w->engine);
+    find_state(w, power);
+    fresh(w);
+    model_copy(&w->safe[0], &w->model);
+    w->tails[0] = restart_tail(w);
+    w->safe_count = 1;
+    clock_show(w);
+}
+
+void restart_open(struct world *w)
+{
+    open_and_find(w, false, CLEAN);
+}
+
+/* Time passes, and the clocks of the next process may be others. */
+static void downtime(struct world *w)
+{
+    int64_t ms = rng_duration(&w->rng, (rng_chance(&w->rng, 10) ? 3000 : 60) * MINUTE);
+
+    w->wall_ms += ms;
+    w->mono_ms += ms;
+    if (rng_chance(&w->rng, 10))
+        w->wall_ms -= rng_duration(&w->rng, 60 * MINUTE);
+    if (w->wall_ms < YEAR_2026)
+        w->wall_ms = YEAR_2026;
+    if (rng_chance(&w->rng, 30))
+        w->mono_ms = rng_between(&w->rng, 0, 100000);
+}
+
+void restart_crash(struct world *w, bool power)
+{
+    bool settled = !w->commit && engine_lsn(w->engine) == partition_durable_lsn(w->partition);
+    uint64_t before = settled ? engine_hash(w->engine) : 0;
+
+    trace_note("crash%s%s", power ? ", power lost" : "", fault_dead(w->store) ? " (by fault)" : "");
+    w->crashes++;
+    power = power || fault_dead(w->store);
+    if (power)
+        fault_crash(w->store);
+    w->plan.killing = true;
+    partition_close(w->partition);
+    w->plan.killing = false;
+    w->plan.fired = false;
+    fault_revive(w->store);
+    downtime(w);
+    open_and_find(w, power, UNCLEAN);
+    if (settled && w->options.durable && w->same_jobs)
+        CHECK(w->hash == before, "the hash is another after a crash");
+}
+
+void step_crash(struct world *w)
+{
+    restart_crash(w, false);
+}
+
+void step_power(struct world *w)
+{
+    restart_crash(w, true);
+}
+
+/* The process hangs, another one takes over, and then the first goes on. */
+void step_hang(struct world *w)
+{
+    struct partition *old = w->partition;
+
+    if (fault_dead(w->store)) {
+        restart_crash(w, true);
+        return;
+    }
+    step_take(w);
+    struct commit *commit = w->write == WRITE_TAKEN ? w->commit : NULL;
+    trace_note("hang");
+    w->crashes++;
+    downtime(w);
+    open_and_find(w, false, UNCLEAN);
+    w->plan.armed = false;
+    if (commit && !w->plan.disk_full) {
+        int err = commit_write(commit);
+        CHECK(err == BELFRY_FENCED, "a process that was taken over from writes: %s",
+              err ? error_name(err) : "ok");
+        cover_event(EVENT_FENCED);
+    }
+    partition_close(old);
+}
+
+void step_close(struct world *w)
+{
+    while (w->chore)
+        step_chore(w);
+    if (!cycle_all(w))
+        return;
+    world_compare(w);
+    uint64_t before = engine_hash(w->engine);
+    trace_note("close");
+    w->plan.fired = false;
+    partition_close(w->partition);
+    enum ending ending = w->plan.fired ? EITHER : CLEAN;
+    bool died = fault_dead(w->store);
+    fault_revive(w->store);
+    open_and_find(w, died, ending);
+    CHECK(!w->same_jobs || !w->options.durable || w->hash == before,
+          "the hash is another after a restart");
+    if (died)
+        w->crashes++;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/run.h"
+
+#include "sim/steps.h"
+
+static const struct {
+    const char *name;
+    unsigned weight;
+    enum { MIXED, STEADY, FAULT } kind;
+    void (*step)(struct world *w);
+} steps[] = {
+    { "schedule", 160, MIXED, step_schedule },
+    { "replace", 15, MIXED, step_replace },
+    { "rotate", 3, MIXED, step_rotate },
+    { "lease", 70, MIXED, step_lease },
+    { "wait", 40, MIXED, step_wait },
+    { "unwait", 8, MIXED, step_unwait },
+    { "complete", 70, MIXED, step_complete },
+    { "fail", 45, MIXED, step_fail },
+    { "extend", 25, MIXED, step_extend },
+    { "release", 25, MIXED, step_release },
+    { "storm", 4, MIXED, step_storm },
+    { "cancel", 20, MIXED, step_cancel },
+    { "cancel_key", 12, MIXED, step_cancel_key },
+    { "reschedule", 20, MIXED, step_reschedule },
+    { "redrive", 10, MIXED, step_redrive },
+    { "redrive_queue", 6, MIXED, step_redrive_queue },
+    { "queue_set", 12, MIXED, step_queue_set },
+    { "pause", 10, MIXED, step_pause },
+    { "refuse", 3, MIXED, step_refuse },
+    { "invalid", 3, MIXED, step_invalid },
+    { "get", 15, MIXED, step_get },
+    { "list", 8, MIXED, step_list },
+    { "page", 20, MIXED, step_page },
+    { "compare", 60, STEADY, step_compare },
+    { "tick", 70, MIXED, step_tick },
+    { "pass", 50, MIXED, step_pass },
+    { "wake", 90, MIXED, step_wake },
+    { "days", 2, MIXED, step_days },
+    { "wall_forward", 8, MIXED, step_wall_forward },
+    { "wall_back", 8, MIXED, step_wall_back },
+    { "take", 80, MIXED, step_take },
+    { "write", 80, MIXED, step_write },
+    { "settle", 80, STEADY, step_settle },
+    { "cycle", 60, MIXED, step_cycle },
+    { "sync", 6, MIXED, step_sync },
+    { "chore", 80, MIXED, step_chore },
+    { "chores", 20, MIXED, step_chores },
+    { "arm", 12, FAULT, step_arm },
+    { "full", 4, FAULT, step_full },
+    { "crash", 6, FAULT, step_crash },
+    { "power", 4, FAULT, step_power },
+    { "hang", 3, FAULT, step_hang },
+    { "close", 4, MIXED, step_close },
+};
+
+#define STEPS (sizeof(steps) / sizeof(steps[0]))
+
+/* Each seed has its own idea of what is frequent: steady steps are the same in all, and in some
+ * there is hardly a fault, so that the journal gets long. */
+static uint64_t draw_weights(struct rng *r, unsigned weights[STEPS])
+{
+    static const unsigned percent[] = { 0, 30, 100, 100, 100, 300 };
+    static const unsigned faults[] = { 0, 10, 30, 100 };
+    unsigned fault_percent = faults[rng_below(r, 4)];
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < STEPS; i++) {
+        unsigned factor = steps[i].kind == STEADY ? 100 : percent[rng_below(r, 6)];
+        weights[i] = steps[i].weight * factor;
+        if (steps[i].kind == FAULT)
+            weights[i] = weights[i] * fault_percent / 100;
+        sum += weights[i];
+    }
+    return sum;
+}
+
+static size_t draw_step(struct rng *r, const unsigned weights[STEPS], uint64_t sum)
+{
+    uint64_t at = rng_below(r, sum);
+    size_t i = 0;
+
+    while (at >= weights[i])
+        at -= weights[i++];
+    return i;
+}
+
+void run_seed(uint64_t seed, uint64_t count, unsigned mutant, struct run_totals *totals)
+{
+    static struct world w; /* large */
+    unsigned weights[STEPS];
+
+    world_init(&w, seed, mutant);
+    uint64_t sum = draw_weights(&w.rng, weights);
+    if (count == 0)
+        count = (uint64_t)rng_between(&w.rng, 400, rng_chance(&w.rng, 10) ? 4000 : 1000);
+    for (int i = 0; i < MODEL_QUEUES; i++)
+        if (rng_chance(&w.rng, 60))
+            step_queue_set(&w);
+    for (uint64_t i = 0; i < count; i++) {
+        w.model.steps++;
+        steps[draw_step(&w.rng, weights, sum)].step(&w);
+    }
+    world_fini(&w);
+    totals->steps += count;
+    totals->crashes += w.crashes;
+    totals->leases += w.leases;
+    totals->reclaimed += w.reclaimed;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* What can happen in one step of a run; run.c has the table. Each draws its own details, and does
+ * nothing where it makes no sense. */
+#ifndef SIM_STEPS_H
+#define SIM_STEPS_H
+
+#include "sim/world.h"
+
+/* clock.c: time passes, on both clocks or on one */
+void step_tick(struct world *w);
+void step_wake(struct world *w);
+void step_pass(struct world *w);
+void step_days(struct world *w);
+void step_wall_forward(struct world *w);
+void step_wall_back(struct world *w);
+
+/* cycle.c: commits and chores */
+void step_take(struct world *w);
+void step_write(struct world *w);
+void step_settle(struct world *w);
+void step_cycle(struct world *w);
+void step_sync(struct world *w);
+void step_chore(struct world *w);
+void step_chores(struct world *w);
+
+/* plan.c and restart.c: faults and ends of the process */
+void step_arm(struct world *w);
+void step_full(struct world *w);
+void step_crash(struct world *w);
+void step_power(struct world *w);
+void step_hang(struct world *w);
+void step_close(struct world *w);
+
+/* producer.c: somebody schedules and controls jobs */
+void step_schedule(struct world *w);
+void step_replace(struct world *w);
+void step_rotate(struct world *w);
+void step_cancel(struct world *w);
+void step_cancel_key(struct world *w);
+void step_reschedule(struct world *w);
+void step_redrive(struct world *w);
+void step_redrive_queue(struct world *w);
+void step_queue_set(struct world *w);
+void step_pause(struct world *w);
+void step_refuse(struct world *w);
+void step_invalid(struct world *w);
+
+/* worker.c: somebody works */
+void step_lease(struct world *w);
+void step_wait(struct world *w);
+void step_unwait(struct world *w);
+void step_complete(struct world *w);
+void step_fail(struct world *w);
+void step_extend(struct world *w);
+void step_release(struct world *w);
+void step_storm(struct world *w);
+
+/* viewer.c: somebody looks */
+void step_get(struct world *w);
+void step_list(struct world *w);
+void step_page(struct world *w);
+void step_compare(struct world *w);
+
+#endif

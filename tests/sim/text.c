@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/text.h"
+
+#include <stdio.h>
+
+/* How many filler bytes follow: mostly few, now and then more than a segment's worth. */
+static size_t filler(enum text_kind kind, uint32_t number)
+{
+    if (kind == TEXT_PAYLOAD)
+        return number % 41 == 0 ? 1500 : number % 13 == 0 ? 300 : number % 37;
+    if (kind == TEXT_RESULT || kind == TEXT_ERROR)
+        return number % 29 == 0 ? 700 : number % 31 == 0 ? 1500 : number % 11;
+    return 0;
+}
+
+struct str text_make(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
+{
+    static const char letters[] = "qpkwern";
+    if (number == 0 && kind != TEXT_QUEUE)
+        return (struct str){ buf, 0 };
+    int head = snprintf(buf, TEXT_MAX, "%c%u", letters[kind], number);
+    size_t more = filler(kind, number);
+    memset(buf + head, kind == TEXT_PAYLOAD ? '\0' : '~', more);
+    return (struct str){ buf, (size_t)head + more };
+}
+
+bool text_is(struct str s, enum text_kind kind, uint32_t number)
+{
+    char buf[TEXT_MAX];
+    return str_eq(s, text_make(kind, number, buf));
+}

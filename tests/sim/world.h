@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated world: a partition on a store that fails, its clocks, the answers that wait for
+ * durability, the parked workers, and the model that knows better. One step does one thing: a
+ * request, a bit of time, a part of the commit cycle, a crash.
+ *
+ *     model      what the engine must be like now
+ *     taken      what it was like when the commit under way was taken
+ *     safe[]     what it was like at each commit that a crash may go back to; the last one is the
+ *                last that settled
+ *
+ * Which of them it must be after a crash follows from where the journal ends in the store.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include "partition/partition.h"
+#include "sim/cover.h"
+#include "sim/judge.h"
+#include "sim/model.h"
+#include "sim/rng.h"
+#include "sim/text.h"
+#include "sim/trace.h"
+#include "store/fault.h"
+#include "store/memory.h"
+
+#define WAITS_MAX  12
+#define TOKENS_MAX 64
+#define SAFE_MAX   8
+#define YEAR_2026  INT64_C(1767225600000)
+
+/* An answer that a client has not got yet. */
+struct answer {
+    const char *verb;
+    uint64_t lsn;     /* leaves when this is durable */
+    uint64_t changes; /* of the model: the facts it may have seen */
+    uint64_t leases;  /* likewise, where leases are waited for; else 0 */
+    uint64_t told;    /* leases that it may tell of */
+};
+
+struct wait {
+    struct world *world;
+    bool live;
+    struct waiter *waiter;
+    unsigned queues; /* bits */
+    size_t count;
+    int64_t for_ms;
+    uint32_t worker;
+    int64_t deadline_ms; /* monotonic */
+};
+
+/* A lease that somebody had once. */
+struct token {
+    struct job_id id;
+    uint64_t token;
+};
+
+/* A LIST that goes on over many steps. */
+struct lister {
+    bool on;
+    uint64_t started; /* model.steps */
+    struct list_cursor cursor;
+    struct job_id *seen;
+    size_t count;
+    size_t cap;
+};
+
+/* The fault that is to happen: at the `after`th offer of a point, or of any if it is -1. */
+struct plan {
+    bool armed;
+    int point;
+    uint64_t after;
+    enum fault_action action;
+    bool fired;     /* since this was last cleared */
+    bool killing;   /* the process is being killed: it cannot mark a clean end */
+    bool disk_full; /* every append answers FULL */
+};
+
+/* Where the journal ends: its last log that has elements, and how many that has. */
+struct tail {
+    char log[64];
+    uint64_t elements;
+};
+
+enum write_state { WRITE_NONE, WRITE_TAKEN, WRITE_TRIED, WRITE_DONE };
+
+struct world {
+    uint64_t seed;
+    struct rng rng;
+    unsigned mutant;
+    size_t jobs_max; /* no more at a time, so that a run stays quick */
+    int64_t keys;    /* in use */
+
+    int64_t wall_ms;
+    int64_t mono_ms;
+    struct store *memory;
+    struct store *store; /* `memory` with faults */
+    struct partition_options options;
+    struct partition *partition;
+    struct engine *engine;
+    int64_t strict_until_ms; /* leases are waited for; monotonic */
+
+    struct model model;
+    struct model taken;
+    struct model safe[SAFE_MAX];
+    struct tail tails[SAFE_MAX]; /* of each in safe */
+    size_t safe_count;
+    struct model trial;
+    struct model_graveyard graveyard;
+
+    struct commit *commit;
+    enum write_state write;
+    bool found_full; /* the commit did, at its last try */
+    struct chore *chore;
+    bool chore_ran;
+    int chore_result;
+    bool chore_faulted;
+    bool chores_broken;
+    uint64_t epoch;
+    uint64_t hash;  /* of the engine as it was opened */
+    bool same_jobs; /* nothing was forgotten or remembered by the restart */
+    struct plan plan;
+
+    struct answer *answers;
+    size_t answer_count;
+    size_t answer_cap;
+    struct wait waits[WAITS_MAX];
+    struct token tokens[TOKENS_MAX];
+    uint64_t token_count;
+    uint64_t token_max;
+    uint64_t leases_told; /* answers have told of so many */
+    uint32_t texts;       /* last number used for a text */
+    struct lister lister;
+
+    /* Counted for the summary. */
+    uint64_t crashes;
+    uint64_t reclaimed;
+    uint64_t leases;
+};
+
+/* ---- world.c ---- */
+
+void world_init(struct world *w, uint64_t seed, unsigned mutant);
+/* Settles everything, checks it once more, closes. */
+void world_fini(struct world *w);
+/* After every request: holds its answer back, and what the host does then. */
+void world_answer(struct world *w, const char *verb);
+/* Lets go what is durable, checking that it is. */
+void world_release(struct world *w);
+/* The engine must be as the model says. */
+void world_compare(struct world *w);
+/* These jobs were just leased for a worker: checks and notes it. */
+void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n);
+/* Hands ready jobs to parked workers, and checks that none is left waiting for nothing. */
+void world_dispatch(struct world *w);
+void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n);
+uint32_t world_text(struct world *w);
+
+/* ---- clock.c ---- */
+
+/* Lets the engine see the clocks. */
+void clock_show(struct world *w);
+
+/* ---- cycle.c: commits and chores ---- */
+
+/* True if all that was gathered is durable now; false if that needed a restart. */
+bool cycle_all(struct world *w);
+
+/* ---- plan.c: faults ---- */
+
+enum fault_action plan_decide(void *arg, enum fault_point point);
+
+/* ---- restart.c ---- */
+
+struct tail restart_tail(struct world *w);
+
+/* Opens the partition and finds which commit the engine went back to. */
+void restart_open(struct world *w);
+/* The process is gone, or the power too. */
+void restart_crash(struct world *w, bool power);
+
+/* An id to ask for: mostly of a job in one of these states (bits), at times of none. */
+struct job_id world_pick(struct world *w, unsigned states);
+
+#endif

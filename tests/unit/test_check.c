@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/* Damage at various places: check names it, repair keeps the rest, and a partition opens again. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/check.h"
+#include "partition/partition.h"
+#include "store/element.h"
+
+#define COMMITS 12 /* of one job each, after the one that opening makes */
+#define NOW     INT64_C(1800000000000)
+
+struct fixture {
+    char dir[64];
+    char out[80];      /* what a command printed goes to this file, */
+    char text[16384];  /* and is then here */
+    unsigned segments; /* how many there were when it was whole */
+};
+
+/* Every commit is one job, keyed by its number; small segments, so that there are several. */
+static void fill(struct fixture *x, int from, int count)
+{
+    struct partition_options o = { .segment_bytes = 300, .durable = true };
+    struct partition_report report;
+    struct partition *p;
+    struct store *s;
+    struct store_options so = { .log_bytes = 4096, .reserve = 1 };
+
+    assert_int_equal(store_open(x->dir, &so, &s), 0);
+    assert_int_equal(partition_open(s, &o, NOW, 0, &p, &report), 0);
+    for (int i = from; i <= from + count; i++) {
+        struct commit *c = partition_take(p);
+        char key[16];
+        struct job_spec spec = { .queue = STR("q"),
+                                 .payload = STR("some payload of a job"),
+                                 .due_ms = NOW + 3600000,
+                                 .priority = 3,
+                                 .attempts = -1,
+                                 .lease_ms = -1,
+                                 .retain_ms = -1 };
+        struct schedule_result result;
+
+        assert_non_null(c);
+        assert_int_equal(commit_write(c), 0);
+        partition_settle(p, c);
+        if (i == from + count)
+            break;
+        snprintf(key, sizeof(key), "job-%d", i);
+        spec.key = str_of(key);
+        assert_int_equal(engine_schedule(partition_engine(p), &spec, &result), 0);
+    }
+    partition_close(p);
+    store_close(s);
+}
+
+static unsigned count_segments(const struct fixture *x)
+{
+    char path[256];
+    unsigned n = 0;
+
+    do
+        snprintf(path, sizeof(path), "%s/logs/p0000/journal/%010u.log", x->dir, n + 1);
+    while (access(path, F_OK) == 0 && ++n);
+    return n;
+}
+
+static int setup(void **state)
+{
+    struct fixture *x = calloc(1, sizeof(*x));
+
+    snprintf(x->dir, sizeof(x->dir), "/tmp/belfry-check-XXXXXX");
+    if (!mkdtemp(x->dir))
+        return -1;
+    snprintf(x->out, sizeof(x->out), "%s.out", x->dir);
+    fill(x, 0, COMMITS);
+    x->segments = count_segments(x);
+    assert_true(x->segments >= 3);
+    *state = x;
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st;
+    (void)flag;
+    (void)ftw;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *x = *state;
+
+    nftw(x->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    unlink(x->out);
+    free(x);
+    return 0;
+}
+
+/* Runs a command with the directory and one more argument; its output is in x->text. */
+static int run(struct fixture *x, int (*command)(int, char **), const char *flag)
+{
+    char option[32];
+    char *argv[] = { x->dir, option, NULL };
+    int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), code;
+    int fd = open(x->out, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t n;
+
+    snprintf(option, sizeof(option), "%s", flag ? flag : "");
+    fflush(stdout);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    code = command(flag ? 2 : 1, argv);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    close(out);
+    close(err);
+    n = pread(fd, x->text, sizeof(x->text) - 1, 0);
+    x->text[n > 0 ? n : 0] = '\0';
+    close(fd);
+    return code;
+}
+
+static void expect_text(const struct fixture *x, const char *part)
+{
+    if (!strstr(x->text, part))
+        fail_msg("no '%s' in: %s", part, x->text);
+}
+
+static void segment_path(const struct fixture *x, unsigned number, char ret[256])
+{
+    snprintf(ret, 256, "%s/logs/p0000/journal/%010u.log", x->dir, number);
+}
+
+#define LAST UINT64_MAX
+
+/* Where a commit stands in a segment's file; seq may be LAST. */
+static uint64_t offset_of(const struct fixture *x, unsigned number, uint64_t seq,
+                          uint64_t *ret_span)
+{
+    struct element next;
+    char path[256], log[64], header[LOG_HEADER];
+    struct log_key key;
+    struct window w;
+    struct element e = { .offset = LOG_START };
+    int fd;
+
+    segment_path(x, number, path);
+    snprintf(log, sizeof(log), "p0000/journal/%010u", number);
+    fd = open(path, O_RDONLY);
+    assert_int_equal(pread(fd, header, sizeof(header), 0), sizeof(header));
+    assert_null(log_header_decode(header, str_of(log), &key));
+    assert_int_equal(window_init(&w, fd), 0);
+    for (;;) {
+        assert_int_equal(element_at(&w, &key, e.offset, e.seq, &e), ELEMENT_WHOLE);
+        if (e.seq == seq || (seq == LAST && element_at(&w, &key, e.offset + e.span, e.seq + 1,
+                                                       &next) != ELEMENT_WHOLE))
+            break;
+        e.offset += e.span;
+        e.seq++;
+    }
+    window_fini(&w);
+    close(fd);
+    *ret_span = e.span;
+    return e.offset;
+}
+
+static void smash(const struct fixture *x, unsigned number, uint64_t offset, size_t bytes)
+{
+    static const char junk[8192] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+    char path[256];
+    int fd;
+
+    segment_path(x, number, path);
+    fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, junk, bytes, (off_t)offset), bytes);
+    close(fd);
+}
+
+static void smash_commit(const struct fixture *x, unsigned number, uint64_t seq)
+{
+    uint64_t span, offset = offset_of(x, number, seq, &span);
+
+    smash(x, number, offset + ELEMENT_HEADER, span - ELEMENT_HEADER);
+}
+
+/* How many of the jobs a partition has after opening; *ret_missing is one that is not there. */
+static int jobs_there(const struct fixture *x, int *ret_missing)
+{
+    struct partition_options o = { .segment_bytes = 300, .durable = true };
+    struct partition_report report;
+    struct partition *p;
+    struct store *s;
+    int n = 0;
+
+    assert_int_equal(store_open(x->dir, NULL, &s), 0);
+    if (partition_open(s, &o, NOW, 0, &p, &report) < 0)
+        fail_msg("%s", store_detail());
+    for (int i = 0; i < COMMITS; i++) {
+        struct job_id id;
+        char key[16];
+
+        snprintf(key, sizeof(key), "job-%d", i);
+        if (engine_find_key(partition_engine(p), STR("q"), str_of(key), &id) == 0)
+            n++;
+        else
+            *ret_missing = i;
+    }
+    partition_close(p);
+    store_close(s);
+    return n;
+}
+
+/* check finds it, repair mends it, check is content, and `there` jobs are left. */
+static void expect_mended(struct fixture *x, const char *what, int there)
+{
+    int missing = -1;
+
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_text(x, what);
+    expect_text(x, "belfry repair");
+    assert_int_equal(run(x, check_run, "--json"), CHECK_DAMAGED);
+    expect_text(x, "\"ok\":false");
+    assert_int_equal(run(x, repair_run, "--dry-run"), CHECK_FINE);
+    expect_text(x, "Nothing was changed");
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    if (run(x, repair_run, NULL) != CHECK_FINE)
+        fail_msg("%s", x->text);
+    expect_text(x, "is repaired");
+    if (run(x, check_run, NULL) != CHECK_FINE)
+        fail_msg("%s", x->text);
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    expect_text(x, "nothing to repair");
+    assert_int_equal(jobs_there(x, &missing), there);
+}
+
+static void whole_directory_is_fine_and_counted(void **state)
+{
+    struct fixture *x = *state;
+
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    expect_text(x, "12 scheduled");
+    expect_text(x, "13 commits");
+    expect_text(x, "closed in order");
+    expect_text(x, "fine");
+    assert_int_equal(run(x, check_run, "--json"), CHECK_FINE);
+    expect_text(x, "\"scheduled\":12");
+    expect_text(x, "\"ok\":true");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    expect_text(x, "nothing to repair");
+}
+
+static void commit_in_the_midst_is_lost_alone(void **state)
+{
+    struct fixture *x = *state;
+    char place[64];
+    uint64_t span;
+
+    snprintf(place, sizeof(place), "0000000002.log: offset %llu",
+             (unsigned long long)offset_of(x, 2, 1, &span));
+    smash_commit(x, 2, 1);
+    expect_mended(x, place, COMMITS - 1);
+}
+
+static void last_commit_of_a_closed_segment_is_missed(void **state)
+{
+    struct fixture *x = *state;
+
+    smash_commit(x, 1, LAST);
+    expect_mended(x, "0000000001.log", COMMITS - 1);
+}
+
+static void first_commit_of_a_segment_is_replaced_by_one_that_keeps_the_chain(void **state)
+{
+    struct fixture *x = *state;
+
+    smash_commit(x, 2, 0);
+    expect_mended(x, "0000000002.log", COMMITS - 1);
+}
+
+static void header_is_restored_from_its_copy(void **state)
+{
+    struct fixture *x = *state;
+
+    smash(x, 1, 0, 64);
+    expect_mended(x, "header damaged, its copy is whole", COMMITS);
+}
+
+static void segment_without_header_is_given_up_whole(void **state)
+{
+    struct fixture *x = *state;
+    int missing;
+
+    smash(x, 2, 0, LOG_START);
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_text(x, "header and its copy damaged");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    assert_in_range(jobs_there(x, &missing), 1, COMMITS - 2);
+}
+
+static void last_segment_without_header_is_given_up_too(void **state)
+{
+    struct fixture *x = *state;
+    int missing;
+
+    smash(x, x->segments, 0, LOG_START);
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    assert_in_range(jobs_there(x, &missing), 1, COMMITS - 1);
+}
+
+static void missing_segment_is_replaced(void **state)
+{
+    struct fixture *x = *state;
+    char path[256];
+    int missing;
+
+    segment_path(x, 2, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_text(x, "the file is missing");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    assert_in_range(jobs_there(x, &missing), 1, COMMITS - 2);
+}
+
+static void everything_damaged_at_once_is_mended_in_one_go(void **state)
+{
+    struct fixture *x = *state;
+
+    smash(x, 1, 0, 64);
+    smash_commit(x, 2, 2);
+    smash_commit(x, 2, 0);
+    smash_commit(x, 3, 0);
+    expect_mended(x, "damaged in 4 places", COMMITS - 3);
+}
+
+static void torn_end_is_told_and_fine(void **state)
+{
+    struct fixture *x = *state;
+    int missing = -1;
+
+    fill(x, 100, 2); /* in a segment of its own */
+    smash_commit(x, count_segments(x), LAST);
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    expect_text(x, "torn end");
+    expect_text(x, "fine");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    expect_text(x, "nothing to repair");
+    assert_int_equal(jobs_there(x, &missing), COMMITS);
+}
+
+static void damaged_owner_gets_an_epoch_beyond_all_others(void **state)
+{
+    struct fixture *x = *state;
+    char path[256];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/records/p0000+owner", x->dir);
+    fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, "???", 3, 30), 3);
+    close(fd);
+    expect_mended(x, "p0000+owner", COMMITS);
+    unlink(path);
+    expect_mended(x, "tokens would be given twice", COMMITS);
+}
+
+static void directory_in_use_is_not_repaired(void **state)
+{
+    struct fixture *x = *state;
+    struct store *s;
+
+    smash_commit(x, 2, 1);
+    assert_int_equal(store_open(x->dir, NULL, &s), 0);
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    assert_int_equal(run(x, repair_run, NULL), CHECK_UNREADABLE);
+    expect_text(x, "stop the server first");
+    store_close(s);
+}
+
+static void other_directories_are_refused(void **state)
+{
+    struct fixture *x = *state;
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/format", x->dir);
+    unlink(path);
+    assert_int_equal(run(x, check_run, NULL), CHECK_UNREADABLE);
+    expect_text(x, "no Belfry data directory");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_UNREADABLE);
+    assert_int_equal(run(x, check_run, "--bogus"), CHECK_UNREADABLE);
+    expect_text(x, "unknown option");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        TEST(whole_directory_is_fine_and_counted),
+        TEST(commit_in_the_midst_is_lost_alone),
+        TEST(last_commit_of_a_closed_segment_is_missed),
+        TEST(first_commit_of_a_segment_is_replaced_by_one_that_keeps_the_chain),
+        TEST(header_is_restored_from_its_copy),
+        TEST(segment_without_header_is_given_up_whole),
+        TEST(last_segment_without_header_is_given_up_too),
+        TEST(missing_segment_is_replaced),
+        TEST(everything_damaged_at_once_is_mended_in_one_go),
+        TEST(torn_end_is_told_and_fine),
+        TEST(damaged_owner_gets_an_epoch_beyond_all_others),
+        TEST(directory_in_use_is_not_repaired),
+        TEST(other_directories_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
