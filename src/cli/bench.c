@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/bench.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +19,26 @@
 enum { DRIVER, OP, CONNECTIONS, IN_FLIGHT, JOBS, PAYLOAD, BATCH, KEEP };
 
 const struct flag_row bench_flags[] = {
-    [DRIVER] = { "driver", "NAME", "the kind of server: belfry (the default), redis or beanstalkd",
-                 "belfry|redis|beanstalkd" },
-    [OP] = { "op", "OP[,OP...]", "what to measure: schedule, lease, lone, late",
-             "schedule|lease|lone|late" },
-    [CONNECTIONS] = { "connections", "N", "connections; 4 if not given" },
-    [IN_FLIGHT] = { "in-flight", "N", "commands under way per connection; 256 if not given" },
-    [JOBS] = { "jobs", "N", "jobs; 100000 if not given, 2000 for lone, 1000 for late" },
-    [PAYLOAD] = { "payload-bytes", "N", "size of a payload; 100 if not given" },
-    [BATCH] = { "batch", "N", "jobs taken at a time; 100 if not given" },
-    [KEEP] = { "keep", NULL, "leave scheduled jobs behind" },
+    [DRIVER] = { .name = "driver",
+                 .value = "NAME",
+                 .help = "the kind of server: belfry (the default), redis or beanstalkd",
+                 .words = "belfry|redis|beanstalkd" },
+    [OP] = { .name = "op",
+             .value = "OP[,OP...]",
+             .help = "what to measure: schedule, lease, lone, late",
+             .words = "schedule|lease|lone|late" },
+    [CONNECTIONS] = { .name = "connections", .value = "N", .help = "connections; 4 if not given" },
+    [IN_FLIGHT] = { .name = "in-flight",
+                    .value = "N",
+                    .help = "commands under way per connection; 256 if not given" },
+    [JOBS] = { .name = "jobs",
+               .value = "N",
+               .help = "jobs; 100000 if not given, 2000 for lone, 1000 for late" },
+    [PAYLOAD] = { .name = "payload-bytes",
+                  .value = "N",
+                  .help = "size of a payload; 100 if not given" },
+    [BATCH] = { .name = "batch", .value = "N", .help = "jobs taken at a time; 100 if not given" },
+    [KEEP] = { .name = "keep", .help = "leave scheduled jobs behind" },
     { 0 },
 };
 
@@ -201,6 +212,7 @@ static int clean_up(struct bench *b)
     struct load_result r;
     int code = CLI_OK;
 
+    o.stoppable = false;
     o.connections = o.connections < 4 ? 4 : o.connections;
     o.in_flight = o.in_flight < 256 ? 256 : o.in_flight;
     if (b->ids && load_stream(&o, "clean up", b->ids_n, make_drop, NULL, b, &r) < 0)
@@ -243,7 +255,7 @@ static int run_lease(struct bench *b, const char *op)
 
     if (load_stream(&b->load, "fill", jobs, make_due, NULL, b, &r) < 0)
         return failed(b, "fill", r.why);
-    if (load_rounds(&b->load, op, jobs, &r) < 0)
+    if (load_rounds(&b->load, op, r.jobs, &r) < 0)
         return failed(b, op, r.why);
     show(b, op, &r);
     return CLI_OK;
@@ -286,18 +298,27 @@ static size_t next_operation(const char **ops)
     return i;
 }
 
+static void on_interrupt(int number)
+{
+    (void)number;
+    load_interrupt();
+}
+
 static int run_all(struct bench *b)
 {
+    /* The first one ends in order, the second at once. */
+    struct sigaction act = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
     const char *ops = b->ops;
     int code = CLI_OK;
 
-    while (*ops && code == CLI_OK) {
+    sigaction(SIGINT, &act, NULL);
+    while (*ops && code == CLI_OK && !load_interrupted()) {
         size_t i = next_operation(&ops);
         code = operations[i].run(b, operations[i].name);
     }
     if (b->printed)
         puts("]");
-    return code;
+    return code == CLI_OK && load_interrupted() ? CLI_ERROR : code;
 }
 
 /* ---- Setting up ---- */
@@ -379,7 +400,7 @@ int bench_run(struct cli *cli, int argc, char **argv)
     b.target.base_ms = time_wall_ms();
     snprintf(b.target.queue, sizeof(b.target.queue), "bench.%d", (int)getpid());
     b.load = (struct load_options){
-        .target = &b.target, .connections = 4, .in_flight = 256, .batch = 100
+        .target = &b.target, .connections = 4, .in_flight = 256, .batch = 100, .stoppable = true
     };
     code = read_flags(&b, argc, argv);
     if (code != CLI_OK)

@@ -24,7 +24,7 @@ const char *cli_port(const struct cli *c)
     return choose(c->port, "BELFRY_PORT", CLI_PORT_DEFAULT);
 }
 
-static void say(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list args)
 {
     fflush(stdout);
     flockfile(stderr);

@@ -111,7 +111,7 @@ static int greet(struct client *c)
 
 int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms)
 {
-    struct timeval limit = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000 };
+    struct timeval limit = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000L };
     struct timeval none = { 0 };
     int err = client_open(c, host, port, timeout_ms);
 

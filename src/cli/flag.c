@@ -13,10 +13,14 @@
 enum { GLOBAL_HOST, GLOBAL_PORT, GLOBAL_JSON, GLOBAL_HELP };
 
 const struct flag_row flag_globals[] = {
-    [GLOBAL_HOST] = { "host", "HOST", "server's address; else $BELFRY_HOST, else 127.0.0.1" },
-    [GLOBAL_PORT] = { "port", "PORT", "server's port; else $BELFRY_PORT, else 2355" },
-    [GLOBAL_JSON] = { "json", NULL, "answer as JSON, for programs" },
-    [GLOBAL_HELP] = { "help", NULL, "show this", NULL, 'h' },
+    [GLOBAL_HOST] = { .name = "host",
+                      .value = "HOST",
+                      .help = "server's address; else $BELFRY_HOST, else 127.0.0.1" },
+    [GLOBAL_PORT] = { .name = "port",
+                      .value = "PORT",
+                      .help = "server's port; else $BELFRY_PORT, else 2355" },
+    [GLOBAL_JSON] = { .name = "json", .help = "answer as JSON, for programs" },
+    [GLOBAL_HELP] = { .name = "help", .help = "show this", .letter = 'h' },
     { 0 },
 };
 

@@ -89,7 +89,7 @@ size_t grid_natural(struct grid *g)
         g->columns[c].width = strlen(g->columns[c].title);
         g->columns[c].worth = worth_of(g, c);
     }
-    for (size_t i = 0; i < g->cells_n; i++) {
+    for (size_t i = 0; g->n && i < g->cells_n; i++) {
         struct grid_column *c = &g->columns[i % g->n];
         size_t wide = text_columns(cell_text(g, i));
         c->width = wide > c->width ? wide : c->width;

@@ -48,7 +48,7 @@ static int64_t due_ms(const struct late *l, uint64_t i)
 /* The timer's moments lie between the jobs', so that the two don't wait for each other. */
 static int64_t tick_us(const struct late *l, uint64_t i)
 {
-    return due_ms(l, i) * 1000 + LATE_SPAN_MS * 500 / (int64_t)l->jobs;
+    return due_ms(l, i) * 1000 + INT64_C(500) * LATE_SPAN_MS / (int64_t)l->jobs;
 }
 
 static void set_timer(struct late *l)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -52,6 +53,18 @@ struct load {
 /* Handles one reply; false ends the load with why. */
 typedef bool reply_fn(struct load *l, struct conn *c, struct str reply);
 
+static volatile sig_atomic_t interrupted; /* set by a signal handler, so it has to be here */
+
+void load_interrupt(void)
+{
+    interrupted = 1;
+}
+
+bool load_interrupted(void)
+{
+    return interrupted;
+}
+
 static int fail(struct load *l, int err, const char *text)
 {
     snprintf(l->ret->why, sizeof(l->ret->why), "%s", text);
@@ -80,7 +93,7 @@ static int open_conn(struct load *l, struct conn *c)
     c->fd = client.fd;
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     c->sent_us = calloc(l->o->in_flight, sizeof(*c->sent_us));
-    if (!c->sent_us || !buf_reserve(&c->in, 2 * READ_BYTES))
+    if (!c->sent_us || !buf_reserve(&c->in, READ_BYTES))
         return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
     epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
     if (l->o->target->driver->greet)
@@ -279,6 +292,8 @@ static int loop(struct load *l, struct progress *p, bool stream)
 
     while (err == 0 && l->done < l->count) {
         int n = epoll_wait(l->epoll, events, 64, 200);
+        if (interrupted && stream && l->o->stoppable)
+            l->count = l->made;
         l->now_us = time_mono_us();
         for (int i = 0; err == 0 && i < n; i++)
             err = serve(l, events[i].data.ptr, events[i].events, stream);

@@ -22,6 +22,7 @@ struct load_options {
     unsigned in_flight; /* commands under way per connection */
     unsigned batch;     /* jobs taken at a time */
     bool quiet;
+    bool stoppable; /* load_interrupt ends a stream early */
 };
 
 struct load_result {
@@ -39,6 +40,10 @@ typedef void load_took_fn(void *arg, struct str reply);
 /* Sends `count` commands with one reply each. `took` may be NULL. 0, or an error with ret->why. */
 int load_stream(const struct load_options *o, const char *name, uint64_t count, load_make_fn *make,
                 load_took_fn *took, void *arg, struct load_result *ret);
+
+/* From a signal handler: streams that are stoppable send nothing more, and end in order. */
+void load_interrupt(void);
+bool load_interrupted(void);
 
 /* Takes and finishes `count` jobs that are due, o->batch at a time. */
 int load_rounds(const struct load_options *o, const char *name, uint64_t count,

@@ -13,7 +13,7 @@
 #endif
 
 static const struct flag_row own_flags[] = {
-    { "version", NULL, "show the version", NULL, 'V' },
+    { .name = "version", .help = "show the version", .letter = 'V' },
     { 0 },
 };
 

@@ -41,7 +41,7 @@ int snapshot_take(struct client *c, struct snapshot *ret)
 {
     struct str stats[] = { STR("STATS") }, queues[] = { STR("QUEUES") };
     struct snapshot s = { 0 };
-    const struct resp_values *v;
+    const struct resp_values *v = NULL;
     size_t queue = 1;
     int err;
 
@@ -55,7 +55,7 @@ int snapshot_take(struct client *c, struct snapshot *ret)
         read_figures(v, 0, "version", &s.server);
         err = ask(c, RESP_ARRAY, &v);
     }
-    if (err < 0)
+    if (err < 0 || !v)
         return err;
     s.queues = calloc(v->at[0].children + 1, sizeof(*s.queues));
     for (uint32_t i = 0; s.queues && i < v->at[0].children; i++) {

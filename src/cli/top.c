@@ -21,7 +21,7 @@
 enum { ONCE };
 
 const struct flag_row top_flags[] = {
-    [ONCE] = { "once", NULL, "print once and end" },
+    [ONCE] = { .name = "once", .help = "print once and end" },
     { 0 },
 };
 

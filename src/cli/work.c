@@ -13,14 +13,22 @@
 enum { JOBS, FOR, WORKER, RESULT, ONCE, DRAIN, QUIET };
 
 const struct flag_row work_flags[] = {
-    [JOBS] = { "jobs", "N", "commands that run at a time; 1 if not given", NULL, 'j' },
-    [FOR] = { "for", "DURATION",
-              "length of a lease; the job's or queue's if not given. It is extended at a third" },
-    [WORKER] = { "worker", "NAME", "name in the jobs' history; host:pid if not given" },
-    [RESULT] = { "result", NULL, "keep standard output as the job's result (up to 64 KiB)" },
-    [ONCE] = { "once", NULL, "run one job, wait for it if there is none, then stop" },
-    [DRAIN] = { "drain", NULL, "stop when there is no work" },
-    [QUIET] = { "quiet", NULL, "say nothing about jobs that end", NULL, 'q' },
+    [JOBS] = { .name = "jobs",
+               .value = "N",
+               .help = "commands that run at a time; 1 if not given",
+               .letter = 'j' },
+    [FOR] = { .name = "for",
+              .value = "DURATION",
+              .help = "length of a lease; the job's or queue's if not given. It is extended at a "
+                      "third" },
+    [WORKER] = { .name = "worker",
+                 .value = "NAME",
+                 .help = "name in the jobs' history; host:pid if not given" },
+    [RESULT] = { .name = "result",
+                 .help = "keep standard output as the job's result (up to 64 KiB)" },
+    [ONCE] = { .name = "once", .help = "run one job, wait for it if there is none, then stop" },
+    [DRAIN] = { .name = "drain", .help = "stop when there is no work" },
+    [QUIET] = { .name = "quiet", .help = "say nothing about jobs that end", .letter = 'q' },
     { 0 },
 };
 

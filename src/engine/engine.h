@@ -118,15 +118,15 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms);
 int engine_redrive(struct engine *e, struct job_id id);
 /* The same for up to `limit` dead jobs of a queue, oldest first; those whose key is taken stay.
  * Returns how many. FULL. */
-int engine_redrive_queue(struct engine *e, struct str queue, size_t limit);
+int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
 
 /* ---- Queues ---- */
 
 /* INVALID. Creates the queue if it is not there. */
-int engine_queue_set(struct engine *e, struct str queue, const struct queue_settings *s,
+int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
                      unsigned fields /* bits 1 << enum queue_field */);
 /* NOTFOUND. */
-int engine_queue_get(const struct engine *e, struct str queue, struct queue_view *ret);
+int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret);
 /* Sorted by name; stops when fn returns other than 0. NOMEM. */
 int engine_queues(const struct engine *e, int (*fn)(void *arg, const struct queue_view *v),
                   void *arg);

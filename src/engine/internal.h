@@ -25,7 +25,7 @@
 #include "engine/wheel.h"
 
 #define PRIORITIES    5
-#define AGE_STEP_MS   30000
+#define AGE_STEP_MS   INT64_C(30000)
 #define FIRE_SLICE    20000 /* timers fired by one engine_advance */
 #define STANDSTILL_MS 1000  /* a wall clock set back by less than this is waited for */
 #define STRICT_MS     60000

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "front/resp.h"
 
-#define BUFFER_KEEP  4096       /* an idle connection keeps no more than this */
+#define BUFFER_KEEP  ((size_t)4096) /* an idle connection keeps no more than this */
 #define SLACK_BYTES  (1u << 20) /* of a request beyond its payload */
 #define COMMANDS_MAX 1024       /* executed for one connection in one turn */
 
@@ -345,19 +345,15 @@ static size_t process(struct conn *c, struct str input)
     return used;
 }
 
-/* Keeps what was not used. The limit is on a request as a whole. */
-static void keep_input(struct conn *c, struct str rest)
+/* What is kept of a request that is not whole is limited as a whole. */
+static void check_input(struct conn *c)
 {
     size_t limit = 2 * (size_t)c->server->options.max_payload + READ_BYTES + SLACK_BYTES;
 
-    if (rest.ptr == c->in.ptr + (c->in.len - rest.len) && c->in.len >= rest.len && c->in.len)
-        buf_consume(&c->in, c->in.len - rest.len);
-    else
-        buf_str(&c->in, rest);
-    if (c->in.len == 0)
-        buf_reset(&c->in, BUFFER_KEEP);
     if (c->in.failed)
         cut_off(c, "out of memory");
+    else if (c->in.len == 0)
+        buf_reset(&c->in, BUFFER_KEEP);
     else if (c->in.len > limit && c->in_need > c->in.len)
         protocol_error(c, "request is larger than the limit");
 }
@@ -374,22 +370,21 @@ static void note_half(struct conn *c, bool progress)
 
 static void take_input(struct conn *c, struct str fresh)
 {
-    size_t used;
+    size_t used = 0;
 
     if (c->in.len == 0) { /* the usual case: whole requests, executed where they were read */
         used = process(c, fresh);
-        if (!c->closed && used < fresh.len)
-            keep_input(c, (struct str){ fresh.ptr + used, fresh.len - used });
+        if (!c->closed)
+            buf_append(&c->in, fresh.ptr + used, fresh.len - used);
     } else {
         buf_str(&c->in, fresh);
-        if (c->in.failed || c->in.len < c->in_need) {
-            keep_input(c, buf_view(&c->in));
-            return;
-        }
-        used = process(c, buf_view(&c->in));
-        if (!c->closed)
-            keep_input(c, (struct str){ c->in.ptr + used, c->in.len - used });
+        if (c->in.len >= c->in_need && !c->in.failed)
+            used = process(c, buf_view(&c->in));
+        if (used > 0 && !c->closed)
+            buf_consume(&c->in, used);
     }
+    if (!c->closed)
+        check_input(c);
     note_half(c, used > 0);
 }
 
@@ -433,7 +428,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 void conn_resume(struct conn *c)
 {
     list_remove(&c->resume);
-    take_input(c, (struct str){ c->in.ptr, 0 });
+    take_input(c, (struct str){ 0 });
     conn_flush(c);
 }
 

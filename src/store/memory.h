@@ -14,7 +14,7 @@
 int memory_open(const char *path, const struct store_options *o, struct store **ret);
 
 /* Replaces the wall clock, e.g. by virtual time. Call it before the store is used. */
-void memory_set_clock(struct store *s, int64_t (*now_ms)(void *arg), void *arg);
+void memory_set_clock(struct store *s, int64_t (*clock)(void *arg), void *arg);
 
 /* What append would answer now, without doing it. */
 int memory_check(struct store *s, const struct store_append *a);
@@ -22,7 +22,7 @@ int memory_check(struct store *s, const struct store_append *a);
 /* A write went wrong: leaves `torn_bytes` of a half-written element (0: as it is) at the end
  * of the log, which is made if it does not exist and torn_bytes > 0. Appends answer IO until
  * `sync`. */
-int memory_tear(struct store *s, struct str log, uint64_t torn_bytes);
+int memory_tear(struct store *s, struct str name, uint64_t torn_bytes);
 
 /* A loss of power: of each log's elements that were never made durable a random number is kept, the
  * first ones; a log that keeps none vanishes. `pick` gives a number in [0, bound]. */

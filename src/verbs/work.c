@@ -20,7 +20,7 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     struct job_view v;
 
     engine_view(e, job, &v);
-    reply_map(r, 9);
+    reply_map(r, 10);
     reply_text(r, "id");
     reply_id(r, v.id);
     reply_text(r, "token");
@@ -35,6 +35,8 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     reply_integer(r, v.priority);
     reply_text(r, "due_ms");
     reply_integer(r, v.due_ms);
+    reply_text(r, "lease_ms");
+    reply_integer(r, v.lease_ms);
     reply_text(r, "until_ms");
     reply_integer(r, v.until_ms);
     reply_text(r, "key");

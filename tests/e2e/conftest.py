@@ -41,6 +41,7 @@ class Server:
         self.port_file = self.dir / "port"
         self.options = options
         self.process = None
+        self.running = False  # as far as the test knows
         self.port = None
         self._log_start = 0
 
@@ -72,6 +73,7 @@ class Server:
                 self.port = int(self.port_file.read_text())
                 with Wire(self.port) as w:
                     assert w.call("PING") == "PONG"
+                self.running = True
                 return self
             except (FileNotFoundError, ValueError, ConnectionRefusedError):
                 time.sleep(0.005)
@@ -87,12 +89,14 @@ class Server:
             raise AssertionError(f"belfryd started though it should not:\n{self.log()}") from None
 
     def kill(self):
+        self.running = False
         if self.process and self.process.poll() is None:
             self.process.kill()
         if self.process:
             self.process.wait(10)
 
     def stop(self, timeout=20):
+        self.running = False
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(timeout)
@@ -161,8 +165,8 @@ def _factory(request, base):
     def finish():
         crashed = []
         for server in servers:
-            if server.process and server.process.poll() not in (None, 0, -signal.SIGKILL, 1, 2):
-                crashed.append(f"belfryd crashed with {server.process.poll()}:\n{server.log()}")
+            if server.running and server.process.poll() is not None:
+                crashed.append(f"belfryd ended by itself with {server.process.poll()}:\n{server.log()}")
             server.kill()
         assert not crashed, "\n".join(crashed)
 

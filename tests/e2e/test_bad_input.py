@@ -410,7 +410,7 @@ def test_sighup_reloads_the_configuration(make_server, tmp_path):
         assert answer_of(w, "SCHEDULE", "q", "x" * 2000).code == "TOOLARGE"
         config.write_text("max_payload = 4KiB\nsegment_size = 1MiB\n")
         server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: "reload" in server.log().lower(), what="a line in the log")
+        wait_for(lambda: "configuration reloaded" in server.log(), what="a line in the log")
         assert "segment_size" in server.log(), "what cannot change while running is told"
         assert w.call("SCHEDULE", "q", "x" * 2000)
         config.write_text("max_payload = none\n")

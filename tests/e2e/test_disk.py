@@ -159,6 +159,7 @@ def test_sigterm_on_a_disk_without_any_space(make_server, small_disk):
                     break
         except TimeoutError:
             pass
+        server.running = False
         server.process.terminate()
         server.process.wait(10)
     (small_disk / "filler").unlink()

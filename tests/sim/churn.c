@@ -20,7 +20,7 @@
 #define NAMES         5000  /* of queues, */
 #define NAMES_KEPT    1100  /* of which this many may be remembered when they are of no use */
 #define HERD          50000 /* more than the engine fires at once */
-#define RESTART_TICKS 12000
+#define RESTART_TICKS 60000
 #define LEASED_MAX    64
 
 struct churn {
@@ -178,8 +178,17 @@ static void restart(struct churn *c)
     engine_verify(c->engine);
 }
 
+static uint64_t memory(const struct churn *c)
+{
+    struct engine_stats stats;
+    engine_stats(c->engine, &stats);
+    return stats.memory_bytes;
+}
+
 static void steady(struct churn *c)
 {
+    uint64_t first = 0;
+
     for (int64_t tick = 0; tick < HOURS * INT64_C(3600000) / TICK_MS; tick++) {
         for (uint64_t n = rng_below(&c->rng, 5); n > 0; n--, c->scheduled++)
             schedule(c, c->wall_ms + rng_duration(&c->rng, 60000), rng_below(&c->rng, 300));
@@ -191,6 +200,12 @@ static void steady(struct churn *c)
         check_journal(c);
         if (tick % RESTART_TICKS == RESTART_TICKS - 1)
             restart(c);
+        if (tick == RESTART_TICKS / 10)
+            first = memory(c);
+        /* Just before a restart would clear it up: nothing is left behind by jobs that are gone. */
+        if (tick % RESTART_TICKS == RESTART_TICKS - 2)
+            CHECK(memory(c) < first + first / 2,
+                  "memory grew from %" PRIu64 " to %" PRIu64 " bytes", first, memory(c));
     }
 }
 

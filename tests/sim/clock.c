@@ -98,6 +98,8 @@ void step_wall_forward(struct world *w)
 
 void step_wall_back(struct world *w)
 {
-    if (w->wall_ms > YEAR_2026)
+    if (rng_chance(&w->rng, 20)) /* where standing still ends and going back begins */
+        jump(w, -rng_between(&w->rng, 999, 1001));
+    else if (w->wall_ms > YEAR_2026)
         jump(w, -rng_duration(&w->rng, rng_chance(&w->rng, 80) ? 5 * MINUTE : DAY));
 }

@@ -14,9 +14,12 @@ void step_take(struct world *w)
         CHECK(!partition_take(w->partition), "two commits are under way");
         return;
     }
+    bool nothing = engine_lsn(w->engine) == partition_durable_lsn(w->partition) && !w->fresh;
     w->commit = partition_take(w->partition);
     if (!w->commit)
         return;
+    CHECK(!nothing, "there is a commit though there is nothing to commit");
+    w->fresh = false;
     w->write = WRITE_TAKEN;
     model_copy(&w->taken, &w->model);
     trace_note("take: %" PRIu64 " facts, %" PRIu64 " leases", w->taken.changes, w->taken.leases);
@@ -40,6 +43,8 @@ void step_write(struct world *w)
     } else {
         CHECK(w->plan.fired || fault_dead(w->store), "an append fails: %s: %s", error_name(err),
               store_detail());
+        CHECK(!w->plan.fired || !w->plan.in_doubt, "an append in doubt is not resolved: %s",
+              error_name(err));
         w->write = WRITE_TRIED;
         restart_crash(w, rng_chance(&w->rng, 50));
     }

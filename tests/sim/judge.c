@@ -277,6 +277,35 @@ static bool same_queue(const struct engine *e, const struct model *m, unsigned q
     return same_keys(e, m, q, name, ret);
 }
 
+struct names {
+    uint64_t count;
+    bool sorted;
+    char last[TEXT_MAX];
+};
+
+static int note_name(void *arg, const struct queue_view *v)
+{
+    struct names *n = arg;
+    char name[TEXT_MAX];
+
+    snprintf(name, sizeof(name), "%.*s", STR_ARG(v->name));
+    n->sorted = n->sorted && strcmp(n->last, name) < 0;
+    memcpy(n->last, name, sizeof(name));
+    n->count++;
+    return 0;
+}
+
+static bool same_names(const struct engine *e, uint64_t expected, char ret[JUDGE_TEXT])
+{
+    struct names n = { .sorted = true };
+
+    if (engine_queues(e, note_name, &n) == 0 && n.sorted && n.count == expected)
+        return true;
+    snprintf(ret, JUDGE_TEXT, "QUEUES gives %" PRIu64 " names%s, expected %" PRIu64, n.count,
+             n.sorted ? "" : " out of order", expected);
+    return false;
+}
+
 static bool same_stats(const struct engine *e, const struct model *m, char ret[JUDGE_TEXT])
 {
     struct engine_stats s;
@@ -288,7 +317,7 @@ static bool same_stats(const struct engine *e, const struct model *m, char ret[J
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         jobs += s.jobs[i];
     if (jobs == m->count && s.counters.picked == picked && s.lateness->count == picked)
-        return true;
+        return same_names(e, s.queues, ret);
     snprintf(ret, JUDGE_TEXT,
              "there are %" PRIu64 " jobs, expected %zu; %" PRIu64 " leases, expected %" PRIu64,
              jobs, m->count, s.counters.picked, picked);

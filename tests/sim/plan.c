@@ -16,6 +16,8 @@ enum fault_action plan_decide(void *arg, enum fault_point point)
         return FAULT_GO;
     p->armed = false;
     p->fired = true;
+    p->in_doubt = p->action == FAULT_FAIL &&
+                  (point == FAULT_APPEND_INDOUBT_LOST || point == FAULT_APPEND_INDOUBT_APPLIED);
     cover_fault(point, p->action);
     trace_note("  fault: %s at %s", p->action == FAULT_CRASH ? "crash" : "failure",
                fault_name(point));

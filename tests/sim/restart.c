@@ -143,6 +143,7 @@ static void fresh(struct world *w)
     w->write = WRITE_NONE;
     w->chore = NULL;
     w->chores_broken = false;
+    w->fresh = true;
     w->answer_count = 0;
     w->leases_told = 0;
     w->lister.on = false;

@@ -59,7 +59,10 @@ void step_lease(struct world *w)
     size_t expected = model_deliverable(&w->model, wait.queues);
     if (expected > wait.count)
         expected = wait.count;
+    uint64_t visible = engine_visible_lsn(w->engine);
     int n = engine_lease(w->engine, &request.r, jobs);
+    CHECK(w->mono_ms < w->strict_until_ms || engine_visible_lsn(w->engine) == visible,
+          "the answer to a LEASE waits for its own record");
     trace_note("LEASE queues %x count %zu for %" PRId64 ": %d", wait.queues, wait.count,
                wait.for_ms, n);
     CHECK(n <= (int)wait.count, "LEASE gives more jobs than asked for");

@@ -72,6 +72,7 @@ struct plan {
     uint64_t after;
     enum fault_action action;
     bool fired;     /* since this was last cleared */
+    bool in_doubt;  /* ... as an append whose outcome is not known */
     bool killing;   /* the process is being killed: it cannot mark a clean end */
     bool disk_full; /* every append answers FULL */
 };
@@ -110,6 +111,7 @@ struct world {
 
     struct commit *commit;
     enum write_state write;
+    bool fresh;      /* nothing was committed since it was opened */
     bool found_full; /* the commit did, at its last try */
     struct chore *chore;
     bool chore_ran;

@@ -1,0 +1,54 @@
+# Everything from a fresh Debian 12. `make run` starts the server; the rest is for development.
+PREFIX ?= /usr/local
+SOURCES = $(shell find src tests scripts -name '*.[ch]')
+.DEFAULT_GOAL = build
+.PHONY: run build test test-long fuzz bench install lint format docs docs-check clean
+
+run: build
+	@[ ! -t 2 ] || export BELFRY_LOG_FORMAT=$${BELFRY_LOG_FORMAT:-text}; \
+	BELFRY_GREETING=1 exec build/belfryd
+
+build:
+	@scripts/setup
+	@scripts/build release belfryd belfry
+
+test:
+	@scripts/setup test
+	@tests/run-all
+
+# As long as you like: BELFRY_SEEDS of the simulator, BELFRY_RUNS of each fuzzer, BELFRY_ROUNDS of kills.
+test-long:
+	@scripts/setup test
+	@tests/run-all --long
+
+fuzz:
+	@scripts/setup test
+	@tests/run-all --only fuzz --long
+
+bench: build
+	@scripts/setup bench
+	bench/run
+
+install: build
+	cmake --install build --prefix $(PREFIX)
+
+lint:
+	@scripts/setup test
+	@scripts/lint
+
+format:
+	@scripts/setup test
+	clang-format -i $(SOURCES)
+
+docs:
+	@scripts/setup
+	@scripts/build release gendocs
+	build/gendocs docs
+
+docs-check:
+	@scripts/setup
+	@scripts/build release gendocs
+	build/gendocs --check docs
+
+clean:
+	rm -rf build build-*
