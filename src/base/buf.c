@@ -54,19 +54,42 @@ void buf_printf(struct buf *b, const char *format, ...)
     va_end(args);
 }
 
+/* Two digits at a time: replies are full of numbers. */
+char *buf_digits(char *p, uint64_t value)
+{
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233"
+        "34353637383940414243444546474849505152535455565758596061626364656667"
+        "6869707172737475767778798081828384858687888990919293949596979899";
+    char digits[BUF_DIGITS];
+    char *d = digits + sizeof(digits);
+
+    if (value < 10) {
+        *p = (char)('0' + value);
+        return p + 1;
+    }
+    while (value >= 10) {
+        d -= 2;
+        memcpy(d, pairs + value % 100 * 2, 2);
+        value /= 100;
+    }
+    if (value > 0)
+        *--d = (char)('0' + value);
+    memcpy(p, d, (size_t)(digits + sizeof(digits) - d));
+    return p + (digits + sizeof(digits) - d);
+}
+
 void buf_int(struct buf *b, int64_t value)
 {
-    char digits[24];
-    char *p = digits + sizeof(digits);
-    uint64_t u = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    char *p;
 
-    do {
-        *--p = (char)('0' + u % 10);
-        u /= 10;
-    } while (u);
+    if (!buf_reserve(b, BUF_DIGITS + 1))
+        return;
+    p = b->ptr + b->len;
     if (value < 0)
-        *--p = '-';
-    buf_append(b, p, (size_t)(digits + sizeof(digits) - p));
+        *p++ = '-';
+    p = buf_digits(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    b->len = (size_t)(p - b->ptr);
 }
 
 void buf_consume(struct buf *b, size_t n)

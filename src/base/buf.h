@@ -30,7 +30,11 @@ void buf_reset(struct buf *b, size_t keep);
 
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Decimal digits of a number. */
+#define BUF_DIGITS 20
+
+/* Writes the decimal digits of a number to p, which has room for BUF_DIGITS; returns their end. */
+char *buf_digits(char *p, uint64_t value);
+/* Appends them, with a sign if there is one. */
 void buf_int(struct buf *b, int64_t value);
 
 /* Removes the first n bytes, moving the rest down. */

@@ -4,7 +4,7 @@
 const char *error_name(int err)
 {
     switch (err) {
-#define NAME(name, number, text)                                                                  \
+#define NAME(name, number, text) \
     case -(number): return #name;
         BELFRY_ERRORS(NAME)
 #undef NAME
@@ -15,7 +15,7 @@ const char *error_name(int err)
 const char *error_text(int err)
 {
     switch (err) {
-#define TEXT(name, number, text)                                                                  \
+#define TEXT(name, number, text) \
     case -(number): return text;
         BELFRY_ERRORS(TEXT)
 #undef TEXT

@@ -15,8 +15,8 @@ struct list {
 #define container_of(node, type, member) ((type *)((uintptr_t)(node)-offsetof(type, member)))
 
 #define list_each(node, head) for ((node) = (head)->next; (node) != (head); (node) = (node)->next)
-#define list_each_safe(node, after, head)                                                          \
-    for ((node) = (head)->next, (after) = (node)->next; (node) != (head);                          \
+#define list_each_safe(node, after, head)                                 \
+    for ((node) = (head)->next, (after) = (node)->next; (node) != (head); \
          (node) = (after), (after) = (node)->next)
 
 static inline void list_init(struct list *head)

@@ -31,7 +31,7 @@ static int move_aside(struct disk *d, const char *dir, const char *path)
     int err;
 
     do
-        snprintf(kept, sizeof(kept), "%s/damaged/%s.%u", dir, name ? name + 1 : path, ++n);
+        snprintf(kept, sizeof(kept), "%s/damaged/%.255s.%u", dir, name ? name + 1 : path, ++n);
     while (access(kept, F_OK) == 0);
     err = disk_make_parent(d, kept);
     if (!err && rename(path, kept) < 0)

@@ -19,9 +19,9 @@ static int settle(struct engine *e, size_t start, int applied, bool quiet)
 }
 
 /* Encoding may run out of memory: then nothing is applied. */
-#define EMIT(kind, quiet)                                                                        \
-    size_t start = e->out->len;                                                                    \
-    record_put_##kind(e->out, r);                                                                  \
+#define EMIT(kind, quiet)         \
+    size_t start = e->out->len;   \
+    record_put_##kind(e->out, r); \
     return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_##kind(e, r), quiet)
 
 int emit_put(struct engine *e, const struct job_image *r)
@@ -158,8 +158,8 @@ static int replay_record(void *arg, enum record_type type, struct str body)
     } r;
 
     switch (type) {
-#define REPLAY(TYPE, get, kind)                                                                    \
-    case RECORD_##TYPE:                                                                            \
+#define REPLAY(TYPE, get, kind) \
+    case RECORD_##TYPE:         \
         return record_get_##get(body, &r.kind) ? apply_##kind(e, &r.kind) : BELFRY_CORRUPT;
         REPLAY(BEGIN, begin, begin)
         REPLAY(PUT, job, put)

@@ -137,16 +137,16 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
     if (final || (attempts > 0 && j->attempt >= attempts))
         return job_end(e, j, JOB_DEAD, outcome, error, (struct str){ 0 });
     err = emit_back(e, &(struct back_record){
-                             .seq = j->seq,
-                             .due_ms = j->due_ms,
-                             .at_ms = after(e, pause_ms >= 0 ? pause_ms : pause_of(e, j)),
-                             .attempt = j->attempt - (MUTANT(e->o.mutant, UNCOUNTED_STALL) &&
-                                                      outcome == ATTEMPT_STALLED),
-                             .stalls = stalls,
-                             .outcome = outcome,
-                             .end_ms = e->now_ms,
-                             .error = error,
-                         });
+                           .seq = j->seq,
+                           .due_ms = j->due_ms,
+                           .at_ms = after(e, pause_ms >= 0 ? pause_ms : pause_of(e, j)),
+                           .attempt = j->attempt - (MUTANT(e->o.mutant, UNCOUNTED_STALL) &&
+                                                    outcome == ATTEMPT_STALLED),
+                           .stalls = stalls,
+                           .outcome = outcome,
+                           .end_ms = e->now_ms,
+                           .error = error,
+                       });
     if (!err)
         COUNT(e, q, retried);
     return err;
@@ -180,12 +180,12 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
                       (struct str){ 0 }, result);
     else if (again_ms >= 0)
         err = emit_back(e, &(struct back_record){
-                                 .seq = j->seq,
-                                 .due_ms = after(e, again_ms),
-                                 .at_ms = after(e, again_ms),
-                                 .outcome = ATTEMPT_AGAIN,
-                                 .end_ms = e->now_ms,
-                             });
+                               .seq = j->seq,
+                               .due_ms = after(e, again_ms),
+                               .at_ms = after(e, again_ms),
+                               .outcome = ATTEMPT_AGAIN,
+                               .end_ms = e->now_ms,
+                           });
     else
         err = job_end(e, j, JOB_DONE, ATTEMPT_DONE, (struct str){ 0 }, result);
     if (!err)
@@ -254,14 +254,14 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
     err = end_as_marked(e, j, ATTEMPT_RELEASED, (struct str){ 0 });
     if (err == 0)
         err = emit_back(e, &(struct back_record){
-                                 .seq = j->seq,
-                                 .due_ms = j->due_ms,
-                                 .at_ms = after(e, in_ms),
-                                 .attempt = j->attempt - !MUTANT(e->o.mutant, WRONG_ATTEMPT),
-                                 .stalls = j->stalls,
-                                 .outcome = ATTEMPT_RELEASED,
-                                 .end_ms = e->now_ms,
-                             });
+                               .seq = j->seq,
+                               .due_ms = j->due_ms,
+                               .at_ms = after(e, in_ms),
+                               .attempt = j->attempt - !MUTANT(e->o.mutant, WRONG_ATTEMPT),
+                               .stalls = j->stalls,
+                               .outcome = ATTEMPT_RELEASED,
+                               .end_ms = e->now_ms,
+                           });
     if (err < 0)
         return err;
     COUNT(e, q, released);

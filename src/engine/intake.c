@@ -62,11 +62,11 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     }
     if (holder->state == JOB_LEASED) {
         err = emit_mark(e, &(struct mark_record){
-                                 .seq = holder->seq,
-                                 .flags = holder->trail->flags | TRAIL_REPLACING,
-                                 .pending_due_ms = due,
-                                 .pending = s->payload,
-                             });
+                               .seq = holder->seq,
+                               .flags = holder->trail->flags | TRAIL_REPLACING,
+                               .pending_due_ms = due,
+                               .pending = s->payload,
+                           });
     } else {
         struct job_image image;
 
@@ -104,10 +104,10 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
         return schedule_onto(e, s, holder, ret);
 
     e->scratch.len = 0;
-    job_opts_put(&e->scratch,
-                 &(struct job_opts){ e->now_ms, s->key, s->attempts, s->backoff, s->lease_ms,
-                                     s->retain_ms },
-                 due);
+    job_opts_put(
+        &e->scratch,
+        &(struct job_opts){ e->now_ms, s->key, s->attempts, s->backoff, s->lease_ms, s->retain_ms },
+        due);
     if (e->scratch.failed) {
         e->scratch.failed = false;
         return engine_plain(e, BELFRY_NOMEM);
@@ -249,8 +249,8 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
     if (q)
         r.settings = q->settings;
-#define SET(field, member)                                                                         \
-    if (fields & 1u << QUEUE_##field)                                                              \
+#define SET(field, member)            \
+    if (fields & 1u << QUEUE_##field) \
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     QUEUE_FIELDS(SET)
 #undef SET

@@ -12,9 +12,9 @@
  *     | type u8 | length of body u32 | body |
  *     +---------+--------------------+------+
  *
- * Bodies are made of varints, zigzag varints (moments) and length-prefixed bytes, in the order of the
- * members below. A body may be longer than its reader knows: what follows the known part is from a
- * newer version and is ignored. Decoded slices borrow from the commit.
+ * Bodies are made of varints, zigzag varints (moments) and length-prefixed bytes, in the order of
+ * the members below. A body may be longer than its reader knows: what follows the known part is
+ * from a newer version and is ignored. Decoded slices borrow from the commit.
  */
 #ifndef ENGINE_RECORD_H
 #define ENGINE_RECORD_H

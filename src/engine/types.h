@@ -23,12 +23,12 @@
 #define POISON_STALLS     10 /* stalls in a row that end a job whatever its attempts allow */
 
 /* A job's life. The names are what users see. */
-#define JOB_STATES(X)                                                                              \
-    X(SCHEDULED, "scheduled")                                                                      \
-    X(READY, "ready")                                                                              \
-    X(LEASED, "leased")                                                                            \
-    X(DONE, "done")                                                                                \
-    X(DEAD, "dead")                                                                                \
+#define JOB_STATES(X)         \
+    X(SCHEDULED, "scheduled") \
+    X(READY, "ready")         \
+    X(LEASED, "leased")       \
+    X(DONE, "done")           \
+    X(DEAD, "dead")           \
     X(CANCELLED, "cancelled")
 
 enum job_state {
@@ -51,11 +51,11 @@ struct job_spec {
     int64_t due_ms; /* -1: now */
     struct str key; /* empty: none */
     enum if_exists if_exists;
-    int priority;        /* 1-5 */
-    int64_t attempts;    /* 0: for ever; -1: the queue's */
-    struct str backoff;  /* empty: the queue's */
-    int64_t lease_ms;    /* -1: the queue's */
-    int64_t retain_ms;   /* how long it is kept once done; -1: the queue's */
+    int priority;       /* 1-5 */
+    int64_t attempts;   /* 0: for ever; -1: the queue's */
+    struct str backoff; /* empty: the queue's */
+    int64_t lease_ms;   /* -1: the queue's */
+    int64_t retain_ms;  /* how long it is kept once done; -1: the queue's */
 };
 
 enum schedule_outcome { SCHEDULE_CREATED, SCHEDULE_KEPT, SCHEDULE_REPLACED };
@@ -89,9 +89,9 @@ struct extend_result {
     bool cancelled; /* somebody asked for it: stop, it will not be retried */
 };
 
-#define CANCEL_OUTCOMES(X)                                                                         \
-    X(CANCELLED, "cancelled")                                                                      \
-    X(RUNNING, "running")                                                                          \
+#define CANCEL_OUTCOMES(X)    \
+    X(CANCELLED, "cancelled") \
+    X(RUNNING, "running")     \
     X(NOTFOUND, "notfound")
 
 enum cancel_outcome {
@@ -101,11 +101,11 @@ enum cancel_outcome {
 };
 
 /* How an attempt ended. The numbers are on disk. */
-#define ATTEMPT_OUTCOMES(X)                                                                        \
-    X(DONE, 0, "done")                                                                             \
-    X(FAILED, 1, "failed")                                                                         \
-    X(STALLED, 2, "stalled")                                                                       \
-    X(RELEASED, 3, "released")                                                                     \
+#define ATTEMPT_OUTCOMES(X)    \
+    X(DONE, 0, "done")         \
+    X(FAILED, 1, "failed")     \
+    X(STALLED, 2, "stalled")   \
+    X(RELEASED, 3, "released") \
     X(AGAIN, 4, "again")
 
 enum attempt_outcome {
@@ -135,15 +135,15 @@ struct job_view {
     struct str key;
     int priority;
     int64_t created_ms;
-    int64_t due_ms;       /* nominal */
-    int64_t at_ms;        /* when it becomes or became ready: due_ms, or the moment of the request
-                             if that was later, or of the retry */
-    uint32_t attempt;     /* deliveries so far that count */
-    int64_t attempts;     /* allowed; 0: for ever */
-    uint32_t stalls;      /* in a row */
-    uint64_t token;       /* leased, or of the last lease; 0: never leased */
-    int64_t lease_ms;     /* leased: length; */
-    int64_t until_ms;     /* and end */
+    int64_t due_ms;   /* nominal */
+    int64_t at_ms;    /* when it becomes or became ready: due_ms, or the moment of the request
+                         if that was later, or of the retry */
+    uint32_t attempt; /* deliveries so far that count */
+    int64_t attempts; /* allowed; 0: for ever */
+    uint32_t stalls;  /* in a row */
+    uint64_t token;   /* leased, or of the last lease; 0: never leased */
+    int64_t lease_ms; /* leased: length; */
+    int64_t until_ms; /* and end */
     struct str worker;
     int64_t progress; /* -1: none told */
     struct str note;
@@ -152,19 +152,19 @@ struct job_view {
     int64_t ended_ms; /* terminal */
     int64_t keep_ms;  /* terminal: forgotten then */
     struct str result;
-    struct str error; /* of the last attempt that failed */
+    struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
     size_t history_count;
 };
 
-#define QUEUE_FIELDS(X)                                                                            \
-    X(PAUSED, paused)                                                                              \
-    X(LEASE, lease_ms)                                                                             \
-    X(ATTEMPTS, attempts)                                                                          \
-    X(BACKOFF, backoff)                                                                            \
-    X(RETAIN, retain_ms)                                                                           \
-    X(RETAIN_DEAD, retain_dead_ms)                                                                 \
-    X(KEY_HOLD, key_hold_ms)                                                                       \
+#define QUEUE_FIELDS(X)            \
+    X(PAUSED, paused)              \
+    X(LEASE, lease_ms)             \
+    X(ATTEMPTS, attempts)          \
+    X(BACKOFF, backoff)            \
+    X(RETAIN, retain_ms)           \
+    X(RETAIN_DEAD, retain_dead_ms) \
+    X(KEY_HOLD, key_hold_ms)       \
     X(PAST_GRACE, past_grace_ms)
 
 enum queue_field {
@@ -187,17 +187,17 @@ struct queue_settings {
 extern const struct queue_settings queue_defaults;
 
 /* Counted since the engine was made. */
-#define ENGINE_COUNTERS(X)                                                                         \
-    X(scheduled, "jobs accepted")                                                                  \
-    X(kept, "SCHEDULE answered by a job that had the key")                                         \
-    X(replaced, "jobs replaced by key")                                                            \
-    X(picked, "leases given")                                                                      \
-    X(succeeded, "attempts completed")                                                             \
-    X(failed, "attempts failed")                                                                   \
-    X(stalled, "leases that ended without a word")                                                 \
-    X(released, "leases given back")                                                               \
-    X(retried, "jobs scheduled again after a failure or stall")                                    \
-    X(dead, "jobs that ended dead")                                                                \
+#define ENGINE_COUNTERS(X)                                      \
+    X(scheduled, "jobs accepted")                               \
+    X(kept, "SCHEDULE answered by a job that had the key")      \
+    X(replaced, "jobs replaced by key")                         \
+    X(picked, "leases given")                                   \
+    X(succeeded, "attempts completed")                          \
+    X(failed, "attempts failed")                                \
+    X(stalled, "leases that ended without a word")              \
+    X(released, "leases given back")                            \
+    X(retried, "jobs scheduled again after a failure or stall") \
+    X(dead, "jobs that ended dead")                             \
     X(cancelled, "jobs cancelled")
 
 struct counters {
@@ -228,11 +228,11 @@ struct engine_stats {
 };
 
 struct list_filter {
-    struct str queue;    /* empty: all */
-    int state;           /* -1: all */
-    int64_t from_ms;     /* due; inclusive */
-    int64_t to_ms;       /* due; exclusive; INT64_MAX: no end */
-    size_t limit;        /* 1 .. 1000 */
+    struct str queue; /* empty: all */
+    int state;        /* -1: all */
+    int64_t from_ms;  /* due; inclusive */
+    int64_t to_ms;    /* due; exclusive; INT64_MAX: no end */
+    size_t limit;     /* 1 .. 1000 */
 };
 
 /* Where the next page starts. All zero: at the beginning. */

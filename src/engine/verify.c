@@ -49,12 +49,12 @@ uint64_t engine_hash(const struct engine *e)
     return sum;
 }
 
-#define CHECK(what)                                                                                \
-    do {                                                                                           \
-        if (!(what)) {                                                                             \
-            fprintf(stderr, "engine_verify: %s:%d: %s\n", __FILE__, __LINE__, #what);              \
-            abort();                                                                               \
-        }                                                                                          \
+#define CHECK(what)                                                                   \
+    do {                                                                              \
+        if (!(what)) {                                                                \
+            fprintf(stderr, "engine_verify: %s:%d: %s\n", __FILE__, __LINE__, #what); \
+            abort();                                                                  \
+        }                                                                             \
     } while (0)
 
 struct recount {

@@ -11,9 +11,9 @@
  *     ...
  *
  * So everything at a level is earlier than everything at the next one, and no slot ever wraps
- * round. When base enters a slot of level n > 0 its timers move to lower levels, at most seven times
- * in a timer's life. Removing a timer may leave the bit of an empty slot set: it is cleared when the
- * slot is next looked at.
+ * round. When base enters a slot of level n > 0 its timers move to lower levels, at most seven
+ * times in a timer's life. Removing a timer may leave the bit of an empty slot set: it is cleared
+ * when the slot is next looked at.
  */
 #ifndef ENGINE_WHEEL_H
 #define ENGINE_WHEEL_H

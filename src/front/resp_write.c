@@ -7,13 +7,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Room for the first line of a value: type, number, line end. */
+#define HEADER (1 + 1 + BUF_DIGITS + 2)
+
+static char *write_line(char *p, char type, int64_t n)
+{
+    *p++ = type;
+    if (n < 0)
+        *p++ = '-';
+    p = buf_digits(p, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+    memcpy(p, "\r\n", 2);
+    return p + 2;
+}
+
 static void put_header(struct buf *out, char type, int64_t n)
 {
-    if (!buf_reserve(out, 24))
-        return;
-    out->ptr[out->len++] = type;
-    buf_int(out, n);
-    buf_append(out, "\r\n", 2);
+    if (buf_reserve(out, HEADER))
+        out->len = (size_t)(write_line(out->ptr + out->len, type, n) - out->ptr);
 }
 
 void resp_simple(struct buf *out, const char *text)
@@ -42,11 +52,18 @@ void resp_int(struct buf *out, int64_t v)
     put_header(out, ':', v);
 }
 
+/* Most of what is ever written: one check for room, one pass. */
 void resp_bulk(struct buf *out, struct str s)
 {
-    put_header(out, '$', (int64_t)s.len);
-    buf_str(out, s);
-    buf_append(out, "\r\n", 2);
+    char *p;
+
+    if (!buf_reserve(out, HEADER + s.len + 2))
+        return;
+    p = write_line(out->ptr + out->len, '$', (int64_t)s.len);
+    if (s.len)
+        memcpy(p, s.ptr, s.len);
+    memcpy(p + s.len, "\r\n", 2);
+    out->len = (size_t)(p + s.len + 2 - out->ptr);
 }
 
 void resp_null(struct buf *out, int proto)

@@ -349,11 +349,11 @@ static const struct {
     bool sees_state;
     void (*run)(const struct ask *a);
 } asks[] = {
-    { "PING", 1, false, ask_ping },     { "HELLO", 1, false, ask_hello },
+    { "PING", 1, false, ask_ping },       { "HELLO", 1, false, ask_hello },
     { "COMMAND", 1, false, ask_command }, { "CLIENT", 2, false, ask_client },
-    { "INFO", 1, true, ask_info },      { "HELP", 1, false, ask_help },
-    { "ECHO", 2, false, ask_echo },     { "SELECT", 2, false, ask_select },
-    { "AUTH", 2, false, ask_auth },     { "RESET", 1, false, ask_reset },
+    { "INFO", 1, true, ask_info },        { "HELP", 1, false, ask_help },
+    { "ECHO", 2, false, ask_echo },       { "SELECT", 2, false, ask_select },
+    { "AUTH", 2, false, ask_auth },       { "RESET", 1, false, ask_reset },
     { "QUIT", 1, false, ask_quit },
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A client's session in RESP: what it said of itself, and the execution of its requests. Verbs of
- * the table go to their handlers; the few that are about the connection itself (HELLO, PING, COMMAND
- * and what Redis clients send when they connect) are answered here. No sockets.
+ * the table go to their handlers; the few that are about the connection itself (HELLO, PING,
+ * COMMAND and what Redis clients send when they connect) are answered here. No sockets.
  */
 #ifndef FRONT_SESSION_H
 #define FRONT_SESSION_H
@@ -27,8 +27,8 @@ struct session_target {
 };
 
 /* Executes one request and appends its reply to out, unless it parked (s->parked is set; `owner` is
- * then given back by the engine's deliver call). Returns whether the reply shows state of the engine,
- * and so must wait for it to be durable. */
+ * then given back by the engine's deliver call). Returns whether the reply shows state of the
+ * engine, and so must wait for it to be durable. */
 bool session_execute(struct session *s, const struct session_target *t, const struct str *words,
                      size_t n, void *owner, struct buf *out);
 

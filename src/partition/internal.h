@@ -33,8 +33,8 @@ struct chore {
     struct partition *p;
     enum chore_kind kind;
     struct segment segment;
-    uint64_t from; /* element to read from, and */
-    uint64_t next; /* where the next slice begins */
+    uint64_t from;       /* element to read from, and */
+    uint64_t next;       /* where the next slice begins */
     struct buf elements; /* each as u32 length and bytes */
 };
 
@@ -51,7 +51,8 @@ struct partition {
     uint64_t gather_lsn; /* of the last record before the gathering commit */
     bool owed;           /* the gathering commit is to be written though it may be empty */
     uint64_t durable_lsn;
-    uint64_t safe_lsn; /* survives power loss for certain: durable_lsn, or that of a segment's end */
+    uint64_t
+        safe_lsn; /* survives power loss for certain: durable_lsn, or that of a segment's end */
     uint32_t sync_segment; /* where the last settled commit stands */
 
     struct segment *segments; /* oldest first; the last is gathered for */

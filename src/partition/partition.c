@@ -68,8 +68,8 @@ static int check_meta(struct store *store, uint16_t number)
 
     if (err == BELFRY_NOTFOUND) {
         memcpy(value, made, sizeof(made));
-        err = store->ops->cas(store, &(struct store_cas){
-                                         .name = STR("meta"), .next = 1, .value = STR(made) });
+        err = store->ops->cas(
+            store, &(struct store_cas){ .name = STR("meta"), .next = 1, .value = STR(made) });
     }
     if (err)
         return err;

@@ -56,10 +56,12 @@ struct engine *partition_engine(struct partition *p);
 
 /* ---- Commits ---- */
 
-/* The gathered records as a commit to be written; NULL if there are none or one is being written. */
+/* The gathered records as a commit to be written; NULL if there are none or one is being written.
+ */
 struct commit *partition_take(struct partition *p);
 /* Appends it, resolving what was in doubt by reading back. FULL: nothing was written, the same
- * commit may be written again later. Anything else: the partition must be closed and opened anew. */
+ * commit may be written again later. Anything else: the partition must be closed and opened anew.
+ */
 int commit_write(struct commit *c);
 /* After commit_write answered 0. */
 void partition_settle(struct partition *p, struct commit *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reclaiming the oldest segment, so that the journal stays within a small multiple of the live
- * state: read it slice by slice, write again what of it still lives, and remove it once those copies
- * are durable. A crash at any point leaves both or only the copies; replay takes the newer.
+ * state: read it slice by slice, write again what of it still lives, and remove it once those
+ * copies are durable. A crash at any point leaves both or only the copies; replay takes the newer.
  */
 #include "base/wire.h"
 #include "partition/internal.h"

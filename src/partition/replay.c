@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the journal. Every segment begins with a record that says how many elements the one before
- * it has, so all but the last are known to be whole: damage there is an error. The last may end in
- * a commit that was being written when its owner died: that one was never acknowledged and is cut.
+ * Reading the journal. Every segment begins with a record that says how many elements the one
+ * before it has, so all but the last are known to be whole: damage there is an error. The last may
+ * end in a commit that was being written when its owner died: that one was never acknowledged and
+ * is cut.
  */
 #include "engine/record.h"
 #include "partition/internal.h"

@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/time.h"
 
 #define FULL_RETRY_NS INT64_C(50000000)
+#define QUICK_US      500
 
 struct committer {
     uv_thread_t thread;
@@ -26,9 +28,28 @@ struct committer {
     bool stop;
     bool leaving; /* the loop waits in committer_detach */
     int result;
+    int64_t typical_us; /* of a write: a moving average */
     char detail[256];
     char shown[256]; /* the loop's copy */
 };
+
+/* Writes with the mutex released. */
+static int write_once(struct committer *c, struct commit *commit)
+{
+    int64_t begun, took;
+    int err;
+
+    uv_mutex_unlock(&c->mutex);
+    begun = time_mono_us();
+    err = commit_write(commit);
+    took = time_mono_us() - begun;
+    uv_mutex_lock(&c->mutex);
+    c->typical_us += (took - c->typical_us) / 8;
+    c->unsynced = true;
+    if (err)
+        snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
+    return err;
+}
 
 static void write_locked(struct committer *c)
 {
@@ -37,17 +58,12 @@ static void write_locked(struct committer *c)
 
     c->busy = true;
     do {
-        uv_mutex_unlock(&c->mutex);
-        err = commit_write(commit);
-        uv_mutex_lock(&c->mutex);
-        if (err)
-            snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
+        err = write_once(c, commit);
         /* No space: nothing was written, replies wait, and so does this until there is some. */
         if (err == BELFRY_FULL && !c->stop && !c->leaving)
             uv_cond_timedwait(&c->work, &c->mutex, FULL_RETRY_NS);
     } while (err == BELFRY_FULL && !c->stop && !c->leaving);
     c->busy = false;
-    c->unsynced = true;
     c->result = err;
     c->finished = true;
     uv_cond_signal(&c->idle);
@@ -79,8 +95,8 @@ static void run(void *arg)
         if (c->commit && !c->finished)
             write_locked(c);
         else if (c->sync_interval_ms > 0 && c->unsynced && c->partition) {
-            if (uv_cond_timedwait(&c->work, &c->mutex,
-                                  (uint64_t)c->sync_interval_ms * 1000000) != 0 &&
+            if (uv_cond_timedwait(&c->work, &c->mutex, (uint64_t)c->sync_interval_ms * 1000000) !=
+                    0 &&
                 c->partition)
                 sync_locked(c);
         } else {
@@ -119,6 +135,7 @@ int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *
     c->done = done;
     c->arg = arg;
     c->sync_interval_ms = sync_interval_ms;
+    c->typical_us = QUICK_US; /* the first writes show */
     uv_mutex_init(&c->mutex);
     uv_cond_init(&c->work);
     uv_cond_init(&c->idle);
@@ -137,8 +154,28 @@ void committer_write(struct committer *c, struct partition *p, struct commit *co
     uv_mutex_lock(&c->mutex);
     c->partition = p;
     c->commit = commit;
-    uv_cond_signal(&c->work);
     uv_mutex_unlock(&c->mutex);
+    uv_cond_signal(&c->work); /* after the unlock, or it would wake only to wait for that */
+}
+
+int committer_write_now(struct committer *c, struct commit *commit)
+{
+    int err;
+
+    uv_mutex_lock(&c->mutex);
+    err = write_once(c, commit);
+    uv_mutex_unlock(&c->mutex);
+    return err;
+}
+
+bool committer_is_quick(struct committer *c)
+{
+    bool quick;
+
+    uv_mutex_lock(&c->mutex);
+    quick = !c->busy && c->sync_interval_ms == 0 && c->typical_us < QUICK_US;
+    uv_mutex_unlock(&c->mutex);
+    return quick;
 }
 
 const char *committer_detail(struct committer *c)

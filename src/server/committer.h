@@ -24,7 +24,14 @@ int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *
 /* Hands over a commit of p; none may be under way. */
 void committer_write(struct committer *c, struct partition *p, struct commit *commit);
 
-/* Why the last write failed, or the disk is waited for; "" if neither. Valid until the next call. */
+/* Writes a commit on the calling thread instead, saving two changes of thread; the log thread must
+ * be idle. Worth it for a lone client while the disk is quick. Answers as commit_write. */
+int committer_write_now(struct committer *c, struct commit *commit);
+/* Whether writes have lately taken so little that the loop may wait for one. */
+bool committer_is_quick(struct committer *c);
+
+/* Why the last write failed, or the disk is waited for; "" if neither. Valid until the next call.
+ */
 const char *committer_detail(struct committer *c);
 
 /* Forgets p, waiting for what is under way with it. */

@@ -10,8 +10,8 @@
 #include "front/resp.h"
 
 #define BUFFER_KEEP  ((size_t)4096) /* an idle connection keeps no more than this */
-#define SLACK_BYTES  (1u << 20) /* of a request beyond its payload */
-#define COMMANDS_MAX 1024       /* executed for one connection in one turn */
+#define SLACK_BYTES  (1u << 20)     /* of a request beyond its payload */
+#define COMMANDS_MAX 1024           /* executed for one connection in one turn */
 
 /* Replies up to `end` in conn.out wait for this lsn. */
 struct mark {
@@ -278,8 +278,8 @@ static void protocol_error(struct conn *c, const char *why)
 /* A browser, or somebody who has a browser ask for him. */
 static bool looks_like_http(const struct str *words, size_t n)
 {
-    static const char *const methods[] = { "GET", "POST", "HEAD", "PUT", "PATCH", "DELETE",
-                                           "OPTIONS" };
+    static const char *const methods[] = { "GET",   "POST",   "HEAD",   "PUT",
+                                           "PATCH", "DELETE", "OPTIONS" };
 
     if (n > 0 && str_ieq(words[0], "host:"))
         return true;

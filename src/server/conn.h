@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's connection. Input is read in turns of 64 KiB, so that none holds the others up; replies
- * are kept in order, each until its records are durable. A client that does not read its replies is
- * not read from either, and is cut off after client_timeout.
+ * A client's connection. Input is read in turns of 64 KiB, so that none holds the others up;
+ * replies are kept in order, each until its records are durable. A client that does not read its
+ * replies is not read from either, and is cut off after client_timeout.
  */
 #ifndef SERVER_CONN_H
 #define SERVER_CONN_H

@@ -131,12 +131,28 @@ static void start_chore(struct server *s)
     uv_queue_work(&s->loop, &s->chore_work, run_chore, end_chore);
 }
 
+static void on_committed(void *arg, struct commit *commit, int result);
+
+static bool one_client_waits(const struct server *s)
+{
+    return !list_empty(&s->holding) && s->holding.next == s->holding.prev;
+}
+
 static void start_commit(struct server *s)
 {
     struct commit *commit = partition_take(s->partition);
 
-    if (commit)
-        committer_write(s->committer, s->partition, commit);
+    if (!commit)
+        return;
+    if (one_client_waits(s) && committer_is_quick(s->committer)) {
+        int err = committer_write_now(s->committer, commit);
+
+        if (err != BELFRY_FULL) {
+            on_committed(s, commit, err);
+            return;
+        }
+    }
+    committer_write(s->committer, s->partition, commit);
 }
 
 static void refuse_or_accept(struct server *s)
@@ -412,10 +428,9 @@ static int init_loop(struct server *s)
         uv_signal_init(&s->loop, &s->signals[i]);
         uv_signal_start(&s->signals[i], on_signal, numbers[i]);
     }
-    return committer_new(&s->loop,
-                         s->options.durability == DURABILITY_INTERVAL ? s->options.sync_interval_ms
-                                                                      : 0,
-                         on_committed, s, &s->committer);
+    return committer_new(
+        &s->loop, s->options.durability == DURABILITY_INTERVAL ? s->options.sync_interval_ms : 0,
+        on_committed, s, &s->committer);
 }
 
 static int open_store(struct server *s)

@@ -18,9 +18,9 @@
 #include "server/log.h"
 #include "server/option.h"
 
-#define READ_BYTES     (64u << 10)
-#define OUTPUT_PAUSE   (1u << 20) /* unsent replies beyond which a client is not read from */
-#define GATHER_PAUSE   (8u << 20) /* gathered records beyond which nobody is */
+#define READ_BYTES   (64u << 10)
+#define OUTPUT_PAUSE (1u << 20) /* unsent replies beyond which a client is not read from */
+#define GATHER_PAUSE (8u << 20) /* gathered records beyond which nobody is */
 
 struct server {
     uv_loop_t loop;
@@ -52,7 +52,7 @@ struct server {
     struct chore *chore;
     int chore_result;
     int64_t drain_until_ms; /* monotonic */
-    bool failed;   /* the journal could not be written: to be rebuilt when nothing is under way */
+    bool failed; /* the journal could not be written: to be rebuilt when nothing is under way */
     bool stopping;
     bool low; /* of space, as last told in the log */
 

@@ -94,10 +94,10 @@ static unsigned settings_given(const struct arg_value *a, struct queue_settings 
 {
     unsigned fields = 0;
 
-#define NUMBER(argument, field, member)                                                            \
-    if (a[argument].set) {                                                                         \
-        ret->member = a[argument].number;                                                          \
-        fields |= 1u << field;                                                                     \
+#define NUMBER(argument, field, member)   \
+    if (a[argument].set) {                \
+        ret->member = a[argument].number; \
+        fields |= 1u << field;            \
     }
     NUMBER(QUEUE_ARG_LEASE, QUEUE_LEASE, lease_ms)
     NUMBER(QUEUE_ARG_ATTEMPTS, QUEUE_ATTEMPTS, attempts)

@@ -116,8 +116,8 @@ static int parse_names(const struct parse *p, const struct arg *a, struct str s)
 static int parse_time(const struct parse *p, const struct arg *a, struct str s, int64_t *ret)
 {
     const char *why;
-    int err = a->type == ARG_MOMENT ? time_parse_moment(s, ret, &why)
-                                    : time_parse_duration(s, ret, &why);
+    int err =
+        a->type == ARG_MOMENT ? time_parse_moment(s, ret, &why) : time_parse_duration(s, ret, &why);
 
     if (err)
         return fail(p, err, a, why);
@@ -147,9 +147,9 @@ static int parse_value(const struct parse *p, const struct arg *a, struct str s,
             return fail(p, BELFRY_INVALID, a, "expected at least one byte");
         return s.len <= KEY_MAX_BYTES ? 0 : fail_size(p, a, s.len, KEY_MAX_BYTES);
     case ARG_ID:
-        return id_parse(s, &ret->id) ? 0
-                                     : fail(p, BELFRY_INVALID, a,
-                                            "expected a job's id of 26 characters");
+        return id_parse(s, &ret->id)
+                   ? 0
+                   : fail(p, BELFRY_INVALID, a, "expected a job's id of 26 characters");
     case ARG_TOKEN:
         return parse_digits(s, &ret->token)
                    ? 0
@@ -234,10 +234,10 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
 static void usage_type(const struct arg *a, struct buf *out)
 {
     static const char *const kinds[] = {
-        [ARG_NAME] = "name",         [ARG_NAMES] = "names",     [ARG_BYTES] = "bytes",
-        [ARG_PAYLOAD] = "bytes",     [ARG_KEY] = "key",         [ARG_ID] = "id",
-        [ARG_TOKEN] = "token",       [ARG_DURATION] = "duration", [ARG_MOMENT] = "moment",
-        [ARG_INT] = "number",        [ARG_BACKOFF] = "back-off", [ARG_CURSOR] = "cursor",
+        [ARG_NAME] = "name",     [ARG_NAMES] = "names",       [ARG_BYTES] = "bytes",
+        [ARG_PAYLOAD] = "bytes", [ARG_KEY] = "key",           [ARG_ID] = "id",
+        [ARG_TOKEN] = "token",   [ARG_DURATION] = "duration", [ARG_MOMENT] = "moment",
+        [ARG_INT] = "number",    [ARG_BACKOFF] = "back-off",  [ARG_CURSOR] = "cursor",
     };
 
     buf_text(out, a->type == ARG_WORD ? a->words : kinds[a->type]);

@@ -47,6 +47,9 @@ static inline void reply_text(struct reply *r, const char *text)
     r->ops->bytes(r, str_of(text));
 }
 
+/* A field's name, of a length known when compiling. */
+#define reply_name(r, literal) reply_bytes(r, STR(literal))
+
 static inline void reply_null(struct reply *r)
 {
     r->ops->null(r);

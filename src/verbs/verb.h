@@ -27,7 +27,7 @@ enum arg_type {
     ARG_TOKEN,
     ARG_DURATION, /* milliseconds, min..max */
     ARG_MOMENT,
-    ARG_INT, /* min..max */
+    ARG_INT,  /* min..max */
     ARG_WORD, /* one of words; the value is its index */
     ARG_BACKOFF,
     ARG_CURSOR,

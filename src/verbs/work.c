@@ -2,17 +2,12 @@
 /* The verbs of workers: LEASE, COMPLETE, FAIL, EXTEND, RELEASE. */
 #include "verbs/handlers.h"
 
+/* Text, because many clients keep integers as doubles. */
 static void reply_token(struct reply *r, uint64_t token)
 {
-    char digits[24];
-    char *p = digits + sizeof(digits);
+    char digits[BUF_DIGITS];
 
-    /* Text, because many clients keep integers as doubles. */
-    do {
-        *--p = (char)('0' + token % 10);
-        token /= 10;
-    } while (token);
-    reply_bytes(r, (struct str){ p, (size_t)(digits + sizeof(digits) - p) });
+    reply_bytes(r, (struct str){ digits, (size_t)(buf_digits(digits, token) - digits) });
 }
 
 static void reply_lease(const struct engine *e, struct reply *r, const struct job *job)
@@ -21,25 +16,25 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
 
     engine_view(e, job, &v);
     reply_map(r, 10);
-    reply_text(r, "id");
+    reply_name(r, "id");
     reply_id(r, v.id);
-    reply_text(r, "token");
+    reply_name(r, "token");
     reply_token(r, v.token);
-    reply_text(r, "queue");
+    reply_name(r, "queue");
     reply_bytes(r, v.queue);
-    reply_text(r, "payload");
+    reply_name(r, "payload");
     reply_bytes(r, v.payload);
-    reply_text(r, "attempt");
+    reply_name(r, "attempt");
     reply_integer(r, v.attempt);
-    reply_text(r, "priority");
+    reply_name(r, "priority");
     reply_integer(r, v.priority);
-    reply_text(r, "due_ms");
+    reply_name(r, "due_ms");
     reply_integer(r, v.due_ms);
-    reply_text(r, "lease_ms");
+    reply_name(r, "lease_ms");
     reply_integer(r, v.lease_ms);
-    reply_text(r, "until_ms");
+    reply_name(r, "until_ms");
     reply_integer(r, v.until_ms);
-    reply_text(r, "key");
+    reply_name(r, "key");
     if (v.key.len)
         reply_bytes(r, v.key);
     else
@@ -70,7 +65,8 @@ void run_lease(struct verb_call *c)
 
     do {
         comma = memchr(rest.ptr, ',', rest.len);
-        queues[r.queue_count] = (struct str){ rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
+        queues[r.queue_count] =
+            (struct str){ rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
         if (comma)
             rest = (struct str){ comma + 1, rest.len - queues[r.queue_count].len - 1 };
         r.queue_count++;

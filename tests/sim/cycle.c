@@ -34,6 +34,7 @@ void step_write(struct world *w)
     trace_note("write: %s", err ? error_name(err) : "ok");
     if (!err) {
         w->write = WRITE_DONE;
+        w->taken_tail = restart_tail(w); /* now: the power may go before it settles */
         if (w->found_full)
             cover_event(EVENT_DISK_FULL);
         w->found_full = false;
@@ -61,7 +62,7 @@ void step_settle(struct world *w)
     w->write = WRITE_NONE;
     if (w->options.durable)
         w->safe_count = 0;
-    w->tails[w->safe_count] = restart_tail(w);
+    w->tails[w->safe_count] = w->taken_tail;
     model_copy(&w->safe[w->safe_count++], &w->taken);
     world_release(w);
     if (w->safe_count == SAFE_MAX)

@@ -341,6 +341,28 @@ bool judge_same(const struct engine *e, const struct model *m, char ret[JUDGE_TE
 
 /* ---- A clock set back ---- */
 
+static bool has_grave(const struct model *m, const struct model_job *job)
+{
+    for (size_t i = 0; i < m->graveyard->count; i++) {
+        const struct model_job *dead = &m->graveyard->graves[i].job;
+        if (dead->id.seq == job->id.seq && dead->ended_ms == job->ended_ms)
+            return true;
+    }
+    return false;
+}
+
+void judge_bury(const struct engine *e, struct model *m)
+{
+    for (size_t i = 0; i < m->count;) {
+        struct job_view v;
+        if (model_ended(&m->jobs[i]) && has_grave(m, &m->jobs[i]) &&
+            engine_get(e, m->jobs[i].id, &v))
+            model_forget(m, i);
+        else
+            i++;
+    }
+}
+
 size_t judge_resurrect(const struct engine *e, struct model *m)
 {
     struct job_view v;

@@ -19,6 +19,10 @@ bool judge_same(const struct engine *e, const struct model *m, char ret[JUDGE_TE
 bool judge_job(const struct model *m, const struct model_job *job, const struct job_view *v,
                char ret[JUDGE_TEXT]);
 
+/* The other way round: leaves in the graveyard what was forgotten since the model was copied and
+ * whose records may be gone for good. */
+void judge_bury(const struct engine *e, struct model *m);
+
 /* Takes back from the graveyard what the engine remembers once more after its clock was set back,
  * which it may as long as it is the truth. Returns how many. */
 size_t judge_resurrect(const struct engine *e, struct model *m);

@@ -101,10 +101,11 @@ static void find_state(struct world *w, bool power)
 
     cover_survival(w, m);
     trace_note("  back at %" PRIu64 " facts, %" PRIu64 " leases", m->changes, m->leases);
-    prune_graves(w, m);
     model_copy(&w->trial, m);
     w->trial.steps = w->model.steps;
     model_restart(&w->trial, w->wall_ms, w->mono_ms);
+    judge_bury(w->engine, &w->trial);
+    prune_graves(w, m);
     size_t back = judge_resurrect(w->engine, &w->trial);
     CHECK(judge_adopt(w->engine, &w->trial, why) && judge_same(w->engine, &w->trial, why),
           "after a restart, %s", why);

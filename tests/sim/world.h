@@ -104,6 +104,7 @@ struct world {
     struct model model;
     struct model taken;
     struct model safe[SAFE_MAX];
+    struct tail taken_tail;      /* where it stands, once written */
     struct tail tails[SAFE_MAX]; /* of each in safe */
     size_t safe_count;
     struct model trial;

@@ -54,9 +54,9 @@ static void a_fixed_one_stays_the_same(void **state)
 
 static void nonsense_is_refused_with_a_reason(void **state)
 {
-    static const char *const bad[] = { "",         "exp:",      "exp:2s",    "exp:1h:2s",
-                                       "exp:0s:1h", "fixed:",    "fixed:1s:2s", "1s,,2s",
-                                       "1s,",      "soon",      "exp:2s:1h:3h", "-1s" };
+    static const char *const bad[] = { "",          "exp:",   "exp:2s",       "exp:1h:2s",
+                                       "exp:0s:1h", "fixed:", "fixed:1s:2s",  "1s,,2s",
+                                       "1s,",       "soon",   "exp:2s:1h:3h", "-1s" };
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -38,8 +38,7 @@ static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 
 static struct engine *make(uint64_t epoch)
 {
-    return engine_new(
-        &(struct engine_options){ .epoch = epoch, .seed = 42, .deliver = deliver });
+    return engine_new(&(struct engine_options){ .epoch = epoch, .seed = 42, .deliver = deliver });
 }
 
 static int setup(void **state)
@@ -382,9 +381,9 @@ static void cancel_has_three_answers(void **state)
     assert_int_equal(engine_cancel(e, id), CANCEL_NOTFOUND);
     token = lease(&v);
     assert_int_equal(engine_cancel(e, running), CANCEL_RUNNING);
-    assert_int_equal(engine_extend(e, running, token,
-                                   &(struct extend_spec){ .for_ms = -1, .progress = 50 }, &x),
-                     0);
+    assert_int_equal(
+        engine_extend(e, running, token, &(struct extend_spec){ .for_ms = -1, .progress = 50 }, &x),
+        0);
     assert_true(x.cancelled);
     assert_int_equal(engine_fail(e, running, token, STR("stopped"), -1, false, &f), 0);
     assert_int_equal(f.state, JOB_CANCELLED);
