@@ -78,7 +78,7 @@ static void list_verbs(unsigned flags, unsigned mask)
     for (const struct verb *v = verb_table; v->name; v++) {
         char name[64];
         help_name(v, name, sizeof(name));
-        if ((v->flags & mask) == flags && !(v->flags & VERB_SESSION))
+        if ((v->flags & mask) == flags)
             entry(name, v->summary);
     }
 }

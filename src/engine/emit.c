@@ -3,7 +3,7 @@
 #include "engine/internal.h"
 
 /* Counts a record that was written from `start` on and applied with this result. A quiet one
- * (leases: see R5 in ARCHITECTURE.md) is not waited for by replies. */
+ * (leases: see "Commits" in ARCHITECTURE.md) is not waited for by replies. */
 static int settle(struct engine *e, size_t start, int applied, bool quiet)
 {
     if (applied < 0 || e->out->failed) {
@@ -15,6 +15,8 @@ static int settle(struct engine *e, size_t start, int applied, bool quiet)
     e->lsn++;
     if (!quiet || e->mono_ms < e->strict_until_ms)
         e->visible_lsn = e->lsn;
+    if (e->o.roll && e->out->len >= e->o.commit_bytes)
+        e->o.roll(e->o.journal);
     return 0;
 }
 
@@ -90,13 +92,14 @@ static int copy_job(struct engine *e, struct job *j)
 {
     struct job_image image;
     size_t start = e->out->len;
+    uint32_t segment = e->segment; /* settle may go on in another */
     int err;
 
     job_image_of(j, &image);
     record_put_job(e->out, &image);
     err = settle(e, start, 0, true);
     if (!err)
-        j->segment = e->segment;
+        j->segment = segment;
     return err;
 }
 
@@ -104,12 +107,13 @@ static int copy_queue(struct engine *e, struct queue *q)
 {
     struct queue_record r = { .queue = { q->name, q->name_len }, .settings = q->settings };
     size_t start = e->out->len;
+    uint32_t segment = e->segment;
     int err;
 
     record_put_queue(e->out, &r);
     err = settle(e, start, 0, true);
     if (!err)
-        q->segment = e->segment;
+        q->segment = segment;
     return err;
 }
 

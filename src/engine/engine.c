@@ -145,16 +145,16 @@ static void fire(struct engine *e, struct job *j)
         job_place(e, j, JOB_SCHEDULED);
         return;
     }
+    job_unplace(e, j);
     if (t->hold_ms && t->hold_ms <= e->now_ms) {
         key_release(e, j);
         t->hold_ms = 0;
     }
-    if (!t->hold_ms && t->keep_ms <= e->now_ms) {
+    job_place(e, j, j->state);
+    if (!t->hold_ms && t->keep_ms <= e->now_ms)
         job_leave(e, j);
-        return;
-    }
-    j->timer.at_ms = trail_next_ms(j);
-    wheel_add(&e->moments, &j->timer);
+    else
+        past_trim(e, j->queue);
 }
 
 static void stall(struct engine *e, struct job *j)

@@ -37,6 +37,9 @@ struct engine_options {
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     void *host;
+    uint64_t commit_bytes;       /* records beyond which roll is called */
+    void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
+    void *journal;
 };
 
 /* NULL if out of memory. */
@@ -54,7 +57,8 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
 
 /* ---- Time ---- */
 
-/* Takes the clocks and fires what is due, never early, at most a slice of work per call. */
+/* Takes the clocks and fires what is due, never early; of a herd a slice, then again at the next
+ * call. */
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
 
 /* When engine_advance is needed next: a wall moment and a monotonic one; INT64_MAX if never. */
@@ -74,7 +78,6 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
                    uint64_t previous);
 uint64_t engine_lsn(const struct engine *e);         /* of the last record written */
 uint64_t engine_visible_lsn(const struct engine *e); /* see above */
-/* A lease was written since the last engine_direct: start a commit though no reply waits. */
 
 /* Copies forward what a commit of segment `segment` still holds that is not superseded. */
 int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
@@ -110,9 +113,9 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
                   struct extend_result *ret);
 int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t in_ms);
 
-/* Never an error: the outcome is the answer. */
-enum cancel_outcome engine_cancel(struct engine *e, struct job_id id);
-/* NOTFOUND, STATE (it is leased or has ended), FULL. */
+/* An enum cancel_outcome, or NOMEM. */
+int engine_cancel(struct engine *e, struct job_id id);
+/* NOTFOUND, STATE (it is leased or has ended). */
 int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms);
 /* Puts a dead job back, attempts reset. NOTFOUND, STATE, KEYEXISTS, FULL. */
 int engine_redrive(struct engine *e, struct job_id id);
@@ -127,9 +130,10 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
                      unsigned fields /* bits 1 << enum queue_field */);
 /* NOTFOUND. */
 int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret);
-/* Sorted by name; stops when fn returns other than 0. NOMEM. */
-int engine_queues(const struct engine *e, int (*fn)(void *arg, const struct queue_view *v),
-                  void *arg);
+/* Up to `limit` queues behind the name `after` (empty: from the first), by name; stops when fn returns
+ * other than 0. NOMEM. */
+int engine_queues(const struct engine *e, struct str after, size_t limit,
+                  int (*fn)(void *arg, const struct queue_view *v), void *arg);
 
 /* ---- Looking ---- */
 

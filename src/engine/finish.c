@@ -31,7 +31,7 @@ static struct str cut(struct str s, size_t max)
 }
 
 int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
-            struct str error, struct str result)
+            uint32_t stalls, struct str error, struct str result)
 {
     const struct queue_settings *s = &j->queue->settings;
     struct queue *q = j->queue;
@@ -41,7 +41,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
         .state = state,
         .ended_ms = e->now_ms,
         .outcome = outcome,
-        .stalls = j->stalls,
+        .stalls = stalls,
         .error = error,
         .result = result,
     };
@@ -113,7 +113,7 @@ static int end_as_marked(struct engine *e, struct job *j, unsigned outcome, stru
     if (flags & TRAIL_REPLACING)
         err = replace(e, j, outcome, error);
     else if (flags & TRAIL_CANCELLING && !MUTANT(e->o.mutant, CANCEL_RETRIED))
-        err = job_end(e, j, JOB_CANCELLED, outcome, error, (struct str){ 0 });
+        err = job_end(e, j, JOB_CANCELLED, outcome, j->stalls, error, (struct str){ 0 });
     else
         return 0;
     return err ? err : 1;
@@ -130,12 +130,11 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
     if (err)
         return err < 0 ? err : 0;
     if (stalls >= POISON_STALLS) {
-        j->stalls = (uint8_t)stalls;
         error = STR("poison: its lease ended without a word too many times in a row");
         final = true;
     }
     if (final || (attempts > 0 && j->attempt >= attempts))
-        return job_end(e, j, JOB_DEAD, outcome, error, (struct str){ 0 });
+        return job_end(e, j, JOB_DEAD, outcome, stalls, error, (struct str){ 0 });
     err = emit_back(e, &(struct back_record){
                            .seq = j->seq,
                            .due_ms = j->due_ms,
@@ -176,7 +175,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
     if (j->trail->flags & TRAIL_REPLACING)
         err = replace(e, j, ATTEMPT_DONE, (struct str){ 0 });
     else if (j->trail->flags & TRAIL_CANCELLING)
-        err = job_end(e, j, again_ms < 0 ? JOB_DONE : JOB_CANCELLED, ATTEMPT_DONE,
+        err = job_end(e, j, again_ms < 0 ? JOB_DONE : JOB_CANCELLED, ATTEMPT_DONE, j->stalls,
                       (struct str){ 0 }, result);
     else if (again_ms >= 0)
         err = emit_back(e, &(struct back_record){
@@ -187,7 +186,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
                                .end_ms = e->now_ms,
                            });
     else
-        err = job_end(e, j, JOB_DONE, ATTEMPT_DONE, (struct str){ 0 }, result);
+        err = job_end(e, j, JOB_DONE, ATTEMPT_DONE, j->stalls, (struct str){ 0 }, result);
     if (!err)
         COUNT(e, q, succeeded);
     return err;

@@ -133,20 +133,20 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
     return 0;
 }
 
-enum cancel_outcome engine_cancel(struct engine *e, struct job_id id)
+int engine_cancel(struct engine *e, struct job_id id)
 {
     struct job *j = job_of(e, id);
+    int err;
 
     if (!j || j->state > JOB_LEASED)
         return CANCEL_NOTFOUND;
     if (j->state == JOB_LEASED) {
-        struct mark_record r = { .seq = j->seq, .flags = TRAIL_CANCELLING };
-
-        return emit_mark(e, &r) < 0 ? CANCEL_NOTFOUND : CANCEL_RUNNING;
+        err = emit_mark(e, &(struct mark_record){ .seq = j->seq, .flags = TRAIL_CANCELLING });
+        return err ? err : CANCEL_RUNNING;
     }
-    return job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, (struct str){ 0 }, (struct str){ 0 }) < 0
-               ? CANCEL_NOTFOUND
-               : CANCEL_CANCELLED;
+    err = job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, j->stalls, (struct str){ 0 },
+                  (struct str){ 0 });
+    return err ? err : CANCEL_CANCELLED;
 }
 
 static int state_error(struct engine *e, const struct job *j)
@@ -213,23 +213,24 @@ int engine_redrive(struct engine *e, struct job_id id)
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
 {
     struct queue *q = queue_find(e, name);
-    struct list *node, *after;
-    size_t n = 0, looked = 0;
+    size_t n = 0;
 
     if (refuse_full(e))
         return BELFRY_FULL;
     if (!q)
         return 0;
-    list_each_safe (node, after, &q->dead) {
-        struct job *j = container_of(node, struct trail, link)->job;
+    /* Those whose key is taken go to the end, so that the next call does not meet them first. */
+    for (size_t look = q->jobs[JOB_DEAD]; look > 0 && n < limit; look--) {
+        struct trail *t = container_of(q->dead.next, struct trail, link);
 
-        if (n == limit || looked++ == 10 * limit)
-            break;
-        if (key_rival(e, j))
-            continue;
-        if (redrive(e, j) < 0)
+        if (key_rival(e, t->job)) {
+            list_remove(&t->link);
+            list_append(&q->dead, &t->link);
+        } else if (redrive(e, t->job) == 0) {
+            n++;
+        } else {
             return n > 0 ? (int)n : BELFRY_NOMEM;
-        n++;
+        }
     }
     return (int)n;
 }

@@ -38,7 +38,7 @@ struct blob {
     char bytes[];
 };
 
-/* Packed so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options and
+/* Arranged so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options and
  * then the payload; options are zigzag(created - born), then tagged ones (enum job_opt). */
 struct job {
     struct timer timer;
@@ -71,7 +71,7 @@ struct job_opts {
 
 struct trail {
     struct timer timer; /* leased: end of the lease on the monotonic clock */
-    struct list link;   /* leased: in engine.leased; ended: in queue.past or queue.dead */
+    struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead */
     struct job *job;
     uint64_t token;
     int64_t start_ms;
@@ -105,6 +105,7 @@ struct queue {
     struct list dispatch; /* in engine.dispatch: has waiters and may have work for them */
     struct list ready[PRIORITIES];
     struct list past; /* done and cancelled, by end */
+    struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
     struct list waits; /* struct wait_link */
     uint64_t jobs[JOB_STATE_COUNT];
@@ -272,9 +273,9 @@ void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsign
 int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str error,
                  int64_t pause_ms, bool final);
 int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
-            struct str error, struct str result);
+            uint32_t stalls, struct str error, struct str result);
 
-/* waiter.c */
+/* lease.c */
 void waiter_timeout(struct engine *e, struct waiter *w);
 void waiters_free(struct engine *e);
 

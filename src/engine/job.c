@@ -224,10 +224,15 @@ static int by_end(const void *a, const void *b)
     return x->job->seq < y->job->seq ? -1 : 1;
 }
 
-static void sort_by_end(struct list *head, size_t n)
+static void sort_by_end(struct list *head)
 {
-    struct trail **all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
+    struct list *node;
+    struct trail **all;
+    size_t n = 0;
 
+    list_each (node, head)
+        n++;
+    all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
     if (!all)
         return; /* out of memory: an order that is not quite right does no harm */
     for (size_t i = 0; i < n; i++) {
@@ -242,8 +247,8 @@ static void sort_by_end(struct list *head, size_t n)
 
 void past_sort(struct queue *q)
 {
-    sort_by_end(&q->past, q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED]);
-    sort_by_end(&q->dead, q->jobs[JOB_DEAD]);
+    sort_by_end(&q->past);
+    sort_by_end(&q->dead);
 }
 
 void past_trim(struct engine *e, struct queue *q)
@@ -251,7 +256,7 @@ void past_trim(struct engine *e, struct queue *q)
     while (e->started && q->past_bytes > e->o.history_bytes) {
         struct trail *oldest = container_of(q->past.next, struct trail, link);
 
-        if (oldest->hold_ms || q->past.next == q->past.prev)
+        if (q->past.next == q->past.prev)
             break;
         job_leave(e, oldest->job);
     }
@@ -279,8 +284,9 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
 
     j->timer.at_ms = trail_next_ms(j);
     wheel_add(&e->moments, &j->timer);
-    list_append(state == JOB_DEAD ? &q->dead : &q->past, &j->trail->link);
-    if (state != JOB_DEAD)
+    list_append(state == JOB_DEAD ? &q->dead : j->trail->hold_ms ? &q->held : &q->past,
+                &j->trail->link);
+    if (state != JOB_DEAD && !j->trail->hold_ms)
         q->past_bytes += past_bytes(j);
 }
 
@@ -318,7 +324,7 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->timer.link);
     if (j->state >= JOB_LEASED)
         list_remove(&j->trail->link);
-    if (is_terminal(j->state) && j->state != JOB_DEAD)
+    if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)
         q->past_bytes -= past_bytes(j);
 }
 

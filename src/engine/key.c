@@ -49,10 +49,9 @@ static void hold_over(struct engine *e, struct job *j)
 {
     if (j->state <= JOB_LEASED)
         return;
-    wheel_remove(&j->timer);
+    job_unplace(e, j);
     j->trail->hold_ms = 0;
-    j->timer.at_ms = trail_next_ms(j);
-    wheel_add(&e->moments, &j->timer);
+    job_place(e, j, j->state);
 }
 
 int key_take(struct engine *e, struct job *j)

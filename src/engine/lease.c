@@ -15,7 +15,6 @@ static uint64_t new_token(struct engine *e)
 {
     if (MUTANT(e->o.mutant, REISSUED_TOKEN))
         return ++e->next_token;
-    assert(e->next_token >> TOKEN_COUNTER == 0);
     return e->o.epoch << TOKEN_COUNTER | ++e->next_token;
 }
 
@@ -36,6 +35,8 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     struct lease_record r;
     int err;
 
+    if (e->next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
+        return engine_error(e, BELFRY_FULL, "the tokens of this epoch are used up: restart");
     job_opts_get(j, &o);
     r = (struct lease_record){
         .seq = j->seq,
@@ -207,8 +208,10 @@ void engine_dispatch(struct engine *e)
         while (queue_has_work(q) && !list_empty(&q->waits)) {
             struct wait_link *l = container_of(q->waits.next, struct wait_link, link);
 
-            if (!serve(e, l->waiter))
-                return; /* out of memory: tried again with the next offer */
+            if (!serve(e, l->waiter)) { /* out of memory: again at the next call */
+                list_append(&e->dispatch, &q->dispatch);
+                return;
+            }
         }
     }
 }

@@ -180,6 +180,26 @@ static void cursor_advance(struct list_cursor *c, const struct page *p)
     c->more = c->stripe < UINT64_C(1) << c->stripes_log2;
 }
 
+/* Stripes are visited in the order of their reversed bits: splitting each in two then keeps those
+ * that were visited apart from those that were not. */
+static uint64_t stripe_of(const struct list_cursor *c)
+{
+    uint64_t reversed = 0;
+
+    for (unsigned i = 0; i < c->stripes_log2; i++)
+        reversed |= (c->stripe >> i & 1) << (c->stripes_log2 - 1 - i);
+    return reversed;
+}
+
+/* As many stripes as there are jobs for, at the start of a walk and between two stripes. */
+static void split_stripes(const struct engine *e, struct list_cursor *c)
+{
+    while (c->due_ms == 0 && c->seq == 0 && e->jobs.count >> c->stripes_log2 > STRIPE_JOBS) {
+        c->stripes_log2++;
+        c->stripe *= 2;
+    }
+}
+
 int engine_list(const struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor)
@@ -187,17 +207,15 @@ int engine_list(const struct engine *e, const struct list_filter *f,
     struct page p = { .e = e, .f = f, .after = cursor };
     int answer = 0;
 
-    if (!cursor->more) { /* a new walk: as many stripes as there are jobs for */
+    if (!cursor->more)
         *cursor = (struct list_cursor){ 0 };
-        while (e->jobs.count >> cursor->stripes_log2 > STRIPE_JOBS)
-            cursor->stripes_log2++;
-    }
     if (cursor->stripes_log2 > 40 || cursor->stripe >> cursor->stripes_log2)
         return BELFRY_INVALID;
+    split_stripes(e, cursor);
     p.heap = malloc(f->limit * sizeof(struct job *));
     if (!p.heap)
         return BELFRY_NOMEM;
-    table_each_stripe(&e->jobs, cursor->stripes_log2, cursor->stripe, page_visit, &p);
+    table_each_stripe(&e->jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
     heap_sort(p.heap, p.n);
     cursor_advance(cursor, &p);
     for (size_t i = 0; i < p.n && answer == 0; i++) {
@@ -235,18 +253,23 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
     return 0;
 }
 
+static int compare_names(struct str a, struct str b)
+{
+    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 static int by_name(const void *a, const void *b)
 {
     const struct queue *x = *(const struct queue *const *)a;
     const struct queue *y = *(const struct queue *const *)b;
-    size_t shorter = x->name_len < y->name_len ? x->name_len : y->name_len;
-    int order = memcmp(x->name, y->name, shorter);
 
-    return order ? order : (int)x->name_len - (int)y->name_len;
+    return compare_names((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
 }
 
-int engine_queues(const struct engine *e, int (*fn)(void *arg, const struct queue_view *v),
-                  void *arg)
+int engine_queues(const struct engine *e, struct str after, size_t limit,
+                  int (*fn)(void *arg, const struct queue_view *v), void *arg)
 {
     const struct queue **all = malloc((e->queue_total + 1) * sizeof(struct queue *));
     const struct list *heads[] = { &e->queues, &e->idle };
@@ -258,11 +281,15 @@ int engine_queues(const struct engine *e, int (*fn)(void *arg, const struct queu
     for (size_t i = 0; i < 2; i++) {
         const struct list *node;
 
-        list_each (node, heads[i])
-            all[n++] = container_of(node, struct queue, link);
+        list_each (node, heads[i]) {
+            const struct queue *q = container_of(node, struct queue, link);
+
+            if (compare_names((struct str){ q->name, q->name_len }, after) > 0)
+                all[n++] = q;
+        }
     }
     qsort(all, n, sizeof(struct queue *), by_name);
-    for (size_t i = 0; i < n && answer == 0; i++) {
+    for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct queue_view v;
 
         queue_view_of(all[i], &v);

@@ -54,6 +54,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     memcpy(q->name, name.ptr, name.len);
     list_init(&q->dispatch);
     list_init(&q->past);
+    list_init(&q->held);
     list_init(&q->dead);
     list_init(&q->waits);
     for (int i = 0; i < PRIORITIES; i++)

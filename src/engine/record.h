@@ -73,7 +73,7 @@ struct job_image {
     uint32_t stalls;
     struct str tenant; /* empty: default */
     struct str queue;
-    struct str opts; /* see job.h */
+    struct str opts; /* see struct job in internal.h */
     struct str payload;
     bool has_trail;
     struct trail_image trail;

@@ -17,8 +17,6 @@ static int hash_job(void *arg, struct table_node *node)
     if (j->state == JOB_DONE || j->state == JOB_CANCELLED)
         return 0;
     job_image_of(j, &image);
-    if (image.state == JOB_DEAD)
-        image.trail.hold_ms = 0;
     record_put_job(&b, &image);
     *(uint64_t *)arg += XXH3_64bits(b.ptr, b.len);
     buf_fini(&b);
@@ -107,7 +105,7 @@ static void check_queue(const struct queue *q, uint64_t *sums)
         ready += length(&q->ready[i]);
     CHECK(ready == q->jobs[JOB_READY]);
     CHECK(length(&q->dead) == q->jobs[JOB_DEAD]);
-    CHECK(length(&q->past) == q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED]);
+    CHECK(length(&q->past) + length(&q->held) == q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED]);
     CHECK(length(&q->waits) == q->waiters);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         sums[i] += q->jobs[i];

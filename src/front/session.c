@@ -292,7 +292,6 @@ static void ask_command(const struct ask *a)
 {
     bool docs = a->n > 1 && str_ieq(a->words[1], "DOCS");
     bool info = a->n == 1 || str_ieq(a->words[1], "INFO");
-    const struct verb *found[16];
     size_t n = 0;
 
     if (a->n > 1 && str_ieq(a->words[1], "COUNT")) {
@@ -303,13 +302,18 @@ static void ask_command(const struct ask *a)
         fail(a, "INVALID", "COMMAND: expected COUNT, DOCS or INFO");
         return;
     }
-    for (size_t i = 2; i < a->n && n < 16; i++)
-        if ((found[n] = verb_find(verb_table, a->words[i])))
-            n++;
-    if (a->n > 2) {
-        docs ? resp_map(a->out, a->s->proto, n) : resp_array(a->out, n);
-        for (size_t i = 0; i < n; i++)
-            docs ? doc_verb(a, found[i]) : info_verb(a, found[i]);
+    if (a->n > 2) { /* Redis leaves unknown names out of DOCS and answers null for them in INFO */
+        for (size_t i = 2; i < a->n; i++)
+            n += verb_find(verb_table, a->words[i]) != NULL;
+        docs ? resp_map(a->out, a->s->proto, n) : resp_array(a->out, a->n - 2);
+        for (size_t i = 2; i < a->n; i++) {
+            const struct verb *v = verb_find(verb_table, a->words[i]);
+
+            if (v)
+                docs ? doc_verb(a, v) : info_verb(a, v);
+            else if (!docs)
+                resp_null(a->out, a->s->proto);
+        }
         return;
     }
     docs ? resp_map(a->out, a->s->proto, verb_count()) : resp_array(a->out, verb_count());

@@ -5,15 +5,18 @@
 
 #include <assert.h>
 
+#include "base/list.h"
 #include "engine/mutant.h"
 #include "partition/partition.h"
 
 #define NAME_BYTES     48
 #define COMMIT_KEEP    (4u << 20) /* a commit's buffer that grew beyond this is given back */
 #define ELEMENT_FRAME  24         /* what a store adds to an element, about */
+#define RECLAIM_PAUSE  4          /* commits that wait before reclaiming adds to them */
 #define SPARE_SEGMENTS 4          /* segments beyond twice the live state before reclaiming */
 
 struct commit {
+    struct list link; /* in partition.closed or .unused */
     struct partition *p;
     struct buf buf;
     uint32_t segment;
@@ -45,15 +48,17 @@ struct partition {
     uint64_t epoch;
     char fence[NAME_BYTES];
 
-    struct commit commits[2];
     struct commit *gathering;
     struct commit *writing;
+    struct list closed; /* commits that wait to be written: more than one after a burst */
+    struct list unused;
+    uint64_t closed_bytes;
+    uint64_t commit_bytes; /* a commit that has reached this is closed */
     uint64_t gather_lsn; /* of the last record before the gathering commit */
     bool owed;           /* the gathering commit is to be written though it may be empty */
     uint64_t durable_lsn;
-    uint64_t
-        safe_lsn; /* survives power loss for certain: durable_lsn, or that of a segment's end */
-    uint32_t sync_segment; /* where the last settled commit stands */
+    uint64_t safe_lsn;     /* survives power loss for certain */
+    _Atomic uint32_t sync_segment; /* where the last settled commit stands */
 
     struct segment *segments; /* oldest first; the last is gathered for */
     size_t segment_count;
@@ -72,8 +77,6 @@ struct partition {
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES]);
 /* NOMEM. */
 int partition_add_segment(struct partition *p, struct segment s);
-/* Begins a commit, in a new segment if the last one is full or `fresh`. NOMEM. */
-int partition_gather(struct partition *p, bool fresh);
 
 /* replay.c: reads all segments into the engine. */
 int partition_replay(struct partition *p, struct partition_report *ret);

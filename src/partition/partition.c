@@ -6,6 +6,8 @@
 
 #define SEGMENT_BYTES_DEFAULT (UINT64_C(32) << 20)
 #define SLICE_BYTES_DEFAULT   (UINT64_C(1) << 20)
+#define COMMIT_BYTES_MIN      (UINT64_C(64) << 10)
+#define COMMIT_BYTES_MAX      (UINT64_C(4) << 20)
 #define EPOCH_BITS            24 /* the part of a token above its counter */
 
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES])
@@ -33,28 +35,93 @@ static struct segment *last_segment(struct partition *p)
     return p->segment_count ? &p->segments[p->segment_count - 1] : NULL;
 }
 
-int partition_gather(struct partition *p, bool fresh)
+/* A commit with memory for its head, so that writing that cannot fail; NULL if there is none. */
+static struct commit *commit_new(struct partition *p)
 {
-    struct commit *c = &p->commits[p->writing == &p->commits[0]];
-    struct segment *last = last_segment(p);
-    uint64_t previous = last ? last->elements : 0;
-    uint32_t number = last ? last->number : 0;
+    struct commit *c;
 
-    fresh = fresh || last->bytes >= p->o.segment_bytes;
-    buf_reset(&c->buf, COMMIT_KEEP);
-    if (!buf_reserve(&c->buf, 4096)) /* enough for the head, so that it cannot fail */
-        return BELFRY_NOMEM;
-    if (fresh) {
-        if (partition_add_segment(p, (struct segment){ number + 1, 0, 0 }) < 0)
-            return BELFRY_NOMEM;
-        last = last_segment(p);
+    if (!list_empty(&p->unused)) {
+        c = container_of(p->unused.next, struct commit, link);
+        list_remove(&c->link);
+    } else {
+        c = calloc(1, sizeof(*c));
+        if (!c)
+            return NULL;
+        c->p = p;
+        list_init(&c->link);
     }
-    c->p = p;
-    c->segment = last->number;
+    buf_reset(&c->buf, COMMIT_KEEP);
+    if (!buf_reserve(&c->buf, 4096)) {
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+static void commit_free(struct commit *c)
+{
+    if (c) {
+        list_remove(&c->link);
+        buf_fini(&c->buf);
+        free(c);
+    }
+}
+
+static void commits_free(struct list *head)
+{
+    while (!list_empty(head))
+        commit_free(container_of(head->next, struct commit, link));
+}
+
+/* Begins a commit in the last segment, or in a new one if that is full or there is none. NOMEM. */
+static int gather(struct partition *p)
+{
+    struct segment *last = last_segment(p);
+    bool fresh = !last || last->bytes >= p->o.segment_bytes;
+    uint64_t previous = last ? last->elements : 0;
+    struct commit *c = commit_new(p);
+
+    if (!c)
+        return BELFRY_NOMEM;
+    if (fresh && partition_add_segment(p, (struct segment){ last ? last->number + 1 : 1, 0, 0 })) {
+        list_append(&p->unused, &c->link);
+        return BELFRY_NOMEM;
+    }
+    c->segment = last_segment(p)->number;
     engine_direct(p->engine, &c->buf, c->segment, fresh, previous);
     p->gathering = c;
     p->gather_lsn = engine_lsn(p->engine);
     return 0;
+}
+
+/* Closes the gathering commit and begins another. If there is no memory for that it goes on. */
+static void close_gathering(struct partition *p)
+{
+    struct commit *c = p->gathering;
+    struct segment *s = last_segment(p);
+    uint64_t bytes = c->buf.len + ELEMENT_FRAME;
+
+    s->elements++;
+    s->bytes += bytes;
+    if (gather(p) < 0) {
+        s->elements--;
+        s->bytes -= bytes;
+        return;
+    }
+    c->seq = p->segments[p->segment_count - (p->gathering->segment != c->segment) - 1].elements - 1;
+    c->last_lsn = p->gather_lsn;
+    list_append(&p->closed, &c->link);
+    p->closed_bytes += c->buf.len;
+    p->owed = false;
+    p->stats.commits++;
+    p->stats.committed_bytes += bytes;
+}
+
+/* The engine's call when a commit is as large as it should be: what one turn gathers has no bound,
+ * but an element of a log has. */
+static void roll(void *arg)
+{
+    close_gathering(arg);
 }
 
 /* The layout of the store is fixed when it is made. */
@@ -116,6 +183,9 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .mutant = p->o.mutant,
         .deliver = p->o.deliver,
         .host = p->o.host,
+        .commit_bytes = p->commit_bytes,
+        .roll = roll,
+        .journal = p,
     };
     int err;
 
@@ -125,14 +195,24 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
     err = partition_replay(p, ret);
     if (err)
         return err;
-    /* Records can be written as soon as the clock starts: leases may end in that moment. A fresh
-     * segment says how long the one before was, so nothing can be added to that any more. */
-    err = partition_gather(p, true);
+    /* Records can be written as soon as the clock starts: leases may end in that moment. */
+    p->owed = p->segment_count == 0;
+    err = gather(p);
     if (err)
         return err;
-    p->owed = true;
     engine_start(p->engine, wall_ms, mono_ms, !ret->clean);
     return 0;
+}
+
+/* Less than the room that a preallocated segment has beyond its nominal size, so that the last commit
+ * of a segment fits in what is reserved also when the disk is full. */
+static uint64_t default_commit_bytes(uint64_t segment_bytes)
+{
+    uint64_t bytes = segment_bytes / 16;
+
+    return bytes < COMMIT_BYTES_MIN   ? COMMIT_BYTES_MIN
+           : bytes > COMMIT_BYTES_MAX ? COMMIT_BYTES_MAX
+                                      : bytes;
 }
 
 int partition_open(struct store *store, const struct partition_options *o, int64_t wall_ms,
@@ -146,8 +226,11 @@ int partition_open(struct store *store, const struct partition_options *o, int64
         return BELFRY_NOMEM;
     p->store = store;
     p->o = *o;
+    list_init(&p->closed);
+    list_init(&p->unused);
     p->o.segment_bytes = o->segment_bytes ? o->segment_bytes : SEGMENT_BYTES_DEFAULT;
     p->o.slice_bytes = o->slice_bytes ? o->slice_bytes : SLICE_BYTES_DEFAULT;
+    p->commit_bytes = o->commit_bytes ? o->commit_bytes : default_commit_bytes(p->o.segment_bytes);
     snprintf(p->fence, sizeof(p->fence), "p%04x/owner", o->number);
     err = check_meta(store, o->number);
     if (!err)
@@ -164,11 +247,17 @@ int partition_open(struct store *store, const struct partition_options *o, int64
     return 0;
 }
 
+static bool all_written(const struct partition *p)
+{
+    return p->gathering && !p->writing && list_empty(&p->closed) && !p->owed &&
+           engine_lsn(p->engine) == p->gather_lsn;
+}
+
 void partition_close(struct partition *p)
 {
     if (!p)
         return;
-    if (p->gathering && !p->writing && !p->owed && engine_lsn(p->engine) == p->gather_lsn) {
+    if (all_written(p) && (p->o.durable || partition_sync(p) == 0)) {
         /* If this fails the next start merely takes more care. */
         p->store->ops->cas(p->store, &(struct store_cas){ .name = str_of(p->fence),
                                                           .expect = p->epoch,
@@ -176,8 +265,10 @@ void partition_close(struct partition *p)
                                                           .value = STR("clean") });
     }
     engine_free(p->engine);
-    buf_fini(&p->commits[0].buf);
-    buf_fini(&p->commits[1].buf);
+    commit_free(p->gathering);
+    commit_free(p->writing);
+    commits_free(&p->closed);
+    commits_free(&p->unused);
     buf_fini(&p->chore.elements);
     free(p->segments);
     free(p);
@@ -190,26 +281,16 @@ struct engine *partition_engine(struct partition *p)
 
 struct commit *partition_take(struct partition *p)
 {
-    struct commit *c = p->gathering;
-    struct segment *last = last_segment(p);
-    uint64_t bytes = c->buf.len + ELEMENT_FRAME;
-
-    if (p->writing || (engine_lsn(p->engine) == p->gather_lsn && !p->owed))
+    if (p->writing)
         return NULL;
-    c->seq = last->elements++;
-    c->last_lsn = engine_lsn(p->engine);
-    last->bytes += bytes;
-    p->writing = c;
-    if (partition_gather(p, false) < 0) { /* no memory for another: go on gathering in this one */
-        p->segments[p->segment_count - 1].elements--;
-        p->segments[p->segment_count - 1].bytes -= bytes;
-        p->writing = NULL;
+    if (list_empty(&p->closed) && (engine_lsn(p->engine) != p->gather_lsn || p->owed))
+        close_gathering(p);
+    if (list_empty(&p->closed))
         return NULL;
-    }
-    p->owed = false;
-    p->stats.commits++;
-    p->stats.committed_bytes += bytes;
-    return c;
+    p->writing = container_of(p->closed.next, struct commit, link);
+    list_remove(&p->writing->link);
+    p->closed_bytes -= p->writing->buf.len;
+    return p->writing;
 }
 
 static int matches(void *arg, uint64_t seq, struct str element)
@@ -257,6 +338,7 @@ int commit_write(struct commit *c)
         .seq = c->seq,
         .element = buf_view(&c->buf),
         .durable = p->o.durable,
+        .reserved = true,
     };
     int err;
 
@@ -288,6 +370,24 @@ void partition_settle(struct partition *p, struct commit *c)
     p->durable_lsn = c->last_lsn;
     p->sync_segment = c->segment;
     p->writing = NULL;
+    if (list_empty(&p->unused))
+        list_append(&p->unused, &c->link);
+    else
+        commit_free(c);
+}
+
+int partition_flush(struct partition *p)
+{
+    struct commit *c;
+
+    while ((c = partition_take(p))) {
+        int err = commit_write(c);
+
+        if (err)
+            return err;
+        partition_settle(p, c);
+    }
+    return 0;
 }
 
 uint64_t partition_durable_lsn(const struct partition *p)
@@ -297,7 +397,7 @@ uint64_t partition_durable_lsn(const struct partition *p)
 
 uint64_t partition_gathered_bytes(const struct partition *p)
 {
-    return p->gathering->buf.len;
+    return p->closed_bytes + p->gathering->buf.len;
 }
 
 int partition_sync(struct partition *p)

@@ -26,6 +26,7 @@ struct partition_options {
     uint16_t number;
     uint64_t segment_bytes; /* a segment takes no further commit beyond this. 0: 32 MiB */
     uint64_t slice_bytes;   /* read at a time when reclaiming. 0: 1 MiB */
+    uint64_t commit_bytes;  /* a commit is closed beyond this. 0: a sixteenth of a segment, or so */
     bool durable;           /* each commit survives power loss before it settles */
     uint64_t seed;
     uint64_t history_bytes;
@@ -66,11 +67,15 @@ int commit_write(struct commit *c);
 /* After commit_write answered 0. */
 void partition_settle(struct partition *p, struct commit *c);
 
+/* Writes everything that is gathered, on this thread; none may be under way. Answers as
+ * commit_write. */
+int partition_flush(struct partition *p);
+
 uint64_t partition_durable_lsn(const struct partition *p);
 uint64_t partition_gathered_bytes(const struct partition *p);
 
-/* Makes all that settled survive power loss, where commits do not do that themselves. Blocks; on
- * the thread of commit_write. */
+/* Makes all that settled survive power loss, where commits do not do that themselves. Blocks; on any
+ * thread, while none is in commit_write. */
 int partition_sync(struct partition *p);
 
 /* ---- Chores ---- */

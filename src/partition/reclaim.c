@@ -19,9 +19,12 @@ static uint64_t allowed_segments(const struct partition *p)
 
 static bool oldest_is_settled(const struct partition *p)
 {
-    uint32_t oldest = p->segments[0].number;
+    const struct commit *first = p->writing ? p->writing
+                                 : list_empty(&p->closed)
+                                     ? p->gathering
+                                     : container_of(p->closed.next, struct commit, link);
 
-    return oldest != p->gathering->segment && !(p->writing && p->writing->segment == oldest);
+    return p->segments[0].number < first->segment;
 }
 
 struct chore *partition_chore(struct partition *p)
@@ -40,6 +43,8 @@ struct chore *partition_chore(struct partition *p)
     c->p = p;
     c->segment = p->segments[0];
     if (p->reclaim_next < c->segment.elements) {
+        if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes)
+            return NULL; /* the disk is behind already */
         c->kind = CHORE_READ;
         c->from = c->next = p->reclaim_next;
         buf_reset(&c->elements, 2 * p->o.slice_bytes);
@@ -107,8 +112,8 @@ int partition_chore_done(struct partition *p, struct chore *c, int result)
         result = copy_slice(p, c);
     if (result == BELFRY_NOMEM)
         return 0; /* the same slice again, when there is memory */
-    if (result) {
-        p->reclaim_broken = true;
+    if (result) { /* what cannot be read now may be read later, but damage stays */
+        p->reclaim_broken = result == BELFRY_CORRUPT;
         return result;
     }
     if (c->kind == CHORE_REMOVE) {

@@ -24,7 +24,7 @@ struct committer {
     struct commit *commit; /* to be written, or being written */
     bool busy;             /* the thread is in the store */
     bool finished;         /* result is there for the loop */
-    bool unsynced;
+    int64_t sync_at_ms; /* monotonic; 0: everything written is synced */
     bool stop;
     bool leaving; /* the loop waits in committer_detach */
     int result;
@@ -45,7 +45,8 @@ static int write_once(struct committer *c, struct commit *commit)
     took = time_mono_us() - begun;
     uv_mutex_lock(&c->mutex);
     c->typical_us += (took - c->typical_us) / 8;
-    c->unsynced = true;
+    if (c->sync_interval_ms && !c->sync_at_ms)
+        c->sync_at_ms = time_mono_us() / 1000 + c->sync_interval_ms;
     if (err)
         snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
     return err;
@@ -76,12 +77,14 @@ static void sync_locked(struct committer *c)
     int err;
 
     c->busy = true;
-    c->unsynced = false;
+    c->sync_at_ms = 0;
     uv_mutex_unlock(&c->mutex);
     err = partition_sync(p);
     uv_mutex_lock(&c->mutex);
-    if (err)
+    if (err) { /* the log refuses appends from now on: the next write fails, and that is acted on */
         snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
+        c->sync_at_ms = time_mono_us() / 1000 + c->sync_interval_ms;
+    }
     c->busy = false;
     uv_cond_signal(&c->idle);
 }
@@ -92,16 +95,17 @@ static void run(void *arg)
 
     uv_mutex_lock(&c->mutex);
     while (!c->stop) {
-        if (c->commit && !c->finished)
+        int64_t left_ms = c->sync_at_ms ? c->sync_at_ms - time_mono_us() / 1000 : INT64_MAX;
+
+        /* Before the next commit, so that a steady stream of them does not put it off. */
+        if (left_ms <= 0 && c->partition && !c->finished)
+            sync_locked(c);
+        else if (c->commit && !c->finished)
             write_locked(c);
-        else if (c->sync_interval_ms > 0 && c->unsynced && c->partition) {
-            if (uv_cond_timedwait(&c->work, &c->mutex, (uint64_t)c->sync_interval_ms * 1000000) !=
-                    0 &&
-                c->partition)
-                sync_locked(c);
-        } else {
+        else if (left_ms == INT64_MAX || c->finished)
             uv_cond_wait(&c->work, &c->mutex);
-        }
+        else
+            uv_cond_timedwait(&c->work, &c->mutex, (uint64_t)(left_ms > 0 ? left_ms : 1) * 1000000);
     }
     uv_mutex_unlock(&c->mutex);
 }
@@ -122,6 +126,8 @@ static void on_async(uv_async_t *handle)
     c->commit = NULL;
     c->finished = false;
     uv_mutex_unlock(&c->mutex);
+    if (c->sync_interval_ms)
+        uv_cond_signal(&c->work); /* it may be time to sync */
     c->done(c->arg, commit, result);
 }
 
@@ -197,7 +203,7 @@ void committer_detach(struct committer *c)
     c->partition = NULL;
     c->commit = NULL;
     c->finished = false;
-    c->unsynced = false;
+    c->sync_at_ms = 0; /* who closes the partition in order syncs it */
     uv_mutex_unlock(&c->mutex);
 }
 

@@ -262,7 +262,8 @@ static void replied(struct conn *c, uint64_t lsn)
         cut_off(c, "out of memory");
         return;
     }
-    if (unsent(c) > (size_t)c->server->options.output_limit)
+    if (unsent(c) > (size_t)(c->server->options.output_limit + c->server->options.max_payload) +
+                        LEASE_BYTES_MAX) /* one answer is never too much */
         cut_off(c, "its unread replies are over output_limit");
 }
 
@@ -362,7 +363,7 @@ static void note_half(struct conn *c, bool progress)
 {
     if (c->closed)
         return;
-    if (progress || !c->in.len)
+    if (progress || c->in.len >= c->in_need)
         c->half_ms = 0;
     if (!c->half_ms && c->in.len < c->in_need)
         c->half_ms = time_mono_us() / 1000;
@@ -416,9 +417,10 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         conn_close(c);
         return;
     }
-    if (events & UV_DISCONNECT) { /* it was parked, and nobody is there to be served */
-        conn_close(c);
-        return;
+    if (events & UV_DISCONNECT && c->session.parked) { /* nobody is there to be served */
+        engine_wait_cancel(c->server->engine, c->session.parked);
+        c->session.parked = NULL;
+        c->eof = true; /* but replies of earlier requests may still be read */
     }
     if (events & UV_READABLE)
         read_input(c);
@@ -428,6 +430,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 void conn_resume(struct conn *c)
 {
     list_remove(&c->resume);
+    server_advance(c->server);
     take_input(c, (struct str){ 0 });
     conn_flush(c);
 }

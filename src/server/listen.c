@@ -145,7 +145,8 @@ int listen_open(struct server *s)
     uv_poll_init_socket(&s->loop, &s->listener, s->listen_fd);
     s->listener.data = s;
     listen_resume(s);
-    log_number(port_of(s->listen_fd), port);
+    s->port = port_of(s->listen_fd);
+    log_number(s->port, port);
     log_line(&s->log, LOG_LEVEL_INFO, "listening", "bind", s->options.bind, "port", port, "data",
              s->options.data, NULL);
     return s->options.port_file[0] ? write_port_file(s, port) : 0;

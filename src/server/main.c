@@ -15,9 +15,9 @@ static void greet(const struct server *s)
            "    build/belfry schedule hello --in 2s --payload hi\n"
            "    build/belfry work hello -- cat\n\n"
            "or with any Redis client:\n\n"
-           "    redis-cli -p %lld SCHEDULE hello hi IN 2s\n"
-           "    redis-cli -p %lld LEASE hello WAIT 5s\n\n",
-           BELFRY_VERSION, (long long)s->options.port, (long long)s->options.port);
+           "    redis-cli -p %d SCHEDULE hello hi IN 2s\n"
+           "    redis-cli -p %d LEASE hello WAIT 5s\n\n",
+           BELFRY_VERSION, s->port, s->port);
     fflush(stdout);
 }
 

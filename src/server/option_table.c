@@ -36,7 +36,7 @@ static const struct option_row option_table[] = {
       "Added to every sync, to show a slower disk in benchmarks." },
     { "segment_size", OPTION_SIZE, FIXED, AT(segment_size), "32MiB", 64 * KIB, GIB, NULL,
       "Size at which a journal's segment is closed and the next one begun." },
-    { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 32 * MIB, NULL,
+    { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
       "Largest payload of a job, and largest argument of a request." },
     { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "20000", 1, 1000000, NULL,
       "Connections at a time; further ones are told BUSY and closed." },

@@ -15,6 +15,9 @@
 
 #define SWEEP_MS   500
 #define REBUILD_MS 1000
+#define REBUILD_SOON_MS 5000
+#define CHORE_PAUSE_MS  1000
+#define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
 
 /* ---- Time ---- */
 
@@ -87,7 +90,6 @@ static void resume_conns(struct server *s)
     if (!s->partition || list_empty(&s->resume) ||
         partition_gathered_bytes(s->partition) >= GATHER_PAUSE)
         return;
-    server_advance(s);
     /* Those that are queued while this goes on wait for the next turn. */
     list_init(&now);
     while (!list_empty(&s->resume)) {
@@ -105,6 +107,7 @@ static void run_chore(uv_work_t *work)
     struct server *s = work->data;
 
     s->chore_result = chore_run(s->chore);
+    snprintf(s->chore_detail, sizeof(s->chore_detail), "%s", s->chore_result ? store_detail() : "");
 }
 
 static void end_chore(uv_work_t *work, int status)
@@ -118,14 +121,19 @@ static void end_chore(uv_work_t *work, int status)
     if (!s->partition || s->failed)
         return;
     err = partition_chore_done(s->partition, chore, s->chore_result);
-    if (err)
+    if (err) {
+        s->chore_after_ms = time_mono_us() / 1000 + CHORE_PAUSE_MS;
         log_line(&s->log, LOG_LEVEL_ERROR, "cannot reclaim the journal's oldest segment", "error",
-                 error_text(err), "next", "belfry check shows what is damaged", NULL);
+                 error_text(err), "detail", s->chore_detail, "next",
+                 err == BELFRY_CORRUPT ? "belfry check shows what is damaged" : "tried again soon",
+                 NULL);
+    }
 }
 
 static void start_chore(struct server *s)
 {
-    if (s->chore || s->stopping || !(s->chore = partition_chore(s->partition)))
+    if (s->chore || s->stopping || time_mono_us() / 1000 < s->chore_after_ms ||
+        !(s->chore = partition_chore(s->partition)))
         return;
     s->chore_work.data = s;
     uv_queue_work(&s->loop, &s->chore_work, run_chore, end_chore);
@@ -140,11 +148,12 @@ static bool one_client_waits(const struct server *s)
 
 static void start_commit(struct server *s)
 {
+    bool small = partition_gathered_bytes(s->partition) < SMALL_COMMIT;
     struct commit *commit = partition_take(s->partition);
 
     if (!commit)
         return;
-    if (one_client_waits(s) && committer_is_quick(s->committer)) {
+    if (small && one_client_waits(s) && committer_is_quick(s->committer)) {
         int err = committer_write_now(s->committer, commit);
 
         if (err != BELFRY_FULL) {
@@ -174,7 +183,7 @@ static void on_turn(uv_prepare_t *handle)
     struct server *s = handle->data;
 
     resume_conns(s);
-    if (s->partition && !s->failed) {
+    if (s->partition && !s->failed && !s->drained) {
         refuse_or_accept(s);
         engine_dispatch(s->engine);
         start_commit(s);
@@ -265,7 +274,9 @@ static void on_rebuild(uv_timer_t *timer)
         return;
     }
     s->failed = false;
-    listen_resume(s);
+    s->opened_ms = time_mono_us() / 1000;
+    if (!s->stopping)
+        listen_resume(s);
 }
 
 static void on_committed(void *arg, struct commit *commit, int result)
@@ -280,7 +291,9 @@ static void on_committed(void *arg, struct commit *commit, int result)
         s->failed = true;
         listen_pause(s);
         close_all(s);
-        uv_timer_start(&s->rebuild, on_rebuild, 0, 0);
+        /* At once, unless that was done just now: each rebuild reads the whole journal. */
+        uv_timer_start(&s->rebuild, on_rebuild,
+                       time_mono_us() / 1000 - s->opened_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
         return;
     }
     partition_settle(s->partition, commit);
@@ -304,21 +317,13 @@ static bool all_sent(struct server *s)
 static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    struct commit *c;
+    bool done = !s->failed && s->partition && !s->chore &&
+                s->durable_lsn >= engine_lsn(s->engine) && all_sent(s);
 
-    if (s->failed || !s->partition)
-        goto out;
-    if (time_mono_us() / 1000 < s->drain_until_ms) {
-        if (s->chore || s->durable_lsn < engine_lsn(s->engine) || !all_sent(s))
-            return;
+    if (done || s->failed || time_mono_us() / 1000 >= s->drain_until_ms) {
+        s->drained = true;
+        uv_stop(&s->loop);
     }
-    committer_detach(s->committer);
-    /* Whatever is still gathered: leases that ended meanwhile. */
-    while (s->durable_lsn >= engine_lsn(s->engine) && (c = partition_take(s->partition)) &&
-           commit_write(c) == 0)
-        partition_settle(s->partition, c);
-out:
-    uv_stop(&s->loop);
 }
 
 static void begin_stop(struct server *s)
@@ -401,6 +406,8 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->rss_bytes = rss_bytes();
 }
 
+#define OWN_FILES 64 /* what the journal and the loop need */
+
 static int init_loop(struct server *s)
 {
     static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
@@ -450,6 +457,7 @@ static int open_store(struct server *s)
 int server_init(struct server *s)
 {
     struct rlimit files;
+    char number[LOG_NUMBER];
     int err;
 
     list_init(&s->conns);
@@ -465,6 +473,13 @@ int server_init(struct server *s)
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
+        if (files.rlim_max < (rlim_t)s->options.max_connections + OWN_FILES) {
+            s->options.max_connections =
+                files.rlim_max > 2 * OWN_FILES ? (int64_t)files.rlim_max - OWN_FILES : OWN_FILES;
+            log_line(&s->log, LOG_LEVEL_WARN,
+                     "max_connections is lowered: the limit on open files (ulimit -n) is too low",
+                     "max_connections", log_number(s->options.max_connections, number), NULL);
+        }
     }
     err = open_store(s);
     if (!err)
@@ -499,6 +514,8 @@ void server_fini(struct server *s)
         uv_run(&s->loop, UV_RUN_DEFAULT);
         uv_loop_close(&s->loop);
     }
+    if (s->partition && !s->failed)
+        partition_flush(s->partition);
     partition_close(s->partition);
     store_close(s->store);
     listen_close(s);

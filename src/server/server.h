@@ -51,9 +51,14 @@ struct server {
     uv_work_t chore_work;
     struct chore *chore;
     int chore_result;
+    char chore_detail[256];
+    int64_t chore_after_ms; /* monotonic: after an error, not before */
+    int64_t opened_ms;      /* monotonic: when the journal was last rebuilt */
     int64_t drain_until_ms; /* monotonic */
     bool failed; /* the journal could not be written: to be rebuilt when nothing is under way */
     bool stopping;
+    bool drained; /* nothing more is begun */
+    int port;     /* as bound */
     bool low; /* of space, as last told in the log */
 
     struct list conns;   /* all */

@@ -80,8 +80,8 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
     return r;
 }
 
-/* The first append makes the log. One that does not ask to be durable is the start of a bulk write
- * (a run), synced once at its end: no use, and much waste of space, to preallocate that. */
+/* The first append makes the log, in a spare file if that is asked for: others (a bulk write that is
+ * synced once at its end) take what the disk has, and a spare only if that is nothing. */
 static int create(struct file *f, struct logfile *log, const struct store_append *a)
 {
     if (a->seq != 0)
@@ -90,8 +90,8 @@ static int create(struct file *f, struct logfile *log, const struct store_append
     int r = disk_make_parent(&f->disk, log->path);
     if (r < 0)
         return disk_fail(r, log->path, "create directory");
-    r = create_in(f, log, a, !a->durable);
-    if (r == BELFRY_FULL && !a->durable && spares_count(&f->spares) > 0)
+    r = create_in(f, log, a, !a->reserved);
+    if (r == BELFRY_FULL && !a->reserved && spares_count(&f->spares) > 0)
         r = create_in(f, log, a, false);
     return r;
 }

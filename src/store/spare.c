@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,14 @@ static void path_of(const struct spares *p, uint64_t number, const char *suffix,
     snprintf(ret, PATH_MAX, "%s/%llu%s", p->dir, (unsigned long long)number, suffix);
 }
 
+/* Whether there is no space for what is missing from the reserve, and `more` files besides. */
+static bool is_short(const struct spares *p, unsigned more)
+{
+    struct statvfs st;
+    return p->count < p->reserve && statvfs(p->dir, &st) == 0 &&
+           st.f_bavail * st.f_frsize < (p->reserve - p->count + more) * p->bytes;
+}
+
 static bool take_number(struct spares *p, uint64_t *ret)
 {
     bool found = false;
@@ -27,6 +36,8 @@ static bool take_number(struct spares *p, uint64_t *ret)
         found = true;
         pthread_cond_signal(&p->changed);
     }
+    if (is_short(p, !found)) /* told at once: the maker may be busy, or pausing after a failure */
+        atomic_store(p->low, true);
     pthread_mutex_unlock(&p->lock);
     return found;
 }

@@ -29,6 +29,7 @@ struct store_append {
     uint64_t seq;     /* the number this element gets; if the log is not exactly there: CONFLICT */
     struct str element; /* 1 byte to STORE_ELEMENT_MAX */
     bool durable;       /* survive power loss before returning; else only a crash of this process */
+    bool reserved;      /* makes the log, if this is its first element, in space kept for that */
 };
 
 #define STORE_ELEMENT_MAX (64u << 20)

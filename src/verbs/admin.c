@@ -81,13 +81,40 @@ static int reply_queue(void *arg, const struct queue_view *v)
     return 0;
 }
 
+#define QUEUES_MAX 1000
+
+struct names {
+    struct str at[QUEUES_MAX];
+    size_t n;
+};
+
+static int note_name(void *arg, const struct queue_view *v)
+{
+    struct names *names = arg;
+
+    names->at[names->n++] = v->name;
+    return 0;
+}
+
 void run_queues(struct verb_call *c)
 {
-    struct engine_stats s;
+    const struct arg_value *a = c->args;
+    struct names names = { .n = 0 };
+    int err = engine_queues(c->engine, a[QUEUES_AFTER].set ? a[QUEUES_AFTER].str : STR(""),
+                            a[QUEUES_LIMIT].set ? (size_t)a[QUEUES_LIMIT].number : QUEUES_MAX,
+                            note_name, &names);
 
-    engine_stats(c->engine, &s);
-    reply_array(c->reply, s.queues);
-    engine_queues(c->engine, reply_queue, c->reply);
+    if (err) {
+        verb_error(c, err, "");
+        return;
+    }
+    reply_array(c->reply, names.n);
+    for (size_t i = 0; i < names.n; i++) {
+        struct queue_view v;
+
+        engine_queue_get(c->engine, names.at[i], &v); /* listed just now: it is there */
+        reply_queue(c->reply, &v);
+    }
 }
 
 static unsigned settings_given(const struct arg_value *a, struct queue_settings *ret)

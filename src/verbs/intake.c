@@ -92,12 +92,15 @@ void run_cancel(struct verb_call *c)
 #undef WORD
     };
     struct job_id id;
-    int err = job_named(c, &id);
+    int outcome = job_named(c, &id);
 
-    if (err == 0)
-        reply_status(c->reply, words[engine_cancel(c->engine, id)]);
-    else if (err == BELFRY_NOTFOUND)
-        reply_status(c->reply, words[CANCEL_NOTFOUND]);
+    if (outcome == BELFRY_INVALID)
+        return;
+    outcome = outcome == 0 ? engine_cancel(c->engine, id) : CANCEL_NOTFOUND;
+    if (outcome < 0)
+        verb_error(c, outcome, "");
+    else
+        reply_status(c->reply, words[outcome]);
 }
 
 void verb_ok(struct verb_call *c, int err)

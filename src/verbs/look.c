@@ -86,7 +86,11 @@ static void reply_detail(struct reply *r, const struct job_view *v)
     field_int_if(r, "ended_ms", ended, v->ended_ms);
     field_int_if(r, "keep_ms", ended, v->keep_ms);
     field_bytes(r, "result", v->result);
-    field_int_if(r, "token", leased, (int64_t)v->token);
+    reply_name(r, "token");
+    if (leased)
+        reply_token(r, v->token);
+    else
+        reply_null(r);
     reply_text(r, "history");
     reply_array(r, v->history_count);
     for (size_t i = 0; i < v->history_count; i++)

@@ -218,8 +218,9 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
     for (size_t k = 0; k < VERB_ARGS_MAX && v->args[k].type != ARG_END; k++)
         ret[k].set = false;
     for (; v->args[i].positional; i++) {
-        if (v->args[i].optional && (n - at) % 2 == 0)
-            continue; /* only name-value pairs are left */
+        if (v->args[i].optional &&
+            (at == n || v->args[find_option(v, i + 1, words[at])].type != ARG_END))
+            continue; /* only options are left */
         if (at == n)
             return fail_usage(&p, v, "too few arguments");
         err = parse_value(&p, &v->args[i], words[at++], &ret[i]);

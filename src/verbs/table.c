@@ -91,7 +91,9 @@ const struct verb verb_table[] = {
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "jobs in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" } } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
-    { "QUEUES", VERB_READS, "Shows all queues with their counts.", "an array of maps", "QUEUES", run_queues, { { 0 } } },
+    { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
+        { "after", ARG_NAME, .help = "only those behind this name: the next page" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" } } },
     { "QUEUE", VERB_ADMIN, "Shows a queue, after changing the settings that are given.",
       "a map of counts and settings", "QUEUE reminder.send ATTEMPTS 10 BACKOFF exp:5s:1h", run_queue, {
         QUEUE,

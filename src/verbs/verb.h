@@ -84,7 +84,6 @@ enum verb_flags {
     VERB_READS = 1,   /* changes nothing */
     VERB_BLOCKS = 2,  /* may park */
     VERB_ADMIN = 4,   /* settings */
-    VERB_SESSION = 8, /* about the connection, not about jobs */
 };
 
 struct verb {

@@ -3,7 +3,7 @@
 #include "verbs/handlers.h"
 
 /* Text, because many clients keep integers as doubles. */
-static void reply_token(struct reply *r, uint64_t token)
+void reply_token(struct reply *r, uint64_t token)
 {
     char digits[BUF_DIGITS];
 
@@ -88,6 +88,10 @@ void run_complete(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
 
+    if (a[COMPLETE_RESULT].set && a[COMPLETE_AGAIN].set) {
+        verb_error(c, BELFRY_INVALID, "result, again: expected only one of them");
+        return;
+    }
     verb_ok(c, engine_complete(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token,
                                a[COMPLETE_RESULT].set ? a[COMPLETE_RESULT].str : (struct str){ 0 },
                                a[COMPLETE_AGAIN].set ? a[COMPLETE_AGAIN].number : -1));

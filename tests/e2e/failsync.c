@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into the server: while the file $FAILSYNC exists, fdatasync fails as a dying disk does. */
+/* Preloaded into the server: while the file $FAILSYNC exists, fdatasync fails as a dying disk does.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

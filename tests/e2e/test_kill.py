@@ -14,7 +14,7 @@ import pytest
 
 from conftest import LONG, wait_for
 from load import Ledger, Load
-from wire import Refused, Wire, encode, now_ms
+from wire import Refused, encode, now_ms
 
 ROUNDS = int(os.environ.get("BELFRY_ROUNDS", 50 if LONG else 8))
 QUEUES = ["a", "b", "c"]

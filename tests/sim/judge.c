@@ -299,7 +299,7 @@ static bool same_names(const struct engine *e, uint64_t expected, char ret[JUDGE
 {
     struct names n = { .sorted = true };
 
-    if (engine_queues(e, note_name, &n) == 0 && n.sorted && n.count == expected)
+    if (engine_queues(e, STR(""), SIZE_MAX, note_name, &n) == 0 && n.sorted && n.count == expected)
         return true;
     snprintf(ret, JUDGE_TEXT, "QUEUES gives %" PRIu64 " names%s, expected %" PRIu64, n.count,
              n.sorted ? "" : " out of order", expected);

@@ -223,6 +223,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->options = (struct partition_options){
         .number = 0,
         .segment_bytes = UINT64_C(512) << rng_below(&w->rng, 4),
+        .commit_bytes = UINT64_MAX, /* one take is one commit: the judge counts on it */
         .slice_bytes = UINT64_C(64) << rng_below(&w->rng, 6),
         .durable = rng_chance(&w->rng, 75),
         .seed = seed,

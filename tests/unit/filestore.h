@@ -76,7 +76,8 @@ static inline int append(struct store *s, const char *log, uint64_t seq, struct 
                               .fence = STR("owner"),
                               .seq = seq,
                               .element = element,
-                              .durable = durable };
+                              .durable = durable,
+                              .reserved = durable };
     return s->ops->append(s, &a);
 }
 

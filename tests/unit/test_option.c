@@ -201,7 +201,7 @@ static void a_wrong_variable_is_named(void **state)
     (void)state;
     env_pairs = env;
     assert_load_fails("", "environment variable BELFRY_MAX_PAYLOAD: expected a size from 1 to "
-                          "32MiB, such as 1MiB, not \"33MiB\"");
+                          "16MiB, such as 1MiB, not \"33MiB\"");
     env_pairs = NULL;
 }
 
