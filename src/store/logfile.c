@@ -129,12 +129,12 @@ int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool du
 }
 
 /* The disk is full in the midst of an element: as if nothing had been written. */
-static int undo(struct logfile *f, struct disk *d, int err, uint64_t size_before)
+static int undo(struct logfile *f, struct disk *d, int err)
 {
     int r = disk_write_bytes(d, f->fd, zeros, ELEMENT_HEADER, f->end);
     struct stat st;
-    if (r == 0 && fstat(f->fd, &st) == 0 && (uint64_t)st.st_size > size_before &&
-        ftruncate(f->fd, (off_t)size_before) < 0)
+    if (r == 0 && fstat(f->fd, &st) == 0 && (uint64_t)st.st_size > f->size &&
+        ftruncate(f->fd, (off_t)f->size) < 0)
         r = -errno;
     if (r == 0)
         return disk_fail(err, f->path, "append");
@@ -143,23 +143,38 @@ static int undo(struct logfile *f, struct disk *d, int err, uint64_t size_before
     return BELFRY_IO;
 }
 
+/* Asked for once, not at every append: file systems with fine timestamps give an inode that was looked
+ * at a new one with the next write, and a sync then has a block more to write. */
+static int learn_size(struct logfile *f)
+{
+    struct stat st;
+    if (f->size > 0)
+        return 0;
+    if (fstat(f->fd, &st) < 0)
+        return disk_fail(-errno, f->path, "stat");
+    f->size = (uint64_t)st.st_size;
+    return 0;
+}
+
 static int write_element(struct logfile *f, struct disk *d, const struct store_append *a)
 {
     char head[ELEMENT_HEADER];
     struct iovec iov[3];
-    struct stat st;
-    if (fstat(f->fd, &st) < 0)
-        return disk_fail(-errno, f->path, "stat");
+    uint64_t end = f->end + element_span(a->element.len) + ELEMENT_HEADER;
+    if (learn_size(f) < 0)
+        return BELFRY_IO;
     element_seal(&f->key, a->seq, f->end, f->durable == f->end, a->element, head);
     lay_out(iov, head, a->element);
     int r = disk_write(d, f->fd, iov, 3, f->end);
     if (disk_is_full(r))
-        return undo(f, d, r, (uint64_t)st.st_size);
+        return undo(f, d, r);
     if (r < 0) {
         f->poisoned = true;
         disk_fail(r, f->path, "append");
         return BELFRY_IO;
     }
+    if (f->size < end)
+        f->size = end;
     return 0;
 }
 
@@ -240,6 +255,7 @@ static int rewrite(struct logfile *f, struct disk *d, uint64_t from)
 static int restore(struct logfile *f, struct disk *d)
 {
     int r = 0;
+    f->size = 0; /* it may change */
     if (f->torn && ftruncate(f->fd, (off_t)f->end) < 0)
         r = -errno;
     if (r == 0)

@@ -31,6 +31,7 @@ struct logfile {
     uint64_t end;     /* valid if ended: where the next element goes */
     uint64_t next;    /* valid if ended: its number */
     uint64_t durable; /* offset */
+    uint64_t size;    /* of the file; 0: not asked yet */
     bool ended;
     bool torn;      /* something half-written is at end */
     bool inherited; /* written by an earlier process and not synced since */
