@@ -169,7 +169,7 @@ static void put_verb(struct buf *out, const struct verb *v)
     for (const struct arg *a = v->args; a->type != ARG_END; a++)
         put_argument(out, a);
     buf_printf(out, "%sAnswers %s.", v->args[0].type != ARG_END ? "\n" : "", v->returns);
-    if (v->flags & VERB_BLOCKS)
+    if (v->flags & VERB_TAKES)
         buf_text(out,
                  " The connection waits meanwhile: later requests on it are answered after it.");
     buf_printf(out, "\n\n    %s\n\n", v->example);

@@ -30,6 +30,7 @@ struct pool_page;
 struct pool_class {
     struct list open;        /* pages with room */
     struct pool_page *empty; /* the one page that is kept without objects, or NULL */
+    size_t pages;
 };
 
 struct pool {

@@ -91,7 +91,7 @@ static int show(const struct cli *cli, const struct verb *v, const struct resp_v
         json_put(&out, answer, 0);
         buf_text(&out, "\n");
     } else if (empty) {
-        cli_say("%s", v->flags & VERB_BLOCKS ? "no work" : empty);
+        cli_say("%s", v->flags & VERB_TAKES ? "no work" : empty);
     } else {
         struct render r = render_for(STDOUT_FILENO);
         render_value(&out, answer, 0, &r);
@@ -101,7 +101,7 @@ static int show(const struct cli *cli, const struct verb *v, const struct resp_v
     if (!printed)
         return CLI_ERROR;
     /* A queue list that is empty is an answer; a job or work that is not there is not. */
-    if (empty && (value->type != RESP_ARRAY || v->flags & VERB_BLOCKS))
+    if (empty && (value->type != RESP_ARRAY || v->flags & VERB_TAKES))
         return CLI_NOTHING;
     return CLI_OK;
 }

@@ -2,9 +2,13 @@
 /* Writing records: encode, apply, and take back what could not be applied. */
 #include "engine/internal.h"
 
-/* Counts a record that was written from `start` on and applied with this result. A quiet one
- * (leases: see "Commits" in ARCHITECTURE.md) is not waited for by replies. */
-static int settle(struct engine *e, size_t start, int applied, bool quiet)
+/* Whose answers must wait for a record to be durable. Not even a lease's own, for its record (see
+ * "Commits" in ARCHITECTURE.md); and a job that is given out shows what made it so, but nothing of
+ * how others ended. */
+enum seen { SEEN_BY_NONE, SEEN_BY_READERS, SEEN_BY_ALL };
+
+/* Counts a record that was written from `start` on and applied with this result. */
+static int settle(struct engine *e, size_t start, int applied, enum seen seen)
 {
     if (applied < 0 || e->out->failed) {
         /* The head of the commit was written before: the buffer had memory then. */
@@ -13,64 +17,68 @@ static int settle(struct engine *e, size_t start, int applied, bool quiet)
         return engine_plain(e, BELFRY_NOMEM);
     }
     e->lsn++;
-    if (!quiet || e->mono_ms < e->strict_until_ms)
+    if (e->mono_ms < e->strict_until_ms)
+        seen = SEEN_BY_ALL;
+    if (seen >= SEEN_BY_READERS)
         e->visible_lsn = e->lsn;
+    if (seen == SEEN_BY_ALL)
+        e->offered_lsn = e->lsn;
     if (e->o.roll && e->out->len >= e->o.commit_bytes)
         e->o.roll(e->o.journal);
     return 0;
 }
 
 /* Encoding may run out of memory: then nothing is applied. */
-#define EMIT(kind, quiet)         \
+#define EMIT(kind, seen)          \
     size_t start = e->out->len;   \
     record_put_##kind(e->out, r); \
-    return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_##kind(e, r), quiet)
+    return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen)
 
 int emit_put(struct engine *e, const struct job_image *r)
 {
     size_t start = e->out->len;
 
     record_put_job(e->out, r);
-    return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), false);
+    return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_ALL);
 }
 
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
-    EMIT(lease, true);
+    EMIT(lease, SEEN_BY_NONE);
 }
 
 int emit_extend(struct engine *e, const struct extend_record *r)
 {
-    EMIT(extend, false);
+    EMIT(extend, SEEN_BY_READERS);
 }
 
 int emit_back(struct engine *e, const struct back_record *r)
 {
     if (MUTANT(e->o.mutant, LOST_RETRY))
         return apply_back(e, r);
-    EMIT(back, false);
+    EMIT(back, SEEN_BY_ALL);
 }
 
 int emit_end(struct engine *e, const struct end_record *r)
 {
     if (MUTANT(e->o.mutant, LOST_END))
         return apply_end(e, r);
-    EMIT(end, false);
+    EMIT(end, SEEN_BY_READERS);
 }
 
 int emit_move(struct engine *e, const struct move_record *r)
 {
-    EMIT(move, false);
+    EMIT(move, SEEN_BY_ALL);
 }
 
 int emit_mark(struct engine *e, const struct mark_record *r)
 {
-    EMIT(mark, false);
+    EMIT(mark, SEEN_BY_READERS);
 }
 
 int emit_queue(struct engine *e, const struct queue_record *r)
 {
-    EMIT(queue, false);
+    EMIT(queue, SEEN_BY_ALL);
 }
 
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
@@ -97,7 +105,7 @@ static int copy_job(struct engine *e, struct job *j)
 
     job_image_of(j, &image);
     record_put_job(e->out, &image);
-    err = settle(e, start, 0, true);
+    err = settle(e, start, 0, SEEN_BY_NONE);
     if (!err)
         j->segment = segment;
     return err;
@@ -111,7 +119,7 @@ static int copy_queue(struct engine *e, struct queue *q)
     int err;
 
     record_put_queue(e->out, &r);
-    err = settle(e, start, 0, true);
+    err = settle(e, start, 0, SEEN_BY_NONE);
     if (!err)
         q->segment = segment;
     return err;

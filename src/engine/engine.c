@@ -226,6 +226,11 @@ uint64_t engine_visible_lsn(const struct engine *e)
     return MUTANT(e->o.mutant, REPLY_BEFORE_DURABLE) ? 0 : e->visible_lsn;
 }
 
+uint64_t engine_offered_lsn(const struct engine *e)
+{
+    return MUTANT(e->o.mutant, OFFERED_EARLY) ? 0 : e->offered_lsn;
+}
+
 uint64_t engine_live_bytes(const struct engine *e)
 {
     return e->live_bytes;

@@ -78,6 +78,9 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
                    uint64_t previous);
 uint64_t engine_lsn(const struct engine *e);         /* of the last record written */
 uint64_t engine_visible_lsn(const struct engine *e); /* see above */
+/* The same for the answer of a LEASE, which shows nothing but jobs that were ready: so that giving
+ * out work does not wait for the ends of other work. */
+uint64_t engine_offered_lsn(const struct engine *e);
 
 /* Copies forward what a commit of segment `segment` still holds that is not superseded. */
 int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
@@ -130,8 +133,8 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
                      unsigned fields /* bits 1 << enum queue_field */);
 /* NOTFOUND. */
 int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret);
-/* Up to `limit` queues behind the name `after` (empty: from the first), by name; stops when fn returns
- * other than 0. NOMEM. */
+/* Up to `limit` queues behind the name `after` (empty: from the first), by name; stops when fn
+ * returns other than 0. NOMEM. */
 int engine_queues(const struct engine *e, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg);
 

@@ -144,8 +144,8 @@ int engine_cancel(struct engine *e, struct job_id id)
         err = emit_mark(e, &(struct mark_record){ .seq = j->seq, .flags = TRAIL_CANCELLING });
         return err ? err : CANCEL_RUNNING;
     }
-    err = job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, j->stalls, (struct str){ 0 },
-                  (struct str){ 0 });
+    err =
+        job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, j->stalls, (struct str){ 0 }, (struct str){ 0 });
     return err ? err : CANCEL_CANCELLED;
 }
 

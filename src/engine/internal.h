@@ -38,8 +38,8 @@ struct blob {
     char bytes[];
 };
 
-/* Arranged so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options and
- * then the payload; options are zigzag(created - born), then tagged ones (enum job_opt). */
+/* Arranged so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options
+ * and then the payload; options are zigzag(created - born), then tagged ones (enum job_opt). */
 struct job {
     struct timer timer;
     struct table_node by_seq;
@@ -160,6 +160,7 @@ struct engine {
     uint32_t segment;
     uint64_t lsn;
     uint64_t visible_lsn;
+    uint64_t offered_lsn;
     uint64_t next_seq;
     uint64_t next_token;
     uint64_t random;

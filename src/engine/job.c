@@ -170,25 +170,28 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
 
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
 {
-    struct job *j =
-        pool_alloc(&e->pool, offsetof(struct job, tail) + image->opts.len + image->payload.len);
+    size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
+    struct job *j = pool_alloc(&e->pool, size);
 
     if (!j)
         return NULL;
+    /* As a whole, so that fresh memory is not read before it is written. The last byte is the first
+     * of the tail, which is never empty. */
+    *j = (struct job){
+        .timer.at_ms = image->at_ms,
+        .seq = image->seq,
+        .queue = q,
+        .due_ms = image->due_ms,
+        .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
+        .state = (uint8_t)image->state,
+        .priority = (uint8_t)image->priority,
+        .payload_len = (uint32_t)image->payload.len,
+        .segment = e->segment,
+        .attempt = image->attempt,
+        .opts_len = (uint16_t)image->opts.len,
+        .stalls = (uint8_t)image->stalls,
+    };
     list_init(&j->timer.link);
-    j->timer.at_ms = image->at_ms;
-    j->seq = image->seq;
-    j->queue = q;
-    j->trail = NULL;
-    j->due_ms = image->due_ms;
-    j->born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1);
-    j->state = (uint8_t)image->state;
-    j->priority = (uint8_t)image->priority;
-    j->payload_len = (uint32_t)image->payload.len;
-    j->segment = e->segment;
-    j->attempt = image->attempt;
-    j->opts_len = (uint16_t)image->opts.len;
-    j->stalls = (uint8_t)image->stalls;
     memcpy(j->tail, image->opts.ptr, image->opts.len);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
@@ -284,7 +287,9 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
 
     j->timer.at_ms = trail_next_ms(j);
     wheel_add(&e->moments, &j->timer);
-    list_append(state == JOB_DEAD ? &q->dead : j->trail->hold_ms ? &q->held : &q->past,
+    list_append(state == JOB_DEAD   ? &q->dead
+                : j->trail->hold_ms ? &q->held
+                                    : &q->past,
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         q->past_bytes += past_bytes(j);

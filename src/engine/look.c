@@ -265,7 +265,8 @@ static int by_name(const void *a, const void *b)
     const struct queue *x = *(const struct queue *const *)a;
     const struct queue *y = *(const struct queue *const *)b;
 
-    return compare_names((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
+    return compare_names((struct str){ x->name, x->name_len },
+                         (struct str){ y->name, y->name_len });
 }
 
 int engine_queues(const struct engine *e, struct str after, size_t limit,

@@ -6,24 +6,25 @@
 #ifndef ENGINE_MUTANT_H
 #define ENGINE_MUTANT_H
 
-#define MUTANTS(X)                                                        \
-    X(EARLY_DROP, "a segment is removed before its copies are durable")   \
-    X(NO_COPY, "a segment is removed without copying what lives in it")   \
-    X(REISSUED_TOKEN, "tokens start again at every open")                 \
-    X(REPLY_BEFORE_DURABLE, "answers do not wait for their records")      \
-    X(LOST_RETRY, "the record of a retry is not written")                 \
-    X(LOST_END, "the record of a job's end is not written")               \
-    X(WRONG_ATTEMPT, "a released job keeps its attempt counted")          \
-    X(UNCOUNTED_STALL, "a stall gives its attempt back")                  \
-    X(STALE_ACCEPTED, "COMPLETE does not look at the token")              \
-    X(EARLY, "jobs fire up to 50 ms before their time")                   \
-    X(KEY_TWICE, "IFEXISTS keep makes a second job")                      \
-    X(HOLD_FORGOTTEN, "a key is free as soon as its job is done")         \
-    X(CANCEL_RETRIED, "a cancelled running job is retried when it fails") \
-    X(COUNT_DRIFT, "the count of ready jobs is not lowered by a cancel")  \
-    X(TORN_ACCEPTED, "an append in doubt is taken for done")              \
-    X(SEQ_REUSED, "sequence numbers are not kept over a restart")         \
-    X(LEASE_BY_WALL, "a jump of the wall clock ends leases")              \
+#define MUTANTS(X)                                                          \
+    X(EARLY_DROP, "a segment is removed before its copies are durable")     \
+    X(NO_COPY, "a segment is removed without copying what lives in it")     \
+    X(REISSUED_TOKEN, "tokens start again at every open")                   \
+    X(REPLY_BEFORE_DURABLE, "answers do not wait for their records")        \
+    X(OFFERED_EARLY, "a job is given out before its own record is durable") \
+    X(LOST_RETRY, "the record of a retry is not written")                   \
+    X(LOST_END, "the record of a job's end is not written")                 \
+    X(WRONG_ATTEMPT, "a released job keeps its attempt counted")            \
+    X(UNCOUNTED_STALL, "a stall gives its attempt back")                    \
+    X(STALE_ACCEPTED, "COMPLETE does not look at the token")                \
+    X(EARLY, "jobs fire up to 50 ms before their time")                     \
+    X(KEY_TWICE, "IFEXISTS keep makes a second job")                        \
+    X(HOLD_FORGOTTEN, "a key is free as soon as its job is done")           \
+    X(CANCEL_RETRIED, "a cancelled running job is retried when it fails")   \
+    X(COUNT_DRIFT, "the count of ready jobs is not lowered by a cancel")    \
+    X(TORN_ACCEPTED, "an append in doubt is taken for done")                \
+    X(SEQ_REUSED, "sequence numbers are not kept over a restart")           \
+    X(LEASE_BY_WALL, "a jump of the wall clock ends leases")                \
     X(PAUSE_IGNORED, "a paused queue gives out jobs")
 
 enum mutant {

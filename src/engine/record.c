@@ -119,7 +119,7 @@ bool record_get_job(struct str body, struct job_image *ret)
     return !r.bad && ret->state < JOB_STATE_COUNT && ret->state != JOB_READY &&
            ret->priority >= 1 && ret->priority <= 5 && moment_ok(ret->born_ms) &&
            moment_ok(ret->due_ms) && moment_ok(ret->at_ms) && ret->queue.len > 0 &&
-           ret->queue.len <= NAME_MAX_BYTES && ret->opts.len <= UINT16_MAX &&
+           ret->queue.len <= NAME_MAX_BYTES && ret->opts.len > 0 && ret->opts.len <= UINT16_MAX &&
            (ret->has_trail ? trail_ok(&ret->trail) : ret->state == JOB_SCHEDULED);
 }
 

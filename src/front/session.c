@@ -380,8 +380,8 @@ static bool execute_ask(const struct ask *a)
     return false;
 }
 
-bool session_execute(struct session *s, const struct session_target *t, const struct str *words,
-                     size_t n, void *owner, struct buf *out)
+uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
+                         size_t n, void *owner, struct buf *out)
 {
     const struct verb *v = verb_find(verb_table, words[0]);
     struct arg_value args[VERB_ARGS_MAX];
@@ -398,15 +398,17 @@ bool session_execute(struct session *s, const struct session_target *t, const st
     int err;
 
     if (!v)
-        return execute_ask(&(struct ask){ s, t, words, n, out });
+        return execute_ask(&(struct ask){ s, t, words, n, out }) ? engine_visible_lsn(call.engine)
+                                                                 : 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
     if (err) {
         verb_error(&call, err, why);
-        return false;
+        return 0;
     }
     v->run(&call);
     s->parked = call.parked;
-    return true;
+    return v->flags & VERB_TAKES ? engine_offered_lsn(call.engine)
+                                 : engine_visible_lsn(call.engine);
 }
 
 void session_serve(struct session *s, const struct engine *e, struct job *const *jobs, size_t n,

@@ -27,10 +27,10 @@ struct session_target {
 };
 
 /* Executes one request and appends its reply to out, unless it parked (s->parked is set; `owner` is
- * then given back by the engine's deliver call). Returns whether the reply shows state of the
- * engine, and so must wait for it to be durable. */
-bool session_execute(struct session *s, const struct session_target *t, const struct str *words,
-                     size_t n, void *owner, struct buf *out);
+ * then given back by the engine's deliver call). Returns the lsn that must be durable before the
+ * reply may leave. */
+uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
+                         size_t n, void *owner, struct buf *out);
 
 /* The reply of a LEASE that was parked and is now served; n may be 0. */
 void session_serve(struct session *s, const struct engine *e, struct job *const *jobs, size_t n,

@@ -54,10 +54,10 @@ struct partition {
     struct list unused;
     uint64_t closed_bytes;
     uint64_t commit_bytes; /* a commit that has reached this is closed */
-    uint64_t gather_lsn; /* of the last record before the gathering commit */
-    bool owed;           /* the gathering commit is to be written though it may be empty */
+    uint64_t gather_lsn;   /* of the last record before the gathering commit */
+    bool owed;             /* the gathering commit is to be written though it may be empty */
     uint64_t durable_lsn;
-    uint64_t safe_lsn;     /* survives power loss for certain */
+    uint64_t safe_lsn;             /* survives power loss for certain */
     _Atomic uint32_t sync_segment; /* where the last settled commit stands */
 
     struct segment *segments; /* oldest first; the last is gathered for */

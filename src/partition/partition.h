@@ -74,8 +74,8 @@ int partition_flush(struct partition *p);
 uint64_t partition_durable_lsn(const struct partition *p);
 uint64_t partition_gathered_bytes(const struct partition *p);
 
-/* Makes all that settled survive power loss, where commits do not do that themselves. Blocks; on any
- * thread, while none is in commit_write. */
+/* Makes all that settled survive power loss, where commits do not do that themselves. Blocks; on
+ * any thread, while none is in commit_write. */
 int partition_sync(struct partition *p);
 
 /* ---- Chores ---- */

@@ -24,7 +24,7 @@ struct committer {
     struct commit *commit; /* to be written, or being written */
     bool busy;             /* the thread is in the store */
     bool finished;         /* result is there for the loop */
-    int64_t sync_at_ms; /* monotonic; 0: everything written is synced */
+    int64_t sync_at_ms;    /* monotonic; 0: everything written is synced */
     bool stop;
     bool leaving; /* the loop waits in committer_detach */
     int result;

@@ -302,10 +302,7 @@ static void execute(struct conn *c, const struct resp_request *r)
         protocol_error(c, "this port speaks RESP: use redis-cli, a Redis client or belfry");
         return;
     }
-    if (session_execute(&c->session, &target, r->args, r->n, c, &c->out))
-        replied(c, engine_visible_lsn(s->engine));
-    else
-        replied(c, 0);
+    replied(c, session_execute(&c->session, &target, r->args, r->n, c, &c->out));
 }
 
 /* Whether another request of this connection may be executed now. */
@@ -441,7 +438,7 @@ void conn_deliver(struct conn *c, struct job *const *jobs, size_t n)
 
     session_serve(&c->session, e, jobs, n, &c->out);
     c->active_ms = time_mono_us() / 1000;
-    replied(c, engine_visible_lsn(e));
+    replied(c, engine_offered_lsn(e));
     conn_flush(c);
 }
 

@@ -38,7 +38,7 @@ static const struct option_row option_table[] = {
       "Size at which a journal's segment is closed and the next one begun." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
       "Largest payload of a job, and largest argument of a request." },
-    { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "20000", 1, 1000000, NULL,
+    { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "16000", 1, 1000000, NULL,
       "Connections at a time; further ones are told BUSY and closed." },
     { "output_limit", OPTION_SIZE, RELOADABLE, AT(output_limit), "64MiB", 64 * KIB, 16 * GIB, NULL,
       "Unread output at which a connection is cut off." },

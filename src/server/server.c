@@ -13,10 +13,11 @@
 #include "server/conn.h"
 #include "server/listen.h"
 
-#define SWEEP_MS   500
-#define REBUILD_MS 1000
+#define SWEEP_MS        500
+#define REBUILD_MS      1000
 #define REBUILD_SOON_MS 5000
 #define CHORE_PAUSE_MS  1000
+#define DUE_SOON_MS     100
 #define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
 
 /* ---- Time ---- */
@@ -141,9 +142,16 @@ static void start_chore(struct server *s)
 
 static void on_committed(void *arg, struct commit *commit, int result);
 
-static bool one_client_waits(const struct server *s)
+/* Whether the loop may wait for the disk itself: for one client, and nothing is due meanwhile that
+ * a slow sync would make late. */
+static bool may_wait(const struct server *s)
 {
-    return !list_empty(&s->holding) && s->holding.next == s->holding.prev;
+    int64_t wall, mono;
+
+    if (list_empty(&s->holding) || s->holding.next != s->holding.prev)
+        return false;
+    engine_next_wake(s->engine, &wall, &mono);
+    return wall - engine_now(s->engine) > DUE_SOON_MS && committer_is_quick(s->committer);
 }
 
 static void start_commit(struct server *s)
@@ -153,7 +161,7 @@ static void start_commit(struct server *s)
 
     if (!commit)
         return;
-    if (small && one_client_waits(s) && committer_is_quick(s->committer)) {
+    if (small && may_wait(s)) {
         int err = committer_write_now(s->committer, commit);
 
         if (err != BELFRY_FULL) {

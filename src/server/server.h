@@ -59,7 +59,7 @@ struct server {
     bool stopping;
     bool drained; /* nothing more is begun */
     int port;     /* as bound */
-    bool low; /* of space, as last told in the log */
+    bool low;     /* of space, as last told in the log */
 
     struct list conns;   /* all */
     struct list holding; /* with replies that wait for a commit */

@@ -80,8 +80,8 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
     return r;
 }
 
-/* The first append makes the log, in a spare file if that is asked for: others (a bulk write that is
- * synced once at its end) take what the disk has, and a spare only if that is nothing. */
+/* The first append makes the log, in a spare file if that is asked for: others (a bulk write that
+ * is synced once at its end) take what the disk has, and a spare only if that is nothing. */
 static int create(struct file *f, struct logfile *log, const struct store_append *a)
 {
     if (a->seq != 0)

@@ -143,8 +143,8 @@ static int undo(struct logfile *f, struct disk *d, int err)
     return BELFRY_IO;
 }
 
-/* Asked for once, not at every append: file systems with fine timestamps give an inode that was looked
- * at a new one with the next write, and a sync then has a block more to write. */
+/* Asked for once, not at every append: file systems with fine timestamps give an inode that was
+ * looked at a new one with the next write, and a sync then has a block more to write. */
 static int learn_size(struct logfile *f)
 {
     struct stat st;

@@ -30,7 +30,7 @@ const struct verb verb_table[] = {
           .help = "how long a worker has it before it must EXTEND" },
         { "retain", ARG_DURATION, DURATION,
           .help = "how long it is kept for GET once it is done; 0 means not at all" } } },
-    { "LEASE", VERB_BLOCKS, "Takes ready jobs, each under a lease that names the worker's right to it.",
+    { "LEASE", VERB_TAKES, "Takes ready jobs, each under a lease that names the worker's right to it.",
       "an array of jobs, each a map: id, token, queue, payload, attempt, priority, due_ms, lease_ms, "
       "until_ms, key; empty if there is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
         { "queues", ARG_NAMES, POS, .help = "one queue or several with commas between" },

@@ -81,9 +81,9 @@ struct verb_call {
 typedef void verb_fn(struct verb_call *call);
 
 enum verb_flags {
-    VERB_READS = 1,   /* changes nothing */
-    VERB_BLOCKS = 2,  /* may park */
-    VERB_ADMIN = 4,   /* settings */
+    VERB_READS = 1, /* changes nothing */
+    VERB_TAKES = 2, /* LEASE: gives out jobs, may park, and shows nothing else */
+    VERB_ADMIN = 4, /* settings */
 };
 
 struct verb {

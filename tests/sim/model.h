@@ -48,6 +48,7 @@ struct model_job {
     uint32_t attempt;
     uint32_t stalls;
     bool ahead;     /* ready, but the clock was set back since */
+    uint64_t fact;  /* model.changes when it last changed, but for leases */
     uint64_t moved; /* model.steps when it last changed its state or place */
 
     uint64_t token;

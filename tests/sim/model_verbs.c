@@ -7,7 +7,7 @@
 
 static void changed(struct model *m, struct model_job *job)
 {
-    m->changes++;
+    job->fact = ++m->changes;
     job->moved = m->steps;
 }
 

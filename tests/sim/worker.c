@@ -66,10 +66,9 @@ void step_lease(struct world *w)
     trace_note("LEASE queues %x count %zu for %" PRId64 ": %d", wait.queues, wait.count,
                wait.for_ms, n);
     CHECK(n <= (int)wait.count, "LEASE gives more jobs than asked for");
-    if (n > 0)
-        world_leased(w, &wait, jobs, (size_t)n);
+    world_leased(w, &wait, jobs, (size_t)n);
     CHECK(n == (int)expected, "LEASE gives %d jobs, expected %zu", n, expected);
-    world_answer(w, "LEASE");
+    world_answer_lease(w);
 }
 
 void step_wait(struct world *w)

@@ -13,7 +13,8 @@ uint32_t world_text(struct world *w)
 
 /* ---- Answers ---- */
 
-static void hold(struct world *w, const char *verb)
+/* An answer that leaves when `lsn` is durable, and has seen the first `changes` facts. */
+static void hold(struct world *w, const char *verb, uint64_t lsn, uint64_t changes)
 {
     bool strict = w->mono_ms < w->strict_until_ms;
     if (w->answer_count == w->answer_cap) {
@@ -27,8 +28,8 @@ static void hold(struct world *w, const char *verb)
         cover_event(EVENT_SLOW_COMMIT);
     w->answers[w->answer_count++] = (struct answer){
         .verb = verb,
-        .lsn = engine_visible_lsn(w->engine),
-        .changes = w->model.changes,
+        .lsn = lsn,
+        .changes = changes,
         .leases = strict ? w->model.leases : 0,
         .told = w->model.leases,
     };
@@ -55,12 +56,20 @@ void world_release(struct world *w)
     w->answer_count = kept;
 }
 
+void world_answer_lease(struct world *w)
+{
+    hold(w, "LEASE", engine_offered_lsn(w->engine), w->lease_facts);
+    if (rng_chance(&w->rng, 80))
+        world_dispatch(w);
+    world_release(w);
+}
+
 void world_answer(struct world *w, const char *verb)
 {
     char why[JUDGE_TEXT];
 
     CHECK(judge_adopt(w->engine, &w->model, why), "%s", why);
-    hold(w, verb);
+    hold(w, verb, engine_visible_lsn(w->engine), w->model.changes);
     if (rng_chance(&w->rng, 80))
         world_dispatch(w);
     world_release(w);
@@ -110,9 +119,13 @@ static void leased(struct world *w, const struct wait *request, const struct job
 
 void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n)
 {
+    w->lease_facts = 0;
     for (size_t i = 0; i < n; i++) {
         struct job_view v;
         engine_view(w->engine, jobs[i], &v);
+        const struct model_job *job = model_find(&w->model, v.id);
+        if (job && job->fact > w->lease_facts)
+            w->lease_facts = job->fact;
         leased(w, request, &v);
     }
 }
@@ -125,6 +138,7 @@ void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
     CHECK(wait->live, "a parked worker is answered twice");
     wait->live = false;
     trace_note("  worker %td gets %zu jobs", wait - w->waits, n);
+    w->lease_facts = 0;
     if (n == 0) {
         CHECK(w->mono_ms >= wait->deadline_ms, "a worker's wait ends too early");
         cover_event(EVENT_PARKED_LATE);
@@ -133,7 +147,7 @@ void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
         CHECK(n <= wait->count, "a worker gets more jobs than it asked for");
         world_leased(w, wait, jobs, n);
     }
-    hold(w, "parked LEASE");
+    hold(w, "parked LEASE", engine_offered_lsn(w->engine), w->lease_facts);
 }
 
 void world_dispatch(struct world *w)

@@ -139,6 +139,7 @@ struct world {
     uint64_t crashes;
     uint64_t reclaimed;
     uint64_t leases;
+    uint64_t lease_facts; /* of the jobs that were leased last, the newest */
 };
 
 /* ---- world.c ---- */
@@ -148,6 +149,8 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant);
 void world_fini(struct world *w);
 /* After every request: holds its answer back, and what the host does then. */
 void world_answer(struct world *w, const char *verb);
+/* Of a LEASE: it has seen only what made the jobs that it gives out. */
+void world_answer_lease(struct world *w);
 /* Lets go what is durable, checking that it is. */
 void world_release(struct world *w);
 /* The engine must be as the model says. */
