@@ -37,7 +37,7 @@ def test_small_jobs_with_large_results_are_reclaimed(make_server):
             for job in w.call("LEASE", f"q{q}", "COUNT", "200"):
                 w.call("COMPLETE", job["id"], job["token"], "RESULT", "y" * 60_000)
         reclaimed = w.call("STATS")["journal_reclaimed"]
-        for _ in range(400):  # churn until the segments with the small images are reclaimed
+        for _ in range(1200):  # churn until the segments with the small images are reclaimed
             w.call("SCHEDULE", "churn", PAYLOAD, "RETAIN", "0")
             (job,) = w.call("LEASE", "churn")
             w.call("COMPLETE", job["id"], job["token"])

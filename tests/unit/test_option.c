@@ -88,7 +88,7 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(o.sync_delay_ms, 0);
     assert_int_equal(o.segment_size, 32 << 20);
     assert_int_equal(o.max_payload, 1 << 20);
-    assert_int_equal(o.max_connections, 20000);
+    assert_int_equal(o.max_connections, 16000);
     assert_int_equal(o.output_limit, 64 << 20);
     assert_int_equal(o.client_timeout_ms, 30000);
     assert_int_equal(o.idle_timeout_ms, 0);
@@ -137,7 +137,7 @@ static void flags_override_environment_overrides_file_overrides_defaults(void **
     assert_string_equal(o.data, "f"); /* an empty variable counts as unset */
     assert_int_equal(o.log_level, LOG_LEVEL_WARN);
     assert_int_equal(o.log_format, LOG_FORMAT_TEXT);
-    assert_int_equal(o.max_connections, 20000);
+    assert_int_equal(o.max_connections, 16000);
     assert_string_equal(o.config, path);
     options_fini(&o);
     env_pairs = NULL;
