@@ -414,7 +414,7 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->rss_bytes = rss_bytes();
 }
 
-#define OWN_FILES 64 /* what the journal and the loop need */
+#define OWN_FILES INT64_C(64) /* what the journal and the loop need */
 
 static int init_loop(struct server *s)
 {
@@ -462,10 +462,29 @@ static int open_store(struct server *s)
     return err;
 }
 
-int server_init(struct server *s)
+/* As many descriptors as there may be; and no more clients than leave the journal its own. */
+static void fit_file_limit(struct server *s)
 {
     struct rlimit files;
     char number[LOG_NUMBER];
+    int64_t most;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    most = files.rlim_max > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_max;
+    most = most > 2 * OWN_FILES ? most - OWN_FILES : OWN_FILES;
+    if (s->options.max_connections <= most)
+        return;
+    s->options.max_connections = most;
+    log_line(&s->log, LOG_LEVEL_WARN,
+             "max_connections is lowered: the limit on open files (ulimit -n) is too low",
+             "max_connections", log_number(most, number), NULL);
+}
+
+int server_init(struct server *s)
+{
     int err;
 
     list_init(&s->conns);
@@ -478,17 +497,7 @@ int server_init(struct server *s)
     s->request = calloc(1, sizeof(*s->request));
     if (!s->read_buf || !s->request)
         return BELFRY_NOMEM;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-        if (files.rlim_max < (rlim_t)s->options.max_connections + OWN_FILES) {
-            s->options.max_connections =
-                files.rlim_max > 2 * OWN_FILES ? (int64_t)files.rlim_max - OWN_FILES : OWN_FILES;
-            log_line(&s->log, LOG_LEVEL_WARN,
-                     "max_connections is lowered: the limit on open files (ulimit -n) is too low",
-                     "max_connections", log_number(s->options.max_connections, number), NULL);
-        }
-    }
+    fit_file_limit(s);
     err = open_store(s);
     if (!err)
         err = init_loop(s);
