@@ -58,7 +58,7 @@ struct partition {
     bool owed;             /* the gathering commit is to be written though it may be empty */
     uint64_t durable_lsn;
     uint64_t safe_lsn;             /* survives power loss for certain */
-    _Atomic uint32_t sync_segment; /* where the last settled commit stands */
+    _Atomic uint32_t sync_segment; /* where the last written commit stands */
 
     struct segment *segments; /* oldest first; the last is gathered for */
     size_t segment_count;

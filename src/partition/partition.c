@@ -247,7 +247,7 @@ int partition_open(struct store *store, const struct partition_options *o, int64
     return 0;
 }
 
-static bool all_written(const struct partition *p)
+bool partition_idle(const struct partition *p)
 {
     return p->gathering && !p->writing && list_empty(&p->closed) && !p->owed &&
            engine_lsn(p->engine) == p->gather_lsn;
@@ -255,9 +255,12 @@ static bool all_written(const struct partition *p)
 
 void partition_close(struct partition *p)
 {
+    bool safe;
+
     if (!p)
         return;
-    if (all_written(p) && (p->o.durable || partition_sync(p) == 0)) {
+    safe = !p->gathering || p->o.durable || partition_sync(p) == 0;
+    if (safe && partition_idle(p)) {
         /* If this fails the next start merely takes more care. */
         p->store->ops->cas(p->store, &(struct store_cas){ .name = str_of(p->fence),
                                                           .expect = p->epoch,
@@ -328,7 +331,7 @@ static int sync_segment(struct partition *p, uint32_t number)
 
 /* Without `durable`, power loss may take the end of the journal but not its middle: a segment is
  * synced before the next one begins. */
-int commit_write(struct commit *c)
+static int write_element(struct commit *c)
 {
     struct partition *p = c->p;
     char log[NAME_BYTES];
@@ -360,6 +363,15 @@ int commit_write(struct commit *c)
     return err == 1 ? 0 : err;
 }
 
+int commit_write(struct commit *c)
+{
+    int err = write_element(c);
+
+    if (!err)
+        c->p->sync_segment = c->segment;
+    return err;
+}
+
 void partition_settle(struct partition *p, struct commit *c)
 {
     assert(p->writing == c);
@@ -368,7 +380,6 @@ void partition_settle(struct partition *p, struct commit *c)
     else if (c->seq == 0) /* the segments before were synced first */
         p->safe_lsn = p->durable_lsn;
     p->durable_lsn = c->last_lsn;
-    p->sync_segment = c->segment;
     p->writing = NULL;
     if (list_empty(&p->unused))
         list_append(&p->unused, &c->link);

@@ -71,6 +71,9 @@ void partition_settle(struct partition *p, struct commit *c);
  * commit_write. */
 int partition_flush(struct partition *p);
 
+/* Nothing is gathered or being written. */
+bool partition_idle(const struct partition *p);
+
 uint64_t partition_durable_lsn(const struct partition *p);
 uint64_t partition_gathered_bytes(const struct partition *p);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/committer.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ struct committer {
     committer_done_fn *done;
     void *arg;
     int64_t sync_interval_ms;
+    atomic_bool full; /* a commit waits for space */
 
     /* Under the mutex. */
     struct partition *partition;
@@ -61,9 +63,13 @@ static void write_locked(struct committer *c)
     do {
         err = write_once(c, commit);
         /* No space: nothing was written, replies wait, and so does this until there is some. */
-        if (err == BELFRY_FULL && !c->stop && !c->leaving)
+        if (err == BELFRY_FULL && !c->stop && !c->leaving) {
+            if (!atomic_exchange(&c->full, true))
+                uv_async_send(&c->async); /* the loop is to know */
             uv_cond_timedwait(&c->work, &c->mutex, FULL_RETRY_NS);
+        }
     } while (err == BELFRY_FULL && !c->stop && !c->leaving);
+    atomic_store(&c->full, false);
     c->busy = false;
     c->result = err;
     c->finished = true;
@@ -126,9 +132,9 @@ static void on_async(uv_async_t *handle)
     c->commit = NULL;
     c->finished = false;
     uv_mutex_unlock(&c->mutex);
+    c->done(c->arg, commit, result);
     if (c->sync_interval_ms)
         uv_cond_signal(&c->work); /* it may be time to sync */
-    c->done(c->arg, commit, result);
 }
 
 int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *done, void *arg,
@@ -182,6 +188,11 @@ bool committer_is_quick(struct committer *c)
     quick = !c->busy && c->sync_interval_ms == 0 && c->typical_us < QUICK_US;
     uv_mutex_unlock(&c->mutex);
     return quick;
+}
+
+bool committer_is_full(const struct committer *c)
+{
+    return atomic_load(&c->full);
 }
 
 const char *committer_detail(struct committer *c)

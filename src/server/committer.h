@@ -30,6 +30,9 @@ int committer_write_now(struct committer *c, struct commit *commit);
 /* Whether writes have lately taken so little that the loop may wait for one. */
 bool committer_is_quick(struct committer *c);
 
+/* Whether a commit waits for space on the disk. */
+bool committer_is_full(const struct committer *c);
+
 /* Why the last write failed, or the disk is waited for; "" if neither. Valid until the next call.
  */
 const char *committer_detail(struct committer *c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/conn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -44,6 +45,7 @@ struct conn {
 };
 
 static void on_poll(uv_poll_t *handle, int status, int events);
+static void end_wait(struct conn *c);
 
 struct conn *conn_of_all(struct list *node)
 {
@@ -201,6 +203,7 @@ static void release(struct conn *c)
 static void compact(struct conn *c)
 {
     if (c->sent == c->out.len) {
+        assert(c->mark_count == 0);
         buf_reset(&c->out, BUFFER_KEEP * 16);
         c->sent = c->released = 0;
     } else if (c->sent > READ_BYTES) {
@@ -247,11 +250,12 @@ void conn_flush(struct conn *c)
     if (c->released > c->sent && !c->stuck_ms)
         c->stuck_ms = time_mono_us() / 1000;
     compact(c);
-    if (unsent(c) == 0 && (c->session.quit || (c->eof && !c->session.parked))) {
+    queue_input(c);
+    if (unsent(c) == 0 &&
+        (c->session.quit || (c->eof && !c->session.parked && list_empty(&c->resume)))) {
         conn_close(c);
         return;
     }
-    queue_input(c);
     watch(c);
 }
 
@@ -296,13 +300,16 @@ static void execute(struct conn *c, const struct resp_request *r)
 {
     struct server *s = c->server;
     struct session_target target = { s->partition, &s->host };
+    uint64_t lsn;
 
     s->commands++;
     if (looks_like_http(r->args, r->n)) {
         protocol_error(c, "this port speaks RESP: use redis-cli, a Redis client or belfry");
         return;
     }
-    replied(c, session_execute(&c->session, &target, r->args, r->n, c, &c->out));
+    lsn = session_execute(&c->session, &target, r->args, r->n, c, &c->out);
+    if (!c->session.parked) /* else there is no reply yet */
+        replied(c, lsn);
 }
 
 /* Whether another request of this connection may be executed now. */
@@ -414,10 +421,11 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         conn_close(c);
         return;
     }
-    if (events & UV_DISCONNECT && c->session.parked) { /* nobody is there to be served */
-        engine_wait_cancel(c->server->engine, c->session.parked);
-        c->session.parked = NULL;
-        c->eof = true; /* but replies of earlier requests may still be read */
+    if (events & UV_DISCONNECT && c->session.parked) {
+        /* Nobody is there to be served; but what was asked before and behind may still be read. */
+        c->eof = true;
+        end_wait(c);
+        return;
     }
     if (events & UV_READABLE)
         read_input(c);
@@ -442,14 +450,18 @@ void conn_deliver(struct conn *c, struct job *const *jobs, size_t n)
     conn_flush(c);
 }
 
+static void end_wait(struct conn *c)
+{
+    engine_wait_cancel(c->server->engine, c->session.parked);
+    conn_deliver(c, NULL, 0);
+}
+
 void conn_drain(struct conn *c)
 {
-    if (c->session.parked) {
-        engine_wait_cancel(c->server->engine, c->session.parked);
-        conn_deliver(c, NULL, 0);
-    } else {
+    if (c->session.parked)
+        end_wait(c);
+    else
         watch(c);
-    }
 }
 
 void conn_sweep(struct conn *c, int64_t mono_ms)

@@ -154,14 +154,15 @@ static bool may_wait(const struct server *s)
     return wall - engine_now(s->engine) > DUE_SOON_MS && committer_is_quick(s->committer);
 }
 
-static void start_commit(struct server *s)
+/* `here`: the loop may write it itself. */
+static void start_commit(struct server *s, bool here)
 {
     bool small = partition_gathered_bytes(s->partition) < SMALL_COMMIT;
     struct commit *commit = partition_take(s->partition);
 
     if (!commit)
         return;
-    if (small && may_wait(s)) {
+    if (here && small && may_wait(s)) {
         int err = committer_write_now(s->committer, commit);
 
         if (err != BELFRY_FULL) {
@@ -174,7 +175,7 @@ static void start_commit(struct server *s)
 
 static void refuse_or_accept(struct server *s)
 {
-    bool low = atomic_load(&s->store->low);
+    bool low = atomic_load(&s->store->low) || committer_is_full(s->committer);
 
     engine_refuse_new(s->engine, low);
     if (low == s->low)
@@ -194,7 +195,7 @@ static void on_turn(uv_prepare_t *handle)
     if (s->partition && !s->failed && !s->drained) {
         refuse_or_accept(s);
         engine_dispatch(s->engine);
-        start_commit(s);
+        start_commit(s, true);
         start_chore(s);
     }
     arm_timers(s);
@@ -306,7 +307,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
     }
     partition_settle(s->partition, commit);
     s->durable_lsn = partition_durable_lsn(s->partition);
-    start_commit(s); /* first, so that the disk has work while replies are sent */
+    start_commit(s, false); /* first, so that the disk has work while replies are sent */
     flush_holding(s);
 }
 
@@ -325,13 +326,18 @@ static bool all_sent(struct server *s)
 static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    bool done = !s->failed && s->partition && !s->chore &&
-                s->durable_lsn >= engine_lsn(s->engine) && all_sent(s);
+    bool done =
+        !s->failed && s->partition && !s->chore && partition_idle(s->partition) && all_sent(s);
 
-    if (done || s->failed || time_mono_us() / 1000 >= s->drain_until_ms) {
-        s->drained = true;
-        uv_stop(&s->loop);
-    }
+    if (!done && !s->failed && time_mono_us() / 1000 < s->drain_until_ms)
+        return;
+    if (!done)
+        log_line(&s->log, LOG_LEVEL_WARN,
+                 "not everything could be finished within drain_timeout: what was not answered may "
+                 "or may not have happened",
+                 NULL);
+    s->drained = true;
+    uv_stop(&s->loop);
 }
 
 static void begin_stop(struct server *s)
@@ -448,10 +454,21 @@ static int init_loop(struct server *s)
         on_committed, s, &s->committer);
 }
 
+/* A segment takes one more commit when it is just short of its size, and that one record more when
+ * it is just short of its own: with room for both it can be written though the disk is full. */
+static uint64_t log_bytes(const struct options *o)
+{
+    int64_t record = 2 * o->max_payload;
+
+    if (record > o->segment_size / 8)
+        record = o->segment_size / 8;
+    return (uint64_t)(o->segment_size + o->segment_size / 16 + record);
+}
+
 static int open_store(struct server *s)
 {
     struct store_options o = {
-        .log_bytes = (uint64_t)s->options.segment_size,
+        .log_bytes = log_bytes(&s->options),
         .sync_delay_us = (unsigned)s->options.sync_delay_ms * 1000,
     };
     int err = store_open(s->options.data, &o, &s->store);
