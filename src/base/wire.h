@@ -37,15 +37,19 @@ static inline void wire_put_u64(struct buf *b, uint64_t v)
     buf_append(b, &v, 8);
 }
 
+/* By way of a local pointer: bytes stored through b->ptr might be b itself, as far as C can tell. */
 static inline void wire_put_varint(struct buf *b, uint64_t v)
 {
+    char *p;
     if (!buf_reserve(b, 10))
         return;
+    p = b->ptr + b->len;
     while (v >= 0x80) {
-        b->ptr[b->len++] = (char)(v | 0x80);
+        *p++ = (char)(v | 0x80);
         v >>= 7;
     }
-    b->ptr[b->len++] = (char)v;
+    *p++ = (char)v;
+    b->len = (size_t)(p - b->ptr);
 }
 
 /* Signed numbers, small either way round. */
