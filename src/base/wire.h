@@ -37,7 +37,8 @@ static inline void wire_put_u64(struct buf *b, uint64_t v)
     buf_append(b, &v, 8);
 }
 
-/* By way of a local pointer: bytes stored through b->ptr might be b itself, as far as C can tell. */
+/* By way of a local pointer: bytes stored through b->ptr might be b itself, as far as C can tell.
+ */
 static inline void wire_put_varint(struct buf *b, uint64_t v)
 {
     char *p;
