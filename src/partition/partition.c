@@ -101,14 +101,13 @@ static void close_gathering(struct partition *p)
     struct segment *s = last_segment(p);
     uint64_t bytes = c->buf.len + ELEMENT_FRAME;
 
-    s->elements++;
+    c->seq = s->elements++;
     s->bytes += bytes;
     if (gather(p) < 0) {
         s->elements--;
         s->bytes -= bytes;
         return;
     }
-    c->seq = p->segments[p->segment_count - (p->gathering->segment != c->segment) - 1].elements - 1;
     c->last_lsn = p->gather_lsn;
     list_append(&p->closed, &c->link);
     p->closed_bytes += c->buf.len;

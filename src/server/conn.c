@@ -148,7 +148,7 @@ void conn_close(struct conn *c)
     uv_close((uv_handle_t *)&c->poll, on_closed);
 }
 
-/* Says why, if it still can be said, and closes. */
+/* Tells the log why, and closes. */
 static void cut_off(struct conn *c, const char *why)
 {
     char number[LOG_NUMBER];

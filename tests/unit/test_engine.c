@@ -38,7 +38,8 @@ static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 
 static struct engine *make(uint64_t epoch)
 {
-    return engine_new(&(struct engine_options){ .epoch = epoch, .seed = 42, .deliver = deliver });
+    return engine_new(&(struct engine_options){
+        .epoch = epoch, .seed = 42, .history_bytes = 32768, .deliver = deliver });
 }
 
 static int setup(void **state)
@@ -368,6 +369,30 @@ static void a_held_key_keeps_a_done_job_from_running_again(void **state)
     assert_int_not_equal(schedule(&spec).seq, id.seq);
 }
 
+static void a_held_key_does_not_keep_other_history(void **state)
+{
+    struct queue_settings settings = { .key_hold_ms = 86400000 };
+    struct job_spec spec = spec_of("q", "x", 0);
+    struct job_view v;
+    struct queue_view q;
+    struct job_id held;
+
+    (void)state;
+    engine_queue_set(e, STR("q"), &settings, 1u << QUEUE_KEY_HOLD);
+    spec.key = STR("k");
+    held = schedule(&spec);
+    engine_complete(e, held, lease(&v), (struct str){ 0 }, -1);
+    spec.key = (struct str){ 0 };
+    for (int i = 0; i < 1000; i++) {
+        struct job_id id = schedule(&spec);
+
+        engine_complete(e, id, lease(&v), (struct str){ 0 }, -1);
+    }
+    assert_int_equal(engine_queue_get(e, STR("q"), &q), 0);
+    assert_in_range(q.jobs[JOB_DONE], 2, 200);
+    assert_int_equal(get(held).state, JOB_DONE);
+}
+
 static void cancel_has_three_answers(void **state)
 {
     struct job_id id = schedule_in(1000), running = schedule_in(0);
@@ -538,6 +563,7 @@ int main(void)
         TEST(a_key_is_kept_replaced_or_rejected),
         TEST(a_replacement_of_a_running_job_waits_for_its_attempt),
         TEST(a_held_key_keeps_a_done_job_from_running_again),
+        TEST(a_held_key_does_not_keep_other_history),
         TEST(cancel_has_three_answers),
         TEST(an_ended_job_is_forgotten_when_its_retention_is_over),
         TEST(a_paused_queue_gives_nothing_until_it_is_resumed),
