@@ -2,6 +2,7 @@
 /* Preloaded into the server: while the file $FAILSYNC exists, fdatasync fails as a dying disk does.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,13 @@ int fdatasync(int fd)
     if (flag && access(flag, F_OK) == 0) {
         errno = EIO;
         return -1;
+    }
+    if (getenv("COUNTSYNC")) {
+        int count = open(getenv("COUNTSYNC"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+        if (write(count, ".", 1) < 0)
+            abort();
+        close(count);
     }
     return (int)syscall(SYS_fdatasync, fd);
 }

@@ -14,12 +14,17 @@ HERE = pathlib.Path(__file__).parent
 
 
 @pytest.fixture
-def failing(tmp_path, monkeypatch):
+def shim(tmp_path, monkeypatch):
+    """Servers get their fdatasync from failsync.c."""
+    path = tmp_path / "failsync.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", path, HERE / "failsync.c"], check=True)
+    monkeypatch.setitem(conftest.ENV, "LD_PRELOAD", str(path))
+
+
+@pytest.fixture
+def failing(shim, tmp_path, monkeypatch):
     """A server whose fdatasync fails while the flag file exists."""
-    shim = tmp_path / "failsync.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", shim, HERE / "failsync.c"], check=True)
     flag = tmp_path / "fail"
-    monkeypatch.setitem(conftest.ENV, "LD_PRELOAD", str(shim))
     monkeypatch.setitem(conftest.ENV, "FAILSYNC", str(flag))
     server = Server(tmp_path / "server").start()
     yield server, flag
@@ -60,3 +65,18 @@ def test_a_failed_sync_is_never_acknowledged_and_everything_acknowledged_stays(f
     server.start()
     with server.wire() as w:
         assert all(w.call("GET", id_) for id_ in acknowledged)
+
+
+def test_interval_syncs_by_its_deadline_also_under_steady_load(shim, tmp_path, monkeypatch, make_server):
+    count = tmp_path / "syncs"
+    monkeypatch.setitem(conftest.ENV, "COUNTSYNC", str(count))
+    server = make_server(durability="interval", sync_interval="200ms")
+    time.sleep(1)  # spare files are made and synced
+    with server.wire() as w:
+        before = count.stat().st_size if count.exists() else 0
+        end = time.monotonic() + 3
+        while time.monotonic() < end:  # never a pause as long as the interval
+            w.call("SCHEDULE", "q", "x", "IN", "1h")
+            time.sleep(0.02)
+        during = count.stat().st_size - before
+    assert 8 <= during <= 50, f"{during} syncs in 3 s"  # 15 by the interval; not one per commit
