@@ -28,6 +28,7 @@ fuzz:
 bench: build
 	@scripts/setup bench
 	bench/run
+	bench/deep
 
 install: build
 	cmake --install build --prefix $(PREFIX)

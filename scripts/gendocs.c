@@ -201,7 +201,10 @@ static void put_errors(struct buf *out)
                   "An error is a line `-CODE text`. The code is for programs and never changes its "
                   "meaning; the\ntext says more, for people.\n\n"
                   "| code | number | meaning |\n| --- | --- | --- |\n");
-#define ROW(name, number, text) buf_printf(out, "| %s | %d | %s |\n", #name, number, text);
+    /* COLD stays between the engine and its host. */
+#define ROW(name, number, text)       \
+    if (BELFRY_##name != BELFRY_COLD) \
+        buf_printf(out, "| %s | %d | %s |\n", #name, number, text);
     BELFRY_ERRORS(ROW)
 #undef ROW
     buf_text(out,

@@ -14,7 +14,7 @@
     X(STALE,     4, "lease no longer held")                                                       \
     X(KEYEXISTS, 5, "a job with this key exists")                                                 \
     X(STATE,     6, "not possible in the job's state")                                            \
-    X(FULL,      7, "disk space is at its reserve: new jobs are refused, completions go on")      \
+    X(FULL,      7, "new jobs are refused: disk space is at its reserve, or memory over its budget") \
     X(TOOLARGE,  8, "larger than the limit")                                                      \
     X(IO,        9, "input or output failed")                                                     \
     X(CORRUPT,  10, "stored data is damaged")                                                     \
@@ -25,7 +25,8 @@
     X(PAST,     15, "due time is further in the past than the queue accepts")                     \
     X(PROTOCOL, 16, "malformed request")                                                          \
     X(UNKNOWN,  17, "unknown verb")                                                               \
-    X(BUSY,     18, "too many clients")
+    X(BUSY,     18, "too many clients")                                                           \
+    X(COLD,     19, "it is on disk and has to be fetched first")
 /* clang-format on */
 
 enum belfry_error {

@@ -47,7 +47,8 @@ struct pool_page {
 struct pool_chunk {
     struct list link;
     uint64_t free; /* bit i: page i is free; page 0 never is, it holds the headers */
-    char pad[40];
+    uint64_t kept; /* bit i: it is free, but its memory was not given back */
+    char pad[32];
     struct pool_page pages[POOL_CHUNK_PAGES - 1];
 };
 
@@ -96,7 +97,12 @@ void pool_init(struct pool *p)
     list_init(&p->chunks_open);
     list_init(&p->chunks_full);
     list_init(&p->large);
-    p->used_bytes = p->held_bytes = 0;
+    p->used_bytes = p->held_bytes = p->keep_bytes = p->kept_bytes = 0;
+}
+
+void pool_keep(struct pool *p, size_t bytes)
+{
+    p->keep_bytes = bytes;
 }
 
 static void chunk_unmap(struct pool_chunk *chunk)
@@ -142,8 +148,9 @@ static struct pool_page *page_new(struct pool *p, unsigned class)
                                    : container_of(p->chunks_open.next, struct pool_chunk, link);
     if (!chunk)
         return NULL;
-    unsigned at = (unsigned)__builtin_ctzll(chunk->free);
-    chunk->free &= chunk->free - 1;
+    bool kept = chunk->kept != 0;
+    unsigned at = (unsigned)__builtin_ctzll(kept ? chunk->kept : chunk->free);
+    chunk->free &= ~(UINT64_C(1) << at);
     if (!chunk->free) {
         list_remove(&chunk->link);
         list_append(&p->chunks_full, &chunk->link);
@@ -158,26 +165,39 @@ static struct pool_page *page_new(struct pool *p, unsigned class)
     };
     /* A class that grows gets its pages in one go, not by sixteen faults. It is only for speed:
      * where the system does not know how, the faults come. */
-    if (p->classes[class].pages++ >= POOL_GROWING)
+    if (p->classes[class].pages++ >= POOL_GROWING && !kept)
         madvise(page->base, POOL_PAGE, POOL_POPULATE);
     list_append(&p->classes[class].open, &page->link);
     p->classes[class].empty = page;
-    p->held_bytes += POOL_PAGE;
+    if (kept) {
+        chunk->kept &= ~(UINT64_C(1) << at);
+        p->kept_bytes -= POOL_PAGE;
+    } else {
+        p->held_bytes += POOL_PAGE;
+    }
     return page;
 }
 
 static void page_release(struct pool *p, struct pool_page *page)
 {
     struct pool_chunk *chunk = chunk_of((uintptr_t)page->base);
+    uint64_t bit = UINT64_C(1) << ((uintptr_t)page->base / POOL_PAGE % POOL_CHUNK_PAGES);
+    bool keep = p->kept_bytes < p->keep_bytes;
     list_remove(&page->link);
     p->classes[class_of(page->size)].pages--;
-    p->held_bytes -= POOL_PAGE;
-    if (!chunk->free) {
+    if (!chunk->free || keep) { /* one with pages that were kept is the first to be used */
         list_remove(&chunk->link);
-        list_append(&p->chunks_open, &chunk->link);
+        list_append(keep ? p->chunks_open.next : &p->chunks_open, &chunk->link);
     }
-    chunk->free |= UINT64_C(1) << ((uintptr_t)page->base / POOL_PAGE % POOL_CHUNK_PAGES);
-    if (chunk->free == POOL_CHUNK_FREE && p->chunks_open.next != p->chunks_open.prev) {
+    chunk->free |= bit;
+    if (keep) {
+        chunk->kept |= bit;
+        p->kept_bytes += POOL_PAGE;
+        return;
+    }
+    p->held_bytes -= POOL_PAGE;
+    if (!chunk->kept && chunk->free == POOL_CHUNK_FREE &&
+        p->chunks_open.next != p->chunks_open.prev) {
         list_remove(&chunk->link);
         chunk_unmap(chunk);
     } else {

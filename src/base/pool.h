@@ -10,7 +10,8 @@
  *     chunk  | headers of pages | page 1 | page 2 | ... | page 63 |
  *
  * so an object's address gives its page's header. A page without objects goes back to the system,
- * but each class keeps one, so that an object that comes and goes costs no system call.
+ * but each class keeps one, so that an object that comes and goes costs no system call; and the
+ * pool keeps as many as pool_keep says, for whichever class needs one next.
  *
  * Under AddressSanitizer every object comes from malloc, so that a use after free is found.
  */
@@ -40,10 +41,14 @@ struct pool {
     struct list large; /* objects from malloc */
     size_t used_bytes;
     size_t held_bytes;
+    size_t keep_bytes;
+    size_t kept_bytes;
 };
 
 /* A pool must not be moved once initialised. */
 void pool_init(struct pool *p);
+/* How much memory without objects is kept rather than given back; 0 at first. */
+void pool_keep(struct pool *p, size_t bytes);
 /* Frees every object there is. */
 void pool_fini(struct pool *p);
 

@@ -29,6 +29,7 @@ size_t time_format_moment(int64_t ms, char ret[TIME_TEXT]);
 
 /* The clocks, for hosts only: the engine never reads them. */
 int64_t time_wall_ms(void);
+int64_t time_wall_us(void);
 int64_t time_mono_us(void);
 
 #endif

@@ -10,13 +10,31 @@
 #include "base/buf.h"
 #include "base/time.h"
 #include "cli/call.h"
-#include "cli/driver.h"
 #include "cli/help.h"
-#include "cli/late.h"
-#include "cli/load.h"
-#include "cli/text.h"
+#include "cli/result.h"
 
-enum { DRIVER, OP, CONNECTIONS, IN_FLIGHT, JOBS, PAYLOAD, BATCH, KEEP };
+#define OPS          "schedule|lease|lone|late|fill|drain|ping"
+#define FIRST_MS     3600000                /* from now to the first job for later, */
+#define SPAN_MS      3600000                /* and from that to the last */
+#define EVERY_MS     5                      /* from ping to ping */
+#define MOMENT_LIMIT INT64_C(9999999999999) /* what drivers have digits for */
+
+enum {
+    DRIVER,
+    OP,
+    CONNECTIONS,
+    IN_FLIGHT,
+    JOBS,
+    PAYLOAD,
+    BATCH,
+    QUEUE,
+    AT,
+    SPAN,
+    EVERY,
+    PROGRESS,
+    SAMPLE,
+    KEEP
+};
 
 const struct flag_row bench_flags[] = {
     [DRIVER] = { .name = "driver",
@@ -25,19 +43,35 @@ const struct flag_row bench_flags[] = {
                  .words = "belfry|redis|beanstalkd" },
     [OP] = { .name = "op",
              .value = "OP[,OP...]",
-             .help = "what to measure: schedule, lease, lone, late",
-             .words = "schedule|lease|lone|late" },
+             .help = "what to measure: schedule, lease, lone, late, fill, drain, ping",
+             .words = OPS },
     [CONNECTIONS] = { .name = "connections", .value = "N", .help = "connections; 4 if not given" },
     [IN_FLIGHT] = { .name = "in-flight",
                     .value = "N",
                     .help = "commands under way per connection; 256 if not given" },
     [JOBS] = { .name = "jobs",
                .value = "N",
-               .help = "jobs; 100000 if not given, 2000 for lone, 1000 for late" },
+               .help =
+                   "jobs, or pings; 100000 if not given, 2000 for lone and ping, 1000 for late" },
     [PAYLOAD] = { .name = "payload-bytes",
                   .value = "N",
                   .help = "size of a payload; 100 if not given" },
     [BATCH] = { .name = "batch", .value = "N", .help = "jobs taken at a time; 100 if not given" },
+    [QUEUE] = { .name = "queue", .value = "NAME", .help = "instead of a queue of its own" },
+    [AT] = { .name = "at",
+             .value = "MOMENT",
+             .help = "when the first job of schedule is due; in an hour if not given. For drain: "
+                     "what schedule was given" },
+    [SPAN] = { .name = "span",
+               .value = "DURATION",
+               .help = "over how long jobs are due; 1h if not given, 10s for late" },
+    [EVERY] = { .name = "every",
+                .value = "DURATION",
+                .help = "from ping to ping; 5ms if not given" },
+    [PROGRESS] = { .name = "progress", .value = "N", .help = "say how fast each N jobs were" },
+    [SAMPLE] = { .name = "sample",
+                 .value = "N",
+                 .help = "with --json: show about so many of the jobs that schedule added" },
     [KEEP] = { .name = "keep", .help = "leave scheduled jobs behind" },
     { 0 },
 };
@@ -47,126 +81,20 @@ struct bench {
     struct load_options load;
     struct target target;
     struct client client; /* for what is not measured */
+    struct result result;
     const char *ops;
-    int64_t jobs; /* 0: not given */
+    const char *op;  /* the one that runs */
+    int64_t jobs;    /* 0: not given */
+    int64_t at_ms;   /* -1: not given */
+    int64_t span_ms; /* 0: not given */
+    int64_t every_ms;
     bool keep;
     char *ids; /* of jobs to drop afterwards */
     uint64_t ids_n;
-    bool printed; /* a result, in JSON */
+    int64_t sample;     /* jobs to show, 0: none; */
+    uint64_t stride;    /* one of so many; */
+    struct buf sampled; /* in JSON */
 };
-
-/* ---- Results ---- */
-
-static void put_us(struct buf *out, uint64_t us)
-{
-    if (us < 1000)
-        buf_printf(out, "%lluµs", (unsigned long long)us);
-    else if (us < 1000000)
-        buf_printf(out,
-                   us < 10000    ? "%.2fms"
-                   : us < 100000 ? "%.1fms"
-                                 : "%.0fms",
-                   (double)us / 1e3);
-    else
-        buf_printf(out, "%.2fs", (double)us / 1e6);
-}
-
-static void put_hist(struct buf *out, const struct hist *h, bool json)
-{
-    static const struct {
-        const char *name;
-        double share;
-    } rows[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p999", 0.999 } };
-
-    for (size_t i = 0; i < 4; i++) {
-        buf_printf(out, json ? "\"%s\":" : "%s ", rows[i].name);
-        if (json)
-            buf_int(out, (int64_t)hist_quantile(h, rows[i].share));
-        else
-            put_us(out, hist_quantile(h, rows[i].share));
-        buf_text(out, json ? "," : "  ");
-    }
-    buf_text(out, json ? "\"max\":" : "max ");
-    if (json)
-        buf_int(out, (int64_t)h->max);
-    else
-        put_us(out, h->max);
-}
-
-/* Results are an array in JSON, so the first one opens it. */
-static void begin_json(struct bench *b, struct buf *out, const char *op)
-{
-    buf_printf(out, "%s{\"op\":\"%s\",\"driver\":\"%s\"", b->printed ? ",\n" : "[", op,
-               b->target.driver->name);
-    b->printed = true;
-}
-
-static void show(struct bench *b, const char *op, const struct load_result *r)
-{
-    double rate = (double)r->jobs / (r->seconds > 0 ? r->seconds : 1e-6);
-    double share = 100 * r->cpu_seconds / (r->seconds > 0 ? r->seconds : 1e-6);
-    struct buf out = { 0 };
-
-    if (b->cli->json) {
-        begin_json(b, &out, op);
-        buf_printf(&out,
-                   ",\"jobs\":%llu,\"payload_bytes\":%zu,\"connections\":%u,\"in_flight\":%u,"
-                   "\"batch\":%u,\"seconds\":%.6f,\"rate\":%.1f,\"generator_cpu_seconds\":%.3f,"
-                   "\"latency_us\":{",
-                   (unsigned long long)r->jobs, b->target.payload_bytes, b->load.connections,
-                   b->load.in_flight, b->load.batch, r->seconds, rate, r->cpu_seconds);
-        put_hist(&out, &r->latency, true);
-        buf_text(&out, "}}");
-    } else {
-        buf_printf(&out, "%-9s ", op);
-        text_count(&out, (int64_t)rate);
-        buf_text(&out, " jobs/s  (");
-        text_count(&out, (int64_t)r->jobs);
-        buf_printf(&out, " jobs of %zu bytes in %.2fs, %u connections, ", b->target.payload_bytes,
-                   r->seconds, b->load.connections);
-        if (strcmp(op, "lease") == 0)
-            buf_printf(&out, "%u at a time; this generator took %.0f%% of a core)\n", b->load.batch,
-                       share);
-        else
-            buf_printf(&out, "%u in flight each; this generator took %.0f%% of a core)\n",
-                       b->load.in_flight, share);
-        buf_printf(&out, "%-9s %s  ", "", strcmp(op, "lease") == 0 ? "round" : "reply");
-        put_hist(&out, &r->latency, false);
-        buf_text(&out, "\n");
-    }
-    call_print(&out);
-    buf_fini(&out);
-}
-
-static void show_late(struct bench *b, const struct late_result *r)
-{
-    struct buf out = { 0 };
-
-    if (b->cli->json) {
-        begin_json(b, &out, "late");
-        buf_printf(&out, ",\"jobs\":%llu,\"early\":%llu,\"earliest_us\":%lld,\"late_us\":{",
-                   (unsigned long long)r->jobs, (unsigned long long)r->early,
-                   (long long)r->earliest_us);
-        put_hist(&out, &r->late, true);
-        buf_text(&out, "},\"timer_us\":{");
-        put_hist(&out, &r->timer, true);
-        buf_text(&out, "}}");
-    } else {
-        buf_text(&out, "late      job    ");
-        put_hist(&out, &r->late, false);
-        buf_text(&out, "\n          timer  ");
-        put_hist(&out, &r->timer, false);
-        buf_printf(&out, "\n          %llu jobs over %d s; ", (unsigned long long)r->jobs,
-                   LATE_SPAN_MS / 1000);
-        if (r->early > 0)
-            buf_printf(&out, "%llu EARLY, by up to %lldµs\n", (unsigned long long)r->early,
-                       (long long)-r->earliest_us);
-        else
-            buf_text(&out, "none was early\n");
-    }
-    call_print(&out);
-    buf_fini(&out);
-}
 
 /* ---- Operations ---- */
 
@@ -191,11 +119,33 @@ static void make_due(void *arg, struct buf *out, uint64_t n)
     b->target.driver->put(&b->target, out, n, true);
 }
 
-static void note_id(void *arg, struct str reply)
+/* One of each `stride` jobs, at a place in it that differs. */
+static bool is_sampled(const struct bench *b, uint64_t n)
+{
+    uint64_t part = n / b->stride;
+
+    return n % b->stride == (part * part * UINT64_C(2654435761) >> 7) % b->stride;
+}
+
+static void note_sample(struct bench *b, uint64_t n, const char *id)
+{
+    buf_printf(&b->sampled, "%s{\"n\":%llu,\"id\":\"%.*s\",\"due_ms\":%lld}",
+               b->sampled.len ? "," : ",\"sample\":[", (unsigned long long)n,
+               (int)strnlen(id, b->target.driver->id_bytes), id,
+               (long long)driver_due_ms(&b->target, n));
+}
+
+static void note_id(void *arg, uint64_t n, struct str reply)
 {
     struct bench *b = arg;
+    char id[DRIVER_ID_MAX];
 
-    b->target.driver->note(reply, b->ids + b->ids_n++ * b->target.driver->id_bytes);
+    if (b->ids)
+        b->target.driver->note(reply, b->ids + b->ids_n++ * b->target.driver->id_bytes);
+    if (b->stride && is_sampled(b, n)) {
+        b->target.driver->note(reply, id);
+        note_sample(b, n, id);
+    }
 }
 
 static void make_drop(void *arg, struct buf *out, uint64_t n)
@@ -215,6 +165,7 @@ static int clean_up(struct bench *b)
     o.stoppable = false;
     o.connections = o.connections < 4 ? 4 : o.connections;
     o.in_flight = o.in_flight < 256 ? 256 : o.in_flight;
+    o.part = NULL;
     if (b->ids && load_stream(&o, "clean up", b->ids_n, make_drop, NULL, b, &r) < 0)
         code = failed(b, "cleaning up", r.why);
     if (b->target.driver->wipe && !b->keep)
@@ -225,63 +176,118 @@ static int clean_up(struct bench *b)
     return code;
 }
 
-static int run_schedule(struct bench *b, const char *op)
+static void on_part(void *arg, uint64_t so_far, const struct load_result *part)
 {
-    struct load_options o = b->load;
-    bool lone = strcmp(op, "lone") == 0;
-    uint64_t jobs = b->jobs ? (uint64_t)b->jobs : lone ? 2000 : 100000;
-    bool drop = b->target.driver->id_bytes > 0 && !b->keep;
+    struct bench *b = arg;
+
+    result_part(&b->result, b->op, so_far, part);
+}
+
+static int schedule(struct bench *b, const struct load_options *o, uint64_t jobs)
+{
+    bool has_ids = b->target.driver->id_bytes > 0;
     struct load_result r;
 
-    if (lone)
-        o.connections = o.in_flight = 1;
-    if (drop)
+    if (has_ids && !b->keep)
         b->ids = calloc(jobs, b->target.driver->id_bytes);
-    if (load_stream(&o, op, jobs, make_later, b->ids ? note_id : NULL, b, &r) < 0) {
+    b->stride =
+        has_ids && b->sample > 0 ? (jobs + (uint64_t)b->sample - 1) / (uint64_t)b->sample : 0;
+    if (load_stream(o, b->op, jobs, make_later, b->ids || b->stride ? note_id : NULL, b, &r) < 0) {
         clean_up(b);
-        return failed(b, op, r.why);
+        return failed(b, b->op, r.why);
     }
-    struct load_options before = b->load;
-    b->load = o;
-    show(b, op, &r);
-    b->load = before;
+    if (b->sampled.len)
+        buf_text(&b->sampled, "]");
+    result_load(&b->result, b->op, o, &r, buf_view(&b->sampled));
+    buf_fini(&b->sampled);
     return clean_up(b);
 }
 
-static int run_lease(struct bench *b, const char *op)
+static int run_schedule(struct bench *b, uint64_t jobs)
 {
-    uint64_t jobs = b->jobs ? (uint64_t)b->jobs : 100000;
+    return schedule(b, &b->load, jobs);
+}
+
+static int run_lone(struct bench *b, uint64_t jobs)
+{
+    struct load_options o = b->load;
+
+    o.connections = o.in_flight = 1;
+    return schedule(b, &o, jobs);
+}
+
+static int run_fill(struct bench *b, uint64_t jobs)
+{
     struct load_result r;
 
-    if (load_stream(&b->load, "fill", jobs, make_due, NULL, b, &r) < 0)
-        return failed(b, "fill", r.why);
-    if (load_rounds(&b->load, op, r.jobs, &r) < 0)
-        return failed(b, op, r.why);
-    show(b, op, &r);
+    if (load_stream(&b->load, b->op, jobs, make_due, NULL, b, &r) < 0)
+        return failed(b, b->op, r.why);
+    result_load(&b->result, b->op, &b->load, &r, STR(""));
     return CLI_OK;
 }
 
-static int run_late(struct bench *b, const char *op)
+static int run_lease(struct bench *b, uint64_t jobs)
 {
+    struct load_options o = b->load;
+    struct load_result r;
+
+    o.part = NULL; /* of the measured part only */
+    if (load_stream(&o, "fill", jobs, make_due, NULL, b, &r) < 0)
+        return failed(b, "fill", r.why);
+    jobs = r.jobs;
+    if (load_rounds(&b->load, b->op, jobs, 0, NULL, &r) < 0)
+        return failed(b, b->op, r.why);
+    if (r.jobs < jobs)
+        return failed(b, b->op, "not all jobs came");
+    result_load(&b->result, b->op, &b->load, &r, STR(""));
+    return CLI_OK;
+}
+
+static int run_drain(struct bench *b, uint64_t jobs)
+{
+    struct drain_result r;
+
+    if (drain_measure(&b->load, jobs, b->at_ms >= 0, &r) < 0)
+        return failed(b, b->op, r.load.why);
+    result_drain(&b->result, &b->load, &r);
+    return drain_is_right(&r) ? CLI_OK : CLI_ERROR;
+}
+
+static int run_late(struct bench *b, uint64_t jobs)
+{
+    int64_t span_ms = b->span_ms ? b->span_ms : LATE_SPAN_MS;
     struct late_result r;
 
-    if (b->target.driver != &driver_belfry)
-        return failed(b, op, "is for belfry only");
-    if (late_measure(b->load.host, b->load.port, b->target.queue,
-                     b->jobs ? (uint64_t)b->jobs : 1000, b->load.quiet, &r) < 0)
-        return failed(b, op, r.why);
-    show_late(b, &r);
+    if (late_measure(b->load.host, b->load.port, b->target.queue, jobs, span_ms, b->load.quiet,
+                     &r) < 0)
+        return failed(b, b->op, r.why);
+    result_late(&b->result, &r, span_ms);
     return r.early ? CLI_ERROR : CLI_OK;
 }
 
+static int run_ping(struct bench *b, uint64_t count)
+{
+    struct ping_result r;
+
+    if (ping_measure(&b->load, count, b->every_ms, &r) < 0)
+        return failed(b, b->op, r.load.why);
+    result_ping(&b->result, &r);
+    return CLI_OK;
+}
+
 static const struct {
-    const char *name;
-    int (*run)(struct bench *b, const char *op);
+    const char *name; /* in OPS, too */
+    int (*run)(struct bench *b, uint64_t jobs);
+    uint64_t jobs; /* if not given */
+    bool belfry;   /* for belfry only */
 } operations[] = {
-    { "schedule", run_schedule },
-    { "lease", run_lease },
-    { "lone", run_schedule },
-    { "late", run_late },
+    { "schedule", run_schedule, 100000, false },
+    { "lease", run_lease, 100000, false },
+    { "lone", run_lone, 2000, false },
+    { "late", run_late, 1000, true },
+    { "fill", run_fill, 100000, false },
+    { "drain", run_drain, 100000, true },
+    { "ping", run_ping, 2000, true },
 };
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))
@@ -304,6 +310,14 @@ static void on_interrupt(int number)
     load_interrupt();
 }
 
+static int run_one(struct bench *b, size_t i)
+{
+    b->op = operations[i].name;
+    if (operations[i].belfry && b->target.driver != &driver_belfry)
+        return failed(b, b->op, "is for belfry only");
+    return operations[i].run(b, b->jobs ? (uint64_t)b->jobs : operations[i].jobs);
+}
+
 static int run_all(struct bench *b)
 {
     /* The first one ends in order, the second at once. */
@@ -312,48 +326,91 @@ static int run_all(struct bench *b)
     int code = CLI_OK;
 
     sigaction(SIGINT, &act, NULL);
-    while (*ops && code == CLI_OK && !load_interrupted()) {
-        size_t i = next_operation(&ops);
-        code = operations[i].run(b, operations[i].name);
-    }
-    if (b->printed)
-        puts("]");
+    while (*ops && code == CLI_OK && !load_interrupted())
+        code = run_one(b, next_operation(&ops));
+    result_end(&b->result);
     return code == CLI_OK && load_interrupted() ? CLI_ERROR : code;
 }
 
 /* ---- Setting up ---- */
+
+static bool take_driver(struct bench *b, struct flags *f)
+{
+    b->target.driver = driver_find(f->value);
+    if (!b->target.driver)
+        snprintf(f->why, sizeof(f->why), "no driver '%s'; there are belfry, redis, beanstalkd",
+                 f->value);
+    return b->target.driver;
+}
+
+static bool take_moment(struct flags *f, int64_t *ret_ms)
+{
+    const char *why = "too far away";
+
+    if (time_parse_moment(str_of(f->value), ret_ms, &why) == 0 && *ret_ms <= MOMENT_LIMIT)
+        return true;
+    snprintf(f->why, sizeof(f->why), "'%s': %s", f->value, why);
+    return false;
+}
+
+static bool take_queue(struct bench *b, struct flags *f)
+{
+    int n = snprintf(b->target.queue, sizeof(b->target.queue), "%s", f->value);
+
+    if (n > 0 && (size_t)n < sizeof(b->target.queue))
+        return true;
+    snprintf(f->why, sizeof(f->why), "'%s' is not a name of 1 to %zu characters", f->value,
+             sizeof(b->target.queue) - 1);
+    return false;
+}
+
+static bool take_span(struct flags *f, int64_t *ret_ms)
+{
+    if (!flag_duration(f, ret_ms))
+        return false;
+    if (*ret_ms > 0)
+        return true;
+    snprintf(f->why, sizeof(f->why), "'%s' is no time at all", f->value);
+    return false;
+}
+
+static bool take_unsigned(struct flags *f, int64_t max, unsigned *ret)
+{
+    int64_t n;
+
+    if (!flag_int(f, 1, max, &n))
+        return false;
+    *ret = (unsigned)n;
+    return true;
+}
 
 static bool take_flag(struct bench *b, struct flags *f, int which)
 {
     int64_t n = 0;
 
     switch (which) {
-    case DRIVER:
-        b->target.driver = driver_find(f->value);
-        if (!b->target.driver)
-            snprintf(f->why, sizeof(f->why), "no driver '%s'; there are belfry, redis, beanstalkd",
-                     f->value);
-        return b->target.driver;
+    case DRIVER: return take_driver(b, f);
     case OP: b->ops = f->value; return true;
     case KEEP: b->keep = true; return true;
-    case CONNECTIONS:
-        if (flag_int(f, 1, LOAD_CONNECTIONS_MAX, &n))
-            b->load.connections = (unsigned)n;
-        return n > 0;
-    case IN_FLIGHT:
-        if (flag_int(f, 1, LOAD_IN_FLIGHT_MAX, &n))
-            b->load.in_flight = (unsigned)n;
-        return n > 0;
+    case CONNECTIONS: return take_unsigned(f, LOAD_CONNECTIONS_MAX, &b->load.connections);
+    case IN_FLIGHT: return take_unsigned(f, LOAD_IN_FLIGHT_MAX, &b->load.in_flight);
+    case BATCH: return take_unsigned(f, LOAD_BATCH_MAX, &b->load.batch);
     case JOBS: return flag_int(f, 1, INT64_C(1000000000), &b->jobs);
-    case PAYLOAD:
+    case QUEUE: return take_queue(b, f);
+    case AT: return take_moment(f, &b->at_ms);
+    case SPAN: return take_span(f, &b->span_ms);
+    case EVERY: return take_span(f, &b->every_ms);
+    case SAMPLE: return flag_int(f, 1, 1000000, &b->sample);
+    case PROGRESS:
+        if (!flag_int(f, 1, INT64_C(1000000000), &n))
+            return false;
+        b->load.every = (uint64_t)n;
+        return true;
+    default:
         if (!flag_int(f, 0, 1 << 20, &n))
             return false;
         b->target.payload_bytes = (size_t)n;
         return true;
-    default:
-        if (flag_int(f, 1, LOAD_BATCH_MAX, &n))
-            b->load.batch = (unsigned)n;
-        return n > 0;
     }
 }
 
@@ -371,8 +428,7 @@ static int read_flags(struct bench *b, int argc, char **argv)
     for (const char *ops = b->ops; *ops;) {
         const char *name = ops;
         if (next_operation(&ops) == OPERATIONS)
-            return cli_usage("bench: unknown operation '%.*s'; there are schedule, lease, lone "
-                             "and late",
+            return cli_usage("bench: unknown operation '%.*s'; there are " OPS,
                              (int)strcspn(name, ","), name);
     }
     return CLI_OK;
@@ -392,7 +448,9 @@ static int connect_target(struct bench *b, struct client *c)
 
 int bench_run(struct cli *cli, int argc, char **argv)
 {
-    struct bench b = { .cli = cli, .ops = "schedule,lease,late" };
+    struct bench b = {
+        .cli = cli, .ops = "schedule,lease,late", .at_ms = -1, .every_ms = EVERY_MS
+    };
     int code;
 
     b.target.driver = &driver_belfry;
@@ -407,7 +465,12 @@ int bench_run(struct cli *cli, int argc, char **argv)
         return code;
     if (cli->help)
         return help_topic("bench");
-    b.load.quiet = cli->json;
+    b.target.first_ms = b.at_ms >= 0 ? b.at_ms : b.target.base_ms + FIRST_MS;
+    b.target.span_ms = b.span_ms ? b.span_ms : SPAN_MS;
+    b.result = (struct result){ .json = cli->json, .target = &b.target };
+    b.load.quiet = cli->json || b.load.every;
+    b.load.part = b.load.every ? on_part : NULL;
+    b.load.part_arg = &b;
     b.load.host = cli_host(cli);
     b.load.port = b.target.driver == &driver_belfry ? cli_port(cli)
                   : cli->port                       ? cli->port

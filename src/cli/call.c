@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/forecast.h"
 #include "cli/help.h"
 #include "cli/json.h"
 #include "cli/listing.h"
@@ -24,6 +25,7 @@ static const struct {
     { "PAST", "the queue's past_grace decides: see belfry queue NAME" },
     { "UNKNOWN", "the server may be older than this belfry" },
     { "BUSY", "try again later, or raise max_connections in the server's configuration" },
+    { "CORRUPT", "belfry check on the server's data directory shows what is damaged" },
     { "INDOUBT", "it may or may not have happened: look with belfry get or belfry list" },
 };
 
@@ -66,6 +68,24 @@ bool call_print(struct buf *out)
     return fflush(stdout) == 0 && ok;
 }
 
+/* Answers that have a better form for people than the usual. */
+static const struct {
+    const char *verb;
+    bool (*put)(struct buf *out, const struct resp_values *v, const struct render *r);
+} forms[] = {
+    { "FORECAST", forecast_put },
+};
+
+static void put_answer(struct buf *out, const struct verb *v, const struct resp_values *answer)
+{
+    struct render r = render_for(STDOUT_FILENO);
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        if (strcmp(forms[i].verb, v->name) == 0 && forms[i].put(out, answer, &r))
+            return;
+    render_value(out, answer, 0, &r);
+}
+
 /* Whether the answer says that there is nothing, and the words for it. */
 static const char *nothing(const struct verb *verb, const struct resp_value *v)
 {
@@ -93,8 +113,7 @@ static int show(const struct cli *cli, const struct verb *v, const struct resp_v
     } else if (empty) {
         cli_say("%s", v->flags & VERB_TAKES ? "no work" : empty);
     } else {
-        struct render r = render_for(STDOUT_FILENO);
-        render_value(&out, answer, 0, &r);
+        put_answer(&out, v, answer);
     }
     printed = call_print(&out);
     buf_fini(&out);

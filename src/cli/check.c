@@ -7,6 +7,7 @@
 #include "cli/help.h"
 #include "cli/journal.h"
 #include "cli/json.h"
+#include "cli/runs.h"
 #include "cli/text.h"
 
 /* A finding's file and place: what both forms of the report show. */
@@ -56,7 +57,7 @@ static void put_json_record(struct buf *out, const struct journal *j)
     buf_text(out, ",");
 }
 
-static void put_json(struct buf *out, const struct journal *j)
+static void put_json(struct buf *out, const struct journal *j, const struct runs *r)
 {
     struct engine_stats stats;
 
@@ -81,6 +82,7 @@ static void put_json(struct buf *out, const struct journal *j)
         buf_text(out, ",");
     }
     put_json_record(out, j);
+    runs_put_json(out, r);
     buf_text(out, "\"damage\":[");
     for (size_t i = 0; i < j->finding_count; i++) {
         buf_text(out, i ? "," : "");
@@ -136,7 +138,7 @@ static void put_damage(struct buf *out, const struct journal *j)
     }
 }
 
-static void put_text(struct buf *out, const struct journal *j)
+static void put_text(struct buf *out, const struct journal *j, const struct runs *r)
 {
     struct engine_stats stats;
 
@@ -157,18 +159,33 @@ static void put_text(struct buf *out, const struct journal *j)
                    "that it is there, and the next start cuts it off\n",
                    j->where, (unsigned long long)j->torn_bytes);
     put_damage(out, j);
+    runs_put_text(out, r);
 }
 
-static void put_verdict(struct buf *out, const char *dir, size_t places)
+/* How many places are damaged: those that keep a server from starting, and runs. */
+struct damage {
+    size_t fatal;
+    size_t runs;
+    size_t mendable; /* of the runs */
+};
+
+static void put_verdict(struct buf *out, const char *dir, const struct damage *d)
 {
-    if (places == 0)
+    size_t places = d->fatal + d->runs;
+
+    if (places == 0) {
         buf_text(out, "fine\n");
-    else
+        return;
+    }
+    buf_printf(out, "damaged in %zu place%s: a server %s on it\n", places, places == 1 ? "" : "s",
+               d->fatal ? "will not start" : "starts");
+    if (d->runs > d->mendable)
+        buf_text(out, runs_advice);
+    if (d->fatal || d->mendable)
         buf_printf(out,
-                   "damaged in %zu place%s: a server will not start on it\n"
-                   "To keep what is whole: stop the server, make a copy of %s, and run\n\n"
+                   "To %s: stop the server, make a copy of %s, and run\n\n"
                    "    belfry repair %s\n",
-                   places, places == 1 ? "" : "s", dir, dir);
+                   d->fatal ? "keep what is whole" : "mend what can be mended", dir, dir);
 }
 
 /* Damage outside the journal, or something that cannot be read at all. */
@@ -181,33 +198,48 @@ int check_failure(const char *dir, int err)
     return CHECK_DAMAGED;
 }
 
+static int check_partition(const char *dir, struct store *store, uint16_t partition, bool json,
+                           struct buf *out, struct damage *damage)
+{
+    struct journal j;
+    struct runs r = { 0 };
+    int err = journal_load(&j, store, dir, partition);
+
+    if (!err)
+        err = runs_load(&r, store, &j, json);
+    if (!err && json)
+        put_json(out, &j, &r);
+    else if (!err)
+        put_text(out, &j, &r);
+    damage->fatal += journal_faults(&j);
+    damage->runs += r.finding_count;
+    for (size_t i = 0; i < r.finding_count; i++)
+        damage->mendable += r.findings[i].mendable;
+    runs_fini(&r);
+    journal_fini(&j);
+    return err;
+}
+
 static int check_partitions(const char *dir, struct store *store, uint16_t partitions, bool json,
                             struct buf *out)
 {
-    size_t places = 0;
+    struct damage damage = { 0 };
+    bool whole;
     int err = 0;
 
     buf_text(out, json ? "{\"partitions\":[" : "");
     for (uint16_t i = 0; i < partitions && !err; i++) {
-        struct journal j;
-
-        err = journal_load(&j, store, dir, i);
-        if (!err && json) {
-            buf_text(out, i ? "," : "");
-            put_json(out, &j);
-        } else if (!err) {
-            put_text(out, &j);
-        }
-        places += journal_faults(&j);
-        journal_fini(&j);
+        buf_text(out, json && i ? "," : "");
+        err = check_partition(dir, store, i, json, out, &damage);
     }
     if (err)
         return err;
+    whole = damage.fatal + damage.runs == 0;
     if (json)
-        buf_printf(out, "],\"ok\":%s}\n", places ? "false" : "true");
+        buf_printf(out, "],\"ok\":%s}\n", whole ? "true" : "false");
     else
-        put_verdict(out, dir, places);
-    return places ? CHECK_DAMAGED : CHECK_FINE;
+        put_verdict(out, dir, &damage);
+    return whole ? CHECK_FINE : CHECK_DAMAGED;
 }
 
 static int check(const char *dir, bool json)

@@ -15,12 +15,14 @@ enum check_exit {
     CHECK_UNREADABLE = 3, /* no data directory, or it cannot be read: nothing is known */
 };
 
-/* `belfry check [DIR] [--json]`: reads everything and reports damage; changes nothing, and a server
- * may be running. A half-written commit at the very end is no damage: it was never acknowledged. */
+/* `belfry check [DIR] [--json]`: reads the journal and all runs and reports damage; changes
+ * nothing, and a server may be running. A half-written commit at the very end is no damage: it was
+ * never acknowledged. */
 int check_run(int argc, char **argv);
 
 /* `belfry repair [DIR] [--dry-run]`: keeps what is whole of a damaged directory; no server may be
- * running. CHECK_FINE if it is whole now (or, with --dry-run, could be made so). */
+ * running. CHECK_FINE if it is whole now (or, with --dry-run, could be made so); CHECK_DAMAGED if
+ * runs stay damaged, which does not keep a server from starting. */
 int repair_run(int argc, char **argv);
 
 extern const struct flag_row repair_flags[];

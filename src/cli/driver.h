@@ -13,7 +13,8 @@
 #include "base/buf.h"
 #include "cli/client.h"
 
-#define DRIVER_ID_MAX 32
+#define DRIVER_ID_MAX        32
+#define DRIVER_NUMBER_DIGITS 10 /* a job's number at the front of its payload, if it has room */
 
 struct driver;
 
@@ -24,11 +25,25 @@ struct target {
     size_t payload_bytes;
     struct buf later; /* a command that adds a job for later, with gaps for what differs */
     struct buf now;   /* one that adds a due job */
-    size_t later_gap; /* offset of the due time's digits in `later`; and of a number that makes */
-    size_t later_id;  /* members differ */
+    size_t later_gap; /* offset of the due time's digits in `later`; and of the number that makes */
+    size_t later_id;  /* payloads differ; 0: there is none */
     size_t now_id;
-    int64_t base_ms; /* wall time at the start */
-    char script[48]; /* name of a script at the server */
+    int64_t base_ms;  /* wall time at the start */
+    int64_t first_ms; /* jobs for later are due from then on, */
+    int64_t span_ms;  /* over this long */
+    char script[48];  /* name of a script at the server */
+};
+
+/* A job that was taken. Slices are borrowed from the reply. */
+struct driver_job {
+    struct str payload;
+    int64_t due_ms;
+};
+
+/* Looks at jobs as they are taken. */
+struct driver_watch {
+    void (*job)(struct driver_watch *w, const struct driver_job *j);
+    unsigned conn; /* which connection took it */
 };
 
 struct driver {
@@ -44,8 +59,8 @@ struct driver {
      * reply. */
     ssize_t (*scan)(struct str in);
 
-    /* Appends the command that adds job number n: due now, or spread over an hour from in an hour.
-     * One reply, from which `note` takes what `drop` needs; id_bytes is 0 if there is no need. */
+    /* Appends the command that adds job number n: due now, or at driver_due_ms. One reply, from
+     * which `note` takes what `drop` needs; id_bytes is 0 if there is no need. */
     void (*put)(const struct target *t, struct buf *out, uint64_t n, bool due);
     size_t id_bytes;
     void (*note)(struct str reply, char *ret_id);
@@ -54,9 +69,9 @@ struct driver {
     /* Appends what takes up to `count` due jobs; returns how many replies come. */
     unsigned (*take)(const struct target *t, struct buf *out, unsigned count);
     /* For one such reply: appends what finishes its jobs, adds the number of replies to come, and
-     * returns the number of jobs. */
-    unsigned (*finish)(const struct target *t, struct str reply, struct buf *out,
-                       unsigned *replies);
+     * returns the number of jobs. `w` may be NULL; only belfry's driver calls it. */
+    unsigned (*finish)(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
+                       struct driver_watch *w);
 
     /* Removes what is left. May be NULL. */
     int (*wipe)(struct target *t, struct client *c);
@@ -71,10 +86,10 @@ const struct driver *driver_find(const char *name);
 void driver_filler(struct buf *out, size_t bytes);
 void driver_digits(char *at, size_t width, uint64_t n);
 
-/* The spread of due times: job n's share of an hour, in milliseconds. */
-static inline uint64_t driver_spread_ms(uint64_t n)
+/* When job n is due if it is one for later: in no order, evenly over the span. */
+static inline int64_t driver_due_ms(const struct target *t, uint64_t n)
 {
-    return n * UINT64_C(2654435761) % 3600000;
+    return t->first_ms + (int64_t)(n * UINT64_C(2654435761) % (uint64_t)t->span_ms);
 }
 
 #endif

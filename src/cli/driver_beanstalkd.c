@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/driver.h"
 
-#define DELAY_DIGITS 4 /* an hour to two, in seconds */
+#define DELAY_DIGITS 9 /* in seconds: thirty years */
 #define ID_BYTES     24
 
 static void put_command(struct target *t, struct buf *out, const char *delay, size_t *ret_gap)
@@ -19,7 +19,7 @@ static int prepare(struct target *t, struct client *c)
 
     (void)c;
     put_command(t, &t->now, "0", &unused);
-    put_command(t, &t->later, "3600", &t->later_gap);
+    put_command(t, &t->later, "000003600", &t->later_gap);
     return 0;
 }
 
@@ -83,7 +83,7 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
     buf_str(out, buf_view(due ? &t->now : &t->later));
     if (!due && !out->failed)
         driver_digits(out->ptr + at + t->later_gap, DELAY_DIGITS,
-                      3600 + driver_spread_ms(n) / 1000);
+                      (uint64_t)(driver_due_ms(t, n) - t->base_ms) / 1000);
 }
 
 static void note(struct str reply, char *ret_id)
@@ -115,9 +115,11 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
     return count;
 }
 
-static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies)
+static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
+                       struct driver_watch *w)
 {
     (void)t;
+    (void)w;
     if (reply.ptr[0] != 'R')
         return 0;
     add_delete(out, number_in(reply));

@@ -7,9 +7,9 @@
 #include "base/id.h"
 #include "cli/scan.h"
 
-#define DUE_DIGITS 7 /* an hour to two, in milliseconds */
+#define DUE_DIGITS 13 /* a moment in milliseconds */
 
-static void head(struct target *t, struct buf *out, size_t words)
+static void head(struct target *t, struct buf *out, size_t words, size_t *ret_id)
 {
     struct buf payload = { 0 };
 
@@ -18,6 +18,8 @@ static void head(struct target *t, struct buf *out, size_t words)
     resp_bulk(out, STR("SCHEDULE"));
     resp_bulk(out, str_of(t->queue));
     resp_bulk(out, buf_view(&payload));
+    if (payload.len >= DRIVER_NUMBER_DIGITS)
+        *ret_id = out->len - payload.len - 2;
     buf_fini(&payload);
 }
 
@@ -32,21 +34,25 @@ static int prepare(struct target *t, struct client *c)
         snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG(v->at[0].text));
         err = BELFRY_INVALID;
     }
-    head(t, &t->now, 3);
-    head(t, &t->later, 5);
-    resp_bulk(&t->later, STR("IN"));
-    resp_bulk(&t->later, STR("3600000"));
+    head(t, &t->now, 3, &t->now_id);
+    head(t, &t->later, 5, &t->later_id);
+    resp_bulk(&t->later, STR("AT"));
+    resp_bulk(&t->later, STR("1234567890123"));
     t->later_gap = t->later.len - DUE_DIGITS - 2;
     return err;
 }
 
 static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
 {
-    size_t at = out->len;
+    size_t at = out->len, id = due ? t->now_id : t->later_id;
 
     buf_str(out, buf_view(due ? &t->now : &t->later));
-    if (!due && !out->failed)
-        driver_digits(out->ptr + at + t->later_gap, DUE_DIGITS, 3600000 + driver_spread_ms(n));
+    if (out->failed)
+        return;
+    if (id)
+        driver_digits(out->ptr + at + id, DRIVER_NUMBER_DIGITS, n);
+    if (!due)
+        driver_digits(out->ptr + at + t->later_gap, DUE_DIGITS, (uint64_t)driver_due_ms(t, n));
 }
 
 static void note(struct str reply, char *ret_id)
@@ -79,14 +85,16 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
     return 1;
 }
 
-/* A COMPLETE for each job: id and token are found by name, in RESP2's flat form of a map. */
-static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies)
+/* A COMPLETE for each job: what is needed is found by name, in RESP2's flat form of a map. */
+static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
+                       struct driver_watch *w)
 {
     int64_t jobs = scan_head(&reply);
 
     (void)t;
     for (int64_t i = 0; i < jobs; i++) {
         struct str id = { 0 }, token = { 0 };
+        struct driver_job job = { 0 };
         int64_t pairs = scan_head(&reply) / 2;
         for (int64_t p = 0; p < pairs; p++) {
             struct str name = scan_bulk(&reply);
@@ -94,6 +102,10 @@ static unsigned finish(const struct target *t, struct str reply, struct buf *out
                 id = scan_bulk(&reply);
             else if (str_eq(name, STR("token")))
                 token = scan_bulk(&reply);
+            else if (w && str_eq(name, STR("payload")))
+                job.payload = scan_bulk(&reply);
+            else if (w && str_eq(name, STR("due_ms")))
+                job.due_ms = scan_head(&reply);
             else
                 scan_skip(&reply);
         }
@@ -101,6 +113,8 @@ static unsigned finish(const struct target *t, struct str reply, struct buf *out
         buf_str(out, id);
         buf_text(out, "\r\n");
         resp_bulk(out, token);
+        if (w)
+            w->job(w, &job);
     }
     *replies += (unsigned)jobs;
     return (unsigned)jobs;

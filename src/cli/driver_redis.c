@@ -68,8 +68,7 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
         return;
     driver_digits(out->ptr + at + (due ? t->now_id : t->later_id), ID_DIGITS, n);
     if (!due)
-        driver_digits(out->ptr + at + t->later_gap, SCORE_DIGITS,
-                      (uint64_t)t->base_ms + 3600000 + driver_spread_ms(n));
+        driver_digits(out->ptr + at + t->later_gap, SCORE_DIGITS, (uint64_t)driver_due_ms(t, n));
 }
 
 static unsigned take(const struct target *t, struct buf *out, unsigned count)
@@ -92,10 +91,12 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
 }
 
 /* One ZREM for all: the members stand in the reply as they do in a command. */
-static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies)
+static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
+                       struct driver_watch *w)
 {
     int64_t jobs = scan_head(&reply);
 
+    (void)w;
     if (jobs <= 0)
         return 0;
     resp_array(out, 2 + (size_t)jobs);

@@ -15,9 +15,9 @@ static bool ends_with(struct str name, struct str end)
 
 bool field_is_moment(struct str name)
 {
-    static const char *const moments[] = { "due_ms",   "at_ms",   "until_ms",
-                                           "ended_ms", "keep_ms", "created_ms",
-                                           "start_ms", "end_ms",  "now_ms" };
+    static const char *const moments[] = { "due_ms",  "at_ms",      "until_ms", "ended_ms",
+                                           "keep_ms", "created_ms", "start_ms", "end_ms",
+                                           "now_ms",  "from_ms",    "to_ms" };
 
     for (size_t i = 0; i < sizeof(moments) / sizeof(*moments); i++)
         if (str_ieq(name, moments[i]))

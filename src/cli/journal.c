@@ -195,7 +195,7 @@ static int probe_tail(struct journal *j, struct store *store, struct journal_seg
     int err;
 
     journal_log_name(j, s->number, log);
-    err = store->ops->read(store, str_of(log), 0, count_element, NULL, &tail);
+    err = store->ops->read(store, str_of(log), 0, 0, count_element, NULL, &tail);
     if (err)
         return err == BELFRY_CORRUPT ? 0 : err;
     s->limit = tail.elements;

@@ -5,14 +5,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/time.h"
 #include "cli/progress.h"
 
-#define HEAD_START_MS 1000
+#define HEAD_START_MS 1000 /* at least: scheduling them takes longer on a loaded server */
+#define HEAD_SHARE    20   /* or this part of the span */
 #define COUNT         "10" /* jobs taken at a time */
 #define PATIENCE_MS   20000
 
@@ -23,6 +23,7 @@ struct late {
     int timer;
     uint64_t jobs, ticks; /* how many there are; timer's moments that have passed */
     int64_t start_ms;     /* of the first job */
+    int64_t span_ms;      /* over which they are due */
     struct late_result *ret;
 };
 
@@ -32,23 +33,15 @@ static int fail(struct late *l, int err, const char *text)
     return err;
 }
 
-static int64_t wall_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 static int64_t due_ms(const struct late *l, uint64_t i)
 {
-    return l->start_ms + (int64_t)(i * LATE_SPAN_MS / l->jobs);
+    return l->start_ms + (int64_t)(i * (uint64_t)l->span_ms / l->jobs);
 }
 
 /* The timer's moments lie between the jobs', so that the two don't wait for each other. */
 static int64_t tick_us(const struct late *l, uint64_t i)
 {
-    return due_ms(l, i) * 1000 + INT64_C(500) * LATE_SPAN_MS / (int64_t)l->jobs;
+    return due_ms(l, i) * 1000 + 500 * l->span_ms / (int64_t)l->jobs;
 }
 
 static void set_timer(struct late *l)
@@ -65,9 +58,10 @@ static void set_timer(struct late *l)
 static int schedule(struct late *l)
 {
     const struct resp_values *v;
+    int64_t head_ms = l->span_ms / HEAD_SHARE;
     int err;
 
-    l->start_ms = time_wall_ms() + HEAD_START_MS;
+    l->start_ms = time_wall_ms() + (head_ms > HEAD_START_MS ? head_ms : HEAD_START_MS);
     for (uint64_t i = 0; i < l->jobs; i++) {
         char at[24];
         snprintf(at, sizeof(at), "%" PRId64, due_ms(l, i));
@@ -154,7 +148,7 @@ static int take_finishes(struct late *l)
 
 static int watch(struct late *l, struct progress *p)
 {
-    int64_t end_us = (l->start_ms + LATE_SPAN_MS + PATIENCE_MS) * 1000, now_us = 0;
+    int64_t end_us = (l->start_ms + l->span_ms + PATIENCE_MS) * 1000, now_us = 0;
     int err = 0;
 
     lease(l);
@@ -166,7 +160,7 @@ static int watch(struct late *l, struct progress *p)
         if (client_push(&l->leases) < 0 || client_push(&l->finishes) < 0)
             return fail(l, BELFRY_IO, "the connection failed");
         poll(polls, 3, 200);
-        now_us = wall_us();
+        now_us = time_wall_us();
         if (polls[0].revents)
             take_tick(l, now_us);
         if (polls[1].revents)
@@ -194,10 +188,12 @@ static void settle(struct late *l)
             return;
 }
 
-int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs, bool quiet,
-                 struct late_result *ret)
+int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs,
+                 int64_t span_ms, bool quiet, struct late_result *ret)
 {
-    struct late l = { .leases.fd = -1, .finishes.fd = -1, .queue = str_of(queue), .jobs = jobs };
+    struct late l = {
+        .leases.fd = -1, .finishes.fd = -1, .queue = str_of(queue), .jobs = jobs, .span_ms = span_ms
+    };
     struct progress p;
     int err;
 

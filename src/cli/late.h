@@ -10,7 +10,7 @@
 #include "base/hist.h"
 #include "cli/client.h"
 
-#define LATE_SPAN_MS 10000 /* over which the jobs are due */
+#define LATE_SPAN_MS 10000 /* over which the jobs are due, if nothing else is said */
 
 struct late_result {
     uint64_t jobs;
@@ -21,9 +21,9 @@ struct late_result {
     char why[256];
 };
 
-/* Schedules `jobs` jobs, waits for them and completes them. Blocks for ten seconds and more. 0, or
- * an error with ret->why. */
-int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs, bool quiet,
-                 struct late_result *ret);
+/* Schedules `jobs` jobs, due over the span, waits for them and completes them. Blocks that long and
+ * more. 0, or an error with ret->why. */
+int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs,
+                 int64_t span_ms, bool quiet, struct late_result *ret);
 
 #endif

@@ -17,6 +17,11 @@
 #define READ_BYTES  (256u << 10)
 #define PATIENCE_US 20000000 /* without any reply */
 
+struct command {
+    int64_t sent_us;
+    uint64_t number;
+};
+
 /* One connection: bytes going out and coming in, and what they are. */
 struct conn {
     int fd;
@@ -27,7 +32,7 @@ struct conn {
     bool blocked;      /* epoll tells when it may write again */
     unsigned greeting; /* replies to come before those that count */
 
-    int64_t *sent_us; /* ring of when commands were sent, for load_stream */
+    struct command *commands; /* ring of those that were sent, for load_stream */
     unsigned under_way, oldest;
 
     unsigned finishing, taking; /* replies to come, in this order, for load_rounds */
@@ -48,6 +53,10 @@ struct load {
     load_make_fn *make;
     load_took_fn *took;
     void *arg;
+    struct driver_watch *watch;
+    int64_t idle_us;         /* rounds end at this moment if no job comes */
+    struct load_result part; /* since the last one was told of */
+    int64_t part_us;         /* when that was */
 };
 
 /* Handles one reply; false ends the load with why. */
@@ -92,8 +101,8 @@ static int open_conn(struct load *l, struct conn *c)
         return fail(l, err, client.why);
     c->fd = client.fd;
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
-    c->sent_us = calloc(l->o->in_flight, sizeof(*c->sent_us));
-    if (!c->sent_us || !buf_reserve(&c->in, READ_BYTES))
+    c->commands = calloc(l->o->in_flight, sizeof(*c->commands));
+    if (!c->commands || !buf_reserve(&c->in, READ_BYTES))
         return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
     epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
     if (l->o->target->driver->greet)
@@ -125,7 +134,7 @@ static void close_all(struct load *l)
         buf_fini(&c->out);
         buf_fini(&c->in);
         buf_fini(&c->next);
-        free(c->sent_us);
+        free(c->commands);
     }
     free(l->conns);
     if (l->epoll >= 0)
@@ -195,6 +204,29 @@ static int take_replies(struct load *l, struct conn *c, reply_fn *fn)
     }
 }
 
+/* ---- Parts ---- */
+
+static void end_part(struct load *l)
+{
+    struct load_result *p = &l->part;
+
+    hist_merge(&l->ret->latency, &p->latency);
+    p->seconds = (double)(l->now_us - l->part_us) / 1e6;
+    if (l->o->part && p->jobs > 0)
+        l->o->part(l->o->part_arg, l->done, p);
+    *p = (struct load_result){ 0 };
+    l->part_us = l->now_us;
+}
+
+static void count_done(struct load *l, unsigned jobs)
+{
+    l->done += jobs;
+    l->part.jobs += jobs;
+    l->last_us = l->now_us;
+    if (l->o->every && l->part.jobs >= l->o->every)
+        end_part(l);
+}
+
 /* ---- A stream of commands ---- */
 
 /* Fills the window again once a quarter of it is free, so that writes come in batches. */
@@ -205,7 +237,8 @@ static void refill(struct load *l, struct conn *c)
     if (room == 0 || (room < window / 4 && l->count - l->made > room))
         return;
     for (; room > 0 && l->made < l->count; room--) {
-        c->sent_us[(c->oldest + c->under_way++) % window] = l->now_us;
+        struct command *next = &c->commands[(c->oldest + c->under_way++) % window];
+        *next = (struct command){ l->now_us, l->made };
         l->make(l->arg, &c->out, l->made++);
     }
 }
@@ -216,13 +249,13 @@ static bool stream_reply(struct load *l, struct conn *c, struct str reply)
         fail(l, 0, "a reply that nobody asked for");
         return false;
     }
-    hist_add(&l->ret->latency, l->now_us - c->sent_us[c->oldest]);
+    struct command command = c->commands[c->oldest];
     c->oldest = (c->oldest + 1) % l->o->in_flight;
     c->under_way--;
-    l->done++;
-    l->last_us = l->now_us;
+    hist_add(&l->part.latency, l->now_us - command.sent_us);
     if (l->took)
-        l->took(l->arg, reply);
+        l->took(l->arg, command.number, reply);
+    count_done(l, 1);
     return true;
 }
 
@@ -249,8 +282,7 @@ static bool round_reply(struct load *l, struct conn *c, struct str reply)
 
     if (c->finishing > 0) {
         if (--c->finishing == 0) {
-            l->done += c->jobs;
-            l->last_us = l->now_us;
+            count_done(l, c->jobs);
             c->jobs = 0;
         }
         return true;
@@ -259,12 +291,14 @@ static bool round_reply(struct load *l, struct conn *c, struct str reply)
         fail(l, 0, "a reply that nobody asked for");
         return false;
     }
-    unsigned n = d->finish(l->o->target, reply, &c->next, &c->next_replies);
+    if (l->watch)
+        l->watch->conn = (unsigned)(c - l->conns);
+    unsigned n = d->finish(l->o->target, reply, &c->next, &c->next_replies, l->watch);
     c->taken += n;
     l->taken += n;
     if (--c->taking == 0) {
         if (c->taken > 0)
-            hist_add(&l->ret->latency, l->now_us - c->round_us);
+            hist_add(&l->part.latency, l->now_us - c->round_us);
         next_round(l, c);
     }
     return true;
@@ -285,12 +319,18 @@ static int serve(struct load *l, struct conn *c, uint32_t events, bool stream)
     return err < 0 ? err : send_some(l, c);
 }
 
+/* Rounds: nothing has come for so long that nothing will. */
+static bool starved(const struct load *l)
+{
+    return l->now_us > l->idle_us && l->now_us - l->last_us > LOAD_IDLE_MS * INT64_C(1000);
+}
+
 static int loop(struct load *l, struct progress *p, bool stream)
 {
     struct epoll_event events[64];
     int err = 0;
 
-    while (err == 0 && l->done < l->count) {
+    while (err == 0 && l->done < l->count && (stream || !starved(l))) {
         int n = epoll_wait(l->epoll, events, 64, 200);
         if (interrupted && stream && l->o->stoppable)
             l->count = l->made;
@@ -311,7 +351,7 @@ static int run(struct load *l, const char *name, bool stream)
     int64_t begun;
     int err = open_all(l);
 
-    begun = l->now_us = l->heard_us = l->last_us = time_mono_us();
+    begun = l->now_us = l->heard_us = l->last_us = l->part_us = time_mono_us();
     progress_begin(&p, name, l->count, l->o->quiet);
     for (unsigned i = 0; err == 0 && i < l->o->connections; i++) {
         if (stream)
@@ -323,6 +363,7 @@ static int run(struct load *l, const char *name, bool stream)
     if (err == 0)
         err = loop(l, &p, stream);
     progress_end(&p);
+    end_part(l);
     l->ret->jobs = l->done;
     l->ret->seconds = (double)(l->last_us - begun) / 1e6;
     l->ret->cpu_seconds = cpu_seconds() - cpu;
@@ -339,11 +380,12 @@ int load_stream(const struct load_options *o, const char *name, uint64_t count, 
     return run(&l, name, true);
 }
 
-int load_rounds(const struct load_options *o, const char *name, uint64_t count,
-                struct load_result *ret)
+int load_rounds(const struct load_options *o, const char *name, uint64_t count, int64_t until_ms,
+                struct driver_watch *w, struct load_result *ret)
 {
-    struct load l = { .o = o, .ret = ret, .count = count };
+    struct load l = { .o = o, .ret = ret, .count = count, .watch = w };
 
+    l.idle_us = time_mono_us() + (until_ms - time_wall_ms() + LOAD_IDLE_MS) * 1000;
     *ret = (struct load_result){ 0 };
     return run(&l, name, false);
 }

@@ -15,6 +15,13 @@
 #define LOAD_IN_FLIGHT_MAX   65536
 #define LOAD_BATCH_MAX       1000
 
+#define LOAD_IDLE_MS 60000 /* without a job, after which rounds end */
+
+struct load_result;
+
+/* What the last part took, `so_far` jobs into the load. */
+typedef void load_part_fn(void *arg, uint64_t so_far, const struct load_result *part);
+
 struct load_options {
     const struct target *target;
     const char *host, *port;
@@ -23,6 +30,10 @@ struct load_options {
     unsigned batch;     /* jobs taken at a time */
     bool quiet;
     bool stoppable; /* load_interrupt ends a stream early */
+
+    uint64_t every; /* jobs in a part; 0: no parts */
+    load_part_fn *part;
+    void *part_arg;
 };
 
 struct load_result {
@@ -35,7 +46,7 @@ struct load_result {
 
 /* Appends command number n; takes its reply. */
 typedef void load_make_fn(void *arg, struct buf *out, uint64_t n);
-typedef void load_took_fn(void *arg, struct str reply);
+typedef void load_took_fn(void *arg, uint64_t n, struct str reply);
 
 /* Sends `count` commands with one reply each. `took` may be NULL. 0, or an error with ret->why. */
 int load_stream(const struct load_options *o, const char *name, uint64_t count, load_make_fn *make,
@@ -45,8 +56,9 @@ int load_stream(const struct load_options *o, const char *name, uint64_t count, 
 void load_interrupt(void);
 bool load_interrupted(void);
 
-/* Takes and finishes `count` jobs that are due, o->batch at a time. */
-int load_rounds(const struct load_options *o, const char *name, uint64_t count,
-                struct load_result *ret);
+/* Takes and finishes `count` jobs that are due or become so, o->batch at a time. Ends with fewer,
+ * and 0, if none came for LOAD_IDLE_MS after `until_ms`, a wall moment. `w` may be NULL. */
+int load_rounds(const struct load_options *o, const char *name, uint64_t count, int64_t until_ms,
+                struct driver_watch *w, struct load_result *ret);
 
 #endif

@@ -67,17 +67,26 @@ const struct program program_table[] = {
       "  schedule   jobs due over an hour are added\n"
       "  lease      due jobs are taken and finished, a hundred at a time\n"
       "  lone       like schedule, with one connection and one command at a time\n"
-      "  late       how late waiting workers get jobs, beside a bare timer of this machine",
+      "  late       how late waiting workers get jobs, beside a bare timer of this machine\n"
+      "  fill       due jobs are added, and left there\n"
+      "  drain      jobs of fill or schedule are taken and finished; each must come once, as it "
+      "was\n"
+      "             sent, and none early\n"
+      "  ping       how long a PING takes, sent every 5ms: beside a load, until ^C",
       bench_flags, NULL, bench_run },
     { "check", "[DIR]", "Reads a data directory and reports damage; changes nothing.",
-      "DIR is else $BELFRY_DATA, else ./data. A server may be running.\n"
+      "DIR is else $BELFRY_DATA, else ./data. A server may be running. All of the journal\n"
+      "and the runs is read: damage in the journal keeps a server from starting, in a run\n"
+      "it does not.\n"
       "\n"
       "  exit code 0    all is whole\n"
       "  exit code 2    there is damage: what, where, and what to do is said\n"
       "  exit code 3    it cannot be read: nothing is known",
       NULL, NULL, run_check },
     { "repair", "[DIR] [--dry-run]", "Keeps what is whole of a damaged data directory.",
-      "DIR is else $BELFRY_DATA, else ./data. No server may be running. Exit codes as for check.",
+      "DIR is else $BELFRY_DATA, else ./data. No server may be running. Exit codes as for check;\n"
+      "it is 2 if runs stay damaged, though a server starts on them. What is replaced is kept in\n"
+      "DIR/damaged.",
       repair_flags, NULL, run_repair },
     { "completion", COMPLETION_SHELLS, "Prints a completion script for a shell.",
       "  bash   belfry completion bash > /etc/bash_completion.d/belfry\n"

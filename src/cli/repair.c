@@ -13,6 +13,7 @@
 
 #include "cli/journal.h"
 #include "cli/records.h"
+#include "cli/runs.h"
 #include "store/salvage.h"
 
 const struct flag_row repair_flags[] = {
@@ -198,31 +199,58 @@ static int repair_segments(const struct journal *j, bool dry, unsigned long long
     return 0;
 }
 
-static void tell_meaning(const char *dir, bool dry, unsigned long long lost)
+/* What was found and done, over all partitions. */
+struct outcome {
+    bool any;                /* something was to be repaired */
+    unsigned long long lost; /* commits */
+    size_t left;             /* runs that stay damaged */
+};
+
+static void tell_meaning(const char *dir, bool dry, const struct outcome *o)
 {
-    if (lost)
+    if (o->lost)
         printf(
             "\nWhat a lost commit can mean: jobs that were created in it are gone; jobs that were\n"
             "completed, cancelled or moved in it are as they were before, and may run again;\n"
             "settings of a queue that were changed in it are the old ones.\n");
-    if (dry)
+    if (o->left)
+        printf("\nRepair has no way to bring back what is lost in %zu run%s.\n%s", o->left,
+               o->left == 1 ? "" : "s", runs_advice);
+    if (!o->any)
+        printf("\nNothing was changed.\n");
+    else if (dry)
         printf("\nNothing was changed. To do it: belfry repair %s\n", dir);
     else
-        printf("\n%s is repaired: a server can start on it.\n", dir);
+        printf("\n%s is repaired%s: a server can start on it.\n", dir,
+               o->left ? " but for the runs" : "");
+}
+
+/* Strays first: once the journal is whole again a server would remove them. */
+static int repair_loaded(const struct journal *j, const struct runs *r, bool dry, struct outcome *o)
+{
+    int err = runs_keep_strays(r, dry, &o->any);
+
+    if (!err && journal_faults(j)) {
+        o->any = true;
+        err = repair_segments(j, dry, &o->lost);
+        if (!err && j->ownerless)
+            err = records_restore_owner(j, dry);
+    }
+    return err ? err : runs_repair(r, dry, &o->any, &o->left);
 }
 
 static int repair_partition(const char *dir, struct store *store, uint16_t partition, bool dry,
-                            bool *ret_any, unsigned long long *lost)
+                            struct outcome *o)
 {
     struct journal j;
+    struct runs r = { 0 };
     int err = journal_load(&j, store, dir, partition);
 
-    if (!err && journal_faults(&j)) {
-        *ret_any = true;
-        err = repair_segments(&j, dry, lost);
-        if (!err && j.ownerless)
-            err = records_restore_owner(&j, dry);
-    }
+    if (!err)
+        err = runs_load(&r, store, &j, false);
+    if (!err)
+        err = repair_loaded(&j, &r, dry, o);
+    runs_fini(&r);
     journal_fini(&j);
     return err;
 }
@@ -231,24 +259,23 @@ static int repair(const char *dir, bool dry)
 {
     struct store *store;
     uint16_t partitions;
-    unsigned long long lost = 0;
-    bool any = false;
-    int err = records_set_aside(dir, dry, &any);
+    struct outcome o = { 0 };
+    int err = records_set_aside(dir, dry, &o.any);
 
     if (!err)
         err = journal_store(dir, &store, &partitions);
     if (err)
         return refuse(dir, err);
     for (uint16_t i = 0; i < partitions && !err; i++)
-        err = repair_partition(dir, store, i, dry, &any, &lost);
+        err = repair_partition(dir, store, i, dry, &o);
     store_close(store);
     if (err)
         return refuse(dir, err);
-    if (any)
-        tell_meaning(dir, dry, lost);
+    if (o.any || o.left)
+        tell_meaning(dir, dry, &o);
     else
         printf("%s: nothing to repair\n", dir);
-    return CHECK_FINE;
+    return o.left ? CHECK_DAMAGED : CHECK_FINE;
 }
 
 int repair_run(int argc, char **argv)

@@ -31,6 +31,8 @@
     X(commits)              \
     X(queues)               \
     X(rss_bytes)            \
+    X(cold_jobs)            \
+    X(run_bytes)            \
     X(journal_bytes)
 
 struct figures {

@@ -86,6 +86,10 @@ static void put_server(const struct top *t, struct buf *out)
     text_bytes(out, s->rss_bytes);
     buf_text(out, "   journal ");
     text_bytes(out, s->journal_bytes);
+    if (s->run_bytes > 0) {
+        buf_text(out, "   runs ");
+        text_bytes(out, s->run_bytes);
+    }
     buf_printf(out, "   %s\njobs   ", clock);
     put_figure(out, "scheduled", s->scheduled, NULL, t);
     put_figure(out, "ready", s->ready, TERM_CYAN, t);
@@ -93,6 +97,8 @@ static void put_server(const struct top *t, struct buf *out)
     put_figure(out, "done", s->done, NULL, t);
     put_figure(out, "dead", s->dead, TERM_RED, t);
     put_figure(out, "cancelled", s->cancelled, NULL, t);
+    if (s->cold_jobs > 0)
+        put_figure(out, "on disk", s->cold_jobs, NULL, t);
     buf_text(out, "\nper s    in ");
     put_rate(out, per_second(t, s->total_scheduled, b->total_scheduled));
     buf_text(out, "  picked ");

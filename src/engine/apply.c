@@ -21,7 +21,7 @@ int apply_put(struct engine *e, const struct job_image *r)
 
     if (!j)
         return BELFRY_NOMEM;
-    if (job_enter(e, j) < 0) {
+    if (job_enter(e, j, false) < 0) {
         job_free(e, j);
         return BELFRY_NOMEM;
     }
@@ -50,7 +50,7 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     }
     job_unplace(e, j);
     j->trail = t;
-    j->attempt = r->attempt;
+    j->attempt = r->attempt & ATTEMPT_MAX;
     t->token = r->token;
     t->start_ms = r->start_ms;
     t->until_ms = r->until_ms;
@@ -134,7 +134,7 @@ int apply_back(struct engine *e, const struct back_record *r)
     }
     j->due_ms = r->due_ms;
     j->timer.at_ms = r->at_ms;
-    j->attempt = r->attempt;
+    j->attempt = r->attempt & ATTEMPT_MAX;
     j->stalls = (uint8_t)r->stalls;
     job_place(e, j, JOB_SCHEDULED);
     return 0;

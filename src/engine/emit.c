@@ -81,6 +81,26 @@ int emit_queue(struct engine *e, const struct queue_record *r)
     EMIT(queue, SEEN_BY_ALL);
 }
 
+int emit_fed(struct engine *e, const struct fed_record *r)
+{
+    EMIT(fed, SEEN_BY_NONE);
+}
+
+int emit_merged(struct engine *e, const struct merged_record *r)
+{
+    EMIT(merged, SEEN_BY_NONE);
+}
+
+int emit_loaded(struct engine *e, const struct loaded_record *r)
+{
+    EMIT(loaded, SEEN_BY_NONE);
+}
+
+int emit_taken(struct engine *e, const struct taken_record *r)
+{
+    EMIT(taken, SEEN_BY_NONE);
+}
+
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
                    uint64_t previous)
 {
@@ -106,8 +126,11 @@ static int copy_job(struct engine *e, struct job *j)
     job_image_of(j, &image);
     record_put_job(e->out, &image);
     err = settle(e, start, 0, SEEN_BY_NONE);
-    if (!err)
+    if (!err) {
+        segment_sub(e, j->segment);
+        segment_add(e, segment);
         j->segment = segment;
+    }
     return err;
 }
 
@@ -125,24 +148,35 @@ static int copy_queue(struct engine *e, struct queue *q)
     return err;
 }
 
+/* The image of a job, as the body of a PUT record. */
+static int copy_image(const struct copying *c, struct str image)
+{
+    struct wire_reader r = wire_reader_of(image);
+    struct job *j = job_find(c->e, wire_varint(&r));
+
+    return j && j->segment == c->segment ? copy_job(c->e, j) : 0;
+}
+
 static int copy_record(void *arg, enum record_type type, struct str body)
 {
-    struct copying *c = arg;
+    const struct copying *c = arg;
+    union {
+        struct taken_record taken;
+        struct loaded_record loaded;
+    } r;
+    int err = 0;
 
-    if (type == RECORD_PUT) {
-        struct wire_reader r = wire_reader_of(body);
-        struct job *j = job_find(c->e, wire_varint(&r));
+    if (type == RECORD_PUT)
+        return copy_image(c, body);
+    if (type == RECORD_TAKEN && record_get_taken(body, &r.taken))
+        return copy_image(c, r.taken.image);
+    if (type == RECORD_LOADED && record_get_loaded(body, &r.loaded)) {
+        struct wire_reader images = wire_reader_of(r.loaded.images);
 
-        if (j && j->segment == c->segment)
-            return copy_job(c->e, j);
-    } else if (type == RECORD_QUEUE) {
-        struct queue_record r;
-        struct queue *q = record_get_queue(body, &r) ? queue_find(c->e, r.queue) : NULL;
-
-        if (q && q->segment == c->segment)
-            return copy_queue(c->e, q);
+        while (images.p < images.end && !images.bad && !err)
+            err = copy_image(c, wire_bytes(&images));
     }
-    return 0;
+    return err;
 }
 
 int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment)
@@ -152,6 +186,168 @@ int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment)
     if (MUTANT(e->o.mutant, NO_COPY))
         return 0;
     return record_walk(commit, NULL, copy_record, &c);
+}
+
+/* Counts on disk and floors, as they are now. Those of runs that are no more are left out. */
+static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
+{
+    struct buf counts = { 0 }, floors = { 0 };
+    struct tally_record r = { .queue = { q->name, q->name_len } };
+
+    for (int i = 0; i < COLD_SLOTS; i++)
+        wire_put_zigzag(&counts, q->cold[i]);
+    for (unsigned i = 0; i < PRIORITIES; i++) {
+        const struct class *c = &q->classes[i];
+
+        if (q->cold[COLD_BACKLOG + i] > 0) {
+            wire_put_u8(&floors, (uint8_t)((i + 1) | TALLY_FROM));
+            wire_put_varint(&floors, 0);
+            wire_put_zigzag(&floors, c->from.at_ms);
+            wire_put_varint(&floors, c->from.seq);
+        }
+        for (size_t f = 0; f < c->floor_count; f++) {
+            if (c->floors[f].number < oldest)
+                continue;
+            wire_put_u8(&floors, (uint8_t)(i + 1));
+            wire_put_varint(&floors, c->floors[f].number);
+            wire_put_zigzag(&floors, c->floors[f].upto.at_ms);
+            wire_put_varint(&floors, c->floors[f].upto.seq);
+        }
+    }
+    r.counts = buf_view(&counts);
+    r.floors = buf_view(&floors);
+    if (counts.failed || floors.failed)
+        e->out->failed = true;
+    else
+        record_put_tally(e->out, &r);
+    buf_fini(&counts);
+    buf_fini(&floors);
+}
+
+/* The number of the oldest backlog run there is. */
+static uint32_t oldest_backlog(const struct engine *e)
+{
+    uint32_t oldest = UINT32_MAX;
+    const struct list *node;
+
+    list_each (node, &e->runs) {
+        const struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.family == FAMILY_BACKLOG && r->d.number < oldest)
+            oldest = r->d.number;
+    }
+    return oldest;
+}
+
+static bool tally_is_nothing(const struct queue *q)
+{
+    for (int i = 0; i < COLD_SLOTS; i++)
+        if (q->cold[i] != 0)
+            return false;
+    return true;
+}
+
+/* The settings of queues too. */
+static int copy_queues(struct engine *e, struct list *head, uint32_t segment)
+{
+    uint32_t oldest = oldest_backlog(e);
+    struct list *node, *after;
+
+    list_each_safe (node, after, head) {
+        struct queue *q = container_of(node, struct queue, link);
+        uint32_t now;
+        size_t start;
+
+        if (q->segment && q->segment <= segment && copy_queue(e, q) < 0)
+            return BELFRY_NOMEM;
+        now = e->segment;
+        start = e->out->len;
+        if (!q->tally_segment || q->tally_segment > segment)
+            continue;
+        if (!q->tally_changed && tally_is_nothing(q) && oldest == UINT32_MAX) {
+            q->tally_segment = 0;
+            queue_settle(e, q);
+            continue;
+        }
+        put_tally(e, q, oldest);
+        if (settle(e, start, 0, SEEN_BY_NONE) < 0)
+            return BELFRY_NOMEM;
+        q->tally_segment = now;
+        q->tally_changed = false;
+    }
+    return 0;
+}
+
+static int copy_runs(struct engine *e, uint32_t segment)
+{
+    struct list *node;
+    struct buf desc = { 0 };
+    int err = 0;
+
+    list_each (node, &e->runs) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+        uint32_t now = e->segment;
+        size_t start = e->out->len;
+        struct str bytes;
+
+        if (r->segment > segment)
+            continue;
+        desc.len = 0;
+        run_desc_put(&desc, &r->d);
+        bytes = buf_view(&desc);
+        record_put_run(e->out, &bytes);
+        err = settle(e, start, desc.failed ? BELFRY_NOMEM : 0, SEEN_BY_NONE);
+        if (err)
+            break;
+        r->segment = now;
+    }
+    buf_fini(&desc);
+    return err;
+}
+
+static int copy_graves(struct engine *e, uint32_t segment)
+{
+    struct list *node;
+
+    list_each (node, &e->grave_list) {
+        struct grave *g = container_of(node, struct grave, link);
+        uint32_t now = e->segment;
+        size_t start = e->out->len;
+
+        if (g->segment > segment)
+            continue;
+        record_put_grave(e->out,
+                         &(struct grave_record){ g->serial, g->gone_ms, { g->key, g->len } });
+        if (settle(e, start, 0, SEEN_BY_NONE) < 0)
+            return BELFRY_NOMEM;
+        g->segment = now;
+    }
+    return 0;
+}
+
+int engine_copy_rest(struct engine *e, uint32_t segment)
+{
+    int err = copy_runs(e, segment);
+
+    if (!err)
+        err = copy_graves(e, segment);
+    if (!err)
+        err = copy_queues(e, &e->queues, segment);
+    if (!err)
+        err = copy_queues(e, &e->idle, segment);
+    if (!err && e->frontier_segment && e->frontier_segment <= segment) {
+        uint32_t now = e->segment;
+        size_t start = e->out->len;
+
+        record_put_cold(e->out, &(struct cold_record){ e->frontier.at_ms, e->frontier.seq,
+                                                       e->next_file, e->next_grave });
+        err = settle(e, start, 0, SEEN_BY_NONE);
+        if (!err)
+            e->frontier_segment = now;
+        if (!err)
+            e->frontier_noted = e->frontier;
+    }
+    return err;
 }
 
 static int replay_record(void *arg, enum record_type type, struct str body)
@@ -167,6 +363,14 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         struct move_record move;
         struct mark_record mark;
         struct queue_record queue;
+        struct fed_record fed;
+        struct merged_record merged;
+        struct loaded_record loaded;
+        struct taken_record taken;
+        struct str run;
+        struct grave_record grave;
+        struct tally_record tally;
+        struct cold_record cold;
     } r;
 
     switch (type) {
@@ -182,6 +386,14 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         REPLAY(MOVE, move, move)
         REPLAY(MARK, mark, mark)
         REPLAY(QUEUE, queue, queue)
+        REPLAY(FED, fed, fed)
+        REPLAY(MERGED, merged, merged)
+        REPLAY(LOADED, loaded, loaded)
+        REPLAY(TAKEN, taken, taken)
+        REPLAY(RUN, run, run)
+        REPLAY(GRAVE, grave, grave)
+        REPLAY(TALLY, tally, tally)
+        REPLAY(COLD, cold, cold)
 #undef REPLAY
     }
     return BELFRY_CORRUPT;

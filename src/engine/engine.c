@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
+#define MEMORY_DEFAULT        (UINT64_C(256) << 20)
+#define LOOKAHEAD_DEFAULT     60000
 
 const char *job_state_name(enum job_state s)
 {
@@ -79,14 +81,25 @@ struct engine *engine_new(const struct engine_options *o)
     e->o = *o;
     if (!e->o.history_bytes)
         e->o.history_bytes = HISTORY_BYTES_DEFAULT;
+    if (!e->o.memory_bytes)
+        e->o.memory_bytes = MEMORY_DEFAULT;
+    if (!e->o.lookahead_ms)
+        e->o.lookahead_ms = LOOKAHEAD_DEFAULT;
     e->random = o->seed | 1;
     e->next_seq = 1;
+    e->walk = 1;
     pool_init(&e->pool);
+    pool_keep(&e->pool, e->o.memory_bytes / 16);
     jobs_init(e);
     keys_init(e);
     queues_init(e);
+    manifest_init(e);
+    batch_init(&e->batch);
     list_init(&e->leased);
     wheel_init(&e->moments, 0);
+    wheel_init(&e->later, 0);
+    wheel_init(&e->spare, 0);
+    wheel_init(&e->nears, 0);
     wheel_init(&e->leases, 0);
     wheel_init(&e->waits, 0);
     return e;
@@ -98,6 +111,8 @@ void engine_free(struct engine *e)
         return;
     waiters_free(e);
     queues_free(e);
+    manifest_free(e);
+    buf_fini(&e->batch.stale);
     table_fini(&e->names);
     table_fini(&e->keys);
     table_fini(&e->jobs);
@@ -140,9 +155,21 @@ static void fire(struct engine *e, struct job *j)
 {
     struct trail *t = j->trail;
 
+    if (job_is_waste(e, j)) {
+        job_leave(e, j);
+        return;
+    }
     if (j->state == JOB_SCHEDULED) {
+        const struct class *c = &j->queue->classes[j->priority - 1];
+        bool near = j->near && !tail_is_before(c, (struct cold_point){ j->timer.at_ms, j->seq });
+
         job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
+        if (near) { /* its turn has come already */
+            j->near = 1;
+            job_place_hot(e, j, JOB_SCHEDULED);
+        } else {
+            job_place(e, j, JOB_SCHEDULED);
+        }
         return;
     }
     job_unplace(e, j);
@@ -169,6 +196,32 @@ static void stall(struct engine *e, struct job *j)
     COUNT(e, q, stalled);
 }
 
+/* Jobs that are due but not in `moments` join the others there first, so that all become ready in
+ * order. */
+static void sink(struct engine *e, struct wheel *w, int *budget)
+{
+    struct timer *t;
+
+    e->sinking = true;
+    while (*budget > 0 && (t = wheel_pop(w, e->now_ms))) {
+        struct job *j = container_of(t, struct job, timer);
+
+        job_unplace(e, j);
+        job_place(e, j, JOB_SCHEDULED);
+        --*budget;
+    }
+    e->sinking = false;
+}
+
+/* It is looked at first when something is to be loaded. */
+static void class_is_near(struct engine *e, struct class *c)
+{
+    if (c->closed) {
+        list_remove(&c->link);
+        list_append(e->closed.next, &c->link); /* before the first */
+    }
+}
+
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
 {
     struct timer *t;
@@ -177,6 +230,9 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     if (wall_ms < e->now_ms - STANDSTILL_MS) {
         e->now_ms = wall_ms;
         wheel_rewind(&e->moments, wall_ms);
+        wheel_rewind(&e->later, wall_ms);
+        wheel_rewind(&e->spare, wall_ms);
+        wheel_rewind(&e->nears, wall_ms);
     } else if (wall_ms > e->now_ms) {
         if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
             mono_ms += wall_ms - e->now_ms;
@@ -184,8 +240,13 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
     if (mono_ms > e->mono_ms)
         e->mono_ms = mono_ms;
+    frontier_follow(e);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms += 50;
+    sink(e, &e->later, &budget);
+    sink(e, &e->spare, &budget);
+    while ((t = wheel_pop(&e->nears, e->now_ms)))
+        class_is_near(e, container_of(t, struct class, near));
     while (budget > 0 && (t = wheel_pop(&e->moments, e->now_ms))) {
         fire(e, container_of(t, struct job, timer));
         budget--;
@@ -207,7 +268,16 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     int64_t leases = wheel_next(&e->leases);
     int64_t waits = wheel_next(&e->waits);
 
-    *ret_wall_ms = wheel_next(&e->moments);
+    int64_t moments = wheel_next(&e->moments);
+    int64_t later = wheel_next(&e->later);
+    int64_t spare = wheel_next(&e->spare);
+    int64_t near = wheel_next(&e->nears);
+    int64_t load = frontier_wake(e);
+
+    *ret_wall_ms = moments < later ? moments : later;
+    *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
+    *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;
+    *ret_wall_ms = load < *ret_wall_ms ? load : *ret_wall_ms;
     *ret_mono_ms = leases < waits ? leases : waits;
 }
 

@@ -34,11 +34,15 @@ struct engine_options {
     uint64_t epoch;         /* high part of every token; raised durably before the engine is made */
     uint64_t seed;          /* for jitter */
     uint64_t history_bytes; /* kept of done and cancelled jobs per queue. 0: 16 MiB */
+    uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
+    int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     void *host;
     uint64_t commit_bytes;       /* records beyond which roll is called */
     void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
+    /* Whether the locator may have an entry of this hash (cold_key_hash). NULL: it may. */
+    bool (*may_have)(void *journal, uint64_t hash);
     void *journal;
 };
 
@@ -84,11 +88,17 @@ uint64_t engine_offered_lsn(const struct engine *e);
 
 /* Copies forward what a commit of segment `segment` still holds that is not superseded. */
 int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
+/* Copies forward what stands in segment `segment` besides jobs; to be called before it is dropped.
+ */
+int engine_copy_rest(struct engine *e, uint32_t segment);
+/* Jobs whose image stands in this segment: with none it need not be read before it is dropped. */
+uint64_t engine_segment_jobs(const struct engine *e, uint32_t segment);
 
 /* Bytes that a journal of nothing but live images would have, about. */
 uint64_t engine_live_bytes(const struct engine *e);
 
-/* ---- Requests. Errors leave everything unchanged; engine_detail() then says more. ---- */
+/* ---- Requests. Errors leave everything unchanged; engine_detail() then says more. Those that name
+ * a job or key may answer COLD: what they need is on disk, see cold.h. ---- */
 
 const char *engine_detail(const struct engine *e); /* "" if there is nothing to add */
 
@@ -141,16 +151,23 @@ int engine_queues(const struct engine *e, struct str after, size_t limit,
 /* ---- Looking ---- */
 
 void engine_view(const struct engine *e, const struct job *job, struct job_view *ret);
-int engine_get(const struct engine *e, struct job_id id, struct job_view *ret);
-/* The job that has this key, held keys included. NOTFOUND. */
-int engine_find_key(const struct engine *e, struct str queue, struct str key, struct job_id *ret);
+/* NOTFOUND, COLD. */
+int engine_get(struct engine *e, struct job_id id, struct job_view *ret);
+/* The job that has this key, held keys included. NOTFOUND, COLD. */
+int engine_find_key(struct engine *e, struct str queue, struct str key, struct job_id *ret);
 
-/* One page of jobs that match, by (due, id) within the page's stripe of the table; a job that does
- * not move meanwhile is in exactly one page. Bounded work: a page may be short or empty though
- * ret_cursor is set. INVALID for a bad cursor, NOMEM. */
-int engine_list(const struct engine *e, const struct list_filter *f,
+/* One page of jobs that match, by (due, id) within the page's stripe of the table or the run it
+ * comes from. A job that does not change meanwhile is in exactly one page, but one that goes from
+ * memory to disk or back may be in two. Bounded work: a page may be short or empty though the
+ * cursor says that there is more. INVALID for a bad cursor, NOMEM, COLD. */
+int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor);
+
+/* How many jobs become due in each of `n` steps from from_ms on. Jobs on disk are counted by the
+ * summaries of their runs, those in memory, when they are many, by a sample of them. */
+void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, size_t n,
+                     uint64_t *ret);
 
 void engine_stats(const struct engine *e, struct engine_stats *ret);
 

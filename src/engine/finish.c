@@ -14,10 +14,11 @@ static int64_t after(const struct engine *e, int64_t d)
 /* A job as long as the caller's token is the current one. */
 static int held(struct engine *e, struct job_id id, uint64_t token, struct job **ret)
 {
-    struct job *j = job_of(e, id);
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
 
     if (!j)
-        return engine_plain(e, BELFRY_NOTFOUND);
+        return err;
     if (j->state != JOB_LEASED ||
         (j->trail->token != token && !MUTANT(e->o.mutant, STALE_ACCEPTED)))
         return engine_plain(e, BELFRY_STALE);
@@ -135,17 +136,18 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
     }
     if (final || (attempts > 0 && j->attempt >= attempts))
         return job_end(e, j, JOB_DEAD, outcome, stalls, error, (struct str){ 0 });
-    err = emit_back(e, &(struct back_record){
-                           .seq = j->seq,
-                           .due_ms = j->due_ms,
-                           .at_ms = after(e, pause_ms >= 0 ? pause_ms : pause_of(e, j)),
-                           .attempt = j->attempt - (MUTANT(e->o.mutant, UNCOUNTED_STALL) &&
-                                                    outcome == ATTEMPT_STALLED),
-                           .stalls = stalls,
-                           .outcome = outcome,
-                           .end_ms = e->now_ms,
-                           .error = error,
-                       });
+    err =
+        emit_back(e, &(struct back_record){
+                         .seq = j->seq,
+                         .due_ms = j->due_ms,
+                         .at_ms = after(e, pause_ms >= 0 ? pause_ms : pause_of(e, j)),
+                         .attempt = j->attempt - (uint32_t)(MUTANT(e->o.mutant, UNCOUNTED_STALL) &&
+                                                            outcome == ATTEMPT_STALLED),
+                         .stalls = stalls,
+                         .outcome = outcome,
+                         .end_ms = e->now_ms,
+                         .error = error,
+                     });
     if (!err)
         COUNT(e, q, retried);
     return err;
@@ -252,15 +254,16 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
     q = j->queue;
     err = end_as_marked(e, j, ATTEMPT_RELEASED, (struct str){ 0 });
     if (err == 0)
-        err = emit_back(e, &(struct back_record){
-                               .seq = j->seq,
-                               .due_ms = j->due_ms,
-                               .at_ms = after(e, in_ms),
-                               .attempt = j->attempt - !MUTANT(e->o.mutant, WRONG_ATTEMPT),
-                               .stalls = j->stalls,
-                               .outcome = ATTEMPT_RELEASED,
-                               .end_ms = e->now_ms,
-                           });
+        err =
+            emit_back(e, &(struct back_record){
+                             .seq = j->seq,
+                             .due_ms = j->due_ms,
+                             .at_ms = after(e, in_ms),
+                             .attempt = j->attempt - (MUTANT(e->o.mutant, WRONG_ATTEMPT) ? 0u : 1u),
+                             .stalls = j->stalls,
+                             .outcome = ATTEMPT_RELEASED,
+                             .end_ms = e->now_ms,
+                         });
     if (err < 0)
         return err;
     COUNT(e, q, released);

@@ -99,7 +99,11 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
     if (q && q->settings.past_grace_ms >= 0 && due < e->now_ms - q->settings.past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
-    holder = q && s->key.len > 0 ? key_find(e, q, s->key) : NULL;
+    holder = q && s->key.len > 0 ? key_seek(e, q, s->key, false, &err) : NULL;
+    if (holder && s->if_exists == IFEXISTS_REPLACE && holder->state < JOB_LEASED)
+        holder = key_seek(e, q, s->key, true, &err);
+    if (!holder && err && err != BELFRY_NOTFOUND)
+        return err;
     if (holder && !(MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP))
         return schedule_onto(e, s, holder, ret);
 
@@ -135,9 +139,13 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
 
 int engine_cancel(struct engine *e, struct job_id id)
 {
-    struct job *j = job_of(e, id);
     int err;
+    struct job *j = job_seek(e, id, false, &err);
 
+    if (j && j->state <= JOB_LEASED)
+        j = job_seek(e, id, true, &err);
+    if (!j && err != BELFRY_NOTFOUND)
+        return err;
     if (!j || j->state > JOB_LEASED)
         return CANCEL_NOTFOUND;
     if (j->state == JOB_LEASED) {
@@ -156,14 +164,18 @@ static int state_error(struct engine *e, const struct job *j)
 
 int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
 {
-    struct job *j = job_of(e, id);
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
 
     if (!j)
-        return engine_plain(e, BELFRY_NOTFOUND);
+        return err;
     if (j->state >= JOB_LEASED)
         return state_error(e, j);
     if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
+    j = job_seek(e, id, true, &err);
+    if (!j)
+        return err;
     return emit_move(e, &(struct move_record){ j->seq, due_ms, later(due_ms, e->now_ms) });
 }
 
@@ -181,58 +193,130 @@ static int redrive(struct engine *e, struct job *j)
     return emit_put(e, &image);
 }
 
-static struct job *key_rival(const struct engine *e, const struct job *j)
+/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. One on disk is brought
+ * to memory: an answer is about one job only, and this is not to be asked twice. */
+static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
 {
     struct job_opts o;
 
     job_opts_get(j, &o);
-    return o.key.len > 0 ? key_find(e, j->queue, o.key) : NULL;
+    *ret_err = BELFRY_NOTFOUND;
+    return o.key.len > 0 ? key_seek(e, j->queue, o.key, true, ret_err) : NULL;
 }
 
 int engine_redrive(struct engine *e, struct job_id id)
 {
-    struct job *j = job_of(e, id);
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
     struct job *rival;
 
     if (!j)
-        return engine_plain(e, BELFRY_NOTFOUND);
+        return err;
     if (j->state != JOB_DEAD)
         return state_error(e, j);
     if (refuse_full(e))
         return BELFRY_FULL;
-    rival = key_rival(e, j);
+    j = job_seek(e, id, true, &err);
+    if (!j)
+        return err;
+    rival = key_rival(e, j, &err);
     if (rival) {
         char text[ID_TEXT];
 
         id_format(job_id_of(e, rival), text);
         return engine_error(e, BELFRY_KEYEXISTS, "%.*s", ID_TEXT, text);
     }
-    return redrive(e, j);
+    return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
+}
+
+/* Puts back dead jobs of a queue that are in memory. Those whose key is taken go to the end, so
+ * that the next call does not meet them first. */
+static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
+{
+    size_t n = 0;
+    int err;
+
+    for (size_t look = q->jobs[JOB_DEAD]; look > 0 && n < limit && !list_empty(&q->dead); look--) {
+        struct trail *t = container_of(q->dead.next, struct trail, link);
+
+        if (key_rival(e, t->job, &err)) {
+            list_remove(&t->link);
+            list_append(&q->dead, &t->link);
+            continue;
+        }
+        if (err == BELFRY_NOTFOUND)
+            err = redrive(e, t->job);
+        if (err)
+            return n > 0 ? (int)n : err;
+        n++;
+    }
+    return (int)n;
+}
+
+static void want_dead(struct engine *e, const struct queue *q, size_t limit)
+{
+    const struct cold_answer *a = e->answer;
+    struct cold_key k;
+
+    cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0,
+                   (struct cold_point){ 0, 0 });
+    e->want = (struct cold_want){ .kind = WANT_PAGE, .limit = limit, .now_ms = e->now_ms };
+    e->want.prefix_len = k.len - 16;
+    e->want.after_len = k.len;
+    memcpy(e->want.after, k.bytes, k.len);
+    if (a && a->want->kind == WANT_PAGE) { /* all of it was taken out already: behind that */
+        e->want.after_len = a->last_len;
+        memcpy(e->want.after, a->last, a->last_len);
+    }
+}
+
+/* Brings dead jobs of a queue from disk to memory: those of the answer at hand, or asks for one. */
+static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
+{
+    struct cold_answer *a = e->answer;
+    size_t taken = 0;
+    int err = 0;
+
+    for (size_t i = 0; a && a->want->kind == WANT_PAGE && i < a->n && !err; i++) {
+        const struct cold_item *item = &a->items[i];
+        unsigned state, priority;
+        struct str queue;
+
+        if (!record_peek_job(item->body, &state, &priority, &queue) || state != JOB_DEAD)
+            continue;
+        err = emit_taken(
+            e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+        taken += !err;
+    }
+    if (err || taken > 0)
+        return err;
+    if (a && a->want->kind == WANT_PAGE && !a->more)
+        return 0;
+    want_dead(e, q, limit);
+    return BELFRY_COLD;
 }
 
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
 {
     struct queue *q = queue_find(e, name);
-    size_t n = 0;
+    int n;
 
     if (refuse_full(e))
         return BELFRY_FULL;
     if (!q)
         return 0;
-    /* Those whose key is taken go to the end, so that the next call does not meet them first. */
-    for (size_t look = q->jobs[JOB_DEAD]; look > 0 && n < limit; look--) {
-        struct trail *t = container_of(q->dead.next, struct trail, link);
-
-        if (key_rival(e, t->job)) {
-            list_remove(&t->link);
-            list_append(&q->dead, &t->link);
-        } else if (redrive(e, t->job) == 0) {
-            n++;
-        } else {
-            return n > 0 ? (int)n : BELFRY_NOMEM;
-        }
+    batch_release_dead(e, q);
+    n = redrive_hot(e, q, limit);
+    if (n != 0 || q->cold[COLD_DEAD] <= 0)
+        return n;
+    n = fetch_dead(e, q, limit);
+    if (n == 0)
+        n = redrive_hot(e, q, limit);
+    if (n == 0 && e->answer->more) { /* the keys of all these are taken: on to the next ones */
+        want_dead(e, q, limit);
+        return BELFRY_COLD;
     }
-    return (int)n;
+    return n;
 }
 
 int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,

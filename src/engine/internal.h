@@ -6,11 +6,13 @@
  *                               |  \
  *     keys (queue, key) --------+   +--> struct queue: ready lists, waiters, ended jobs
  *
- * A job's timer stands in exactly one place, by its state:
- *     scheduled   in `moments`, at at_ms
- *     ready       in a ready list of its queue
+ * A job's timer stands in exactly one place, by its state and `where`:
+ *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
+ *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class
  *     leased      nowhere: the trail's timer stands in `leases`
  *     ended       in `moments`, at the moment when it is forgotten or its key is given free
+ * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
+ * though its moment may be up to the lookahead away.
  */
 #ifndef ENGINE_INTERNAL_H
 #define ENGINE_INTERNAL_H
@@ -19,7 +21,7 @@
 
 #include "base/pool.h"
 #include "base/table.h"
-#include "engine/engine.h"
+#include "engine/cold.h"
 #include "engine/mutant.h"
 #include "engine/record.h"
 #include "engine/wheel.h"
@@ -31,6 +33,8 @@
 #define STRICT_MS     60000
 #define TOKEN_COUNTER 40 /* bits of a token below the epoch */
 #define IDLE_QUEUES   1000
+#define ATTEMPT_MAX   ((1u << 20) - 1)
+#define WALKS         4095u
 
 /* Bytes owned by the engine's pool; NULL stands for none. */
 struct blob {
@@ -48,15 +52,23 @@ struct job {
     struct trail *trail;
     int64_t due_ms;
     uint64_t born_ms : 48;
-    uint64_t state : 8;
-    uint64_t priority : 8;
+    uint64_t state : 4;
+    uint64_t priority : 4;
+    uint64_t where : 4; /* enum where */
+    uint64_t fed : 1;   /* is in the batch that is being written, as it is now */
+    uint64_t near : 1;  /* came from the backlog */
     uint32_t payload_len;
-    uint32_t segment; /* where its last RECORD_PUT stands */
-    uint32_t attempt;
+    uint32_t segment;      /* where its last RECORD_PUT stands */
+    uint32_t attempt : 20; /* stops there */
+    uint32_t
+        loaded : 12; /* came from a run, during this walk (engine.walk) at the latest; 0: never */
     uint16_t opts_len;
     uint8_t stalls;
     char tail[];
 };
+
+/* Which part of the memory's budget a job takes. */
+enum where { WHERE_NONE, WHERE_HOT, WHERE_LATER, WHERE_TAIL, WHERE_LEASED, WHERE_PAST, WHERES };
 
 enum job_opt { OPT_KEY = 1, OPT_ATTEMPTS = 2, OPT_BACKOFF = 3, OPT_LEASE = 4, OPT_RETAIN = 5 };
 
@@ -88,7 +100,8 @@ struct trail {
     struct blob *error;
     struct blob *history;
     struct blob *pending;
-    uint32_t live_bytes; /* its part of engine.live_bytes */
+    uint32_t live_bytes; /* its part of engine.live_bytes, */
+    uint32_t weight;     /* and of job_weight */
     uint8_t flags;
     int8_t progress;
 };
@@ -99,19 +112,52 @@ struct key_entry {
     struct job *job;
 };
 
+/* Jobs of this class in backlog runs up to `number` have been loaded up to here. */
+struct floor {
+    uint32_t number;
+    struct cold_point upto;
+};
+
+/* The jobs of one priority of a queue. Those that are due are in three parts, in this order:
+ *
+ *     ready list (memory) --- backlog runs (disk) --- tail (memory)
+ *
+ * A class is closed while it has a second or third part: then what becomes due joins the tail, so
+ * that nothing overtakes. Those that are not due are in `moments`, or in `spare` if the class has
+ * its share of memory there. What waits in a tail or in `spare` goes to disk when that is much. */
+struct class
+{
+    struct queue *queue;
+    struct list ready;
+    struct list tail;
+    struct list link;  /* in engine.closed */
+    struct timer near; /* in engine.nears, when what is on disk should be loaded */
+    bool closed;
+    uint64_t hot_bytes;     /* due and not due; */
+    uint64_t ready_bytes;   /* due only; */
+    uint64_t near_bytes;    /* loaded from the backlog */
+    struct cold_point from; /* what is on disk is not before this */
+    struct floor *floors;   /* numbers rise, points fall */
+    size_t floor_count;
+};
+
 struct queue {
     struct table_node by_name;
     struct list link;     /* in engine.queues, or engine.idle when it could be forgotten */
     struct list dispatch; /* in engine.dispatch: has waiters and may have work for them */
-    struct list ready[PRIORITIES];
+    struct class classes[PRIORITIES];
     struct list past; /* done and cancelled, by end */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
-    struct list waits; /* struct wait_link */
-    uint64_t jobs[JOB_STATE_COUNT];
+    struct list waits;              /* struct wait_link */
+    uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
+    int64_t cold[COLD_SLOTS];       /* on disk */
+    uint64_t offered;               /* in the ready lists */
     uint64_t past_bytes;
     size_t waiters;
-    uint32_t segment; /* where its settings stand; 0: they are the defaults */
+    uint32_t segment;       /* where its settings stand; 0: they are the defaults */
+    uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
+    bool tally_changed;     /* since then */
     bool idle;
     struct queue_settings settings;
     struct counters counters;
@@ -137,6 +183,30 @@ struct waiter {
     struct wait_link links[];
 };
 
+/* A place in a run whose entry no longer counts, until that too is in a run. */
+struct grave {
+    struct table_node node;
+    struct list link;
+    uint64_t serial;
+    int64_t gone_ms; /* see struct grave_record */
+    uint32_t segment;
+    uint16_t len;
+    char key[];
+};
+
+/* What is on its way from memory to runs: one batch at a time. */
+struct batch {
+    bool active;             /* from engine_feed_begin until it is fed and freed, or aborted */
+    bool tails;              /* of classes are in it */
+    bool fed;                /* its jobs are on disk and count there: what is in memory is waste */
+    struct list source;      /* jobs, by their timers, that are not in the batch yet, */
+    struct list held;        /* and those that are */
+    struct list past_source; /* ended jobs, by their trails */
+    struct list past_held;
+    uint64_t graves;  /* serial of the last grave in it */
+    struct buf stale; /* jobs in it that changed: see struct fed_record */
+};
+
 struct engine {
     struct engine_options o;
     struct pool pool;
@@ -149,15 +219,26 @@ struct engine {
     struct list dispatch;
     struct list leased;
     struct wheel moments; /* jobs, by wall clock */
+    struct wheel later;   /* jobs beyond the frontier, by wall clock */
+    struct wheel spare;   /* jobs whose class has its share, by wall clock */
+    struct wheel nears;   /* classes */
     struct wheel leases;  /* trails, by monotonic clock */
     struct wheel waits;   /* waiters, by monotonic clock */
     bool started;
     bool refuse_new;
+    bool load_turn;
+    bool walk_loaded; /* jobs came from disk since the walk did */
+    bool sinking;     /* jobs are moved to `moments` though they are due */
+    bool segments_unknown;
     int64_t now_ms;
     int64_t mono_ms;
     int64_t strict_until_ms; /* monotonic */
     struct buf *out;
     uint32_t segment;
+    uint32_t frontier_segment; /* where it says so; 0: nowhere */
+    uint32_t next_file;
+    uint32_t walk; /* 1 .. WALKS: number of the last LIST that began, in a ring; */
+    uint32_t first_segment;
     uint64_t lsn;
     uint64_t visible_lsn;
     uint64_t offered_lsn;
@@ -173,6 +254,24 @@ struct engine {
     struct hist runtime;
     struct buf scratch;
     char detail[256];
+
+    struct cold_point frontier;
+    struct cold_point frontier_noted; /* as the journal knows it: behind the true one */
+    uint64_t bytes[WHERES];           /* of jobs */
+    struct list closed;               /* classes */
+    struct list runs;                 /* that count */
+    struct list gone;                 /* that do not, and are to be removed */
+    uint64_t moves;
+    struct table graves;
+    struct list grave_list;
+    uint64_t next_grave;
+    int64_t cold[COLD_SLOTS];
+    struct batch batch;
+    struct cold_want want;
+    struct cold_answer *answer;
+    struct job *shown;      /* made for an answer, in no index */
+    uint32_t *segment_jobs; /* images in each segment from first_segment on */
+    size_t segment_count;
 };
 
 /* engine.c */
@@ -199,22 +298,40 @@ void jobs_init(struct engine *e);
 struct job *job_find(const struct engine *e, uint64_t seq);
 /* The job of an id, which must match in full. */
 struct job *job_of(const struct engine *e, struct job_id id);
+/* The same, wherever it is. One on disk comes to memory if it is to be changed (`take`); else it is
+ * shown as it is, until the next call. NULL with NOTFOUND, COLD or NOMEM in *ret_err. */
+struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
+/* In the batch that was fed: it is on disk, and what is in memory does not count. */
+static inline bool job_is_waste(const struct engine *e, const struct job *j)
+{
+    return j->fed && e->batch.fed;
+}
+size_t job_size(const struct job *j);
+size_t job_weight(const struct job *j); /* what it takes of its part of the budget */
+/* Which run it belongs into, and where there. */
+void job_cold_key(const struct job *j, struct cold_key *ret);
 struct job_id job_id_of(const struct engine *e, const struct job *j);
 /* A job that is in no index yet. NULL if out of memory. */
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q);
-/* Enters a job into index, key index, wheel or list, and counts. NOMEM leaves it out of all. */
-int job_enter(struct engine *e, struct job *j);
+/* Enters a job into index, key index, wheel or list, and counts. NOMEM leaves it out of all. `hot`:
+ * even if its class is closed. */
+int job_enter(struct engine *e, struct job *j, bool hot);
 void job_leave(struct engine *e, struct job *j); /* and frees it */
 void job_free(struct engine *e, struct job *j);  /* one that was never entered */
 /* Moves a job that was entered to another state: j's fields are those of the new state. */
 void job_place(struct engine *e, struct job *j, enum job_state state);
+/* The same for one that is to be hot though its class is closed. */
+void job_place_hot(struct engine *e, struct job *j, enum job_state state);
 void job_unplace(struct engine *e, struct job *j);
+/* Whether a job of this place in the order would overtake the class's tail. */
+bool tail_is_before(const struct class *c, struct cold_point at);
 /* Forgets the queue's oldest history beyond its share, but not what still holds a key. Not while a
  * job is in two versions: it could be one of them. */
 void past_trim(struct engine *e, struct queue *q);
 /* Brings a queue's ended jobs into the order of their ends, which copying forward upsets. */
 void past_sort(struct queue *q);
 void job_opts_get(const struct job *j, struct job_opts *ret);
+void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 struct str job_payload(const struct job *j);
 int64_t job_attempts(const struct job *j);
@@ -229,6 +346,8 @@ int64_t trail_next_ms(const struct job *j);
 /* key.c */
 void keys_init(struct engine *e);
 struct job *key_find(const struct engine *e, const struct queue *q, struct str key);
+/* The same, wherever it is; see job_seek. */
+struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err);
 int key_take(struct engine *e, struct job *j); /* from whoever has it. NOMEM. */
 void key_release(struct engine *e, struct job *j);
 
@@ -245,6 +364,50 @@ struct job *queue_head(const struct queue *q, int64_t *ret_rank);
 void queue_offer(struct engine *e, struct queue *q);
 void queues_free(struct engine *e);
 
+/* spill.c: what leaves memory */
+void batch_init(struct batch *b);
+/* A job of the batch changes: what is written of it will not count. */
+void batch_stale(struct engine *e, struct job *j);
+/* Takes a queue's dead jobs out of a batch that is not fed yet. */
+void batch_release_dead(struct engine *e, const struct queue *q);
+/* It has its share of memory: of jobs that are not due, or of those that are. */
+bool class_is_full(const struct engine *e, const struct class *c);
+bool class_is_glutted(const struct engine *e, const struct class *c);
+/* The first of it on disk is not before this. */
+void class_from(struct engine *e, struct class *c, struct cold_point from);
+void class_close(struct engine *e, struct class *c);
+bool class_is_on_disk(const struct class *c); /* some of it */
+uint64_t hot_room(const struct engine *e);
+
+/* manifest.c */
+void manifest_init(struct engine *e);
+void manifest_free(struct engine *e);
+/* NOMEM. Of a run that is there already the description is replaced. */
+int manifest_add(struct engine *e, const struct run_desc *d);
+void manifest_drop(struct engine *e, uint32_t file);
+struct cold_run *manifest_find(const struct engine *e, uint32_t file); /* or NULL */
+struct grave *grave_find(const struct engine *e, struct str key);
+int grave_add(struct engine *e, struct str key, uint64_t serial, int64_t gone_ms); /* NOMEM */
+/* Until when an ended job is kept; 0 for others. */
+int64_t image_gone_ms(const struct job_image *image);
+void grave_remove(struct engine *e, struct grave *g);
+/* NOMEM, with nothing changed. */
+int floor_raise(struct class *c, uint32_t number, struct cold_point upto);
+struct cold_point floor_of(const struct class *c, uint32_t number);
+void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n);
+/* Whether an entry of a run counts. */
+bool cold_counts(const struct engine *e, struct str key, uint32_t number);
+/* An image's job was put into, or is no longer in, the journal's segment. */
+void segment_add(struct engine *e, uint32_t segment);
+void segment_sub(struct engine *e, uint32_t segment);
+
+/* load.c */
+void frontier_set(struct engine *e, struct cold_point p);
+/* Goes on, if no job on disk is passed by that. */
+void frontier_follow(struct engine *e);
+/* When jobs on disk should be looked at next. */
+int64_t frontier_wake(const struct engine *e);
+
 /* apply.c: the only code that changes jobs and settings, in live running as in replay. */
 int apply_begin(struct engine *e, const struct begin_record *r);
 int apply_put(struct engine *e, const struct job_image *r);
@@ -256,6 +419,16 @@ int apply_move(struct engine *e, const struct move_record *r);
 int apply_mark(struct engine *e, const struct mark_record *r);
 int apply_queue(struct engine *e, const struct queue_record *r);
 
+/* apply_cold.c: the same for what is on disk. */
+int apply_fed(struct engine *e, const struct fed_record *r);
+int apply_merged(struct engine *e, const struct merged_record *r);
+int apply_loaded(struct engine *e, const struct loaded_record *r);
+int apply_taken(struct engine *e, const struct taken_record *r);
+int apply_run(struct engine *e, const struct str *r);
+int apply_grave(struct engine *e, const struct grave_record *r);
+int apply_tally(struct engine *e, const struct tally_record *r);
+int apply_cold(struct engine *e, const struct cold_record *r);
+
 /* emit.c: writes a record, then applies it; if that fails the record is taken back. */
 int emit_put(struct engine *e, const struct job_image *r);
 int emit_lease(struct engine *e, const struct lease_record *r);
@@ -265,6 +438,10 @@ int emit_end(struct engine *e, const struct end_record *r);
 int emit_move(struct engine *e, const struct move_record *r);
 int emit_mark(struct engine *e, const struct mark_record *r);
 int emit_queue(struct engine *e, const struct queue_record *r);
+int emit_fed(struct engine *e, const struct fed_record *r);
+int emit_merged(struct engine *e, const struct merged_record *r);
+int emit_loaded(struct engine *e, const struct loaded_record *r);
+int emit_taken(struct engine *e, const struct taken_record *r);
 
 /* history.c: the attempts of a job with the one that just ended, in out. */
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,

@@ -11,7 +11,7 @@ static uint64_t seq_hash(uint64_t seq)
     return seq;
 }
 
-static size_t job_size(const struct job *j)
+size_t job_size(const struct job *j)
 {
     return offsetof(struct job, tail) + j->opts_len + j->payload_len;
 }
@@ -33,7 +33,7 @@ struct job *job_find(const struct engine *e, uint64_t seq)
     for (; node; node = node->next) {
         struct job *j = container_of(node, struct job, by_seq);
 
-        if (j->seq == seq)
+        if (j->seq == seq && !job_is_waste(e, j))
             return j;
     }
     return NULL;
@@ -83,10 +83,15 @@ void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
 
 void job_opts_get(const struct job *j, struct job_opts *ret)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    job_opts_read((struct str){ j->tail, j->opts_len }, (int64_t)j->born_ms, ret);
+}
+
+void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
+{
+    struct wire_reader r = wire_reader_of(opts);
 
     *ret = (struct job_opts){ .attempts = -1, .lease_ms = -1, .retain_ms = -1 };
-    ret->created_ms = (int64_t)(j->born_ms + (uint64_t)wire_zigzag(&r));
+    ret->created_ms = (int64_t)((uint64_t)born_ms + (uint64_t)wire_zigzag(&r));
     while (r.p < r.end) {
         switch ((enum job_opt)wire_u8(&r)) {
         case OPT_KEY: ret->key = wire_bytes(&r); break;
@@ -183,11 +188,11 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .queue = q,
         .due_ms = image->due_ms,
         .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
-        .state = (uint8_t)image->state,
-        .priority = (uint8_t)image->priority,
+        .state = image->state & 15u,
+        .priority = image->priority & 15u,
         .payload_len = (uint32_t)image->payload.len,
         .segment = e->segment,
-        .attempt = image->attempt,
+        .attempt = image->attempt & ATTEMPT_MAX,
         .opts_len = (uint16_t)image->opts.len,
         .stalls = (uint8_t)image->stalls,
     };
@@ -295,35 +300,142 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
         q->past_bytes += past_bytes(j);
 }
 
-void job_place(struct engine *e, struct job *j, enum job_state state)
+size_t job_weight(const struct job *j)
+{
+    return pool_size(job_size(j)) + (j->trail ? j->trail->weight : 0);
+}
+
+/* What a trail takes, as it is now. */
+static size_t trail_bytes(const struct trail *t)
+{
+    return sizeof(*t) + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
+           blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
+}
+
+bool tail_is_before(const struct class *c, struct cold_point at)
+{
+    const struct job *first = container_of(c->tail.next, const struct job, timer.link);
+
+    return !list_empty(&c->tail) &&
+           point_after(at, (struct cold_point){ first->timer.at_ms, first->seq });
+}
+
+/* Whether others of its class are before a job that is due. */
+static bool is_held_back(const struct engine *e, const struct class *c, const struct job *j)
+{
+    struct cold_point at = { j->timer.at_ms, j->seq };
+
+    if (MUTANT(e->o.mutant, OVERTAKING))
+        return false;
+    if (c->closed && e->batch.active && e->batch.tails && !e->batch.fed)
+        return true; /* its tail is on its way to disk */
+    /* What is before everything on disk overtakes nothing: after a restart the oldest are such. */
+    if (class_is_on_disk(c))
+        return point_after(at, c->from) || !list_empty(&c->tail);
+    return !list_empty(&c->tail) || class_is_glutted(e, c);
+}
+
+static void place_hot(struct engine *e, struct job *j, struct class *c, bool due)
+{
+    j->where = WHERE_HOT;
+    j->state = due ? JOB_READY : JOB_SCHEDULED;
+    c->hot_bytes += job_weight(j);
+    if (j->near)
+        c->near_bytes += job_weight(j);
+    if (!due) {
+        wheel_add(&e->moments, &j->timer);
+        return;
+    }
+    c->ready_bytes += job_weight(j);
+    list_append(&c->ready, &j->timer.link);
+    j->queue->offered++;
+    queue_offer(e, j->queue);
+}
+
+static void place_waiting(struct engine *e, struct job *j, bool hot)
+{
+    struct class *c = &j->queue->classes[j->priority - 1];
+    bool due = e->started && !e->sinking && j->timer.at_ms <= e->now_ms;
+
+    if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
+        j->state = JOB_SCHEDULED;
+        j->where = WHERE_LATER;
+        wheel_add(&e->later, &j->timer);
+    } else if (hot || e->sinking ||
+               (due ? !is_held_back(e, c, j) : !e->started || !class_is_full(e, c))) {
+        place_hot(e, j, c, due);
+    } else {
+        j->where = WHERE_TAIL;
+        j->state = due ? JOB_READY : JOB_SCHEDULED;
+        if (due) {
+            list_append(&c->tail, &j->timer.link);
+            class_close(e, c);
+        } else {
+            wheel_add(&e->spare, &j->timer);
+        }
+    }
+}
+
+static void unplace_hot(struct job *j)
+{
+    struct class *c = &j->queue->classes[j->priority - 1];
+
+    c->hot_bytes -= job_weight(j);
+    if (j->near)
+        c->near_bytes -= job_weight(j);
+    if (j->state == JOB_READY) {
+        c->ready_bytes -= job_weight(j);
+        j->queue->offered--;
+    }
+}
+
+static void place(struct engine *e, struct job *j, enum job_state state, bool hot)
 {
     struct queue *q = j->queue;
 
-    if (state == JOB_SCHEDULED && e->started && j->timer.at_ms <= e->now_ms)
-        state = JOB_READY;
+    if (j->trail) /* it may change before the job is taken out again: then this counts */
+        j->trail->weight = (uint32_t)trail_bytes(j->trail);
     j->state = state;
-    q->jobs[state]++;
-    e->states[state]++;
-    switch (state) {
-    case JOB_SCHEDULED: wheel_add(&e->moments, &j->timer); break;
-    case JOB_READY:
-        list_append(&q->ready[j->priority - 1], &j->timer.link);
-        queue_offer(e, q);
-        break;
-    case JOB_LEASED: place_leased(e, j->trail); break;
-    default: place_ended(e, j, state);
+    if (state < JOB_LEASED) {
+        place_waiting(e, j, hot);
+    } else if (state == JOB_LEASED) {
+        j->where = WHERE_LEASED;
+        place_leased(e, j->trail);
+    } else {
+        j->where = WHERE_PAST;
+        place_ended(e, j, state);
     }
+    q->jobs[j->state]++;
+    e->states[j->state]++;
+    e->bytes[j->where] += job_weight(j);
     if (q->idle)
         queue_settle(e, q);
+}
+
+void job_place(struct engine *e, struct job *j, enum job_state state)
+{
+    place(e, j, state, false);
+}
+
+void job_place_hot(struct engine *e, struct job *j, enum job_state state)
+{
+    place(e, j, state, true);
 }
 
 void job_unplace(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
 
-    if (!(MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY))
-        q->jobs[j->state]--;
-    e->states[j->state]--;
+    if (!job_is_waste(e, j)) { /* else the record that said so has counted */
+        if (!(MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY))
+            q->jobs[j->state]--;
+        e->states[j->state]--;
+        if (j->fed)
+            batch_stale(e, j);
+    }
+    e->bytes[j->where] -= job_weight(j);
+    if (j->where == WHERE_HOT)
+        unplace_hot(j);
     list_remove(&j->timer.link);
     if (j->state == JOB_LEASED)
         list_remove(&j->trail->timer.link);
@@ -331,19 +443,25 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->link);
     if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)
         q->past_bytes -= past_bytes(j);
+    j->where = WHERE_NONE;
+    j->fed = 0;
+    j->near = 0;
+    if (j->trail)
+        j->trail->weight = 0;
 }
 
-int job_enter(struct engine *e, struct job *j)
+int job_enter(struct engine *e, struct job *j, bool hot)
 {
     bool owns_key = !is_terminal(j->state) || j->trail->hold_ms;
 
     if (owns_key && key_take(e, j) < 0)
         return BELFRY_NOMEM;
     table_add(&e->jobs, &j->by_seq);
+    segment_add(e, j->segment);
     e->live_bytes += job_live_bytes(j);
     if (j->trail)
         trail_recount(e, j->trail);
-    job_place(e, j, j->state);
+    place(e, j, (enum job_state)j->state, hot);
     return 0;
 }
 
@@ -353,6 +471,7 @@ void job_leave(struct engine *e, struct job *j)
 
     key_release(e, j);
     table_remove(&e->jobs, &j->by_seq);
+    segment_sub(e, j->segment);
     e->live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);
     job_free(e, j);

@@ -40,7 +40,7 @@ struct job *key_find(const struct engine *e, const struct queue *q, struct str k
 {
     struct key_entry *entry = entry_find(e, q, key, key_hash(q, key));
 
-    return entry ? entry->job : NULL;
+    return entry && !job_is_waste(e, entry->job) ? entry->job : NULL;
 }
 
 /* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
@@ -72,7 +72,7 @@ int key_take(struct engine *e, struct job *j)
         entry->hash = hash;
         entry->job = j;
         table_add(&e->keys, &entry->node);
-    } else if (entry->job->seq != j->seq) {
+    } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
         hold_over(e, entry->job);
     }
     entry->job = j;

@@ -45,7 +45,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
                     : o.lease_ms >= 0 ? o.lease_ms
                                       : j->queue->settings.lease_ms,
         .late_ms = e->now_ms - j->timer.at_ms,
-        .attempt = j->attempt + 1,
+        .attempt = j->attempt + (j->attempt < ATTEMPT_MAX ? 1u : 0u),
         .worker = t->worker,
     };
     r.until_ms = e->now_ms + r.lease_ms;
@@ -85,7 +85,9 @@ static size_t lease_some(struct engine *e, struct queue *const *queues, size_t n
     size_t taken = 0;
     size_t bytes = 0;
 
-    while (taken < count && bytes < LEASE_BYTES_MAX) {
+    /* What is leased must stay in memory, so there is an end to it. */
+    while (taken < count && bytes < LEASE_BYTES_MAX &&
+           e->bytes[WHERE_LEASED] < e->o.memory_bytes / 2) {
         struct job *j = best_of(e, queues, n);
 
         if (!j || lease_one(e, j, t) < 0)

@@ -6,6 +6,15 @@
 
 #define STRIPE_JOBS 8192 /* about what one engine_list looks at */
 
+/* A job that waits in a tail or on disk counts as ready; whether it is follows from the time. One
+ * in a ready list stays so when the clock is set back. */
+static enum job_state job_state_now(const struct engine *e, const struct job *j)
+{
+    if (j->state <= JOB_READY && j->where != WHERE_HOT && e->started)
+        return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
+    return (enum job_state)j->state;
+}
+
 static void view_trail(const struct job *j, struct job_view *v)
 {
     const struct trail *t = j->trail;
@@ -35,7 +44,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     job_opts_get(j, &o);
     /* Member by member: the history is large and mostly unused. */
     ret->id = job_id_of(e, j);
-    ret->state = j->state;
+    ret->state = job_state_now(e, j);
     ret->queue = (struct str){ j->queue->name, j->queue->name_len };
     ret->payload = job_payload(j);
     ret->key = o.key;
@@ -56,23 +65,25 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
         view_trail(j, ret);
 }
 
-int engine_get(const struct engine *e, struct job_id id, struct job_view *ret)
+int engine_get(struct engine *e, struct job_id id, struct job_view *ret)
 {
-    const struct job *j = job_of(e, id);
+    int err;
+    const struct job *j = job_seek(e, id, false, &err);
 
     if (!j)
-        return BELFRY_NOTFOUND;
+        return err;
     engine_view(e, j, ret);
     return 0;
 }
 
-int engine_find_key(const struct engine *e, struct str queue, struct str key, struct job_id *ret)
+int engine_find_key(struct engine *e, struct str queue, struct str key, struct job_id *ret)
 {
-    const struct queue *q = queue_find(e, queue);
-    const struct job *j = q ? key_find(e, q, key) : NULL;
+    int err = BELFRY_NOTFOUND;
+    struct queue *q = queue_find(e, queue);
+    const struct job *j = q ? key_seek(e, q, key, false, &err) : NULL;
 
     if (!j)
-        return BELFRY_NOTFOUND;
+        return err;
     *ret = job_id_of(e, j);
     return 0;
 }
@@ -121,17 +132,25 @@ static void heap_push(struct page *p, const struct job *j)
     p->heap[i] = j;
 }
 
-static bool matches(const struct page *p, const struct job *j)
+static bool passes(const struct engine *e, const struct list_filter *f, const struct job *j)
 {
-    const struct list_filter *f = p->f;
-    const struct list_cursor *c = p->after;
-
-    if (j->due_ms < c->due_ms || (j->due_ms == c->due_ms && j->seq <= c->seq))
-        return false;
-    return (f->state < 0 || (unsigned)f->state == j->state) && j->due_ms >= f->from_ms &&
-           j->due_ms < f->to_ms &&
+    return (f->state < 0 || (enum job_state)f->state == job_state_now(e, j)) &&
+           j->due_ms >= f->from_ms && j->due_ms < f->to_ms &&
            (f->queue.len == 0 ||
             str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
+}
+
+static bool matches(const struct page *p, const struct job *j)
+{
+    const struct list_cursor *c = p->after;
+
+    if (job_is_waste(p->e, j) || j->due_ms < c->due_ms ||
+        (j->due_ms == c->due_ms && j->seq <= c->seq))
+        return false;
+    if (c->phase == LIST_LOADED &&
+        (j->loaded == 0 || (j->loaded - c->walk + WALKS) % WALKS > WALKS / 2))
+        return false;
+    return passes(p->e, p->f, j);
 }
 
 static int page_visit(void *arg, struct table_node *node)
@@ -165,19 +184,42 @@ static void heap_sort(const struct job **heap, size_t n)
     }
 }
 
-/* Where the walk goes on after a page: in this stripe behind the last job, or in the next one. */
-static void cursor_advance(struct list_cursor *c, const struct page *p)
+/* Whether jobs came from disk since the walk began. */
+static bool was_loaded(const struct engine *e, const struct list_cursor *c)
 {
+    return e->walk_loaded || e->walk != c->walk;
+}
+
+/* Where the walk goes on after a page: in this stripe behind the last job, or in the next one, or
+ * on disk. */
+static void cursor_advance(struct engine *e, struct list_cursor *c, const struct page *p)
+{
+    c->more = true;
     if (p->more) {
         c->due_ms = p->heap[p->n - 1]->due_ms;
         c->seq = p->heap[p->n - 1]->seq;
-        c->more = true;
         return;
     }
     c->stripe++;
     c->due_ms = 0;
     c->seq = 0;
-    c->more = c->stripe < UINT64_C(1) << c->stripes_log2;
+    if (c->stripe < UINT64_C(1) << c->stripes_log2)
+        return;
+    if (c->phase == LIST_LOADED)
+        c->more = c->key_len > 0;
+    else
+        c->more = !list_empty(&e->runs) || was_loaded(e, c);
+    c->phase = LIST_DISK;
+    c->stripe = c->stripes_log2 = 0;
+}
+
+/* A number for a walk that begins: what has been loaded before has another one. */
+static uint32_t walk_begin(struct engine *e)
+{
+    if (e->walk_loaded)
+        e->walk = e->walk % WALKS + 1;
+    e->walk_loaded = false;
+    return e->walk;
 }
 
 /* Stripes are visited in the order of their reversed bits: splitting each in two then keeps those
@@ -200,15 +242,13 @@ static void split_stripes(const struct engine *e, struct list_cursor *c)
     }
 }
 
-int engine_list(const struct engine *e, const struct list_filter *f,
-                int (*fn)(void *arg, const struct job_view *v), void *arg,
-                struct list_cursor *cursor)
+static int list_memory(struct engine *e, const struct list_filter *f,
+                       int (*fn)(void *arg, const struct job_view *v), void *arg,
+                       struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .after = cursor };
     int answer = 0;
 
-    if (!cursor->more)
-        *cursor = (struct list_cursor){ 0 };
     if (cursor->stripes_log2 > 40 || cursor->stripe >> cursor->stripes_log2)
         return BELFRY_INVALID;
     split_stripes(e, cursor);
@@ -217,7 +257,7 @@ int engine_list(const struct engine *e, const struct list_filter *f,
         return BELFRY_NOMEM;
     table_each_stripe(&e->jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
     heap_sort(p.heap, p.n);
-    cursor_advance(cursor, &p);
+    cursor_advance(e, cursor, &p);
     for (size_t i = 0; i < p.n && answer == 0; i++) {
         struct job_view v;
 
@@ -228,6 +268,154 @@ int engine_list(const struct engine *e, const struct list_filter *f,
     return answer;
 }
 
+/* In the order in which jobs go through them, so that none is missed. */
+static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY_KEPT };
+
+static bool family_fits(char family, int state)
+{
+    switch (family) {
+    case FAMILY_BACKLOG:
+    case FAMILY_DUE: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
+    case FAMILY_PAST: return state < 0 || state == JOB_DONE || state == JOB_CANCELLED;
+    default: return state < 0 || state == JOB_DEAD || state == JOB_DONE;
+    }
+}
+
+static char next_family(char family, int state)
+{
+    const char *last = memchr(families, family, sizeof(families));
+
+    for (size_t i = last ? (size_t)(last - families) + 1 : 0; i < sizeof(families); i++)
+        if (family_fits(families[i], state))
+            return families[i];
+    return 0;
+}
+
+/* Jobs of one family behind the cursor; of one queue only, where keys begin with it. */
+static void want_page(struct engine *e, const struct list_filter *f, const struct list_cursor *c)
+{
+    struct cold_key k = { .len = c->key_len };
+
+    memcpy(k.bytes, c->key, c->key_len);
+    e->want = (struct cold_want){
+        .kind = WANT_PAGE, .limit = f->limit, .prefix_len = 1, .now_ms = e->now_ms
+    };
+    if (f->queue.len && k.bytes[0] != FAMILY_DUE) {
+        if (k.len == 1)
+            cold_key_queue(&k, k.bytes[0], f->queue, 1, (struct cold_point){ 0, 0 });
+        e->want.prefix_len = f->queue.len + 2;
+        if (c->key_len == 1)
+            k.len = f->queue.len + 2;
+    } else if (k.len == 1 && k.bytes[0] == FAMILY_DUE && f->from_ms > 0) {
+        /* What was put off is further back than its due time, never before it. */
+        cold_key_due(&k, (struct cold_point){ f->from_ms, 0 });
+    }
+    e->want.after_len = k.len;
+    memcpy(e->want.after, k.bytes, k.len);
+}
+
+static bool is_page_of(const struct cold_answer *a, const struct cold_want *w)
+{
+    return a && a->want->kind == WANT_PAGE && a->want->after_len == w->after_len &&
+           memcmp(a->want->after, w->after, w->after_len) == 0;
+}
+
+static int show_page(struct engine *e, const struct list_filter *f,
+                     int (*fn)(void *arg, const struct job_view *v), void *arg)
+{
+    int answer = 0;
+
+    for (size_t i = 0; i < e->answer->n && answer == 0; i++) {
+        struct job_image image;
+        struct job_view v;
+        struct queue *q;
+        struct job *j;
+
+        if (!record_get_job(e->answer->items[i].body, &image))
+            continue;
+        q = queue_obtain(e, image.queue);
+        j = q ? job_new(e, &image, q) : NULL;
+        if (!j)
+            return BELFRY_NOMEM;
+        if (passes(e, f, j)) {
+            engine_view(e, j, &v);
+            answer = fn(arg, &v);
+        }
+        job_free(e, j);
+    }
+    return answer;
+}
+
+/* Ready jobs among those by due time are those that loading is behind with. */
+static bool page_is_last(const struct engine *e, const struct list_filter *f)
+{
+    struct str last = { e->answer->last, e->answer->last_len };
+    struct cold_point p;
+
+    return !e->answer->more || (f->state == JOB_READY && last.ptr[0] == FAMILY_DUE &&
+                                cold_key_point(last, &p) && p.at_ms > e->now_ms);
+}
+
+/* Jobs go from D to memory, from there to B, and back to memory: what was loaded is looked at
+ * between the two, and at the end. */
+static void next_run_family(const struct engine *e, const struct list_filter *f,
+                            struct list_cursor *c)
+{
+    char next = next_family(c->key[0], f->state);
+    bool looks = was_loaded(e, c) && (c->key[0] == FAMILY_DUE || !next);
+
+    *c = (struct list_cursor){ .more = next || looks,
+                               .phase = looks ? LIST_LOADED : LIST_DISK,
+                               .walk = c->walk,
+                               .key_len = next != 0 };
+    c->key[0] = next;
+}
+
+static int list_disk(struct engine *e, const struct list_filter *f,
+                     int (*fn)(void *arg, const struct job_view *v), void *arg,
+                     struct list_cursor *cursor)
+{
+    struct cold_answer *a = e->answer;
+    int answer;
+
+    if (cursor->key_len == 0) {
+        cursor->key[0] = next_family(0, f->state);
+        cursor->key_len = 1;
+        if (cursor->key[0] == 0) { /* leased ones are in memory only */
+            *cursor = (struct list_cursor){ 0 };
+            return 0;
+        }
+    }
+    if (cursor->key_len > COLD_KEY_MAX || !memchr(families, cursor->key[0], sizeof(families)))
+        return BELFRY_INVALID;
+    want_page(e, f, cursor);
+    if (!is_page_of(a, &e->want))
+        return BELFRY_COLD;
+    answer = show_page(e, f, fn, arg);
+    cursor->more = true;
+    if (!page_is_last(e, f)) {
+        cursor->key_len = (uint8_t)a->last_len;
+        memcpy(cursor->key, a->last, a->last_len);
+        return answer;
+    }
+    next_run_family(e, f, cursor);
+    return answer;
+}
+
+int engine_list(struct engine *e, const struct list_filter *f,
+                int (*fn)(void *arg, const struct job_view *v), void *arg,
+                struct list_cursor *cursor)
+{
+    if (!cursor->more)
+        *cursor = (struct list_cursor){ .walk = walk_begin(e) };
+    switch (cursor->phase) {
+    case LIST_MEMORY:
+    case LIST_LOADED: return list_memory(e, f, fn, arg, cursor);
+    case LIST_DISK: return list_disk(e, f, fn, arg, cursor);
+    default: return BELFRY_INVALID;
+    }
+}
+
 static void queue_view_of(const struct queue *q, struct queue_view *ret)
 {
     static const struct hist none;
@@ -235,12 +423,14 @@ static void queue_view_of(const struct queue *q, struct queue_view *ret)
     *ret = (struct queue_view){
         .name = { q->name, q->name_len },
         .settings = &q->settings,
-        .jobs = q->jobs,
         .waiters = q->waiters,
         .counters = &q->counters,
         .lateness = q->lateness ? q->lateness : &none,
         .runtime = q->runtime ? q->runtime : &none,
     };
+    memcpy(ret->jobs, q->jobs, sizeof(ret->jobs));
+    for (int i = 0; i < COLD_SLOTS; i++)
+        ret->jobs[cold_state((enum cold_slot)i)] += (uint64_t)q->cold[i];
 }
 
 int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret)
@@ -302,11 +492,23 @@ int engine_queues(const struct engine *e, struct str after, size_t limit,
 
 void engine_stats(const struct engine *e, struct engine_stats *ret)
 {
+    const struct list *node;
+
     memcpy(ret->jobs, e->states, sizeof(ret->jobs));
+    ret->cold_jobs = 0;
+    for (int i = 0; i < COLD_SLOTS; i++) {
+        ret->jobs[cold_state((enum cold_slot)i)] += (uint64_t)e->cold[i];
+        ret->cold_jobs += (uint64_t)e->cold[i];
+    }
+    ret->hot_jobs = e->jobs.count;
+    ret->runs = ret->run_bytes = 0;
+    list_each (node, &e->runs) {
+        ret->runs++;
+        ret->run_bytes += container_of(node, struct cold_run, link)->d.bytes;
+    }
     ret->queues = e->queue_total;
     ret->waiters = e->waiters;
-    ret->memory_bytes =
-        pool_held(&e->pool) + (e->jobs.buckets + e->keys.buckets) * sizeof(struct table_node *);
+    ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->live_bytes;
     ret->counters = e->counters;
     ret->lateness = &e->lateness;

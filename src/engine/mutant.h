@@ -25,7 +25,13 @@
     X(TORN_ACCEPTED, "an append in doubt is taken for done")                \
     X(SEQ_REUSED, "sequence numbers are not kept over a restart")           \
     X(LEASE_BY_WALL, "a jump of the wall clock ends leases")                \
-    X(PAUSE_IGNORED, "a paused queue gives out jobs")
+    X(PAUSE_IGNORED, "a paused queue gives out jobs")                       \
+    X(DUPLICATE_FEED, "a job that changed while it was fed counts on disk") \
+    X(LOST_TOMBSTONE, "graves are forgotten when they should be fed")       \
+    X(RUN_DROPPED_EARLY, "a run is removed before its successor counts")    \
+    X(CURSOR_AHEAD, "the frontier is recorded without the jobs it passed")  \
+    X(OVERTAKING, "a job overtakes those of its class that are on disk")    \
+    X(LOCATOR_LOST, "the locator is not told where jobs went")
 
 enum mutant {
     MUTANT_NONE,

@@ -34,6 +34,11 @@ static void queue_forget(struct engine *e, struct queue *q)
     table_remove(&e->names, &q->by_name);
     list_remove(&q->link);
     list_remove(&q->dispatch);
+    for (int i = 0; i < PRIORITIES; i++) {
+        list_remove(&q->classes[i].link);
+        wheel_remove(&q->classes[i].near);
+        free(q->classes[i].floors);
+    }
     free(q->lateness);
     free(q->runtime);
     free(q);
@@ -57,8 +62,15 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     list_init(&q->held);
     list_init(&q->dead);
     list_init(&q->waits);
-    for (int i = 0; i < PRIORITIES; i++)
-        list_init(&q->ready[i]);
+    for (int i = 0; i < PRIORITIES; i++) {
+        struct class *c = &q->classes[i];
+
+        c->queue = q;
+        list_init(&c->ready);
+        list_init(&c->tail);
+        list_init(&c->link);
+        list_init(&c->near.link);
+    }
     table_add(&e->names, &q->by_name);
     list_append(&e->queues, &q->link);
     e->queue_total++;
@@ -70,7 +82,7 @@ static bool is_idle(const struct queue *q)
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (q->jobs[i])
             return false;
-    return q->waiters == 0 && q->segment == 0;
+    return q->waiters == 0 && q->segment == 0 && q->tally_segment == 0;
 }
 
 /* Queues come and go with their jobs: names are free to choose, so those without any use are
@@ -93,7 +105,7 @@ void queue_settle(struct engine *e, struct queue *q)
 
 bool queue_has_work(const struct queue *q)
 {
-    return q->jobs[JOB_READY] > 0 && !q->settings.paused;
+    return q->offered > 0 && !q->settings.paused;
 }
 
 struct job *queue_head(const struct queue *q, int64_t *ret_rank)
@@ -101,8 +113,8 @@ struct job *queue_head(const struct queue *q, int64_t *ret_rank)
     struct job *best = NULL;
 
     for (int i = 0; i < PRIORITIES; i++) {
-        if (!list_empty(&q->ready[i])) {
-            struct job *j = container_of(q->ready[i].next, struct job, timer.link);
+        if (!list_empty(&q->classes[i].ready)) {
+            struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
             int64_t rank = j->timer.at_ms + i * AGE_STEP_MS;
 
             if (!best || rank < *ret_rank) {

@@ -62,10 +62,8 @@ static void get_trail(struct wire_reader *r, struct trail_image *ret)
     ret->pending = wire_bytes(r);
 }
 
-void record_put_job(struct buf *out, const struct job_image *r)
+void record_put_image(struct buf *out, const struct job_image *r)
 {
-    size_t mark = record_open(out, RECORD_PUT);
-
     wire_put_varint(out, r->seq);
     wire_put_zigzag(out, r->born_ms);
     wire_put_u8(out, (uint8_t)r->state);
@@ -81,6 +79,13 @@ void record_put_job(struct buf *out, const struct job_image *r)
     wire_put_u8(out, r->has_trail);
     if (r->has_trail)
         put_trail(out, &r->trail);
+}
+
+void record_put_job(struct buf *out, const struct job_image *r)
+{
+    size_t mark = record_open(out, RECORD_PUT);
+
+    record_put_image(out, r);
     record_close(out, mark);
 }
 
@@ -94,6 +99,22 @@ static bool trail_ok(const struct trail_image *t)
     return moment_ok(t->start_ms) && moment_ok(t->until_ms) && moment_ok(t->lease_ms) &&
            moment_ok(t->ended_ms) && moment_ok(t->keep_ms) && moment_ok(t->hold_ms) &&
            moment_ok(t->pending_due_ms);
+}
+
+bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priority,
+                     struct str *ret_queue)
+{
+    struct wire_reader r = wire_reader_of(body);
+
+    wire_varint(&r); /* seq */
+    wire_varint(&r); /* born */
+    *ret_state = wire_u8(&r);
+    *ret_priority = wire_u8(&r);
+    for (int i = 0; i < 4; i++) /* due, at, attempt, stalls */
+        wire_varint(&r);
+    wire_bytes(&r); /* tenant */
+    *ret_queue = wire_bytes(&r);
+    return !r.bad;
 }
 
 bool record_get_job(struct str body, struct job_image *ret)

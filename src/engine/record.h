@@ -24,15 +24,23 @@
 
 /* The numbers are on disk. */
 enum record_type {
-    RECORD_BEGIN = 1,  /* first in a segment */
-    RECORD_PUT = 2,    /* the whole of a job, new or as it is now */
-    RECORD_LEASE = 3,  /* an attempt begins */
-    RECORD_EXTEND = 4, /* a heartbeat */
-    RECORD_BACK = 5,   /* an attempt ended and the job is scheduled again */
-    RECORD_END = 6,    /* the job is terminal */
-    RECORD_MOVE = 7,   /* rescheduled */
-    RECORD_MARK = 8,   /* a leased job is to be cancelled or replaced when its attempt ends */
-    RECORD_QUEUE = 9,  /* a queue's settings */
+    RECORD_BEGIN = 1,   /* first in a segment */
+    RECORD_PUT = 2,     /* the whole of a job, new or as it is now */
+    RECORD_LEASE = 3,   /* an attempt begins */
+    RECORD_EXTEND = 4,  /* a heartbeat */
+    RECORD_BACK = 5,    /* an attempt ended and the job is scheduled again */
+    RECORD_END = 6,     /* the job is terminal */
+    RECORD_MOVE = 7,    /* rescheduled */
+    RECORD_MARK = 8,    /* a leased job is to be cancelled or replaced when its attempt ends */
+    RECORD_QUEUE = 9,   /* a queue's settings */
+    RECORD_FED = 10,    /* jobs went from memory to new runs */
+    RECORD_MERGED = 11, /* runs were replaced by others, or no longer count */
+    RECORD_LOADED = 12, /* jobs came from runs to memory */
+    RECORD_TAKEN = 13,  /* one job did, by a request */
+    RECORD_RUN = 14,    /* copied forward: a run, */
+    RECORD_GRAVE = 15,  /* the place that a job was taken from, */
+    RECORD_TALLY = 16,  /* a queue's counts and floors on disk, */
+    RECORD_COLD = 17,   /* and where the frontier is */
 };
 
 #define COMMIT_VERSION 1
@@ -148,6 +156,61 @@ struct queue_record {
     struct queue_settings settings;
 };
 
+struct fed_record {
+    int64_t frontier_at;
+    uint64_t frontier_seq;
+    uint64_t graves;    /* those up to this serial number are in the runs */
+    uint64_t serial;    /* of the grave of the first stale one; the others follow */
+    struct str runs;    /* run_desc_put */
+    struct str seqs;    /* of the jobs: zigzag differences */
+    struct str tallies; /* tally_put */
+    struct str stale;   /* jobs that changed meanwhile, whose entries do not count: seq, key, queue,
+                           slot, gone_ms */
+};
+
+struct merged_record {
+    struct str drops; /* files, varints */
+    struct str runs;
+    struct str tallies;
+};
+
+struct loaded_record {
+    struct str queue; /* empty: by due time; else of the class */
+    unsigned priority;
+    uint32_t number; /* of the youngest run that was read */
+    int64_t upto_at; /* everything up to here has been loaded */
+    uint64_t upto_seq;
+    uint64_t count;
+    struct str images; /* bodies of PUT records, each with its length */
+};
+
+struct taken_record {
+    uint64_t serial; /* of its grave */
+    struct str key;
+    struct str image;
+};
+
+struct grave_record {
+    uint64_t serial;
+    int64_t gone_ms; /* there could be something at its place until then; 0: see the frontier */
+    struct str key;
+};
+
+struct tally_record {
+    struct str queue;
+    struct str counts; /* zigzag, one for each slot */
+    struct str floors; /* priority, number, at, seq; with TALLY_FROM set: class.from */
+};
+
+#define TALLY_FROM 0x80u
+
+struct cold_record {
+    int64_t frontier_at;
+    uint64_t frontier_seq;
+    uint64_t next_file;
+    uint64_t next_grave;
+};
+
 /* Writes the head of a commit. */
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms);
 
@@ -175,6 +238,19 @@ void record_put_end(struct buf *out, const struct end_record *r);
 void record_put_move(struct buf *out, const struct move_record *r);
 void record_put_mark(struct buf *out, const struct mark_record *r);
 void record_put_queue(struct buf *out, const struct queue_record *r);
+void record_put_fed(struct buf *out, const struct fed_record *r);
+void record_put_merged(struct buf *out, const struct merged_record *r);
+void record_put_loaded(struct buf *out, const struct loaded_record *r);
+void record_put_taken(struct buf *out, const struct taken_record *r);
+void record_put_run(struct buf *out, const struct str *desc);
+void record_put_grave(struct buf *out, const struct grave_record *r);
+void record_put_tally(struct buf *out, const struct tally_record *r);
+void record_put_cold(struct buf *out, const struct cold_record *r);
+/* Of an image only what says which class it belongs to. */
+bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priority,
+                     struct str *ret_queue);
+/* The body of a PUT record alone. */
+void record_put_image(struct buf *out, const struct job_image *r);
 
 /* Decoders: false if malformed or out of range. */
 bool record_get_begin(struct str body, struct begin_record *ret);
@@ -186,6 +262,14 @@ bool record_get_end(struct str body, struct end_record *ret);
 bool record_get_move(struct str body, struct move_record *ret);
 bool record_get_mark(struct str body, struct mark_record *ret);
 bool record_get_queue(struct str body, struct queue_record *ret);
+bool record_get_fed(struct str body, struct fed_record *ret);
+bool record_get_merged(struct str body, struct merged_record *ret);
+bool record_get_loaded(struct str body, struct loaded_record *ret);
+bool record_get_taken(struct str body, struct taken_record *ret);
+bool record_get_run(struct str body, struct str *ret);
+bool record_get_grave(struct str body, struct grave_record *ret);
+bool record_get_tally(struct str body, struct tally_record *ret);
+bool record_get_cold(struct str body, struct cold_record *ret);
 
 struct commit_head {
     uint64_t epoch;

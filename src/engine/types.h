@@ -209,7 +209,7 @@ struct counters {
 struct queue_view {
     struct str name;
     const struct queue_settings *settings;
-    const uint64_t *jobs; /* per state */
+    uint64_t jobs[JOB_STATE_COUNT]; /* per state */
     size_t waiters;
     const struct counters *counters;
     const struct hist *lateness; /* ms: delivery - the moment it was to run */
@@ -220,7 +220,11 @@ struct engine_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues;
     uint64_t waiters;
-    uint64_t memory_bytes; /* held by jobs and indexes */
+    uint64_t memory_bytes; /* by the engine's account */
+    uint64_t hot_jobs;     /* in memory, of any state */
+    uint64_t cold_jobs;    /* on disk only */
+    uint64_t runs;
+    uint64_t run_bytes;
     uint64_t live_bytes;
     struct counters counters;
     const struct hist *lateness;
@@ -235,13 +239,21 @@ struct list_filter {
     size_t limit;     /* 1 .. 1000 */
 };
 
-/* Where the next page starts. All zero: at the beginning. */
+/* Where the next page starts. All zero: at the beginning. A walk looks at what is in memory, then
+ * at what is on disk, then at what came from there to memory meanwhile. */
 struct list_cursor {
-    bool more; /* out: there may be another page */
+    bool more;     /* out: there may be another page */
+    uint8_t phase; /* enum list_phase */
     uint8_t stripes_log2;
     uint64_t stripe;
     int64_t due_ms; /* jobs up to (due_ms, seq) of the stripe have been given */
     uint64_t seq;
+    uint32_t walk; /* which one it is */
+    uint8_t key_len;
+    char key[NAME_MAX_BYTES + 20]; /* on disk: jobs up to this key of a run have been given; what
+                                      was loaded: what to look at then */
 };
+
+enum list_phase { LIST_MEMORY, LIST_DISK, LIST_LOADED };
 
 #endif

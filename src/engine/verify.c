@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+struct hashing {
+    const struct engine *e;
+    uint64_t sum;
+};
+
 /* Everything of a job that replay must give again: its image, but for what is kept only as long as
  * there is room. */
 static int hash_job(void *arg, struct table_node *node)
@@ -16,19 +21,48 @@ static int hash_job(void *arg, struct table_node *node)
 
     if (j->state == JOB_DONE || j->state == JOB_CANCELLED)
         return 0;
+    if (job_is_waste(((struct hashing *)arg)->e, j))
+        return 0;
     job_image_of(j, &image);
     record_put_job(&b, &image);
-    *(uint64_t *)arg += XXH3_64bits(b.ptr, b.len);
+    ((struct hashing *)arg)->sum += XXH3_64bits(b.ptr, b.len);
     buf_fini(&b);
     return 0;
+}
+
+/* The runs, and what of them counts: the frontier and the floors are part of that. */
+static uint64_t hash_cold(const struct engine *e)
+{
+    uint64_t sum = 0;
+    const struct list *node;
+
+    list_each (node, &e->runs) {
+        const struct cold_run *r = container_of(node, struct cold_run, link);
+
+        sum += r->d.file * UINT64_C(0x9e3779b97f4a7c15) + r->d.entries;
+    }
+    list_each (node, &e->grave_list) {
+        const struct grave *g = container_of(node, struct grave, link);
+        struct str key = { g->key, g->len };
+        struct cold_point p;
+
+        if (g->key[0] != FAMILY_DUE || !cold_key_point(key, &p) ||
+            point_after(p, e->frontier_noted)) /* else it may be forgotten any time */
+            sum += XXH3_64bits(g->key, g->len);
+    }
+    for (int i = 0; i < COLD_SLOTS; i++)
+        sum += (uint64_t)(e->cold[i] * (i + 1));
+    return sum;
 }
 
 uint64_t engine_hash(const struct engine *e)
 {
     const struct list *heads[] = { &e->queues, &e->idle };
-    uint64_t sum = e->next_seq;
+    struct hashing h = { e, e->next_seq };
+    uint64_t sum;
 
-    table_each_stripe(&e->jobs, 0, 0, hash_job, &sum);
+    table_each_stripe(&e->jobs, 0, 0, hash_job, &h);
+    sum = h.sum + hash_cold(e);
     for (size_t i = 0; i < 2; i++) {
         const struct list *node;
 
@@ -60,6 +94,9 @@ struct recount {
     uint64_t states[JOB_STATE_COUNT];
     uint64_t live_bytes;
     uint64_t keys;
+    uint64_t waste_keys;
+    uint64_t bytes[WHERES];
+    uint64_t waste;
 };
 
 static int check_job(void *arg, struct table_node *node)
@@ -71,6 +108,14 @@ static int check_job(void *arg, struct table_node *node)
     struct job_opts o;
 
     job_opts_get(j, &o);
+    c->bytes[j->where] += job_weight(j);
+    if (job_is_waste(e, j)) {
+        c->waste++;
+        c->live_bytes += 48u + j->queue->name_len + j->opts_len + j->payload_len +
+                         (j->trail ? j->trail->live_bytes : 0);
+        c->waste_keys += o.key.len > 0 && (!ended || j->trail->hold_ms);
+        return 0;
+    }
     c->states[j->state]++;
     c->live_bytes += 48u + j->queue->name_len + j->opts_len + j->payload_len +
                      (j->trail ? j->trail->live_bytes : 0);
@@ -97,15 +142,26 @@ static size_t length(const struct list *head)
     return n;
 }
 
-static void check_queue(const struct queue *q, uint64_t *sums)
+static void check_queue(const struct engine *e, const struct queue *q, uint64_t *sums)
 {
-    size_t ready = 0;
+    size_t ready = 0, tail = 0;
 
-    for (int i = 0; i < PRIORITIES; i++)
-        ready += length(&q->ready[i]);
-    CHECK(ready == q->jobs[JOB_READY]);
-    CHECK(length(&q->dead) == q->jobs[JOB_DEAD]);
-    CHECK(length(&q->past) + length(&q->held) == q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED]);
+    for (int i = 0; i < PRIORITIES; i++) {
+        const struct class *c = &q->classes[i];
+
+        ready += length(&c->ready);
+        tail += length(&c->tail);
+        CHECK(c->closed || (list_empty(&c->tail) && q->cold[COLD_BACKLOG + i] == 0));
+        CHECK(c->closed == !list_empty(&c->link));
+    }
+    CHECK(ready == q->offered);
+    for (int i = 0; i < COLD_SLOTS; i++)
+        CHECK(q->cold[i] >= 0);
+    if (!e->batch.active) {
+        CHECK(ready + tail == q->jobs[JOB_READY]);
+        CHECK(length(&q->dead) == q->jobs[JOB_DEAD]);
+        CHECK(length(&q->past) + length(&q->held) == q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED]);
+    }
     CHECK(length(&q->waits) == q->waiters);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         sums[i] += q->jobs[i];
@@ -119,14 +175,17 @@ void engine_verify(const struct engine *e)
 
     table_each_stripe(&e->jobs, 0, 0, check_job, &c);
     list_each (node, &e->queues)
-        check_queue(container_of(node, struct queue, link), sums);
+        check_queue(e, container_of(node, struct queue, link), sums);
     list_each (node, &e->idle)
-        check_queue(container_of(node, struct queue, link), sums);
+        check_queue(e, container_of(node, struct queue, link), sums);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {
         CHECK(c.states[i] == e->states[i]);
         CHECK(c.states[i] == sums[i]);
     }
-    CHECK(c.keys == e->keys.count);
+    CHECK(c.keys <= e->keys.count && e->keys.count <= c.keys + c.waste_keys);
+    for (int i = 1; i < WHERES; i++)
+        CHECK(c.bytes[i] == e->bytes[i]);
+    CHECK(e->graves.count == length(&e->grave_list));
     CHECK(c.live_bytes == e->live_bytes);
     CHECK(length(&e->leased) == e->states[JOB_LEASED]);
 }

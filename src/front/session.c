@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/session.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 
@@ -201,19 +202,25 @@ static void ask_info(const struct ask *a)
     struct engine *e = partition_engine(a->t->partition);
     struct verb_host_stats h;
     struct engine_stats s;
+    struct partition_stats p;
     struct buf text = { 0 };
 
     a->t->host->stats(a->t->host, &h);
     engine_stats(e, &s);
+    partition_stats(a->t->partition, &p);
     buf_printf(&text,
                "# Server\r\nserver:belfry\r\nbelfry_version:%s\r\nredis_mode:standalone\r\n"
                "loading:0\r\nuptime_in_seconds:%lld\r\n"
                "# Clients\r\nconnected_clients:%llu\r\nblocked_clients:%llu\r\n"
-               "# Memory\r\nused_memory:%llu\r\nused_memory_rss:%llu\r\n"
-               "# Stats\r\ntotal_commands_processed:%llu\r\n# Jobs\r\n",
+               "# Memory\r\nused_memory:%llu\r\nused_memory_rss:%llu\r\nmaxmemory:%llu\r\n"
+               "# Stats\r\ntotal_commands_processed:%llu\r\n"
+               "# Jobs\r\nhot_jobs:%llu\r\ncold_jobs:%llu\r\nruns:%llu\r\nrun_bytes:%llu\r\n",
                BELFRY_VERSION, (long long)h.uptime_ms / 1000, (unsigned long long)h.connections,
-               (unsigned long long)s.waiters, (unsigned long long)s.memory_bytes,
-               (unsigned long long)h.rss_bytes, (unsigned long long)h.commands);
+               (unsigned long long)s.waiters, (unsigned long long)p.memory_bytes,
+               (unsigned long long)h.rss_bytes, (unsigned long long)h.memory_limit_bytes,
+               (unsigned long long)h.commands, (unsigned long long)s.hot_jobs,
+               (unsigned long long)s.cold_jobs, (unsigned long long)s.runs,
+               (unsigned long long)s.run_bytes);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         buf_printf(&text, "jobs_%s:%llu\r\n", job_state_name((enum job_state)i),
                    (unsigned long long)s.jobs[i]);
@@ -394,9 +401,14 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
         .args = args,
         .owner = owner,
     };
+    size_t before = out->len;
     char why[512];
     int err;
 
+    s->cold = false;
+    s->held = v && v->flags & VERB_ADDS && partition_pressed(t->partition);
+    if (s->held)
+        return 0;
     if (!v)
         return execute_ask(&(struct ask){ s, t, words, n, out }) ? engine_visible_lsn(call.engine)
                                                                  : 0;
@@ -407,8 +419,19 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     }
     v->run(&call);
     s->parked = call.parked;
+    s->cold = call.cold;
+    assert(!s->cold || out->len == before);
+    (void)before;
     return v->flags & VERB_TAKES ? engine_offered_lsn(call.engine)
                                  : engine_visible_lsn(call.engine);
+}
+
+void session_fail(struct session *s, int err, const char *detail, struct buf *out)
+{
+    struct resp_reply reply = reply_of(s, out);
+    struct verb_call call = { .reply = &reply.base };
+
+    verb_error(&call, err, detail);
 }
 
 void session_serve(struct session *s, const struct engine *e, struct job *const *jobs, size_t n,

@@ -15,6 +15,8 @@ struct session {
     int proto;             /* 2 or 3 */
     bool quit;             /* close once the replies are out */
     struct waiter *parked; /* a LEASE that waits: no further request until it is served */
+    bool cold;             /* the last request needs something from disk: execute it again then */
+    bool held;             /* there was no room for what the last request adds: likewise */
     char name[64];
 };
 
@@ -27,10 +29,15 @@ struct session_target {
 };
 
 /* Executes one request and appends its reply to out, unless it parked (s->parked is set; `owner` is
- * then given back by the engine's deliver call). Returns the lsn that must be durable before the
- * reply may leave. */
+ * then given back by the engine's deliver call), is cold (s->cold is set; what it needs is to be
+ * fetched with partition_fetch) or is held (s->held). Returns the lsn that must be durable before
+ * the reply may leave.
+ */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
+
+/* The reply of a request that was cold and cannot be executed again, because of this error. */
+void session_fail(struct session *s, int err, const char *detail, struct buf *out);
 
 /* The reply of a LEASE that was parked and is now served; n may be 0. */
 void session_serve(struct session *s, const struct engine *e, struct job *const *jobs, size_t n,

@@ -4,10 +4,13 @@
 #define PARTITION_INTERNAL_H
 
 #include <assert.h>
+#include <pthread.h>
 
 #include "base/list.h"
+#include "engine/cold.h"
 #include "engine/mutant.h"
 #include "partition/partition.h"
+#include "run/run.h"
 
 #define NAME_BYTES     48
 #define COMMIT_KEEP    (4u << 20) /* a commit's buffer that grew beyond this is given back */
@@ -30,15 +33,119 @@ struct segment {
     uint64_t bytes;
 };
 
-enum chore_kind { CHORE_READ, CHORE_REMOVE };
+enum chore_kind {
+    CHORE_READ,   /* a slice of the oldest segment */
+    CHORE_REMOVE, /* the oldest segment */
+    CHORE_UNLINK, /* a run that no longer counts */
+    CHORE_FEED,
+    CHORE_LOAD,
+    CHORE_MERGE,
+};
 
-struct chore {
-    struct partition *p;
-    enum chore_kind kind;
+/* Runs that somebody off the engine's thread reads, pinned. */
+struct pinned {
+    struct cold_run **runs;
+    size_t n;
+};
+
+/* A slice of a segment that is read to be copied forward. */
+struct slice {
     struct segment segment;
     uint64_t from;       /* element to read from, and */
     uint64_t next;       /* where the next slice begins */
     struct buf elements; /* each as u32 length and bytes */
+};
+
+/* A batch on its way from memory to runs. */
+struct feed {
+    enum { FEED_IDLE, FEED_GATHER, FEED_WRITE, FEED_RECORD } state;
+    struct buf batch; /* as the engine wrote it */
+    uint32_t file;    /* of the first run: also the version of all entries */
+    struct buf runs;  /* what it became, see struct feed_result */
+    struct buf seqs;
+    struct buf tallies;
+    uint32_t written; /* logs, of which some may be left when it failed */
+};
+
+struct load {
+    struct load_want want;
+    char queue[NAME_MAX_BYTES];
+    struct pinned pinned;
+    struct cold_point *floors; /* of each run, if backlog */
+    struct cold_item *items;
+    size_t n;
+    size_t cap;
+    struct buf bodies;
+    struct cold_point upto;
+    bool end;
+    uint32_t number;
+    uint64_t moves;
+    struct cold_run *broken; /* something in it could not be read */
+};
+
+/* A class's floors, for a merge off the engine's thread. */
+struct floors {
+    struct cold_key prefix;
+    struct cold_point *points; /* one for each input */
+};
+
+struct merge {
+    struct pinned inputs; /* to be replaced, */
+    struct pinned others; /* and those of the family that only say what is newer */
+    char family;
+    bool drops_graves;
+    bool expires;           /* only graves are written, if any: what still counted is tallied */
+    int64_t graves_gone_ms; /* when graves that are left no longer matter */
+    uint32_t file;
+    uint32_t number;
+    uint32_t oldest;
+    const struct engine *engine; /* only while it begins */
+    int64_t now_ms;
+    struct cold_point frontier;
+    uint32_t oldest_backlog;
+    struct floors *floors;
+    size_t floor_count;
+    struct str *graves; /* of the family, sorted */
+    size_t grave_count;
+    struct buf grave_bytes;
+    struct buf runs;
+    struct buf drops;
+    struct buf tallies;
+    uint32_t written;
+    struct cold_run *broken;
+};
+
+struct chore {
+    struct partition *p;
+    enum lane lane;
+    enum chore_kind kind;
+    bool running;
+    char detail[256]; /* of an error in a run that does not stop the chore */
+    union {
+        struct slice slice;
+        struct feed feed;
+        struct load load;
+        struct merge merge;
+    };
+    struct cold_run *unlink;
+};
+
+struct fetch {
+    struct list link; /* in partition.fetches */
+    struct partition *p;
+    struct cold_want want;
+    struct cold_answer answer;
+    struct pinned pinned;
+    struct cold_item *items;
+    size_t cap;
+    struct buf bodies;
+};
+
+/* A run's root and, of a locator, its filter: kept in cold_run.opened once read. */
+struct opened {
+    struct run *run;
+    struct buf filter;
+    bool has_filter;
 };
 
 struct partition {
@@ -64,11 +171,15 @@ struct partition {
     size_t segment_count;
     size_t segment_cap;
 
-    struct chore chore;
-    bool chore_running;
-    bool reclaiming; /* the oldest segment */
+    struct chore chores[LANES];
+    struct list fetches;
+    pthread_mutex_t open_lock; /* guards cold_run.opened */
+    _Atomic size_t filter_bytes;
+    bool feed_paused; /* after an error */
+    bool reclaiming;  /* the oldest segment */
     bool reclaim_broken;
     uint64_t reclaim_next; /* element to look at next */
+    bool reclaim_rest;     /* what is not jobs was copied too */
     uint64_t reclaim_lsn;  /* its copies are durable when this is */
 
     struct partition_stats stats;
@@ -80,5 +191,91 @@ int partition_add_segment(struct partition *p, struct segment s);
 
 /* replay.c: reads all segments into the engine. */
 int partition_replay(struct partition *p, struct partition_report *ret);
+
+/* reclaim.c, feed.c, load.c, merge.c: for each lane, what partition_chore, chore_run and
+ * partition_chore_done do. */
+bool reclaim_begin(struct partition *p, struct chore *c);
+int reclaim_run(struct chore *c);
+int reclaim_end(struct partition *p, struct chore *c, int result);
+bool feed_begin(struct partition *p, struct chore *c);
+int feed_run(struct chore *c);
+int feed_end(struct partition *p, struct chore *c, int result);
+bool feed_work(struct partition *p);
+bool feed_waits(const struct partition *p);
+bool load_begin(struct partition *p, struct chore *c);
+int load_run(struct chore *c);
+int load_end(struct partition *p, struct chore *c, int result);
+bool merge_begin(struct partition *p, struct chore *c);
+int merge_run(struct chore *c);
+int merge_end(struct partition *p, struct chore *c, int result);
+
+void feed_clear(struct feed *f);
+void load_clear(struct load *l);
+void merge_clear(struct merge *m);
+
+/* chore.c */
+void chores_init(struct partition *p);
+void chores_fini(struct partition *p);
+uint64_t chores_memory(const struct partition *p);
+
+/* cold.c */
+void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES]);
+/* Pins the runs that `fits` says. NOMEM. */
+int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
+             struct pinned *ret);
+void cold_unpin(struct pinned *pinned);
+/* A pinned run's reader; on any thread. */
+int cold_open(struct partition *p, struct cold_run *r, struct run **ret);
+void cold_close(struct cold_run *r);
+/* Makes the locator's filters of pinned runs known, as long as there is room for them. */
+void cold_load_filter(struct partition *p, struct cold_run *r);
+bool cold_may_have(void *partition, uint64_t hash);
+/* Removes logs of runs that nobody knows of. */
+int cold_remove_strays(struct partition *p);
+/* The journal remembers that something in it could not be read. */
+void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable);
+/* Notes when those that no longer count may be removed. */
+void cold_note_gone(struct partition *p);
+
+/* What a run is about to become: what its description says besides where it is. */
+struct outline {
+    struct run_desc d;
+    struct cold_key first;
+    struct cold_key last;
+    uint64_t stride; /* entries between two points of the spread */
+    uint64_t next;   /* entry to take as a point */
+};
+
+struct out_run {
+    struct partition *p;
+    struct run_writer *writer; /* NULL: none is open */
+    struct outline o;
+    char log[NAME_BYTES];
+    uint32_t file; /* of the next one */
+    uint32_t number;
+    uint32_t oldest;
+    uint32_t *written; /* counts logs that exist */
+    struct buf *descs; /* of those that are done */
+};
+
+/* Adds an entry that matters until gone_ms, beginning a run if none is open. */
+int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool split,
+            uint64_t filter_items);
+/* Ends the run that is open, if any. */
+int out_end(struct out_run *o);
+/* When an entry of history or the locator no longer matters; INT64_MAX: not by time. */
+int64_t entry_gone_ms(const struct run_entry *e); /* no grave */
+
+/* tally.c: counts by queue and slot. */
+struct tally {
+    struct tally_item *items;
+    struct tally_item *last; /* counted */
+    size_t n;
+    size_t cap;
+};
+/* `key`: of the job; of a class the first that comes is remembered. NOMEM. */
+int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key);
+void tally_write(const struct tally *t, struct buf *out);
+void tally_fini(struct tally *t);
 
 #endif

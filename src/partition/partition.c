@@ -6,6 +6,10 @@
 
 #define SEGMENT_BYTES_DEFAULT (UINT64_C(32) << 20)
 #define SLICE_BYTES_DEFAULT   (UINT64_C(1) << 20)
+#define MEMORY_DEFAULT        (UINT64_C(256) << 20)
+#define HISTORY_DISK_DEFAULT  (UINT64_C(1) << 30)
+#define PIECE_DEFAULT         (UINT64_C(1) << 20)
+#define MERGE_RUNS_DEFAULT    8
 #define COMMIT_BYTES_MIN      (UINT64_C(64) << 10)
 #define COMMIT_BYTES_MAX      (UINT64_C(4) << 20)
 #define EPOCH_BITS            24 /* the part of a token above its counter */
@@ -179,11 +183,14 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .epoch = p->epoch,
         .seed = p->o.seed,
         .history_bytes = p->o.history_bytes,
+        .memory_bytes = p->o.memory_bytes,
+        .lookahead_ms = p->o.lookahead_ms,
         .mutant = p->o.mutant,
         .deliver = p->o.deliver,
         .host = p->o.host,
         .commit_bytes = p->commit_bytes,
         .roll = roll,
+        .may_have = cold_may_have,
         .journal = p,
     };
     int err;
@@ -192,6 +199,8 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
     if (!p->engine)
         return BELFRY_NOMEM;
     err = partition_replay(p, ret);
+    if (!err)
+        err = cold_remove_strays(p);
     if (err)
         return err;
     /* Records can be written as soon as the clock starts: leases may end in that moment. */
@@ -227,6 +236,11 @@ int partition_open(struct store *store, const struct partition_options *o, int64
     p->o = *o;
     list_init(&p->closed);
     list_init(&p->unused);
+    chores_init(p);
+    p->o.memory_bytes = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT;
+    p->o.history_disk_bytes = o->history_disk_bytes ? o->history_disk_bytes : HISTORY_DISK_DEFAULT;
+    p->o.merge_runs = o->merge_runs ? o->merge_runs : MERGE_RUNS_DEFAULT;
+    p->o.piece_bytes = o->piece_bytes ? o->piece_bytes : PIECE_DEFAULT;
     p->o.segment_bytes = o->segment_bytes ? o->segment_bytes : SEGMENT_BYTES_DEFAULT;
     p->o.slice_bytes = o->slice_bytes ? o->slice_bytes : SLICE_BYTES_DEFAULT;
     p->commit_bytes = o->commit_bytes ? o->commit_bytes : default_commit_bytes(p->o.segment_bytes);
@@ -266,12 +280,12 @@ void partition_close(struct partition *p)
                                                           .next = p->epoch,
                                                           .value = STR("clean") });
     }
+    chores_fini(p);
     engine_free(p->engine);
     commit_free(p->gathering);
     commit_free(p->writing);
     commits_free(&p->closed);
     commits_free(&p->unused);
-    buf_fini(&p->chore.elements);
     free(p->segments);
     free(p);
 }
@@ -306,7 +320,7 @@ static int matches(void *arg, uint64_t seq, struct str element)
 static int read_back(struct commit *c, struct str log)
 {
     struct store *s = c->p->store;
-    int found = s->ops->read(s, log, c->seq, matches, c, NULL);
+    int found = s->ops->read(s, log, c->seq, 0, matches, c, NULL);
 
     if (found == BELFRY_NOTFOUND)
         return 0;
@@ -419,6 +433,7 @@ void partition_stats(const struct partition *p, struct partition_stats *ret)
 {
     *ret = p->stats;
     ret->epoch = p->epoch;
+    ret->memory_bytes = chores_memory(p);
     ret->segments = (uint32_t)p->segment_count;
     ret->journal_bytes = 0;
     for (size_t i = 0; i < p->segment_count; i++)

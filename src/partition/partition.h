@@ -7,10 +7,12 @@
  * The journal is a series of segments, each a log "pNNNN/journal/0000000001"; each element of it is
  * a commit. While one commit is being written the next gathers. Old segments are reclaimed oldest
  * first: what still lives in one is copied forward, and the segment is removed when the copies are
- * durable. Reading and removing are chores that the host runs off the engine's thread.
+ * durable. What waits for long is in runs, "pNNNN/run/0000000001". Reading, writing and removing
+ * are chores that the host runs off the engine's thread.
  *
- * Functions are called on the engine's thread, except commit_write and chore_run, which block and
- * may run on any other; one commit and one chore at most are under way at a time.
+ * Functions are called on the engine's thread, except commit_write, chore_run and fetch_run, which
+ * block and may run on any other; one commit, one chore of a lane and any number of fetches can be
+ * under way at a time.
  */
 #ifndef PARTITION_PARTITION_H
 #define PARTITION_PARTITION_H
@@ -21,6 +23,7 @@
 struct partition;
 struct commit;
 struct chore;
+struct fetch;
 
 struct partition_options {
     uint16_t number;
@@ -30,6 +33,12 @@ struct partition_options {
     bool durable;           /* each commit survives power loss before it settles */
     uint64_t seed;
     uint64_t history_bytes;
+    uint64_t memory_bytes;       /* the budget. 0: 256 MiB */
+    uint64_t history_disk_bytes; /* kept on disk of done and cancelled jobs. 0: 1 GiB */
+    size_t block_bytes;          /* of runs. 0: 32 KiB */
+    uint64_t piece_bytes;        /* the smallest run of a stretch of time. 0: 1 MiB */
+    unsigned merge_runs;         /* so many like each other become one. 0: 8 */
+    int64_t lookahead_ms; /* jobs are brought to memory so long before they are due. 0: 1 minute */
     unsigned mutant;
     engine_deliver_fn *deliver;
     void *host;
@@ -81,13 +90,51 @@ uint64_t partition_gathered_bytes(const struct partition *p);
  * any thread, while none is in commit_write. */
 int partition_sync(struct partition *p);
 
-/* ---- Chores ---- */
+/* ---- Work ---- */
 
-/* The next piece of reclaiming; NULL if there is nothing to do now or one is under way. */
-struct chore *partition_chore(struct partition *p);
+/* The engine's thread does a slice of what moves jobs between memory and disk: a few milliseconds
+ * at most. To be called once in every turn; true: there is more, call again soon. */
+bool partition_work(struct partition *p);
+
+/* Memory is at its budget: no requests should be read until this is over, which the chores bring
+ * about. */
+bool partition_pressed(const struct partition *p);
+
+/* Memory is beyond its budget and nothing could be done about it: no new jobs should be taken. */
+bool partition_overfull(const struct partition *p);
+
+/* ---- Chores: what blocks and is done off the engine's thread ---- */
+
+/* One chore of each lane can be under way at a time. */
+enum lane {
+    LANE_JOURNAL, /* reads and removes old segments, removes runs */
+    LANE_FEED,    /* writes jobs from memory to runs */
+    LANE_LOAD,    /* reads the next jobs of a run */
+    LANE_MERGE,   /* makes few runs of many */
+    LANES
+};
+
+/* The next piece of work; NULL if there is nothing to do now or one is under way. */
+struct chore *partition_chore(struct partition *p, enum lane lane);
 int chore_run(struct chore *c);
-/* After chore_run, whatever it answered. Errors: CORRUPT, IO: reclaiming stops, service goes on. */
+/* After chore_run, whatever it answered. Errors: CORRUPT, IO, FULL: that work stops or is tried
+ * again, service goes on. */
 int partition_chore_done(struct partition *p, struct chore *c, int result);
+/* What a chore does, in words: "reading the journal's oldest segment". */
+const char *chore_name(const struct chore *c);
+
+/* ---- Fetches: what a request needs from disk ---- */
+
+/* Made after a request answered COLD; any number may be under way. NULL if out of memory. */
+struct fetch *partition_fetch(struct partition *p);
+/* Blocks; on any thread. */
+int fetch_run(struct fetch *f);
+/* Back on the engine's thread, with what fetch_run answered. 0: the request is to be executed again
+ * now, and partition_fetch_end called after that; it may answer COLD for another reason. COLD:
+ * fetch_run again. Else an error for the client. */
+int partition_fetched(struct partition *p, struct fetch *f, int result);
+/* Ends it, at any time while it is not in fetch_run. */
+void partition_fetch_end(struct partition *p, struct fetch *f);
 
 struct partition_stats {
     uint32_t segments;
@@ -96,6 +143,11 @@ struct partition_stats {
     uint64_t committed_bytes;
     uint64_t reclaimed_segments;
     uint64_t copied_bytes;
+    uint64_t fed_batches;
+    uint64_t loaded_jobs;
+    uint64_t merged_runs;
+    uint64_t fetches;
+    uint64_t memory_bytes; /* the engine's account and what is on its way to and from disk */
     uint64_t epoch;
 };
 

@@ -27,95 +27,139 @@ static bool oldest_is_settled(const struct partition *p)
     return p->segments[0].number < first->segment;
 }
 
-struct chore *partition_chore(struct partition *p)
+/* A run that no longer counts, once the record that said so is safe and nobody reads it. */
+static struct cold_run *run_to_unlink(struct partition *p)
 {
-    struct chore *c = &p->chore;
+    struct list *node;
 
-    if (p->chore_running || p->reclaim_broken)
-        return NULL;
+    list_each (node, engine_gone_runs(p->engine)) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->pins == 0 && (p->safe_lsn >= r->lsn || MUTANT(p->o.mutant, RUN_DROPPED_EARLY)))
+            return r;
+    }
+    return NULL;
+}
+
+static bool begin_segment(struct partition *p, struct chore *c)
+{
+    struct slice *s = &c->slice;
+
+    if (p->reclaim_broken)
+        return false;
     if (!p->reclaiming) {
         if (p->segment_count <= allowed_segments(p) || !oldest_is_settled(p))
-            return NULL;
+            return false;
         p->reclaiming = true;
         p->reclaim_next = 0;
-        p->reclaim_lsn = 0;
+        p->reclaim_rest = false;
     }
-    c->p = p;
-    c->segment = p->segments[0];
-    if (p->reclaim_next < c->segment.elements) {
+    s->segment = p->segments[0];
+    if (engine_segment_jobs(p->engine, s->segment.number) == 0)
+        p->reclaim_next = s->segment.elements; /* nothing in it lives */
+    if (p->reclaim_next < s->segment.elements) {
         if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes)
-            return NULL; /* the disk is behind already */
+            return false; /* the disk is behind already */
         c->kind = CHORE_READ;
-        c->from = c->next = p->reclaim_next;
-        buf_reset(&c->elements, 2 * p->o.slice_bytes);
-    } else {
-        if (p->safe_lsn < p->reclaim_lsn && !MUTANT(p->o.mutant, EARLY_DROP))
-            return NULL;
-        c->kind = CHORE_REMOVE;
+        s->from = s->next = p->reclaim_next;
+        buf_reset(&s->elements, 2 * p->o.slice_bytes);
+        return true;
     }
-    p->chore_running = true;
-    return c;
+    if (!p->reclaim_rest) {
+        if (engine_copy_rest(p->engine, s->segment.number) < 0)
+            return false; /* out of memory: again later */
+        p->reclaim_rest = true;
+        p->reclaim_lsn = engine_lsn(p->engine);
+    }
+    if (p->safe_lsn < p->reclaim_lsn && !MUTANT(p->o.mutant, EARLY_DROP))
+        return false;
+    c->kind = CHORE_REMOVE;
+    return true;
+}
+
+bool reclaim_begin(struct partition *p, struct chore *c)
+{
+    c->unlink = run_to_unlink(p);
+    if (c->unlink) {
+        c->kind = CHORE_UNLINK;
+        return true;
+    }
+    return begin_segment(p, c);
 }
 
 static int keep_element(void *arg, uint64_t seq, struct str element)
 {
     struct chore *c = arg;
+    struct slice *s = &c->slice;
 
-    if (c->elements.len >= c->p->o.slice_bytes || seq >= c->segment.elements)
+    if (s->elements.len >= c->p->o.slice_bytes || seq >= s->segment.elements)
         return 1;
-    wire_put_u32(&c->elements, (uint32_t)element.len);
-    buf_str(&c->elements, element);
-    c->next = seq + 1;
-    return c->elements.failed ? BELFRY_NOMEM : 0;
+    wire_put_u32(&s->elements, (uint32_t)element.len);
+    buf_str(&s->elements, element);
+    s->next = seq + 1;
+    return s->elements.failed ? BELFRY_NOMEM : 0;
 }
 
-int chore_run(struct chore *c)
+int reclaim_run(struct chore *c)
 {
     struct store *s = c->p->store;
     char log[NAME_BYTES];
     int err;
 
-    partition_log_name(c->p, c->segment.number, log);
-    if (c->kind == CHORE_REMOVE)
+    if (c->kind == CHORE_UNLINK)
+        cold_log_name(c->p, c->unlink->d.file, log);
+    else
+        partition_log_name(c->p, c->slice.segment.number, log);
+    if (c->kind != CHORE_READ)
         return s->ops->remove(s, str_of(log));
-    err = s->ops->read(s, str_of(log), c->from, keep_element, c, NULL);
+    err = s->ops->read(s, str_of(log), c->slice.from, 0, keep_element, c, NULL);
     return err == 1 ? 0 : err;
 }
 
-static int copy_slice(struct partition *p, struct chore *c)
+static int copy_slice(struct partition *p, const struct slice *s)
 {
-    struct wire_reader r = wire_reader_of(buf_view(&c->elements));
+    struct wire_reader r = wire_reader_of(buf_view(&s->elements));
     uint64_t before = partition_gathered_bytes(p);
     int err = 0;
 
-    if (c->next == c->from)
-        return store_fail(BELFRY_CORRUPT, "segment %u: commit %llu is gone", c->segment.number,
-                          (unsigned long long)c->from);
+    if (s->next == s->from)
+        return store_fail(BELFRY_CORRUPT, "segment %u: commit %llu is gone", s->segment.number,
+                          (unsigned long long)s->from);
     while (r.p < r.end && !err) {
         uint32_t len = wire_u32(&r);
         struct str element = { (const char *)r.p, len };
 
         r.p += len;
-        err = engine_copy_forward(p->engine, element, c->segment.number);
+        err = engine_copy_forward(p->engine, element, s->segment.number);
     }
-    p->reclaim_lsn = engine_lsn(p->engine);
     p->stats.copied_bytes += partition_gathered_bytes(p) - before;
     if (!err)
-        p->reclaim_next = c->next;
+        p->reclaim_next = s->next;
     return err;
 }
 
-int partition_chore_done(struct partition *p, struct chore *c, int result)
+static void unlinked(struct partition *p, struct cold_run *r)
 {
-    p->chore_running = false;
+    const struct opened *o = r->opened;
+
+    if (o)
+        p->filter_bytes -= o->filter.len;
+    cold_close(r);
+    engine_run_forget(p->engine, r);
+}
+
+int reclaim_end(struct partition *p, struct chore *c, int result)
+{
     if (!result && c->kind == CHORE_READ)
-        result = copy_slice(p, c);
+        result = copy_slice(p, &c->slice);
     if (result == BELFRY_NOMEM)
         return 0; /* the same slice again, when there is memory */
     if (result) { /* what cannot be read now may be read later, but damage stays */
-        p->reclaim_broken = result == BELFRY_CORRUPT;
+        p->reclaim_broken = result == BELFRY_CORRUPT && c->kind != CHORE_UNLINK;
         return result;
     }
+    if (c->kind == CHORE_UNLINK)
+        unlinked(p, c->unlink);
     if (c->kind == CHORE_REMOVE) {
         p->reclaiming = false;
         p->segment_count--;

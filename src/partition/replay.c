@@ -121,7 +121,7 @@ int partition_replay(struct partition *p, struct partition_report *ret)
         before_tail = tail;
         tail = (struct store_tail){ 0 };
         partition_log_name(p, s->number, log);
-        err = p->store->ops->read(p->store, str_of(log), 0, replay_element, &r, &tail);
+        err = p->store->ops->read(p->store, str_of(log), 0, 0, replay_element, &r, &tail);
         if (!err && tail.elements > 0 && i > 0)
             err = check_previous(&r, &p->segments[i - 1], &before_tail);
         s->elements = tail.elements;

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "front/resp.h"
+#include "server/errand.h"
 
 #define BUFFER_KEEP  ((size_t)4096) /* an idle connection keeps no more than this */
 #define SLACK_BYTES  (1u << 20)     /* of a request beyond its payload */
@@ -29,8 +30,9 @@ struct conn {
     int fd;
     int events;
     struct session session;
-    struct buf in;  /* a request that is not whole yet */
-    size_t in_need; /* bytes it needs at least */
+    struct errand *errand; /* for the first request in `in`, which is to be executed again */
+    struct buf in;         /* a request that is not whole yet, or what waits to be executed */
+    size_t in_need;        /* bytes it needs at least */
     struct buf out;
     size_t sent;     /* of out; */
     size_t released; /* of out, may be sent */
@@ -72,10 +74,15 @@ bool conn_has_output(const struct conn *c)
     return unsent(c) > 0;
 }
 
+/* Whether this client's next request may be executed, as far as it depends on this client. */
+static bool is_free(const struct conn *c)
+{
+    return !c->session.parked && !c->errand && !c->session.quit && unsent(c) < OUTPUT_PAUSE;
+}
+
 static bool wants_input(const struct conn *c)
 {
-    return !c->eof && !c->session.parked && !c->session.quit && unsent(c) < OUTPUT_PAUSE &&
-           list_empty(&c->resume) && !c->server->stopping;
+    return !c->eof && is_free(c) && list_empty(&c->resume) && !c->server->stopping;
 }
 
 static void watch(struct conn *c)
@@ -138,6 +145,8 @@ void conn_close(struct conn *c)
     if (c->session.parked && s->engine)
         engine_wait_cancel(s->engine, c->session.parked);
     c->session.parked = NULL;
+    errand_drop(c->errand);
+    c->errand = NULL;
     list_remove(&c->all);
     list_remove(&c->holding);
     list_remove(&c->resume);
@@ -221,10 +230,13 @@ static void queue_input(struct conn *c)
 {
     bool whole = c->in.len && c->in.len >= c->in_need;
 
-    if (whole && !c->session.parked && !c->session.quit && unsent(c) < OUTPUT_PAUSE &&
-        list_empty(&c->resume)) {
-        list_append(&c->server->resume, &c->resume);
-        server_wake(c->server);
+    if (whole && is_free(c) && list_empty(&c->resume)) {
+        if (c->session.held) { /* the server looks at it when there is room */
+            list_append(&c->server->held, &c->resume);
+        } else {
+            list_append(&c->server->resume, &c->resume);
+            server_wake(c->server);
+        }
     }
 }
 
@@ -251,8 +263,7 @@ void conn_flush(struct conn *c)
         c->stuck_ms = time_mono_us() / 1000;
     compact(c);
     queue_input(c);
-    if (unsent(c) == 0 &&
-        (c->session.quit || (c->eof && !c->session.parked && list_empty(&c->resume)))) {
+    if (unsent(c) == 0 && (c->session.quit || (c->eof && is_free(c) && list_empty(&c->resume)))) {
         conn_close(c);
         return;
     }
@@ -296,30 +307,39 @@ static bool looks_like_http(const struct str *words, size_t n)
     return false;
 }
 
+static void reply_error(struct conn *c, int err, const char *detail)
+{
+    session_fail(&c->session, err, detail, &c->out);
+    replied(c, 0);
+}
+
 static void execute(struct conn *c, const struct resp_request *r)
 {
     struct server *s = c->server;
     struct session_target target = { s->partition, &s->host };
-    uint64_t lsn;
+    uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, c, &c->out);
 
-    s->commands++;
-    if (looks_like_http(r->args, r->n)) {
-        protocol_error(c, "this port speaks RESP: use redis-cli, a Redis client or belfry");
-        return;
-    }
-    lsn = session_execute(&c->session, &target, r->args, r->n, c, &c->out);
-    if (!c->session.parked) /* else there is no reply yet */
+    if (c->session.cold) {
+        c->errand = errand_begin(s, c);
+        if (!c->errand)
+            reply_error(c, BELFRY_NOMEM, "");
+    } else if (!c->session.parked && !c->session.held) { /* else there is no reply yet */
         replied(c, lsn);
+    }
 }
 
-/* Whether another request of this connection may be executed now. */
-static bool may_execute(const struct conn *c)
+/* A request that has not been executed before. */
+static void take_request(struct conn *c, const struct resp_request *r)
 {
-    return !c->closed && !c->session.parked && !c->session.quit && unsent(c) < OUTPUT_PAUSE &&
-           c->server->partition && partition_gathered_bytes(c->server->partition) < GATHER_PAUSE;
+    if (looks_like_http(r->args, r->n))
+        protocol_error(c, "this port speaks RESP: use redis-cli, a Redis client or belfry");
+    else
+        execute(c, r);
+    c->server->commands += !c->session.held;
 }
 
-/* Executes requests from input; returns how many bytes were used. */
+/* Executes requests from input; returns how many bytes were used. One that is to be executed again
+ * is not used yet. */
 static size_t process(struct conn *c, struct str input)
 {
     struct server *s = c->server;
@@ -327,7 +347,7 @@ static size_t process(struct conn *c, struct str input)
     size_t max_bulk = 2 * (size_t)s->options.max_payload + READ_BYTES;
 
     c->in_need = 0;
-    while (used < input.len && may_execute(c)) {
+    while (used < input.len && !c->closed && is_free(c) && server_may_execute(s)) {
         struct str rest = { input.ptr + used, input.len - used };
         size_t n = 0;
         enum resp_status status;
@@ -343,9 +363,11 @@ static size_t process(struct conn *c, struct str input)
             protocol_error(c, s->request->why);
             break;
         }
-        used += n;
         if (s->request->n)
-            execute(c, s->request);
+            take_request(c, s->request);
+        if (c->errand || c->session.held)
+            break;
+        used += n;
     }
     return used;
 }
@@ -391,6 +413,25 @@ static void take_input(struct conn *c, struct str fresh)
     if (!c->closed)
         check_input(c);
     note_half(c, used > 0);
+}
+
+void conn_fetched(struct conn *c, int err, const char *detail)
+{
+    struct resp_request *r = c->server->request;
+    size_t used = 0;
+
+    c->errand = NULL;
+    c->active_ms = time_mono_us() / 1000;
+    if (resp_read_request(r, buf_view(&c->in), SIZE_MAX, &used) != RESP_OK)
+        protocol_error(c, r->why ? r->why : "out of memory"); /* it was whole before */
+    else if (err)
+        reply_error(c, err, detail);
+    else
+        execute(c, r);
+    if (c->closed || c->errand)
+        return;
+    buf_consume(&c->in, used);
+    check_input(c);
 }
 
 static void read_input(struct conn *c)
@@ -472,7 +513,7 @@ void conn_sweep(struct conn *c, int64_t mono_ms)
         cut_off(c, "it does not read its replies");
     else if (c->half_ms && mono_ms - c->half_ms > o->client_timeout_ms)
         cut_off(c, "it stopped within a request");
-    else if (o->idle_timeout_ms && !c->session.parked &&
+    else if (o->idle_timeout_ms && !c->session.parked && !c->errand &&
              mono_ms - c->active_ms > o->idle_timeout_ms)
         conn_close(c);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "server/server.h"
+
+#define LARGE_BYTES (1 << 20)
 
 /* For somebody who starts it by hand: what to do next. */
 static void greet(const struct server *s)
@@ -44,6 +47,10 @@ int main(int argc, char **argv)
     int code;
 
     signal(SIGPIPE, SIG_IGN);
+    setenv("UV_THREADPOOL_SIZE", "8", 0); /* each lane of chores, and as many for fetches */
+    /* What is large goes back to the system when it is freed. Otherwise each thread of the pool
+     * keeps the buffers of the largest merge it ever did, beside the budget of `memory`. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     if (!s || options_init(&s->options) < 0) {
         fputs("belfryd: out of memory\n", stderr);
         return 1;

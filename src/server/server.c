@@ -10,13 +10,14 @@
 
 #include "base/time.h"
 #include "front/resp.h"
+#include "server/chores.h"
 #include "server/conn.h"
+#include "server/errand.h"
 #include "server/listen.h"
 
 #define SWEEP_MS        500
 #define REBUILD_MS      1000
 #define REBUILD_SOON_MS 5000
-#define CHORE_PAUSE_MS  1000
 #define DUE_SOON_MS     100
 #define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
 
@@ -83,61 +84,29 @@ void server_wake(struct server *s)
     uv_idle_start(&s->busy, on_busy);
 }
 
+bool server_may_execute(const struct server *s)
+{
+    return s->partition && partition_gathered_bytes(s->partition) < GATHER_PAUSE;
+}
+
+/* Those that could not go on keep their place before those that did and have more. */
 static void resume_conns(struct server *s)
 {
-    struct list now;
+    struct list mark;
 
     uv_idle_stop(&s->busy);
-    if (!s->partition || list_empty(&s->resume) ||
-        partition_gathered_bytes(s->partition) >= GATHER_PAUSE)
-        return;
-    /* Those that are queued while this goes on wait for the next turn. */
-    list_init(&now);
-    while (!list_empty(&s->resume)) {
-        struct list *node = s->resume.next;
+    if (s->partition && !partition_pressed(s->partition)) {
+        while (!list_empty(&s->held)) {
+            struct list *node = s->held.next;
 
-        list_remove(node);
-        list_append(&now, node);
+            list_remove(node);
+            list_append(&s->resume, node);
+        }
     }
-    while (!list_empty(&now))
-        conn_resume(conn_of_resume(now.next));
-}
-
-static void run_chore(uv_work_t *work)
-{
-    struct server *s = work->data;
-
-    s->chore_result = chore_run(s->chore);
-    snprintf(s->chore_detail, sizeof(s->chore_detail), "%s", s->chore_result ? store_detail() : "");
-}
-
-static void end_chore(uv_work_t *work, int status)
-{
-    struct server *s = work->data;
-    struct chore *chore = s->chore;
-    int err;
-
-    (void)status;
-    s->chore = NULL;
-    if (!s->partition || s->failed)
-        return;
-    err = partition_chore_done(s->partition, chore, s->chore_result);
-    if (err) {
-        s->chore_after_ms = time_mono_us() / 1000 + CHORE_PAUSE_MS;
-        log_line(&s->log, LOG_LEVEL_ERROR, "cannot reclaim the journal's oldest segment", "error",
-                 error_text(err), "detail", s->chore_detail, "next",
-                 err == BELFRY_CORRUPT ? "belfry check shows what is damaged" : "tried again soon",
-                 NULL);
-    }
-}
-
-static void start_chore(struct server *s)
-{
-    if (s->chore || s->stopping || time_mono_us() / 1000 < s->chore_after_ms ||
-        !(s->chore = partition_chore(s->partition)))
-        return;
-    s->chore_work.data = s;
-    uv_queue_work(&s->loop, &s->chore_work, run_chore, end_chore);
+    list_append(&s->resume, &mark);
+    while (s->resume.next != &mark && server_may_execute(s))
+        conn_resume(conn_of_resume(s->resume.next));
+    list_remove(&mark);
 }
 
 static void on_committed(void *arg, struct commit *commit, int result);
@@ -173,18 +142,27 @@ static void start_commit(struct server *s, bool here)
     committer_write(s->committer, s->partition, commit);
 }
 
+/* The log hears of a change. */
+static void note_change(struct server *s, bool *noted, bool now, const char *begun,
+                        const char *ended)
+{
+    if (now != *noted)
+        log_line(&s->log, LOG_LEVEL_WARN, now ? begun : ended, "data", s->options.data, NULL);
+    *noted = now;
+}
+
 static void refuse_or_accept(struct server *s)
 {
     bool low = atomic_load(&s->store->low) || committer_is_full(s->committer);
+    bool overfull = partition_overfull(s->partition);
 
-    engine_refuse_new(s->engine, low);
-    if (low == s->low)
-        return;
-    s->low = low;
-    log_line(&s->log, LOG_LEVEL_WARN,
-             low ? "disk space is at its reserve: new jobs are refused, completions go on"
-                 : "disk space is back: new jobs are accepted",
-             "data", s->options.data, NULL);
+    engine_refuse_new(s->engine, low || overfull);
+    note_change(s, &s->low, low,
+                "disk space is at its reserve: new jobs are refused, completions go on",
+                "there is room again: new jobs are accepted");
+    note_change(s, &s->overfull, overfull,
+                "memory is beyond its budget: new jobs are refused, completions go on",
+                "memory is within its budget: new jobs are accepted");
 }
 
 static void on_turn(uv_prepare_t *handle)
@@ -195,9 +173,16 @@ static void on_turn(uv_prepare_t *handle)
     if (s->partition && !s->failed && !s->drained) {
         refuse_or_accept(s);
         engine_dispatch(s->engine);
+        if (!s->stopping && partition_work(s->partition))
+            server_wake(s);
+        engine_dispatch(s->engine); /* what came back to memory just now */
         start_commit(s, true);
-        start_chore(s);
     }
+    if (s->partition && !s->failed && !s->stopping)
+        chores_start(s);
+    if ((!list_empty(&s->resume) && server_may_execute(s)) ||
+        (!list_empty(&s->held) && s->partition && !partition_pressed(s->partition)))
+        server_wake(s); /* what held them up ended just now */
     arm_timers(s);
 }
 
@@ -223,6 +208,7 @@ static int open_partition(struct server *s)
         .segment_bytes = (uint64_t)s->options.segment_size,
         .durable = s->options.durability == DURABILITY_SYNC,
         .seed = (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15),
+        .memory_bytes = (uint64_t)s->options.memory,
         .deliver = deliver,
         .host = s,
     };
@@ -265,7 +251,7 @@ static void on_rebuild(uv_timer_t *timer)
     struct server *s = timer->data;
     int err;
 
-    if (s->chore) {
+    if (!chores_idle(s) || !errands_idle(s)) {
         uv_timer_start(timer, on_rebuild, 10, 0);
         return;
     }
@@ -326,8 +312,8 @@ static bool all_sent(struct server *s)
 static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    bool done =
-        !s->failed && s->partition && !s->chore && partition_idle(s->partition) && all_sent(s);
+    bool done = !s->failed && s->partition && chores_idle(s) && errands_idle(s) &&
+                partition_idle(s->partition) && all_sent(s);
 
     if (!done && !s->failed && time_mono_us() / 1000 < s->drain_until_ms)
         return;
@@ -418,6 +404,8 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->connections = s->conn_count;
     ret->commands = s->commands;
     ret->rss_bytes = rss_bytes();
+    ret->memory_limit_bytes = (uint64_t)s->options.memory;
+    ret->fetch_us = &s->fetch_us;
 }
 
 #define OWN_FILES INT64_C(64) /* what the journal and the loop need */
@@ -507,6 +495,8 @@ int server_init(struct server *s)
     list_init(&s->conns);
     list_init(&s->holding);
     list_init(&s->resume);
+    list_init(&s->held);
+    list_init(&s->errands_waiting);
     s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
     s->started_mono_ms = time_mono_us() / 1000;
     s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats };

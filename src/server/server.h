@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server: one loop with one engine. The loop's thread does network, engine and encoding; the
- * committer's thread writes the journal; chores run in the loop's thread pool.
+ * committer's thread writes the journal; chores and fetches run in the loop's thread pool.
  *
  * Each turn of the loop: read what clients sent and execute it, give ready jobs to those who wait,
- * hand the gathered records to the committer if it is free, send replies whose records are durable,
- * set the timers to the next moment that matters.
+ * move jobs between memory and disk, hand the gathered records to the committer if it is free, send
+ * replies whose records are durable, set the timers to the next moment that matters.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -21,6 +21,17 @@
 #define READ_BYTES   (64u << 10)
 #define OUTPUT_PAUSE (1u << 20) /* unsent replies beyond which a client is not read from */
 #define GATHER_PAUSE (8u << 20) /* gathered records beyond which nobody is */
+
+/* A lane of chores. */
+struct server_lane {
+    struct server *server;
+    uv_work_t work;
+    struct chore *chore; /* under way; NULL: none */
+    int result;
+    char detail[256];
+    int told;         /* the error that the log was last told of; 0: none */
+    int64_t after_ms; /* monotonic: after an error, not before */
+};
 
 struct server {
     uv_loop_t loop;
@@ -48,22 +59,24 @@ struct server {
     uv_timer_t drain;
     uv_timer_t rebuild;
     uv_signal_t signals[3];
-    uv_work_t chore_work;
-    struct chore *chore;
-    int chore_result;
-    char chore_detail[256];
-    int64_t chore_after_ms; /* monotonic: after an error, not before */
+    struct server_lane lanes[LANES];
+    struct list errands_waiting;
+    unsigned errands;        /* on their way */
+    int64_t errands_tell_ms; /* monotonic: the log is told of errors, but not before */
+    struct hist fetch_us;
     int64_t opened_ms;      /* monotonic: when the journal was last rebuilt */
     int64_t drain_until_ms; /* monotonic */
     bool failed; /* the journal could not be written: to be rebuilt when nothing is under way */
     bool stopping;
-    bool drained; /* nothing more is begun */
-    int port;     /* as bound */
-    bool low;     /* of space, as last told in the log */
+    bool drained;  /* nothing more is begun */
+    int port;      /* as bound */
+    bool low;      /* of space, as last told in the log */
+    bool overfull; /* of memory, likewise */
 
     struct list conns;   /* all */
     struct list holding; /* with replies that wait for a commit */
     struct list resume;  /* with input to be looked at in the next turn */
+    struct list held;    /* whose next request adds jobs, while there is no room */
     uint64_t conn_count;
     uint64_t next_conn;
     uint64_t commands;
@@ -78,6 +91,9 @@ int server_init(struct server *s);
 int server_run(struct server *s);
 void server_fini(struct server *s);
 
+/* Whether requests may be executed: the disk keeps up with records and with what memory has no room
+ * for. Else they wait; a turn of the loop sees when that is over. */
+bool server_may_execute(const struct server *s);
 /* Takes the clocks; before requests are executed. */
 void server_advance(struct server *s);
 /* Makes sure that the loop does not sleep before its next turn. */

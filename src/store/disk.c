@@ -62,6 +62,11 @@ int disk_sync(struct disk *d, int fd)
     return atomic_load(&d->hooks)->fdatasync(fd) < 0 ? -errno : 0;
 }
 
+void disk_begin_write(int fd, uint64_t offset, uint64_t len)
+{
+    (void)sync_file_range(fd, (off_t)offset, (off_t)len, SYNC_FILE_RANGE_WRITE);
+}
+
 int disk_sync_dir(struct disk *d, const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -35,6 +35,10 @@ int disk_write_bytes(struct disk *d, int fd, const void *data, size_t len, uint6
 
 int disk_sync(struct disk *d, int fd);
 
+/* Has the system begin to write what it would else keep for long, and does not wait for it. Only a
+ * hint: it cannot fail, and promises nothing. */
+void disk_begin_write(int fd, uint64_t offset, uint64_t len);
+
 /* Makes the entries of a directory last. */
 int disk_sync_dir(struct disk *d, const char *path);
 /* The same for the directory that `path` is in. */

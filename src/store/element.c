@@ -95,14 +95,12 @@ void element_seal(const struct log_key *key, uint64_t seq, uint64_t offset, bool
     memcpy(ret + 8, &sum, 8);
 }
 
-#define WINDOW_BYTES (256u << 10)
-
 int window_init(struct window *w, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return -errno;
-    *w = (struct window){ .fd = fd, .size = (uint64_t)st.st_size };
+    *w = (struct window){ .fd = fd, .size = (uint64_t)st.st_size, .step = WINDOW_BYTES };
     return 0;
 }
 
@@ -111,21 +109,33 @@ void window_fini(struct window *w)
     buf_fini(&w->buf);
 }
 
+/* Begins the window at `offset`, with what it has from there on: the head of a large element is not
+ * read twice. */
+static void keep_from(struct window *w, uint64_t offset)
+{
+    uint64_t end = w->offset + w->buf.len;
+    if (offset >= w->offset && offset < end)
+        buf_consume(&w->buf, (size_t)(offset - w->offset));
+    else
+        w->buf.len = 0;
+    w->offset = offset;
+}
+
 /* Bytes [offset, offset + need) of the file, which has them. */
 static int window_at(struct window *w, uint64_t offset, size_t need, const char **ret)
 {
     if (offset < w->offset || offset + need > w->offset + w->buf.len) {
-        size_t want = need > WINDOW_BYTES ? need : WINDOW_BYTES;
-        w->buf.len = 0;
-        if (!buf_reserve(&w->buf, want))
+        size_t want = need > w->step ? need : w->step;
+        keep_from(w, offset);
+        size_t kept = w->buf.len;
+        if (!buf_reserve(&w->buf, want - kept))
             return -ENOMEM;
-        ssize_t n = disk_read(w->fd, w->buf.ptr, want, offset);
+        ssize_t n = disk_read(w->fd, w->buf.ptr + kept, want - kept, offset + kept);
         if (n < 0)
             return (int)n;
-        if ((size_t)n < need)
+        w->buf.len += (size_t)n;
+        if (w->buf.len < need)
             return -EIO; /* it shrank under us */
-        w->offset = offset;
-        w->buf.len = (size_t)n;
     }
     *ret = w->buf.ptr + (offset - w->offset);
     return 0;

@@ -66,11 +66,16 @@ void element_seal(const struct log_key *key, uint64_t seq, uint64_t offset, bool
 struct window {
     int fd;
     uint64_t size; /* of the file */
+    size_t step;   /* how much to read at once, at least */
     uint64_t offset;
     struct buf buf;
 };
 
-/* Takes the file's size as it is now. 0 or a negative errno. */
+#define WINDOW_BYTES (256u << 10)
+/* Enough for a block of a run with all that is around it: such a block takes one read. */
+#define WINDOW_BLOCK (40u << 10)
+
+/* Takes the file's size as it is now, and steps of WINDOW_BYTES. 0 or a negative errno. */
 int window_init(struct window *w, int fd);
 void window_fini(struct window *w);
 

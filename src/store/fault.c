@@ -81,6 +81,7 @@ static void fail_append(struct fault *f, const struct store_append *a)
     struct store_append loose = *a;
     uint64_t torn = 0;
     loose.durable = false;
+    loose.ret_at = NULL;
     switch (pick(f, 2)) {
     case 0: break;
     case 1: torn = 1 + pick(f, a->element.len); break;
@@ -124,16 +125,23 @@ static int before_append(struct fault *f, const struct store_append *a)
 static int append(struct store *s, const struct store_append *a)
 {
     struct fault *f = (struct fault *)s;
+    struct store_append inner = *a;
+    uint64_t at = 0;
     int r = is_dead(f);
+    inner.ret_at = &at;
     if (r == 0)
         r = memory_check(f->inner, a);
     if (r == 0)
         r = before_append(f, a);
     if (r == 0)
-        r = f->inner->ops->append(f->inner, a);
+        r = f->inner->ops->append(f->inner, &inner);
     if (r == 0)
         r = offer(f, FAULT_APPEND_INDOUBT_APPLIED, NULL);
-    return r < 0 ? r : offer(f, FAULT_APPEND_AFTER, NULL);
+    if (r == 0)
+        r = offer(f, FAULT_APPEND_AFTER, NULL);
+    if (r == 0 && a->ret_at)
+        *a->ret_at = at;
+    return r;
 }
 
 static int before(struct fault *f, enum fault_point first, enum fault_point second)
@@ -155,14 +163,14 @@ static int sync_log(struct store *s, struct str log)
     return r < 0 ? r : offer(f, FAULT_SYNC_AFTER, NULL);
 }
 
-static int read_log(struct store *s, struct str log, uint64_t from, store_element_fn *fn, void *arg,
-                    struct store_tail *ret)
+static int read_log(struct store *s, struct str log, uint64_t from, uint64_t at,
+                    store_element_fn *fn, void *arg, struct store_tail *ret)
 {
     struct fault *f = (struct fault *)s;
     struct store_tail tail;
     int r = before(f, FAULT_READ_BEFORE, FAULT_READ_FAIL);
     if (r == 0)
-        r = f->inner->ops->read(f->inner, log, from, fn, arg, &tail);
+        r = f->inner->ops->read(f->inner, log, from, at, fn, arg, &tail);
     if (r == 0)
         r = offer(f, FAULT_READ_AFTER, NULL);
     if (r == 0 && ret)

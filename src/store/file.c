@@ -93,6 +93,8 @@ static int create(struct file *f, struct logfile *log, const struct store_append
     r = create_in(f, log, a, !a->reserved);
     if (r == BELFRY_FULL && !a->reserved && spares_count(&f->spares) > 0)
         r = create_in(f, log, a, false);
+    if (r == 0 && a->ret_at)
+        *a->ret_at = LOG_START;
     return r;
 }
 
@@ -116,6 +118,20 @@ static int append_to(struct file *f, struct logfile *log, const struct store_app
     return r < 0 ? r : logfile_append(log, &f->disk, a);
 }
 
+/* Around appends, syncs and removals, which the contract has the caller make one at a time. */
+static void enter(struct logfile *log)
+{
+    bool was = atomic_exchange(&log->busy, true);
+    assert(!was);
+    (void)was;
+}
+
+static void leave(struct file *f, struct logfile *log)
+{
+    atomic_store(&log->busy, false);
+    logtable_release(&f->logs, log);
+}
+
 static int append(struct store *s, const struct store_append *a)
 {
     struct file *f = (struct file *)s;
@@ -127,10 +143,13 @@ static int append(struct store *s, const struct store_append *a)
         r = logtable_acquire(&f->logs, f->dir, a->log, &log);
     if (r < 0)
         return r;
+    enter(log);
+    pthread_mutex_lock(&log->lock); /* first: a reader may have it for long */
     pthread_rwlock_rdlock(&f->fence);
     r = append_to(f, log, a);
     pthread_rwlock_unlock(&f->fence);
-    logtable_release(&f->logs, log);
+    pthread_mutex_unlock(&log->lock);
+    leave(f, log);
     return r;
 }
 
@@ -145,17 +164,38 @@ static int sync_log(struct store *s, struct str name)
         r = logtable_acquire(&f->logs, f->dir, name, &log);
     if (r < 0)
         return r;
+    enter(log);
+    pthread_mutex_lock(&log->lock);
     r = log->fd < 0 ? logfile_open(log, false) : 0;
     if (r == 0)
         r = logfile_sync(log, &f->disk);
-    logtable_release(&f->logs, log);
+    pthread_mutex_unlock(&log->lock);
+    leave(f, log);
+    return r;
+}
+
+/* What is to be read, and by whom. */
+struct span {
+    uint64_t from;
+    uint64_t at;
+    store_element_fn *fn;
+    void *arg;
+};
+
+static int read_opened(struct logfile *log, const struct span *what, struct store_tail *ret)
+{
+    if (what->at != 0)
+        return logfile_read_at(log, what->from, what->at, what->fn, what->arg, ret);
+    pthread_mutex_lock(&log->lock);
+    int r = logfile_read(log, what->from, what->fn, what->arg, ret);
+    pthread_mutex_unlock(&log->lock);
     return r;
 }
 
 /* Somebody else may write at the same time, so nothing is remembered from read to read; and what
  * looks damaged may only be a log that was removed, and its file recycled, in the meantime. */
-static int read_only(struct file *f, struct str name, uint64_t from, store_element_fn *fn,
-                     void *arg, struct store_tail *ret)
+static int read_only(struct file *f, struct str name, const struct span *what,
+                     struct store_tail *ret)
 {
     char path[PATH_MAX];
     struct logfile *log;
@@ -167,7 +207,7 @@ static int read_only(struct file *f, struct str name, uint64_t from, store_eleme
         return r;
     r = logfile_open(log, true);
     if (r == 0)
-        r = logfile_read(log, from, fn, arg, ret);
+        r = read_opened(log, what, ret);
     if (r == BELFRY_CORRUPT && log->fd >= 0 && fstat(log->fd, &opened) == 0 &&
         (stat(path, &now) < 0 || now.st_ino != opened.st_ino))
         r = store_fail(BELFRY_NOTFOUND, "%s: removed while it was read", path);
@@ -175,22 +215,36 @@ static int read_only(struct file *f, struct str name, uint64_t from, store_eleme
     return r;
 }
 
-static int read_log(struct store *s, struct str name, uint64_t from, store_element_fn *fn,
-                    void *arg, struct store_tail *ret)
+static int open_for_reading(struct logfile *log)
+{
+    if (log->fd >= 0)
+        return 0;
+    pthread_mutex_lock(&log->lock);
+    int r = log->fd < 0 ? logfile_open(log, false) : 0;
+    pthread_mutex_unlock(&log->lock);
+    return r;
+}
+
+static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at,
+                    store_element_fn *fn, void *arg, struct store_tail *ret)
 {
     struct file *f = (struct file *)s;
+    struct span what = { from, at, fn, arg };
     struct logfile *log;
     int r = check_log_name(name);
     if (r < 0)
         return r;
     if (f->read_only)
-        return read_only(f, name, from, fn, arg, ret);
+        return read_only(f, name, &what, ret);
     r = logtable_acquire(&f->logs, f->dir, name, &log);
     if (r < 0)
         return r;
-    r = log->fd < 0 ? logfile_open(log, false) : 0;
+    r = open_for_reading(log);
     if (r == 0)
-        r = logfile_read(log, from, fn, arg, ret);
+        r = read_opened(log, &what, ret);
+    /* Its file may be another log by now, whose bytes look like damage. */
+    if ((r == BELFRY_CORRUPT || r == BELFRY_IO) && log->gone)
+        r = store_fail(BELFRY_NOTFOUND, "%s: removed while it was read", log->path);
     logtable_release(&f->logs, log);
     return r;
 }
@@ -231,12 +285,11 @@ static int remove_log(struct store *s, struct str name)
         r = logtable_acquire(&f->logs, f->dir, name, &log);
     if (r < 0)
         return r;
-    if (log->fd >= 0) { /* before it is given away: somebody else may write to it then */
-        close(log->fd);
-        log->fd = -1;
-    }
+    enter(log);
+    logtable_bar(&f->logs, log); /* before it is given away: somebody else may write to it then */
     r = remove_file(f, log->path);
-    logtable_release(&f->logs, log);
+    logtable_free_name(&f->logs, log);
+    leave(f, log);
     return r;
 }
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BEGIN_BYTES (2u << 20)
+
 static char zeros[8 + ELEMENT_HEADER]; /* not const: iovec has no const */
 
 int logfile_new(struct str name, char *path, struct logfile **ret)
@@ -23,6 +25,7 @@ int logfile_new(struct str name, char *path, struct logfile **ret)
     f->name = (struct str){ f->name_bytes, name.len };
     f->path = path;
     f->fd = -1;
+    pthread_mutex_init(&f->lock, NULL);
     list_init(&f->node);
     *ret = f;
     return 0;
@@ -34,6 +37,7 @@ void logfile_free(struct logfile *f)
         return;
     if (f->fd >= 0)
         close(f->fd);
+    pthread_mutex_destroy(&f->lock);
     free(f->path);
     free(f);
 }
@@ -68,9 +72,9 @@ int logfile_open(struct logfile *f, bool read_only)
         close(fd);
         return r;
     }
-    f->fd = fd;
     f->inherited = true;
     f->durable = LOG_START;
+    f->fd = fd; /* last: others may look */
     return 0;
 }
 
@@ -206,6 +210,17 @@ static int prepare_append(struct logfile *f, struct disk *d)
     return f->inherited ? logfile_sync(f, d) : 0;
 }
 
+/* Of what is written in bulk not all is left for the sync at its end: that would keep the disk from
+ * everybody else's for long. */
+static void begin_write(struct logfile *f)
+{
+    uint64_t from = f->begun > f->durable ? f->begun : f->durable;
+    if (f->end < from + BEGIN_BYTES)
+        return;
+    disk_begin_write(f->fd, from, f->end - from);
+    f->begun = f->end;
+}
+
 int logfile_append(struct logfile *f, struct disk *d, const struct store_append *a)
 {
     int r = prepare_append(f, d);
@@ -219,10 +234,14 @@ int logfile_append(struct logfile *f, struct disk *d, const struct store_append 
         r = make_durable(f, d);
     if (r < 0)
         return r;
+    if (a->ret_at)
+        *a->ret_at = f->end;
     f->end += element_span(a->element.len);
     f->next++;
     if (a->durable)
         f->durable = f->end;
+    else
+        begin_write(f);
     return 0;
 }
 

@@ -4,10 +4,13 @@
  * reads that go on where the last one stopped cost no scan.
  *
  * Invariant: [LOG_START, durable) survives a loss of power; `end` is behind the last element that
- * was acknowledged or read. Not thread-safe: calls on one log come one at a time.
+ * was acknowledged or read. Calls on one log come one at a time, with `lock` held where there are
+ * several threads; but logfile_read_at may come at any time once it is open.
  */
 #ifndef STORE_LOGFILE_H
 #define STORE_LOGFILE_H
+
+#include <pthread.h>
 
 #include "base/list.h"
 #include "store/disk.h"
@@ -25,13 +28,15 @@ struct logfile {
     struct str name; /* points into name_bytes */
     char name_bytes[STORE_NAME_MAX + 1];
     char *path;
-    int fd; /* -1: not opened */
-
+    _Atomic int fd; /* -1: not opened. When it is, key will not change any more */
     struct log_key key;
-    uint64_t end;     /* valid if ended: where the next element goes */
-    uint64_t next;    /* valid if ended: its number */
-    uint64_t durable; /* offset */
-    uint64_t size;    /* of the file; 0: not asked yet */
+
+    pthread_mutex_t lock; /* of what follows */
+    uint64_t end;         /* valid if ended: where the next element goes */
+    uint64_t next;        /* valid if ended: its number */
+    uint64_t durable;     /* offset */
+    uint64_t size;        /* of the file; 0: not asked yet */
+    uint64_t begun;       /* offset up to which the system was asked to begin writing */
     bool ended;
     bool torn;      /* something half-written is at end */
     bool inherited; /* written by an earlier process and not synced since */
@@ -47,7 +52,11 @@ struct logfile {
 
     /* For logtable.c. */
     struct list node;
-    bool busy;
+    unsigned users;
+    bool listed;
+    atomic_bool gone; /* it is being removed, or was */
+    /* For file.c. */
+    atomic_bool busy; /* with an append, sync or removal: they come one at a time */
 };
 
 /* Takes `path` over, also on failure. NOMEM. */
@@ -69,6 +78,9 @@ int logfile_append(struct logfile *f, struct disk *d, const struct store_append 
 int logfile_sync(struct logfile *f, struct disk *d);
 int logfile_read(struct logfile *f, uint64_t from, store_element_fn *fn, void *arg,
                  struct store_tail *ret);
+/* With a hint. Takes the lock only if it gets to the end, to judge that. */
+int logfile_read_at(struct logfile *f, uint64_t from, uint64_t at, store_element_fn *fn, void *arg,
+                    struct store_tail *ret);
 
 /* Nothing would be forgotten by closing it: all is durable, or was not written by us. */
 bool logfile_settled(const struct logfile *f);

@@ -67,7 +67,7 @@ static int read_failed(const struct logfile *f, int err)
  * half-written, 0 for a clean end. A clean end is searched behind too, since a block of zeros in
  * the midst of a log looks just like one.
  */
-static int judge_end(struct logfile *f, struct window *w, const struct element *e, bool bad,
+static int judge_end(const struct logfile *f, struct window *w, const struct element *e, bool bad,
                      uint64_t *ret_torn)
 {
     uint64_t torn_end = bad ? e->offset + e->span : e->offset;
@@ -91,8 +91,8 @@ static int judge_end(struct logfile *f, struct window *w, const struct element *
 }
 
 /* Called with the element behind the last whole one. */
-static int reach_end(struct logfile *f, struct window *w, const struct element *e, int kind,
-                     struct store_tail *ret)
+static int find_end(const struct logfile *f, struct window *w, const struct element *e, int kind,
+                    struct store_tail *ret)
 {
     uint64_t torn = 0;
     bool known = f->ended && !f->poisoned && !f->torn && e->offset == f->end;
@@ -101,19 +101,29 @@ static int reach_end(struct logfile *f, struct window *w, const struct element *
         if (r < 0)
             return r;
     }
+    *ret = (struct store_tail){ .elements = e->seq, .torn_bytes = torn };
+    if (torn > 0) {
+        /* The end of a long path says more than its beginning. */
+        size_t len = strlen(f->path);
+        snprintf(ret->where, sizeof ret->where, "%s: offset %llu",
+                 f->path + (len > 200 ? len - 200 : 0), (unsigned long long)e->offset);
+    }
+    return 0;
+}
+
+static int reach_end(struct logfile *f, struct window *w, const struct element *e, int kind,
+                     struct store_tail *ret)
+{
+    struct store_tail tail;
+    int r = find_end(f, w, e, kind, &tail);
+    if (r < 0)
+        return r;
     f->end = e->offset;
     f->next = e->seq;
     f->ended = true;
-    f->torn = torn > 0;
-    if (ret) {
-        *ret = (struct store_tail){ .elements = e->seq, .torn_bytes = torn };
-        if (torn > 0) {
-            /* The end of a long path says more than its beginning. */
-            size_t len = strlen(f->path);
-            snprintf(ret->where, sizeof ret->where, "%s: offset %llu",
-                     f->path + (len > 200 ? len - 200 : 0), (unsigned long long)e->offset);
-        }
-    }
+    f->torn = tail.torn_bytes > 0;
+    if (ret)
+        *ret = tail;
     return 0;
 }
 
@@ -151,5 +161,74 @@ int logfile_read(struct logfile *f, uint64_t from, store_element_fn *fn, void *a
         return read_failed(f, r);
     r = scan(f, &w, from, fn, arg, ret);
     window_fini(&w);
+    return r;
+}
+
+/* Gives elements from *at on and moves it behind them: the callback's answer, an error, or 0 with
+ * the end (or something bad) in *ret. Changes nothing in f. */
+static int walk(const struct logfile *f, struct window *w, struct logfile_mark *at,
+                store_element_fn *fn, void *arg, struct element *ret, int *ret_kind)
+{
+    for (;;) {
+        int kind = element_at(w, &f->key, at->offset, at->seq, ret);
+        if (kind == -EIO) /* a bad sector is damage like any other */
+            return corrupt(f, at->offset, at->seq, "the disk cannot read it");
+        if (kind < 0)
+            return read_failed(f, kind);
+        if (kind != ELEMENT_WHOLE) {
+            *ret_kind = kind;
+            return 0;
+        }
+        int r = fn(arg, ret->seq, ret->body);
+        if (r != 0)
+            return r;
+        *at = (struct logfile_mark){ ret->seq + 1, ret->offset + ret->span };
+        w->step = WINDOW_BYTES;
+    }
+}
+
+/* What is at the end can be judged only while nobody appends. */
+static int walk_to_end(struct logfile *f, struct logfile_mark at, store_element_fn *fn, void *arg,
+                       struct store_tail *ret)
+{
+    struct window w;
+    struct element e;
+    struct store_tail tail;
+    int kind;
+    int r = window_init(&w, f->fd);
+    if (r < 0)
+        return read_failed(f, r);
+    r = walk(f, &w, &at, fn, arg, &e, &kind);
+    if (r == 0)
+        r = find_end(f, &w, &e, kind, &tail);
+    if (r == 0 && ret)
+        *ret = tail;
+    window_fini(&w);
+    return r;
+}
+
+int logfile_read_at(struct logfile *f, uint64_t from, uint64_t at, store_element_fn *fn, void *arg,
+                    struct store_tail *ret)
+{
+    struct logfile_mark place = { from, at };
+    struct window w;
+    struct element e;
+    int kind;
+    assert(f->fd >= 0 && at != 0);
+    int r = window_init(&w, f->fd);
+    if (r < 0)
+        return read_failed(f, r);
+    w.step = WINDOW_BLOCK;
+    r = walk(f, &w, &place, fn, arg, &e, &kind);
+    window_fini(&w);
+    if (r != 0)
+        return r;
+    if (place.offset == at)
+        return corrupt(f, at, from,
+                       kind == ELEMENT_BAD ? "checksum does not match"
+                                           : "nothing in place of an element");
+    pthread_mutex_lock(&f->lock);
+    r = walk_to_end(f, place, fn, arg, ret);
+    pthread_mutex_unlock(&f->lock);
     return r;
 }

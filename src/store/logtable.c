@@ -36,13 +36,19 @@ static size_t lower_bound(const struct logtable *t, struct str name)
     return lo;
 }
 
-static void forget(struct logtable *t, struct logfile *f)
+static void unlist(struct logtable *t, struct logfile *f)
 {
     size_t at = lower_bound(t, f->name);
-    assert(t->items[at] == f);
+    assert(f->listed && t->items[at] == f);
     t->count--;
     memmove(t->items + at, t->items + at + 1, (t->count - at) * sizeof(*t->items));
     list_remove(&f->node);
+    f->listed = false;
+}
+
+static void forget(struct logtable *t, struct logfile *f)
+{
+    unlist(t, f);
     logfile_free(f);
 }
 
@@ -54,7 +60,7 @@ static void make_room(struct logtable *t)
         struct logfile *f = container_of(node, struct logfile, node);
         if (t->count < LOGTABLE_OPEN)
             break;
-        if (!f->busy && logfile_settled(f))
+        if (f->users == 0 && logfile_settled(f))
             forget(t, f);
     }
 }
@@ -78,6 +84,7 @@ static int add(struct logtable *t, const char *dir, struct str name, struct logf
     size_t at = lower_bound(t, name);
     memmove(t->items + at + 1, t->items + at, (t->count - at) * sizeof(*t->items));
     t->items[at] = *ret;
+    (*ret)->listed = true;
     t->count++;
     return 0;
 }
@@ -92,9 +99,10 @@ int logtable_acquire(struct logtable *t, const char *dir, struct str name, struc
         f = t->items[at];
     else
         r = add(t, dir, name, &f);
+    if (r == 0 && f->gone)
+        r = store_fail(BELFRY_NOTFOUND, "%s: no such log", f->path);
     if (r == 0) {
-        assert(!f->busy);
-        f->busy = true;
+        f->users++;
         list_remove(&f->node);
         list_append(&t->used, &f->node);
         *ret = f;
@@ -106,8 +114,26 @@ int logtable_acquire(struct logtable *t, const char *dir, struct str name, struc
 void logtable_release(struct logtable *t, struct logfile *f)
 {
     pthread_mutex_lock(&t->lock);
-    f->busy = false;
-    if (f->fd < 0)
-        forget(t, f);
+    assert(f->users > 0);
+    if (--f->users == 0) {
+        if (!f->listed)
+            logfile_free(f);
+        else if (f->fd < 0)
+            forget(t, f);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+void logtable_bar(struct logtable *t, struct logfile *f)
+{
+    pthread_mutex_lock(&t->lock);
+    f->gone = true;
+    pthread_mutex_unlock(&t->lock);
+}
+
+void logtable_free_name(struct logtable *t, struct logfile *f)
+{
+    pthread_mutex_lock(&t->lock);
+    unlist(t, f);
     pthread_mutex_unlock(&t->lock);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The logs that are open: a bounded number, the least recently used one closed for the next, unless
- * it is in use or holds something that closing would forget. Calls may come from any thread; what
- * is acquired belongs to the caller until it is released.
+ * it is in use or holds something that closing would forget. Calls may come from any thread. What
+ * is acquired stays, with its descriptor, until all who have acquired it have released it.
  */
 #ifndef STORE_LOGTABLE_H
 #define STORE_LOGTABLE_H
@@ -24,10 +24,18 @@ struct logtable {
 void logtable_init(struct logtable *t);
 void logtable_fini(struct logtable *t);
 
-/* The log of that name, new and not opened (fd -1) if it was not in the table. The caller makes
- * calls on one log one at a time (asserted). NOMEM. */
+/* The log of that name, new and not opened (fd -1) if it was not in the table. NOMEM, NOTFOUND if
+ * it is being removed. */
 int logtable_acquire(struct logtable *t, const char *dir, struct str name, struct logfile **ret);
-/* One that is not opened is forgotten. */
+/* The last one out forgets a log that is not opened. */
 void logtable_release(struct logtable *t, struct logfile *f);
+
+/*
+ * A removal, by one who has acquired the log: first nobody new finds it, so that nobody opens its
+ * file, which is then given away. When that is done the name is free; those who are still reading
+ * keep the descriptor, and see by `gone` why they may find another log's bytes.
+ */
+void logtable_bar(struct logtable *t, struct logfile *f);
+void logtable_free_name(struct logtable *t, struct logfile *f);
 
 #endif

@@ -24,10 +24,11 @@ struct memory_log {
     size_t durable;      /* elements that survive a loss of power: a prefix */
     uint64_t torn_bytes; /* of a half-written element behind the last */
     bool refusing;       /* a write failed: no appends until sync */
+    unsigned readers;    /* which may be in a callback */
+    bool gone;           /* removed: the last reader frees it */
 };
 
-/* `lock` guards the two tables. What is inside a log is guarded by the contract: calls on one log
- * come one at a time. */
+/* `lock` guards all of it. It is not held in callbacks: what they are given `readers` keeps. */
 struct memory {
     struct store base;
     pthread_mutex_t lock;
@@ -103,7 +104,9 @@ static void log_drop(struct memory *m, struct memory_log *log)
     assert(m->logs[at] == log);
     m->count--;
     memmove(m->logs + at, m->logs + at + 1, (m->count - at) * sizeof(struct memory_log *));
-    log_free(log);
+    log->gone = true;
+    if (log->readers == 0)
+        log_free(log);
 }
 
 static int push(struct memory_log *log, struct str element)
@@ -161,6 +164,8 @@ static int append_locked(struct memory *m, const struct store_append *a)
     }
     if (a->durable)
         log->durable = log->count;
+    if (a->ret_at)
+        *a->ret_at = log->count;
     return 0;
 }
 
@@ -173,48 +178,79 @@ static int append(struct store *s, const struct store_append *a)
     return r;
 }
 
-/* NULL, with detail, if there is none. */
-static struct memory_log *find_existing(struct store *s, struct str name)
+static int not_found(struct str name)
 {
-    struct memory *m = (struct memory *)s;
-    pthread_mutex_lock(&m->lock);
-    struct memory_log *log = find(m, name);
-    pthread_mutex_unlock(&m->lock);
-    if (!log)
-        store_fail(BELFRY_NOTFOUND, "memory:%.*s: no such log", STR_ARG(name));
-    return log;
+    return store_fail(BELFRY_NOTFOUND, "memory:%.*s: no such log", STR_ARG(name));
 }
 
 static int sync_log(struct store *s, struct str name)
 {
-    struct memory_log *log = find_existing(s, name);
-    if (!log)
-        return BELFRY_NOTFOUND;
-    log->durable = log->count;
-    log->torn_bytes = 0;
-    log->refusing = false;
-    return 0;
+    struct memory *m = (struct memory *)s;
+    pthread_mutex_lock(&m->lock);
+    struct memory_log *log = find(m, name);
+    if (log) {
+        log->durable = log->count;
+        log->torn_bytes = 0;
+        log->refusing = false;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return log ? 0 : not_found(name);
 }
 
-static int read_log(struct store *s, struct str name, uint64_t from, store_element_fn *fn,
-                    void *arg, struct store_tail *ret)
+/* With the lock held; gives it up for the callback. */
+static int read_element(struct memory *m, struct memory_log *log, uint64_t seq,
+                        store_element_fn *fn, void *arg)
 {
-    struct memory_log *log = find_existing(s, name);
-    if (!log)
-        return BELFRY_NOTFOUND;
-    for (uint64_t i = from; i < log->count; i++) {
-        const struct memory_element *e = log->elements[i];
-        int r = fn(arg, i, (struct str){ e->bytes, e->len });
-        if (r != 0)
-            return r;
+    const struct memory_element *e = log->elements[seq];
+    pthread_mutex_unlock(&m->lock);
+    int r = fn(arg, seq, (struct str){ e->bytes, e->len });
+    pthread_mutex_lock(&m->lock);
+    return r;
+}
+
+static void tell_tail(const struct memory_log *log, struct store_tail *ret)
+{
+    *ret = (struct store_tail){ .elements = log->count, .torn_bytes = log->torn_bytes };
+    if (log->torn_bytes > 0)
+        snprintf(ret->where, sizeof ret->where, "memory:%s: element %zu", log->name_bytes,
+                 log->count);
+}
+
+/* A hint that does not belong to `from`, or to an element that is not there. */
+static int wrong_hint(const struct memory_log *log, uint64_t from, uint64_t at)
+{
+    return store_fail(BELFRY_CORRUPT, "memory:%s: offset %llu: no element %llu", log->name_bytes,
+                      (unsigned long long)at, (unsigned long long)from);
+}
+
+static int read_locked(struct memory *m, struct memory_log *log, uint64_t from, uint64_t at,
+                       store_element_fn *fn, void *arg, struct store_tail *ret)
+{
+    int r = 0;
+    if (at != 0 && (at != from + 1 || from >= log->count))
+        return wrong_hint(log, from, at);
+    for (uint64_t i = from; r == 0 && i < log->count; i++)
+        r = read_element(m, log, i, fn, arg);
+    if (r == 0 && ret)
+        tell_tail(log, ret);
+    return r;
+}
+
+static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at,
+                    store_element_fn *fn, void *arg, struct store_tail *ret)
+{
+    struct memory *m = (struct memory *)s;
+    pthread_mutex_lock(&m->lock);
+    struct memory_log *log = find(m, name);
+    int r = log ? 0 : not_found(name);
+    if (log) {
+        log->readers++;
+        r = read_locked(m, log, from, at, fn, arg, ret);
+        if (--log->readers == 0 && log->gone)
+            log_free(log);
     }
-    if (ret) {
-        *ret = (struct store_tail){ .elements = log->count, .torn_bytes = log->torn_bytes };
-        if (log->torn_bytes > 0)
-            snprintf(ret->where, sizeof ret->where, "memory:%s: element %zu", log->name_bytes,
-                     log->count);
-    }
-    return 0;
+    pthread_mutex_unlock(&m->lock);
+    return r;
 }
 
 static int list(struct store *s, struct str prefix, store_name_fn *fn, void *arg)

@@ -89,7 +89,9 @@ bool spares_give(struct spares *p, const char *path)
     struct stat st;
     char to[PATH_MAX];
     bool taken = false;
-    if (stat(path, &st) < 0 || (uint64_t)st.st_size < p->bytes)
+    /* A much larger one (of a log that was written in bulk) would keep more than the reserve. */
+    if (stat(path, &st) < 0 || (uint64_t)st.st_size < p->bytes ||
+        (uint64_t)st.st_size > p->bytes + p->bytes / 8)
         return false;
     pthread_mutex_lock(&p->lock);
     if (p->count < p->reserve + 1) {

@@ -8,10 +8,11 @@
  * has a version that its writers choose and that never falls; the version of an owner record is
  * the epoch, and an append names the owner record it is fenced by.
  *
- * All calls block until done and may come from any thread. Calls on one log are made one at a time
- * by the caller; calls on different logs and records may overlap. Errors are negative
- * (base/error.h); detail goes to store_detail(), valid until the next failing call on the same
- * thread. Names are 1-200 of a-z 0-9 . - / ; no empty, "." or ".." components.
+ * All calls block until done and may come from any thread. Appends, syncs and removals of one log
+ * are made one at a time by the caller; reads may overlap with each other and with those, see
+ * `read`. Calls on different logs and records may overlap. Errors are negative (base/error.h);
+ * detail goes to store_detail(), valid until the next failing call on the same thread. Names are
+ * 1-200 of a-z 0-9 . - / ; no empty, "." or ".." components.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -30,6 +31,7 @@ struct store_append {
     struct str element; /* 1 byte to STORE_ELEMENT_MAX */
     bool durable;       /* survive power loss before returning; else only a crash of this process */
     bool reserved;      /* makes the log, if this is its first element, in space kept for that */
+    uint64_t *ret_at;   /* NULL, or set to the element's position: a hint for `read`, never 0 */
 };
 
 #define STORE_ELEMENT_MAX (64u << 20)
@@ -81,9 +83,17 @@ struct store_ops {
 
     /* Elements from number `from` on, in order. A bad element with nothing whole behind it is a
      * torn tail (reported in ret); with something whole behind it, CORRUPT with detail that names
-     * file and offset. NOTFOUND. ret may be NULL, and is set only if the end was reached. */
-    int (*read)(struct store *s, struct str log, uint64_t from, store_element_fn *fn, void *arg,
-                struct store_tail *ret);
+     * file and offset. NOTFOUND. ret may be NULL, and is set only if the end was reached.
+     *
+     * `at` is 0, or the position that the append of element `from` told: then nothing before that
+     * element is looked at, nor anything behind the one at which the callback stops, and it waits
+     * for no other call on the log. If that element is not there whole: CORRUPT. A read without
+     * hint waits for other such reads, appends and syncs of its log.
+     *
+     * A log may be removed while it is read: the reader is given true elements, then perhaps
+     * NOTFOUND. The callback makes no calls on the log that it is given elements of. */
+    int (*read)(struct store *s, struct str log, uint64_t from, uint64_t at, store_element_fn *fn,
+                void *arg, struct store_tail *ret);
 
     /* Names of logs with a prefix, sorted. */
     int (*list)(struct store *s, struct str prefix, store_name_fn *fn, void *arg);

@@ -6,8 +6,7 @@
 
 static void field(struct reply *r, const char *name, uint64_t v)
 {
-    reply_text(r, name);
-    reply_integer(r, (int64_t)v);
+    reply_field(r, name, (int64_t)v);
 }
 
 static void reply_states(struct reply *r, const uint64_t *jobs)
@@ -16,19 +15,19 @@ static void reply_states(struct reply *r, const uint64_t *jobs)
         field(r, job_state_name((enum job_state)i), jobs[i]);
 }
 
-static void reply_hist(struct reply *r, const char *name, const struct hist *h)
+static void reply_hist(struct reply *r, const char *name, const char *unit, const struct hist *h)
 {
     static const struct {
-        const char *suffix;
+        const char *name;
         double share;
-    } quantiles[] = { { "p50_ms", 0.5 }, { "p99_ms", 0.99 } };
+    } quantiles[] = { { "p50", 0.5 }, { "p99", 0.99 } };
     char text[48];
 
     for (size_t i = 0; i < 2; i++) {
-        snprintf(text, sizeof(text), "%s_%s", name, quantiles[i].suffix);
+        snprintf(text, sizeof(text), "%s_%s_%s", name, quantiles[i].name, unit);
         field(r, text, hist_quantile(h, quantiles[i].share));
     }
-    snprintf(text, sizeof(text), "%s_max_ms", name);
+    snprintf(text, sizeof(text), "%s_max_%s", name, unit);
     field(r, text, h->max);
 }
 
@@ -76,8 +75,8 @@ static int reply_queue(void *arg, const struct queue_view *v)
     field(r, "waiting_workers", v->waiters);
     reply_settings(r, v->settings);
     reply_counters(r, v->counters);
-    reply_hist(r, "lateness", v->lateness);
-    reply_hist(r, "runtime", v->runtime);
+    reply_hist(r, "lateness", "ms", v->lateness);
+    reply_hist(r, "runtime", "ms", v->runtime);
     return 0;
 }
 
@@ -188,7 +187,7 @@ void run_stats(struct verb_call *c)
     engine_stats(c->engine, &s);
     partition_stats(c->partition, &p);
     c->host->stats(c->host, &h);
-    reply_map(r, 15 + JOB_STATE_COUNT + COUNTER_FIELDS + 2 * HIST_FIELDS);
+    reply_map(r, 24 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS);
     reply_text(r, "version");
     reply_text(r, BELFRY_VERSION);
     field(r, "uptime_ms", (uint64_t)h.uptime_ms);
@@ -197,8 +196,16 @@ void run_stats(struct verb_call *c)
     field(r, "waiting_workers", s.waiters);
     field(r, "queues", s.queues);
     reply_states(r, s.jobs);
-    field(r, "memory_bytes", s.memory_bytes);
+    field(r, "hot_jobs", s.hot_jobs);
+    field(r, "cold_jobs", s.cold_jobs);
+    field(r, "memory_bytes", p.memory_bytes);
+    field(r, "memory_limit_bytes", h.memory_limit_bytes);
     field(r, "rss_bytes", h.rss_bytes);
+    field(r, "runs", s.runs);
+    field(r, "run_bytes", s.run_bytes);
+    field(r, "fed_batches", p.fed_batches);
+    field(r, "loaded_jobs", p.loaded_jobs);
+    field(r, "merged_runs", p.merged_runs);
     field(r, "live_bytes", s.live_bytes);
     field(r, "journal_bytes", p.journal_bytes);
     field(r, "journal_segments", p.segments);
@@ -207,8 +214,10 @@ void run_stats(struct verb_call *c)
     field(r, "commits", p.commits);
     field(r, "epoch", p.epoch);
     reply_counters(r, &s.counters);
-    reply_hist(r, "lateness", s.lateness);
-    reply_hist(r, "runtime", s.runtime);
+    field(r, "fetches", h.fetch_us->count);
+    reply_hist(r, "fetch", "us", h.fetch_us);
+    reply_hist(r, "lateness", "ms", s.lateness);
+    reply_hist(r, "runtime", "ms", s.runtime);
 }
 
 void verb_error(struct verb_call *c, int err, const char *detail)
@@ -217,6 +226,10 @@ void verb_error(struct verb_call *c, int err, const char *detail)
     bool whole = err == BELFRY_INVALID || err == BELFRY_TOOLARGE || err == BELFRY_KEYEXISTS ||
                  err == BELFRY_UNKNOWN || err == BELFRY_PROTOCOL;
 
+    if (err == BELFRY_COLD) {
+        c->cold = true;
+        return;
+    }
     if (!detail[0])
         snprintf(text, sizeof(text), "%s", error_text(err));
     else if (whole)

@@ -37,18 +37,20 @@ enum {
     QUEUE_ARG_KEY_HOLD,
     QUEUE_ARG_PAST_GRACE
 };
+enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP };
 enum { QUEUES_AFTER, QUEUES_LIMIT };
 enum { REDRIVE_ID, REDRIVE_QUEUE, REDRIVE_LIMIT };
 
 verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release, run_cancel,
-    run_reschedule, run_get, run_list, run_stats, run_queues, run_queue, run_pause, run_resume,
-    run_redrive;
+    run_reschedule, run_get, run_list, run_forecast, run_stats, run_queues, run_queue, run_pause,
+    run_resume, run_redrive;
 
 /* Shared by handlers. */
 void reply_id(struct reply *r, struct job_id id);
 void reply_token(struct reply *r, uint64_t token);
 void verb_ok(struct verb_call *c, int err); /* OK, or the engine's error */
-/* The job that an id, or KEY and QUEUE, name: 0, NOTFOUND, or INVALID after an error reply. */
+/* The job that an id, or KEY and QUEUE, name: 0, NOTFOUND, COLD, or INVALID after an error reply.
+ */
 int job_named(struct verb_call *c, struct job_id *ret);
 
 #endif

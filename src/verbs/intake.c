@@ -96,7 +96,10 @@ void run_cancel(struct verb_call *c)
 
     if (outcome == BELFRY_INVALID)
         return;
-    outcome = outcome == 0 ? engine_cancel(c->engine, id) : CANCEL_NOTFOUND;
+    if (outcome == 0)
+        outcome = engine_cancel(c->engine, id);
+    else if (outcome == BELFRY_NOTFOUND)
+        outcome = CANCEL_NOTFOUND;
     if (outcome < 0)
         verb_error(c, outcome, "");
     else

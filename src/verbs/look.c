@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GET and LIST. */
+#include "verbs/cursor.h"
 #include "verbs/handlers.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 static void field_bytes(struct reply *r, const char *name, struct str s)
 {
@@ -12,12 +10,6 @@ static void field_bytes(struct reply *r, const char *name, struct str s)
         reply_bytes(r, s);
     else
         reply_null(r);
-}
-
-static void field_int(struct reply *r, const char *name, int64_t v)
-{
-    reply_text(r, name);
-    reply_integer(r, v);
 }
 
 /* Null unless it means something. */
@@ -33,19 +25,51 @@ static void field_int_if(struct reply *r, const char *name, bool meant, int64_t 
 static void reply_attempt(struct reply *r, const struct attempt *a)
 {
     reply_map(r, 7);
-    field_int(r, "attempt", a->number);
-    field_int(r, "start_ms", a->start_ms);
-    field_int(r, "end_ms", a->end_ms);
-    field_int(r, "late_ms", a->late_ms);
+    reply_field(r, "attempt", a->number);
+    reply_field(r, "start_ms", a->start_ms);
+    reply_field(r, "end_ms", a->end_ms);
+    reply_field(r, "late_ms", a->late_ms);
     reply_text(r, "outcome");
     reply_text(r, attempt_outcome_name(a->outcome));
     field_bytes(r, "worker", a->worker);
     field_bytes(r, "error", a->error);
 }
 
+/* What LIST shows of a job, and GET first. */
+struct summary {
+    struct job_id id;
+    enum job_state state;
+    struct str queue;
+    struct str key;
+    struct str error;
+    int priority;
+    uint32_t attempt;
+    int64_t attempts;
+    int64_t due_ms;
+    int64_t at_ms;
+    size_t payload_bytes;
+};
+
+static struct summary summary_of(const struct job_view *v)
+{
+    return (struct summary){
+        .id = v->id,
+        .state = v->state,
+        .queue = v->queue,
+        .key = v->key,
+        .error = v->error,
+        .priority = v->priority,
+        .attempt = v->attempt,
+        .attempts = v->attempts,
+        .due_ms = v->due_ms,
+        .at_ms = v->at_ms,
+        .payload_bytes = v->payload.len,
+    };
+}
+
 #define SUMMARY_FIELDS 11
 
-static void reply_summary(struct reply *r, const struct job_view *v)
+static void reply_summary(struct reply *r, const struct summary *v)
 {
     reply_text(r, "id");
     reply_id(r, v->id);
@@ -54,12 +78,12 @@ static void reply_summary(struct reply *r, const struct job_view *v)
     reply_text(r, "queue");
     reply_bytes(r, v->queue);
     field_bytes(r, "key", v->key);
-    field_int(r, "priority", v->priority);
-    field_int(r, "due_ms", v->due_ms);
-    field_int(r, "at_ms", v->at_ms);
-    field_int(r, "attempt", v->attempt);
-    field_int(r, "attempts", v->attempts);
-    field_int(r, "payload_bytes", (int64_t)v->payload.len);
+    reply_field(r, "priority", v->priority);
+    reply_field(r, "due_ms", v->due_ms);
+    reply_field(r, "at_ms", v->at_ms);
+    reply_field(r, "attempt", v->attempt);
+    reply_field(r, "attempts", v->attempts);
+    reply_field(r, "payload_bytes", (int64_t)v->payload_bytes);
     field_bytes(r, "error", v->error);
 }
 
@@ -72,8 +96,8 @@ static void reply_detail(struct reply *r, const struct job_view *v)
 
     reply_text(r, "payload");
     reply_bytes(r, v->payload);
-    field_int(r, "created_ms", v->created_ms);
-    field_int(r, "stalls", v->stalls);
+    reply_field(r, "created_ms", v->created_ms);
+    reply_field(r, "stalls", v->stalls);
     field_int_if(r, "lease_ms", leased, v->lease_ms);
     field_int_if(r, "until_ms", leased, v->until_ms);
     field_bytes(r, "worker", leased ? v->worker : (struct str){ 0 });
@@ -105,76 +129,83 @@ void run_get(struct verb_call *c)
 
     if (err == BELFRY_INVALID)
         return;
-    if (err || engine_get(c->engine, id, &v) < 0) {
+    if (!err)
+        err = engine_get(c->engine, id, &v);
+    if (err == BELFRY_NOTFOUND) {
         reply_null(c->reply);
-        return;
+    } else if (err) {
+        verb_error(c, err, engine_detail(c->engine));
+    } else {
+        struct summary summary = summary_of(&v);
+
+        reply_map(c->reply, SUMMARY_FIELDS + DETAIL_FIELDS);
+        reply_summary(c->reply, &summary);
+        reply_detail(c->reply, &v);
     }
-    reply_map(c->reply, SUMMARY_FIELDS + DETAIL_FIELDS);
-    reply_summary(c->reply, &v);
-    reply_detail(c->reply, &v);
 }
 
 #define PAGE_MAX 1000
 
+/* Gathered before anything is answered: how many there are comes first, and views last only for the
+ * engine's call. */
 struct page {
-    struct job_id ids[PAGE_MAX];
+    struct summary jobs[PAGE_MAX]; /* queue, key and error of each have only their lengths: */
     size_t n;
+    struct buf text; /* they are here, one behind the other */
 };
+
+static void keep_text(struct buf *text, struct str *s)
+{
+    buf_str(text, *s);
+    s->ptr = NULL;
+}
 
 static int page_add(void *arg, const struct job_view *v)
 {
     struct page *p = arg;
+    struct summary *s = &p->jobs[p->n++];
 
-    p->ids[p->n++] = v->id;
-    return 0;
+    *s = summary_of(v);
+    keep_text(&p->text, &s->queue);
+    keep_text(&p->text, &s->key);
+    keep_text(&p->text, &s->error);
+    return p->text.failed ? BELFRY_NOMEM : 0;
 }
 
-static bool cursor_parse(struct str text, struct list_cursor *ret)
+static void find_text(const char **at, struct str *s)
 {
-    char copy[96] = { 0 };
-    unsigned log2;
-    int end = 0;
-
-    if (text.len >= sizeof(copy))
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    if (sscanf(copy, "%2u-%20" SCNu64 "-%15" SCNd64 "-%20" SCNu64 "%n", &log2, &ret->stripe,
-               &ret->due_ms, &ret->seq, &end) != 4 ||
-        (size_t)end != text.len)
-        return false;
-    ret->stripes_log2 = (uint8_t)log2;
-    ret->more = true;
-    return true;
+    s->ptr = *at;
+    *at += s->len;
 }
 
-static void reply_page(struct verb_call *c, const struct page *p, const struct list_cursor *next)
+static void reply_page(struct reply *r, struct page *p, const struct list_cursor *next)
 {
-    reply_map(c->reply, 2);
-    reply_text(c->reply, "jobs");
-    reply_array(c->reply, p->n);
+    const char *at = p->text.ptr;
+    char text[CURSOR_TEXT];
+
+    reply_map(r, 2);
+    reply_text(r, "jobs");
+    reply_array(r, p->n);
     for (size_t i = 0; i < p->n; i++) {
-        struct job_view v;
+        struct summary *s = &p->jobs[i];
 
-        engine_get(c->engine, p->ids[i], &v); /* listed just now: it is there */
-        reply_map(c->reply, SUMMARY_FIELDS);
-        reply_summary(c->reply, &v);
+        find_text(&at, &s->queue);
+        find_text(&at, &s->key);
+        find_text(&at, &s->error);
+        reply_map(r, SUMMARY_FIELDS);
+        reply_summary(r, s);
     }
-    reply_text(c->reply, "cursor");
-    if (next->more) {
-        char text[96];
-        int n = snprintf(text, sizeof(text), "%u-%" PRIu64 "-%" PRId64 "-%" PRIu64,
-                         next->stripes_log2, next->stripe, next->due_ms, next->seq);
-
-        reply_bytes(c->reply, (struct str){ text, (size_t)n });
-    } else {
-        reply_null(c->reply);
-    }
+    reply_text(r, "cursor");
+    if (next->more)
+        reply_bytes(r, (struct str){ text, cursor_format(next, text) });
+    else
+        reply_null(r);
 }
 
 void run_list(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
-    struct page page = { .n = 0 };
+    struct page page;
     struct list_cursor cursor = { 0 };
     struct list_filter f = {
         .queue = a[LIST_QUEUE].set ? a[LIST_QUEUE].str : (struct str){ 0 },
@@ -185,6 +216,8 @@ void run_list(struct verb_call *c)
     };
     int err = 0;
 
+    page.n = 0;
+    page.text = (struct buf){ 0 };
     if (a[LIST_CURSOR].set && !cursor_parse(a[LIST_CURSOR].str, &cursor))
         err = BELFRY_INVALID;
     if (!err)
@@ -192,5 +225,6 @@ void run_list(struct verb_call *c)
     if (err)
         verb_error(c, err, err == BELFRY_INVALID ? "cursor: expected one that LIST gave" : "");
     else
-        reply_page(c, &page, &cursor);
+        reply_page(c->reply, &page, &cursor);
+    buf_fini(&page.text);
 }

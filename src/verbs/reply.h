@@ -70,4 +70,11 @@ static inline void reply_map(struct reply *r, size_t pairs)
     r->ops->map(r, pairs);
 }
 
+/* A pair of a map. */
+static inline void reply_field(struct reply *r, const char *name, int64_t v)
+{
+    reply_text(r, name);
+    reply_integer(r, v);
+}
+
 #endif

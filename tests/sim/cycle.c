@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of the commit cycle and of reclaiming. Each may happen long after the one before. */
+/* Steps of the commit cycle. Each may happen long after the one before. */
 #include <inttypes.h>
 
 #include "sim/steps.h"
-
-#define CHORES_MAX 10000
-
-/* ---- Commits ---- */
 
 void step_take(struct world *w)
 {
@@ -106,64 +102,4 @@ void step_sync(struct world *w)
     model_copy(&w->safe[0], &w->safe[w->safe_count - 1]);
     w->tails[0] = w->tails[w->safe_count - 1];
     w->safe_count = 1;
-}
-
-/* ---- Chores ---- */
-
-static void chore_finish(struct world *w)
-{
-    struct partition_stats before, after;
-    partition_stats(w->partition, &before);
-    int err = partition_chore_done(w->partition, w->chore, w->chore_result);
-    partition_stats(w->partition, &after);
-    w->reclaimed += after.reclaimed_segments - before.reclaimed_segments;
-    if (after.reclaimed_segments > before.reclaimed_segments)
-        cover_event(EVENT_RECLAIMED);
-
-    trace_note("chore done: %s", err ? error_name(err) : "ok");
-    w->chore = NULL;
-    w->chores_broken = err == BELFRY_CORRUPT; /* anything else may pass */
-    CHECK(!err || w->chore_faulted, "a chore fails: %s: %s", error_name(err), store_detail());
-    if (fault_dead(w->store))
-        restart_crash(w, true);
-    world_release(w);
-}
-
-/* Begins, does or ends one, whatever is next. */
-void step_chore(struct world *w)
-{
-    if (!w->chore) {
-        w->chore = partition_chore(w->partition);
-        CHECK(!w->chore || !w->chores_broken, "reclaiming goes on in a damaged segment");
-        w->chore_ran = false;
-        if (w->chore)
-            trace_note("chore begins");
-    } else if (!w->chore_ran) {
-        CHECK(!partition_chore(w->partition), "two chores are under way");
-        w->plan.fired = false;
-        w->chore_result = chore_run(w->chore);
-        w->chore_ran = true;
-        w->chore_faulted = w->plan.fired;
-        w->plan.fired = false;
-        trace_note("chore runs: %s", w->chore_result ? error_name(w->chore_result) : "ok");
-    } else {
-        chore_finish(w);
-    }
-}
-
-/* All there are, without waiting for commits in between. */
-void step_chores(struct world *w)
-{
-    uint64_t crashes = w->crashes;
-
-    for (int i = 0; i < CHORES_MAX; i++) {
-        step_chore(w);
-        if (!w->chore) { /* ended, or there was none to begin with: is there another? */
-            if (crashes == w->crashes)
-                step_chore(w);
-            if (!w->chore)
-                return;
-        }
-    }
-    trace_fail("reclaiming never ends");
 }

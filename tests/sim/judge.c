@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "sim/cover.h"
+#include "sim/look.h"
 #include "sim/model_job.h"
 #include "sim/text.h"
 
@@ -107,8 +108,10 @@ bool judge_job(const struct model *m, const struct model_job *job, const struct 
         SAME("cancelling or replacing", v->cancelling || v->replacing, false);
     if (model_ended(job)) {
         SAME("end", v->ended_ms, job->ended_ms);
-        SAME("moment to be forgotten", v->keep_ms,
-             job->held && job->hold_ms > job->keep_ms ? job->hold_ms : job->keep_ms);
+        /* On disk a hold that is over may begin again, by a clock that is set back. */
+        if (!m->cold || v->keep_ms != job->hold_ms || job->hold_ms < job->keep_ms)
+            SAME("moment to be forgotten", v->keep_ms,
+                 job->held && job->hold_ms > job->keep_ms ? job->hold_ms : job->keep_ms);
     }
     SAME("result", text_is(v->result, TEXT_RESULT, job->result), true);
     SAME("error", error_is(v->error, job->error, false), true);
@@ -130,43 +133,68 @@ static bool adopt_at(struct model_job *job, const struct job_view *v, char ret[J
     return true;
 }
 
-/* Where history has little room its oldest goes when it must. */
-static void adopt_trimmed(const struct engine *e, struct model *m)
+/* True if the job at i was forgotten. */
+static bool adopt_forgotten(struct partition *p, struct model *m, size_t i)
 {
-    for (size_t i = 0; i < m->count;) {
-        struct model_job *job = &m->jobs[i];
-        struct job_view v;
+    if (!model_may_forget(m, &m->jobs[i]) || look_has(p, m->jobs[i].id))
+        return false;
+    cover_event(EVENT_TRIMMED);
+    model_forget(m, i);
+    return true;
+}
 
-        if (model_ended(job) && job->state != JOB_DEAD && !job->held &&
-            engine_get(e, job->id, &v)) {
-            cover_event(EVENT_TRIMMED);
-            model_forget(m, i);
-        } else {
+void judge_adopt_forgotten(struct partition *p, struct model *m)
+{
+    for (size_t i = 0; i < m->count;)
+        if (!adopt_forgotten(p, m, i))
             i++;
-        }
+}
+
+void judge_adopt_job(struct partition *p, struct model *m, struct job_id id)
+{
+    struct model_job *job = model_find(m, id);
+
+    if (job)
+        adopt_forgotten(p, m, (size_t)(job - m->jobs));
+    else if (model_ghost(m, id) && look_has(p, id))
+        *model_add(m) = *model_ghost(m, id);
+}
+
+/* A job that was ready when the clock was set back: still, if it was in memory. */
+static void adopt_state(struct model_job *job, const struct job_view *v)
+{
+    if (v->state == JOB_SCHEDULED) {
+        job->state = JOB_SCHEDULED;
+        job->ahead = false;
     }
 }
 
-bool judge_adopt(const struct engine *e, struct model *m, char ret[JUDGE_TEXT])
+bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
 {
+    struct look look = { .partition = p };
     bool filled = false;
 
-    if (m->forgetful)
-        adopt_trimmed(e, m);
+    if (m->forgetful && !m->cold)
+        judge_adopt_forgotten(p, m);
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];
+        bool ahead = m->cold && job->ahead && job->state == JOB_READY;
         struct job_view v;
 
-        if (!job->at_open)
+        if (!job->at_open && !ahead)
             continue;
-        if (engine_get(e, job->id, &v)) {
+        if (look_get(&look, job->id, &v)) {
             snprintf(ret, JUDGE_TEXT, "job %" PRIu64 " is lost", job->id.seq);
+            look_end(&look);
             return false;
         }
-        if (!adopt_at(job, &v, ret))
+        if (ahead)
+            adopt_state(job, &v);
+        else if (!adopt_at(job, &v, ret))
             return false;
         filled = true;
     }
+    look_end(&look);
     if (filled)
         model_fire(m);
     return true;
@@ -186,6 +214,10 @@ static int compare_one(void *arg, const struct job_view *v)
     struct walk *w = arg;
     const struct model_job *job = model_find(w->m, v->id);
 
+    if (!job && model_ghost(w->m, v->id)) {
+        w->same = judge_job(w->m, model_ghost(w->m, v->id), v, w->ret);
+        return w->same ? 0 : 1;
+    }
     w->seen++;
     if (!job)
         snprintf(w->ret, JUDGE_TEXT, "job %" PRIu64 " (%s) should not be there", v->id.seq,
@@ -194,24 +226,26 @@ static int compare_one(void *arg, const struct job_view *v)
     return w->same ? 0 : 1;
 }
 
-static bool same_jobs(const struct engine *e, const struct model *m, char ret[JUDGE_TEXT])
+static bool same_jobs(struct partition *p, const struct model *m, char ret[JUDGE_TEXT])
 {
     struct list_filter all = { .state = -1, .to_ms = INT64_MAX, .limit = PAGE };
     struct list_cursor cursor = { 0 };
+    struct look look = { .partition = p };
     struct walk w = { m, 0, true, ret };
+    int err;
 
-    do {
-        int err = engine_list(e, &all, compare_one, &w, &cursor);
-        if (w.same && err < 0) {
-            snprintf(ret, JUDGE_TEXT, "LIST answers %s", error_name(err));
-            return false;
-        }
-    } while (w.same && cursor.more);
+    do
+        err = look_list(&look, &all, compare_one, &w, &cursor);
+    while (w.same && err >= 0 && cursor.more);
+    look_end(&look);
+    if (w.same && err < 0) {
+        snprintf(ret, JUDGE_TEXT, "LIST answers %s", error_name(err));
+        return false;
+    }
     if (!w.same || w.seen == m->count)
         return w.same;
     for (size_t i = 0; i < m->count; i++) {
-        struct job_view v;
-        if (engine_get(e, m->jobs[i].id, &v)) {
+        if (!look_has(p, m->jobs[i].id)) {
             snprintf(ret, JUDGE_TEXT, "job %" PRIu64 " (%s) is lost", m->jobs[i].id.seq,
                      job_state_name(m->jobs[i].state));
             return false;
@@ -221,15 +255,20 @@ static bool same_jobs(const struct engine *e, const struct model *m, char ret[JU
     return false;
 }
 
-static bool same_keys(const struct engine *e, const struct model *m, unsigned q, struct str name,
+static bool same_keys(struct partition *p, const struct model *m, unsigned q, struct str name,
                       char ret[JUDGE_TEXT])
 {
+    struct look look = { .partition = p };
+
     for (uint32_t k = 1; k <= MODEL_KEYS; k++) {
         char text[TEXT_MAX];
         struct job_id id = { 0 };
         const struct model_job *job = model_find_key(m, q, k);
-        int err = engine_find_key(e, name, text_make(TEXT_KEY, k, text), &id);
+        int err = look_key(&look, name, text_make(TEXT_KEY, k, text), &id);
 
+        look_end(&look);
+        if (!err && !job && model_may_hold(m, q, k, id))
+            continue;
         if (err != (job ? 0 : BELFRY_NOTFOUND) || (job && id.seq != job->id.seq)) {
             snprintf(ret, JUDGE_TEXT, "key k%u of q%u: job %" PRIu64 ", expected %" PRIu64, k, q,
                      err ? 0 : id.seq, job ? job->id.seq : 0);
@@ -247,17 +286,51 @@ static bool same_settings(const struct model_queue *q, const struct queue_settin
            q->past_grace_ms == s->past_grace_ms;
 }
 
-static bool same_queue(const struct engine *e, const struct model *m, unsigned q,
-                       char ret[JUDGE_TEXT])
+/* Ended jobs that were forgotten: on disk some of them may still be counted. */
+static uint64_t count_forgotten(const struct model *m, unsigned queue, enum job_state state)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < m->graveyard->count; i++) {
+        const struct model_job *job = &m->graveyard->graves[i].job;
+        n += job->queue == queue && job->state == state;
+    }
+    return n;
+}
+
+static bool same_counts(const struct model *m, unsigned q, const uint64_t is[JOB_STATE_COUNT],
+                        char ret[JUDGE_TEXT])
+{
+    for (int i = 0; i < JOB_STATE_COUNT; i++) {
+        enum job_state state = (enum job_state)i;
+        uint64_t least = model_count(m, q, state), most = least, n = is[i];
+
+        if (m->cold && state == JOB_READY) /* the backlog is ready early: with the next */
+            continue;
+        if (m->cold && state == JOB_SCHEDULED) {
+            least = most = least + model_count(m, q, JOB_READY);
+            n += is[JOB_READY];
+        }
+        if (m->cold && state > JOB_LEASED)
+            most += count_forgotten(m, q, state);
+        if (n < least || n > most) {
+            snprintf(ret, JUDGE_TEXT, "q%u counts %" PRIu64 " jobs %s, expected %" PRIu64, q, n,
+                     job_state_name(state), least);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_queue(struct partition *p, const struct model *m, unsigned q, char ret[JUDGE_TEXT])
 {
     char text[TEXT_MAX];
     struct queue_view v;
-    uint64_t none[JOB_STATE_COUNT] = { 0 };
     struct str name = text_make(TEXT_QUEUE, q, text);
 
     /* A queue that nobody uses may be forgotten. */
-    if (engine_queue_get(e, name, &v))
-        v = (struct queue_view){ .settings = &queue_defaults, .jobs = none };
+    if (engine_queue_get(partition_engine(p), name, &v))
+        v = (struct queue_view){ .settings = &queue_defaults };
     if (!same_settings(&m->queues[q], v.settings)) {
         snprintf(ret, JUDGE_TEXT, "settings of q%u differ", q);
         return false;
@@ -266,15 +339,7 @@ static bool same_queue(const struct engine *e, const struct model *m, unsigned q
         snprintf(ret, JUDGE_TEXT, "counters of q%u differ", q);
         return false;
     }
-    for (int s = 0; s < JOB_STATE_COUNT; s++) {
-        uint64_t expected = model_count(m, q, (enum job_state)s);
-        if (v.jobs[s] != expected) {
-            snprintf(ret, JUDGE_TEXT, "q%u counts %" PRIu64 " jobs %s, expected %" PRIu64, q,
-                     v.jobs[s], job_state_name((enum job_state)s), expected);
-            return false;
-        }
-    }
-    return same_keys(e, m, q, name, ret);
+    return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
 }
 
 struct names {
@@ -309,14 +374,17 @@ static bool same_names(const struct engine *e, uint64_t expected, char ret[JUDGE
 static bool same_stats(const struct engine *e, const struct model *m, char ret[JUDGE_TEXT])
 {
     struct engine_stats s;
-    uint64_t picked = 0, jobs = 0;
+    uint64_t picked = 0, jobs = 0, most = m->count;
 
     engine_stats(e, &s);
+    if (m->cold)
+        most += m->graveyard->count;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         picked += m->queues[q].counters.picked;
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         jobs += s.jobs[i];
-    if (jobs == m->count && s.counters.picked == picked && s.lateness->count == picked)
+    if (jobs >= m->count && jobs <= most && s.hot_jobs + s.cold_jobs >= jobs &&
+        s.counters.picked == picked && s.lateness->count == picked)
         return same_names(e, s.queues, ret);
     snprintf(ret, JUDGE_TEXT,
              "there are %" PRIu64 " jobs, expected %zu; %" PRIu64 " leases, expected %" PRIu64,
@@ -324,17 +392,19 @@ static bool same_stats(const struct engine *e, const struct model *m, char ret[J
     return false;
 }
 
-bool judge_same(const struct engine *e, const struct model *m, char ret[JUDGE_TEXT])
+bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT])
 {
+    const struct engine *e = partition_engine(p);
+
     if (engine_now(e) != m->now_ms) {
         snprintf(ret, JUDGE_TEXT, "the engine's time is %" PRId64 ", expected %" PRId64,
                  engine_now(e), m->now_ms);
         return false;
     }
-    if (!same_jobs(e, m, ret) || !same_stats(e, m, ret))
+    if (!same_jobs(p, m, ret) || !same_stats(e, m, ret))
         return false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
-        if (!same_queue(e, m, q, ret))
+        if (!same_queue(p, m, q, ret))
             return false;
     return true;
 }
@@ -351,28 +421,26 @@ static bool has_grave(const struct model *m, const struct model_job *job)
     return false;
 }
 
-void judge_bury(const struct engine *e, struct model *m)
+void judge_bury(struct partition *p, struct model *m)
 {
     for (size_t i = 0; i < m->count;) {
-        struct job_view v;
-        if (model_ended(&m->jobs[i]) && has_grave(m, &m->jobs[i]) &&
-            engine_get(e, m->jobs[i].id, &v))
+        if (model_ended(&m->jobs[i]) && has_grave(m, &m->jobs[i]) && !look_has(p, m->jobs[i].id))
             model_forget(m, i);
         else
             i++;
     }
 }
 
-size_t judge_resurrect(const struct engine *e, struct model *m)
+size_t judge_resurrect(struct partition *p, struct model *m)
 {
-    struct job_view v;
+    struct look look = { .partition = p };
     size_t n = 0;
 
     for (size_t i = m->graveyard->count; i-- > 0;) { /* newest first: one may have died twice */
         const struct model_grave *g = &m->graveyard->graves[i];
         if (g->changes > m->changes ||
             (g->job.keep_ms <= m->now_ms && g->job.hold_ms <= m->now_ms) ||
-            model_find(m, g->job.id) || engine_get(e, g->job.id, &v))
+            model_find(m, g->job.id) || !look_has(p, g->job.id))
             continue;
         *model_add(m) = g->job;
         cover_event(EVENT_REMEMBERED);
@@ -385,10 +453,11 @@ size_t judge_resurrect(const struct engine *e, struct model *m)
         struct job_id id;
 
         if (model_ended(job) && job->key && !job->held && job->hold_ms > m->now_ms &&
-            !engine_find_key(e, text_make(TEXT_QUEUE, job->queue, queue),
-                             text_make(TEXT_KEY, job->key, key), &id) &&
+            !look_key(&look, text_make(TEXT_QUEUE, job->queue, queue),
+                      text_make(TEXT_KEY, job->key, key), &id) &&
             id.seq == job->id.seq)
             job->held = true;
     }
+    look_end(&look);
     return n;
 }

@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the engine with the model. A difference is described in a buffer or fails the run. */
+/*
+ * Compares the engine with the model. A difference is described in a buffer or fails the run. What
+ * is on disk is fetched, so there must be no faults meanwhile.
+ *
+ * Where jobs are on disk some things are looser: a job in a backlog counts as ready up to the
+ * lookahead early; ended jobs whose time is over are counted until their run is dropped; and when
+ * the clock was set back, a job on disk is as old as the clock says, one in memory stays ready.
+ */
 #ifndef SIM_JUDGE_H
 #define SIM_JUDGE_H
 
-#include "engine/engine.h"
+#include "partition/partition.h"
 #include "sim/model.h"
 
 #define JUDGE_TEXT 400
 
 /* Fills the model's gaps with what the engine chose, if it was free to choose that. False with a
  * sentence in `ret` if not. */
-bool judge_adopt(const struct engine *e, struct model *m, char ret[JUDGE_TEXT]);
+bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT]);
+
+/* The same for ended jobs that the engine was free to forget: all of them, or one. */
+void judge_adopt_forgotten(struct partition *p, struct model *m);
+void judge_adopt_job(struct partition *p, struct model *m, struct job_id id);
 
 /* True if every job, every key and every count is as the model says. */
-bool judge_same(const struct engine *e, const struct model *m, char ret[JUDGE_TEXT]);
+bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]);
 
 /* True if this one job is as the model says. */
 bool judge_job(const struct model *m, const struct model_job *job, const struct job_view *v,
@@ -21,10 +32,10 @@ bool judge_job(const struct model *m, const struct model_job *job, const struct 
 
 /* The other way round: leaves in the graveyard what was forgotten since the model was copied and
  * whose records may be gone for good. */
-void judge_bury(const struct engine *e, struct model *m);
+void judge_bury(struct partition *p, struct model *m);
 
 /* Takes back from the graveyard what the engine remembers once more after its clock was set back,
  * which it may as long as it is the truth. Returns how many. */
-size_t judge_resurrect(const struct engine *e, struct model *m);
+size_t judge_resurrect(struct partition *p, struct model *m);
 
 #endif

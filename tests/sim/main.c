@@ -90,8 +90,9 @@ static int many(const struct args *a)
     if (a->cover)
         cover_print();
     printf("%" PRIu64 " seeds passed in %.1f s: %" PRIu64 " steps, %" PRIu64 " leases, %" PRIu64
-           " crashes, %" PRIu64 " segments reclaimed\n",
-           seeds, seconds() - start, totals.steps, totals.leases, totals.crashes, totals.reclaimed);
+           " crashes, %" PRIu64 " segments reclaimed, %" PRIu64 " bytes beyond a budget\n",
+           seeds, seconds() - start, totals.steps, totals.leases, totals.crashes, totals.reclaimed,
+           totals.memory_max);
     return seeds >= SEEDS_FOR_COVER && cover_missed() ? 1 : 0;
 }
 

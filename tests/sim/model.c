@@ -12,7 +12,7 @@
 
 void model_init(struct model *m, struct model_graveyard *graveyard)
 {
-    *m = (struct model){ .graveyard = graveyard };
+    *m = (struct model){ .graveyard = graveyard, .calm_ms = INT64_MIN };
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         m->queues[q] = (struct model_queue){
             .lease_ms = 60000,
@@ -148,20 +148,101 @@ void model_fire(struct model *m)
     }
 }
 
-void model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
+void model_calm(struct model *m)
 {
-    if (wall_ms < m->now_ms - STEP_BACK_MS) {
+    m->calm_ms = m->now_ms;
+    m->calm_step = m->steps;
+}
+
+/* Nothing can be told about the order of what is there now. */
+static void upset(struct model *m)
+{
+    m->calm_ms = INT64_MIN;
+    for (size_t i = 0; i < m->count; i++)
+        m->jobs[i].calm_ms = INT64_MIN;
+}
+
+static void set_time(struct model *m, int64_t wall_ms)
+{
+    m->now_ms = wall_ms;
+    if (wall_ms > m->latest_ms)
+        m->latest_ms = wall_ms;
+}
+
+bool model_may_forget(const struct model *m, const struct model_job *job)
+{
+    int64_t until = job->hold_ms > job->keep_ms ? job->hold_ms : job->keep_ms;
+
+    return model_ended(job) && ((m->forgetful && job->state != JOB_DEAD && !job->held) ||
+                                (m->cold && until <= m->latest_ms));
+}
+
+const struct model_job *model_ghost(const struct model *m, struct job_id id)
+{
+    for (size_t i = m->graveyard->count; i-- > 0 && m->cold;) {
+        const struct model_job *job = &m->graveyard->graves[i].job;
+        if (job->id.seq == id.seq && (job->keep_ms > m->now_ms || job->hold_ms > m->now_ms))
+            return job;
+    }
+    return NULL;
+}
+
+/* In the model or the graveyard. */
+static const struct model_job *ended_job(const struct model *m, struct job_id id)
+{
+    const struct model_job *job = model_find(m, id);
+
+    return job ? job : model_ghost(m, id);
+}
+
+bool model_may_hold(const struct model *m, unsigned queue, uint32_t key, struct job_id id)
+{
+    const struct model_job *job = ended_job(m, id);
+
+    return m->cold && job && model_ended(job) && job->queue == queue && job->key == key &&
+           job->hold_ms > m->now_ms && job->hold_ms <= m->latest_ms &&
+           !model_find_key(m, queue, key);
+}
+
+void model_hold_again(struct model *m, unsigned queue, uint32_t key, struct job_id id)
+{
+    struct model_job *job = model_find(m, id);
+
+    if (!model_may_hold(m, queue, key, id))
+        return;
+    if (!job) {
+        job = model_add(m);
+        *job = *model_ghost(m, id);
+    }
+    job->held = true;
+}
+
+void model_unhold(struct model *m, unsigned queue, uint32_t key)
+{
+    struct model_job *job = model_find_key(m, queue, key);
+
+    if (job && job->held && m->cold && job->hold_ms <= m->latest_ms)
+        job->held = false;
+}
+
+bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
+{
+    bool back = wall_ms < m->now_ms - STEP_BACK_MS;
+
+    if (back) {
         m->set_back = true;
         for (size_t i = 0; i < m->count; i++)
             m->jobs[i].ahead = m->jobs[i].state == JOB_READY;
+        upset(m);
     }
-    if (wall_ms > m->now_ms || wall_ms < m->now_ms - STEP_BACK_MS)
-        m->now_ms = wall_ms;
+    if (wall_ms > m->now_ms || back)
+        set_time(m, wall_ms);
     m->mono_ms = mono_ms;
     for (size_t i = 0; i < m->count; i++)
         if (m->jobs[i].state == JOB_LEASED && m->jobs[i].end_mono_ms <= mono_ms)
             model_stall(m, &m->jobs[i]);
     model_fire(m);
+    return back;
 }
 
 /* A lease goes on to its recorded end, but ten seconds at least; if the clock was set back, no
@@ -178,8 +259,10 @@ static void restart_lease(const struct model *m, struct model_job *job)
 /* Nothing that only follows from time is stored: it is derived again. */
 void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
 {
+    /* Of jobs that were in memory it is known only where those on disk begin at the earliest. */
+    upset(m);
     m->set_back = m->set_back || wall_ms < m->now_ms;
-    m->now_ms = wall_ms;
+    set_time(m, wall_ms);
     m->mono_ms = mono_ms;
     m->refusing = false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)

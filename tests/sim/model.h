@@ -47,9 +47,12 @@ struct model_job {
     int64_t at_high;
     uint32_t attempt;
     uint32_t stalls;
-    bool ahead;     /* ready, but the clock was set back since */
-    uint64_t fact;  /* model.changes when it last changed, but for leases */
-    uint64_t moved; /* model.steps when it last changed its state or place */
+    bool ahead;         /* ready, but the clock was set back since */
+    uint64_t fact;      /* model.changes when it last changed, but for leases */
+    uint64_t moved;     /* model.steps when it last changed its state or place */
+    uint64_t placed;    /* model.steps when it last changed, but for what time does */
+    int64_t calm_ms;    /* model.calm_ms then, */
+    uint64_t calm_step; /* and model.calm_step */
 
     uint64_t token;
     int64_t start_ms;
@@ -96,8 +99,12 @@ struct model {
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
-    bool forgetful;   /* what is done or cancelled may be forgotten any time */
-    bool set_back;    /* the clock was, at some time */
+    bool cold;         /* jobs may be on disk */
+    bool forgetful;    /* what is done or cancelled may be forgotten any time */
+    bool set_back;     /* the clock was, at some time */
+    int64_t latest_ms; /* what it ever was */
+    int64_t calm_ms;   /* when everything was calm last, since the order could be told: INT64_MIN */
+    uint64_t calm_step;
     uint64_t steps;   /* of the simulation, set by it */
     uint64_t changes; /* facts so far, leases not counted */
     uint64_t leases;  /* leases so far */
@@ -150,11 +157,28 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
 
 /* ---- Time ---- */
 
-void model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms);
+/* True if the clock was set back by that. */
+bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms);
 /* What a restart at this moment makes of it. */
 void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms);
+/* The jobs that have the keys of dead ones of this queue may have been looked at: on disk that
+ * costs them their place. */
+void model_disturb(struct model *m, unsigned queue);
 /* After gaps were filled: what is due by now. */
 void model_fire(struct model *m);
+/* All that is due is loaded, or in a backlog. */
+void model_calm(struct model *m);
+/* Whether an ended job may be gone though its time is not over. */
+bool model_may_forget(const struct model *m, const struct model_job *job);
+/* A job that was forgotten but may show itself on disk, as its time is not over by a clock that was
+ * set back; NULL if there is none. */
+const struct model_job *model_ghost(const struct model *m, struct job_id id);
+/* Whether this job, on disk, may hold its key once more by a clock that was set back; and the
+ * engine says that it does. */
+bool model_may_hold(const struct model *m, unsigned queue, uint32_t key, struct job_id id);
+void model_hold_again(struct model *m, unsigned queue, uint32_t key, struct job_id id);
+/* The engine says that a key is free, which was held by a job that it was free to forget. */
+void model_unhold(struct model *m, unsigned queue, uint32_t key);
 
 /* ---- Requests: the answer the engine must give, the model changed accordingly ---- */
 

@@ -8,7 +8,9 @@
 static void changed(struct model *m, struct model_job *job)
 {
     job->fact = ++m->changes;
-    job->moved = m->steps;
+    job->moved = job->placed = m->steps;
+    job->calm_ms = m->calm_ms;
+    job->calm_step = m->calm_step;
 }
 
 /* What is due already becomes ready now. */
@@ -353,6 +355,19 @@ int model_redrive(struct model *m, struct job_id id)
     again(m, job, m->now_ms, m->now_ms);
     model_fire(m);
     return 0;
+}
+
+void model_disturb(struct model *m, unsigned queue)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+        if (job->queue != queue || job->state != JOB_DEAD)
+            continue;
+        job->moved = m->steps;
+        struct model_job *rival = job->key ? model_find_key(m, queue, job->key) : NULL;
+        if (rival)
+            rival->placed = rival->moved = m->steps;
+    }
 }
 
 struct model_job *model_redrivable(const struct model *m, unsigned queue)

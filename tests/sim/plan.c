@@ -7,11 +7,14 @@ enum fault_action plan_decide(void *arg, enum fault_point point)
     struct world *w = arg;
     struct plan *p = &w->plan;
 
+    if (p->paused)
+        return FAULT_GO;
     if (p->killing)
         return point == FAULT_CAS_FAIL ? FAULT_FAIL : FAULT_GO;
     if (p->disk_full && point == FAULT_APPEND_FULL)
         return FAULT_FAIL;
     if (!p->armed || (p->point >= 0 && p->point != (int)point) ||
+        (p->during && (!p->doing || strcmp(p->during, p->doing) != 0)) ||
         (p->action == FAULT_FAIL && !fault_can_fail(point)) || p->after-- > 0)
         return FAULT_GO;
     p->armed = false;
@@ -19,9 +22,34 @@ enum fault_action plan_decide(void *arg, enum fault_point point)
     p->in_doubt = p->action == FAULT_FAIL &&
                   (point == FAULT_APPEND_INDOUBT_LOST || point == FAULT_APPEND_INDOUBT_APPLIED);
     cover_fault(point, p->action);
+    if (p->doing)
+        cover_doing(p->doing, p->action == FAULT_CRASH ? MOMENT_CRASHED : MOMENT_FAILED);
     trace_note("  fault: %s at %s", p->action == FAULT_CRASH ? "crash" : "failure",
                fault_name(point));
     return p->action;
+}
+
+void plan_begin(struct world *w, const char *doing)
+{
+    w->plan.fired = false;
+    w->plan.doing = doing;
+}
+
+bool plan_end(struct world *w)
+{
+    bool fired = w->plan.fired;
+
+    w->plan.fired = false;
+    w->plan.doing = NULL;
+    return fired;
+}
+
+bool plan_pause(struct world *w, bool pause)
+{
+    bool before = w->plan.paused;
+
+    w->plan.paused = pause;
+    return before;
 }
 
 void step_arm(struct world *w)
@@ -40,9 +68,15 @@ void step_arm(struct world *w)
             p->point = (int)rng_below(&w->rng, FAULT_POINT_COUNT);
         while (p->action == FAULT_FAIL && !fault_can_fail((enum fault_point)p->point));
     }
-    trace_note("arm: %s at %s, after %llu", p->action == FAULT_CRASH ? "crash" : "failure",
+    p->during = NULL;
+    if (w->cold && rng_chance(&w->rng, 50)) {
+        p->during = cover_name(rng_next(&w->rng));
+        p->point = -1;
+        p->after = rng_below(&w->rng, 20);
+    }
+    trace_note("arm: %s at %s, after %llu%s%s", p->action == FAULT_CRASH ? "crash" : "failure",
                p->point < 0 ? "any point" : fault_name((enum fault_point)p->point),
-               (unsigned long long)p->after);
+               (unsigned long long)p->after, p->during ? ", " : "", p->during ? p->during : "");
 }
 
 void step_full(struct world *w)

@@ -9,18 +9,23 @@
 #define MINUTE INT64_C(60000)
 #define DAY    (24 * 60 * MINUTE)
 
-#define ANY_STATE (~0u)
-#define WAITING   (1u << JOB_SCHEDULED | 1u << JOB_READY)
+#define WAITING      (1u << JOB_SCHEDULED | 1u << JOB_READY)
+#define PRESSED_JOBS 6 /* taken though memory is at its budget */
 
+/* Near and far, and at one moment with many others. */
 static int64_t random_due(struct world *w)
 {
-    switch (rng_below(&w->rng, 10)) {
+    struct rng *r = &w->rng;
+
+    if (w->cold && rng_chance(r, 40))
+        return rng_chance(r, 30) ? w->herd_ms : w->wall_ms + rng_duration(r, 400 * DAY);
+    switch (rng_below(r, 10)) {
     case 0:
     case 1:
     case 2: return -1;
-    case 3: return w->wall_ms - rng_duration(&w->rng, DAY);
-    case 4: return w->wall_ms + rng_duration(&w->rng, 40 * DAY);
-    default: return w->wall_ms + rng_duration(&w->rng, 5 * MINUTE);
+    case 3: return w->wall_ms - rng_duration(r, DAY);
+    case 4: return w->wall_ms + rng_duration(r, 40 * DAY);
+    default: return w->wall_ms + rng_duration(r, 5 * MINUTE);
     }
 }
 
@@ -57,8 +62,16 @@ static void check_id(struct world *w, const struct model_spec *spec, struct job_
     w->model.jobs[w->model.count - 1].id = id;
 }
 
-static void schedule(struct world *w, const struct model_spec *s)
+/* Of a job that was on disk. */
+static void cover_cold(bool was_cold, enum event e)
 {
+    if (was_cold)
+        cover_event(e);
+}
+
+static bool schedule(struct world *w, const struct request *r)
+{
+    const struct model_spec *s = &r->spec;
     char queue[TEXT_MAX], payload[TEXT_MAX], key[TEXT_MAX];
     struct job_spec spec = {
         .queue = text_make(TEXT_QUEUE, s->queue, queue),
@@ -75,6 +88,7 @@ static void schedule(struct world *w, const struct model_spec *s)
     struct schedule_result is = { 0 };
     struct job_id id = { 0 };
     enum schedule_outcome outcome = SCHEDULE_CREATED;
+    uint64_t cold = world_cold_jobs(w);
     int err = engine_schedule(w->engine, &spec, &is);
 
     trace_note("SCHEDULE q%u p%u due %" PRId64 " key %u %s priority %d attempts %" PRId64
@@ -85,12 +99,18 @@ static void schedule(struct world *w, const struct model_spec *s)
                                                   : "reject",
                s->priority, s->attempts, backoffs_text(s->backoff), s->lease_ms, s->retain_ms,
                err ? error_name(err) : "ok", is.id.seq);
+    if (err == BELFRY_COLD)
+        return false;
     /* A key that exists adds no job; whether a full disk refuses it all the same is not promised.
      */
     if (err == BELFRY_FULL && w->model.refusing) {
         cover_event(EVENT_REFUSED);
-        return;
+        return true;
     }
+    if (!err && is.outcome == SCHEDULE_CREATED && s->key)
+        model_unhold(&w->model, s->queue, s->key);
+    if ((err == BELFRY_KEYEXISTS || (!err && is.outcome == SCHEDULE_KEPT)) && s->key)
+        model_hold_again(&w->model, s->queue, s->key, is.id);
     int expected = model_schedule(&w->model, s, &id, &outcome);
     CHECK(err == expected, "SCHEDULE answers %s, expected %s", err ? error_name(err) : "ok",
           expected ? error_name(expected) : "ok");
@@ -101,65 +121,125 @@ static void schedule(struct world *w, const struct model_spec *s)
     else if (!err || err == BELFRY_KEYEXISTS)
         CHECK(is.id.seq == id.seq && is.id.due_ms == id.due_ms,
               "SCHEDULE names job %" PRIu64 ", expected %" PRIu64, is.id.seq, id.seq);
+    cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_REPLACED);
+    cover_cold(w->again && outcome == SCHEDULE_KEPT, EVENT_COLD_KEPT);
+    world_answer(w, "SCHEDULE");
+    return true;
+}
+
+/* A server that is at its budget reads no requests, but for those that it had read before. */
+static bool is_pressed(struct world *w)
+{
+    if (!partition_pressed(w->partition) && !partition_overfull(w->partition)) {
+        w->pressed_jobs = 0;
+        return false;
+    }
+    cover_event(EVENT_PRESSED);
+    return w->pressed_jobs++ >= PRESSED_JOBS;
+}
+
+static struct request random_schedule(struct world *w)
+{
+    return (struct request){ .execute = schedule, .spec = random_spec(w) };
 }
 
 void step_schedule(struct world *w)
 {
-    struct model_spec spec = random_spec(w);
+    struct request r = random_schedule(w);
 
-    if (w->model.count >= w->jobs_max)
+    if (w->model.count < w->jobs_max && !is_pressed(w))
+        request_send(w, &r);
+}
+
+/* Many at one moment; or a queue that is full of them. */
+void step_herd(struct world *w)
+{
+    int n = (int)rng_between(&w->rng, 5, 40);
+    unsigned queue = (unsigned)rng_below(&w->rng, MODEL_QUEUES);
+    bool one_queue = rng_chance(&w->rng, 50);
+
+    w->herd_ms = w->wall_ms + rng_duration(&w->rng, 3 * DAY);
+    if (!w->cold)
         return;
-    schedule(w, &spec);
-    world_answer(w, "SCHEDULE");
+    for (int i = 0; i < n && w->model.count < w->jobs_max && !is_pressed(w); i++) {
+        struct request r = random_schedule(w);
+        r.spec.due_ms = w->herd_ms;
+        if (one_queue)
+            r.spec.queue = queue;
+        request_send(w, &r);
+    }
 }
 
 /* For the key of a job that there is, mostly one that runs. */
 void step_replace(struct world *w)
 {
-    struct model_spec spec = random_spec(w);
-    struct job_id id = world_pick(w, 1u << JOB_LEASED);
+    struct request r = random_schedule(w);
+    struct job_id id =
+        world_pick(w, w->cold && rng_chance(&w->rng, 50) ? WAITING : 1u << JOB_LEASED);
     const struct model_job *job = model_find(&w->model, id);
 
     if (!job || !job->key)
         return;
-    spec.queue = job->queue;
-    spec.key = job->key;
-    spec.if_exists = IFEXISTS_REPLACE;
-    schedule(w, &spec);
-    world_answer(w, "SCHEDULE");
+    r.spec.queue = job->queue;
+    r.spec.key = job->key;
+    r.spec.if_exists = IFEXISTS_REPLACE;
+    request_send(w, &r);
 }
 
 /* ---- Control ---- */
 
-static void cancel(struct world *w, struct job_id id)
+static bool cancel(struct world *w, const struct request *r)
 {
-    enum cancel_outcome is = engine_cancel(w->engine, id);
-    enum cancel_outcome expected = model_cancel(&w->model, id);
+    uint64_t cold = world_cold_jobs(w);
+    int is = engine_cancel(w->engine, r->id);
 
-    trace_note("CANCEL job %" PRIu64 ": outcome %d", id.seq, is);
-    CHECK(is == expected, "CANCEL answers %d, expected %d", is, expected);
+    trace_note("CANCEL job %" PRIu64 ": outcome %d", r->id.seq, is);
+    if (is == BELFRY_COLD)
+        return false;
+    int expected = (int)model_cancel(&w->model, r->id);
+    CHECK(is == expected, "CANCEL of job %" PRIu64 " answers %d, expected %d", r->id.seq, is,
+          expected);
+    cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_CANCELLED);
     world_answer(w, "CANCEL");
+    return true;
 }
 
 void step_cancel(struct world *w)
 {
-    cancel(w, world_pick(w, WAITING | 1u << JOB_LEASED));
+    request_send(
+        w, &(struct request){ .execute = cancel, .id = world_pick(w, WAITING | 1u << JOB_LEASED) });
+}
+
+static bool cancel_key(struct world *w, const struct request *r)
+{
+    char queue[TEXT_MAX], key[TEXT_MAX];
+    struct job_id id = { 0 };
+    int err = engine_find_key(w->engine, text_make(TEXT_QUEUE, r->queue, queue),
+                              text_make(TEXT_KEY, r->key, key), &id);
+
+    trace_note("CANCEL key %u of q%u: %s", r->key, r->queue, err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD)
+        return false;
+    if (err)
+        model_unhold(&w->model, r->queue, r->key);
+    else
+        model_hold_again(&w->model, r->queue, r->key, id);
+    const struct model_job *job = model_find_key(&w->model, r->queue, r->key);
+    CHECK(err == (job ? 0 : BELFRY_NOTFOUND), "key %u of q%u: %s", r->key, r->queue,
+          err ? error_name(err) : "ok");
+    if (err)
+        return true;
+    CHECK(id.seq == job->id.seq, "key %u of q%u: job %" PRIu64 ", expected %" PRIu64, r->key,
+          r->queue, id.seq, job->id.seq);
+    w->follow_up = (struct request){ .execute = cancel, .id = id };
+    return true;
 }
 
 void step_cancel_key(struct world *w)
 {
-    char queue[TEXT_MAX], key[TEXT_MAX];
-    unsigned q = (unsigned)rng_below(&w->rng, MODEL_QUEUES);
-    uint32_t k = (uint32_t)rng_between(&w->rng, 1, w->keys);
-    const struct model_job *job = model_find_key(&w->model, q, k);
-    struct job_id id = { 0 };
-    int err = engine_find_key(w->engine, text_make(TEXT_QUEUE, q, queue),
-                              text_make(TEXT_KEY, k, key), &id);
-
-    CHECK(err == (job ? 0 : BELFRY_NOTFOUND), "key %u of q%u: %s", k, q,
-          err ? error_name(err) : "ok");
-    if (!err)
-        cancel(w, id);
+    request_send(w, &(struct request){ .execute = cancel_key,
+                                       .queue = (unsigned)rng_below(&w->rng, MODEL_QUEUES),
+                                       .key = (uint32_t)rng_between(&w->rng, 1, w->keys) });
 }
 
 /* Fills segments with what is soon worth nothing, so that all that lives is copied forward. */
@@ -169,91 +249,158 @@ void step_rotate(struct world *w)
     int rounds = (int)rng_between(&w->rng, 5, 40);
 
     for (int i = 0; i < rounds && crashes == w->crashes && !w->model.refusing; i++) {
-        struct model_spec spec = random_spec(w);
-        spec.payload = (w->texts + 40) / 41 * 41; /* a large one */
-        spec.key = 0;
-        spec.due_ms = w->wall_ms + DAY;
-        spec.retain_ms = 0;
-        schedule(w, &spec);
+        struct request r = random_schedule(w);
+        r.spec.payload = (w->texts + 40) / 41 * 41; /* a large one */
+        r.spec.key = 0;
+        r.spec.due_ms = w->wall_ms + DAY;
+        r.spec.retain_ms = 0;
+        schedule(w, &r);
         struct job_id id = w->model.jobs[w->model.count - 1].id;
-        world_answer(w, "SCHEDULE");
-        cancel(w, id);
-        step_cycle(w);
+        request_finish(w, &(struct request){ .execute = cancel, .id = id });
+        if (crashes == w->crashes)
+            step_cycle(w);
         if (crashes == w->crashes)
             step_chores(w);
     }
 }
 
-static void check_error(const char *verb, int is, int expected)
+static void check_error(const char *verb, struct job_id id, int is, int expected)
 {
-    CHECK(is == expected, "%s answers %s, expected %s", verb, is ? error_name(is) : "ok",
-          expected ? error_name(expected) : "ok");
+    CHECK(is == expected, "%s of job %" PRIu64 " answers %s, expected %s", verb, id.seq,
+          is ? error_name(is) : "ok", expected ? error_name(expected) : "ok");
+}
+
+static bool reschedule(struct world *w, const struct request *r)
+{
+    uint64_t cold = world_cold_jobs(w);
+    int err = engine_reschedule(w->engine, r->id, r->ms);
+
+    trace_note("RESCHEDULE job %" PRIu64 " to %" PRId64 ": %s", r->id.seq, r->ms,
+               err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD)
+        return false;
+    world_adopt_job(w, r->id);
+    if (err != BELFRY_FULL || !w->model.refusing)
+        check_error("RESCHEDULE", r->id, err, model_reschedule(&w->model, r->id, r->ms));
+    cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_MOVED);
+    world_answer(w, "RESCHEDULE");
+    return true;
 }
 
 void step_reschedule(struct world *w)
 {
     struct job_id id = world_pick(w, WAITING);
+    const struct model_job *job = model_find(&w->model, id);
     int64_t due = random_due(w);
 
-    due = due < 0 ? w->model.now_ms : due;
-    int err = engine_reschedule(w->engine, id, due);
-    trace_note("RESCHEDULE job %" PRIu64 " to %" PRId64 ": %s", id.seq, due,
-               err ? error_name(err) : "ok");
+    if (due < 0)
+        due = w->model.now_ms;
+    if (job && rng_chance(&w->rng, 25)) /* to where it was, or is */
+        due = rng_chance(&w->rng, 50) ? id.due_ms : job->at_ms;
+    request_send(w, &(struct request){ .execute = reschedule, .id = id, .ms = due });
+}
+
+/* Whoever has the key of this job: one that holds it once more, if the model knows none. */
+static void hold_again(struct world *w, const struct model_job *job)
+{
+    struct look look = { .partition = w->partition };
+    char queue[TEXT_MAX], key[TEXT_MAX];
+    struct job_id id;
+    bool paused = plan_pause(w, true);
+
+    if (!look_key(&look, text_make(TEXT_QUEUE, job->queue, queue),
+                  text_make(TEXT_KEY, job->key, key), &id))
+        model_hold_again(&w->model, job->queue, job->key, id);
+    look_end(&look);
+    plan_pause(w, paused);
+}
+
+static bool redrive(struct world *w, const struct request *r)
+{
+    uint64_t cold = world_cold_jobs(w);
+    int err = engine_redrive(w->engine, r->id);
+
+    trace_note("REDRIVE job %" PRIu64 ": %s", r->id.seq, err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD)
+        return false;
+    world_adopt_job(w, r->id);
+    const struct model_job *job = model_find(&w->model, r->id);
+    if (!err && job && job->key)
+        model_unhold(&w->model, job->queue, job->key);
+    if (job)
+        model_disturb(&w->model, job->queue);
+    if (err == BELFRY_KEYEXISTS && job)
+        hold_again(w, job);
     if (err != BELFRY_FULL || !w->model.refusing)
-        check_error("RESCHEDULE", err, model_reschedule(&w->model, id, due));
-    world_answer(w, "RESCHEDULE");
+        check_error("REDRIVE", r->id, err, model_redrive(&w->model, r->id));
+    cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_REDRIVEN);
+    world_answer(w, "REDRIVE");
+    return true;
 }
 
 void step_redrive(struct world *w)
 {
-    struct job_id id = world_pick(w, 1u << JOB_DEAD);
-    int err = engine_redrive(w->engine, id);
-
-    trace_note("REDRIVE job %" PRIu64 ": %s", id.seq, err ? error_name(err) : "ok");
-    if (err != BELFRY_FULL || !w->model.refusing)
-        check_error("REDRIVE", err, model_redrive(&w->model, id));
-    world_answer(w, "REDRIVE");
+    request_send(w, &(struct request){ .execute = redrive, .id = world_pick(w, 1u << JOB_DEAD) });
 }
 
 /* Puts those back in the model that the engine did; returns when the last of them had ended. */
 static int64_t redriven(struct world *w, unsigned q, int *n)
 {
+    struct look look = { .partition = w->partition };
     int64_t newest = INT64_MIN;
+    bool paused = plan_pause(w, true);
 
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
         struct job_view v;
 
-        if (job->queue != q || job->state != JOB_DEAD || engine_get(w->engine, job->id, &v) ||
+        if (job->queue != q || job->state != JOB_DEAD || look_get(&look, job->id, &v) ||
             v.state == JOB_DEAD)
             continue;
         newest = job->ended_ms > newest ? job->ended_ms : newest;
-        check_error("REDRIVE", 0, model_redrive(&w->model, job->id));
+        check_error("REDRIVE", job->id, 0, model_redrive(&w->model, job->id));
         --*n;
     }
+    look_end(&look);
+    plan_pause(w, paused);
     return newest;
+}
+
+static bool redrive_queue(struct world *w, const struct request *r)
+{
+    char text[TEXT_MAX];
+    int n = engine_redrive_queue(w->engine, text_make(TEXT_QUEUE, r->queue, text), r->limit);
+    int rest = n;
+
+    trace_note("REDRIVE q%u limit %zu: %d", r->queue, r->limit, n);
+    if (n == BELFRY_COLD)
+        return false;
+    if (n == BELFRY_FULL && w->model.refusing)
+        return true;
+    CHECK(n >= 0 && n <= (int)r->limit, "REDRIVE of a queue answers %d", n);
+    model_disturb(&w->model, r->queue);
+    if (w->cold && w->model.latest_ms > w->model.now_ms)
+        world_remember(w);
+    int64_t newest = redriven(w, r->queue, &rest);
+    CHECK(rest == 0, "REDRIVE of a queue says %d, but it was %d", n, n - rest);
+    const struct model_job *oldest = model_redrivable(&w->model, r->queue);
+    /* What is in memory comes first, what has to be fetched may make an answer shorter, and a clock
+     * that was set back may bring holds of keys back. */
+    bool excused = w->cold && (n > 0 || w->model.latest_ms > w->model.now_ms);
+    CHECK(!oldest || n == (int)r->limit || excused, "REDRIVE of a queue leaves job %" PRIu64,
+          oldest->id.seq);
+    /* Which one is older can be told only as long as the clock went forward. */
+    CHECK(!oldest || w->cold || w->model.set_back || oldest->ended_ms >= newest,
+          "REDRIVE of a queue leaves job %" PRIu64 ", which is older", oldest->id.seq);
+    world_answer(w, "REDRIVE");
+    return true;
 }
 
 void step_redrive_queue(struct world *w)
 {
-    char text[TEXT_MAX];
-    unsigned q = (unsigned)rng_below(&w->rng, MODEL_QUEUES);
-    size_t limit = (size_t)rng_between(&w->rng, 1, 4);
-    int n = engine_redrive_queue(w->engine, text_make(TEXT_QUEUE, q, text), limit);
-    int rest = n;
-
-    trace_note("REDRIVE q%u limit %zu: %d", q, limit, n);
-    if (n == BELFRY_FULL && w->model.refusing)
-        return;
-    CHECK(n >= 0 && n <= (int)limit, "REDRIVE of a queue answers %d", n);
-    int64_t newest = redriven(w, q, &rest);
-    CHECK(rest == 0, "REDRIVE of a queue says %d, but it was %d", n, n - rest);
-    const struct model_job *oldest = model_redrivable(&w->model, q);
-    CHECK(!oldest || n == (int)limit, "REDRIVE of a queue leaves job %" PRIu64, oldest->id.seq);
-    /* Which one is older can be told only as long as the clock went forward. */
-    CHECK(!oldest || w->model.set_back || oldest->ended_ms >= newest,
-          "REDRIVE of a queue leaves job %" PRIu64 ", which is older", oldest->id.seq);
-    world_answer(w, "REDRIVE");
+    request_send(w, &(struct request){ .execute = redrive_queue,
+                                       .queue = (unsigned)rng_below(&w->rng, MODEL_QUEUES),
+                                       .limit = (size_t)rng_between(&w->rng, 1, 4) });
 }
 
 /* ---- Queues ---- */
@@ -277,7 +424,7 @@ static void queue_set(struct world *w, unsigned q, const struct model_queue *s, 
                " retain %" PRId64 " dead %" PRId64 " hold %" PRId64 " grace %" PRId64,
                q, fields, s->paused, s->lease_ms, s->attempts, settings.backoff, s->retain_ms,
                s->retain_dead_ms, s->key_hold_ms, s->past_grace_ms);
-    check_error("QUEUE", err, 0);
+    CHECK(err == 0, "QUEUE answers %s", error_name(err));
     model_queue_set(&w->model, q, s, fields);
     world_answer(w, "QUEUE");
 }
@@ -306,6 +453,11 @@ void step_pause(struct world *w)
 
     queue_set(w, q, &(struct model_queue){ .paused = !paused || rng_chance(&w->rng, 10) },
               1u << QUEUE_PAUSED);
+}
+
+void step_resume(struct world *w, unsigned queue)
+{
+    queue_set(w, queue, &(struct model_queue){ .paused = false }, 1u << QUEUE_PAUSED);
 }
 
 void step_refuse(struct world *w)
@@ -370,5 +522,8 @@ void step_invalid(struct world *w)
 
     trace_note("a bad request: %s", err ? error_name(err) : "ok");
     CHECK(err < 0, "a bad request is taken");
-    CHECK(judge_same(w->engine, &w->model, why), "after a bad request, %s", why);
+    bool paused = plan_pause(w, true);
+    judge_adopt_forgotten(w->partition, &w->model);
+    CHECK(judge_same(w->partition, &w->model, why), "after a bad request, %s", why);
+    plan_pause(w, paused);
 }

@@ -39,7 +39,7 @@ static int look_at_log(void *arg, struct str name)
 {
     struct tail_search *s = arg;
     struct store_tail tail = { 0 };
-    int err = s->memory->ops->read(s->memory, name, 0, note_nothing, NULL, &tail);
+    int err = s->memory->ops->read(s->memory, name, 0, 0, note_nothing, NULL, &tail);
 
     s->torn = s->torn || tail.torn_bytes > 0;
     if (!err && tail.elements > 0) {
@@ -52,7 +52,7 @@ static int look_at_log(void *arg, struct str name)
 static struct tail_search search(struct world *w)
 {
     struct tail_search s = { .memory = w->memory };
-    int err = w->memory->ops->list(w->memory, STR(""), look_at_log, &s);
+    int err = w->memory->ops->list(w->memory, STR("p0000/journal/"), look_at_log, &s);
 
     CHECK(err == 0, "the journal cannot be read: %s: %s", error_name(err), store_detail());
     return s;
@@ -103,12 +103,16 @@ static void find_state(struct world *w, bool power)
     trace_note("  back at %" PRIu64 " facts, %" PRIu64 " leases", m->changes, m->leases);
     model_copy(&w->trial, m);
     w->trial.steps = w->model.steps;
+    w->trial.latest_ms = w->model.latest_ms;
+    bool paused = plan_pause(w, true);
     model_restart(&w->trial, w->wall_ms, w->mono_ms);
-    judge_bury(w->engine, &w->trial);
+    judge_bury(w->partition, &w->trial);
     prune_graves(w, m);
-    size_t back = judge_resurrect(w->engine, &w->trial);
-    CHECK(judge_adopt(w->engine, &w->trial, why) && judge_same(w->engine, &w->trial, why),
-          "after a restart, %s", why);
+    size_t back = judge_resurrect(w->partition, &w->trial);
+    bool adopted = judge_adopt(w->partition, &w->trial, why);
+    judge_adopt_forgotten(w->partition, &w->trial);
+    CHECK(adopted && judge_same(w->partition, &w->trial, why), "after a restart, %s", why);
+    plan_pause(w, paused);
     w->same_jobs = back == 0 && w->trial.count == m->count && m->count == w->model.count;
     model_copy(&w->model, &w->trial);
 }
@@ -142,12 +146,14 @@ static void fresh(struct world *w)
 {
     w->commit = NULL;
     w->write = WRITE_NONE;
-    w->chore = NULL;
-    w->chores_broken = false;
+    memset(w->errands, 0, sizeof(w->errands));
+    memset(w->parked, 0, sizeof(w->parked));
+    w->traffic = (struct traffic){ 0 };
+    w->pressed_jobs = 0;
     w->fresh = true;
     w->answer_count = 0;
     w->leases_told = 0;
-    w->lister.on = false;
+    w->lister.on = w->lister.waits = false;
     for (size_t i = 0; i < WAITS_MAX; i++)
         w->waits[i].live = false;
 }
@@ -211,6 +217,7 @@ void restart_crash(struct world *w, bool power)
 
     trace_note("crash%s%s", power ? ", power lost" : "", fault_dead(w->store) ? " (by fault)" : "");
     w->crashes++;
+    lanes_crash(w);
     power = power || fault_dead(w->store);
     if (power)
         fault_crash(w->store);
@@ -235,10 +242,34 @@ void step_power(struct world *w)
     restart_crash(w, true);
 }
 
+/* Chores that a process had begun when it hung: what they write is refused, and they take nothing
+ * away from the one that has taken over. */
+static void go_on_with(struct world *w, struct partition *old, const struct errand *errands)
+{
+    static const enum lane lanes[] = { LANE_FEED, LANE_MERGE, LANE_LOAD };
+
+    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
+        const struct errand *e = &errands[lanes[i]];
+        if (!e->chore)
+            continue;
+        bool paused = plan_pause(w, true);
+        int err = e->ran ? e->result : chore_run(e->chore);
+        trace_note("  hung: %s: %s", chore_name(e->chore), err ? error_name(err) : "ok");
+        if (!e->ran && lanes[i] == LANE_FEED) {
+            CHECK(err == BELFRY_FENCED, "a process that was taken over from writes runs: %s",
+                  err ? error_name(err) : "ok");
+            cover_event(EVENT_HUNG_FEED);
+        }
+        partition_chore_done(old, e->chore, err);
+        plan_pause(w, paused);
+    }
+}
+
 /* The process hangs, another one takes over, and then the first goes on. */
 void step_hang(struct world *w)
 {
     struct partition *old = w->partition;
+    struct errand errands[LANES];
 
     if (fault_dead(w->store)) {
         restart_crash(w, true);
@@ -246,6 +277,7 @@ void step_hang(struct world *w)
     }
     step_take(w);
     struct commit *commit = w->write == WRITE_TAKEN ? w->commit : NULL;
+    memcpy(errands, w->errands, sizeof(errands));
     trace_note("hang");
     w->crashes++;
     downtime(w);
@@ -257,14 +289,20 @@ void step_hang(struct world *w)
               err ? error_name(err) : "ok");
         cover_event(EVENT_FENCED);
     }
+    if (rng_chance(&w->rng, 50))
+        lanes_calm(w);
+    go_on_with(w, old, errands);
+    bool paused = plan_pause(w, true);
     partition_close(old);
+    plan_pause(w, paused);
 }
 
 void step_close(struct world *w)
 {
-    while (w->chore)
-        step_chore(w);
-    if (!cycle_all(w))
+    uint64_t crashes = w->crashes;
+
+    lanes_finish(w);
+    if (crashes != w->crashes || !cycle_all(w))
         return;
     world_compare(w);
     uint64_t before = engine_hash(w->engine);

@@ -6,10 +6,11 @@
 static const struct {
     const char *name;
     unsigned weight;
-    enum { MIXED, STEADY, FAULT } kind;
+    enum { MIXED, STEADY, FAULT, LANE } kind;
     void (*step)(struct world *w);
 } steps[] = {
     { "schedule", 160, MIXED, step_schedule },
+    { "herd", 6, MIXED, step_herd },
     { "replace", 15, MIXED, step_replace },
     { "rotate", 3, MIXED, step_rotate },
     { "lease", 70, MIXED, step_lease },
@@ -44,8 +45,11 @@ static const struct {
     { "settle", 80, STEADY, step_settle },
     { "cycle", 60, MIXED, step_cycle },
     { "sync", 6, MIXED, step_sync },
-    { "chore", 80, MIXED, step_chore },
-    { "chores", 20, MIXED, step_chores },
+    { "work", 60, LANE, step_work },
+    { "chore", 250, LANE, step_chore },
+    { "chores", 15, LANE, step_chores },
+    { "calm", 8, LANE, step_calm },
+    { "fetch", 150, LANE, step_fetch },
     { "arm", 12, FAULT, step_arm },
     { "full", 4, FAULT, step_full },
     { "crash", 6, FAULT, step_crash },
@@ -57,9 +61,11 @@ static const struct {
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 
 /* Each seed has its own idea of what is frequent: steady steps are the same in all, and in some
- * there is hardly a fault, so that the journal gets long. */
-static uint64_t draw_weights(struct rng *r, unsigned weights[STEPS])
+ * there is hardly a fault, so that the journal gets long. What goes on between memory and disk goes
+ * on somehow in all, and more where there is more of it. */
+static uint64_t draw_weights(struct rng *r, bool cold, unsigned weights[STEPS])
 {
+    static const unsigned lanes[] = { 20, 100, 100, 300, 300, 600 };
     static const unsigned percent[] = { 0, 30, 100, 100, 100, 300 };
     static const unsigned faults[] = { 0, 10, 30, 100 };
     unsigned fault_percent = faults[rng_below(r, 4)];
@@ -67,6 +73,8 @@ static uint64_t draw_weights(struct rng *r, unsigned weights[STEPS])
 
     for (size_t i = 0; i < STEPS; i++) {
         unsigned factor = steps[i].kind == STEADY ? 100 : percent[rng_below(r, 6)];
+        if (steps[i].kind == LANE)
+            factor = cold ? lanes[rng_below(r, 6)] : 30;
         weights[i] = steps[i].weight * factor;
         if (steps[i].kind == FAULT)
             weights[i] = weights[i] * fault_percent / 100;
@@ -91,9 +99,10 @@ void run_seed(uint64_t seed, uint64_t count, unsigned mutant, struct run_totals 
     unsigned weights[STEPS];
 
     world_init(&w, seed, mutant);
-    uint64_t sum = draw_weights(&w.rng, weights);
+    uint64_t sum = draw_weights(&w.rng, w.cold, weights);
     if (count == 0)
-        count = (uint64_t)rng_between(&w.rng, 400, rng_chance(&w.rng, 10) ? 4000 : 1000);
+        count = (uint64_t)rng_between(&w.rng, 400, rng_chance(&w.rng, 10) ? 4000 : 1000) *
+                (w.cold ? 2 : 1);
     for (int i = 0; i < MODEL_QUEUES; i++)
         if (rng_chance(&w.rng, 60))
             step_queue_set(&w);
@@ -106,4 +115,6 @@ void run_seed(uint64_t seed, uint64_t count, unsigned mutant, struct run_totals 
     totals->crashes += w.crashes;
     totals->leases += w.leases;
     totals->reclaimed += w.reclaimed;
+    if (w.memory_max > totals->memory_max)
+        totals->memory_max = w.memory_max;
 }

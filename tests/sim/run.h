@@ -10,6 +10,7 @@ struct run_totals {
     uint64_t crashes;
     uint64_t leases;
     uint64_t reclaimed;
+    uint64_t memory_max; /* beyond the budget, at most */
 };
 
 /* Ends the process if something is wrong. steps 0: as many as the seed says. */

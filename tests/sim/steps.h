@@ -14,14 +14,19 @@ void step_days(struct world *w);
 void step_wall_forward(struct world *w);
 void step_wall_back(struct world *w);
 
-/* cycle.c: commits and chores */
+/* cycle.c: commits */
 void step_take(struct world *w);
 void step_write(struct world *w);
 void step_settle(struct world *w);
 void step_cycle(struct world *w);
 void step_sync(struct world *w);
+
+/* lanes.c and request.c: between memory and disk */
+void step_work(struct world *w);
 void step_chore(struct world *w);
 void step_chores(struct world *w);
+void step_calm(struct world *w);
+void step_fetch(struct world *w);
 
 /* plan.c and restart.c: faults and ends of the process */
 void step_arm(struct world *w);
@@ -33,6 +38,7 @@ void step_close(struct world *w);
 
 /* producer.c: somebody schedules and controls jobs */
 void step_schedule(struct world *w);
+void step_herd(struct world *w);
 void step_replace(struct world *w);
 void step_rotate(struct world *w);
 void step_cancel(struct world *w);
@@ -42,6 +48,7 @@ void step_redrive(struct world *w);
 void step_redrive_queue(struct world *w);
 void step_queue_set(struct world *w);
 void step_pause(struct world *w);
+void step_resume(struct world *w, unsigned queue);
 void step_refuse(struct world *w);
 void step_invalid(struct world *w);
 
@@ -54,6 +61,8 @@ void step_fail(struct world *w);
 void step_extend(struct world *w);
 void step_release(struct world *w);
 void step_storm(struct world *w);
+void step_lease_all(struct world *w);
+void step_complete_all(struct world *w);
 
 /* viewer.c: somebody looks */
 void step_get(struct world *w);

@@ -7,19 +7,32 @@
 
 #define MINUTE INT64_C(60000)
 
-void step_get(struct world *w)
+static bool get(struct world *w, const struct request *r)
 {
     char why[JUDGE_TEXT];
     struct job_view v;
-    struct job_id id = world_pick(w, ~0u);
-    const struct model_job *job = model_find(&w->model, id);
-    int err = engine_get(w->engine, id, &v);
+    int err = engine_get(w->engine, r->id, &v);
 
-    trace_note("GET job %" PRIu64 ": %s", id.seq, err ? error_name(err) : "ok");
-    CHECK(err == (job ? 0 : BELFRY_NOTFOUND), "GET job %" PRIu64 ": %s", id.seq,
-          err ? error_name(err) : "ok");
-    CHECK(!job || judge_job(&w->model, job, &v, why), "%s", why);
+    trace_note("GET job %" PRIu64 ": %s", r->id.seq, err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD)
+        return false;
+    const struct model_job *job = model_find(&w->model, r->id);
+    if (!job)
+        job = model_ghost(&w->model, r->id);
+    CHECK(err == 0 || err == BELFRY_NOTFOUND, "GET job %" PRIu64 ": %s", r->id.seq,
+          error_name(err));
+    CHECK(err || job, "job %" PRIu64 " should not be there", r->id.seq);
+    CHECK(err || judge_job(&w->model, job, &v, why), "%s", why);
+    if (err)
+        world_adopt_job(w, r->id);
+    CHECK(!err || !model_find(&w->model, r->id), "job %" PRIu64 " is lost", r->id.seq);
     world_answer(w, "GET");
+    return true;
+}
+
+void step_get(struct world *w)
+{
+    request_send(w, &(struct request){ .execute = get, .id = world_pick(w, ~0u) });
 }
 
 static bool listed(struct lister *l, struct job_id id)
@@ -55,6 +68,7 @@ void step_list(struct world *w)
 {
     char text[TEXT_MAX];
     struct rng *r = &w->rng;
+    struct look look = { .partition = w->partition };
     struct lister l = { 0 };
     int queue = (int)rng_between(r, -1, MODEL_QUEUES - 1);
     struct list_filter f = {
@@ -70,12 +84,16 @@ void step_list(struct world *w)
     if (rng_chance(r, 50))
         f.to_ms = w->wall_ms + rng_duration(r, 60 * MINUTE);
     trace_note("LIST queue %d state %d limit %zu", queue, f.state, f.limit);
+    bool paused = plan_pause(w, true);
+    judge_adopt_forgotten(w->partition, &w->model);
     do {
         size_t before = l.count;
-        int err = engine_list(w->engine, &f, note_one, &l, &l.cursor);
+        int err = look_list(&look, &f, note_one, &l, &l.cursor);
         CHECK(err >= 0, "LIST answers %s", error_name(err));
         CHECK(l.count - before <= f.limit, "LIST gives more than its limit");
     } while (l.cursor.more);
+    look_end(&look);
+    plan_pause(w, paused);
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
         if (!matches(&f, queue, job))
@@ -83,43 +101,42 @@ void step_list(struct world *w)
         expected++;
         CHECK(listed(&l, job->id), "LIST leaves out job %" PRIu64, job->id.seq);
     }
+    for (size_t i = 0; i < l.count; i++)
+        expected += !model_find(&w->model, l.seen[i]) && model_ghost(&w->model, l.seen[i]);
     CHECK(l.count == expected, "LIST gives %zu jobs, expected %zu", l.count, expected);
     free(l.seen);
     world_answer(w, "LIST");
 }
 
-/* Jobs that were there all the time and did not move appear exactly once. */
+/* Jobs that were there all the time and did not change appear exactly once, or where jobs went from
+ * memory to disk or back meanwhile at least once. */
 static void lister_check(struct world *w)
 {
-    struct lister *l = &w->lister;
+    const struct lister *l = &w->lister;
+    bool moved = w->movements != l->movements;
 
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
         size_t times = 0;
-        if (job->moved >= l->started)
+        if (job->moved >= l->started || model_may_forget(&w->model, job))
             continue;
         for (size_t k = 0; k < l->count; k++)
             times += l->seen[k].seq == job->id.seq;
-        CHECK(times == 1, "job %" PRIu64 " is %zu times in the pages of a LIST", job->id.seq,
-              times);
+        CHECK(times == 1 || (times > 1 && moved),
+              "job %" PRIu64 " is %zu times in the pages of a LIST", job->id.seq, times);
     }
 }
 
-/* One page of a LIST that goes on while jobs come and go. */
-void step_page(struct world *w)
+static bool page(struct world *w, const struct request *r)
 {
     struct lister *l = &w->lister;
-    struct list_filter all = { .state = -1, .to_ms = INT64_MAX };
-
-    if (!l->on) {
-        l->on = true;
-        l->started = w->model.steps;
-        l->count = 0;
-        l->cursor = (struct list_cursor){ 0 };
-    }
-    all.limit = (size_t)rng_between(&w->rng, 1, 20);
-    trace_note("LIST, next page");
+    struct list_filter all = { .state = -1, .to_ms = INT64_MAX, .limit = r->limit };
     int err = engine_list(w->engine, &all, note_one, l, &l->cursor);
+
+    trace_note("LIST, next page: %s", err == BELFRY_COLD ? "COLD" : "ok");
+    l->waits = err == BELFRY_COLD;
+    if (err == BELFRY_COLD)
+        return false;
     CHECK(err >= 0, "LIST answers %s", error_name(err));
     if (!l->cursor.more) {
         lister_check(w);
@@ -128,6 +145,25 @@ void step_page(struct world *w)
         l->on = false;
     }
     world_answer(w, "LIST");
+    return true;
+}
+
+/* One page of a LIST that goes on while jobs come and go. */
+void step_page(struct world *w)
+{
+    struct lister *l = &w->lister;
+
+    if (l->waits)
+        return;
+    if (!l->on) {
+        l->on = true;
+        l->started = w->model.steps;
+        l->movements = w->movements;
+        l->count = 0;
+        l->cursor = (struct list_cursor){ 0 };
+    }
+    request_send(
+        w, &(struct request){ .execute = page, .limit = (size_t)rng_between(&w->rng, 1, 20) });
 }
 
 void step_compare(struct world *w)

@@ -11,7 +11,7 @@
 /* ---- Getting jobs ---- */
 
 /* A request for leases as the engine wants it, with memory for its slices. */
-struct request {
+struct lease {
     struct str queues[MODEL_QUEUES];
     char names[MODEL_QUEUES][TEXT_MAX];
     char worker[TEXT_MAX];
@@ -31,7 +31,7 @@ static void random_wait(struct world *w, struct wait *ret)
     };
 }
 
-static void request_of(const struct wait *wait, struct request *ret)
+static void request_of(const struct wait *wait, struct lease *ret)
 {
     size_t n = 0;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
@@ -51,14 +51,17 @@ static void request_of(const struct wait *wait, struct request *ret)
 void step_lease(struct world *w)
 {
     struct wait wait;
-    struct request request;
+    struct lease request;
     struct job *jobs[COUNT];
 
     random_wait(w, &wait);
     request_of(&wait, &request);
-    size_t expected = model_deliverable(&w->model, wait.queues);
-    if (expected > wait.count)
-        expected = wait.count;
+    if (w->cold && rng_chance(&w->rng, 20)) {
+        lanes_calm(w);
+        w->calm = true;
+    }
+    size_t owed = world_owed(w, wait.queues, wait.count);
+    w->calm = false;
     uint64_t visible = engine_visible_lsn(w->engine);
     int n = engine_lease(w->engine, &request.r, jobs);
     CHECK(w->mono_ms < w->strict_until_ms || engine_visible_lsn(w->engine) == visible,
@@ -67,14 +70,14 @@ void step_lease(struct world *w)
                wait.for_ms, n);
     CHECK(n <= (int)wait.count, "LEASE gives more jobs than asked for");
     world_leased(w, &wait, jobs, (size_t)n);
-    CHECK(n == (int)expected, "LEASE gives %d jobs, expected %zu", n, expected);
+    CHECK(w->cold ? n >= (int)owed : n == (int)owed, "LEASE gives %d jobs, expected %zu", n, owed);
     world_answer_lease(w);
 }
 
 void step_wait(struct world *w)
 {
     struct wait wait;
-    struct request request;
+    struct lease request;
     size_t i = rng_below(&w->rng, WAITS_MAX);
 
     if (w->waits[i].live)
@@ -121,100 +124,155 @@ static struct token random_token(struct world *w)
     return (struct token){ id, token };
 }
 
-static void check_error(const struct world *w, const char *verb, struct token t, int is,
+static void check_error(const struct world *w, const char *verb, const struct request *r, int is,
                         int expected)
 {
-    if (is == BELFRY_STALE && t.token >> 40 < w->epoch)
+    if (is == BELFRY_STALE && r->token >> 40 < w->epoch)
         cover_event(EVENT_STALE_EPOCH);
-    CHECK(is == expected, "%s of job %" PRIu64 " answers %s, expected %s", verb, t.id.seq,
+    CHECK(is == expected, "%s of job %" PRIu64 " answers %s, expected %s", verb, r->id.seq,
           is ? error_name(is) : "ok", expected ? error_name(expected) : "ok");
+}
+
+/* A request that names a lease. */
+static struct request random_request(struct world *w, request_fn *execute)
+{
+    struct token t = random_token(w);
+
+    return (struct request){ .execute = execute, .id = t.id, .token = t.token };
+}
+
+static bool complete(struct world *w, const struct request *r)
+{
+    char text[TEXT_MAX];
+    int err =
+        engine_complete(w->engine, r->id, r->token, text_make(TEXT_RESULT, r->text, text), r->ms);
+
+    trace_note("COMPLETE job %" PRIu64 " token %" PRIx64 " result %u again %" PRId64 ": %s",
+               r->id.seq, r->token, r->text, r->ms, err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD)
+        return false;
+    world_adopt_job(w, r->id);
+    check_error(w, "COMPLETE", r, err, model_complete(&w->model, r->id, r->token, r->text, r->ms));
+    world_answer(w, "COMPLETE");
+    return true;
 }
 
 void step_complete(struct world *w)
 {
-    char text[TEXT_MAX];
-    struct token t = random_token(w);
-    uint32_t result = rng_chance(&w->rng, 60) ? 0 : world_text(w);
-    int64_t again = rng_chance(&w->rng, 15) ? rng_duration(&w->rng, 10 * MINUTE) : -1;
-    int err =
-        engine_complete(w->engine, t.id, t.token, text_make(TEXT_RESULT, result, text), again);
+    struct request r = random_request(w, complete);
 
-    trace_note("COMPLETE job %" PRIu64 " token %" PRIx64 " result %u again %" PRId64 ": %s",
-               t.id.seq, t.token, result, again, err ? error_name(err) : "ok");
-    check_error(w, "COMPLETE", t, err, model_complete(&w->model, t.id, t.token, result, again));
-    world_answer(w, "COMPLETE");
+    r.text = rng_chance(&w->rng, 60) ? 0 : world_text(w);
+    r.ms = rng_chance(&w->rng, 15) ? rng_duration(&w->rng, 10 * MINUTE) : -1;
+    request_send(w, &r);
+}
+
+/* What FAIL says of a job that there still is. */
+static void check_failed(struct world *w, const struct request *r, const struct fail_result *is,
+                         enum job_state expected)
+{
+    CHECK(is->state == expected, "FAIL: %s, expected %s", job_state_name(is->state),
+          job_state_name(expected));
+    world_adopt(w);
+    const struct model_job *job = model_find(&w->model, r->id);
+    if (expected == JOB_SCHEDULED)
+        CHECK(is->at_ms == job->at_ms, "FAIL: again at %" PRId64 ", expected %" PRId64, is->at_ms,
+              job->at_ms);
+}
+
+static bool fail(struct world *w, const struct request *r)
+{
+    char text[TEXT_MAX];
+    enum job_state expected = JOB_STATE_COUNT;
+    struct fail_result is = { JOB_STATE_COUNT, 0 };
+    int err = engine_fail(w->engine, r->id, r->token, text_make(TEXT_ERROR, r->text, text), r->ms,
+                          r->flag, &is);
+
+    trace_note("FAIL job %" PRIu64 " token %" PRIx64 " error %u retry %" PRId64 " final %d: %s, %s",
+               r->id.seq, r->token, r->text, r->ms, r->flag, err ? error_name(err) : "ok",
+               err ? "" : job_state_name(is.state));
+    if (err == BELFRY_COLD)
+        return false;
+    if (err)
+        world_adopt_job(w, r->id);
+    check_error(w, "FAIL", r, err,
+                model_fail(&w->model, r->id, r->token, r->text, r->ms, r->flag, &expected));
+    if (!err)
+        check_failed(w, r, &is, expected);
+    world_answer(w, "FAIL");
+    return true;
 }
 
 void step_fail(struct world *w)
 {
-    char text[TEXT_MAX], why[JUDGE_TEXT];
-    struct token t = random_token(w);
-    uint32_t error = rng_chance(&w->rng, 30) ? 0 : world_text(w);
-    int64_t retry = rng_chance(&w->rng, 25) ? rng_duration(&w->rng, 10 * MINUTE) : -1;
-    bool final = retry < 0 && rng_chance(&w->rng, 15);
-    enum job_state expected = JOB_STATE_COUNT;
-    struct fail_result result = { JOB_STATE_COUNT, 0 };
-    int err = engine_fail(w->engine, t.id, t.token, text_make(TEXT_ERROR, error, text), retry,
-                          final, &result);
+    struct request r = random_request(w, fail);
 
-    trace_note("FAIL job %" PRIu64 " token %" PRIx64 " error %u retry %" PRId64 " final %d: %s, %s",
-               t.id.seq, t.token, error, retry, final, err ? error_name(err) : "ok",
-               err ? "" : job_state_name(result.state));
-    check_error(w, "FAIL", t, err,
-                model_fail(&w->model, t.id, t.token, error, retry, final, &expected));
+    r.text = rng_chance(&w->rng, 30) ? 0 : world_text(w);
+    r.ms =
+        rng_chance(&w->rng, 25) ? rng_duration(&w->rng, w->cold ? 2000 * MINUTE : 10 * MINUTE) : -1;
+    r.flag = r.ms < 0 && rng_chance(&w->rng, 15);
+    request_send(w, &r);
+}
+
+static bool extend(struct world *w, const struct request *r)
+{
+    char text[TEXT_MAX];
+    struct extend_spec x = { .for_ms = r->ms, .progress = r->progress };
+    struct extend_result is = { 0 };
+
+    if (r->flag)
+        x.note = text_make(TEXT_NOTE, r->text, text);
+    int err = engine_extend(w->engine, r->id, r->token, &x, &is);
+    trace_note("EXTEND job %" PRIu64 " token %" PRIx64 " for %" PRId64 " progress %" PRId64
+               " note %d %u: %s",
+               r->id.seq, r->token, r->ms, r->progress, r->flag, r->text,
+               err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD)
+        return false;
+    world_adopt_job(w, r->id);
+    check_error(w, "EXTEND", r, err,
+                model_extend(&w->model, r->id, r->token, r->ms, r->progress, r->flag, r->text));
     if (!err) {
-        CHECK(result.state == expected, "FAIL: %s, expected %s", job_state_name(result.state),
-              job_state_name(expected));
-        CHECK(judge_adopt(w->engine, &w->model, why), "%s", why);
-        const struct model_job *job = model_find(&w->model, t.id);
-        if (expected == JOB_SCHEDULED)
-            CHECK(result.at_ms == job->at_ms, "FAIL: again at %" PRId64 ", expected %" PRId64,
-                  result.at_ms, job->at_ms);
+        const struct model_job *job = model_find(&w->model, r->id);
+        CHECK(is.until_ms == job->until_ms, "EXTEND: until %" PRId64 ", expected %" PRId64,
+              is.until_ms, job->until_ms);
+        CHECK(is.cancelled == job->cancelling, "EXTEND: cancelled is %d, expected %d", is.cancelled,
+              job->cancelling);
     }
-    world_answer(w, "FAIL");
+    world_answer(w, "EXTEND");
+    return true;
 }
 
 void step_extend(struct world *w)
 {
-    char text[TEXT_MAX];
-    struct token t = random_token(w);
-    bool has_note = rng_chance(&w->rng, 30);
-    uint32_t note = has_note && rng_chance(&w->rng, 80) ? world_text(w) : 0;
-    struct extend_spec x = {
-        .for_ms = rng_chance(&w->rng, 50) ? -1 : 1 + rng_duration(&w->rng, 10 * MINUTE),
-        .progress = rng_chance(&w->rng, 50) ? -1 : rng_between(&w->rng, 0, 100),
-    };
-    struct extend_result result = { 0 };
+    struct request r = random_request(w, extend);
 
-    if (has_note)
-        x.note = text_make(TEXT_NOTE, note, text);
-    int err = engine_extend(w->engine, t.id, t.token, &x, &result);
-    trace_note("EXTEND job %" PRIu64 " token %" PRIx64 " for %" PRId64 " progress %" PRId64
-               " note %d %u: %s",
-               t.id.seq, t.token, x.for_ms, x.progress, has_note, note,
-               err ? error_name(err) : "ok");
-    check_error(w, "EXTEND", t, err,
-                model_extend(&w->model, t.id, t.token, x.for_ms, x.progress, has_note, note));
-    if (!err) {
-        const struct model_job *job = model_find(&w->model, t.id);
-        CHECK(result.until_ms == job->until_ms, "EXTEND: until %" PRId64 ", expected %" PRId64,
-              result.until_ms, job->until_ms);
-        CHECK(result.cancelled == job->cancelling, "EXTEND: cancelled is %d, expected %d",
-              result.cancelled, job->cancelling);
-    }
-    world_answer(w, "EXTEND");
+    r.flag = rng_chance(&w->rng, 30);
+    r.text = r.flag && rng_chance(&w->rng, 80) ? world_text(w) : 0;
+    r.ms = rng_chance(&w->rng, 50) ? -1 : 1 + rng_duration(&w->rng, 10 * MINUTE);
+    r.progress = rng_chance(&w->rng, 50) ? -1 : rng_between(&w->rng, 0, 100);
+    request_send(w, &r);
+}
+
+static bool release(struct world *w, const struct request *r)
+{
+    int err = engine_release(w->engine, r->id, r->token, r->ms);
+
+    trace_note("RELEASE job %" PRIu64 " token %" PRIx64 " in %" PRId64 ": %s", r->id.seq, r->token,
+               r->ms, err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD)
+        return false;
+    world_adopt_job(w, r->id);
+    check_error(w, "RELEASE", r, err, model_release(&w->model, r->id, r->token, r->ms));
+    world_answer(w, "RELEASE");
+    return true;
 }
 
 void step_release(struct world *w)
 {
-    struct token t = random_token(w);
-    int64_t in = rng_chance(&w->rng, 50) ? 0 : rng_duration(&w->rng, 10 * MINUTE);
-    int err = engine_release(w->engine, t.id, t.token, in);
+    struct request r = random_request(w, release);
 
-    trace_note("RELEASE job %" PRIu64 " token %" PRIx64 " in %" PRId64 ": %s", t.id.seq, t.token,
-               in, err ? error_name(err) : "ok");
-    check_error(w, "RELEASE", t, err, model_release(&w->model, t.id, t.token, in));
-    world_answer(w, "RELEASE");
+    r.ms = rng_chance(&w->rng, 50) ? 0 : rng_duration(&w->rng, 10 * MINUTE);
+    request_send(w, &r);
 }
 
 /* Jobs that kill whoever touches them: leases that end without a word, again and again. */
@@ -227,5 +285,37 @@ void step_storm(struct world *w)
         step_lease(w);
         step_wake(w);
         step_wake(w);
+    }
+}
+
+/* ---- The end ---- */
+
+void step_lease_all(struct world *w)
+{
+    struct wait wait = { .world = w, .queues = (1u << MODEL_QUEUES) - 1, .count = COUNT };
+    struct lease request;
+    struct job *jobs[COUNT];
+
+    wait.for_ms = -1;
+    request_of(&wait, &request);
+    w->calm = true;
+    size_t owed = world_owed(w, wait.queues, wait.count);
+    w->calm = false;
+    int n = engine_lease(w->engine, &request.r, jobs);
+    trace_note("LEASE of all: %d", n);
+    world_leased(w, &wait, jobs, (size_t)n);
+    CHECK(n >= (int)owed, "LEASE gives %d jobs, expected %zu", n, owed);
+    world_answer_lease(w);
+}
+
+void step_complete_all(struct world *w)
+{
+    for (size_t i = 0; i < w->model.count; i++) {
+        const struct model_job *job = &w->model.jobs[i];
+        if (job->state != JOB_LEASED)
+            continue;
+        request_finish(w, &(struct request){
+                              .execute = complete, .id = job->id, .token = job->token, .ms = -1 });
+        i = (size_t)-1; /* the jobs have moved */
     }
 }

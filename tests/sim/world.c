@@ -11,6 +11,14 @@ uint32_t world_text(struct world *w)
     return ++w->texts;
 }
 
+uint64_t world_cold_jobs(const struct world *w)
+{
+    struct engine_stats s;
+
+    engine_stats(w->engine, &s);
+    return s.cold_jobs;
+}
+
 /* ---- Answers ---- */
 
 /* An answer that leaves when `lsn` is durable, and has seen the first `changes` facts. */
@@ -56,109 +64,50 @@ void world_release(struct world *w)
     w->answer_count = kept;
 }
 
-void world_answer_lease(struct world *w)
+void world_hold_lease(struct world *w, const char *verb)
 {
-    hold(w, "LEASE", engine_offered_lsn(w->engine), w->lease_facts);
+    hold(w, verb, engine_offered_lsn(w->engine), w->lease_facts);
+}
+
+/* The rest of a turn of the host's loop. */
+static void end_turn(struct world *w)
+{
+    lanes_note(w);
     if (rng_chance(&w->rng, 80))
         world_dispatch(w);
+    if (rng_chance(&w->rng, 60))
+        lanes_work(w);
     world_release(w);
+}
+
+void world_answer_lease(struct world *w)
+{
+    world_hold_lease(w, "LEASE");
+    end_turn(w);
+}
+
+void world_adopt(struct world *w)
+{
+    char why[JUDGE_TEXT];
+    bool paused = plan_pause(w, true);
+
+    CHECK(judge_adopt(w->partition, &w->model, why), "%s", why);
+    plan_pause(w, paused);
+}
+
+void world_adopt_job(struct world *w, struct job_id id)
+{
+    bool paused = plan_pause(w, true);
+
+    judge_adopt_job(w->partition, &w->model, id);
+    plan_pause(w, paused);
 }
 
 void world_answer(struct world *w, const char *verb)
 {
-    char why[JUDGE_TEXT];
-
-    CHECK(judge_adopt(w->engine, &w->model, why), "%s", why);
+    world_adopt(w);
     hold(w, verb, engine_visible_lsn(w->engine), w->model.changes);
-    if (rng_chance(&w->rng, 80))
-        world_dispatch(w);
-    world_release(w);
-}
-
-/* ---- Leases ---- */
-
-static void check_rank(const struct model *m, const struct model_job *job)
-{
-    /* Jobs that were ready before the clock was set back keep their place, whatever their time. */
-    for (size_t i = 0; i < m->count; i++)
-        if (m->jobs[i].queue == job->queue && m->jobs[i].state == JOB_READY && m->jobs[i].ahead)
-            return;
-    for (size_t i = 0; i < m->count; i++) {
-        const struct model_job *other = &m->jobs[i];
-        CHECK(other->queue != job->queue || other->state != JOB_READY ||
-                  model_rank(other) >= model_rank(job),
-              "job %" PRIu64 " (rank %" PRId64 ") overtakes job %" PRIu64 " (rank %" PRId64 ")",
-              job->id.seq, model_rank(job), other->id.seq, model_rank(other));
-    }
-}
-
-static void leased(struct world *w, const struct wait *request, const struct job_view *v)
-{
-    struct model_job *job = model_find(&w->model, v->id);
-    char why[JUDGE_TEXT];
-
-    CHECK(job, "job %" PRIu64 " is leased but does not exist", v->id.seq);
-    CHECK(job->state == JOB_READY, "job %" PRIu64 " is leased while %s (at %" PRId64 ")", v->id.seq,
-          job_state_name(job->state), job->at_ms);
-    CHECK(request->queues >> job->queue & 1, "job %" PRIu64 " is not of a queue asked for",
-          v->id.seq);
-    CHECK(!w->model.queues[job->queue].paused, "job %" PRIu64 " is of a paused queue", v->id.seq);
-    check_rank(&w->model, job);
-    if (job->ahead)
-        cover_event(EVENT_READY_AHEAD);
-    CHECK(v->token > w->token_max, "token %" PRIx64 " after token %" PRIx64, v->token,
-          w->token_max);
-    w->token_max = v->token;
-    w->tokens[w->token_count++ % TOKENS_MAX] = (struct token){ v->id, v->token };
-    w->leases++;
-    model_lease(&w->model, job, request->for_ms, request->worker, v->token);
-    CHECK(judge_job(&w->model, job, v, why), "as it is leased, %s", why);
-    trace_note("  job %" PRIu64 " of q%u, attempt %u, token %" PRIx64 ", until %" PRId64,
-               job->id.seq, job->queue, job->attempt, job->token, job->until_ms);
-}
-
-void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n)
-{
-    w->lease_facts = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct job_view v;
-        engine_view(w->engine, jobs[i], &v);
-        const struct model_job *job = model_find(&w->model, v.id);
-        if (job && job->fact > w->lease_facts)
-            w->lease_facts = job->fact;
-        leased(w, request, &v);
-    }
-}
-
-void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    struct world *w = host;
-    struct wait *wait = owner;
-
-    CHECK(wait->live, "a parked worker is answered twice");
-    wait->live = false;
-    trace_note("  worker %td gets %zu jobs", wait - w->waits, n);
-    w->lease_facts = 0;
-    if (n == 0) {
-        CHECK(w->mono_ms >= wait->deadline_ms, "a worker's wait ends too early");
-        cover_event(EVENT_PARKED_LATE);
-    } else {
-        cover_event(EVENT_PARKED);
-        CHECK(n <= wait->count, "a worker gets more jobs than it asked for");
-        world_leased(w, wait, jobs, n);
-    }
-    hold(w, "parked LEASE", engine_offered_lsn(w->engine), w->lease_facts);
-}
-
-void world_dispatch(struct world *w)
-{
-    engine_dispatch(w->engine);
-    for (size_t i = 0; i < WAITS_MAX; i++) {
-        const struct wait *wait = &w->waits[i];
-        if (wait->live)
-            CHECK(model_deliverable(&w->model, wait->queues) == 0,
-                  "worker %zu waits though there is work", i);
-    }
+    end_turn(w);
 }
 
 static void check_waiters(const struct world *w)
@@ -184,11 +133,14 @@ static void check_waiters(const struct world *w)
 void world_compare(struct world *w)
 {
     char why[JUDGE_TEXT];
+    bool paused = plan_pause(w, true);
 
-    CHECK(judge_adopt(w->engine, &w->model, why), "%s", why);
+    world_adopt(w);
+    judge_adopt_forgotten(w->partition, &w->model);
     engine_verify(w->engine);
-    CHECK(judge_same(w->engine, &w->model, why), "%s", why);
+    CHECK(judge_same(w->partition, &w->model, why), "%s", why);
     check_waiters(w);
+    plan_pause(w, paused);
 }
 
 struct job_id world_pick(struct world *w, unsigned states)
@@ -220,6 +172,24 @@ static int64_t store_clock(void *arg)
     return w->wall_ms;
 }
 
+/* Memory for a few dozen jobs, and everything else as small as that. */
+static void make_cold(struct world *w)
+{
+    struct rng *r = &w->rng;
+    struct partition_options *o = &w->options;
+
+    w->cold = w->model.cold = true;
+    w->jobs_max = (size_t)rng_between(r, 30, rng_chance(r, 70) ? 120 : 300);
+    o->memory_bytes = UINT64_C(16000) << rng_below(r, 4);
+    o->lookahead_ms = rng_chance(r, 80) ? rng_between(r, 50, 2000) : rng_between(r, 2000, 90000);
+    o->block_bytes = (size_t)256 << rng_below(r, 3);
+    o->piece_bytes = (uint64_t)rng_between(r, 200, 5000);
+    o->merge_runs = (unsigned)rng_between(r, 2, 8);
+    o->history_disk_bytes = rng_chance(r, 15) ? (uint64_t)rng_between(r, 2000, 20000) : 0;
+    if (o->history_disk_bytes)
+        w->model.forgetful = true;
+}
+
 void world_init(struct world *w, uint64_t seed, unsigned mutant)
 {
     *w = (struct world){
@@ -248,6 +218,8 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     };
     model_init(&w->model, &w->graveyard);
     w->model.forgetful = w->options.history_bytes > 0;
+    if (rng_chance(&w->rng, 70))
+        make_cold(w);
     model_copy(&w->safe[0], &w->model);
     w->safe_count = 1;
     if (rng_chance(&w->rng, 30))
@@ -257,6 +229,10 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
 
 void world_fini(struct world *w)
 {
+    plan_pause(w, true);
+    requests_finish(w);
+    lanes_finish(w);
+    world_drain(w);
     while (!cycle_all(w))
         ;
     CHECK(w->answer_count == 0, "an answer (%s) is never given", w->answers[0].verb);

@@ -4,6 +4,9 @@
  * durability, the parked workers, and the model that knows better. One step does one thing: a
  * request, a bit of time, a part of the commit cycle, a crash.
  *
+ * Most worlds are cold: their memory is so small that jobs go to disk and come back all the time.
+ * The model knows nothing of that; a few of its promises are looser there (see judge.h).
+ *
  *     model      what the engine must be like now
  *     taken      what it was like when the commit under way was taken
  *     safe[]     what it was like at each commit that a crash may go back to; the last one is the
@@ -17,7 +20,9 @@
 #include "partition/partition.h"
 #include "sim/cover.h"
 #include "sim/judge.h"
+#include "sim/look.h"
 #include "sim/model.h"
+#include "sim/request.h"
 #include "sim/rng.h"
 #include "sim/text.h"
 #include "sim/trace.h"
@@ -58,7 +63,9 @@ struct token {
 /* A LIST that goes on over many steps. */
 struct lister {
     bool on;
-    uint64_t started; /* model.steps */
+    bool waits;         /* its next page does, for the disk */
+    uint64_t started;   /* model.steps */
+    uint64_t movements; /* world.movements then */
     struct list_cursor cursor;
     struct job_id *seen;
     size_t count;
@@ -75,6 +82,30 @@ struct plan {
     bool in_doubt;  /* ... as an append whose outcome is not known */
     bool killing;   /* the process is being killed: it cannot mark a clean end */
     bool disk_full; /* every append answers FULL */
+    bool paused;    /* none now: somebody looks */
+    const char *doing;
+    const char *during; /* only in this; NULL: in anything */
+};
+
+/* A chore that is under way in a lane. */
+struct errand {
+    struct chore *chore; /* NULL: none */
+    bool ran;
+    int result;
+    bool faulted;
+};
+
+/* What happened between memory and disk, as counted by the partition; and the last records of it.
+ */
+struct traffic {
+    uint64_t fed;
+    uint64_t loaded;
+    uint64_t merged;
+    uint64_t reclaimed;
+    uint64_t cold;    /* jobs on disk */
+    uint64_t fed_lsn; /* 0: a segment was removed since, or a run */
+    uint64_t loaded_lsn;
+    uint64_t merged_lsn;
 };
 
 /* Where the journal ends: its last log that has elements, and how many that has. */
@@ -89,7 +120,9 @@ struct world {
     uint64_t seed;
     struct rng rng;
     unsigned mutant;
+    bool cold;       /* its memory is small */
     size_t jobs_max; /* no more at a time, so that a run stays quick */
+    int64_t herd_ms; /* a moment at which many jobs are due */
     int64_t keys;    /* in use */
 
     int64_t wall_ms;
@@ -114,11 +147,14 @@ struct world {
     enum write_state write;
     bool fresh;      /* nothing was committed since it was opened */
     bool found_full; /* the commit did, at its last try */
-    struct chore *chore;
-    bool chore_ran;
-    int chore_result;
-    bool chore_faulted;
-    bool chores_broken;
+    struct errand errands[LANES];
+    struct traffic traffic;
+    uint64_t movements;    /* jobs went from memory to disk or back so many times, at least */
+    bool calm;             /* nothing is left to do between memory and disk */
+    unsigned pressed_jobs; /* scheduled though memory is at its budget */
+    struct parked parked[PARKED_MAX];
+    struct request follow_up; /* execute NULL: none */
+    bool again;               /* a request is executed again, after a fetch */
     uint64_t epoch;
     uint64_t hash;  /* of the engine as it was opened */
     bool same_jobs; /* nothing was forgotten or remembered by the restart */
@@ -140,6 +176,7 @@ struct world {
     uint64_t reclaimed;
     uint64_t leases;
     uint64_t lease_facts; /* of the jobs that were leased last, the newest */
+    uint64_t memory_max;  /* beyond the budget, when calm */
 };
 
 /* ---- world.c ---- */
@@ -155,26 +192,66 @@ void world_answer_lease(struct world *w);
 void world_release(struct world *w);
 /* The engine must be as the model says. */
 void world_compare(struct world *w);
+/* Fills the model's gaps with what the engine chose. */
+void world_adopt(struct world *w);
+/* Whether this job was forgotten, where the engine was free to. To be called before the model is
+ * asked about one that a request names. */
+void world_adopt_job(struct world *w, struct job_id id);
+uint32_t world_text(struct world *w);
+uint64_t world_cold_jobs(const struct world *w); /* on disk */
+
+/* ---- deliver.c ---- */
+
 /* These jobs were just leased for a worker: checks and notes it. */
 void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n);
 /* Hands ready jobs to parked workers, and checks that none is left waiting for nothing. */
 void world_dispatch(struct world *w);
 void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n);
-uint32_t world_text(struct world *w);
+/* How many jobs a LEASE must give at least. */
+size_t world_owed(const struct world *w, unsigned queues, size_t count);
+/* Holds the answer of a LEASE back. */
+void world_hold_lease(struct world *w, const char *verb);
 
 /* ---- clock.c ---- */
 
 /* Lets the engine see the clocks. */
 void clock_show(struct world *w);
+/* By a clock that was set back: what was forgotten by the one before may still be on disk. */
+void world_remember(struct world *w);
+/* The engine wakes in time for what comes next. */
+void clock_check(struct world *w);
 
-/* ---- cycle.c: commits and chores ---- */
+/* ---- cycle.c: commits ---- */
 
 /* True if all that was gathered is durable now; false if that needed a restart. */
 bool cycle_all(struct world *w);
 
+/* ---- lanes.c: what goes on between memory and disk ---- */
+
+/* Notes what moved since it was last called. */
+void lanes_note(struct world *w);
+/* A slice on the engine's thread. */
+bool lanes_work(struct world *w);
+/* Brings chores that are under way to their ends. */
+void lanes_finish(struct world *w);
+/* Does everything there is to do, without faults, and checks that memory is within its budget. */
+void lanes_calm(struct world *w);
+/* Counts what a crash interrupts. */
+void lanes_crash(const struct world *w);
+
+/* ---- drain.c ---- */
+
+/* Lets every job run, and then be forgotten: none may be missing, nothing may be left. */
+void world_drain(struct world *w);
+
 /* ---- plan.c: faults ---- */
 
 enum fault_action plan_decide(void *arg, enum fault_point point);
+/* Around something that may meet a fault; the second says whether it did. */
+void plan_begin(struct world *w, const char *doing);
+bool plan_end(struct world *w);
+/* Holds faults off, or lets them come again; returns how that was before. */
+bool plan_pause(struct world *w, bool pause);
 
 /* ---- restart.c ---- */
 

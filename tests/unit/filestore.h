@@ -112,7 +112,7 @@ static inline int read_all(struct store *s, const char *log, uint64_t *ret_count
                            struct store_tail *ret)
 {
     *ret_count = 0;
-    return s->ops->read(s, str_of(log), 0, check_element, ret_count, ret);
+    return s->ops->read(s, str_of(log), 0, 0, check_element, ret_count, ret);
 }
 
 static inline void expect_clean(struct store *s, const char *log, uint64_t elements)

@@ -1,41 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Damage at various places: check names it, repair keeps the rest, and a partition opens again. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "cli/check.h"
-#include "partition/partition.h"
-#include "store/element.h"
+#include "unit/check.h"
 
 #define COMMITS 12 /* of one job each, after the one that opening makes */
-#define NOW     INT64_C(1800000000000)
-
-struct fixture {
-    char dir[64];
-    char out[80];      /* what a command printed goes to this file, */
-    char text[16384];  /* and is then here */
-    unsigned segments; /* how many there were when it was whole */
-};
-
-static void commit_all(struct partition *p)
-{
-    struct commit *c;
-
-    while ((c = partition_take(p))) {
-        assert_int_equal(commit_write(c), 0);
-        partition_settle(p, c);
-    }
-}
 
 /* Every commit is one job, keyed by its number; small segments, so that there are several. */
 static void fill(struct fixture *x, int from, int count)
@@ -82,12 +49,8 @@ static unsigned count_segments(const struct fixture *x)
 
 static int setup(void **state)
 {
-    struct fixture *x = calloc(1, sizeof(*x));
+    struct fixture *x = fixture_new();
 
-    snprintf(x->dir, sizeof(x->dir), "/tmp/belfry-check-XXXXXX");
-    if (!mkdtemp(x->dir))
-        return -1;
-    snprintf(x->out, sizeof(x->out), "%s.out", x->dir);
     fill(x, 0, COMMITS);
     x->segments = count_segments(x);
     assert_true(x->segments >= 3);
@@ -95,110 +58,32 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
-
-static int teardown(void **state)
-{
-    struct fixture *x = *state;
-
-    nftw(x->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    unlink(x->out);
-    free(x);
-    return 0;
-}
-
-/* Runs a command with the directory and one more argument; its output is in x->text. */
-static int run(struct fixture *x, int (*command)(int, char **), const char *flag)
-{
-    char option[32];
-    char *argv[] = { x->dir, option, NULL };
-    int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), code;
-    int fd = open(x->out, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    ssize_t n;
-
-    snprintf(option, sizeof(option), "%s", flag ? flag : "");
-    fflush(stdout);
-    dup2(fd, STDOUT_FILENO);
-    dup2(fd, STDERR_FILENO);
-    code = command(flag ? 2 : 1, argv);
-    fflush(stdout);
-    dup2(out, STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
-    close(out);
-    close(err);
-    n = pread(fd, x->text, sizeof(x->text) - 1, 0);
-    x->text[n > 0 ? n : 0] = '\0';
-    close(fd);
-    return code;
-}
-
-static void expect_text(const struct fixture *x, const char *part)
-{
-    if (!strstr(x->text, part))
-        fail_msg("no '%s' in: %s", part, x->text);
-}
-
 static void segment_path(const struct fixture *x, unsigned number, char ret[256])
 {
     snprintf(ret, 256, "%s/logs/p0000/journal/%010u.log", x->dir, number);
 }
 
-#define LAST UINT64_MAX
-
-/* Where a commit stands in a segment's file; seq may be LAST. */
-static uint64_t offset_of(const struct fixture *x, unsigned number, uint64_t seq,
-                          uint64_t *ret_span)
+static void segment_log(unsigned number, char ret[64])
 {
-    struct element next;
-    char path[256], log[64], header[LOG_HEADER];
-    struct log_key key;
-    struct window w;
-    struct element e = { .offset = LOG_START };
-    int fd;
-
-    segment_path(x, number, path);
-    snprintf(log, sizeof(log), "p0000/journal/%010u", number);
-    fd = open(path, O_RDONLY);
-    assert_int_equal(pread(fd, header, sizeof(header), 0), sizeof(header));
-    assert_null(log_header_decode(header, str_of(log), &key));
-    assert_int_equal(window_init(&w, fd), 0);
-    for (;;) {
-        assert_int_equal(element_at(&w, &key, e.offset, e.seq, &e), ELEMENT_WHOLE);
-        if (e.seq == seq || (seq == LAST && element_at(&w, &key, e.offset + e.span, e.seq + 1,
-                                                       &next) != ELEMENT_WHOLE))
-            break;
-        e.offset += e.span;
-        e.seq++;
-    }
-    window_fini(&w);
-    close(fd);
-    *ret_span = e.span;
-    return e.offset;
+    snprintf(ret, 64, "p0000/journal/%010u", number);
 }
 
 static void smash(const struct fixture *x, unsigned number, uint64_t offset, size_t bytes)
 {
-    static const char junk[8192] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
-    char path[256];
-    int fd;
+    char log[64];
 
-    segment_path(x, number, path);
-    fd = open(path, O_WRONLY);
-    assert_int_equal(pwrite(fd, junk, bytes, (off_t)offset), bytes);
-    close(fd);
+    segment_log(number, log);
+    smash_log(x, log, offset, bytes);
 }
 
 static void smash_commit(const struct fixture *x, unsigned number, uint64_t seq)
 {
-    uint64_t span, offset = offset_of(x, number, seq, &span);
+    struct spot s;
+    char log[64];
 
-    smash(x, number, offset + ELEMENT_HEADER, span - ELEMENT_HEADER);
+    segment_log(number, log);
+    s = spot_of(x, log, seq);
+    smash(x, number, s.offset + ELEMENT_HEADER, s.span - ELEMENT_HEADER);
 }
 
 /* How many of the jobs a partition has after opening; *ret_missing is one that is not there. */
@@ -271,10 +156,9 @@ static void commit_in_the_midst_is_lost_alone(void **state)
 {
     struct fixture *x = *state;
     char place[64];
-    uint64_t span;
 
     snprintf(place, sizeof(place), "0000000002.log: offset %llu",
-             (unsigned long long)offset_of(x, 2, 1, &span));
+             (unsigned long long)spot_of(x, "p0000/journal/0000000002", 1).offset);
     smash_commit(x, 2, 1);
     expect_mended(x, place, COMMITS - 1);
 }

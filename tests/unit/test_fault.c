@@ -70,7 +70,7 @@ static int ignore_record(void *arg, const struct store_record *record)
 static struct store_tail tail_of(struct store *s)
 {
     struct store_tail tail = { 0 };
-    int r = s->ops->read(s, STR("log"), 0, ignore_element, NULL, &tail);
+    int r = s->ops->read(s, STR("log"), 0, 0, ignore_element, NULL, &tail);
     assert_true(r == 0 || r == BELFRY_NOTFOUND);
     return tail;
 }
@@ -84,7 +84,7 @@ static int everything(struct store *s)
     if (r == 0)
         r = s->ops->sync(s, STR("log"));
     if (r == 0)
-        r = s->ops->read(s, STR("log"), 0, ignore_element, NULL, &tail);
+        r = s->ops->read(s, STR("log"), 0, 0, ignore_element, NULL, &tail);
     if (r == 0)
         r = s->ops->list(s, STR(""), ignore_name, NULL);
     if (r == 0)

@@ -463,7 +463,7 @@ static void *churn_remove(void *arg)
         uint64_t count = 0;
         struct store_tail tail = { 0 };
         snprintf(name, sizeof name, "p/%d", log);
-        int r = c->s->ops->read(c->s, str_of(name), 0, count_element, &count, &tail);
+        int r = c->s->ops->read(c->s, str_of(name), 0, 0, count_element, &count, &tail);
         atomic_fetch_add(&c->failures, r != 0 || count != CHURN_ELEMENTS ||
                                            tail.elements != CHURN_ELEMENTS || tail.torn_bytes != 0);
         atomic_fetch_add(&c->failures, c->s->ops->remove(c->s, str_of(name)) != 0);
@@ -540,7 +540,7 @@ static void no_append_of_the_old_epoch_lands_after_the_new_one_is_there(void **s
     struct store_tail tail;
     uint64_t count = 0;
     assert_int_equal(store_open(x->dir, &o, &look), 0);
-    assert_int_equal(look->ops->read(look, STR("mine"), 0, count_element, &count, &tail), 0);
+    assert_int_equal(look->ops->read(look, STR("mine"), 0, 0, count_element, &count, &tail), 0);
     pthread_join(thread, NULL);
     assert_int_equal(tail.elements, (uint64_t)atomic_load(&c.made));
     store_close(look);

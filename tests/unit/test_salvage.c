@@ -119,7 +119,7 @@ static void repaired_log_takes_the_place_and_the_damaged_one_is_kept(void **stat
         open_store(x);
         uint64_t count = 0;
         struct store_tail tail;
-        assert_int_equal(x->s->ops->read(x->s, STR("p/log"), 0, count_any, &count, &tail), 0);
+        assert_int_equal(x->s->ops->read(x->s, STR("p/log"), 0, 0, count_any, &count, &tail), 0);
         assert_int_equal(count, round == 1 ? 29 : 0);
         assert_int_equal(tail.torn_bytes, 0);
         char buf[64];

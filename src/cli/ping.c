@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/ping.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "cli/client.h"
+
+#define RING        8192 /* pings under way: more than a minute of them at 5 ms, and one too many */
+#define PATIENCE_US 60000000
+
+struct ping {
+    const struct load_options *o;
+    struct ping_result *ret;
+    struct client client;
+    int timer;
+    int64_t every_us, begun_us, now_us, part_us;
+    uint64_t count, ticks, sent, done;
+    int64_t sent_us[RING];
+    struct load_result part;
+};
+
+static int fail(struct ping *p, int err, const char *text)
+{
+    snprintf(p->ret->load.why, sizeof(p->ret->load.why), "%s", text);
+    return err;
+}
+
+static void end_part(struct ping *p)
+{
+    hist_merge(&p->ret->load.latency, &p->part.latency);
+    p->part.seconds = (double)(p->now_us - p->part_us) / 1e6;
+    if (p->o->part && p->part.jobs > 0)
+        p->o->part(p->o->part_arg, p->done, &p->part);
+    p->part = (struct load_result){ 0 };
+    p->part_us = p->now_us;
+}
+
+/* Moments that this process slept through are not made up for: that was not the server. */
+static void take_tick(struct ping *p)
+{
+    static const struct str words[] = { { "PING", 4 } };
+    uint64_t times;
+
+    if (read(p->timer, &times, sizeof(times)) != sizeof(times))
+        return;
+    p->ticks += times;
+    hist_add(&p->ret->timer, p->now_us - p->begun_us - (int64_t)p->ticks * p->every_us);
+    if (p->sent == p->count || p->sent - p->done == RING)
+        return;
+    client_add(&p->client, words, 1);
+    p->sent_us[p->sent++ % RING] = p->now_us;
+}
+
+static int take_replies(struct ping *p)
+{
+    const struct resp_values *v;
+    int n = client_pull(&p->client);
+
+    while (n > 0 && (n = client_next(&p->client, &v)) > 0) {
+        if (v->at[0].type == RESP_ERROR || p->done == p->sent)
+            return fail(p, BELFRY_PROTOCOL, "PING was answered by something else");
+        hist_add(&p->part.latency, p->now_us - p->sent_us[p->done++ % RING]);
+        p->part.jobs++;
+        if (p->o->every && p->part.jobs == p->o->every)
+            end_part(p);
+    }
+    return n < 0 ? fail(p, n, p->client.why) : 0;
+}
+
+static int watch(struct ping *p)
+{
+    struct pollfd polls[] = { { .fd = p->timer, .events = POLLIN },
+                              { .fd = p->client.fd, .events = POLLIN } };
+    int err = 0;
+
+    while (err == 0 && p->done < p->count) {
+        poll(polls, 2, 200);
+        p->now_us = time_mono_us();
+        if (load_interrupted())
+            p->count = p->sent;
+        if (polls[1].revents)
+            err = take_replies(p);
+        if (err == 0 && polls[0].revents)
+            take_tick(p);
+        if (err == 0 && client_push(&p->client) < 0)
+            err = fail(p, BELFRY_IO, p->client.why);
+        if (err == 0 && p->sent > p->done && p->now_us - p->sent_us[p->done % RING] > PATIENCE_US)
+            err = fail(p, BELFRY_IO, "no answer for a minute");
+    }
+    return err;
+}
+
+static void set_timer(struct ping *p)
+{
+    int64_t first = p->begun_us + p->every_us;
+    struct itimerspec when = {
+        .it_value = { first / 1000000, first % 1000000 * 1000 },
+        .it_interval = { p->every_us / 1000000, p->every_us % 1000000 * 1000 },
+    };
+
+    timerfd_settime(p->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+int ping_measure(const struct load_options *o, uint64_t count, int64_t every_ms,
+                 struct ping_result *ret)
+{
+    struct ping p = { .o = o, .ret = ret, .count = count, .every_us = every_ms * 1000 };
+    int err;
+
+    *ret = (struct ping_result){ 0 };
+    err = client_open_belfry(&p.client, o->host, o->port, CLIENT_CONNECT_MS);
+    if (err < 0)
+        return fail(&p, err, p.client.why);
+    p.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    p.begun_us = p.now_us = p.part_us = time_mono_us();
+    set_timer(&p);
+    err = watch(&p);
+    end_part(&p);
+    ret->load.jobs = p.done;
+    ret->load.seconds = (double)(p.now_us - p.begun_us) / 1e6;
+    close(p.timer);
+    client_close(&p.client);
+    return err;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "cli/progress.h"
+#include "run/run.h"
+#include "store/datadir.h"
+
+#define SHOW_EVERY 1024 /* entries */
+
+const struct runs_kind runs_kinds[RUNS_KINDS] = {
+    { FAMILY_DUE, "due", "scheduled jobs" },
+    { FAMILY_BACKLOG, "backlog", "due jobs that wait for room in memory" },
+    { FAMILY_PAST, "past", "done and cancelled jobs" },
+    { FAMILY_KEPT, "kept", "dead jobs, and ended ones that hold their keys" },
+    { FAMILY_LOCATOR, "locator", "places of jobs, by key and id" },
+    { 0, "unknown", "unknown to this version of Belfry" },
+};
+
+const struct runs_kind *runs_kind(char family)
+{
+    const struct runs_kind *k = runs_kinds;
+
+    while (k->family && k->family != family)
+        k++;
+    return k;
+}
+
+void runs_log_name(const struct journal *j, uint32_t file, char ret[JOURNAL_NAME_BYTES])
+{
+    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/run/%010u", j->partition, file);
+}
+
+void runs_path(const struct journal *j, uint32_t file, char ret[PATH_MAX])
+{
+    char log[JOURNAL_NAME_BYTES];
+
+    runs_log_name(j, file, log);
+    datadir_log_path(j->dir, str_of(log), ret);
+}
+
+/* ---- One run ---- */
+
+struct look {
+    const struct run_desc *d;
+    char log[JOURNAL_NAME_BYTES];
+    struct run *run;
+    struct run_cursor c;
+    struct buf filter;
+    bool filter_bad;
+    uint64_t read;
+    uint64_t senseless; /* of those: entries that mean nothing */
+    struct cold_key last;
+    struct runs_finding f;
+    struct progress *progress;
+    uint64_t *done; /* entries of all runs */
+};
+
+/* Only the first is kept. */
+__attribute__((format(printf, 2, 3))) static void note(struct look *l, const char *format, ...)
+{
+    va_list args;
+
+    if (l->f.what[0])
+        return;
+    va_start(args, format);
+    vsnprintf(l->f.what, sizeof(l->f.what), format, args);
+    va_end(args);
+}
+
+/* A failure's detail without the file, which is said anyway. */
+static void note_detail(struct look *l, const char *detail)
+{
+    const char *at = strstr(detail, ": offset ");
+
+    if (!at)
+        at = strstr(detail, ": element ");
+    note(l, "%s", at ? at + 2 : detail);
+}
+
+/* 0 if the error is about this run; it is noted then. */
+static int note_error(struct look *l, int err)
+{
+    if (err != BELFRY_CORRUPT && err != BELFRY_NOTFOUND && err != BELFRY_INVALID)
+        return err;
+    if (err == BELFRY_NOTFOUND) {
+        l->f.missing = true;
+        note(l, "the file is missing");
+    } else {
+        note_detail(l, store_detail());
+    }
+    return 0;
+}
+
+/* NULL, or what is wrong with an entry that is whole. */
+static const char *judge(const struct look *l, const struct run_entry *e)
+{
+    struct job_image image;
+    struct cold_point point;
+    struct str place;
+    int64_t until;
+
+    if (e->key.len > COLD_KEY_MAX || e->key.ptr[0] != l->d->family)
+        return "it has a key of another family";
+    if (!runs_kind(l->d->family)->family)
+        return NULL;
+    if (l->d->family != FAMILY_LOCATOR) {
+        if (!cold_key_point(e->key, &point))
+            return "its key names no job";
+        if (e->grave)
+            return NULL;
+        return !record_get_job(e->value, &image) ? "it is no job"
+               : image.seq != point.seq          ? "it is another job than its key says"
+                                                 : NULL;
+    }
+    if (!run_filter_has(buf_view(&l->filter), cold_key_hash(e->key)))
+        return "the filter does not have its key";
+    return e->grave || cold_place_get(e->value, &place, &until) ? NULL : "it is no place";
+}
+
+static void take_entry(struct look *l)
+{
+    const struct run_entry *e = &l->c.entry;
+    const char *wrong = judge(l, e);
+
+    if (wrong) {
+        l->senseless++;
+        note(l, "entry %llu: %s", (unsigned long long)l->read, wrong);
+    }
+    if (l->read == 0 && l->c.damaged == 0 && !str_eq(e->key, l->d->first))
+        note(l, "it begins with another key than the journal says");
+    l->last.len = e->key.len <= COLD_KEY_MAX ? e->key.len : 0;
+    memcpy(l->last.bytes, e->key.ptr, l->last.len);
+    l->read++;
+    if (++*l->done % SHOW_EVERY == 0)
+        progress_show(l->progress, *l->done);
+}
+
+static void note_left_out(struct look *l)
+{
+    if (l->c.damaged > 0)
+        note_detail(l, l->c.where);
+}
+
+static int read_entries(struct look *l)
+{
+    int err = run_seek(&l->c, l->run, (struct str){ 0 });
+
+    while (!err && !l->c.at_end) {
+        note_left_out(l);
+        take_entry(l);
+        err = run_next(&l->c);
+    }
+    note_left_out(l);
+    if (err) {
+        l->f.unusable = true;
+        return note_error(l, err);
+    }
+    if (l->c.damaged == 0 && l->read != l->d->entries)
+        note(l, "it has %llu entries where the journal says %llu", (unsigned long long)l->read,
+             (unsigned long long)l->d->entries);
+    if (l->c.damaged == 0 && !str_eq(cold_key_str(&l->last), l->d->last))
+        note(l, "it ends with another key than the journal says");
+    return 0;
+}
+
+/* Without a filter a server reads more than it need, and finds the same. */
+static int read_filter(struct look *l)
+{
+    int err = run_filter_load(l->run, &l->filter);
+
+    if (!err)
+        return 0;
+    l->filter_bad = true;
+    buf_reset(&l->filter, 0);
+    return note_error(l, err);
+}
+
+static int read_run(struct look *l, struct store *store)
+{
+    struct run_place place = { l->d->elements, l->d->root_at };
+    const struct run_info *info;
+    int err = run_open(store, str_of(l->log), &place, &l->run);
+
+    if (err) {
+        l->f.unusable = true;
+        return note_error(l, err);
+    }
+    info = run_about(l->run);
+    if (info->entries != l->d->entries || info->bytes != l->d->bytes)
+        note(l, "its root tells of %llu entries in %llu bytes, the journal of %llu in %llu",
+             (unsigned long long)info->entries, (unsigned long long)info->bytes,
+             (unsigned long long)l->d->entries, (unsigned long long)l->d->bytes);
+    err = read_filter(l);
+    return err ? err : read_entries(l);
+}
+
+/* What repair could do about it. */
+static int look_further(struct look *l, const struct journal *j)
+{
+    struct rebuild b = { .dir = j->dir, .log = str_of(l->log), .d = l->d };
+    int err;
+
+    if (l->f.missing || !(l->f.unusable || l->filter_bad))
+        return 0;
+    err = rebuild_look(&b);
+    if (err)
+        return note_error(l, err);
+    l->f.whole = b.whole;
+    l->f.mendable = b.possible;
+    return 0;
+}
+
+static int add_finding(struct runs *r, const struct runs_finding *f)
+{
+    if (r->finding_count == r->finding_cap) {
+        size_t cap = r->finding_cap ? 2 * r->finding_cap : 16;
+        struct runs_finding *grown = realloc(r->findings, cap * sizeof(*grown));
+
+        if (!grown)
+            return BELFRY_NOMEM;
+        r->findings = grown;
+        r->finding_cap = cap;
+    }
+    r->findings[r->finding_count++] = *f;
+    return 0;
+}
+
+static int look_at(struct runs *r, struct store *store, const struct run_desc *d,
+                   struct progress *progress, uint64_t *done)
+{
+    struct look l = { .d = d, .c = { .skips_damage = true }, .progress = progress, .done = done };
+    struct runs_sum *sum = &r->sums[runs_kind(d->family) - runs_kinds];
+    int err;
+
+    sum->runs++;
+    sum->entries += d->entries;
+    sum->bytes += d->bytes;
+    runs_log_name(r->j, d->file, l.log);
+    err = read_run(&l, store);
+    if (!err && l.f.what[0])
+        err = look_further(&l, r->j);
+    l.f.d = d;
+    l.f.readable = l.read - l.senseless;
+    l.f.blocks = l.c.damaged;
+    run_cursor_fini(&l.c);
+    buf_fini(&l.filter);
+    run_close(l.run);
+    if (err)
+        return err;
+    r->mended += d->broken && !l.f.what[0];
+    return l.f.what[0] ? add_finding(r, &l.f) : 0;
+}
+
+/* ---- All of them ---- */
+
+static bool knows(const struct journal *j, uint32_t file)
+{
+    const struct list *runs = engine_runs(j->engine), *node;
+
+    list_each (node, runs)
+        if (container_of(node, struct cold_run, link)->d.file == file)
+            return true;
+    return false;
+}
+
+static int note_stray(void *arg, struct str name)
+{
+    struct runs *r = arg;
+    const struct list *runs = engine_runs(r->j->engine), *node;
+    char known[JOURNAL_NAME_BYTES], path[PATH_MAX];
+    struct stat st;
+
+    list_each (node, runs) {
+        runs_log_name(r->j, container_of(node, struct cold_run, link)->d.file, known);
+        if (str_eq(name, str_of(known)))
+            return 0;
+    }
+    datadir_log_path(r->j->dir, name, path);
+    if (stat(path, &st) < 0) /* gone by now */
+        return 0;
+    r->stray_count++;
+    r->stray_bytes += (uint64_t)st.st_size;
+    buf_str(&r->strays, name);
+    buf_append(&r->strays, "", 1);
+    return r->strays.failed ? BELFRY_NOMEM : 0;
+}
+
+static int list_strays(struct runs *r, struct store *store)
+{
+    char prefix[JOURNAL_NAME_BYTES];
+
+    snprintf(prefix, sizeof(prefix), "p%04x/run/", r->j->partition);
+    return store->ops->list(store, str_of(prefix), note_stray, r);
+}
+
+/* A server that runs may have merged and removed what could not be read: then it is no loss. */
+static int forgive(struct runs *r, struct store *store)
+{
+    struct journal now;
+    size_t kept = 0;
+    int err = journal_load(&now, store, r->j->dir, r->j->partition);
+
+    for (size_t i = 0; i < r->finding_count && !err; i++)
+        if (knows(&now, r->findings[i].d->file))
+            r->findings[kept++] = r->findings[i];
+    if (!err)
+        r->finding_count = kept;
+    journal_fini(&now);
+    return err;
+}
+
+int runs_load(struct runs *r, struct store *store, const struct journal *j, bool quiet)
+{
+    struct list *runs = engine_runs(j->engine), *node;
+    struct progress progress;
+    uint64_t total = 0, done = 0;
+    int err = 0;
+
+    *r = (struct runs){ .j = j };
+    list_each (node, runs)
+        total += container_of(node, struct cold_run, link)->d.entries;
+    progress_begin(&progress, "runs", total, quiet);
+    list_each (node, runs) {
+        err = look_at(r, store, &container_of(node, struct cold_run, link)->d, &progress, &done);
+        if (err)
+            break;
+    }
+    progress_end(&progress);
+    if (!err && r->finding_count && !j->clean)
+        err = forgive(r, store);
+    return err ? err : list_strays(r, store);
+}
+
+bool runs_strays_matter(const struct runs *r)
+{
+    return r->stray_count > 0 && r->j->finding_count > 0;
+}
+
+void runs_fini(struct runs *r)
+{
+    free(r->findings);
+    buf_fini(&r->strays);
+    *r = (struct runs){ 0 };
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* Applying records about what is on disk; the rules are those of apply.c. */
+#include "engine/internal.h"
+
+#include <stdlib.h>
+
+/* n jobs went to disk. When running, their memory is freed later and they are uncounted now; in
+ * replay each is uncounted as it goes. */
+static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
+{
+    tally_add(e, q, slot, n);
+    if (e->started) {
+        enum job_state state = cold_state(slot);
+
+        q->jobs[state] -= (uint64_t)n;
+        e->states[state] -= (uint64_t)n;
+    }
+}
+
+static int add_runs(struct engine *e, struct str runs)
+{
+    struct wire_reader r = wire_reader_of(runs);
+
+    while (r.p < r.end) {
+        struct run_desc d;
+
+        if (!run_desc_get(&r, &d))
+            return BELFRY_CORRUPT;
+        if (manifest_add(e, &d) < 0)
+            return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+static void forget_runs(struct engine *e, struct str runs)
+{
+    struct wire_reader r = wire_reader_of(runs);
+    struct run_desc d;
+
+    while (r.p < r.end && run_desc_get(&r, &d)) {
+        struct cold_run *run = manifest_find(e, d.file);
+
+        if (run)
+            engine_run_forget(e, run);
+    }
+}
+
+/* Everything about tallies that can fail: their queues are there after that. */
+static int check_tallies(struct engine *e, struct str tallies)
+{
+    struct wire_reader r = wire_reader_of(tallies);
+
+    while (r.p < r.end) {
+        struct tally_entry t;
+
+        if (!tally_get(&r, &t))
+            return BELFRY_CORRUPT;
+        if (!queue_obtain(e, t.queue))
+            return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+/* Jobs of a class go to disk, this one the first of them. */
+static void class_spill(struct engine *e, struct queue *q, enum cold_slot slot,
+                        struct cold_point first)
+{
+    struct class *c = &q->classes[slot - COLD_BACKLOG];
+
+    if (q->cold[slot] <= 0 || point_after(c->from, first))
+        class_from(e, c, first);
+}
+
+static void apply_tallies(struct engine *e, struct str tallies, bool moved)
+{
+    struct wire_reader r = wire_reader_of(tallies);
+
+    while (r.p < r.end) {
+        struct tally_entry t = { 0 };
+        struct queue *q;
+
+        tally_get(&r, &t);
+        q = queue_obtain(e, t.queue);
+        if (slot_is_backlog(t.slot))
+            class_spill(e, q, t.slot, t.first);
+        if (moved)
+            count_moved(e, q, t.slot, t.n);
+        else
+            tally_add(e, q, t.slot, t.n);
+    }
+}
+
+/* The numbers of the jobs that changed while they were written, sorted. */
+struct stale {
+    uint64_t *seqs;
+    size_t n;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static bool is_stale(const struct stale *s, uint64_t seq)
+{
+    return s->n > 0 && bsearch(&seq, s->seqs, s->n, sizeof(uint64_t), by_number);
+}
+
+struct stale_item {
+    uint64_t seq;
+    struct str key;
+    struct str queue;
+    unsigned slot;
+    int64_t gone_ms;
+};
+
+static bool stale_next(struct wire_reader *r, struct stale_item *ret)
+{
+    if (r->p >= r->end)
+        return false;
+    ret->seq = wire_varint(r);
+    ret->key = wire_bytes(r);
+    ret->queue = wire_bytes(r);
+    ret->slot = wire_u8(r);
+    ret->gone_ms = wire_zigzag(r);
+    return true;
+}
+
+/* Those jobs stay in memory, and get a grave where they were written to. This is what can fail. */
+static int dig_graves(struct engine *e, const struct fed_record *fed, struct stale *ret)
+{
+    struct wire_reader r = wire_reader_of(fed->stale);
+    struct stale_item item;
+    size_t cap = 0;
+
+    while (stale_next(&r, &item)) {
+        if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX || !name_valid(item.queue) ||
+            item.slot >= COLD_SLOTS)
+            return BELFRY_CORRUPT;
+        if (ret->n == cap) {
+            uint64_t *grown = realloc(ret->seqs, (cap = 2 * cap + 64) * sizeof(uint64_t));
+
+            if (!grown)
+                return BELFRY_NOMEM;
+            ret->seqs = grown;
+        }
+        if (!queue_obtain(e, item.queue) ||
+            (!MUTANT(e->o.mutant, DUPLICATE_FEED) &&
+             grave_add(e, item.key, fed->serial + ret->n, item.gone_ms) < 0))
+            return BELFRY_NOMEM;
+        ret->seqs[ret->n++] = item.seq;
+    }
+    if (ret->n > 0)
+        qsort(ret->seqs, ret->n, sizeof(uint64_t), by_number);
+    return 0;
+}
+
+static void uncount_stale(struct engine *e, struct str bytes)
+{
+    struct wire_reader r = wire_reader_of(bytes);
+    struct stale_item item;
+
+    while (stale_next(&r, &item))
+        count_moved(e, queue_obtain(e, item.queue), (enum cold_slot)item.slot, -1);
+}
+
+/* In replay: the jobs leave memory here. */
+static int evict(struct engine *e, struct str seqs, const struct stale *stale)
+{
+    struct wire_reader r = wire_reader_of(seqs);
+    uint64_t seq = 0;
+
+    while (r.p < r.end) {
+        struct job *j;
+
+        seq += (uint64_t)wire_zigzag(&r);
+        if (r.bad)
+            return BELFRY_CORRUPT;
+        j = job_find(e, seq);
+        if (j && !is_stale(stale, seq))
+            job_leave(e, j);
+    }
+    return 0;
+}
+
+static void drop_graves(struct engine *e, uint64_t upto)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &e->grave_list) {
+        struct grave *g = container_of(node, struct grave, link);
+
+        if (g->serial <= upto)
+            grave_remove(e, g);
+    }
+}
+
+int apply_fed(struct engine *e, const struct fed_record *r)
+{
+    struct stale stale = { 0 };
+    int err = check_tallies(e, r->tallies);
+
+    if (!err)
+        err = dig_graves(e, r, &stale);
+    if (!err)
+        err = add_runs(e, r->runs);
+    if (err) {
+        forget_runs(e, r->runs);
+        free(stale.seqs);
+        return err;
+    }
+    drop_graves(e, r->graves);
+    if (r->graves >= e->next_grave)
+        e->next_grave = r->graves + 1;
+    frontier_set(e, (struct cold_point){ r->frontier_at, r->frontier_seq });
+    e->frontier_segment = e->segment;
+    apply_tallies(e, r->tallies, true);
+    uncount_stale(e, r->stale);
+    if (!e->started)
+        err = evict(e, r->seqs, &stale);
+    free(stale.seqs);
+    e->batch.fed = e->batch.active;
+    e->moves++;
+    return err;
+}
+
+int apply_merged(struct engine *e, const struct merged_record *r)
+{
+    struct wire_reader drops = wire_reader_of(r->drops);
+    int err = check_tallies(e, r->tallies);
+
+    if (!err)
+        err = add_runs(e, r->runs);
+    if (!err)
+        apply_tallies(e, r->tallies, false);
+    while (!err && drops.p < drops.end) {
+        uint64_t file = wire_varint(&drops);
+
+        if (drops.bad)
+            return BELFRY_CORRUPT;
+        manifest_drop(e, (uint32_t)file);
+    }
+    return err;
+}
+
+/* A job comes to memory from a run. */
+static int enter(struct engine *e, const struct job_image *image, char family, bool hot)
+{
+    struct queue *q = queue_obtain(e, image->queue);
+    struct job *j = q ? job_new(e, image, q) : NULL;
+
+    if (!j)
+        return BELFRY_NOMEM;
+    j->loaded = e->walk & WALKS;
+    e->walk_loaded = true;
+    j->near = family == FAMILY_BACKLOG && hot;
+    if (job_enter(e, j, hot) < 0) {
+        job_free(e, j);
+        return BELFRY_NOMEM;
+    }
+    tally_add(e, q, cold_slot_of(family, image->state, image->priority), -1);
+    return 0;
+}
+
+/* Takes back the first n. */
+static void leave_again(struct engine *e, struct str images, uint64_t n, char family)
+{
+    struct wire_reader r = wire_reader_of(images);
+    struct job_image image;
+
+    for (; n > 0 && record_get_job(wire_bytes(&r), &image); n--) {
+        struct job *j = job_find(e, image.seq);
+
+        if (j) {
+            tally_add(e, j->queue, cold_slot_of(family, image.state, image.priority), 1);
+            job_leave(e, j);
+        }
+    }
+}
+
+int apply_loaded(struct engine *e, const struct loaded_record *r)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct cold_point upto = { r->upto_at, r->upto_seq };
+    char family = r->queue.len ? FAMILY_BACKLOG : FAMILY_DUE;
+    struct queue *q = r->queue.len ? queue_obtain(e, r->queue) : NULL;
+    struct job_image image;
+    uint64_t n = 0;
+
+    if (r->queue.len && !q)
+        return BELFRY_NOMEM;
+    for (; images.p < images.end; n++) {
+        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
+            return BELFRY_CORRUPT;
+        if (enter(e, &image, family, q != NULL) < 0) {
+            leave_again(e, r->images, n, family);
+            return BELFRY_NOMEM;
+        }
+    }
+    if (!q) {
+        frontier_set(e, upto);
+        e->frontier_segment = e->segment;
+        return 0;
+    }
+    if (floor_raise(&q->classes[r->priority - 1], r->number, upto) < 0) {
+        leave_again(e, r->images, n, family);
+        return BELFRY_NOMEM;
+    }
+    if (point_after(upto, q->classes[r->priority - 1].from))
+        class_from(e, &q->classes[r->priority - 1], upto);
+    q->tally_changed = true;
+    if (!q->tally_segment)
+        q->tally_segment = e->segment;
+    return 0;
+}
+
+int apply_taken(struct engine *e, const struct taken_record *r)
+{
+    struct job_image image;
+
+    if (!record_get_job(r->image, &image) || r->key.len > COLD_KEY_MAX)
+        return BELFRY_CORRUPT;
+    if (grave_add(e, r->key, r->serial, image_gone_ms(&image)) < 0)
+        return BELFRY_NOMEM;
+    if (enter(e, &image, r->key.ptr[0], false) < 0) {
+        grave_remove(e, grave_find(e, r->key));
+        return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+int apply_run(struct engine *e, const struct str *r)
+{
+    return add_runs(e, *r);
+}
+
+int apply_grave(struct engine *e, const struct grave_record *r)
+{
+    return r->key.len <= COLD_KEY_MAX ? grave_add(e, r->key, r->serial, r->gone_ms)
+                                      : BELFRY_CORRUPT;
+}
+
+int apply_tally(struct engine *e, const struct tally_record *r)
+{
+    struct queue *q = queue_obtain(e, r->queue);
+    struct wire_reader counts = wire_reader_of(r->counts);
+    struct wire_reader floors = wire_reader_of(r->floors);
+
+    if (!q)
+        return BELFRY_NOMEM;
+    for (int i = 0; i < COLD_SLOTS; i++)
+        tally_add(e, q, (enum cold_slot)i, wire_zigzag(&counts) - q->cold[i]);
+    for (int i = 0; i < PRIORITIES; i++)
+        q->classes[i].floor_count = 0;
+    while (floors.p < floors.end) {
+        unsigned priority = wire_u8(&floors);
+        uint32_t number = (uint32_t)wire_varint(&floors);
+        struct floor f = { number, { wire_zigzag(&floors), 0 } };
+
+        f.upto.seq = wire_varint(&floors);
+        if (floors.bad || (priority & ~TALLY_FROM) < 1 || (priority & ~TALLY_FROM) > PRIORITIES)
+            return BELFRY_CORRUPT;
+        if (priority & TALLY_FROM)
+            class_from(e, &q->classes[(priority & ~TALLY_FROM) - 1], f.upto);
+        else if (floor_raise(&q->classes[priority - 1], f.number, f.upto) < 0)
+            return BELFRY_NOMEM;
+    }
+    q->tally_segment = e->segment;
+    q->tally_changed = false;
+    return counts.bad ? BELFRY_CORRUPT : 0;
+}
+
+int apply_cold(struct engine *e, const struct cold_record *r)
+{
+    frontier_set(e, (struct cold_point){ r->frontier_at, r->frontier_seq });
+    e->frontier_segment = e->segment;
+    if (r->next_file > e->next_file)
+        e->next_file = (uint32_t)r->next_file;
+    if (r->next_grave > e->next_grave)
+        e->next_grave = r->next_grave;
+    return 0;
+}

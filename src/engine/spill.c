@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From memory to disk. A batch is made in three steps: its jobs are written as bytes, slice by
+ * slice (engine_feed_slice); off this thread the partition sorts them into runs; when those are
+ * durable one record (FED) moves all of them at once. A job that changes in between stays in
+ * memory, and its entry in the run gets a grave. The memory of those that moved is freed slice by
+ * slice: until then they are waste that nobody finds.
+ */
+#include "engine/internal.h"
+
+#define WORK_SLICE    4000
+#define GRAVES_MAX    20000
+#define DRAIN_CLASSES 64
+#define NEAR          12 /* part of the lookahead */
+
+static uint64_t share(const struct engine *e, unsigned part)
+{
+    return e->o.memory_bytes / part;
+}
+
+/* ---- Classes ---- */
+
+/* What hot and leased jobs may still take. A class may have an eighth of it, so that however many
+ * there are, each finds something left. */
+uint64_t hot_room(const struct engine *e)
+{
+    uint64_t limit = share(e, 8) * 3;
+    uint64_t used = e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED];
+
+    return used < limit ? limit - used : 0;
+}
+
+static bool is_crowded(const struct engine *e)
+{
+    return e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED] > share(e, 4);
+}
+
+bool class_is_full(const struct engine *e, const struct class *c)
+{
+    return is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
+}
+
+bool class_is_glutted(const struct engine *e, const struct class *c)
+{
+    return is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + share(e, 64);
+}
+
+/* What is on disk is loaded a little before it is due, though there may be no room for it then. */
+void class_from(struct engine *e, struct class *c, struct cold_point from)
+{
+    c->from = from;
+    wheel_remove(&c->near);
+    c->near.at_ms = from.at_ms < INT64_C(1) << 47 ? from.at_ms - e->o.lookahead_ms / NEAR : 0;
+    if (c->near.at_ms > 0)
+        wheel_add(&e->nears, &c->near);
+}
+
+void class_close(struct engine *e, struct class *c)
+{
+    if (!c->closed) {
+        c->closed = true;
+        list_append(&e->closed, &c->link);
+    }
+}
+
+bool class_is_on_disk(const struct class *c)
+{
+    return c->queue->cold[COLD_BACKLOG + (c - c->queue->classes)] > 0;
+}
+
+/* The first of the tail, if nothing on disk is before it and there is room; or NULL. */
+static struct job *next_of_tail(const struct engine *e, const struct class *c)
+{
+    struct job *j = container_of(c->tail.next, struct job, timer.link);
+
+    if (list_empty(&c->tail) || class_is_glutted(e, c) ||
+        (class_is_on_disk(c) &&
+         point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from)))
+        return NULL;
+    return j;
+}
+
+/* Lets jobs of the tail go on; opens the class when it has no other parts. True: there is more. */
+static bool class_drain(struct engine *e, struct class *c, int *budget)
+{
+    struct job *j;
+
+    if (e->batch.active && e->batch.tails && !e->batch.fed)
+        return false;
+    for (; *budget > 0 && (j = next_of_tail(e, c)); --*budget) {
+        job_unplace(e, j);
+        job_place_hot(e, j, JOB_SCHEDULED);
+    }
+    if (list_empty(&c->tail) && !class_is_on_disk(c)) {
+        c->closed = false;
+        list_remove(&c->link);
+    }
+    return *budget == 0;
+}
+
+/* ---- Batches ---- */
+
+/* Jobs are all over memory: the one after next is asked for in time. */
+static void prefetch_job(const struct list *timer)
+{
+    const struct job *j = container_of(timer, struct job, timer.link);
+
+    __builtin_prefetch(j);
+    __builtin_prefetch((const char *)j + 64);
+    __builtin_prefetch((const char *)j + 128);
+}
+
+void batch_init(struct batch *b)
+{
+    list_init(&b->source);
+    list_init(&b->held);
+    list_init(&b->past_source);
+    list_init(&b->past_held);
+}
+
+void job_cold_key(const struct job *j, struct cold_key *ret)
+{
+    struct str queue = { j->queue->name, j->queue->name_len };
+
+    if (j->where == WHERE_LATER)
+        cold_key_due(ret, (struct cold_point){ j->timer.at_ms, j->seq });
+    else if (j->where == WHERE_TAIL)
+        cold_key_queue(ret, FAMILY_BACKLOG, queue, (unsigned)j->priority,
+                       (struct cold_point){ j->timer.at_ms, j->seq });
+    else
+        cold_key_queue(ret, j->state == JOB_DEAD || j->trail->hold_ms ? FAMILY_KEPT : FAMILY_PAST,
+                       queue, 0, (struct cold_point){ j->trail->ended_ms, j->seq });
+}
+
+static int64_t job_gone_ms(const struct job *j)
+{
+    return j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms;
+}
+
+void batch_stale(struct engine *e, struct job *j)
+{
+    struct cold_key key;
+    struct buf *out = &e->batch.stale;
+
+    job_cold_key(j, &key);
+    wire_put_varint(out, j->seq);
+    wire_put_bytes(out, cold_key_str(&key));
+    wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
+    wire_put_u8(out,
+                (uint8_t)cold_slot_of(key.bytes[0], (unsigned)j->state, (unsigned)j->priority));
+    wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
+    j->fed = 0;
+}
+
+void batch_release_dead(struct engine *e, const struct queue *q)
+{
+    struct list *heads[] = { &e->batch.past_source, &e->batch.past_held };
+
+    for (size_t i = 0; i < 2 && !e->batch.fed; i++) {
+        struct list *node, *after;
+
+        list_each_safe (node, after, heads[i]) {
+            struct job *j = container_of(node, struct trail, link)->job;
+
+            if (j->queue == q && j->state == JOB_DEAD) {
+                job_unplace(e, j);
+                job_place(e, j, JOB_DEAD);
+            }
+        }
+    }
+}
+
+bool engine_feed_due(const struct engine *e)
+{
+    return !e->batch.active &&
+           (e->bytes[WHERE_LATER] > share(e, 5) || e->bytes[WHERE_TAIL] > share(e, 8) ||
+            e->bytes[WHERE_PAST] > share(e, 8) || e->graves.count > GRAVES_MAX);
+}
+
+static void splice(struct list *to, struct list *from)
+{
+    if (list_empty(from))
+        return;
+    from->next->prev = to->prev;
+    to->prev->next = from->next;
+    from->prev->next = to;
+    to->prev = from->prev;
+    list_init(from);
+}
+
+static void take_wheel(struct engine *e, struct wheel *w)
+{
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
+        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
+            splice(&e->batch.source, &w->slots[level][slot]);
+}
+
+static void take_tails(struct engine *e)
+{
+    struct list *node;
+
+    list_each (node, &e->closed)
+        splice(&e->batch.source, &container_of(node, struct class, link)->tail);
+    take_wheel(e, &e->spare);
+}
+
+static void take_past(struct engine *e)
+{
+    struct list *heads[] = { &e->queues, &e->idle };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct list *node;
+
+        list_each (node, heads[i]) {
+            struct queue *q = container_of(node, struct queue, link);
+
+            splice(&e->batch.past_source, &q->past);
+            splice(&e->batch.past_source, &q->held);
+            splice(&e->batch.past_source, &q->dead);
+        }
+    }
+}
+
+/* What the frontier has passed does not count anyway; but only what the journal knows of it is sure
+ * to be so after a restart, when the segment of a grave is gone. */
+static void prune_graves(struct engine *e)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &e->grave_list) {
+        struct grave *g = container_of(node, struct grave, link);
+        struct cold_point p;
+
+        if (g->key[0] == FAMILY_DUE && cold_key_point((struct str){ g->key, g->len }, &p) &&
+            !point_after(p, e->frontier_noted))
+            grave_remove(e, g);
+    }
+}
+
+void engine_feed_begin(struct engine *e)
+{
+    frontier_follow(e);
+    e->batch.active = true;
+    e->batch.fed = false;
+    buf_reset(&e->batch.stale, 1 << 16);
+    /* In the order of becoming ready, as they may have to be given back. */
+    e->batch.tails = e->bytes[WHERE_TAIL] > share(e, 16);
+    if (e->batch.tails)
+        take_tails(e);
+    if (e->bytes[WHERE_LATER] > share(e, 64))
+        take_wheel(e, &e->later);
+    if (e->bytes[WHERE_PAST] > share(e, 16))
+        take_past(e);
+    prune_graves(e);
+    e->batch.graves = e->next_grave - 1;
+}
+
+size_t engine_feed_bytes(const struct engine *e)
+{
+    size_t bytes = 0;
+
+    if (!list_empty(&e->batch.source))
+        bytes += e->bytes[WHERE_LATER] + (e->batch.tails ? e->bytes[WHERE_TAIL] : 0);
+    if (!list_empty(&e->batch.past_source))
+        bytes += e->bytes[WHERE_PAST];
+    return bytes;
+}
+
+/* Its id says where it is, unless it was moved or is not scheduled; a key must be found, too. */
+static bool needs_locator(const struct job *j)
+{
+    struct job_opts o;
+
+    if (j->where != WHERE_LATER || j->timer.at_ms != (int64_t)j->born_ms)
+        return true;
+    job_opts_get(j, &o);
+    return o.key.len > 0;
+}
+
+/* An entry of a batch, without a body for now. */
+static void feed_head(struct buf *out, unsigned flags, uint64_t seq, struct str key)
+{
+    wire_put_u8(out, (uint8_t)flags);
+    wire_put_u64(out, seq);
+    wire_put_u8(out, (uint8_t)key.len);
+    wire_put_u32(out, 0);
+    buf_str(out, key);
+}
+
+static void feed_job(struct job *j, struct buf *out)
+{
+    struct cold_key key;
+    struct job_image image;
+    size_t body;
+
+    job_cold_key(j, &key);
+    job_image_of(j, &image);
+    feed_head(out, needs_locator(j) ? FEED_LOCATE : 0, j->seq, cold_key_str(&key));
+    body = out->len;
+    record_put_image(out, &image);
+    if (!out->failed) {
+        uint32_t len = (uint32_t)(out->len - body);
+
+        memcpy(out->ptr + body - key.len - 4, &len, 4);
+    }
+    j->fed = 1;
+}
+
+/* What is due before it could be written and loaded again stays, if there is room. */
+static bool stays(const struct engine *e, const struct job *j)
+{
+    if (j->where == WHERE_LATER)
+        return j->timer.at_ms <= e->frontier.at_ms || j->timer.at_ms <= e->now_ms;
+    return j->state == JOB_SCHEDULED && e->bytes[WHERE_TAIL] < share(e, 4) &&
+           j->timer.at_ms <= e->now_ms + e->o.lookahead_ms / NEAR;
+}
+
+/* From here on it counts as it will on disk. */
+static void count_as_ready(struct engine *e, struct job *j)
+{
+    if (j->where == WHERE_TAIL && j->state == JOB_SCHEDULED) {
+        j->queue->jobs[JOB_SCHEDULED]--;
+        j->queue->jobs[JOB_READY]++;
+        e->states[JOB_SCHEDULED]--;
+        e->states[JOB_READY]++;
+        j->state = JOB_READY;
+    }
+}
+
+static bool feed_waiting(struct engine *e, struct buf *out, size_t *n)
+{
+    while (*n > 0 && !list_empty(&e->batch.source)) {
+        struct job *j = container_of(e->batch.source.next, struct job, timer.link);
+
+        --*n;
+        if (stays(e, j)) {
+            job_unplace(e, j);
+            job_place(e, j, JOB_SCHEDULED);
+            continue;
+        }
+        list_remove(&j->timer.link);
+        list_append(&e->batch.held, &j->timer.link);
+        prefetch_job(e->batch.source.next->next);
+        count_as_ready(e, j);
+        feed_job(j, out);
+    }
+    return !list_empty(&e->batch.source);
+}
+
+static bool feed_past(struct engine *e, struct buf *out, size_t *n)
+{
+    for (; *n > 0 && !list_empty(&e->batch.past_source); --*n) {
+        struct trail *t = container_of(e->batch.past_source.next, struct trail, link);
+
+        list_remove(&t->link);
+        list_append(&e->batch.past_held, &t->link);
+        feed_job(t->job, out);
+    }
+    return !list_empty(&e->batch.past_source);
+}
+
+/* Graves too are fed like any other entry. */
+static void feed_graves(struct engine *e, struct buf *out)
+{
+    struct list *node;
+
+    list_each (node, &e->grave_list) {
+        const struct grave *g = container_of(node, struct grave, link);
+
+        if (g->serial > e->batch.graves)
+            continue;
+        feed_head(out, FEED_GRAVE, (uint64_t)g->gone_ms, (struct str){ g->key, g->len });
+    }
+}
+
+bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
+{
+    if (feed_waiting(e, out, &n) || feed_past(e, out, &n) || n == 0)
+        return true;
+    if (!MUTANT(e->o.mutant, LOST_TOMBSTONE))
+        feed_graves(e, out);
+    return false;
+}
+
+static void give_back(struct engine *e, struct list *head)
+{
+    while (!list_empty(head)) {
+        struct job *j = container_of(head->next, struct job, timer.link);
+
+        j->fed = 0;
+        job_unplace(e, j);
+        job_place(e, j, JOB_SCHEDULED);
+    }
+}
+
+static void give_back_past(struct engine *e, struct list *head)
+{
+    while (!list_empty(head)) {
+        struct job *j = container_of(head->next, struct trail, link)->job;
+
+        j->fed = 0;
+        job_unplace(e, j);
+        job_place(e, j, (enum job_state)j->state);
+    }
+}
+
+void engine_feed_abort(struct engine *e)
+{
+    struct list newer, *node;
+
+    /* What came to the tails meanwhile stays behind what is given back. */
+    list_init(&newer);
+    if (e->batch.tails)
+        list_each (node, &e->closed)
+            splice(&newer, &container_of(node, struct class, link)->tail);
+    give_back(e, &e->batch.held);
+    give_back(e, &e->batch.source);
+    give_back(e, &newer);
+    give_back_past(e, &e->batch.past_held);
+    give_back_past(e, &e->batch.past_source);
+    buf_fini(&e->batch.stale);
+    e->batch.active = false;
+}
+
+int engine_fed(struct engine *e, const struct feed_result *r)
+{
+    int err;
+
+    if (e->batch.stale.failed)
+        return BELFRY_NOMEM;
+    err = emit_fed(e, &(struct fed_record){
+                          .frontier_at = e->frontier.at_ms,
+                          .frontier_seq = e->frontier.seq,
+                          .graves = e->batch.graves,
+                          .serial = e->next_grave,
+                          .runs = r->runs,
+                          .seqs = r->seqs,
+                          .tallies = r->tallies,
+                          .stale = buf_view(&e->batch.stale),
+                      });
+    if (!err)
+        buf_fini(&e->batch.stale);
+    return err;
+}
+
+/* Frees waste. */
+static bool bury(struct engine *e, int *budget)
+{
+    for (; *budget > 0 && !list_empty(&e->batch.held); --*budget) {
+        prefetch_job(e->batch.held.next->next->next);
+        job_leave(e, container_of(e->batch.held.next, struct job, timer.link));
+    }
+    for (; *budget > 0 && !list_empty(&e->batch.past_held); --*budget)
+        job_leave(e, container_of(e->batch.past_held.next, struct trail, link)->job);
+    if (!list_empty(&e->batch.held) || !list_empty(&e->batch.past_held))
+        return true;
+    e->batch.active = e->batch.fed = false;
+    return false;
+}
+
+bool engine_work(struct engine *e)
+{
+    int budget = WORK_SLICE;
+    bool more = e->batch.fed && bury(e, &budget);
+    struct timer *t;
+
+    while (budget > 0 && (t = wheel_pop(&e->later, e->frontier.at_ms))) {
+        struct job *j = container_of(t, struct job, timer);
+
+        job_unplace(e, j);
+        job_place(e, j, JOB_SCHEDULED);
+        budget--;
+    }
+    for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->closed); i++) {
+        struct class *c = container_of(e->closed.next, struct class, link);
+
+        list_remove(&c->link);
+        list_append(&e->closed, &c->link);
+        if (class_drain(e, c, &budget))
+            more = true;
+    }
+    return more || budget == 0;
+}
+
+uint64_t engine_memory(const struct engine *e)
+{
+    return pool_used(&e->pool) +
+           (e->jobs.buckets + e->keys.buckets + e->graves.buckets) * sizeof(struct table_node *) +
+           e->batch.stale.cap;
+}

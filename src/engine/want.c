@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests about jobs on disk: what they want, and what an answer is worth when it comes. */
+#include "engine/internal.h"
+
+const struct cold_want *engine_want(const struct engine *e)
+{
+    return &e->want;
+}
+
+static void forget_shown(struct engine *e)
+{
+    if (e->shown)
+        job_free(e, e->shown);
+    e->shown = NULL;
+}
+
+static bool is_kept(const struct engine *e, const struct job_image *image)
+{
+    return image->state < JOB_LEASED || (image->has_trail && (image->trail.keep_ms > e->now_ms ||
+                                                              image->trail.hold_ms > e->now_ms));
+}
+
+/* Whether an item is what was asked for and counts, by now. */
+static bool item_counts(const struct engine *e, const struct cold_want *w,
+                        const struct cold_item *item)
+{
+    struct job_image image;
+
+    if (!record_get_job(item->body, &image) ||
+        !cold_counts(e, (struct str){ item->key, item->key_len }, item->number) ||
+        !is_kept(e, &image) || job_find(e, image.seq))
+        return false;
+    if (w->kind == WANT_ID)
+        return image.seq == w->id.seq && image.born_ms == w->id.due_ms;
+    return true;
+}
+
+int engine_answer(struct engine *e, struct cold_answer *a)
+{
+    size_t n = 0;
+
+    forget_shown(e);
+    e->answer = a;
+    if (!a)
+        return 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (item_counts(e, a->want, &a->items[i]))
+            a->items[n++] = a->items[i];
+    a->n = n;
+    /* A job may have come to memory and gone to the same place again, changed. */
+    if (a->moves == e->moves)
+        return 0;
+    e->answer = NULL;
+    return BELFRY_COLD;
+}
+
+/* The job of an item: as it is, or brought to memory. */
+static struct job *give(struct engine *e, const struct cold_item *item, bool take, int *ret_err)
+{
+    struct job_image image;
+    struct queue *q;
+
+    if (!record_get_job(item->body, &image)) {
+        *ret_err = BELFRY_CORRUPT;
+        return NULL;
+    }
+    if (take) {
+        *ret_err = emit_taken(
+            e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+        return *ret_err ? NULL : job_find(e, image.seq);
+    }
+    forget_shown(e);
+    q = queue_obtain(e, image.queue);
+    e->shown = q ? job_new(e, &image, q) : NULL;
+    if (!e->shown) {
+        *ret_err = engine_plain(e, BELFRY_NOMEM);
+        return NULL;
+    }
+    if (e->shown->state == JOB_SCHEDULED && image.at_ms <= e->now_ms)
+        e->shown->state = JOB_READY;
+    return e->shown;
+}
+
+static const struct cold_item *item_of_seq(const struct engine *e, struct job_id id)
+{
+    for (size_t i = 0; e->answer && i < e->answer->n; i++) {
+        struct job_image image;
+
+        if (record_get_job(e->answer->items[i].body, &image) && image.seq == id.seq &&
+            image.born_ms == id.due_ms && !job_find(e, image.seq))
+            return &e->answer->items[i];
+    }
+    return NULL;
+}
+
+static bool answers_id(const struct cold_answer *a, struct job_id id)
+{
+    return a && a->want->kind == WANT_ID && a->want->id.seq == id.seq &&
+           a->want->id.due_ms == id.due_ms;
+}
+
+struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
+{
+    struct job *j = job_of(e, id);
+    const struct cold_item *item;
+
+    *ret_err = 0;
+    if (j)
+        return j;
+    item = item_of_seq(e, id);
+    if (item)
+        return give(e, item, take, ret_err);
+    *ret_err = engine_plain(e, BELFRY_NOTFOUND);
+    if (list_empty(&e->runs) || id.partition != e->o.partition || id.seq >= e->next_seq ||
+        answers_id(e->answer, id))
+        return NULL;
+    e->want = (struct cold_want){ .kind = WANT_ID, .id = id };
+    *ret_err = BELFRY_COLD;
+    return NULL;
+}
+
+static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str key)
+{
+    return a && a->want->kind == WANT_KEY &&
+           str_eq((struct str){ a->want->queue, a->want->queue_len },
+                  (struct str){ q->name, q->name_len }) &&
+           str_eq((struct str){ a->want->key, a->want->key_len }, key);
+}
+
+/* Whether a locator could have an entry for it. */
+static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str key)
+{
+    struct cold_key k;
+    const struct list *node;
+
+    list_each (node, &e->runs) {
+        if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
+            cold_key_of_key(&k, (struct str){ q->name, q->name_len }, key);
+            return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(&k)));
+        }
+    }
+    return false;
+}
+
+/* Of an ended job the key counts while it is held. */
+static bool holds_key(const struct engine *e, const struct cold_item *item, struct str key)
+{
+    struct job_image image;
+    struct job_opts o;
+
+    if (!record_get_job(item->body, &image))
+        return false;
+    job_opts_read(image.opts, image.born_ms, &o);
+    return str_eq(o.key, key) && (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms);
+}
+
+struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err)
+{
+    struct job *j = key_find(e, q, key);
+
+    *ret_err = 0;
+    if (j)
+        return j;
+    if (answers_key(e->answer, q, key)) {
+        for (size_t i = 0; i < e->answer->n; i++)
+            if (holds_key(e, &e->answer->items[i], key))
+                return give(e, &e->answer->items[i], take, ret_err);
+    } else if (key_may_be_cold(e, q, key)) {
+        e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
+        memcpy(e->want.queue, q->name, q->name_len);
+        e->want.key_len = key.len;
+        memcpy(e->want.key, key.ptr, key.len);
+        *ret_err = BELFRY_COLD;
+        return NULL;
+    }
+    *ret_err = BELFRY_NOTFOUND;
+    return NULL;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of a partition: their logs, opening them, and writing them with what the journal must know.
+ */
+#include "partition/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/record.h"
+
+void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES])
+{
+    snprintf(ret, NAME_BYTES, "p%04x/run/%010u", p->o.number, file);
+}
+
+/* ---- Pins: on the engine's thread ---- */
+
+int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
+             struct pinned *ret)
+{
+    struct list *runs = engine_runs(p->engine);
+    struct list *node;
+    size_t n = 0;
+
+    *ret = (struct pinned){ 0 };
+    list_each (node, runs)
+        n++;
+    ret->runs = malloc((n + 1) * sizeof(struct cold_run *));
+    if (!ret->runs)
+        return BELFRY_NOMEM;
+    list_each (node, runs) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (!r->unreadable && fits(arg, r)) {
+            r->pins++;
+            ret->runs[ret->n++] = r;
+        }
+    }
+    return 0;
+}
+
+void cold_unpin(struct pinned *pinned)
+{
+    for (size_t i = 0; i < pinned->n; i++)
+        pinned->runs[i]->pins--;
+    free(pinned->runs);
+    *pinned = (struct pinned){ 0 };
+}
+
+void cold_note_gone(struct partition *p)
+{
+    struct list *node;
+
+    list_each (node, engine_gone_runs(p->engine)) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->lsn == 0)
+            r->lsn = engine_lsn(p->engine);
+    }
+}
+
+void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable)
+{
+    struct buf desc = { 0 };
+    struct run_desc d = r->d;
+
+    r->unreadable = r->unreadable || unreadable;
+    if (r->d.broken || r->gone)
+        return;
+    d.broken = true;
+    run_desc_put(&desc, &d);
+    if (!desc.failed)
+        engine_merged(p->engine, (struct str){ 0 }, buf_view(&desc), (struct str){ 0 });
+    buf_fini(&desc);
+}
+
+/* ---- Opening: on any thread ---- */
+
+static struct opened *open_now(struct partition *p, const struct cold_run *r, int *ret_err)
+{
+    char log[NAME_BYTES];
+    struct opened *o = calloc(1, sizeof(*o));
+    struct run_place place = { r->d.elements, r->d.root_at };
+
+    *ret_err = BELFRY_NOMEM;
+    if (!o)
+        return NULL;
+    cold_log_name(p, r->d.file, log);
+    *ret_err = run_open(p->store, str_of(log), &place, &o->run);
+    if (*ret_err) {
+        free(o);
+        return NULL;
+    }
+    return o;
+}
+
+static void opened_free(struct opened *o)
+{
+    if (o) {
+        run_close(o->run);
+        buf_fini(&o->filter);
+        free(o);
+    }
+}
+
+int cold_open(struct partition *p, struct cold_run *r, struct run **ret)
+{
+    struct opened *o, *other;
+    int err;
+
+    pthread_mutex_lock(&p->open_lock);
+    o = r->opened;
+    pthread_mutex_unlock(&p->open_lock);
+    if (!o) {
+        o = open_now(p, r, &err);
+        if (!o)
+            return err;
+        pthread_mutex_lock(&p->open_lock);
+        other = r->opened;
+        if (!other)
+            r->opened = o;
+        pthread_mutex_unlock(&p->open_lock);
+        if (other) { /* somebody was quicker */
+            opened_free(o);
+            o = other;
+        }
+    }
+    *ret = o->run;
+    return 0;
+}
+
+void cold_close(struct cold_run *r)
+{
+    opened_free(r->opened);
+    r->opened = NULL;
+}
+
+void cold_load_filter(struct partition *p, struct cold_run *r)
+{
+    struct run *run;
+    struct buf filter = { 0 };
+    struct opened *o;
+    bool known;
+
+    if (cold_open(p, r, &run) < 0)
+        return;
+    pthread_mutex_lock(&p->open_lock);
+    o = r->opened;
+    known = o->has_filter || p->filter_bytes > p->o.memory_bytes / 8;
+    pthread_mutex_unlock(&p->open_lock);
+    if (known || run_filter_load(run, &filter) < 0)
+        return;
+    pthread_mutex_lock(&p->open_lock);
+    if (!o->has_filter) {
+        o->filter = filter;
+        o->has_filter = true;
+        p->filter_bytes += filter.len;
+        filter = (struct buf){ 0 };
+    }
+    pthread_mutex_unlock(&p->open_lock);
+    buf_fini(&filter);
+}
+
+bool cold_may_have(void *partition, uint64_t hash)
+{
+    struct partition *p = partition;
+    struct list *node;
+    bool may = false;
+
+    pthread_mutex_lock(&p->open_lock);
+    list_each (node, engine_runs(p->engine)) {
+        const struct cold_run *r = container_of(node, struct cold_run, link);
+        const struct opened *o = r->opened;
+
+        if (r->d.family == FAMILY_LOCATOR &&
+            (!o || !o->has_filter || run_filter_has(buf_view(&o->filter), hash))) {
+            may = true;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&p->open_lock);
+    return may;
+}
+
+/* ---- Strays ---- */
+
+struct strays {
+    struct partition *p;
+    struct buf names; /* each with a zero behind it */
+};
+
+static int note_stray(void *arg, struct str name)
+{
+    struct strays *s = arg;
+    struct list *node;
+    char known[NAME_BYTES];
+
+    list_each (node, engine_runs(s->p->engine)) {
+        cold_log_name(s->p, container_of(node, struct cold_run, link)->d.file, known);
+        if (str_eq(name, str_of(known)))
+            return 0;
+    }
+    buf_str(&s->names, name);
+    buf_append(&s->names, "", 1);
+    return s->names.failed ? BELFRY_NOMEM : 0;
+}
+
+int cold_remove_strays(struct partition *p)
+{
+    struct strays s = { .p = p };
+    char prefix[NAME_BYTES];
+    int err;
+
+    snprintf(prefix, sizeof(prefix), "p%04x/run/", p->o.number);
+    err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
+    for (size_t at = 0; at < s.names.len && !err; at += strlen(s.names.ptr + at) + 1)
+        err = p->store->ops->remove(p->store, str_of(s.names.ptr + at));
+    buf_fini(&s.names);
+    return err;
+}
+
+/* ---- Writing ---- */
+
+int64_t entry_gone_ms(const struct run_entry *e)
+{
+    struct job_image image;
+    struct str place;
+    int64_t until;
+
+    if (e->key.ptr[0] == FAMILY_LOCATOR) {
+        if (!cold_place_get(e->value, &place, &until) || place.ptr[0] == FAMILY_BACKLOG)
+            return INT64_MAX;
+        return until;
+    }
+    if (e->key.ptr[0] == FAMILY_DUE || e->key.ptr[0] == FAMILY_BACKLOG ||
+        !record_get_job(e->value, &image) || !image.has_trail)
+        return INT64_MAX;
+    return image.trail.keep_ms > image.trail.hold_ms ? image.trail.keep_ms : image.trail.hold_ms;
+}
+
+static void copy_key(struct cold_key *to, struct str key)
+{
+    to->len = key.len;
+    memcpy(to->bytes, key.ptr, key.len);
+}
+
+/* Keeps between half as many points as there is room for and all, equally many entries apart. */
+static void outline_point(struct outline *o, int64_t at_ms)
+{
+    struct run_desc *d = &o->d;
+
+    if (d->entries != o->next)
+        return;
+    if (d->spread_count == SPREAD_POINTS - 1) {
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < d->spread_count; i += 2)
+            d->spread[n++] = d->spread[i];
+        d->spread_count = n;
+        o->stride *= 2;
+        o->next = n * o->stride;
+        if (d->entries != o->next)
+            return;
+    }
+    d->spread[d->spread_count++] = at_ms;
+    o->next += o->stride;
+}
+
+static void outline_add(struct outline *o, const struct run_entry *e, int64_t gone)
+{
+    struct cold_point at;
+
+    if (o->d.entries == 0)
+        copy_key(&o->first, e->key);
+    copy_key(&o->last, e->key);
+    if (gone > o->d.gone_ms)
+        o->d.gone_ms = gone;
+    if (o->d.family == FAMILY_DUE && cold_key_point(e->key, &at))
+        outline_point(o, at.at_ms);
+    o->d.entries++;
+}
+
+static int out_begin(struct out_run *o, char family, bool split, uint64_t filter_items)
+{
+    struct run_options options = {
+        .store = o->p->store,
+        .log = { 0 },
+        .fence = str_of(o->p->fence),
+        .epoch = o->p->epoch,
+        .block_bytes = o->p->o.block_bytes,
+        .filter_items = filter_items,
+    };
+
+    cold_log_name(o->p, o->file, o->log);
+    options.log = str_of(o->log);
+    o->o = (struct outline){
+        .d = { .file = o->file,
+               .number = o->number,
+               .oldest = o->oldest,
+               .family = family,
+               .split = split },
+        .stride = 1,
+    };
+    o->file++;
+    ++*o->written;
+    return run_writer_new(&options, &o->writer);
+}
+
+int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool split,
+            uint64_t filter_items)
+{
+    int err = 0;
+
+    if (!o->writer)
+        err = out_begin(o, e->key.ptr[0], split, filter_items);
+    if (err)
+        return err;
+    outline_add(&o->o, e, gone_ms);
+    if (filter_items)
+        run_writer_filter(o->writer, cold_key_hash(e->key));
+    return run_writer_add(o->writer, e);
+}
+
+int out_end(struct out_run *o)
+{
+    struct run_info info;
+    struct run_desc *d = &o->o.d;
+    struct cold_point last;
+    int err;
+
+    if (!o->writer)
+        return 0;
+    err = run_writer_end(o->writer, &info);
+    run_writer_free(o->writer);
+    o->writer = NULL;
+    if (err)
+        return err;
+    d->bytes = info.bytes;
+    d->graves = info.graves;
+    d->elements = info.place.elements;
+    d->root_at = info.place.root_at;
+    d->first = cold_key_str(&o->o.first);
+    d->last = cold_key_str(&o->o.last);
+    if (d->family == FAMILY_DUE && cold_key_point(d->last, &last))
+        d->spread[d->spread_count++] = last.at_ms;
+    run_desc_put(o->descs, d);
+    return o->descs->failed ? BELFRY_NOMEM : 0;
+}

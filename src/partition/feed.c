@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Feeding: the engine writes what is to leave memory as a batch of bytes, slice by slice; here it
+ * is sorted and written as runs, one for each family in it; then one record makes it count. A crash
+ * before that record leaves logs that nobody knows of, which opening removes.
+ */
+#include "partition/internal.h"
+
+#include <stdlib.h>
+
+#include "engine/record.h"
+
+#define GATHER_JOBS 2000
+#define PREFETCH    8 /* entries ahead: they are all over the batch */
+
+struct entry {
+    uint64_t head; /* the first bytes of the key, as a number */
+    const char *key;
+    const char *value;
+    uint32_t value_len;
+    uint16_t key_len;
+    bool grave;
+    bool locates;
+    uint64_t seq;
+};
+
+struct sorting {
+    struct entry *entries;
+    size_t n;
+    size_t cap;
+    struct buf located; /* keys and values of the locator */
+};
+
+/* The first of the key that tells most, so that bytes are hardly ever compared. A moment has its
+ * upper two bytes zero: with the family before it and those left out it fits. */
+static uint64_t head_of(struct str key)
+{
+    uint64_t head = 0;
+    size_t skipped = key.ptr[0] == FAMILY_DUE ? 1 : 0;
+
+    for (size_t i = skipped; i < 8 + skipped; i++)
+        head = head << 8 | (i < key.len ? (unsigned char)key.ptr[i] : 0);
+    return skipped ? head | (uint64_t)FAMILY_DUE << 56 : head;
+}
+
+/* Of a job and a grave with the same key the job comes first. */
+static int by_key(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order;
+
+    if (x->head != y->head)
+        return x->head < y->head ? -1 : 1;
+    if (x->key[0] == FAMILY_DUE && y->key[0] == FAMILY_DUE && !x->grave && !y->grave)
+        return x->seq < y->seq ? -1 : 1;
+    order = run_compare((struct str){ x->key, x->key_len }, (struct str){ y->key, y->key_len });
+    return order ? order : x->grave - y->grave;
+}
+
+/* By the head first, byte by byte from the lowest, leaving out bytes that are all the same; then
+ * what has equal heads by the rest of the key. `spare` has room for as many. */
+static struct entry *sort(struct entry *entries, struct entry *spare, size_t n)
+{
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t starts[257] = { 0 };
+
+        for (size_t i = 0; i < n; i++)
+            starts[(entries[i].head >> shift & 255) + 1]++;
+        if (n == 0 || starts[(entries[0].head >> shift & 255) + 1] == n)
+            continue;
+        for (unsigned b = 0; b < 256; b++)
+            starts[b + 1] += starts[b];
+        for (size_t i = 0; i < n; i++)
+            spare[starts[entries[i].head >> shift & 255]++] = entries[i];
+        struct entry *swap = entries;
+        entries = spare;
+        spare = swap;
+    }
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && entries[to].head == entries[from].head; to++)
+            ;
+        if (to - from > 1)
+            qsort(entries + from, to - from, sizeof(*entries), by_key);
+    }
+    return entries;
+}
+
+static struct entry *entry_new(struct sorting *s)
+{
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? 2 * s->cap : 4096;
+        struct entry *grown = realloc(s->entries, cap * sizeof(*grown));
+
+        if (!grown)
+            return NULL;
+        s->entries = grown;
+        s->cap = cap;
+    }
+    return &s->entries[s->n++];
+}
+
+/* An entry of the locator; key and value are offsets into `located` for now, which still grows. */
+static int locate(struct sorting *s, const struct cold_key *key, struct str place, int64_t until)
+{
+    struct entry *e = entry_new(s);
+    size_t start = s->located.len;
+
+    if (!e)
+        return BELFRY_NOMEM;
+    buf_str(&s->located, cold_key_str(key));
+    cold_place_put(&s->located, place, until);
+    *e = (struct entry){
+        .head = head_of(cold_key_str(key)),
+        .key = (const char *)(uintptr_t)start,
+        .key_len = (uint16_t)key->len,
+        .value_len = (uint32_t)(s->located.len - start - key->len),
+        .locates = true,
+    };
+    return s->located.failed ? BELFRY_NOMEM : 0;
+}
+
+/* Until when a job can be where it is put: see cold_place_put. */
+static int64_t until_of(const struct job_image *image, struct str key, uint32_t number)
+{
+    switch (key.ptr[0]) {
+    case FAMILY_DUE: return image->at_ms;
+    case FAMILY_BACKLOG: return number;
+    default:
+        return image->trail.keep_ms > image->trail.hold_ms ? image->trail.keep_ms
+                                                           : image->trail.hold_ms;
+    }
+}
+
+/* The options of a job begin with its creation; the first tag may be its key (OPT_KEY, 1). */
+static struct str key_of(const struct job_image *image)
+{
+    struct wire_reader r = wire_reader_of(image->opts);
+
+    wire_zigzag(&r);
+    return r.p < r.end && wire_u8(&r) == 1 ? wire_bytes(&r) : (struct str){ 0 };
+}
+
+static int add_located(struct sorting *s, struct str key, struct str body, uint32_t number)
+{
+    struct job_image image;
+    struct cold_key k;
+    struct str user_key;
+    bool ended;
+    int err = 0;
+
+    if (!record_get_job(body, &image))
+        return BELFRY_CORRUPT;
+    ended = image.state > JOB_LEASED;
+    user_key = key_of(&image);
+    if (key.ptr[0] != FAMILY_DUE || image.at_ms != image.born_ms) {
+        cold_key_of_seq(&k, image.seq);
+        err = locate(s, &k, key, until_of(&image, key, number));
+    }
+    if (!err && user_key.len && (!ended || image.trail.hold_ms)) {
+        cold_key_of_key(&k, image.queue, user_key);
+        err = locate(s, &k, key, until_of(&image, key, number));
+    }
+    return err;
+}
+
+static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool locates)
+{
+    struct wire_reader r = wire_reader_of(batch);
+    int err = 0;
+
+    while (r.p < r.end && !err) {
+        unsigned flags = wire_u8(&r);
+        uint64_t seq = wire_u64(&r);
+        size_t key_len = wire_u8(&r);
+        size_t body_len = wire_u32(&r);
+        struct str key = { (const char *)r.p, key_len };
+        struct str body = { key.ptr + key_len, body_len };
+        struct entry *e = entry_new(s);
+
+        if (!e || r.bad || key_len + body_len > (size_t)(r.end - r.p))
+            return BELFRY_NOMEM;
+        r.p += key_len + body_len;
+        *e = (struct entry){
+            .head = head_of(key),
+            .key = key.ptr,
+            .key_len = (uint16_t)key.len,
+            .value = body.ptr,
+            .value_len = (uint32_t)body.len,
+            .grave = flags & FEED_GRAVE,
+            .seq = seq,
+        };
+        if (flags & FEED_LOCATE && locates)
+            err = add_located(s, key, body, number);
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        struct entry *e = &s->entries[i];
+
+        if (e->locates) {
+            e->key = s->located.ptr + (uintptr_t)e->key;
+            e->value = e->key + e->key_len;
+        }
+    }
+    return err;
+}
+
+static int count_entry(struct feed *f, struct tally *t, const struct entry *e, uint64_t *last_seq)
+{
+    unsigned state, priority;
+    struct str queue;
+
+    if (e->grave || e->locates)
+        return 0;
+    wire_put_zigzag(&f->seqs, (int64_t)(e->seq - *last_seq));
+    *last_seq = e->seq;
+    if (!record_peek_job((struct str){ e->value, e->value_len }, &state, &priority, &queue))
+        return BELFRY_CORRUPT;
+    return tally_count(t, queue, cold_slot_of(e->key[0], state, priority), 1,
+                       (struct str){ e->key, e->key_len });
+}
+
+static size_t count_family(const struct sorting *s, size_t from)
+{
+    size_t i = from;
+
+    while (i < s->n && s->entries[i].key[0] == s->entries[from].key[0])
+        i++;
+    return i - from;
+}
+
+static int write_runs(struct partition *p, struct feed *f, const struct sorting *s)
+{
+    struct out_run out = {
+        .p = p,
+        .file = f->file,
+        .number = f->file,
+        .oldest = f->file,
+        .written = &f->written,
+        .descs = &f->runs,
+    };
+    struct tally tally = { 0 };
+    uint64_t last_seq = 0, filter_items = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < s->n && !err; i++) {
+        const struct entry *e = &s->entries[i];
+        const struct entry *before = i ? e - 1 : NULL;
+        struct run_entry entry = {
+            .key = { e->key, e->key_len },
+            .version = f->file,
+            .grave = e->grave,
+            .value = { e->value, e->value_len },
+        };
+
+        if (i + PREFETCH < s->n) {
+            __builtin_prefetch(e[PREFETCH].key);
+            __builtin_prefetch(e[PREFETCH].key + 64);
+            __builtin_prefetch(e[PREFETCH].key + 128);
+        }
+        if (!before || before->key[0] != e->key[0]) {
+            err = out_end(&out);
+            filter_items = e->key[0] == FAMILY_LOCATOR ? count_family(s, i) : 0;
+        } else if (str_eq(entry.key, (struct str){ before->key, before->key_len })) {
+            continue;
+        }
+        if (!err)
+            err = out_add(&out, &entry, e->grave ? (int64_t)e->seq : entry_gone_ms(&entry), false,
+                          filter_items);
+        if (!err)
+            err = count_entry(f, &tally, e, &last_seq);
+    }
+    if (!err)
+        err = out_end(&out);
+    run_writer_free(out.writer);
+    tally_write(&tally, &f->tallies);
+    tally_fini(&tally);
+    return err ? err : f->seqs.failed || f->tallies.failed ? BELFRY_NOMEM : 0;
+}
+
+static void remove_written(struct partition *p, uint32_t file, uint32_t n)
+{
+    char log[NAME_BYTES];
+
+    for (uint32_t i = 0; i < n; i++) {
+        cold_log_name(p, file + i, log);
+        p->store->ops->remove(p->store, str_of(log)); /* if that fails opening does it */
+    }
+}
+
+int feed_run(struct chore *c)
+{
+    struct feed *f = &c->feed;
+    struct sorting s = { 0 };
+    int err = read_batch(&s, buf_view(&f->batch), f->file, !MUTANT(c->p->o.mutant, LOCATOR_LOST));
+
+    struct entry *spare = err ? NULL : malloc((s.n + 1) * sizeof(*spare));
+
+    if (!err && !spare)
+        err = BELFRY_NOMEM;
+    if (!err) {
+        struct entry *sorted = sort(s.entries, spare, s.n);
+
+        spare = sorted == spare ? s.entries : spare;
+        s.entries = sorted;
+        err = write_runs(c->p, f, &s);
+    }
+    free(spare);
+    free(s.entries);
+    buf_fini(&s.located);
+    if (err && err != BELFRY_FENCED) /* else they may be somebody else's by now */
+        remove_written(c->p, f->file, f->written);
+    return err;
+}
+
+/* All but the memory of the batch. */
+static void feed_reset(struct feed *f)
+{
+    struct buf batch = f->batch;
+
+    batch.len = 0;
+    batch.failed = false;
+    buf_fini(&f->runs);
+    buf_fini(&f->seqs);
+    buf_fini(&f->tallies);
+    *f = (struct feed){ .batch = batch };
+}
+
+void feed_clear(struct feed *f)
+{
+    feed_reset(f);
+    buf_fini(&f->batch);
+}
+
+/* A batch is due. Then the frontier must not move until it was written, as its jobs are beyond it:
+ * nothing is loaded by due time, and what is being loaded is waited for. */
+bool feed_waits(const struct partition *p)
+{
+    return engine_feed_due(p->engine) && !p->feed_paused && !atomic_load(&p->store->low);
+}
+
+static bool frontier_moves(const struct partition *p)
+{
+    const struct chore *c = &p->chores[LANE_LOAD];
+
+    return c->running && !c->load.want.backlog;
+}
+
+/* On the engine's thread: begins a batch when it is time, and adds a slice to it. */
+bool feed_work(struct partition *p)
+{
+    struct feed *f = &p->chores[LANE_FEED].feed;
+
+    if (f->state == FEED_IDLE && feed_waits(p) && !frontier_moves(p)) {
+        engine_feed_begin(p->engine);
+        buf_reserve(&f->batch, engine_feed_bytes(p->engine));
+        f->state = FEED_GATHER;
+    }
+    if (f->state == FEED_GATHER) {
+        if (engine_feed_slice(p->engine, &f->batch, GATHER_JOBS))
+            return true;
+        if (f->batch.failed || f->batch.len == 0) {
+            engine_feed_abort(p->engine);
+            feed_reset(f);
+            return false;
+        }
+        f->file = engine_reserve_files(p->engine, 8);
+        f->state = FEED_WRITE;
+    }
+    if (f->state == FEED_RECORD) {
+        if (engine_fed(p->engine, &(struct feed_result){ buf_view(&f->runs), buf_view(&f->seqs),
+                                                         buf_view(&f->tallies) }) < 0)
+            return false; /* out of memory: again at the next turn */
+        p->stats.fed_batches++;
+        feed_reset(f);
+        return true;
+    }
+    return false;
+}
+
+bool feed_begin(struct partition *p, struct chore *c)
+{
+    (void)p;
+    c->kind = CHORE_FEED;
+    p->feed_paused = false;
+    return c->feed.state == FEED_WRITE;
+}
+
+int feed_end(struct partition *p, struct chore *c, int result)
+{
+    if (result) {
+        engine_feed_abort(p->engine);
+        feed_reset(&c->feed);
+        p->feed_paused = true; /* until the host asks for a chore of this lane again */
+        return result;
+    }
+    buf_reset(&c->feed.batch, p->o.memory_bytes / 4); /* kept: the next batch is about as large */
+    c->feed.state = FEED_RECORD;
+    return 0;
+}

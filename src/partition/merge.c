@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Merging: few runs of many, so that a lookup reads few. What no longer counts is left out.
+ *
+ *     D   eight that hold all times are split into stretches of time; eight of one stretch become
+ * one B L P X   eight of about the same size become one
+ *
+ * History whose time is over is not merged but dropped whole, after counting what it still held.
+ */
+#include "partition/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/record.h"
+
+#define FAN_IN_MAX  64
+#define UNHURRIED   48 /* runs of all times that there may be while batches are written */
+#define FILES       256
+#define PIECE_BYTES (1u << 20) /* a stretch with less than this goes on into the next one */
+#define HOUR_MS     INT64_C(3600000)
+#define DAY_MS      (24 * HOUR_MS)
+
+/* The stretch of time that a moment belongs to: the further away the longer. */
+static int64_t stretch_of(int64_t at_ms, int64_t now_ms)
+{
+    int64_t ahead = at_ms - now_ms;
+    int64_t length = ahead < 2 * DAY_MS      ? HOUR_MS
+                     : ahead < 60 * DAY_MS   ? DAY_MS
+                     : ahead < 1200 * DAY_MS ? 30 * DAY_MS
+                                             : INT64_MAX;
+
+    return length == INT64_MAX ? INT64_MAX : at_ms - at_ms % length;
+}
+
+static unsigned size_tier(const struct cold_run *r)
+{
+    unsigned tier = 0;
+
+    for (uint64_t bytes = r->d.bytes >> 16; bytes; bytes >>= 3)
+        tier++;
+    return tier;
+}
+
+/* Runs that may be merged with each other have equal groups. */
+static int64_t group_of(const struct cold_run *r, int64_t now_ms)
+{
+    struct cold_point first = { 0, 0 };
+
+    if (r->d.family != FAMILY_DUE)
+        return size_tier(r);
+    cold_key_point(r->d.first, &first);
+    return r->d.split ? stretch_of(first.at_ms, now_ms) : -1;
+}
+
+static bool is_free(const struct cold_run *r)
+{
+    return !r->busy && !r->unreadable && !r->d.broken;
+}
+
+struct group {
+    char family;
+    int64_t group;
+    int64_t now_ms;
+};
+
+static bool in_group(void *arg, const struct cold_run *r)
+{
+    const struct group *g = arg;
+
+    return is_free(r) && r->d.family == g->family && group_of(r, g->now_ms) == g->group;
+}
+
+static size_t count_group(struct partition *p, const struct group *g)
+{
+    struct group copy = *g;
+    struct list *node;
+    size_t n = 0;
+
+    list_each (node, engine_runs(p->engine))
+        n += in_group(&copy, container_of(node, struct cold_run, link));
+    return n;
+}
+
+/* A group that is worth merging. While batches are written what splits can wait. */
+static bool find_group(struct partition *p, struct group *ret)
+{
+    bool busy = p->chores[LANE_FEED].feed.state != FEED_IDLE;
+    struct list *node;
+
+    ret->now_ms = engine_now(p->engine);
+    list_each (node, engine_runs(p->engine)) {
+        const struct cold_run *r = container_of(node, struct cold_run, link);
+        size_t n;
+
+        ret->family = r->d.family;
+        ret->group = group_of(r, ret->now_ms);
+        n = is_free(r) ? count_group(p, ret) : 0;
+        if (n >= p->o.merge_runs && !(busy && n < UNHURRIED))
+            return true;
+    }
+    return false;
+}
+
+/* What nobody needs any more, though nothing takes its place. */
+static bool is_over(struct partition *p, const struct cold_run *r)
+{
+    struct cold_point last, frontier = engine_frontier(p->engine);
+    int64_t now = engine_now(p->engine);
+
+    if (!is_free(r))
+        return false;
+    switch (r->d.family) {
+    case FAMILY_DUE: return cold_key_point(r->d.last, &last) && !point_after(last, frontier);
+    case FAMILY_BACKLOG: return engine_backlog_is_empty(p->engine);
+    case FAMILY_LOCATOR: return r->d.gone_ms < now && r->d.gone_ms < frontier.at_ms;
+    default: return r->d.gone_ms < now;
+    }
+}
+
+static bool is_history(char family)
+{
+    return family == FAMILY_PAST || family == FAMILY_KEPT;
+}
+
+/* The oldest done and cancelled jobs beyond what may be kept on disk. */
+static struct cold_run *beyond_cap(struct partition *p)
+{
+    struct cold_run *oldest = NULL;
+    uint64_t bytes = 0;
+    struct list *node;
+
+    list_each (node, engine_runs(p->engine)) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.family == FAMILY_PAST && is_free(r) && r->d.graves < r->d.entries) {
+            bytes += r->d.bytes;
+            if (!oldest || r->d.number < oldest->d.number)
+                oldest = r;
+        }
+    }
+    return bytes > p->o.history_disk_bytes ? oldest : NULL;
+}
+
+/* Drops at once what needs no counting; returns one that does. */
+static struct cold_run *sweep(struct partition *p)
+{
+    struct buf drops = { 0 };
+    struct cold_run *history = beyond_cap(p);
+    struct list *node;
+
+    list_each (node, engine_runs(p->engine)) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (!is_over(p, r))
+            continue;
+        if (is_history(r->d.family))
+            history = history ? history : r;
+        else
+            wire_put_varint(&drops, r->d.file);
+    }
+    if (drops.len > 0 && !drops.failed) {
+        engine_merged(p->engine, buf_view(&drops), (struct str){ 0 }, (struct str){ 0 });
+        cold_note_gone(p);
+    }
+    buf_fini(&drops);
+    return history;
+}
+
+void merge_clear(struct merge *m)
+{
+    for (size_t i = 0; i < m->inputs.n; i++)
+        m->inputs.runs[i]->busy = false;
+    cold_unpin(&m->inputs);
+    cold_unpin(&m->others);
+    for (size_t i = 0; i < m->floor_count; i++)
+        free(m->floors[i].points);
+    free(m->floors);
+    free(m->graves);
+    buf_fini(&m->grave_bytes);
+    buf_fini(&m->runs);
+    buf_fini(&m->drops);
+    buf_fini(&m->tallies);
+    *m = (struct merge){ 0 };
+}
+
+static bool is_other(void *arg, const struct cold_run *r)
+{
+    const struct merge *m = arg;
+
+    return r->d.family == m->family && !r->busy;
+}
+
+static bool overlaps(const struct cold_run *a, const struct cold_run *b)
+{
+    return run_compare(a->d.first, b->d.last) <= 0 && run_compare(b->d.first, a->d.last) <= 0;
+}
+
+/* A grave can go when no other run could have what it stands for; of history that is known exactly,
+ * as the other runs are read, too. */
+static bool graves_can_go(const struct merge *m)
+{
+    for (size_t i = 0; i < m->others.n; i++)
+        for (size_t k = 0; k < m->inputs.n; k++)
+            if (overlaps(m->others.runs[i], m->inputs.runs[k]))
+                return false;
+    return true;
+}
+
+/* The floors of every class in the backlog as they are now, in the order of keys. */
+static int note_floor(void *arg, struct str queue, unsigned priority)
+{
+    struct merge *m = arg;
+    struct floors *grown = realloc(m->floors, (m->floor_count + 1) * sizeof(*grown));
+    struct floors *f;
+
+    if (!grown)
+        return BELFRY_NOMEM;
+    m->floors = grown;
+    f = &grown[m->floor_count];
+    cold_key_queue(&f->prefix, FAMILY_BACKLOG, queue, priority, (struct cold_point){ 0, 0 });
+    f->prefix.len -= 16;
+    f->points = malloc(m->inputs.n * sizeof(*f->points));
+    if (!f->points)
+        return BELFRY_NOMEM;
+    m->floor_count++;
+    for (size_t i = 0; i < m->inputs.n; i++)
+        f->points[i] = engine_floor(m->engine, queue, priority, m->inputs.runs[i]->d.number);
+    return 0;
+}
+
+static int by_prefix(const void *a, const void *b)
+{
+    const struct floors *x = a, *y = b;
+
+    return run_compare(cold_key_str(&x->prefix), cold_key_str(&y->prefix));
+}
+
+static int note_grave(void *arg, struct str key)
+{
+    struct merge *m = arg;
+
+    if (key.ptr[0] != m->family)
+        return 0;
+    wire_put_bytes(&m->grave_bytes, key);
+    m->grave_count++;
+    return m->grave_bytes.failed ? BELFRY_NOMEM : 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return run_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+static int sort_graves(struct merge *m)
+{
+    struct wire_reader r = wire_reader_of(buf_view(&m->grave_bytes));
+
+    m->graves = malloc((m->grave_count + 1) * sizeof(struct str));
+    if (!m->graves)
+        return BELFRY_NOMEM;
+    for (size_t i = 0; i < m->grave_count; i++)
+        m->graves[i] = wire_bytes(&r);
+    qsort(m->graves, m->grave_count, sizeof(struct str), by_bytes);
+    return 0;
+}
+
+/* What the thread that merges must know of the engine. */
+static int take_notes(struct partition *p, struct merge *m)
+{
+    int err = 0;
+
+    m->engine = p->engine;
+    m->now_ms = engine_now(p->engine);
+    m->frontier = engine_frontier(p->engine);
+    m->oldest_backlog = UINT32_MAX;
+    for (struct list *node = engine_runs(p->engine)->next; node != engine_runs(p->engine);
+         node = node->next) {
+        const struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.family == FAMILY_BACKLOG && r->d.oldest < m->oldest_backlog)
+            m->oldest_backlog = r->d.oldest;
+    }
+    if (m->family == FAMILY_BACKLOG) {
+        err = engine_classes_on_disk(p->engine, note_floor, m);
+        if (m->floor_count)
+            qsort(m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
+    }
+    if (!err)
+        err = engine_graves(p->engine, note_grave, m);
+    return err ? err : sort_graves(m);
+}
+
+/* History that goes: with one that is beyond the cap no other; else all of the family whose time is
+ * over, so that jobs go together with graves that say that they had been counted. */
+struct going {
+    struct partition *p;
+    const struct cold_run *run;
+};
+
+static bool is_going(void *arg, const struct cold_run *r)
+{
+    const struct going *g = arg;
+
+    return r == g->run ||
+           (r->d.family == g->run->d.family && is_over(g->p, g->run) && is_over(g->p, r));
+}
+
+/* A grave in history must stay as long as there is a run that has what it stands for. */
+static int64_t last_gone(const struct pinned *others)
+{
+    int64_t gone_ms = 0;
+
+    for (size_t i = 0; i < others->n; i++)
+        if (others->runs[i]->d.gone_ms > gone_ms)
+            gone_ms = others->runs[i]->d.gone_ms;
+    return gone_ms;
+}
+
+bool merge_begin(struct partition *p, struct chore *c)
+{
+    struct merge *m = &c->merge;
+    struct cold_run *history = sweep(p);
+    struct group g;
+    int err;
+
+    c->kind = CHORE_MERGE;
+    if (history) {
+        m->expires = true;
+        m->family = history->d.family;
+        err = cold_pin(p, is_going, &(struct going){ p, history }, &m->inputs);
+    } else if (find_group(p, &g)) {
+        m->family = g.family;
+        err = cold_pin(p, in_group, &g, &m->inputs);
+    } else {
+        return false;
+    }
+    for (; m->inputs.n > FAN_IN_MAX; m->inputs.n--)
+        m->inputs.runs[m->inputs.n - 1]->pins--;
+    for (size_t i = 0; i < m->inputs.n; i++) {
+        m->inputs.runs[i]->busy = true;
+        if (m->inputs.runs[i]->d.number > m->number)
+            m->number = m->inputs.runs[i]->d.number;
+        if (i == 0 || m->inputs.runs[i]->d.oldest < m->oldest)
+            m->oldest = m->inputs.runs[i]->d.oldest;
+        wire_put_varint(&m->drops, m->inputs.runs[i]->d.file);
+    }
+    if (!err)
+        err = cold_pin(p, is_other, m, &m->others);
+    if (!err)
+        err = take_notes(p, m);
+    if (err || m->drops.failed || m->inputs.n == 0) {
+        merge_clear(m);
+        return false;
+    }
+    m->drops_graves = graves_can_go(m);
+    m->graves_gone_ms = last_gone(&m->others);
+    m->file = engine_reserve_files(p->engine, m->expires ? 1 : FILES);
+    return true;
+}
+
+/* ---- Off the engine's thread ---- */
+
+static struct cold_point floor_for(const struct merge *m, struct str key, size_t input)
+{
+    struct floors wanted;
+    const struct floors *f;
+
+    if (key.len < 17 || key.len > COLD_KEY_MAX || m->floor_count == 0)
+        return (struct cold_point){ -1, 0 };
+    wanted.prefix.len = key.len - 16;
+    memcpy(wanted.prefix.bytes, key.ptr, wanted.prefix.len);
+    f = bsearch(&wanted, m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
+    return f ? f->points[input] : (struct cold_point){ INT64_MAX, UINT64_MAX };
+}
+
+static bool place_is_dead(const struct merge *m, const struct run_entry *e)
+{
+    struct str place;
+    int64_t until;
+
+    if (!cold_place_get(e->value, &place, &until))
+        return false;
+    switch (place.ptr[0]) {
+    case FAMILY_DUE: return until < m->frontier.at_ms;
+    case FAMILY_BACKLOG: return until < (int64_t)m->oldest_backlog;
+    default: return until < m->now_ms;
+    }
+}
+
+/* Whether an entry need not be kept. */
+static bool is_dead(const struct merge *m, const struct run_entry *e, size_t input)
+{
+    struct cold_point p;
+
+    if (e->grave && m->drops_graves && !is_history(m->family))
+        return true;
+    switch (m->family) {
+    case FAMILY_DUE: return cold_key_point(e->key, &p) && !point_after(p, m->frontier);
+    case FAMILY_BACKLOG:
+        return cold_key_point(e->key, &p) && !point_after(p, floor_for(m, e->key, input));
+    case FAMILY_LOCATOR: return place_is_dead(m, e);
+    default: return m->expires || e->grave || entry_gone_ms(e) < m->now_ms;
+    }
+}
+
+/* Whether a run that is not merged has an older entry of the same key: then what goes must leave a
+ * grave, or that one would come to light, and be counted again when it goes. */
+static bool hides_another(const struct merge *m, const struct run_merge *in)
+{
+    for (size_t i = m->inputs.n; i < in->n; i++)
+        if (!in->cursors[i].at_end && str_eq(in->cursors[i].entry.key, in->now->entry.key))
+            return true;
+    return false;
+}
+
+/* A job of the history that goes: it no longer counts, unless it had been taken out before. */
+static int uncount(const struct merge *m, struct tally *t, const struct run_entry *e)
+{
+    unsigned state, priority;
+    struct str queue;
+
+    if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
+        return 0;
+    if (!record_peek_job(e->value, &state, &priority, &queue))
+        return BELFRY_CORRUPT;
+    return tally_count(t, queue, cold_slot_of(m->family, state, priority), -1, e->key);
+}
+
+/* The end of an entry of the history. */
+static int bury(const struct merge *m, const struct run_merge *in, struct out_run *out,
+                struct tally *tally)
+{
+    const struct run_entry *e = &in->now->entry;
+    int err = uncount(m, tally, e);
+
+    if (err || !hides_another(m, in))
+        return err;
+    return out_add(out, &(struct run_entry){ .key = e->key, .version = e->version, .grave = true },
+                   m->graves_gone_ms, false, 0);
+}
+
+/* Whether a run of the time-ordered family should end before this entry. */
+static bool cuts(const struct merge *m, const struct out_run *out, struct str key, int64_t *stretch)
+{
+    struct cold_point p;
+    int64_t now;
+
+    if (m->family != FAMILY_DUE || !cold_key_point(key, &p))
+        return false;
+    now = stretch_of(p.at_ms, m->now_ms);
+    if (now == *stretch)
+        return false;
+    if (out->writer &&
+        (run_writer_bytes(out->writer) < out->p->o.piece_bytes || out->file - m->file >= FILES - 1))
+        return false;
+    *stretch = now;
+    return out->writer != NULL;
+}
+
+static int merge_all(struct chore *c, struct run_merge *in, struct tally *tally)
+{
+    struct merge *m = &c->merge;
+    struct out_run out = {
+        .p = c->p,
+        .file = m->file,
+        .number = m->number,
+        .oldest = m->oldest,
+        .written = &m->written,
+        .descs = &m->runs,
+    };
+    uint64_t filter_items = 0;
+    int64_t stretch = -1;
+    int err = 0;
+
+    for (size_t i = 0; i < m->inputs.n && m->family == FAMILY_LOCATOR; i++)
+        filter_items += m->inputs.runs[i]->d.entries;
+    while (in->now && !err) {
+        const struct run_entry *e = &in->now->entry;
+        size_t input = (size_t)(in->now - in->cursors);
+        bool ours = input < m->inputs.n; /* else only to see what is newer */
+
+        if (ours && is_dead(m, e, input)) {
+            if (is_history(m->family))
+                err = bury(m, in, &out, tally);
+        } else if (ours) {
+            if (cuts(m, &out, e->key, &stretch))
+                err = out_end(&out);
+            if (!err)
+                err = out_add(&out, e, e->grave ? m->graves_gone_ms : entry_gone_ms(e),
+                              m->family == FAMILY_DUE, filter_items);
+        }
+        if (!err)
+            err = run_merge_next(in);
+    }
+    if (!err)
+        err = out_end(&out);
+    run_writer_free(out.writer);
+    return err;
+}
+
+/* Inputs, and for history the others too: what is newer there has been counted already. */
+static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
+{
+    struct merge *m = &c->merge;
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->inputs.n + (is_history(m->family) ? m->others.n : 0); i++) {
+        struct cold_run *r = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
+        int err = cold_open(c->p, r, &runs[n++]);
+
+        if (err) {
+            m->broken = r;
+            return err;
+        }
+    }
+    *ret_n = n;
+    return 0;
+}
+
+static void note_damage(struct chore *c, const struct run_merge *in)
+{
+    struct merge *m = &c->merge;
+
+    for (size_t i = 0; in->cursors && i < in->n; i++)
+        if (in->cursors[i].failed)
+            m->broken = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
+}
+
+int merge_run(struct chore *c)
+{
+    struct merge *m = &c->merge;
+    struct run **runs = calloc(m->inputs.n + m->others.n + 1, sizeof(struct run *));
+    struct run_merge in = { 0 };
+    struct tally tally = { 0 };
+    size_t n = 0;
+    int err = runs ? open_inputs(c, runs, &n) : BELFRY_NOMEM;
+
+    if (!err)
+        err = run_merge_init(&in, runs, n, (struct str){ 0 }, false);
+    if (!err)
+        err = merge_all(c, &in, &tally);
+    note_damage(c, &in);
+    run_merge_fini(&in);
+    tally_write(&tally, &m->tallies);
+    tally_fini(&tally);
+    free(runs);
+    if (!err && (m->tallies.failed || m->runs.failed))
+        err = BELFRY_NOMEM;
+    for (uint32_t i = 0; err && err != BELFRY_FENCED && i < m->written; i++) {
+        char log[NAME_BYTES];
+
+        cold_log_name(c->p, m->file + i, log);
+        c->p->store->ops->remove(c->p->store, str_of(log));
+    }
+    return err;
+}
+
+int merge_end(struct partition *p, struct chore *c, int result)
+{
+    struct merge *m = &c->merge;
+    struct cold_run *broken = m->broken;
+    uint64_t inputs = m->inputs.n;
+
+    if (!result)
+        result = engine_merged(p->engine, buf_view(&m->drops), buf_view(&m->runs),
+                               buf_view(&m->tallies));
+    if (!result) {
+        cold_note_gone(p);
+        p->stats.merged_runs += inputs;
+    } else if (broken && (result == BELFRY_CORRUPT || result == BELFRY_NOTFOUND)) {
+        cold_mark_broken(p, broken, false);
+    }
+    merge_clear(m);
+    return result;
+}

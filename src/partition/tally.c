@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts by queue and slot, while a batch is written or runs are merged. */
+#include "partition/internal.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+struct tally_item {
+    uint64_t hash; /* 0: free */
+    int64_t counts[COLD_SLOTS];
+    struct cold_point first[COLD_SLOTS];
+    uint8_t len;
+    char queue[NAME_MAX_BYTES];
+};
+
+static struct tally_item *slot_for(const struct tally *t, uint64_t hash, struct str queue)
+{
+    size_t i = hash & (t->cap - 1);
+
+    while (t->items[i].hash && !(t->items[i].hash == hash &&
+                                 str_eq(queue, (struct str){ t->items[i].queue, t->items[i].len })))
+        i = (i + 1) & (t->cap - 1);
+    return &t->items[i];
+}
+
+static int grow(struct tally *t)
+{
+    struct tally bigger = { .cap = t->cap ? 2 * t->cap : 16, .n = t->n };
+
+    bigger.items = calloc(bigger.cap, sizeof(*bigger.items));
+    if (!bigger.items)
+        return BELFRY_NOMEM;
+    for (size_t i = 0; i < t->cap; i++) {
+        const struct tally_item *old = &t->items[i];
+
+        if (old->hash)
+            *slot_for(&bigger, old->hash, (struct str){ old->queue, old->len }) = *old;
+    }
+    free(t->items);
+    *t = bigger;
+    return 0;
+}
+
+static void item_count(struct tally_item *item, enum cold_slot slot, int64_t n, struct str key)
+{
+    if (item->counts[slot] == 0)
+        cold_key_point(key, &item->first[slot]);
+    item->counts[slot] += n;
+}
+
+int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key)
+{
+    uint64_t hash;
+    struct tally_item *item = t->last;
+
+    if (item && str_eq(queue, (struct str){ item->queue, item->len })) {
+        item_count(item, slot, n, key);
+        return 0;
+    }
+    hash = XXH3_64bits(queue.ptr, queue.len) | 1;
+    if (2 * t->n >= t->cap && grow(t) < 0)
+        return BELFRY_NOMEM;
+    item = slot_for(t, hash, queue);
+    if (!item->hash) {
+        item->hash = hash;
+        item->len = (uint8_t)queue.len;
+        memcpy(item->queue, queue.ptr, queue.len);
+        t->n++;
+    }
+    item_count(item, slot, n, key);
+    t->last = item;
+    return 0;
+}
+
+void tally_write(const struct tally *t, struct buf *out)
+{
+    for (size_t i = 0; i < t->cap; i++)
+        for (int slot = 0; t->items[i].hash && slot < COLD_SLOTS; slot++)
+            if (t->items[i].counts[slot])
+                tally_put(out, (struct str){ t->items[i].queue, t->items[i].len },
+                          (enum cold_slot)slot, t->items[i].counts[slot], t->items[i].first[slot]);
+}
+
+void tally_fini(struct tally *t)
+{
+    free(t->items);
+    *t = (struct tally){ 0 };
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recurrences: when does a rule fire next? Pure: no clock, no file; a struct recur is immutable, so
+ * any number of threads may ask it.
+ *
+ * A rule fires at nominal local times, counted from START as the clock of the zone shows it. START
+ * itself fires only if the rule fits it, and nothing fires before START. The fraction of START's
+ * second is kept by all occurrences but cron's. How local times become moments is one of three:
+ *
+ * 1. Rules that name the time of day (DAILY to YEARLY; HOURLY and finer with BYHOUR; cron unless
+ * its hour field admits every hour): at that local time. If it does not exist, at the end of the
+ * gap; if it exists twice, the first time only. Nominal times that meet at the end of a gap are one
+ *    occurrence, that of the earliest.
+ * 2. Rules that fire whenever the clock shows a minute or second, whatever the hour (HOURLY and
+ *    finer with BYMINUTE, BYSECOND or BYSETPOS but no BYHOUR; cron with every hour): at each moment
+ *    at which the clock shows it. A repeated hour is an hour like any other, so that no hole of an
+ *    hour opens in autumn, and what a gap leaves out the next hour has.
+ * 3. EVERY, and HOURLY, MINUTELY and SECONDLY with none of these parts: elapsed time from START.
+ *    FREQ=HOURLY;INTERVAL=6 is every six hours, through changes of the clock. BYMONTH, BYDAY,
+ *    BYMONTHDAY and BYYEARDAY look at the local date of each.
+ *
+ * COUNT counts nominal times from START, in 2 and 3 moments; excluded ones count, additional ones
+ * (RDATE) do not. An occurrence's moment is its identity: no two share one.
+ *
+ * A search takes RECUR_STEPS_MAX steps at most, some milliseconds; then, or beyond the year 9999,
+ * the answer is "never again". For DAILY to YEARLY without INTERVAL that is exact: it is longer
+ * than the calendar's cycle of 400 years. A rule of seconds that needs more steps fires less than
+ * once in a century or never.
+ */
+#ifndef RECUR_RECUR_H
+#define RECUR_RECUR_H
+
+#include "recur/rule.h"
+#include "recur/zone.h"
+
+#define RECUR_STEPS_MAX 150000u
+#define RECUR_DATES_MAX 512
+
+enum recur_kind { RECUR_RRULE, RECUR_CRON, RECUR_EVERY };
+
+struct recur_spec {
+    enum recur_kind kind;
+    struct str text;         /* of the rule; for EVERY a duration such as 90s */
+    const struct zone *zone; /* must outlive the recurrence */
+    int64_t start_ms;        /* 0 .. TIME_MOMENT_MAX */
+    uint64_t seed;           /* for H in cron: a hash of the recurrence's name */
+    /* Dates that are left out and added, separated by commas, as in iCalendar: with Z a moment,
+     * without Z a local time, a date alone all of that local day or, added, START's time of day
+     * on it. Seconds are compared, not fractions. May be empty. */
+    struct str exdate, rdate;
+};
+
+struct recur;
+
+/* 0; INVALID with *ret_error filled in, which begins with EXDATE or RDATE if it is about those;
+ * NOMEM. Copies what it needs of the texts. */
+int recur_new(const struct recur_spec *spec, struct recur **ret, struct rule_error *ret_error);
+void recur_free(struct recur *r);
+
+enum recur_note {
+    RECUR_PLAIN,
+    RECUR_MOVED,  /* the nominal time does not exist: it is the end of the gap */
+    RECUR_FIRST,  /* the clock shows it twice, this is the first */
+    RECUR_SECOND, /* and this the second (2 and 3 above only) */
+};
+
+struct recur_occurrence {
+    int64_t at_ms;
+    int64_t nominal_ms; /* local: what a clock shows, as milliseconds since 1970 */
+    int32_t offset_s;   /* of the local time at at_ms */
+    enum recur_note note;
+};
+
+/* Where a caller who goes from one occurrence to the next has got to, so that COUNT need not be
+ * counted from START again. Zero to begin with, and after the rule was changed. A state says a fact
+ * ("n nominal times are at or before at_ms"), so it may be kept, lost, or used for earlier and
+ * later moments: the answers are the same. */
+struct recur_state {
+    uint64_t n;
+    int64_t at_ms;  /* if n > 0 */
+    uint32_t steps; /* of the last search */
+};
+
+/* The first occurrence after a moment. 1 with *ret filled in, or 0: never again. `state` may be
+ * NULL. Microseconds, but for COUNT without state, which may take some milliseconds. */
+int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
+               struct recur_occurrence *ret);
+
+/* Up to n occurrences at or after a moment; how many there are. */
+size_t recur_preview(const struct recur *r, int64_t from_ms, size_t n,
+                     struct recur_occurrence *ret);
+
+#define RECUR_TEXT 48
+
+/* "2026-03-29T02:00:00.000+01:00", the local time of at_ms; seconds of the offset only if there are
+ * any. Returns the length; terminated. */
+size_t recur_format(const struct recur_occurrence *o, char ret[RECUR_TEXT]);
+
+/* "moved to the end of the gap", "the first of two" ...; "" for most. */
+const char *recur_note_text(enum recur_note note);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bytes of a run's elements. Each begins with its kind; numbers are varints, `zigzag` ones of
+ * signed numbers.
+ *
+ *     data    | 1 | base | entry | entry | ...
+ *             entry:  | shared | rest | version - base, zigzag | size * 2 + grave | key | value |
+ *     index   | 2 | number of the first data block it names | name | name | ...
+ *     filter  | 3 | bits |                                        (filter.h)
+ *     root    | 4 | format | data, index and filter blocks | bytes of the filter | entries | graves
+ *             | bytes of all elements before the root | name of each index block | position of each
+ *             filter block |
+ *     name:   | shared | rest | position, zigzag | key |
+ *
+ * A key is the first `shared` bytes of the one before it in the same block and `rest` more. A
+ * position is what the store told when the block was appended, as the difference to the one before
+ * it.
+ *
+ * Bytes are not trusted: readers answer false for what no writer writes, keys that do not rise
+ * included, and never look beyond the end.
+ */
+#ifndef RUN_BLOCK_H
+#define RUN_BLOCK_H
+
+#include "base/wire.h"
+#include "run/run.h"
+
+#define BLOCK_FORMAT 1
+
+enum block_kind {
+    BLOCK_DATA = 1,
+    BLOCK_INDEX,
+    BLOCK_FILTER,
+    BLOCK_ROOT,
+};
+
+/* Reads what block_begin has written. */
+static inline bool block_is(struct wire_reader *r, enum block_kind kind)
+{
+    return wire_u8(r) == kind && !r->bad;
+}
+
+/* How many bytes two keys have in common at their beginnings. */
+size_t block_shared(struct str a, struct str b);
+
+/* ---- Entries of a data block ---- */
+
+/* The block as far as it was read. */
+struct block_entries {
+    struct wire_reader in;
+    uint32_t base;
+};
+
+/* Appends an entry; `before` is the key before it in the block (empty: it is the first). */
+void block_put_entry(struct buf *b, uint32_t base, struct str before, const struct run_entry *e);
+/* At most so many bytes are appended: four numbers, key and value. */
+static inline size_t block_entry_max(const struct run_entry *e)
+{
+    return (size_t)40 + e->key.len + e->value.len;
+}
+
+bool block_entries_init(struct block_entries *b, struct str element);
+/* 1 and the next entry, 0 at the end, < 0 if it is damaged. `key` holds the key before it (empty at
+ * the beginning), has room for RUN_KEY_MAX bytes, and gets the entry's, to which ret points. */
+int block_next_entry(struct block_entries *b, struct buf *key, struct run_entry *ret);
+
+/* ---- Names of blocks, in index blocks and the root ---- */
+
+struct block_names {
+    struct buf *out;
+    struct buf last; /* key of the last name */
+    uint64_t at;
+    uint64_t count;
+};
+
+void block_put_name(struct block_names *n, struct str key, uint64_t at);
+/* Starts anew, in another block. */
+void block_names_reset(struct block_names *n, struct buf *out);
+
+/* Reads a name: `key` and *at are those before it (empty and 0 at the beginning) and become its. */
+bool block_next_name(struct wire_reader *in, struct buf *key, uint64_t *at);
+
+/* ---- The root ---- */
+
+struct block_name {
+    uint32_t key; /* offset in keys */
+    uint32_t key_len;
+    uint64_t at;
+};
+
+struct block_root {
+    uint64_t data;
+    uint64_t index;
+    uint64_t filters;
+    uint64_t filter_bytes;
+    uint64_t entries;
+    uint64_t graves;
+    uint64_t bytes;
+    struct block_name *names; /* of index blocks */
+    struct buf keys;
+    uint64_t *filter_at;
+};
+
+/* NOMEM or CORRUPT, without detail: the caller knows which element it is. On error fini as well. */
+int block_root_decode(struct str element, struct block_root *ret);
+void block_root_fini(struct block_root *r);
+
+static inline struct str block_root_key(const struct block_root *r, uint64_t i)
+{
+    return (struct str){ r->keys.ptr + r->names[i].key, r->names[i].key_len };
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* FORECAST. */
+#include "verbs/handlers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define STEPS_MAX 1000
+#define STEP_MS   INT64_C(3600000)
+#define SPAN_MS   (24 * STEP_MS)
+
+struct forecast {
+    int64_t from_ms;
+    int64_t to_ms;
+    int64_t step_ms;
+    size_t n; /* steps; the last one ends at to_ms and may be shorter */
+};
+
+/* INVALID after an error reply. */
+static int forecast_of(struct verb_call *c, struct forecast *ret)
+{
+    const struct arg_value *a = c->args;
+    struct forecast f;
+    int64_t steps;
+    char why[128];
+
+    f.from_ms = a[FORECAST_FROM].set ? a[FORECAST_FROM].number : engine_now(c->engine);
+    f.to_ms = a[FORECAST_TO].set ? a[FORECAST_TO].number : f.from_ms + SPAN_MS;
+    f.step_ms = a[FORECAST_STEP].set ? a[FORECAST_STEP].number : STEP_MS;
+    if (f.to_ms <= f.from_ms) {
+        verb_error(c, BELFRY_INVALID, "to: expected a moment after from");
+        return BELFRY_INVALID;
+    }
+    steps = (f.to_ms - f.from_ms - 1) / f.step_ms + 1;
+    if (steps > STEPS_MAX) {
+        snprintf(why, sizeof(why), "step: %" PRId64 " steps, the limit is %d", steps, STEPS_MAX);
+        verb_error(c, BELFRY_INVALID, why);
+        return BELFRY_INVALID;
+    }
+    f.n = (size_t)steps;
+    *ret = f;
+    return 0;
+}
+
+void run_forecast(struct verb_call *c)
+{
+    uint64_t jobs[STEPS_MAX];
+    struct forecast f;
+    int64_t last_ms;
+
+    if (forecast_of(c, &f) < 0)
+        return;
+    last_ms = f.from_ms + (int64_t)(f.n - 1) * f.step_ms;
+    engine_forecast(c->engine, f.from_ms, f.step_ms, f.n, jobs);
+    if (f.to_ms - last_ms < f.step_ms)
+        engine_forecast(c->engine, last_ms, f.to_ms - last_ms, 1, &jobs[f.n - 1]);
+    reply_array(c->reply, f.n);
+    for (size_t i = 0; i < f.n; i++) {
+        int64_t from_ms = f.from_ms + (int64_t)i * f.step_ms;
+
+        reply_map(c->reply, 3);
+        reply_field(c->reply, "from_ms", from_ms);
+        reply_field(c->reply, "to_ms", i + 1 < f.n ? from_ms + f.step_ms : f.to_ms);
+        reply_field(c->reply, "jobs", (int64_t)jobs[i]);
+    }
+}

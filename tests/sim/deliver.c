@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that are given out: whether it may be these, and whether it must be more. */
+#include <inttypes.h>
+
+#include "sim/steps.h"
+
+/* More than a leased job takes besides its texts, and an attempt in its history. */
+#define LEASED_BYTES  500
+#define ATTEMPT_BYTES 320
+
+static void check_rank(const struct model *m, const struct model_job *job)
+{
+    /* Jobs that were ready before the clock was set back keep their place, whatever their time. */
+    for (size_t i = 0; i < m->count; i++)
+        if (m->jobs[i].queue == job->queue && m->jobs[i].state == JOB_READY && m->jobs[i].ahead)
+            return;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model_job *other = &m->jobs[i];
+        CHECK(other->queue != job->queue || other->state != JOB_READY ||
+                  model_rank(other) >= model_rank(job),
+              "job %" PRIu64 " (rank %" PRId64 ") overtakes job %" PRIu64 " (rank %" PRId64 ")",
+              job->id.seq, model_rank(job), other->id.seq, model_rank(other));
+    }
+}
+
+/* Where jobs are on disk one may overtake another of its class by the lookahead, and by as long as
+ * loading was held up: what was in its place and due when everything was calm is not overtaken by
+ * what came to its place after that. */
+static void check_class(const struct world *w, const struct model_job *job)
+{
+    const struct model *m = &w->model;
+
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model_job *other = &m->jobs[i];
+        CHECK(other->queue != job->queue || other->priority != job->priority ||
+                  other->state != JOB_READY || other->at_ms > job->calm_ms ||
+                  other->placed >= job->calm_step ||
+                  other->at_ms + w->options.lookahead_ms >= job->at_ms,
+              "job %" PRIu64 " (at %" PRId64 ") overtakes job %" PRIu64 " (at %" PRId64
+              ") of its class",
+              job->id.seq, job->at_ms, other->id.seq, other->at_ms);
+    }
+}
+
+static void leased(struct world *w, const struct wait *request, const struct job_view *v)
+{
+    struct model_job *job = model_find(&w->model, v->id);
+    char why[JUDGE_TEXT];
+
+    CHECK(job, "job %" PRIu64 " is leased but does not exist", v->id.seq);
+    CHECK(job->state == JOB_READY, "job %" PRIu64 " is leased while %s (at %" PRId64 ")", v->id.seq,
+          job_state_name(job->state), job->at_ms);
+    CHECK(request->queues >> job->queue & 1, "job %" PRIu64 " is not of a queue asked for",
+          v->id.seq);
+    CHECK(!w->model.queues[job->queue].paused, "job %" PRIu64 " is of a paused queue", v->id.seq);
+    if (w->cold)
+        check_class(w, job);
+    else
+        check_rank(&w->model, job);
+    if (job->ahead)
+        cover_event(EVENT_READY_AHEAD);
+    CHECK(v->token > w->token_max, "token %" PRIx64 " after token %" PRIx64, v->token,
+          w->token_max);
+    w->token_max = v->token;
+    w->tokens[w->token_count++ % TOKENS_MAX] = (struct token){ v->id, v->token };
+    w->leases++;
+    model_lease(&w->model, job, request->for_ms, request->worker, v->token);
+    CHECK(judge_job(&w->model, job, v, why), "as it is leased, %s", why);
+    trace_note("  job %" PRIu64 " of q%u, attempt %u, token %" PRIx64 ", until %" PRId64,
+               job->id.seq, job->queue, job->attempt, job->token, job->until_ms);
+}
+
+void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n)
+{
+    w->lease_facts = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct job_view v;
+        engine_view(w->engine, jobs[i], &v);
+        const struct model_job *job = model_find(&w->model, v.id);
+        if (job && job->fact > w->lease_facts)
+            w->lease_facts = job->fact;
+        leased(w, request, &v);
+    }
+}
+
+void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
+{
+    struct world *w = host;
+    struct wait *wait = owner;
+
+    CHECK(wait->live, "a parked worker is answered twice");
+    wait->live = false;
+    trace_note("  worker %td gets %zu jobs", wait - w->waits, n);
+    w->lease_facts = 0;
+    if (n == 0) {
+        CHECK(w->mono_ms >= wait->deadline_ms, "a worker's wait ends too early");
+        cover_event(EVENT_PARKED_LATE);
+    } else {
+        cover_event(EVENT_PARKED);
+        CHECK(n <= wait->count, "a worker gets more jobs than it asked for");
+        world_leased(w, wait, jobs, n);
+    }
+    world_hold_lease(w, "parked LEASE");
+}
+
+/* At most, what a job takes that runs. */
+static uint64_t leased_bytes(const struct model_job *job)
+{
+    char text[TEXT_MAX];
+
+    return LEASED_BYTES + 2 * text_make(TEXT_PAYLOAD, job->payload, text).len +
+           text_make(TEXT_PAYLOAD, job->next_payload, text).len + ERROR_MAX_BYTES +
+           job->history_count * ATTEMPT_BYTES;
+}
+
+/* Jobs that run must stay in memory, so that half of it is the end of them. */
+static bool may_refuse_leases(const struct world *w)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < w->model.count; i++)
+        if (w->model.jobs[i].state == JOB_LEASED)
+            bytes += leased_bytes(&w->model.jobs[i]);
+    return bytes >= w->options.memory_bytes / 2;
+}
+
+size_t world_owed(const struct world *w, unsigned queues, size_t count)
+{
+    size_t n = model_deliverable(&w->model, queues);
+
+    if (w->cold)
+        return w->calm && n > 0 && !may_refuse_leases(w) ? 1 : 0;
+    return n < count ? n : count;
+}
+
+void world_dispatch(struct world *w)
+{
+    engine_dispatch(w->engine);
+    for (size_t i = 0; i < WAITS_MAX; i++) {
+        const struct wait *wait = &w->waits[i];
+        if (wait->live)
+            CHECK(world_owed(w, wait->queues, 1) == 0, "worker %zu waits though there is work", i);
+    }
+}

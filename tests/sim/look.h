@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at a partition as the judge does: what is on disk is fetched at once, with the engine's
+ * thread waiting for it. No faults should be on while somebody looks. */
+#ifndef SIM_LOOK_H
+#define SIM_LOOK_H
+
+#include "partition/partition.h"
+
+struct look {
+    struct partition *partition;
+    struct fetch *fetch; /* what the last answer stands in */
+};
+
+/* As the engine's functions of these names, but never COLD. What they return lasts until the next
+ * call or look_end. */
+int look_get(struct look *l, struct job_id id, struct job_view *ret);
+int look_key(struct look *l, struct str queue, struct str key, struct job_id *ret);
+int look_list(struct look *l, const struct list_filter *f,
+              int (*fn)(void *arg, const struct job_view *v), void *arg,
+              struct list_cursor *cursor);
+void look_end(struct look *l);
+
+/* Whether there is such a job. */
+bool look_has(struct partition *p, struct job_id id);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/request.h"
+
+#include "sim/steps.h"
+
+#define TRIES_MAX 60
+
+static void fetch_begin(struct world *w, struct parked *p)
+{
+    p->fetch = partition_fetch(w->partition);
+    CHECK(p->fetch, "there is no memory to fetch");
+    p->ran = false;
+    CHECK(p->tries++ < TRIES_MAX, "a request is COLD again and again");
+}
+
+static void fetch_go(struct world *w, struct parked *p)
+{
+    plan_begin(w, DOING_FETCH);
+    p->result = fetch_run(p->fetch);
+    p->faulted = plan_end(w);
+    p->ran = true;
+    trace_note("fetch %td runs: %s", p - w->parked, p->result ? error_name(p->result) : "ok");
+    if (fault_dead(w->store))
+        restart_crash(w, true);
+}
+
+static void follow_up(struct world *w)
+{
+    struct request next = w->follow_up;
+
+    w->follow_up.execute = NULL;
+    if (next.execute)
+        request_send(w, &next);
+}
+
+/* What was read is here: the request is executed again, unless it must be read once more. */
+static void fetch_answer(struct world *w, struct parked *p)
+{
+    struct fetch *fetch = p->fetch;
+    int err = partition_fetched(w->partition, fetch, p->result);
+
+    trace_note("fetch %td answers: %s", p - w->parked, err ? error_name(err) : "ok");
+    if (err == BELFRY_COLD) {
+        cover_event(EVENT_FETCHED_AGAIN);
+        CHECK(p->tries++ < TRIES_MAX, "a fetch is told to try again and again");
+        p->ran = false;
+        return;
+    }
+    if (err) {
+        CHECK(p->faulted, "a fetch fails: %s: %s", error_name(err), store_detail());
+        partition_fetch_end(w->partition, fetch);
+        p->fetch = NULL;
+        return;
+    }
+    cover_event(EVENT_FETCHED);
+    cover_doing(DOING_FETCH, MOMENT_ENDED);
+    w->again = true;
+    bool done = p->request.execute(w, &p->request);
+    w->again = false;
+    partition_fetch_end(w->partition, fetch);
+    p->fetch = NULL;
+    if (done)
+        follow_up(w);
+    else
+        fetch_begin(w, p);
+}
+
+static void fetch_step(struct world *w, struct parked *p)
+{
+    if (p->ran)
+        fetch_answer(w, p);
+    else
+        fetch_go(w, p);
+}
+
+static struct parked *free_place(struct world *w)
+{
+    for (size_t i = 0; i < PARKED_MAX; i++)
+        if (!w->parked[i].fetch)
+            return &w->parked[i];
+    return NULL;
+}
+
+static struct parked *send(struct world *w, const struct request *r)
+{
+    struct parked *p = free_place(w);
+
+    if (!p) { /* as many as there may be: one of them must end first */
+        p = &w->parked[rng_below(&w->rng, PARKED_MAX)];
+        while (p->fetch)
+            fetch_step(w, p);
+    }
+    *p = (struct parked){ .request = *r };
+    if (r->execute(w, r)) {
+        follow_up(w);
+        return NULL;
+    }
+    fetch_begin(w, p);
+    trace_note("  waits for fetch %td", p - w->parked);
+    return p;
+}
+
+void request_send(struct world *w, const struct request *r)
+{
+    send(w, r);
+}
+
+void request_finish(struct world *w, const struct request *r)
+{
+    struct parked *p = send(w, r);
+
+    while (p && p->fetch)
+        fetch_step(w, p);
+}
+
+void requests_finish(struct world *w)
+{
+    for (size_t i = 0; i < PARKED_MAX; i++)
+        while (w->parked[i].fetch)
+            fetch_step(w, &w->parked[i]);
+}
+
+void step_fetch(struct world *w)
+{
+    struct parked *p = &w->parked[rng_below(&w->rng, PARKED_MAX)];
+
+    if (p->fetch)
+        fetch_step(w, p);
+}

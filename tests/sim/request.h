@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client asks for. A request is executed at once; if that answers COLD it waits while what
+ * it needs is fetched from disk, other clients go on, and it is executed again. What it must answer
+ * is what the model says at its last execution.
+ */
+#ifndef SIM_REQUEST_H
+#define SIM_REQUEST_H
+
+#include "partition/partition.h"
+#include "sim/model.h"
+
+struct world;
+struct request;
+
+/* Executes and judges it. False, with nothing done, if the engine says COLD. May leave a request in
+ * world.follow_up that is to be sent next. */
+typedef bool request_fn(struct world *w, const struct request *r);
+
+struct request {
+    request_fn *execute;
+    struct model_spec spec; /* SCHEDULE */
+    struct job_id id;
+    uint64_t token;
+    unsigned queue;
+    uint32_t key;
+    uint32_t text; /* result, error or note */
+    int64_t ms;    /* due, again, retry or in; of EXTEND how long */
+    int64_t progress;
+    bool flag; /* FAIL: final; EXTEND: has a note */
+    size_t limit;
+};
+
+#define PARKED_MAX 8
+
+/* A request that waits for the disk. */
+struct parked {
+    struct request request;
+    struct fetch *fetch; /* NULL: nobody waits here */
+    bool ran;
+    int result;
+    bool faulted;
+    int tries;
+};
+
+void request_send(struct world *w, const struct request *r);
+/* The same, waiting for the answer. It may get none: after a fault. */
+void request_finish(struct world *w, const struct request *r);
+/* Brings all to their ends that wait. */
+void requests_finish(struct world *w);
+
+#endif
