@@ -387,6 +387,20 @@ static bool execute_ask(const struct ask *a)
     return false;
 }
 
+/* While memory is short a session may add once in a millisecond, so that those who add little do
+ * not wait for those who add much. */
+static bool is_held(struct session *s, const struct session_target *t)
+{
+    int64_t now = engine_now(partition_engine(t->partition));
+
+    if (!partition_pressed(t->partition))
+        return false;
+    if (partition_crammed(t->partition) || s->added_ms == now)
+        return true;
+    s->added_ms = now;
+    return false;
+}
+
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out)
 {
@@ -406,7 +420,7 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     int err;
 
     s->cold = false;
-    s->held = v && v->flags & VERB_ADDS && partition_pressed(t->partition);
+    s->held = v && v->flags & VERB_ADDS && is_held(s, t);
     if (s->held)
         return 0;
     if (!v)

@@ -17,6 +17,7 @@ struct session {
     struct waiter *parked; /* a LEASE that waits: no further request until it is served */
     bool cold;             /* the last request needs something from disk: execute it again then */
     bool held;             /* there was no room for what the last request adds: likewise */
+    int64_t added_ms;      /* when it last added something though there was little room */
     char name[64];
 };
 

@@ -69,6 +69,11 @@ bool partition_pressed(const struct partition *p)
            (p->chores[LANE_FEED].feed.state != FEED_IDLE || feed_waits(p));
 }
 
+bool partition_crammed(const struct partition *p)
+{
+    return memory(p) > p->o.memory_bytes + p->o.memory_bytes / 8;
+}
+
 bool partition_overfull(const struct partition *p)
 {
     return memory(p) > p->o.memory_bytes + p->o.memory_bytes / 4 && !partition_pressed(p);

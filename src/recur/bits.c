@@ -62,10 +62,11 @@ int bits_next(const struct bits *b, int from)
 
 int bits_last(const struct bits *b, int64_t from)
 {
+    const int64_t end = INT64_C(64) * BITS_WORDS;
     if (from < 0)
         return -1;
-    if (from >= BITS_WORDS * 64)
-        from = BITS_WORDS * 64 - 1;
+    if (from >= end)
+        from = end - 1;
     for (int w = (int)from / 64; w >= 0; w--) {
         uint64_t word = b->word[w];
         if (w == from / 64)

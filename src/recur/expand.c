@@ -245,7 +245,7 @@ static bool admit(struct search *s, int64_t *at_s)
     int second = (int)(*at_s - day * CIVIL_DAY);
     int hour = second / CIVIL_HOUR, minute = second / CIVIL_MINUTE % 60;
     int64_t hour_s = *at_s - second % CIVIL_HOUR;
-    int next;
+    int64_t next;
     if (r->has_days) {
         search_load(s, day);
         next = bits_next(&s->days, (int)(day - s->year_first));

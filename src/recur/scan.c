@@ -113,8 +113,9 @@ int scan_moment(struct scan *s, enum scan_moment *ret_kind, int64_t *ret_s)
     if (hour > 23 || minute > 59 || second > 60)
         return scan_fail(s, start, "a time from 000000 to 235959", "there is no such time of day");
     *ret_kind = kind;
-    *ret_s = civil_days(year, month, day) * CIVIL_DAY + hour * CIVIL_HOUR + minute * CIVIL_MINUTE +
-             (second < 60 ? second : 59);
+    second = second < 60 ? second : 59;
+    *ret_s = civil_days(year, month, day) * CIVIL_DAY +
+             (hour * CIVIL_HOUR + minute * CIVIL_MINUTE + second);
     return 0;
 }
 

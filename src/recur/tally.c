@@ -37,7 +37,7 @@ static int64_t tally_days(struct search *s, int64_t from_s, int64_t to_s, int64_
     int64_t n = 0;
     if (day_counts(s, first))
         n -= times_rank(t, (int)(from_s - first * CIVIL_DAY));
-    n += whole_days(s, first, last, most) * t->count;
+    n += whole_days(s, first, last, most + 1) * t->count; /* one more, as the first may be cut */
     if (day_counts(s, last))
         n += times_rank(t, (int)(to_s - last * CIVIL_DAY));
     return n;

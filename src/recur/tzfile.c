@@ -6,6 +6,7 @@
 #include "recur/zonetable.h"
 
 #define HEADER           44
+#define TYPE_BYTES       ((size_t)6)
 #define KINDS_MAX        256
 #define ABBREVIATIONS    2048
 #define OFFSET_MIN       (-25 * CIVIL_HOUR + 1) /* RFC 9636, 3.2 */
@@ -68,8 +69,8 @@ static int take_block(struct str *s, const struct counts *n, size_t width, struc
                       const char **why)
 {
     const unsigned char *p = (const unsigned char *)s->ptr;
-    size_t size = n->times * (width + 1) + n->types * 6 + n->chars + n->leap * (width + 4) +
-                  n->standard + n->ut; /* the counts are small */
+    size_t size = n->times * (width + 1) + n->types * TYPE_BYTES + n->chars +
+                  n->leap * (width + 4) + n->standard + n->ut; /* the counts are small */
     if (s->len < size)
         return corrupt(why, "the zone file ends within its data");
     ret->n = *n;
@@ -77,7 +78,7 @@ static int take_block(struct str *s, const struct counts *n, size_t width, struc
     ret->times = p;
     ret->kinds = p + n->times * width;
     ret->types = ret->kinds + n->times;
-    ret->chars = ret->types + n->types * 6;
+    ret->chars = ret->types + n->types * TYPE_BYTES;
     *s = (struct str){ s->ptr + size, s->len - size };
     return 0;
 }
@@ -96,7 +97,7 @@ static int take_footer(struct str s, struct str *ret, const char **why)
 static int read_kinds(const struct block *b, struct tzrule_kind *ret, const char **why)
 {
     for (uint32_t i = 0; i < b->n.types; i++) {
-        const unsigned char *p = b->types + (size_t)i * 6;
+        const unsigned char *p = b->types + i * TYPE_BYTES;
         int32_t offset = (int32_t)(uint32_t)big_endian(p, 4);
         uint32_t name = p[5];
         size_t room = name < b->n.chars ? b->n.chars - name : 0;

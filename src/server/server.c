@@ -95,7 +95,7 @@ static void resume_conns(struct server *s)
     struct list mark;
 
     uv_idle_stop(&s->busy);
-    if (s->partition && !partition_pressed(s->partition)) {
+    if (s->partition && !partition_crammed(s->partition)) {
         while (!list_empty(&s->held)) {
             struct list *node = s->held.next;
 

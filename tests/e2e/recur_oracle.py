@@ -22,7 +22,6 @@ import datetime as dt
 import functools
 import heapq
 import itertools
-import signal
 import zoneinfo
 
 from dateutil import rrule as du
@@ -48,7 +47,25 @@ def weeks_of(year, start):
     return table
 
 
-class Weeks(du._iterinfo):
+class TooLong(Exception):
+    pass
+
+
+class Work:
+    """What dateutil may still do: it steps through years of periods without a word. Counted, not
+    timed, so that a seed means the same everywhere."""
+    left = 0
+
+    @classmethod
+    def spend(cls, n):
+        cls.left -= n
+        if cls.left < 0:
+            raise TooLong
+
+
+class Info(du._iterinfo):
+    """dateutil's view of a year, with our table of weeks; it is asked once for each period."""
+
     def rebuild(self, year, month):
         fresh = year != self.lastyear
         super().rebuild(year, month)
@@ -56,8 +73,24 @@ class Weeks(du._iterinfo):
             wanted = set(self.rrule._byweekno)
             self.wnomask = [int(not wanted.isdisjoint(w)) for w in weeks_of(year, self.rrule._wkst)]
 
+    def ydayset(self, *day):
+        Work.spend(20)
+        return super().ydayset(*day)
 
-du._iterinfo = Weeks
+    def mdayset(self, *day):
+        Work.spend(3)
+        return super().mdayset(*day)
+
+    def wdayset(self, *day):
+        Work.spend(3)
+        return super().wdayset(*day)
+
+    def ddayset(self, *day):
+        Work.spend(1)
+        return super().ddayset(*day)
+
+
+du._iterinfo = Info
 
 
 def seconds(naive):
@@ -119,14 +152,6 @@ class Zone:
 @functools.lru_cache(None)
 def zone(name):
     return Zone(name)
-
-
-class TooLong(Exception):
-    pass
-
-
-def _too_long(signum, frame):
-    raise TooLong
 
 
 def parts_of(text):
@@ -213,6 +238,7 @@ def by_elapsed(parts, z, start_s, near):
     if near:
         start_s += (int(near.replace(tzinfo=z.tz).timestamp()) - start_s) // step * step
     for t in range(start_s, LAST_S, step):
+        Work.spend(1)
         nominal = z.local(t)
         if admits_date(parts, nominal.date()):
             shown = z.shown(nominal)
@@ -225,7 +251,7 @@ def until_s(text, z):
     return z.moment(dt.datetime.strptime(text if "T" in text else text + "T235959", "%Y%m%dT%H%M%S"))[0]
 
 
-def expand(text, z, start_s, most, near=None, limit_s=0.03):
+def expand(text, z, start_s, most, near=None, work=2000):
     """Up to `most` occurrences as (moment, nominal, note), and whether there are no more.
 
     `near`: a later local time that dateutil may be started from, as one that the rule counts from.
@@ -236,8 +262,7 @@ def expand(text, z, start_s, most, near=None, limit_s=0.03):
         source = itertools.islice(source, int(parts["COUNT"]))
     end = until_s(parts["UNTIL"], z) if "UNTIL" in parts else LAST_S
     out = []
-    signal.signal(signal.SIGVTALRM, _too_long)
-    signal.setitimer(signal.ITIMER_VIRTUAL, limit_s)
+    Work.left = work
     try:
         for t, nominal, note in source:
             if t > end:
@@ -252,8 +277,6 @@ def expand(text, z, start_s, most, near=None, limit_s=0.03):
     except ValueError as e:
         if "empty rule" not in str(e) and "Invalid rrule" not in str(e):
             raise
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return out, True
 
 

@@ -167,6 +167,21 @@ void step_chore(struct world *w)
     next(w, (enum lane)rng_below(&w->rng, LANES));
 }
 
+void lanes_begin(struct world *w)
+{
+    uint64_t crashes = w->crashes;
+
+    lanes_work(w);
+    for (int lane = 0; lane < LANES; lane++) {
+        if (!w->errands[lane].chore)
+            begin(w, (enum lane)lane);
+        if (w->errands[lane].chore && !w->errands[lane].ran && rng_chance(&w->rng, 40))
+            run(w, (enum lane)lane);
+        if (w->crashes != crashes)
+            return;
+    }
+}
+
 void lanes_finish(struct world *w)
 {
     for (int lane = 0; lane < LANES; lane++)

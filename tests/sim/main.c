@@ -31,6 +31,7 @@ struct args {
     unsigned mutant;
     bool mutants;
     bool churn;
+    bool threads;
     bool cover;
     bool verbose;
 };
@@ -40,7 +41,7 @@ static void usage(void)
     fputs("usage: sim [--seed N | --seeds A..B] [--steps K] [--mutant NAME]\n"
           "           [--cover] [--verbose]\n"
           "       sim --mutants\n"
-          "       sim --churn [--seed N]\n",
+          "       sim --churn | --threads [--seed N]\n",
           stderr);
     exit(2);
 }
@@ -210,6 +211,8 @@ static void parse(char **argv, struct args *a)
             a->mutants = true;
         else if (strcmp(*argv, "--churn") == 0)
             a->churn = true;
+        else if (strcmp(*argv, "--threads") == 0)
+            a->threads = true;
         else if (strcmp(*argv, "--cover") == 0)
             a->cover = true;
         else if (strcmp(*argv, "--verbose") == 0)
@@ -232,6 +235,11 @@ int main(int argc, char **argv)
     if (a.churn) {
         trace_begin("sim --churn", a.verbose);
         run_churn(a.first);
+        return 0;
+    }
+    if (a.threads) {
+        trace_begin("sim --threads", a.verbose);
+        run_threads(a.first);
         return 0;
     }
     return many(&a);

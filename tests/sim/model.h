@@ -161,8 +161,8 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
 bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms);
 /* What a restart at this moment makes of it. */
 void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms);
-/* The jobs that have the keys of dead ones of this queue may have been looked at: on disk that
- * costs them their place. */
+/* The dead jobs of this queue, and those that have their keys, may have been brought to memory:
+ * that costs those on disk their place. */
 void model_disturb(struct model *m, unsigned queue);
 /* After gaps were filled: what is due by now. */
 void model_fire(struct model *m);

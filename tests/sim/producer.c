@@ -321,14 +321,14 @@ static bool redrive(struct world *w, const struct request *r)
     int err = engine_redrive(w->engine, r->id);
 
     trace_note("REDRIVE job %" PRIu64 ": %s", r->id.seq, err ? error_name(err) : "ok");
+    if (model_find(&w->model, r->id))
+        model_disturb(&w->model, model_find(&w->model, r->id)->queue);
     if (err == BELFRY_COLD)
         return false;
     world_adopt_job(w, r->id);
     const struct model_job *job = model_find(&w->model, r->id);
     if (!err && job && job->key)
         model_unhold(&w->model, job->queue, job->key);
-    if (job)
-        model_disturb(&w->model, job->queue);
     if (err == BELFRY_KEYEXISTS && job)
         hold_again(w, job);
     if (err != BELFRY_FULL || !w->model.refusing)
@@ -373,12 +373,12 @@ static bool redrive_queue(struct world *w, const struct request *r)
     int rest = n;
 
     trace_note("REDRIVE q%u limit %zu: %d", r->queue, r->limit, n);
+    model_disturb(&w->model, r->queue);
     if (n == BELFRY_COLD)
         return false;
     if (n == BELFRY_FULL && w->model.refusing)
         return true;
     CHECK(n >= 0 && n <= (int)r->limit, "REDRIVE of a queue answers %d", n);
-    model_disturb(&w->model, r->queue);
     if (w->cold && w->model.latest_ms > w->model.now_ms)
         world_remember(w);
     int64_t newest = redriven(w, r->queue, &rest);

@@ -232,14 +232,25 @@ void restart_crash(struct world *w, bool power)
         CHECK(w->hash == before, "the hash is another after a crash");
 }
 
+/* In the middle of as much as possible. */
+static void crash_busy(struct world *w, bool power)
+{
+    uint64_t crashes = w->crashes;
+
+    if (w->cold && rng_chance(&w->rng, 50))
+        lanes_begin(w);
+    if (crashes == w->crashes)
+        restart_crash(w, power);
+}
+
 void step_crash(struct world *w)
 {
-    restart_crash(w, false);
+    crash_busy(w, false);
 }
 
 void step_power(struct world *w)
 {
-    restart_crash(w, true);
+    crash_busy(w, true);
 }
 
 /* Chores that a process had begun when it hung: what they write is refused, and they take nothing
@@ -275,6 +286,11 @@ void step_hang(struct world *w)
         restart_crash(w, true);
         return;
     }
+    uint64_t crashes = w->crashes;
+    if (w->cold && rng_chance(&w->rng, 70))
+        lanes_begin(w);
+    if (crashes != w->crashes)
+        return;
     step_take(w);
     struct commit *commit = w->write == WRITE_TAKEN ? w->commit : NULL;
     memcpy(errands, w->errands, sizeof(errands));

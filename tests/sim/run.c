@@ -67,8 +67,8 @@ static uint64_t draw_weights(struct rng *r, bool cold, unsigned weights[STEPS])
 {
     static const unsigned lanes[] = { 20, 100, 100, 300, 300, 600 };
     static const unsigned percent[] = { 0, 30, 100, 100, 100, 300 };
-    static const unsigned faults[] = { 0, 10, 30, 100 };
-    unsigned fault_percent = faults[rng_below(r, 4)];
+    static const unsigned faults[] = { 0, 10, 30, 100 }, cold_faults[] = { 0, 30, 100, 250 };
+    unsigned fault_percent = (cold ? cold_faults : faults)[rng_below(r, 4)];
     uint64_t sum = 0;
 
     for (size_t i = 0; i < STEPS; i++) {

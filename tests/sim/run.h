@@ -19,4 +19,7 @@ void run_seed(uint64_t seed, uint64_t steps, unsigned mutant, struct run_totals 
 /* Hours of steady work with reclaiming: the journal must stay small. */
 void run_churn(uint64_t seed);
 
+/* The partition with real threads. */
+void run_threads(uint64_t seed);
+
 #endif

@@ -232,6 +232,8 @@ bool cycle_all(struct world *w);
 void lanes_note(struct world *w);
 /* A slice on the engine's thread. */
 bool lanes_work(struct world *w);
+/* Begins what there is to do, and runs some of it. */
+void lanes_begin(struct world *w);
 /* Brings chores that are under way to their ends. */
 void lanes_finish(struct world *w);
 /* Does everything there is to do, without faults, and checks that memory is within its budget. */

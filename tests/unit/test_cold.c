@@ -66,6 +66,7 @@ static void open_partition(void)
 {
     struct partition_report report;
     struct partition_options o = { .segment_bytes = 64 << 10,
+                                   .commit_bytes = 2000,
                                    .durable = true,
                                    .seed = 1,
                                    .memory_bytes = MEMORY,
@@ -342,6 +343,42 @@ static void a_paused_queue_that_fills_memory_starves_no_other(void **state)
     assert_int_equal(work("stuck"), MANY);
 }
 
+/* The oldest of a class are in memory, the others on disk; a restart keeps the order. */
+static void the_oldest_come_first_after_a_restart(void **state)
+{
+    struct queue_settings paused = { .paused = true };
+    struct str name = STR("q");
+    struct lease_request r = { .queues = &name, .queue_count = 1, .count = 1, .for_ms = -1 };
+    int64_t last = 0;
+    struct job *j;
+    int n = 0;
+
+    (void)state;
+    assert_int_equal(engine_queue_set(e, name, &paused, 1u << QUEUE_PAUSED), 0);
+    for (int i = 0; i < MANY; i++) {
+        schedule("q", 0);
+        if (i % 10 == 0)
+            pass(1);
+    }
+    settle();
+    assert_true(stats().cold_jobs > MANY / 2);
+    partition_close(p);
+    open_partition();
+    settle();
+    paused.paused = false;
+    assert_int_equal(engine_queue_set(e, name, &paused, 1u << QUEUE_PAUSED), 0);
+    for (; engine_lease(e, &r, &j) == 1; n++) {
+        struct job_view v;
+
+        engine_view(e, j, &v);
+        assert_true(v.at_ms >= last);
+        last = v.at_ms;
+        assert_int_equal(engine_complete(e, v.id, v.token, STR(""), -1), 0);
+        settle();
+    }
+    assert_int_equal(n, MANY);
+}
+
 static int name_run(void *arg, struct str name)
 {
     snprintf(arg, sizeof(store.log), "%.*s", STR_ARG(name));
@@ -379,6 +416,7 @@ int main(void)
         TEST(a_job_on_disk_is_found_moved_and_cancelled),
         TEST(a_key_on_disk_is_kept_replaced_and_rejected),
         TEST(a_paused_queue_that_fills_memory_starves_no_other),
+        TEST(the_oldest_come_first_after_a_restart),
         TEST(damage_in_a_run_costs_the_jobs_of_a_block_and_no_others),
     };
 

@@ -107,6 +107,12 @@ static const struct example examples[] = {
       "20260107T0830 20260107T1730 20260108T0830 ..." },
     { "FREQ=HOURLY;BYMINUTE=10,20,30;BYSETPOS=2", "20260107T0000",
       "20260107T0020 20260107T0120 20260107T0220 ..." },
+    { "FREQ=MINUTELY;INTERVAL=60;BYHOUR=9,10", "20260107", "20260107 20260107T1000 20260108 ..." },
+    { "FREQ=MINUTELY;INTERVAL=120;BYHOUR=9,10,11", "20260107",
+      "20260107 20260107T1100 20260108 ..." },
+    { "FREQ=SECONDLY;INTERVAL=3600;BYHOUR=9,10", "20260107",
+      "20260107 20260107T1000 20260108 ..." },
+    { "FREQ=SECONDLY;INTERVAL=1800;BYHOUR=9", "20260107", "20260107 20260107T0930 20260108 ..." },
     { "FREQ=SECONDLY;INTERVAL=3600;BYSETPOS=-1;BYMINUTE=0", "20260107T0000",
       "20260107T0000 20260107T0100 20260107T0200 ..." },
     { "FREQ=SECONDLY;BYSETPOS=2;BYMINUTE=0", "20260107T0000", "" },
@@ -294,6 +300,30 @@ static void dates_are_left_out_and_added(void **state)
     zone_free(z);
 }
 
+/* Also where the search begins on a day that counts but is over. */
+static void what_is_left_out_counts(void **state)
+{
+    static const char *const rules[] = { "FREQ=DAILY;INTERVAL=2;COUNT=3", "FREQ=DAILY;COUNT=5",
+                                         "FREQ=HOURLY;INTERVAL=48;COUNT=3",
+                                         "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE,FR;COUNT=3" };
+    struct zone *z = zone_named("Europe/London");
+    (void)state;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        struct recur_spec spec = { RECUR_RRULE, str_of(rules[i]), z, 0, 0, { 0 }, { 0 } };
+        struct recur_occurrence o[8];
+        struct rule_error error;
+        struct recur *r;
+        spec.start_ms = moment_of("2026-06-01T08:00:00Z");
+        spec.exdate = STR("20260605");
+        assert_int_equal(recur_new(&spec, &r, &error), 0);
+        assert_int_equal(recur_preview(r, 0, 8, o), strstr(rules[i], "=5") ? 4 : 2);
+        assert_int_equal(recur_next(r, moment_of("2026-06-03T08:00:00Z"), NULL, o),
+                         strstr(rules[i], "=5") ? 1 : 0);
+        recur_free(r);
+    }
+    zone_free(z);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +333,7 @@ int main(void)
         cmocka_unit_test(nothing_is_before_the_start_or_after_the_year_9999),
         cmocka_unit_test(every_counts_from_the_start_in_milliseconds),
         cmocka_unit_test(dates_are_left_out_and_added),
+        cmocka_unit_test(what_is_left_out_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
