@@ -376,6 +376,9 @@ bool class_is_glutted(const struct engine *e, const struct class *c);
 /* The first of it on disk is not before this. */
 void class_from(struct engine *e, struct class *c, struct cold_point from);
 void class_close(struct engine *e, struct class *c);
+/* The clock was set back: what is not due any more leaves the tails, or it would keep others back.
+ */
+void tails_rewind(struct engine *e);
 bool class_is_on_disk(const struct class *c); /* some of it */
 uint64_t hot_room(const struct engine *e);
 

@@ -98,6 +98,24 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
     return *budget == 0;
 }
 
+void tails_rewind(struct engine *e)
+{
+    struct list *node, *after, *timer, *next;
+
+    list_each_safe (node, after, &e->closed) {
+        struct class *c = container_of(node, struct class, link);
+
+        list_each_safe (timer, next, &c->tail) {
+            struct job *j = container_of(timer, struct job, timer.link);
+
+            if (j->timer.at_ms > e->now_ms) {
+                job_unplace(e, j);
+                job_place(e, j, JOB_SCHEDULED);
+            }
+        }
+    }
+}
+
 /* ---- Batches ---- */
 
 /* Jobs are all over memory: the one after next is asked for in time. */

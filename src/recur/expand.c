@@ -7,7 +7,12 @@
 
 void search_init(struct search *s, const struct recur *r)
 {
-    *s = (struct search){ .r = r, .anchor_s = r->start_local_s, .day_end = SEARCH_DAY_END };
+    *s = (struct search){
+        .r = r,
+        .anchor_s = r->start_local_s,
+        .limit = RECUR_STEPS_MAX,
+        .day_end = SEARCH_DAY_END,
+    };
 }
 
 void search_load(struct search *s, int64_t day)
@@ -82,14 +87,6 @@ static bool leave_year(struct search *s, int64_t *day, int *empty)
     *empty = bits_empty(&s->days) ? *empty + 1 : 0;
     *day = s->year_end;
     return *empty < CIVIL_CYCLE_YEARS;
-}
-
-static bool search_step(struct search *s)
-{
-    if (s->steps >= RECUR_STEPS_MAX)
-        return false;
-    s->steps++;
-    return true;
 }
 
 bool search_admitted(struct search *s, int64_t *day)

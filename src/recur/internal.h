@@ -68,7 +68,7 @@ struct recur {
 struct search {
     const struct recur *r;
     int64_t anchor_s; /* the local second that periods shorter than a day are counted from */
-    uint32_t steps;
+    uint32_t steps, limit;
     int64_t day_end;              /* days from there on are not looked at */
     int64_t year_first, year_end; /* days; equal if there is none yet */
     struct bits days;             /* of that year */
@@ -79,6 +79,14 @@ struct search {
 bool recur_is_empty(const struct recur *r);
 
 void days_of_year(const struct rule *r, int64_t year, struct bits *ret);
+
+static inline bool search_step(struct search *s)
+{
+    if (s->steps >= s->limit)
+        return false;
+    s->steps++;
+    return true;
+}
 
 void search_init(struct search *s, const struct recur *r);
 void search_load(struct search *s, int64_t day);
@@ -97,7 +105,10 @@ bool search_day(struct search *s, int64_t *day);
 /* The first nominal time >= from_s; false if there is none, or none was found. */
 bool expand_next(struct search *s, int64_t from_s, int64_t *ret_s);
 
-/* Nominal times in from_s .. to_s-1, or `most` if there are more. */
+/* So many steps count any rule for more than 400 years, within some tens of milliseconds. */
+#define TALLY_STEPS_MAX 1000000u
+
+/* Nominal times in from_s .. to_s-1, or `most` if there are more, or if it took too many steps. */
 int64_t tally(struct search *s, int64_t from_s, int64_t to_s, int64_t most);
 
 #endif

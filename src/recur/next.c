@@ -148,27 +148,37 @@ static int64_t place_behind(const struct recur *r, const struct recur_date *d,
     return r->pace == PACE_EVERY ? next * 1000 : next;
 }
 
-/* How many nominal times there are from one place up to another. */
-static int64_t tally_places(struct search *s, int64_t from, int64_t to, int64_t most)
+static int64_t tally_stretches(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
 {
     const struct recur *r = s->r;
     int64_t n = 0;
-    s->day_end = SEARCH_DAY_END;
-    if (r->pace == PACE_LOCAL)
-        return tally(s, from, to, most);
+    while (from_s < to_s && n < most) {
+        struct zone_stretch in = zone_at(r->zone, from_s);
+        int64_t end = in.end_s < to_s ? in.end_s : to_s;
+        if (r->pace == PACE_ELAPSED)
+            s->anchor_s = r->start_s + in.offset_s;
+        n += tally(s, from_s + in.offset_s, end + in.offset_s, most - n);
+        from_s = end;
+    }
+    return n;
+}
+
+/* How many nominal times there are from one place up to another. Its steps are not the search's. */
+static int64_t tally_places(struct search *s, int64_t from, int64_t to, int64_t most)
+{
+    const struct recur *r = s->r;
+    uint32_t steps = s->steps;
+    int64_t n;
     if (r->pace == PACE_ELAPSED && !r->has_days) {
         n = civil_div_up(to - r->start_s, r->interval) -
             civil_div_up(from - r->start_s, r->interval);
         return n < most ? n : most;
     }
-    while (from < to && n < most) {
-        struct zone_stretch in = zone_at(r->zone, from);
-        int64_t end = in.end_s < to ? in.end_s : to;
-        if (r->pace == PACE_ELAPSED)
-            s->anchor_s = r->start_s + in.offset_s;
-        n += tally(s, from + in.offset_s, end + in.offset_s, most - n);
-        from = end;
-    }
+    s->steps = 0;
+    s->limit = TALLY_STEPS_MAX;
+    n = r->pace == PACE_LOCAL ? tally(s, from, to, most) : tally_stretches(s, from, to, most);
+    s->steps = steps;
+    s->limit = RECUR_STEPS_MAX;
     return n;
 }
 

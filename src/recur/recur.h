@@ -82,7 +82,8 @@ struct recur_state {
 };
 
 /* The first occurrence after a moment. 1 with *ret filled in, or 0: never again. `state` may be
- * NULL. Microseconds, but for COUNT without state, which may take some milliseconds. */
+ * NULL. Microseconds, but for COUNT without state long after START: less than a millisecond after
+ * ten years; after some centuries of a rare rule COUNT is taken to be used up. */
 int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
                struct recur_occurrence *ret);
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* How many nominal times there are between two: by years, periods or days at a time, not one by
- * one, but for INTERVAL in periods shorter than a day together with BY parts of the time of day. */
+/*
+ * How many nominal times there are between two. They are counted by what is larger: whole years or
+ * periods of days; runs of elapsed time up to midnight; and where INTERVAL is in seconds, minutes
+ * or hours and there are sets of these as well, whole hours, by a table of remainders.
+ */
 #include "recur/internal.h"
 
 static bool day_counts(struct search *s, int64_t day)
 {
     int64_t found = day;
-    s->steps = 0;
     return search_day(s, &found) && found == day;
 }
 
 static int64_t whole_days(struct search *s, int64_t from, int64_t to, int64_t most)
 {
     int64_t n = 0;
-    while (from < to && n < most) {
+    while (from < to && n < most && search_step(s)) {
         int64_t first, end;
         if (s->r->interval == 1) {
             search_load(s, from);
             end = s->year_end;
         } else {
-            s->steps = 0;
             if (!search_day(s, &from) || from >= to)
                 break;
             search_period(s, from, &first, &end);
@@ -48,7 +49,7 @@ static int64_t tally_positions(struct search *s, int64_t from_s, int64_t to_s, i
     const struct recur *r = s->r;
     int64_t day = civil_div(from_s, CIVIL_DAY), first, end;
     int64_t n = 0;
-    for (; n < most && day < SEARCH_DAY_END; day = end) {
+    for (; n < most && day < s->day_end && search_step(s); day = end) {
         int64_t all, low, high;
         search_period(s, day, &first, &end);
         if (first * CIVIL_DAY >= to_s)
@@ -67,21 +68,39 @@ static int64_t tally_positions(struct search *s, int64_t from_s, int64_t to_s, i
     return n;
 }
 
-/* Up to where all periods are admitted from here on, if they are in the interval. */
-static int64_t run_end(const struct recur *r, int64_t at_s)
+/* Seconds from START on: all of a day up to midnight, if the day is admitted. */
+static int64_t tally_elapsed(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
 {
-    if (r->unit_s == 1 && r->rule.seconds != TIMES_ALL)
-        return at_s + 1;
-    if (r->unit_s <= CIVIL_MINUTE && r->rule.minutes != TIMES_ALL)
-        return (civil_div(at_s, CIVIL_MINUTE) + 1) * CIVIL_MINUTE;
-    if (r->rule.hours != TIMES_ALL_HOURS)
-        return (civil_div(at_s, CIVIL_HOUR) + 1) * CIVIL_HOUR;
-    if (r->has_days)
-        return (civil_div(at_s, CIVIL_DAY) + 1) * CIVIL_DAY;
-    return SEARCH_DAY_END * CIVIL_DAY;
+    int64_t n = 0, at;
+    while (n < most && from_s < to_s && expand_next(s, from_s, &at) && at < to_s) {
+        int64_t end = (civil_div(at, CIVIL_DAY) + 1) * CIVIL_DAY;
+        if (end > to_s)
+            end = to_s;
+        n += (end - 1 - at) / s->r->interval + 1;
+        from_s = end;
+    }
+    return n;
 }
 
-static int64_t per_period(const struct recur *r)
+static int64_t one_by_one(struct search *s, int64_t from_s, int64_t to_s)
+{
+    int64_t n = 0, at;
+    while (from_s < to_s && expand_next(s, from_s, &at) && at < to_s) {
+        n++;
+        from_s = at + 1;
+    }
+    return n;
+}
+
+/* The periods of an hour that the sets of minutes and seconds admit, by their remainders: as the
+ * interval goes on from hour to hour, the periods that it meets are those of one remainder. */
+struct remainders {
+    int64_t periods;        /* of an hour */
+    int64_t each;           /* times in a period */
+    uint16_t n[CIVIL_HOUR]; /* by remainder, or by period if the interval is longer than an hour */
+};
+
+static int64_t times_per_period(const struct recur *r)
 {
     int64_t n = 0, i = -1;
     if (r->unit_s == 1)
@@ -93,39 +112,75 @@ static int64_t per_period(const struct recur *r)
     return n;
 }
 
-/* Runs of whole periods are counted at once, what is left at either end one by one. */
-static int64_t tally_periods(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
+static void remainders_init(struct remainders *m, const struct recur *r)
+{
+    memset(m, 0, sizeof(*m));
+    m->periods = CIVIL_HOUR / r->unit_s;
+    m->each = times_per_period(r);
+    for (int64_t i = 0; i < m->periods; i++) {
+        int64_t second = i * r->unit_s;
+        if ((r->unit_s > CIVIL_MINUTE || (r->rule.minutes >> (second / CIVIL_MINUTE) & 1)) &&
+            (r->unit_s > 1 || (r->rule.seconds >> (second % CIVIL_MINUTE) & 1)))
+            m->n[i % r->interval]++;
+    }
+}
+
+static int64_t tally_hours(const struct search *s, const struct remainders *m, int64_t day,
+                           uint32_t hours)
 {
     const struct recur *r = s->r;
-    int64_t each = per_period(r), n = 0, at;
-    s->steps = 0;
-    while (n < most && expand_next(s, from_s, &at) && at < to_s) {
-        int64_t period = civil_div(at, r->unit_s), end = run_end(r, at), periods;
-        if (end > to_s)
-            end = to_s;
-        periods = civil_div(end, r->unit_s) - period; /* that are whole */
-        if (periods > 0 && from_s <= period * r->unit_s) {
-            periods = (periods - 1) / r->interval + 1;
-            n += periods * each;
-            from_s = (period + (periods - 1) * r->interval + 1) * r->unit_s;
-        } else {
-            n++;
-            from_s = at + 1;
+    int64_t anchor = civil_div(s->anchor_s, r->unit_s), n = 0;
+    for (hours &= r->rule.hours; hours; hours &= hours - 1) {
+        int64_t period = (day * 24 + __builtin_ctz(hours)) * m->periods;
+        int64_t first = civil_mod(anchor - period, r->interval); /* that the interval meets */
+        n += first < m->periods ? m->n[first] : 0;
+    }
+    return n * m->each;
+}
+
+/* Whole hours from..to-1, counted from 1970. */
+static int64_t whole_hours(struct search *s, int64_t from, int64_t to, int64_t most)
+{
+    struct remainders m;
+    int64_t n = 0;
+    remainders_init(&m, s->r);
+    while (from < to && n < most && search_step(s)) {
+        int64_t day = civil_div(from, 24), admitted = day;
+        uint32_t hours = TIMES_ALL_HOURS & ~(uint32_t)bits_low((int)(from - day * 24));
+        if (s->r->has_days && !search_admitted(s, &admitted))
+            break;
+        if (admitted == day) {
+            if (to - day * 24 < 24)
+                hours &= (uint32_t)bits_low((int)(to - day * 24));
+            n += tally_hours(s, &m, day, hours);
+            admitted++;
         }
-        s->steps = 0;
+        from = admitted * 24;
     }
     return n;
 }
 
+/* The pieces of an hour at either end are counted one by one. */
+static int64_t tally_periods(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
+{
+    int64_t first = civil_div_up(from_s, CIVIL_HOUR), last = civil_div(to_s, CIVIL_HOUR);
+    if (last - first < 2)
+        return one_by_one(s, from_s, to_s);
+    return one_by_one(s, from_s, first * CIVIL_HOUR) + whole_hours(s, first, last, most) +
+           one_by_one(s, last * CIVIL_HOUR, to_s);
+}
+
 int64_t tally(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
 {
-    int64_t n = 0;
-    uint32_t steps = s->steps;
-    if (from_s < to_s) {
-        n = s->r->unit_s > 0      ? tally_periods(s, from_s, to_s, most)
-            : s->r->has_positions ? tally_positions(s, from_s, to_s, most)
-                                  : tally_days(s, from_s, to_s, most);
-    }
-    s->steps = steps;
-    return n < most ? n : most;
+    const struct recur *r = s->r;
+    int64_t n;
+    if (from_s >= to_s)
+        return 0;
+    s->day_end = civil_div(to_s, CIVIL_DAY) + 1;
+    n = r->pace == PACE_ELAPSED ? tally_elapsed(s, from_s, to_s, most)
+        : r->unit_s > 0         ? tally_periods(s, from_s, to_s, most)
+        : r->has_positions      ? tally_positions(s, from_s, to_s, most)
+                                : tally_days(s, from_s, to_s, most);
+    s->day_end = SEARCH_DAY_END;
+    return n < most && s->steps < s->limit ? n : most;
 }

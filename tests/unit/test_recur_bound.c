@@ -110,6 +110,11 @@ static const char *const counted[] = {
     "FREQ=MINUTELY;INTERVAL=90",
     "FREQ=SECONDLY;INTERVAL=1000;BYMONTHDAY=1,-1",
     "FREQ=SECONDLY;INTERVAL=45;BYHOUR=1;BYMONTHDAY=29,25",
+    "FREQ=SECONDLY;INTERVAL=7;BYMINUTE=5;BYSECOND=1,2,3",
+    "FREQ=SECONDLY;INTERVAL=3601;BYMINUTE=0,1,2,3,4,5,6,7,8,9",
+    "FREQ=SECONDLY;INTERVAL=90001;BYHOUR=1,2,3,4,5,6,7,8,9",
+    "FREQ=MINUTELY;INTERVAL=11;BYSECOND=0,10,20;BYSETPOS=1,-1;BYDAY=SU",
+    "FREQ=MINUTELY;INTERVAL=61;BYMINUTE=1,2,3,4,5,6,7,8,9,10;BYHOUR=1,3,5,7",
 };
 
 /* All occurrences of a rule with COUNT are the first ones of the rule without, whether a state is
@@ -153,7 +158,46 @@ static void count_is_exact_however_it_is_asked_for(void **state)
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
         check_counted(z, counted[i], 1);
         check_counted(z, counted[i], i < 2 ? 40 : 333);
+        if (i >= 11)
+            check_counted(z, counted[i], 1500);
     }
+    zone_free(z);
+}
+
+/* The year 9999 and rules that are rare, so that COUNT is never reached on the way. */
+static void counting_ends_as_well(void **state)
+{
+    static const char *const rules[] = {
+        "FREQ=HOURLY;INTERVAL=2046404;BYDAY=MO",
+        "FREQ=HOURLY;INTERVAL=168;BYDAY=MO",
+        "FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO",
+        "FREQ=SECONDLY;INTERVAL=3601;BYMINUTE=0;BYSECOND=0",
+        "FREQ=SECONDLY;INTERVAL=86399;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=MINUTELY;INTERVAL=1441;BYSECOND=0,1;BYSETPOS=-1",
+        "FREQ=DAILY;INTERVAL=2;BYMONTH=2",
+        "FREQ=DAILY;BYHOUR=9,10;BYMONTH=2;BYSETPOS=1",
+        "FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=-1",
+        "FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=-1",
+        "FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO",
+    };
+    struct zone *z = zone_named("Australia/Lord_Howe");
+    int64_t worst_us = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        char text[200];
+        struct recur_occurrence o;
+        struct recur *r;
+        int64_t start, took;
+        snprintf(text, sizeof text, "%s;COUNT=1000000", rules[i]);
+        r = recur_of(RECUR_RRULE, text, z, "2026-01-01T00:00:00Z");
+        start = cpu_us();
+        recur_next(r, moment_of("9990-01-01T00:00:00Z"), NULL, &o);
+        took = cpu_us() - start;
+        worst_us = took > worst_us ? took : worst_us;
+        recur_free(r);
+    }
+    printf("worst: %jd us\n", (intmax_t)worst_us);
+    assert_true(worst_us < 5000000); /* with sanitizers, too: bounded is what matters */
     zone_free(z);
 }
 
@@ -294,6 +338,7 @@ int main(void)
         cmocka_unit_test(hostile_rules_end_within_their_steps),
         cmocka_unit_test(rare_times_are_found),
         cmocka_unit_test(count_is_exact_however_it_is_asked_for),
+        cmocka_unit_test(counting_ends_as_well),
         cmocka_unit_test(whole_days_left_out_are_not_walked_through),
         cmocka_unit_test(a_start_ten_years_back_answers_in_microseconds),
         cmocka_unit_test(count_from_a_start_ten_years_back_is_bounded),
