@@ -89,7 +89,7 @@ struct engine *engine_new(const struct engine_options *o)
     e->next_seq = 1;
     e->walk = 1;
     pool_init(&e->pool);
-    pool_keep(&e->pool, e->o.memory_bytes / 16);
+    pool_keep(&e->pool, e->o.memory_bytes / 4);
     jobs_init(e);
     keys_init(e);
     queues_init(e);
@@ -113,6 +113,7 @@ void engine_free(struct engine *e)
     queues_free(e);
     manifest_free(e);
     buf_fini(&e->batch.stale);
+    buf_fini(&e->batch.hints);
     table_fini(&e->names);
     table_fini(&e->keys);
     table_fini(&e->jobs);

@@ -199,12 +199,17 @@ struct batch {
     bool active;             /* from engine_feed_begin until it is fed and freed, or aborted */
     bool tails;              /* of classes are in it */
     bool fed;                /* its jobs are on disk and count there: what is in memory is waste */
-    struct list source;      /* jobs, by their timers, that are not in the batch yet, */
-    struct list held;        /* and those that are */
+    unsigned later;          /* slots of that wheel that are yet to be looked at */
+    uint64_t later_bytes;    /* of what was taken from it */
+    struct list source;      /* jobs of tails, by their timers, that are not in the batch yet */
+    struct list held;        /* jobs that are */
     struct list past_source; /* ended jobs, by their trails */
     struct list past_held;
     uint64_t graves;  /* serial of the last grave in it */
     struct buf stale; /* jobs in it that changed: see struct fed_record */
+    struct buf hints; /* where the held jobs are in memory, some of them gone: to be looked at by
+                         nobody but the processor's cache */
+    size_t buried;
 };
 
 struct engine {

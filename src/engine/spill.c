@@ -8,9 +8,10 @@
  */
 #include "engine/internal.h"
 
-#define WORK_SLICE    4000
+#define WORK_SLICE    1000
 #define GRAVES_MAX    20000
 #define DRAIN_CLASSES 64
+#define HINT_AHEAD    8
 #define NEAR          12 /* part of the lookahead */
 
 static uint64_t share(const struct engine *e, unsigned part)
@@ -118,14 +119,12 @@ void tails_rewind(struct engine *e)
 
 /* ---- Batches ---- */
 
-/* Jobs are all over memory: the one after next is asked for in time. */
-static void prefetch_job(const struct list *timer)
+/* Jobs are all over memory: those that come next are asked for in time. */
+static void prefetch_job(const void *job)
 {
-    const struct job *j = container_of(timer, struct job, timer.link);
-
-    __builtin_prefetch(j);
-    __builtin_prefetch((const char *)j + 64);
-    __builtin_prefetch((const char *)j + 128);
+    __builtin_prefetch(job);
+    __builtin_prefetch((const char *)job + 64);
+    __builtin_prefetch((const char *)job + 128);
 }
 
 void batch_init(struct batch *b)
@@ -188,11 +187,15 @@ void batch_release_dead(struct engine *e, const struct queue *q)
     }
 }
 
+/* While there is room nothing is written that might not have to be. */
 bool engine_feed_due(const struct engine *e)
 {
-    return !e->batch.active &&
-           (e->bytes[WHERE_LATER] > share(e, 5) || e->bytes[WHERE_TAIL] > share(e, 8) ||
-            e->bytes[WHERE_PAST] > share(e, 8) || e->graves.count > GRAVES_MAX);
+    if (e->batch.active)
+        return false;
+    return e->graves.count > GRAVES_MAX ||
+           (pool_used(&e->pool) > share(e, 2) &&
+            (e->bytes[WHERE_LATER] > share(e, 8) || e->bytes[WHERE_TAIL] > share(e, 8) ||
+             e->bytes[WHERE_PAST] > share(e, 8)));
 }
 
 static void splice(struct list *to, struct list *from)
@@ -265,8 +268,9 @@ void engine_feed_begin(struct engine *e)
     e->batch.tails = e->bytes[WHERE_TAIL] > share(e, 16);
     if (e->batch.tails)
         take_tails(e);
-    if (e->bytes[WHERE_LATER] > share(e, 64))
-        take_wheel(e, &e->later);
+    e->batch.later = e->bytes[WHERE_LATER] > share(e, 64) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
+    e->batch.later_bytes = 0;
+    e->batch.buried = 0;
     if (e->bytes[WHERE_PAST] > share(e, 16))
         take_past(e);
     prune_graves(e);
@@ -277,8 +281,10 @@ size_t engine_feed_bytes(const struct engine *e)
 {
     size_t bytes = 0;
 
-    if (!list_empty(&e->batch.source))
-        bytes += e->bytes[WHERE_LATER] + (e->batch.tails ? e->bytes[WHERE_TAIL] : 0);
+    if (e->batch.tails)
+        bytes += e->bytes[WHERE_TAIL];
+    if (e->batch.later > 0)
+        bytes += e->bytes[WHERE_LATER] < share(e, 5) ? e->bytes[WHERE_LATER] : share(e, 5);
     if (!list_empty(&e->batch.past_source))
         bytes += e->bytes[WHERE_PAST];
     return bytes;
@@ -327,8 +333,6 @@ static void feed_job(struct job *j, struct buf *out)
 /* What is due before it could be written and loaded again stays, if there is room. */
 static bool stays(const struct engine *e, const struct job *j)
 {
-    if (j->where == WHERE_LATER)
-        return j->timer.at_ms <= e->frontier.at_ms || j->timer.at_ms <= e->now_ms;
     return j->state == JOB_SCHEDULED && e->bytes[WHERE_TAIL] < share(e, 4) &&
            j->timer.at_ms <= e->now_ms + e->o.lookahead_ms / NEAR;
 }
@@ -345,7 +349,17 @@ static void count_as_ready(struct engine *e, struct job *j)
     }
 }
 
-static bool feed_waiting(struct engine *e, struct buf *out, size_t *n)
+static void feed_next(struct engine *e, struct buf *out, struct job *j)
+{
+    prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
+    list_remove(&j->timer.link);
+    list_append(&e->batch.held, &j->timer.link);
+    buf_append(&e->batch.hints, &j, sizeof(j));
+    count_as_ready(e, j);
+    feed_job(j, out);
+}
+
+static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 {
     while (*n > 0 && !list_empty(&e->batch.source)) {
         struct job *j = container_of(e->batch.source.next, struct job, timer.link);
@@ -356,13 +370,32 @@ static bool feed_waiting(struct engine *e, struct buf *out, size_t *n)
             job_place(e, j, JOB_SCHEDULED);
             continue;
         }
-        list_remove(&j->timer.link);
-        list_append(&e->batch.held, &j->timer.link);
-        prefetch_job(e->batch.source.next->next);
-        count_as_ready(e, j);
-        feed_job(j, out);
+        feed_next(e, out, j);
     }
     return !list_empty(&e->batch.source);
+}
+
+/* Those beyond the frontier, the furthest first, up to the size of a batch. Slots that it has
+ * entered are left alone: their jobs are about to be hot. */
+static bool feed_later(struct engine *e, struct buf *out, size_t *n)
+{
+    int64_t near = e->frontier.at_ms > e->now_ms ? e->frontier.at_ms : e->now_ms;
+
+    while (*n > 0 && e->batch.later > 0 && e->batch.later_bytes < share(e, 5)) {
+        unsigned level = (e->batch.later - 1) / WHEEL_SLOTS;
+        unsigned slot = (e->batch.later - 1) % WHEEL_SLOTS;
+        struct list *head = &e->later.slots[level][slot];
+
+        if (list_empty(head) || wheel_slot_start(&e->later, level, slot) <= near) {
+            e->batch.later--;
+            continue;
+        }
+        --*n;
+        struct job *j = container_of(head->next, struct job, timer.link);
+        e->batch.later_bytes += job_weight(j);
+        feed_next(e, out, j);
+    }
+    return e->batch.later > 0 && e->batch.later_bytes < share(e, 5);
 }
 
 static bool feed_past(struct engine *e, struct buf *out, size_t *n)
@@ -393,7 +426,7 @@ static void feed_graves(struct engine *e, struct buf *out)
 
 bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
 {
-    if (feed_waiting(e, out, &n) || feed_past(e, out, &n) || n == 0)
+    if (feed_tails(e, out, &n) || feed_later(e, out, &n) || feed_past(e, out, &n) || n == 0)
         return true;
     if (!MUTANT(e->o.mutant, LOST_TOMBSTONE))
         feed_graves(e, out);
@@ -437,6 +470,7 @@ void engine_feed_abort(struct engine *e)
     give_back_past(e, &e->batch.past_held);
     give_back_past(e, &e->batch.past_source);
     buf_fini(&e->batch.stale);
+    buf_fini(&e->batch.hints);
     e->batch.active = false;
 }
 
@@ -461,11 +495,23 @@ int engine_fed(struct engine *e, const struct feed_result *r)
     return err;
 }
 
+/* Where the job is that comes so many later, if none has left the batch: only for speed. */
+static const void *hint(const struct batch *b, size_t ahead)
+{
+    const void *job = NULL;
+    size_t at = (b->buried + ahead) * sizeof(job);
+
+    if (at + sizeof(job) <= b->hints.len)
+        memcpy(&job, b->hints.ptr + at, sizeof(job));
+    return job;
+}
+
 /* Frees waste. */
 static bool bury(struct engine *e, int *budget)
 {
     for (; *budget > 0 && !list_empty(&e->batch.held); --*budget) {
-        prefetch_job(e->batch.held.next->next->next);
+        prefetch_job(hint(&e->batch, HINT_AHEAD));
+        e->batch.buried++;
         job_leave(e, container_of(e->batch.held.next, struct job, timer.link));
     }
     for (; *budget > 0 && !list_empty(&e->batch.past_held); --*budget)
@@ -473,6 +519,7 @@ static bool bury(struct engine *e, int *budget)
     if (!list_empty(&e->batch.held) || !list_empty(&e->batch.past_held))
         return true;
     e->batch.active = e->batch.fed = false;
+    buf_fini(&e->batch.hints);
     return false;
 }
 
@@ -504,5 +551,5 @@ uint64_t engine_memory(const struct engine *e)
 {
     return pool_used(&e->pool) +
            (e->jobs.buckets + e->keys.buckets + e->graves.buckets) * sizeof(struct table_node *) +
-           e->batch.stale.cap;
+           e->batch.stale.cap + e->batch.hints.cap;
 }

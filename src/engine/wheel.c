@@ -24,8 +24,7 @@ void wheel_add(struct wheel *w, struct timer *t)
     w->occupied[level] |= UINT64_C(1) << slot;
 }
 
-/* The first moment of a slot. */
-static int64_t slot_start(const struct wheel *w, unsigned level, unsigned slot)
+int64_t wheel_slot_start(const struct wheel *w, unsigned level, unsigned slot)
 {
     uint64_t above = (uint64_t)w->base_ms >> ((level + 1) * GROUP_BITS);
 
@@ -56,7 +55,7 @@ struct timer *wheel_pop(struct wheel *w, int64_t now_ms)
         }
         slot = (unsigned)__builtin_ctzll(w->occupied[level]);
         head = &w->slots[level][slot];
-        start = slot_start(w, level, slot);
+        start = wheel_slot_start(w, level, slot);
         if (!list_empty(head) && start > now_ms)
             break;
         if (!list_empty(head) && level == 0) {
@@ -87,7 +86,7 @@ int64_t wheel_next(const struct wheel *w)
             unsigned slot = (unsigned)__builtin_ctzll(bits);
 
             if (!list_empty(&w->slots[level][slot]))
-                return slot_start(w, level, slot);
+                return wheel_slot_start(w, level, slot);
         }
     }
     return INT64_MAX;

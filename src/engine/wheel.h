@@ -53,6 +53,9 @@ struct timer *wheel_pop(struct wheel *w, int64_t now_ms);
 /* A moment by which wheel_pop should be called next, never later than the earliest timer. */
 int64_t wheel_next(const struct wheel *w);
 
+/* The first moment of a slot. */
+int64_t wheel_slot_start(const struct wheel *w, unsigned level, unsigned slot);
+
 /* Sets base back, for a clock that was. */
 void wheel_rewind(struct wheel *w, int64_t base_ms);
 

@@ -10,7 +10,7 @@
 
 #include "engine/record.h"
 
-#define GATHER_JOBS 2000
+#define GATHER_JOBS 500
 #define PREFETCH    8 /* entries ahead: they are all over the batch */
 
 struct entry {
@@ -370,6 +370,7 @@ bool feed_work(struct partition *p)
                                                          buf_view(&f->tallies) }) < 0)
             return false; /* out of memory: again at the next turn */
         p->stats.fed_batches++;
+        p->last_fed_ms = engine_now(p->engine);
         feed_reset(f);
         return true;
     }

@@ -176,6 +176,7 @@ struct partition {
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
     bool feed_paused; /* after an error */
+    int64_t last_fed_ms; /* when a batch was last written */
     bool reclaiming;  /* the oldest segment */
     bool reclaim_broken;
     uint64_t reclaim_next; /* element to look at next */

@@ -15,7 +15,8 @@
 #include "engine/record.h"
 
 #define FAN_IN_MAX  64
-#define UNHURRIED   48 /* runs of all times that there may be while batches are written */
+#define UNHURRIED   6 /* times as many runs there may be while batches are written */
+#define QUIET_MS    2000 /* after the last batch: then none is being written */
 #define FILES       256
 #define PIECE_BYTES (1u << 20) /* a stretch with less than this goes on into the next one */
 #define HOUR_MS     INT64_C(3600000)
@@ -82,13 +83,23 @@ static size_t count_group(struct partition *p, const struct group *g)
     return n;
 }
 
-/* A group that is worth merging. While batches are written what splits can wait. */
+/* Who schedules much should not wait for what can be done when there is less to do. */
+static bool is_busy(const struct partition *p, int64_t now_ms)
+{
+    int64_t since = now_ms - p->last_fed_ms;
+
+    return p->chores[LANE_FEED].feed.state != FEED_IDLE || (since >= 0 && since < QUIET_MS);
+}
+
+/* A group that is worth merging. */
 static bool find_group(struct partition *p, struct group *ret)
 {
-    bool busy = p->chores[LANE_FEED].feed.state != FEED_IDLE;
+    size_t enough = p->o.merge_runs;
     struct list *node;
 
     ret->now_ms = engine_now(p->engine);
+    if (is_busy(p, ret->now_ms))
+        enough *= UNHURRIED;
     list_each (node, engine_runs(p->engine)) {
         const struct cold_run *r = container_of(node, struct cold_run, link);
         size_t n;
@@ -96,7 +107,7 @@ static bool find_group(struct partition *p, struct group *ret)
         ret->family = r->d.family;
         ret->group = group_of(r, ret->now_ms);
         n = is_free(r) ? count_group(p, ret) : 0;
-        if (n >= p->o.merge_runs && !(busy && n < UNHURRIED))
+        if (n >= enough)
             return true;
     }
     return false;

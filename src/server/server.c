@@ -165,6 +165,15 @@ static void refuse_or_accept(struct server *s)
                 "memory is within its budget: new jobs are accepted");
 }
 
+/* A little of what need not be done at once. */
+static void work(struct server *s)
+{
+    if (!s->stopping && partition_work(s->partition))
+        server_wake(s);
+    engine_dispatch(s->engine); /* what came back to memory just now */
+    start_commit(s, true);
+}
+
 static void on_turn(uv_prepare_t *handle)
 {
     struct server *s = handle->data;
@@ -173,10 +182,9 @@ static void on_turn(uv_prepare_t *handle)
     if (s->partition && !s->failed && !s->drained) {
         refuse_or_accept(s);
         engine_dispatch(s->engine);
-        if (!s->stopping && partition_work(s->partition))
-            server_wake(s);
-        engine_dispatch(s->engine); /* what came back to memory just now */
-        start_commit(s, true);
+        start_commit(s, true); /* the disk has work while the rest is done */
+        if (!s->failed)
+            work(s);
     }
     if (s->partition && !s->failed && !s->stopping)
         chores_start(s);

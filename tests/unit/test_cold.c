@@ -271,7 +271,7 @@ static void a_crash_before_the_record_of_a_batch_loses_nothing(void **state)
 
 static void a_job_on_disk_is_found_moved_and_cancelled(void **state)
 {
-    struct job_id first = schedule("q", HOUR), second = schedule("q", HOUR);
+    struct job_id first = schedule("q", 3 * HOUR), second = schedule("q", 3 * HOUR);
     struct job_view v;
     int is;
 
@@ -298,7 +298,7 @@ static void a_job_on_disk_is_found_moved_and_cancelled(void **state)
 
 static void a_key_on_disk_is_kept_replaced_and_rejected(void **state)
 {
-    struct job_spec spec = spec_of("q", HOUR);
+    struct job_spec spec = spec_of("q", 3 * HOUR);
     struct schedule_result r;
     struct job_id id;
     int is;
