@@ -12,13 +12,13 @@ void buf_fini(struct buf *b)
 
 bool buf_grow(struct buf *b, size_t more)
 {
-    size_t cap = b->cap ? b->cap : 64;
+    size_t cap = b->cap ? 2 * b->cap : 64;
     char *ptr;
 
     if (b->failed || more > SIZE_MAX / 4 - b->len)
         goto fail;
-    while (cap - b->len < more)
-        cap *= 2;
+    if (cap - b->len < more)
+        cap = b->len + more;
     ptr = realloc(b->ptr, cap);
     if (!ptr)
         goto fail;

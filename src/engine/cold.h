@@ -107,6 +107,8 @@ struct cold_answer {
 
 /* Changes whenever jobs go from memory to disk. */
 uint64_t engine_moves(const struct engine *e);
+/* Changes whenever runs do. */
+uint64_t engine_run_changes(const struct engine *e);
 
 /* After a request answered COLD: what it needs. Then its host has that looked up, gives the
  * answer, and executes the request again in the same turn. */

@@ -30,16 +30,15 @@ const char *attempt_outcome_name(unsigned outcome)
 
 bool name_valid(struct str name)
 {
-    if (name.len == 0 || name.len > NAME_MAX_BYTES)
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
+    static const bool allowed[256] = {
+        ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... ':'] = true, ['.'] = true,
+        ['_'] = true,         ['-'] = true,         ['/'] = true,
+    };
+    bool valid = name.len > 0 && name.len <= NAME_MAX_BYTES;
 
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= ':') ||
-              c == '.' || c == '_' || c == '-' || c == '/'))
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < name.len && valid; i++)
+        valid = allowed[(unsigned char)name.ptr[i]];
+    return valid;
 }
 
 int engine_error(struct engine *e, int err, const char *format, ...)

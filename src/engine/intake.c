@@ -18,12 +18,12 @@ static int refuse_full(struct engine *e)
 }
 
 /* What can be said of a spec without looking at anything else. */
-static int check_spec(struct engine *e, const struct job_spec *s)
+static int check_spec(struct engine *e, const struct queue *q, const struct job_spec *s)
 {
     struct backoff b;
     const char *why;
 
-    if (!name_valid(s->queue))
+    if (!q && !name_valid(s->queue))
         return engine_error(e, BELFRY_INVALID,
                             "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
     if (s->key.len > KEY_MAX_BYTES)
@@ -87,15 +87,14 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
 
 int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
-    int err = check_spec(e, s);
-    struct queue *q;
+    struct queue *q = queue_find(e, s->queue);
+    int err = check_spec(e, q, s);
     struct job *holder;
     struct job_image image;
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
 
     if (err || (err = refuse_full(e)))
         return err;
-    q = queue_find(e, s->queue);
     if (q && q->settings.past_grace_ms >= 0 && due < e->now_ms - q->settings.past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);

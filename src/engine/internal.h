@@ -199,8 +199,9 @@ struct batch {
     bool active;             /* from engine_feed_begin until it is fed and freed, or aborted */
     bool tails;              /* of classes are in it */
     bool fed;                /* its jobs are on disk and count there: what is in memory is waste */
-    unsigned later;          /* slots of that wheel that are yet to be looked at */
-    uint64_t later_bytes;    /* of what was taken from it */
+    unsigned slot;           /* of `later` that is looked at next, */
+    unsigned slots_left;     /* and how many are yet to be */
+    uint64_t later_bytes;    /* of what was taken from there */
     struct list source;      /* jobs of tails, by their timers, that are not in the batch yet */
     struct list held;        /* jobs that are */
     struct list past_source; /* ended jobs, by their trails */
@@ -217,7 +218,8 @@ struct engine {
     struct pool pool;
     struct table jobs;
     struct table keys;
-    struct table names; /* queues */
+    struct table names;   /* queues */
+    struct queue *recent; /* the one last asked for by name: mostly the next one, too */
     struct list queues;
     struct list idle;
     size_t idle_count;
@@ -267,6 +269,7 @@ struct engine {
     struct list runs;                 /* that count */
     struct list gone;                 /* that do not, and are to be removed */
     uint64_t moves;
+    uint64_t run_changes;
     struct table graves;
     struct list grave_list;
     uint64_t next_grave;
@@ -385,6 +388,7 @@ void class_close(struct engine *e, struct class *c);
  */
 void tails_rewind(struct engine *e);
 bool class_is_on_disk(const struct class *c); /* some of it */
+bool tail_comes_first(const struct class *c); /* nothing on disk is before its first one */
 uint64_t hot_room(const struct engine *e);
 
 /* manifest.c */

@@ -330,8 +330,8 @@ static bool is_held_back(const struct engine *e, const struct class *c, const st
     if (c->closed && e->batch.active && e->batch.tails && !e->batch.fed)
         return true; /* its tail is on its way to disk */
     /* What is before everything on disk overtakes nothing: after a restart the oldest are such. */
-    if (class_is_on_disk(c))
-        return point_after(at, c->from) || !list_empty(&c->tail);
+    if (class_is_on_disk(c) && point_after(at, c->from))
+        return true;
     return !list_empty(&c->tail) || class_is_glutted(e, c);
 }
 

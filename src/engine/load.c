@@ -92,7 +92,8 @@ static bool is_hungry(const struct engine *e, const struct class *c)
 {
     unsigned priority = (unsigned)(c - c->queue->classes) + 1;
 
-    if (c->queue->cold[COLD_BACKLOG + priority - 1] <= 0)
+    /* What is before all that comes first, without being loaded. */
+    if (c->queue->cold[COLD_BACKLOG + priority - 1] <= 0 || tail_comes_first(c))
         return false;
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;

@@ -55,6 +55,7 @@ int manifest_add(struct engine *e, const struct run_desc *d)
         return BELFRY_NOMEM;
     r->segment = e->segment;
     list_append(&e->runs, &r->link);
+    e->run_changes++;
     if (d->file >= e->next_file)
         e->next_file = d->file + 1;
     return 0;
@@ -67,6 +68,7 @@ void manifest_drop(struct engine *e, uint32_t file)
     if (!r)
         return;
     r->gone = true;
+    e->run_changes++;
     list_remove(&r->link);
     list_append(&e->gone, &r->link);
 }
@@ -100,6 +102,11 @@ uint32_t engine_reserve_files(struct engine *e, uint32_t n)
 struct cold_point engine_frontier(const struct engine *e)
 {
     return e->frontier;
+}
+
+uint64_t engine_run_changes(const struct engine *e)
+{
+    return e->run_changes;
 }
 
 uint64_t engine_moves(const struct engine *e)

@@ -23,14 +23,18 @@ static bool name_matches(const struct table_node *node, const void *arg)
 
 struct queue *queue_find(const struct engine *e, struct str name)
 {
-    struct table_node *node =
-        table_find(&e->names, XXH3_64bits(name.ptr, name.len), name_matches, &name);
+    struct table_node *node;
 
+    if (e->recent && name_matches(&e->recent->by_name, &name))
+        return e->recent;
+    node = table_find(&e->names, XXH3_64bits(name.ptr, name.len), name_matches, &name);
     return node ? container_of(node, struct queue, by_name) : NULL;
 }
 
 static void queue_forget(struct engine *e, struct queue *q)
 {
+    if (e->recent == q)
+        e->recent = NULL;
     table_remove(&e->names, &q->by_name);
     list_remove(&q->link);
     list_remove(&q->dispatch);
@@ -50,7 +54,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     struct queue *q = queue_find(e, name);
 
     if (q)
-        return q;
+        return e->recent = q;
     q = calloc(1, sizeof(*q) + name.len);
     if (!q)
         return NULL;

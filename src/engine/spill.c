@@ -69,16 +69,21 @@ bool class_is_on_disk(const struct class *c)
     return c->queue->cold[COLD_BACKLOG + (c - c->queue->classes)] > 0;
 }
 
-/* The first of the tail, if nothing on disk is before it and there is room; or NULL. */
+bool tail_comes_first(const struct class *c)
+{
+    const struct job *j = container_of(c->tail.next, const struct job, timer.link);
+
+    return !list_empty(&c->tail) &&
+           !(class_is_on_disk(c) &&
+             point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from));
+}
+
+/* The first of the tail, if it is its turn and there is room; or NULL. */
 static struct job *next_of_tail(const struct engine *e, const struct class *c)
 {
-    struct job *j = container_of(c->tail.next, struct job, timer.link);
-
-    if (list_empty(&c->tail) || class_is_glutted(e, c) ||
-        (class_is_on_disk(c) &&
-         point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from)))
-        return NULL;
-    return j;
+    return tail_comes_first(c) && !class_is_glutted(e, c)
+               ? container_of(c->tail.next, struct job, timer.link)
+               : NULL;
 }
 
 /* Lets jobs of the tail go on; opens the class when it has no other parts. True: there is more. */
@@ -193,7 +198,7 @@ bool engine_feed_due(const struct engine *e)
     if (e->batch.active)
         return false;
     return e->graves.count > GRAVES_MAX ||
-           (pool_used(&e->pool) > share(e, 2) &&
+           (pool_used(&e->pool) > share(e, 16) * 7 &&
             (e->bytes[WHERE_LATER] > share(e, 8) || e->bytes[WHERE_TAIL] > share(e, 8) ||
              e->bytes[WHERE_PAST] > share(e, 8)));
 }
@@ -268,7 +273,7 @@ void engine_feed_begin(struct engine *e)
     e->batch.tails = e->bytes[WHERE_TAIL] > share(e, 16);
     if (e->batch.tails)
         take_tails(e);
-    e->batch.later = e->bytes[WHERE_LATER] > share(e, 64) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
+    e->batch.slots_left = e->bytes[WHERE_LATER] > share(e, 64) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
     e->batch.later_bytes = 0;
     e->batch.buried = 0;
     if (e->bytes[WHERE_PAST] > share(e, 16))
@@ -283,7 +288,7 @@ size_t engine_feed_bytes(const struct engine *e)
 
     if (e->batch.tails)
         bytes += e->bytes[WHERE_TAIL];
-    if (e->batch.later > 0)
+    if (e->batch.slots_left > 0)
         bytes += e->bytes[WHERE_LATER] < share(e, 5) ? e->bytes[WHERE_LATER] : share(e, 5);
     if (!list_empty(&e->batch.past_source))
         bytes += e->bytes[WHERE_PAST];
@@ -375,27 +380,29 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
     return !list_empty(&e->batch.source);
 }
 
-/* Those beyond the frontier, the furthest first, up to the size of a batch. Slots that it has
- * entered are left alone: their jobs are about to be hot. */
+/* Those beyond the frontier, up to the size of a batch. The next batch goes on where this one ends,
+ * so that none stays for long: the journal keeps a segment for the sake of one job. Slots that the
+ * frontier has entered are left alone: their jobs are about to be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
+    struct batch *b = &e->batch;
     int64_t near = e->frontier.at_ms > e->now_ms ? e->frontier.at_ms : e->now_ms;
 
-    while (*n > 0 && e->batch.later > 0 && e->batch.later_bytes < share(e, 5)) {
-        unsigned level = (e->batch.later - 1) / WHEEL_SLOTS;
-        unsigned slot = (e->batch.later - 1) % WHEEL_SLOTS;
+    while (*n > 0 && b->slots_left > 0 && b->later_bytes < share(e, 5)) {
+        unsigned level = b->slot / WHEEL_SLOTS, slot = b->slot % WHEEL_SLOTS;
         struct list *head = &e->later.slots[level][slot];
+        struct job *j = container_of(head->next, struct job, timer.link);
 
         if (list_empty(head) || wheel_slot_start(&e->later, level, slot) <= near) {
-            e->batch.later--;
+            b->slot = (b->slot + 1) % (WHEEL_LEVELS * WHEEL_SLOTS);
+            b->slots_left--;
             continue;
         }
         --*n;
-        struct job *j = container_of(head->next, struct job, timer.link);
-        e->batch.later_bytes += job_weight(j);
+        b->later_bytes += job_weight(j);
         feed_next(e, out, j);
     }
-    return e->batch.later > 0 && e->batch.later_bytes < share(e, 5);
+    return b->slots_left > 0 && b->later_bytes < share(e, 5);
 }
 
 static bool feed_past(struct engine *e, struct buf *out, size_t *n)

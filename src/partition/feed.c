@@ -14,15 +14,24 @@
 #define PREFETCH    8 /* entries ahead: they are all over the batch */
 
 struct entry {
-    uint64_t head; /* the first bytes of the key, as a number */
-    const char *key;
-    const char *value;
+    uint64_t head;   /* the first bytes of the key, as a number */
+    const char *key; /* and the value behind it */
+    uint64_t seq;
     uint32_t value_len;
     uint16_t key_len;
     bool grave;
     bool locates;
-    uint64_t seq;
 };
+
+static struct str entry_key(const struct entry *e)
+{
+    return (struct str){ e->key, e->key_len };
+}
+
+static struct str entry_value(const struct entry *e)
+{
+    return (struct str){ e->key + e->key_len, e->value_len };
+}
 
 struct sorting {
     struct entry *entries;
@@ -53,7 +62,7 @@ static int by_key(const void *a, const void *b)
         return x->head < y->head ? -1 : 1;
     if (x->key[0] == FAMILY_DUE && y->key[0] == FAMILY_DUE && !x->grave && !y->grave)
         return x->seq < y->seq ? -1 : 1;
-    order = run_compare((struct str){ x->key, x->key_len }, (struct str){ y->key, y->key_len });
+    order = run_compare(entry_key(x), entry_key(y));
     return order ? order : x->grave - y->grave;
 }
 
@@ -99,7 +108,7 @@ static struct entry *entry_new(struct sorting *s)
     return &s->entries[s->n++];
 }
 
-/* An entry of the locator; key and value are offsets into `located` for now, which still grows. */
+/* An entry of the locator; its key is an offset into `located` for now, which still grows. */
 static int locate(struct sorting *s, const struct cold_key *key, struct str place, int64_t until)
 {
     struct entry *e = entry_new(s);
@@ -184,7 +193,6 @@ static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool
             .head = head_of(key),
             .key = key.ptr,
             .key_len = (uint16_t)key.len,
-            .value = body.ptr,
             .value_len = (uint32_t)body.len,
             .grave = flags & FEED_GRAVE,
             .seq = seq,
@@ -192,14 +200,9 @@ static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool
         if (flags & FEED_LOCATE && locates)
             err = add_located(s, key, body, number);
     }
-    for (size_t i = 0; i < s->n; i++) {
-        struct entry *e = &s->entries[i];
-
-        if (e->locates) {
-            e->key = s->located.ptr + (uintptr_t)e->key;
-            e->value = e->key + e->key_len;
-        }
-    }
+    for (size_t i = 0; i < s->n; i++)
+        if (s->entries[i].locates)
+            s->entries[i].key = s->located.ptr + (uintptr_t)s->entries[i].key;
     return err;
 }
 
@@ -212,10 +215,9 @@ static int count_entry(struct feed *f, struct tally *t, const struct entry *e, u
         return 0;
     wire_put_zigzag(&f->seqs, (int64_t)(e->seq - *last_seq));
     *last_seq = e->seq;
-    if (!record_peek_job((struct str){ e->value, e->value_len }, &state, &priority, &queue))
+    if (!record_peek_job(entry_value(e), &state, &priority, &queue))
         return BELFRY_CORRUPT;
-    return tally_count(t, queue, cold_slot_of(e->key[0], state, priority), 1,
-                       (struct str){ e->key, e->key_len });
+    return tally_count(t, queue, cold_slot_of(e->key[0], state, priority), 1, entry_key(e));
 }
 
 static size_t count_family(const struct sorting *s, size_t from)
@@ -245,10 +247,10 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
         const struct entry *e = &s->entries[i];
         const struct entry *before = i ? e - 1 : NULL;
         struct run_entry entry = {
-            .key = { e->key, e->key_len },
+            .key = entry_key(e),
             .version = f->file,
             .grave = e->grave,
-            .value = { e->value, e->value_len },
+            .value = entry_value(e),
         };
 
         if (i + PREFETCH < s->n) {
@@ -259,7 +261,7 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
         if (!before || before->key[0] != e->key[0]) {
             err = out_end(&out);
             filter_items = e->key[0] == FAMILY_LOCATOR ? count_family(s, i) : 0;
-        } else if (str_eq(entry.key, (struct str){ before->key, before->key_len })) {
+        } else if (str_eq(entry.key, entry_key(before))) {
             continue;
         }
         if (!err)

@@ -175,9 +175,11 @@ struct partition {
     struct list fetches;
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
-    bool feed_paused; /* after an error */
-    int64_t last_fed_ms; /* when a batch was last written */
-    bool reclaiming;  /* the oldest segment */
+    bool feed_paused;       /* after an error */
+    int64_t last_fed_ms;    /* when a batch was last written */
+    int64_t merge_look_ms;  /* when what could be merged was last looked at, */
+    uint64_t merge_changes; /* and engine_run_changes then */
+    bool reclaiming;        /* the oldest segment */
     bool reclaim_broken;
     uint64_t reclaim_next; /* element to look at next */
     bool reclaim_rest;     /* what is not jobs was copied too */

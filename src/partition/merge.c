@@ -15,8 +15,9 @@
 #include "engine/record.h"
 
 #define FAN_IN_MAX  64
-#define UNHURRIED   6 /* times as many runs there may be while batches are written */
+#define UNHURRIED   16   /* times as many runs there may be while batches are written */
 #define QUIET_MS    2000 /* after the last batch: then none is being written */
+#define LOOK_MS     1000 /* between two looks at runs that have not changed */
 #define FILES       256
 #define PIECE_BYTES (1u << 20) /* a stretch with less than this goes on into the next one */
 #define HOUR_MS     INT64_C(3600000)
@@ -328,14 +329,30 @@ static int64_t last_gone(const struct pinned *others)
     return gone_ms;
 }
 
+/* Looking costs time that grows with the number of runs, and this is asked at every turn. */
+static bool looked_just_now(struct partition *p)
+{
+    uint64_t changes = engine_run_changes(p->engine);
+    int64_t now = engine_now(p->engine), since = now - p->merge_look_ms;
+
+    if (changes == p->merge_changes && since >= 0 && since < LOOK_MS)
+        return true;
+    p->merge_changes = changes;
+    p->merge_look_ms = now;
+    return false;
+}
+
 bool merge_begin(struct partition *p, struct chore *c)
 {
     struct merge *m = &c->merge;
-    struct cold_run *history = sweep(p);
+    struct cold_run *history;
     struct group g;
     int err;
 
+    if (looked_just_now(p))
+        return false;
     c->kind = CHORE_MERGE;
+    history = sweep(p);
     if (history) {
         m->expires = true;
         m->family = history->d.family;

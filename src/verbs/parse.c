@@ -168,9 +168,11 @@ static int parse_value(const struct parse *p, const struct arg *a, struct str s,
 
 static size_t find_option(const struct verb *v, size_t first, struct str word)
 {
+    int initial = word.len ? word.ptr[0] | 32 : 0;
     size_t i = first;
 
-    while (v->args[i].type != ARG_END && !str_ieq(word, v->args[i].name))
+    while (v->args[i].type != ARG_END &&
+           (v->args[i].name[0] != initial || !str_ieq(word, v->args[i].name)))
         i++;
     return i;
 }
