@@ -97,6 +97,10 @@ static void put_kind(struct buf *out, const struct arg *a)
         break;
     case ARG_WORD: put_words(out, a->words); break;
     case ARG_BACKOFF: buf_text(out, "back-off"); break;
+    case ARG_TENANT: buf_text(out, "name, or `*` for all tenants"); break;
+    case ARG_ITEMS: buf_text(out, "words"); break;
+    case ARG_META: buf_text(out, "name, value"); break;
+    case ARG_RATE: buf_text(out, "number/duration, or 0"); break;
     case ARG_CURSOR: buf_text(out, "cursor"); break;
     }
 }

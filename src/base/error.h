@@ -26,7 +26,8 @@
     X(PROTOCOL, 16, "malformed request")                                                          \
     X(UNKNOWN,  17, "unknown verb")                                                               \
     X(BUSY,     18, "too many clients")                                                           \
-    X(COLD,     19, "it is on disk and has to be fetched first")
+    X(COLD,     19, "it is on disk and has to be fetched first")                                \
+    X(LIMIT,    20, "the tenant has as many jobs as it may")
 /* clang-format on */
 
 enum belfry_error {

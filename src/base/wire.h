@@ -27,6 +27,11 @@ static inline void wire_put_u8(struct buf *b, uint8_t v)
     buf_append(b, &v, 1);
 }
 
+static inline void wire_put_u16(struct buf *b, uint16_t v)
+{
+    buf_append(b, &v, 2);
+}
+
 static inline void wire_put_u32(struct buf *b, uint32_t v)
 {
     buf_append(b, &v, 4); /* every supported machine is little-endian; see CMakeLists.txt */
@@ -80,6 +85,11 @@ static inline uint64_t wire_fixed(struct wire_reader *r, size_t width)
 static inline uint8_t wire_u8(struct wire_reader *r)
 {
     return (uint8_t)wire_fixed(r, 1);
+}
+
+static inline uint16_t wire_u16(struct wire_reader *r)
+{
+    return (uint16_t)wire_fixed(r, 2);
 }
 
 static inline uint32_t wire_u32(struct wire_reader *r)

@@ -19,6 +19,7 @@ static const struct {
                "done is not recorded" },
     { "NOTFOUND", "it may have ended and been forgotten, or never existed: see belfry list" },
     { "KEYEXISTS", "--ifexists keep answers that job's id, --ifexists replace changes it" },
+    { "LIMIT", "jobs have to end first, or raise it: belfry tenant NAME --max-pending N" },
     { "STATE", "belfry get ID shows the job's state" },
     { "FULL", "free disk space on the server; it takes new jobs again by itself" },
     { "TOOLARGE", "the server's limit is max_payload in its configuration" },
@@ -76,10 +77,12 @@ static const struct {
     { "FORECAST", forecast_put },
 };
 
-static void put_answer(struct buf *out, const struct verb *v, const struct resp_values *answer)
+static void put_answer(struct buf *out, const struct command *c, const struct resp_values *answer)
 {
+    const struct verb *v = c->verb;
     struct render r = render_for(STDOUT_FILENO);
 
+    r.tenants = command_asks_all_tenants(c);
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
         if (strcmp(forms[i].verb, v->name) == 0 && forms[i].put(out, answer, &r))
             return;
@@ -90,7 +93,9 @@ static void put_answer(struct buf *out, const struct verb *v, const struct resp_
 static const char *nothing(const struct verb *verb, const struct resp_value *v)
 {
     if (v->type == RESP_NULL)
-        return verb->args[0].type == ARG_ID ? "no such job" : "no such queue";
+        return verb->args[0].type == ARG_ID        ? "no such job"
+               : strcmp(verb->name, "TENANT") == 0 ? "no such tenant"
+                                                   : "no such queue";
     if (v->type == RESP_ARRAY && v->children == 0)
         return "nothing there";
     if ((v->type == RESP_SIMPLE || v->type == RESP_BULK) && str_eq(v->text, STR("notfound")))
@@ -98,8 +103,9 @@ static const char *nothing(const struct verb *verb, const struct resp_value *v)
     return NULL;
 }
 
-static int show(const struct cli *cli, const struct verb *v, const struct resp_values *answer)
+static int show(const struct cli *cli, const struct command *c, const struct resp_values *answer)
 {
+    const struct verb *v = c->verb;
     const struct resp_value *value = &answer->at[0];
     const char *empty = nothing(v, value);
     struct buf out = { 0 };
@@ -113,7 +119,7 @@ static int show(const struct cli *cli, const struct verb *v, const struct resp_v
     } else if (empty) {
         cli_say("%s", v->flags & VERB_TAKES ? "no work" : empty);
     } else {
-        put_answer(&out, v, answer);
+        put_answer(&out, c, answer);
     }
     printed = call_print(&out);
     buf_fini(&out);
@@ -139,7 +145,7 @@ static int call_once(const struct cli *cli, struct command *c)
     if (client_call(&client, c->words, c->n, &answer) < 0)
         code = call_lost(&client);
     else
-        code = show(cli, c->verb, answer);
+        code = show(cli, c, answer);
     client_close(&client);
     return code;
 }

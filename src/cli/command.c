@@ -12,6 +12,7 @@ static const char *const placeholders[] = {
     [ARG_PAYLOAD] = "BYTES", [ARG_KEY] = "KEY",           [ARG_ID] = "ID",
     [ARG_TOKEN] = "TOKEN",   [ARG_DURATION] = "DURATION", [ARG_MOMENT] = "MOMENT",
     [ARG_INT] = "N",         [ARG_WORD] = "WORD",         [ARG_BACKOFF] = "SPEC",
+    [ARG_TENANT] = "NAME",   [ARG_RATE] = "N/TIME",       [ARG_META] = "NAME=VALUE",
     [ARG_CURSOR] = "CURSOR",
 };
 
@@ -19,8 +20,9 @@ static const char *const placeholders[] = {
 struct given {
     const char *value[VERB_ARGS_MAX]; /* of positional arguments */
     bool named[VERB_ARGS_MAX];
-    const char *loose[VERB_ARGS_MAX]; /* words without a name */
+    const char *loose[COMMAND_WORDS_MAX]; /* words without a name */
     size_t loose_n;
+    size_t items; /* where those of ARG_ITEMS begin */
 };
 
 static int fail(struct command *c, int err, const char *format, ...)
@@ -125,7 +127,10 @@ static int add_positional(struct command *c, const struct given *g)
     int err = 0;
 
     for (size_t i = 0; err == 0 && args[i].name && args[i].positional; i++) {
-        if (args[i].type == ARG_PAYLOAD && (g->value[i] || !args[i].optional))
+        if (args[i].type == ARG_ITEMS) {
+            for (size_t k = g->items; err == 0 && k < g->loose_n; k++)
+                err = add_word(c, str_of(g->loose[k]));
+        } else if (args[i].type == ARG_PAYLOAD && (g->value[i] || !args[i].optional))
             err = add_payload(c, &args[i], g->value[i], g->named[i]);
         else if (g->value[i])
             err = add_word(c, str_of(g->value[i]));
@@ -141,9 +146,14 @@ static int place_loose(struct command *c, struct given *g)
     const struct arg *args = c->verb->args;
     size_t at = 0;
 
-    for (size_t i = 0; at < g->loose_n && args[i].name && args[i].positional; i++)
-        if (!g->value[i])
+    for (size_t i = 0; at < g->loose_n && args[i].name && args[i].positional; i++) {
+        if (args[i].type == ARG_ITEMS) {
+            g->items = at;
+            at = g->loose_n;
+        } else if (!g->value[i]) {
             g->value[i] = g->loose[at++];
+        }
+    }
     if (at < g->loose_n)
         return fail(c, BELFRY_INVALID, "unexpected argument '%s'", g->loose[at]);
     return 0;
@@ -160,8 +170,16 @@ static int take_flag(struct command *c, struct given *g, struct buf *options, si
         return 0;
     }
     if (!a->positional) {
-        struct str pair[2] = { str_of(a->name), str_of(value) };
-        buf_append(options, pair, sizeof(pair));
+        struct str words[3] = { str_of(a->name), str_of(value) };
+        const char *equals = a->type == ARG_META ? strchr(value, '=') : NULL;
+
+        if (a->type == ARG_META && !equals)
+            return fail(c, BELFRY_INVALID, "--%s: expected NAME=VALUE", a->name);
+        if (equals) {
+            words[1].len = (size_t)(equals - value);
+            words[2] = str_of(equals + 1);
+        }
+        buf_append(options, words, (equals ? 3 : 2) * sizeof(*words));
         return 0;
     }
     if (g->value[which])
@@ -180,7 +198,7 @@ static int read_flags(struct command *c, struct flags *f, struct given *g, struc
             return fail(c, BELFRY_INVALID, "%s", f->why);
         if (which >= 0)
             err = take_flag(c, g, options, (size_t)which, f->value);
-        else if (g->loose_n == VERB_ARGS_MAX)
+        else if (g->loose_n == COMMAND_WORDS_MAX)
             return fail(c, BELFRY_INVALID, "too many arguments");
         else
             g->loose[g->loose_n++] = f->value;
@@ -227,4 +245,15 @@ int command_check(struct command *c)
     struct arg_value values[VERB_ARGS_MAX] = { 0 };
 
     return verb_parse(c->verb, &host, c->words, c->n, values, c->why, sizeof(c->why));
+}
+
+bool command_asks_all_tenants(const struct command *c)
+{
+    struct verb_host host = { .max_payload = SIZE_MAX };
+    struct arg_value values[VERB_ARGS_MAX] = { 0 };
+    char why[sizeof(c->why)];
+
+    return !(c->verb->flags & VERB_HOLDS) &&
+           verb_parse(c->verb, &host, c->words, c->n, values, why, sizeof(why)) == 0 &&
+           str_eq(verb_tenant(c->verb, values), STR(TENANT_ALL));
 }

@@ -34,6 +34,9 @@ void command_fini(struct command *c);
 /* Checks the words as the server would, but for its limits. 0, INVALID, TOOLARGE with why. */
 int command_check(struct command *c);
 
+/* Whether it asks for all tenants' things. Of words that have been checked. */
+bool command_asks_all_tenants(const struct command *c);
+
 /* The row's arguments as flags, in the same order; ret has room for COMMAND_FLAGS_MAX. */
 #define COMMAND_FLAGS_MAX (VERB_ARGS_MAX + 2)
 void command_flags(const struct verb *v, struct flag_row *ret);

@@ -153,8 +153,10 @@ void help_example(const struct verb *v, struct buf *out)
         for (size_t i = 0; at < r.n && v->args[i].name && v->args[i].positional; i++) {
             if (v->args[i].optional && is_option(v, r.args[at]))
                 break;
-            buf_text(out, " ");
-            put_quoted(out, r.args[at++]);
+            do {
+                buf_text(out, " ");
+                put_quoted(out, r.args[at++]);
+            } while (v->args[i].type == ARG_ITEMS && at < r.n);
         }
         for (; at + 1 < r.n; at += 2) {
             buf_text(out, " --");

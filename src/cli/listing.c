@@ -149,8 +149,10 @@ int listing_run(struct cli *cli, struct command *c)
     struct client client;
     int code = take_words(&l, c);
 
-    if (code == CLI_OK)
+    if (code == CLI_OK) {
+        l.render.tenants = command_asks_all_tenants(c);
         code = call_connect(cli, &client);
+    }
     if (code == CLI_OK) {
         code = follow(&l, &client);
         client_close(&client);

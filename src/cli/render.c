@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "engine/types.h"
 
 #define INDENT 2
 
@@ -46,8 +47,29 @@ static bool all_maps(const struct resp_values *v, size_t at)
     return v->at[at].type == RESP_ARRAY && v->at[at].children > 0;
 }
 
+/* Whether this is a job's or queue's, and the default tenant's. */
+static bool is_default(const struct resp_values *v, size_t map)
+{
+    const struct resp_value *tenant = client_field(v, map, "tenant");
+
+    return tenant && client_field(v, map, "queue") && str_eq(tenant->text, STR(TENANT_DEFAULT));
+}
+
+/* Whether the column that says whose they are is left out. */
+static bool all_default(const struct resp_values *v, size_t at, const struct render *r)
+{
+    size_t map = at + 1;
+    bool all = !r->tenants;
+
+    for (uint32_t row = 0; all && row < v->at[at].children; row++) {
+        all = is_default(v, map);
+        map = v->at[map].next;
+    }
+    return all;
+}
+
 /* Adds the columns of a map that are not there yet. */
-static void add_columns(struct grid *g, const struct resp_values *v, size_t map)
+static void add_columns(struct grid *g, const struct resp_values *v, size_t map, bool no_tenant)
 {
     size_t i = map + 1;
 
@@ -57,7 +79,7 @@ static void add_columns(struct grid *g, const struct resp_values *v, size_t map)
         size_t c = 0;
         while (c < g->n && !str_eq(title, str_of(g->columns[c].title)))
             c++;
-        if (c == g->n)
+        if (c == g->n && !(no_tenant && str_eq(title, STR("tenant"))))
             grid_column(g, title, value->type == RESP_INT && !field_is_moment(key->text),
                         value->type == RESP_INT || str_ieq(title, "id") || str_ieq(title, "token"));
         i = value->next;
@@ -108,9 +130,10 @@ static void lay_out(struct render_pages *p, const struct resp_values *v, size_t 
 {
     size_t map = at + 1;
     size_t room = r->width > indent ? r->width - indent : r->width;
+    bool no_tenant = all_default(v, at, r);
 
     for (uint32_t row = 0; row < v->at[at].children; row++) {
-        add_columns(&p->grid, v, map);
+        add_columns(&p->grid, v, map, no_tenant);
         map = v->at[map].next;
     }
     p->style = FIELD_FULL;
@@ -208,13 +231,20 @@ static bool is_empty(const struct resp_value *v)
     return v->type == RESP_NULL || (v->type == RESP_ARRAY && v->children == 0);
 }
 
-static size_t longest_title(const struct resp_values *v, size_t map)
+/* The pair whose name is at `i` says nothing. */
+static bool is_left_out(const struct resp_values *v, size_t map, size_t i, const struct render *r)
+{
+    return is_empty(&v->at[v->at[i].next]) ||
+           (str_eq(v->at[i].text, STR("tenant")) && !r->tenants && is_default(v, map));
+}
+
+static size_t longest_title(const struct resp_values *v, size_t map, const struct render *r)
 {
     size_t i = map + 1, longest = 0;
 
     for (uint32_t pair = 0; pair < v->at[map].children / 2; pair++) {
         size_t wide = text_columns(field_title(v->at[i].text));
-        if (!is_empty(&v->at[v->at[i].next]) && wide > longest)
+        if (!is_left_out(v, map, i, r) && wide > longest)
             longest = wide;
         i = v->at[v->at[i].next].next;
     }
@@ -224,14 +254,14 @@ static size_t longest_title(const struct resp_values *v, size_t map)
 static void put_map(struct buf *out, const struct resp_values *v, size_t at, const struct render *r,
                     size_t indent)
 {
-    size_t longest = longest_title(v, at), i = at + 1;
+    size_t longest = longest_title(v, at, r), i = at + 1;
 
     for (uint32_t pair = 0; pair < v->at[at].children / 2; pair++) {
         struct str name = v->at[i].text, title = field_title(name);
         size_t value = v->at[i].next;
         bool nested =
             all_maps(v, value) || (v->at[value].type == RESP_MAP && v->at[value].children > 0);
-        if (is_empty(&v->at[value])) {
+        if (is_left_out(v, at, i, r)) {
             i = v->at[value].next;
             continue;
         }

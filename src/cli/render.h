@@ -2,7 +2,8 @@
 /*
  * A RESP value for people: a map as lines of name and value, an array of maps as a table that is
  * cut to the width of the terminal, anything else as text. Lines of a map that would say nothing
- * (null, or an empty array) are left out.
+ * (null, or an empty array) are left out. Whose a job or queue is stands there only if it is not
+ * all the default tenant's: most servers have no other.
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
@@ -14,6 +15,7 @@
 struct render {
     size_t width; /* 0: no limit, nothing is cut */
     bool colour;
+    bool tenants; /* whose things are is shown in any case */
     int64_t now_ms;
 };
 

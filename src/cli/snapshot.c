@@ -18,12 +18,15 @@ static void read_figures(const struct resp_values *v, size_t at, const char *tit
                          struct figures *ret)
 {
     const struct resp_value *name = client_field(v, at, title);
+    const struct resp_value *tenant = client_field(v, at, "tenant");
 
 #define READ(member) ret->member = figure(v, at, #member);
     SNAPSHOT_FIGURES(READ)
 #undef READ
     if (name)
         snprintf(ret->name, sizeof(ret->name), "%.*s", STR_ARG(name->text));
+    if (tenant)
+        snprintf(ret->tenant, sizeof(ret->tenant), "%.*s", STR_ARG(tenant->text));
 }
 
 static int ask(struct client *c, enum resp_type expected, const struct resp_values **ret)
@@ -39,14 +42,15 @@ static int ask(struct client *c, enum resp_type expected, const struct resp_valu
 
 int snapshot_take(struct client *c, struct snapshot *ret)
 {
-    struct str stats[] = { STR("STATS") }, queues[] = { STR("QUEUES") };
+    struct str stats[] = { STR("STATS") };
+    struct str queues[] = { STR("QUEUES"), STR("TENANT"), STR("*") };
     struct snapshot s = { 0 };
     const struct resp_values *v = NULL;
     size_t queue = 1;
     int err;
 
     client_add(c, stats, 1);
-    client_add(c, queues, 1);
+    client_add(c, queues, 3);
     err = client_flush(c);
     if (err == 0)
         err = ask(c, RESP_MAP, &v);
@@ -72,10 +76,11 @@ void snapshot_fini(struct snapshot *s)
     *s = (struct snapshot){ 0 };
 }
 
-const struct figures *snapshot_queue(const struct snapshot *s, const char *name)
+const struct figures *snapshot_queue(const struct snapshot *s, const struct figures *queue)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->queues[i].name, name) == 0)
+        if (strcmp(s->queues[i].name, queue->name) == 0 &&
+            strcmp(s->queues[i].tenant, queue->tenant) == 0)
             return &s->queues[i];
     return NULL;
 }

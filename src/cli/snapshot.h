@@ -36,7 +36,8 @@
     X(journal_bytes)
 
 struct figures {
-    char name[136]; /* the queue; of the server: its version */
+    char name[136];   /* the queue; of the server: its version */
+    char tenant[136]; /* whose queue */
 #define SNAPSHOT_MEMBER(name) int64_t name;
     SNAPSHOT_FIGURES(SNAPSHOT_MEMBER)
 #undef SNAPSHOT_MEMBER
@@ -49,11 +50,12 @@ struct snapshot {
     int64_t at_us; /* monotonic */
 };
 
-/* Asks with STATS and QUEUES. Blocks. 0 or an error with c->why. ret need not be initialised. */
+/* Asks with STATS and QUEUES of all tenants. Blocks. 0 or an error with c->why. ret need not be
+ * initialised. */
 int snapshot_take(struct client *c, struct snapshot *ret);
 void snapshot_fini(struct snapshot *s);
 
-/* The queue of that name, or NULL. */
-const struct figures *snapshot_queue(const struct snapshot *s, const char *name);
+/* The same queue there, or NULL. */
+const struct figures *snapshot_queue(const struct snapshot *s, const struct figures *queue);
 
 #endif

@@ -39,6 +39,7 @@ static void set_environment(const struct task_job *job)
 {
     set_bytes("BELFRY_ID", job->id);
     set_bytes("BELFRY_TOKEN", job->token);
+    set_bytes("BELFRY_TENANT", job->tenant);
     set_bytes("BELFRY_QUEUE", job->queue);
     set_number("BELFRY_ATTEMPT", job->attempt);
     set_number("BELFRY_DUE_MS", job->due_ms);

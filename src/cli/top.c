@@ -17,6 +17,7 @@
 #include "cli/snapshot.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "engine/types.h"
 
 enum { ONCE };
 
@@ -143,14 +144,16 @@ static void cell_rate(struct grid *g, double rate)
     buf_fini(&cell);
 }
 
-static void put_row(const struct top *t, struct grid *g, const struct figures *q)
+static void put_row(const struct top *t, struct grid *g, const struct figures *q, bool tenants)
 {
     static const struct figures none;
-    const struct figures *known = snapshot_queue(&t->before, q->name);
+    const struct figures *known = snapshot_queue(&t->before, q);
     const struct figures *b = known ? known : &none;
     char late[TIME_TEXT];
     struct buf name = { 0 };
 
+    if (tenants)
+        grid_cell(g, str_of(q->tenant), NULL);
     buf_printf(&name, "%s%s", q->name, q->paused ? " (paused)" : "");
     grid_cell(g, buf_view(&name), q->paused ? TERM_DIM : NULL);
     buf_fini(&name);
@@ -177,7 +180,15 @@ static int by_business(const void *a, const void *b)
 
     if (bx != by)
         return bx < by ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return strcmp(x->name, y->name) ? strcmp(x->name, y->name) : strcmp(x->tenant, y->tenant);
+}
+
+static bool has_tenants(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->queues[i].tenant, TENANT_DEFAULT) != 0)
+            return true;
+    return false;
 }
 
 static void put_queues(const struct top *t, struct buf *out, size_t lines)
@@ -187,11 +198,14 @@ static void put_queues(const struct top *t, struct buf *out, size_t lines)
                                           "failed/s", "late p99",  "run p50" };
     struct grid g = { 0 };
     size_t n = t->now.n < lines ? t->now.n : lines;
+    bool tenants = has_tenants(&t->now);
 
+    if (tenants)
+        grid_column(&g, STR("tenant"), false, false);
     for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
         grid_column(&g, str_of(titles[i]), i > 0, false);
     for (size_t i = 0; i < n; i++)
-        put_row(t, &g, &t->now.queues[i]);
+        put_row(t, &g, &t->now.queues[i], tenants);
     grid_fit(&g, t->term.width);
     grid_put_head(&g, out, 0, t->term.colour);
     grid_put_rows(&g, out, 0, t->term.colour);

@@ -9,14 +9,18 @@
 
 #include "cli/help.h"
 #include "cli/worker.h"
+#include "engine/types.h"
 
-enum { JOBS, FOR, WORKER, RESULT, ONCE, DRAIN, QUIET };
+enum { JOBS, TENANT, FOR, WORKER, RESULT, ONCE, DRAIN, QUIET };
 
 const struct flag_row work_flags[] = {
     [JOBS] = { .name = "jobs",
                .value = "N",
                .help = "commands that run at a time; 1 if not given",
                .letter = 'j' },
+    [TENANT] = { .name = "tenant",
+                 .value = "NAME",
+                 .help = "whose jobs; default if not given; * for all tenants, who take turns" },
     [FOR] = { .name = "for",
               .value = "DURATION",
               .help = "length of a lease; the job's or queue's if not given. It is extended at a "
@@ -57,6 +61,17 @@ static bool command_exists(const char *name)
     return false;
 }
 
+static bool tenant_is_valid(struct flags *f)
+{
+    struct str name = str_of(f->value);
+
+    if (name_valid(name) || str_eq(name, STR(TENANT_ALL)))
+        return true;
+    snprintf(f->why, sizeof(f->why),
+             "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /, or *");
+    return false;
+}
+
 static bool take_flag(struct worker_options *o, struct flags *f, int which)
 {
     int64_t n = 0;
@@ -67,6 +82,7 @@ static bool take_flag(struct worker_options *o, struct flags *f, int which)
             return false;
         o->slots = (int)n;
         break;
+    case TENANT: o->tenant = f->value; return tenant_is_valid(f);
     case FOR: o->lease_for = f->value; return flag_duration(f, &n);
     case WORKER: o->name = f->value; break;
     case RESULT: o->capture = true; break;

@@ -177,6 +177,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
 {
     struct task_job job = { .id = bytes(v, at, "id"),
                             .token = bytes(v, at, "token"),
+                            .tenant = bytes(v, at, "tenant"),
                             .queue = bytes(v, at, "queue"),
                             .key = bytes(v, at, "key"),
                             .payload = bytes(v, at, "payload"),
@@ -205,7 +206,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
 
 static void ask(struct worker *w)
 {
-    struct str words[10];
+    struct str words[12];
     size_t n = 0;
     char count[16];
 
@@ -223,6 +224,10 @@ static void ask(struct worker *w)
     if (w->o->lease_for) {
         words[n++] = STR("FOR");
         words[n++] = str_of(w->o->lease_for);
+    }
+    if (w->o->tenant) {
+        words[n++] = STR("TENANT");
+        words[n++] = str_of(w->o->tenant);
     }
     client_add(&w->leases, words, n);
     w->asked = true;

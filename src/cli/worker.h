@@ -19,6 +19,7 @@
 struct worker_options {
     const struct cli *cli;
     struct str queues;
+    const char *tenant;    /* whose jobs; NULL: the default one's; "*": everybody's, in turns */
     const char *lease_for; /* a duration as given; NULL: the job's */
     const char *name;      /* in the job's history */
     int slots;             /* commands at a time */

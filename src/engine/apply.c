@@ -216,9 +216,29 @@ int apply_queue(struct engine *e, const struct queue_record *r)
     if (!q)
         return BELFRY_NOMEM;
     q->settings = r->settings;
+    bucket_change(e, &q->bucket, &q->settings.rate);
     q->segment = e->segment;
     queue_settle(e, q);
-    if (queue_has_work(q))
-        queue_offer(e, q);
+    queue_offer(e, q);
+    return 0;
+}
+
+int apply_tenant(struct engine *e, const struct tenant_record *r)
+{
+    struct tenant *t = tenant_obtain(e, r->name);
+    const struct list *node;
+
+    if (!t)
+        return BELFRY_NOMEM;
+    t->settings = r->settings;
+    bucket_change(e, &t->bucket, &t->settings.rate);
+    t->segment = e->segment;
+    list_each (node, &t->queues) {
+        struct queue *q = container_of(node, struct queue, of_tenant);
+
+        if (q->credit > t->settings.weight)
+            q->credit = t->settings.weight;
+    }
+    tenant_unpark(e, t, SIZE_MAX);
     return 0;
 }

@@ -12,8 +12,7 @@ static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, 
     if (e->started) {
         enum job_state state = cold_state(slot);
 
-        q->jobs[state] -= (uint64_t)n;
-        e->states[state] -= (uint64_t)n;
+        queue_count(e, q, state, -n);
     }
 }
 
@@ -136,8 +135,8 @@ static int dig_graves(struct engine *e, const struct fed_record *fed, struct sta
     size_t cap = 0;
 
     while (stale_next(&r, &item)) {
-        if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX || !name_valid(item.queue) ||
-            item.slot >= COLD_SLOTS)
+        if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX ||
+            !queue_name_valid(item.queue) || item.slot >= COLD_SLOTS)
             return BELFRY_CORRUPT;
         if (ret->n == cap) {
             uint64_t *grown = realloc(ret->seqs, (cap = 2 * cap + 64) * sizeof(uint64_t));
@@ -352,8 +351,11 @@ int apply_tally(struct engine *e, const struct tally_record *r)
 
     if (!q)
         return BELFRY_NOMEM;
-    for (int i = 0; i < COLD_SLOTS; i++)
-        tally_add(e, q, (enum cold_slot)i, wire_zigzag(&counts) - q->cold[i]);
+    for (int i = 0; i < COLD_SLOTS; i++) { /* an older version has fewer */
+        int64_t count = counts.p < counts.end ? wire_zigzag(&counts) : 0;
+
+        tally_add(e, q, (enum cold_slot)i, count - q->cold[i]);
+    }
     for (int i = 0; i < PRIORITIES; i++)
         q->classes[i].floor_count = 0;
     while (floors.p < floors.end) {

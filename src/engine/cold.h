@@ -28,7 +28,7 @@
 #define FAMILY_KEPT    'X'
 #define FAMILY_LOCATOR 'L'
 
-#define COLD_KEY_MAX  (1 + NAME_MAX_BYTES + 2 + 16)
+#define COLD_KEY_MAX  (1 + QUEUE_MAX_BYTES + 2 + 16)
 #define SPREAD_POINTS 32
 
 /* A run, as the journal knows it. */
@@ -79,7 +79,7 @@ struct cold_want {
     struct job_id id;
     size_t queue_len;
     size_t key_len;
-    char queue[NAME_MAX_BYTES];
+    char queue[QUEUE_MAX_BYTES];
     char key[KEY_MAX_BYTES];
     size_t after_len;  /* page: entries behind this key, */
     size_t prefix_len; /* as long as this much of it is the same; */
@@ -177,7 +177,7 @@ bool engine_backlog_is_empty(const struct engine *e);
 /* ---- Feeding: from memory to runs ---- */
 
 /* What a batch is made of, as bytes in the order in which the engine came by them:
- *     flags u8 | seq u64 | length of key u8 | length of body u32 | key | body */
+ *     flags u8 | seq u64 | length of key u16 | length of body u32 | key | body */
 #define FEED_GRAVE  1u /* no body; for the seq, until when there could be something at its place */
 #define FEED_LOCATE 2u /* not where its id says, or it has a key */
 
@@ -188,6 +188,7 @@ enum cold_slot {
     COLD_DONE = COLD_BACKLOG + 5,
     COLD_CANCELLED,
     COLD_DEAD,
+    COLD_EXPIRED,
     COLD_SLOTS
 };
 

@@ -105,7 +105,10 @@ enum cold_slot cold_slot_of(char family, unsigned state, unsigned priority)
     case FAMILY_BACKLOG: return (enum cold_slot)(COLD_BACKLOG + priority - 1);
     case FAMILY_PAST:
     case FAMILY_KEPT:
-        return state == JOB_DONE ? COLD_DONE : state == JOB_DEAD ? COLD_DEAD : COLD_CANCELLED;
+        return state == JOB_DONE      ? COLD_DONE
+               : state == JOB_DEAD    ? COLD_DEAD
+               : state == JOB_EXPIRED ? COLD_EXPIRED
+                                      : COLD_CANCELLED;
     default: return COLD_DUE;
     }
 }
@@ -117,6 +120,7 @@ enum job_state cold_state(enum cold_slot slot)
     case COLD_DONE: return JOB_DONE;
     case COLD_CANCELLED: return JOB_CANCELLED;
     case COLD_DEAD: return JOB_DEAD;
+    case COLD_EXPIRED: return JOB_EXPIRED;
     default: return JOB_READY;
     }
 }
@@ -145,7 +149,7 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
         ret->first.at_ms = wire_zigzag(r);
         ret->first.seq = wire_varint(r);
     }
-    return !r->bad && slot < COLD_SLOTS && name_valid(ret->queue);
+    return !r->bad && slot < COLD_SLOTS && queue_name_valid(ret->queue);
 }
 
 /* With its length before it, so that it may grow: what a reader does not know is left out. */

@@ -7,6 +7,12 @@
  * how others ended. */
 enum seen { SEEN_BY_NONE, SEEN_BY_READERS, SEEN_BY_ALL };
 
+void commit_roll(struct engine *e)
+{
+    if (e->o.roll && e->out->len >= e->o.commit_bytes)
+        e->o.roll(e->o.journal);
+}
+
 /* Counts a record that was written from `start` on and applied with this result. */
 static int settle(struct engine *e, size_t start, int applied, enum seen seen)
 {
@@ -23,8 +29,8 @@ static int settle(struct engine *e, size_t start, int applied, enum seen seen)
         e->visible_lsn = e->lsn;
     if (seen == SEEN_BY_ALL)
         e->offered_lsn = e->lsn;
-    if (e->o.roll && e->out->len >= e->o.commit_bytes)
-        e->o.roll(e->o.journal);
+    if (!e->whole)
+        commit_roll(e);
     return 0;
 }
 
@@ -79,6 +85,11 @@ int emit_mark(struct engine *e, const struct mark_record *r)
 int emit_queue(struct engine *e, const struct queue_record *r)
 {
     EMIT(queue, SEEN_BY_ALL);
+}
+
+int emit_tenant(struct engine *e, const struct tenant_record *r)
+{
+    EMIT(tenant, SEEN_BY_ALL);
 }
 
 int emit_fed(struct engine *e, const struct fed_record *r)
@@ -146,6 +157,25 @@ static int copy_queue(struct engine *e, struct queue *q)
     if (!err)
         q->segment = segment;
     return err;
+}
+
+static int copy_tenants(struct engine *e, uint32_t segment)
+{
+    struct list *node;
+
+    list_each (node, &e->tenant_list) {
+        struct tenant *t = container_of(node, struct tenant, link);
+        uint32_t now = e->segment;
+        size_t start = e->out->len;
+
+        if (!t->segment || t->segment > segment)
+            continue;
+        record_put_tenant(e->out, &(struct tenant_record){ { t->name, t->name_len }, t->settings });
+        if (settle(e, start, 0, SEEN_BY_NONE) < 0)
+            return BELFRY_NOMEM;
+        t->segment = now;
+    }
+    return 0;
 }
 
 /* The image of a job, as the body of a PUT record. */
@@ -335,6 +365,8 @@ int engine_copy_rest(struct engine *e, uint32_t segment)
         err = copy_queues(e, &e->queues, segment);
     if (!err)
         err = copy_queues(e, &e->idle, segment);
+    if (!err)
+        err = copy_tenants(e, segment);
     if (!err && e->frontier_segment && e->frontier_segment <= segment) {
         uint32_t now = e->segment;
         size_t start = e->out->len;
@@ -363,6 +395,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         struct move_record move;
         struct mark_record mark;
         struct queue_record queue;
+        struct tenant_record tenant;
         struct fed_record fed;
         struct merged_record merged;
         struct loaded_record loaded;
@@ -386,6 +419,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         REPLAY(MOVE, move, move)
         REPLAY(MARK, mark, mark)
         REPLAY(QUEUE, queue, queue)
+        REPLAY(TENANT, tenant, tenant)
         REPLAY(FED, fed, fed)
         REPLAY(MERGED, merged, merged)
         REPLAY(LOADED, loaded, loaded)

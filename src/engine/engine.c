@@ -91,6 +91,7 @@ struct engine *engine_new(const struct engine_options *o)
     pool_keep(&e->pool, e->o.memory_bytes / 4);
     jobs_init(e);
     keys_init(e);
+    tenants_init(e);
     queues_init(e);
     manifest_init(e);
     batch_init(&e->batch);
@@ -99,8 +100,10 @@ struct engine *engine_new(const struct engine_options *o)
     wheel_init(&e->later, 0);
     wheel_init(&e->spare, 0);
     wheel_init(&e->nears, 0);
+    wheel_init(&e->expiries, 0);
     wheel_init(&e->leases, 0);
     wheel_init(&e->waits, 0);
+    wheel_init(&e->buckets, 0);
     return e;
 }
 
@@ -110,6 +113,7 @@ void engine_free(struct engine *e)
         return;
     waiters_free(e);
     queues_free(e);
+    tenants_free(e);
     manifest_free(e);
     buf_fini(&e->batch.stale);
     buf_fini(&e->batch.hints);
@@ -196,6 +200,15 @@ static void stall(struct engine *e, struct job *j)
     COUNT(e, q, stalled);
 }
 
+/* It was not started in time. */
+static void expire(struct engine *e, struct job *j)
+{
+    if (job_is_waste(e, j) || job_expire(e, j) == 0)
+        return;
+    j->trail->timer.at_ms = e->now_ms + 1000; /* out of memory: again later */
+    wheel_add(&e->expiries, &j->trail->timer);
+}
+
 /* Jobs that are due but not in `moments` join the others there first, so that all become ready in
  * order. */
 static void sink(struct engine *e, struct wheel *w, int *budget)
@@ -233,6 +246,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         wheel_rewind(&e->later, wall_ms);
         wheel_rewind(&e->spare, wall_ms);
         wheel_rewind(&e->nears, wall_ms);
+        wheel_rewind(&e->expiries, wall_ms);
         tails_rewind(e);
     } else if (wall_ms > e->now_ms) {
         if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
@@ -254,10 +268,15 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
+    while (budget > 0 && (t = wheel_pop(&e->expiries, e->now_ms))) {
+        expire(e, container_of(t, struct trail, timer)->job);
+        budget--;
+    }
     while (budget > 0 && (t = wheel_pop(&e->leases, e->mono_ms))) {
         stall(e, container_of(t, struct trail, timer)->job);
         budget--;
     }
+    buckets_fire(e);
     while (budget > 0 && (t = wheel_pop(&e->waits, e->mono_ms))) {
         waiter_timeout(e, container_of(t, struct waiter, timer));
         budget--;
@@ -268,18 +287,32 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
 {
     int64_t leases = wheel_next(&e->leases);
     int64_t waits = wheel_next(&e->waits);
+    int64_t buckets = wheel_next(&e->buckets);
 
     int64_t moments = wheel_next(&e->moments);
     int64_t later = wheel_next(&e->later);
     int64_t spare = wheel_next(&e->spare);
     int64_t near = wheel_next(&e->nears);
+    int64_t expiry = wheel_next(&e->expiries);
     int64_t load = frontier_wake(e);
 
     *ret_wall_ms = moments < later ? moments : later;
     *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
     *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;
     *ret_wall_ms = load < *ret_wall_ms ? load : *ret_wall_ms;
+    *ret_wall_ms = expiry < *ret_wall_ms ? expiry : *ret_wall_ms;
     *ret_mono_ms = leases < waits ? leases : waits;
+    *ret_mono_ms = buckets < *ret_mono_ms ? buckets : *ret_mono_ms;
+}
+
+void engine_scope(struct engine *e, struct str tenant)
+{
+    e->scope = str_eq(tenant, STR(TENANT_ALL)) ? (struct str){ 0 } : tenant;
+}
+
+uint64_t engine_pick_steps(const struct engine *e)
+{
+    return e->pick_steps;
 }
 
 int64_t engine_now(const struct engine *e)

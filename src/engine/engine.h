@@ -36,6 +36,7 @@ struct engine_options {
     uint64_t history_bytes; /* kept of done and cancelled jobs per queue. 0: 16 MiB */
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
+    uint64_t max_running;   /* leased at a time. 0: any number */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     void *host;
@@ -102,11 +103,26 @@ uint64_t engine_live_bytes(const struct engine *e);
 
 const char *engine_detail(const struct engine *e); /* "" if there is nothing to add */
 
+/* Whose jobs the requests that follow may see and change: other tenants' are as if they were not
+ * there. `*`: everybody's, as at first. */
+void engine_scope(struct engine *e, struct str tenant);
+
 /* While set, what would add jobs answers FULL. */
 void engine_refuse_new(struct engine *e, bool refuse);
 
-/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), PAST, FULL, NOMEM. */
+/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), PAST, LIMIT, FULL, NOMEM. */
 int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
+
+/* All of them or none, in one commit: what they take together is to be no more than one job may.
+ * The first that is refused is *ret_at. Errors as above; after NOMEM see engine_torn. */
+int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
+                        struct schedule_result *ret, size_t *ret_at);
+/* What engine_schedule would answer now; COLD if it has to be asked again. What it needs is in
+ * memory afterwards. */
+int engine_schedule_ask(struct engine *e, const struct job_spec *spec);
+/* Memory ran out in the middle of what must be whole: the engine is to be discarded with all that
+ * was gathered since the last commit, and made again from what is stored. */
+bool engine_torn(const struct engine *e);
 
 /* Leases up to r->count ready jobs; returns how many. ret_jobs has room for r->count. */
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);
@@ -143,16 +159,32 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
                      unsigned fields /* bits 1 << enum queue_field */);
 /* NOTFOUND. */
 int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret);
-/* Up to `limit` queues behind the name `after` (empty: from the first), by name; stops when fn
- * returns other than 0. NOMEM. */
-int engine_queues(const struct engine *e, struct str after, size_t limit,
+/* Up to `limit` queues of a tenant (`*`: of all) behind the name `after` (empty: from the first),
+ * by name; stops when fn returns other than 0. NOMEM. */
+int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg);
+
+/* Queues looked at in picking jobs, so far: for tests. */
+uint64_t engine_pick_steps(const struct engine *e);
+
+/* ---- Tenants ---- */
+
+/* INVALID. */
+int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
+                      unsigned fields /* bits 1 << enum tenant_field */);
+/* NOTFOUND. */
+int engine_tenant_get(const struct engine *e, struct str name, struct tenant_view *ret);
+/* As engine_queues. */
+int engine_tenants(const struct engine *e, struct str after, size_t limit,
+                   int (*fn)(void *arg, const struct tenant_view *v), void *arg);
 
 /* ---- Looking ---- */
 
 void engine_view(const struct engine *e, const struct job *job, struct job_view *ret);
 /* NOTFOUND, COLD. */
 int engine_get(struct engine *e, struct job_id id, struct job_view *ret);
+/* NOTFOUND, COLD. */
+int engine_explain(struct engine *e, struct job_id id, struct explanation *ret);
 /* The job that has this key, held keys included. NOTFOUND, COLD. */
 int engine_find_key(struct engine *e, struct str queue, struct str key, struct job_id *ret);
 

@@ -63,7 +63,15 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
         COUNT(e, q, dead);
     else if (state == JOB_CANCELLED)
         COUNT(e, q, cancelled);
+    else if (state == JOB_EXPIRED)
+        COUNT(e, q, expired);
     return 0;
+}
+
+int job_expire(struct engine *e, struct job *j)
+{
+    return job_end(e, j, JOB_EXPIRED, OUTCOME_NONE, j->stalls, (struct str){ 0 },
+                   (struct str){ 0 });
 }
 
 /* The attempt has ended and the job was replaced meanwhile: it starts anew. */

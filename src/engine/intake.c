@@ -17,13 +17,57 @@ static int refuse_full(struct engine *e)
     return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
 }
 
+/* The tenant of a queue that may not be there yet; NULL if it is not there either. */
+static struct tenant *tenant_of(const struct engine *e, const struct queue *q, struct str full)
+{
+    struct str tenant, queue;
+
+    if (q)
+        return q->tenant;
+    scope_split(full, &tenant, &queue);
+    return tenant_find(e, tenant);
+}
+
+/* A tenant's own limit. */
+static int refuse_pending(struct engine *e, const struct queue *q, struct str full)
+{
+    const struct tenant *t = tenant_of(e, q, full);
+
+    if (t && t->settings.max_pending > 0 && t->pending + t->promised >= t->settings.max_pending)
+        return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", (int)t->name_len,
+                            t->name, (long long)t->settings.max_pending);
+    return 0;
+}
+
+static int check_labels(struct engine *e, const struct job_spec *s)
+{
+    if (s->tag_count > TAGS_MAX)
+        return engine_error(e, BELFRY_INVALID, "tag: expected at most %d of them", TAGS_MAX);
+    if (s->meta_count > METAS_MAX)
+        return engine_error(e, BELFRY_INVALID, "meta: expected at most %d of them", METAS_MAX);
+    for (size_t i = 0; i < s->tag_count; i++)
+        if (!name_valid(s->tags[i]))
+            return engine_error(e, BELFRY_INVALID,
+                                "tag: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    for (size_t i = 0; i < s->meta_count; i++) {
+        if (!name_valid(s->meta[i].name))
+            return engine_error(
+                e, BELFRY_INVALID,
+                "meta: expected a name of 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        if (s->meta[i].value.len > META_MAX_BYTES)
+            return engine_error(e, BELFRY_TOOLARGE, "meta %.*s: %zu bytes, the limit is %d",
+                                STR_ARG(s->meta[i].name), s->meta[i].value.len, META_MAX_BYTES);
+    }
+    return 0;
+}
+
 /* What can be said of a spec without looking at anything else. */
 static int check_spec(struct engine *e, const struct queue *q, const struct job_spec *s)
 {
     struct backoff b;
     const char *why;
 
-    if (!q && !name_valid(s->queue))
+    if (!q && !queue_name_valid(s->queue))
         return engine_error(e, BELFRY_INVALID,
                             "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
     if (s->key.len > KEY_MAX_BYTES)
@@ -37,7 +81,20 @@ static int check_spec(struct engine *e, const struct queue *q, const struct job_
         return engine_error(e, BELFRY_INVALID, "lease: expected 1ms to 1w");
     if (s->backoff.len > 0 && backoff_parse(s->backoff, &b, &why) < 0)
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
-    return 0;
+    return check_labels(e, s);
+}
+
+static void put_labels(struct buf *out, const struct job_spec *s)
+{
+    for (size_t i = 0; i < s->tag_count; i++) {
+        wire_put_u8(out, OPT_TAG);
+        wire_put_bytes(out, s->tags[i]);
+    }
+    for (size_t i = 0; i < s->meta_count; i++) {
+        wire_put_u8(out, OPT_META);
+        wire_put_bytes(out, s->meta[i].name);
+        wire_put_bytes(out, s->meta[i].value);
+    }
 }
 
 /* The key is taken by `holder`. */
@@ -85,32 +142,45 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     return 0;
 }
 
-int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+/* What a job would meet: the job that has its key, or NULL. One on disk comes to memory if it is
+ * to be replaced, or if `take`. An error, or 0. */
+static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
+                          struct job **ret_holder)
 {
     struct queue *q = queue_find(e, s->queue);
     int err = check_spec(e, q, s);
     struct job *holder;
-    struct job_image image;
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
 
+    *ret_holder = NULL;
     if (err || (err = refuse_full(e)))
         return err;
     if (q && q->settings.past_grace_ms >= 0 && due < e->now_ms - q->settings.past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
-    holder = q && s->key.len > 0 ? key_seek(e, q, s->key, false, &err) : NULL;
+    holder = q && s->key.len > 0 ? key_seek(e, q, s->key, take, &err) : NULL;
     if (holder && s->if_exists == IFEXISTS_REPLACE && holder->state < JOB_LEASED)
         holder = key_seek(e, q, s->key, true, &err);
     if (!holder && err && err != BELFRY_NOTFOUND)
         return err;
-    if (holder && !(MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP))
-        return schedule_onto(e, s, holder, ret);
+    if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
+        holder = NULL;
+    *ret_holder = holder;
+    return holder ? 0 : refuse_pending(e, q, s->queue);
+}
+
+static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
+    struct job_image image;
+    int err;
 
     e->scratch.len = 0;
-    job_opts_put(
-        &e->scratch,
-        &(struct job_opts){ e->now_ms, s->key, s->attempts, s->backoff, s->lease_ms, s->retain_ms },
-        due);
+    job_opts_put(&e->scratch,
+                 &(struct job_opts){ e->now_ms, s->key, s->attempts, s->backoff, s->lease_ms,
+                                     s->retain_ms, s->expire_ms },
+                 due);
+    put_labels(&e->scratch, s);
     if (e->scratch.failed) {
         e->scratch.failed = false;
         return engine_plain(e, BELFRY_NOMEM);
@@ -131,9 +201,83 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
         return err;
     ret->id = (struct job_id){ due, e->o.partition, image.seq };
     ret->outcome = SCHEDULE_CREATED;
-    q = q ? q : queue_find(e, s->queue);
-    COUNT(e, q, scheduled);
+    COUNT(e, queue_find(e, s->queue), scheduled);
     return 0;
+}
+
+int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    struct job *holder;
+    int err = schedule_check(e, s, false, &holder);
+
+    if (err)
+        return err;
+    return holder ? schedule_onto(e, s, holder, ret) : schedule_new(e, s, ret);
+}
+
+int engine_schedule_ask(struct engine *e, const struct job_spec *s)
+{
+    struct job *holder;
+
+    return schedule_check(e, s, true, &holder);
+}
+
+/* Whether an earlier one of these has its key: it will be there when this one is scheduled. */
+static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
+{
+    for (size_t k = 0; specs[i].key.len > 0 && k < i; k++)
+        if (str_eq(specs[k].key, specs[i].key) && str_eq(specs[k].queue, specs[i].queue))
+            return &specs[k];
+    return NULL;
+}
+
+/* Whether all of them could be scheduled, one after the other, with what each finds by then. */
+static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct job *holder;
+        int err = schedule_check(e, &specs[i], true, &holder);
+        struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
+        bool taken = holder || earlier_of(specs, i);
+
+        *ret_at = i;
+        if (err)
+            return err;
+        if (taken && specs[i].if_exists == IFEXISTS_REJECT)
+            return engine_error(e, BELFRY_KEYEXISTS, "a job with this key exists");
+        if (!taken && t)
+            t->promised++;
+    }
+    return 0;
+}
+
+int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
+                        struct schedule_result *ret, size_t *ret_at)
+{
+    int err = check_all(e, specs, n, ret_at);
+
+    for (size_t i = 0; i < n; i++) {
+        struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
+
+        if (t)
+            t->promised = 0;
+    }
+    if (err)
+        return err;
+    e->whole = true;
+    for (size_t i = 0; i < n && !err; i++) {
+        *ret_at = i;
+        err = engine_schedule(e, &specs[i], &ret[i]);
+    }
+    e->whole = false;
+    commit_roll(e);
+    e->torn = err != 0; /* out of memory in between: what is in memory is not to be written */
+    return err;
+}
+
+bool engine_torn(const struct engine *e)
+{
+    return e->torn;
 }
 
 int engine_cancel(struct engine *e, struct job_id id)
@@ -318,15 +462,47 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
     return n;
 }
 
+static int check_rate(struct engine *e, const struct rate *r)
+{
+    if (r->count == 0 ||
+        (r->count > 0 && r->count <= RATE_COUNT_MAX && r->per_ms > 0 && r->per_ms <= RATE_PER_MAX))
+        return 0;
+    return engine_error(e, BELFRY_INVALID, "rate: expected up to %d in 1ms to 1d", RATE_COUNT_MAX);
+}
+
+int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
+                      unsigned fields)
+{
+    const struct tenant *t = tenant_find(e, name);
+    struct tenant_record r = { .name = name, .settings = t ? t->settings : tenant_defaults };
+    int err;
+
+    if (!name_valid(name))
+        return engine_error(e, BELFRY_INVALID,
+                            "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+#define SET(field, member)             \
+    if (fields & 1u << TENANT_##field) \
+        memcpy(&r.settings.member, &s->member, sizeof(s->member));
+    TENANT_FIELDS(SET)
+#undef SET
+    if (r.settings.weight < 1 || r.settings.weight > WEIGHT_MAX)
+        return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
+    if (r.settings.max_pending < 0 || r.settings.max_running < 0)
+        return engine_error(e, BELFRY_INVALID, "max_pending, max_running: expected 0 or more");
+    err = check_rate(e, &r.settings.rate);
+    return err ? err : emit_tenant(e, &r);
+}
+
 int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
                      unsigned fields)
 {
     struct queue_record r = { .queue = name, .settings = queue_defaults };
     struct queue *q = queue_find(e, name);
+    int err;
     struct backoff b;
     const char *why;
 
-    if (!name_valid(name))
+    if (!queue_name_valid(name))
         return engine_error(e, BELFRY_INVALID,
                             "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
     if (fields & 1u << QUEUE_BACKOFF && backoff_parse(str_of(s->backoff), &b, &why) < 0)
@@ -338,5 +514,8 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     QUEUE_FIELDS(SET)
 #undef SET
-    return emit_queue(e, &r);
+    if (r.settings.max_running < 0)
+        return engine_error(e, BELFRY_INVALID, "max_running: expected 0 or more");
+    err = check_rate(e, &r.settings.rate);
+    return err ? err : emit_queue(e, &r);
 }

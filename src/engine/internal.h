@@ -70,7 +70,24 @@ struct job {
 /* Which part of the memory's budget a job takes. */
 enum where { WHERE_NONE, WHERE_HOT, WHERE_LATER, WHERE_TAIL, WHERE_LEASED, WHERE_PAST, WHERES };
 
-enum job_opt { OPT_KEY = 1, OPT_ATTEMPTS = 2, OPT_BACKOFF = 3, OPT_LEASE = 4, OPT_RETAIN = 5 };
+enum job_opt {
+    OPT_KEY = 1,
+    OPT_ATTEMPTS = 2,
+    OPT_BACKOFF = 3,
+    OPT_LEASE = 4,
+    OPT_RETAIN = 5,
+    OPT_EXPIRE = 6,
+    OPT_TAG = 7, /* there may be several of it, */
+    OPT_META = 8 /* and of it */
+};
+
+/* One of them, as it stands in a job's tail. */
+struct opt {
+    enum job_opt type;
+    struct str bytes; /* KEY, BACKOFF, TAG, META: its name */
+    struct str value; /* META */
+    int64_t number;   /* the others */
+};
 
 struct job_opts {
     int64_t created_ms;
@@ -79,10 +96,12 @@ struct job_opts {
     struct str backoff;
     int64_t lease_ms;
     int64_t retain_ms;
+    int64_t expire_ms;
 };
 
 struct trail {
-    struct timer timer; /* leased: end of the lease on the monotonic clock */
+    struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
+                           `expiries`, if it can expire */
     struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead */
     struct job *job;
     uint64_t token;
@@ -141,20 +160,69 @@ struct class
     size_t floor_count;
 };
 
+/* Where workers wait: at a queue, or at a kind. */
+struct post {
+    struct list waits;    /* struct wait_link */
+    struct list dispatch; /* in engine.dispatch: may have work for them */
+    size_t waiters;
+    int64_t asked_ms;    /* when a worker last asked here; 0: never */
+    struct queue *queue; /* one of the two */
+    struct kind *kind;
+};
+
+/* What a rate has left, of a queue or of a tenant. */
+struct bucket {
+    struct timer timer; /* in engine.buckets, while somebody waits for it */
+    int64_t full_ns;    /* monotonic: when it is full again */
+    struct queue *queue;
+    struct tenant *tenant;
+};
+
+/* See tenant.c. */
+struct tenant {
+    struct table_node by_name;
+    struct list link;   /* in engine.tenant_list */
+    struct list queues; /* by queue.of_tenant */
+    struct list parked; /* by queue.turn */
+    struct bucket bucket;
+    int64_t pending;
+    int64_t promised; /* jobs that are about to be scheduled together */
+    uint64_t running;
+    uint64_t queue_total;
+    uint32_t segment; /* where its settings stand; 0: they are the defaults */
+    struct tenant_settings settings;
+    uint16_t name_len;
+    char name[];
+};
+
+struct kind {
+    struct table_node by_name;
+    struct list link; /* in engine.kind_list */
+    struct list ring; /* by queue.turn */
+    struct post post;
+    size_t queues;
+    uint16_t name_len;
+    char name[];
+};
+
 struct queue {
     struct table_node by_name;
-    struct list link;     /* in engine.queues, or engine.idle when it could be forgotten */
-    struct list dispatch; /* in engine.dispatch: has waiters and may have work for them */
+    struct list link; /* in engine.queues, or engine.idle when it could be forgotten */
+    struct list of_tenant;
+    struct list turn; /* in the ring of its kind, or parked at its tenant */
+    struct tenant *tenant;
+    struct kind *kind;
+    struct post post;
+    struct bucket bucket;
+    int64_t credit; /* jobs that it may still give before it is the next one's turn */
     struct class classes[PRIORITIES];
     struct list past; /* done and cancelled, by end */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
-    struct list waits;              /* struct wait_link */
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
     uint64_t offered;               /* in the ready lists */
     uint64_t past_bytes;
-    size_t waiters;
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
     bool tally_changed;     /* since then */
@@ -169,7 +237,7 @@ struct queue {
 
 struct wait_link {
     struct list link;
-    struct queue *queue;
+    struct post *post;
     struct waiter *waiter;
 };
 
@@ -179,7 +247,7 @@ struct waiter {
     size_t count;
     int64_t for_ms;
     struct blob *worker;
-    size_t queue_count;
+    size_t link_count;
     struct wait_link links[];
 };
 
@@ -218,20 +286,31 @@ struct engine {
     struct pool pool;
     struct table jobs;
     struct table keys;
-    struct table names;   /* queues */
+    struct table names; /* queues */
+    struct table tenants;
+    struct table kinds;
+    struct list tenant_list;
+    struct list kind_list;
+    uint64_t tenant_total;
+    uint64_t pick_steps;  /* queues looked at in picking, so far */
+    struct str scope;     /* whose things requests may see; ptr NULL: everybody's */
     struct queue *recent; /* the one last asked for by name: mostly the next one, too */
     struct list queues;
     struct list idle;
     size_t idle_count;
-    struct list dispatch;
+    struct list dispatch; /* posts */
     struct list leased;
-    struct wheel moments; /* jobs, by wall clock */
-    struct wheel later;   /* jobs beyond the frontier, by wall clock */
-    struct wheel spare;   /* jobs whose class has its share, by wall clock */
-    struct wheel nears;   /* classes */
-    struct wheel leases;  /* trails, by monotonic clock */
-    struct wheel waits;   /* waiters, by monotonic clock */
+    struct wheel moments;  /* jobs, by wall clock */
+    struct wheel later;    /* jobs beyond the frontier, by wall clock */
+    struct wheel spare;    /* jobs whose class has its share, by wall clock */
+    struct wheel nears;    /* classes */
+    struct wheel expiries; /* trails, by wall clock */
+    struct wheel leases;   /* trails, by monotonic clock */
+    struct wheel waits;    /* waiters, by monotonic clock */
+    struct wheel buckets;  /* by monotonic clock */
     bool started;
+    bool whole; /* records that follow belong into one commit */
+    bool torn;  /* not all of them could be made */
     bool refuse_new;
     bool load_turn;
     bool walk_loaded; /* jobs came from disk since the walk did */
@@ -340,6 +419,10 @@ void past_trim(struct engine *e, struct queue *q);
 void past_sort(struct queue *q);
 void job_opts_get(const struct job *j, struct job_opts *ret);
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
+/* The next option; false at the end, or where a newer version's begin. */
+bool job_opt_next(struct wire_reader *r, struct opt *ret);
+/* When it expires if it is not started by then; -1: never, or it was started. */
+int64_t job_expires_ms(const struct job *j);
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 struct str job_payload(const struct job *j);
 int64_t job_attempts(const struct job *j);
@@ -365,12 +448,44 @@ struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL if out of memory */
 /* To be called when a queue may have become, or is no longer, without use. */
 void queue_settle(struct engine *e, struct queue *q);
-bool queue_has_work(const struct queue *q);
 /* The ready job of lowest rank, or NULL; ret_rank is set if there is one. */
 struct job *queue_head(const struct queue *q, int64_t *ret_rank);
-/* Asks for engine_dispatch to look at it, if somebody waits. */
-void queue_offer(struct engine *e, struct queue *q);
+/* So many jobs more in this state, in memory. */
+void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
+
+/* tenant.c */
+void tenants_init(struct engine *e);
+void tenants_free(struct engine *e);
+struct tenant *tenant_find(const struct engine *e, struct str name);
+struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL if out of memory */
+/* To be called when it may have become without use: then it is gone. Likewise below. */
+void tenant_settle(struct engine *e, struct tenant *t);
+/* Up to n of its parked queues are looked at again. */
+void tenant_unpark(struct engine *e, struct tenant *t, size_t n);
+struct kind *kind_find(const struct engine *e, struct str name);
+struct kind *kind_obtain(struct engine *e, struct str name);
+void kind_settle(struct engine *e, struct kind *k);
+/* The queue of a kind whose turn it is, or NULL. */
+struct queue *kind_next(struct engine *e, struct kind *k);
+void post_init(struct post *p);
+/* Asks for engine_dispatch to look at it, if somebody waits. */
+void post_call(struct engine *e, struct post *p);
+/* It may have jobs to give. */
+void queue_offer(struct engine *e, struct queue *q);
+bool server_is_full(const struct engine *e);
+enum hold queue_hold(const struct engine *e, const struct queue *q);
+/* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
+bool queue_gives(struct engine *e, struct queue *q);
+void queue_took(struct engine *e, struct queue *q);  /* one was given */
+void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
+void buckets_fire(struct engine *e);
+void bucket_change(const struct engine *e, struct bucket *b, const struct rate *r);
+/* How long a rate holds it back, if one does. */
+int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q);
+
+/* look.c: what users see. */
+enum job_state job_state_now(const struct engine *e, const struct job *j);
 
 /* spill.c: what leaves memory */
 void batch_init(struct batch *b);
@@ -430,6 +545,7 @@ int apply_end(struct engine *e, const struct end_record *r);
 int apply_move(struct engine *e, const struct move_record *r);
 int apply_mark(struct engine *e, const struct mark_record *r);
 int apply_queue(struct engine *e, const struct queue_record *r);
+int apply_tenant(struct engine *e, const struct tenant_record *r);
 
 /* apply_cold.c: the same for what is on disk. */
 int apply_fed(struct engine *e, const struct fed_record *r);
@@ -443,6 +559,7 @@ int apply_cold(struct engine *e, const struct cold_record *r);
 
 /* emit.c: writes a record, then applies it; if that fails the record is taken back. */
 int emit_put(struct engine *e, const struct job_image *r);
+void commit_roll(struct engine *e); /* closes the commit if it is large enough */
 int emit_lease(struct engine *e, const struct lease_record *r);
 int emit_extend(struct engine *e, const struct extend_record *r);
 int emit_back(struct engine *e, const struct back_record *r);
@@ -450,6 +567,7 @@ int emit_end(struct engine *e, const struct end_record *r);
 int emit_move(struct engine *e, const struct move_record *r);
 int emit_mark(struct engine *e, const struct mark_record *r);
 int emit_queue(struct engine *e, const struct queue_record *r);
+int emit_tenant(struct engine *e, const struct tenant_record *r);
 int emit_fed(struct engine *e, const struct fed_record *r);
 int emit_merged(struct engine *e, const struct merged_record *r);
 int emit_loaded(struct engine *e, const struct loaded_record *r);
@@ -462,6 +580,7 @@ void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsign
 /* finish.c: the ways an attempt can end. `pause_ms` -1: by back-off. */
 int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str error,
                  int64_t pause_ms, bool final);
+int job_expire(struct engine *e, struct job *j);
 int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
             uint32_t stalls, struct str error, struct str result);
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/time.h"
+
 /* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
  * neighbouring buckets: growing the table then walks through memory in order. */
 static uint64_t seq_hash(uint64_t seq)
@@ -79,6 +81,44 @@ void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
         wire_put_u8(out, OPT_RETAIN);
         wire_put_varint(out, (uint64_t)o->retain_ms);
     }
+    if (o->expire_ms > 0) {
+        wire_put_u8(out, OPT_EXPIRE);
+        wire_put_varint(out, (uint64_t)o->expire_ms);
+    }
+}
+
+bool job_opt_next(struct wire_reader *r, struct opt *ret)
+{
+    if (r->p >= r->end)
+        return false;
+    *ret = (struct opt){ .type = (enum job_opt)wire_u8(r) };
+    switch (ret->type) {
+    case OPT_KEY:
+    case OPT_BACKOFF:
+    case OPT_TAG: ret->bytes = wire_bytes(r); break;
+    case OPT_META:
+        ret->bytes = wire_bytes(r);
+        ret->value = wire_bytes(r);
+        break;
+    case OPT_ATTEMPTS:
+    case OPT_LEASE:
+    case OPT_RETAIN:
+    case OPT_EXPIRE: ret->number = (int64_t)wire_varint(r); break;
+    default: return false; /* from a newer version: what follows cannot be read */
+    }
+    return !r->bad;
+}
+
+int64_t job_expires_ms(const struct job *j)
+{
+    struct job_opts o;
+
+    if (j->attempt > 0 || j->opts_len < 3)
+        return -1;
+    job_opts_get(j, &o);
+    return o.expire_ms <= 0                            ? -1
+           : o.expire_ms > TIME_MOMENT_MAX - j->due_ms ? TIME_MOMENT_MAX
+                                                       : j->due_ms + o.expire_ms;
 }
 
 void job_opts_get(const struct job *j, struct job_opts *ret)
@@ -90,16 +130,20 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
 {
     struct wire_reader r = wire_reader_of(opts);
 
+    struct opt o;
+
     *ret = (struct job_opts){ .attempts = -1, .lease_ms = -1, .retain_ms = -1 };
     ret->created_ms = (int64_t)((uint64_t)born_ms + (uint64_t)wire_zigzag(&r));
-    while (r.p < r.end) {
-        switch ((enum job_opt)wire_u8(&r)) {
-        case OPT_KEY: ret->key = wire_bytes(&r); break;
-        case OPT_ATTEMPTS: ret->attempts = (int64_t)wire_varint(&r); break;
-        case OPT_BACKOFF: ret->backoff = wire_bytes(&r); break;
-        case OPT_LEASE: ret->lease_ms = (int64_t)wire_varint(&r); break;
-        case OPT_RETAIN: ret->retain_ms = (int64_t)wire_varint(&r); break;
-        default: return; /* from a newer version: what follows cannot be read */
+    while (job_opt_next(&r, &o)) {
+        switch (o.type) {
+        case OPT_KEY: ret->key = o.bytes; break;
+        case OPT_ATTEMPTS: ret->attempts = o.number; break;
+        case OPT_BACKOFF: ret->backoff = o.bytes; break;
+        case OPT_LEASE: ret->lease_ms = o.number; break;
+        case OPT_RETAIN: ret->retain_ms = o.number; break;
+        case OPT_EXPIRE: ret->expire_ms = o.number; break;
+        case OPT_TAG:
+        case OPT_META: break; /* see job_opt_next */
         }
     }
 }
@@ -200,7 +244,13 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     memcpy(j->tail, image->opts.ptr, image->opts.len);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
-    if (image->has_trail && !(j->trail = trail_of_image(e, j, &image->trail))) {
+    if (image->has_trail)
+        j->trail = trail_of_image(e, j, &image->trail);
+    else if (job_expires_ms(j) >= 0)
+        j->trail = trail_new(e, j); /* its timer is needed */
+    else
+        return j;
+    if (!j->trail) {
         job_free(e, j);
         return NULL;
     }
@@ -385,7 +435,8 @@ static void unplace_hot(struct job *j)
         c->near_bytes -= job_weight(j);
     if (j->state == JOB_READY) {
         c->ready_bytes -= job_weight(j);
-        j->queue->offered--;
+        if (--j->queue->offered == 0)
+            list_remove(&j->queue->turn); /* so that no turn comes to one that has nothing */
     }
 }
 
@@ -398,6 +449,8 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     j->state = state;
     if (state < JOB_LEASED) {
         place_waiting(e, j, hot);
+        if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0)
+            wheel_add(&e->expiries, &j->trail->timer);
     } else if (state == JOB_LEASED) {
         j->where = WHERE_LEASED;
         place_leased(e, j->trail);
@@ -405,8 +458,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         j->where = WHERE_PAST;
         place_ended(e, j, state);
     }
-    q->jobs[j->state]++;
-    e->states[j->state]++;
+    queue_count(e, q, j->state, 1);
     e->bytes[j->where] += job_weight(j);
     if (q->idle)
         queue_settle(e, q);
@@ -427,9 +479,9 @@ void job_unplace(struct engine *e, struct job *j)
     struct queue *q = j->queue;
 
     if (!job_is_waste(e, j)) { /* else the record that said so has counted */
-        if (!(MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY))
-            q->jobs[j->state]--;
-        e->states[j->state]--;
+        queue_count(e, q, j->state, -1);
+        if (MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY)
+            q->jobs[JOB_READY]++;
         if (j->fed)
             batch_stale(e, j);
     }
@@ -437,8 +489,10 @@ void job_unplace(struct engine *e, struct job *j)
     if (j->where == WHERE_HOT)
         unplace_hot(j);
     list_remove(&j->timer.link);
-    if (j->state == JOB_LEASED)
+    if (j->trail)
         list_remove(&j->trail->timer.link);
+    if (j->state == JOB_LEASED)
+        queue_freed(e, q);
     if (j->state >= JOB_LEASED)
         list_remove(&j->trail->link);
     if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)

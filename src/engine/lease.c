@@ -58,19 +58,28 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     return err;
 }
 
-/* The best job among some queues. */
-static struct job *best_of(const struct engine *e, struct queue *const *queues, size_t n)
+/* Whose turn it is there, or NULL. */
+static struct queue *post_next(struct engine *e, const struct post *p)
+{
+    if (p->kind)
+        return kind_next(e, p->kind);
+    return queue_gives(e, p->queue) ? p->queue : NULL;
+}
+
+/* The best job among those whose turn it is. */
+static struct job *best_of(struct engine *e, struct post *const *posts, size_t n)
 {
     struct job *best = NULL;
     int64_t best_rank = 0;
 
     for (size_t i = 0; i < n; i++) {
+        struct queue *q = posts[i] ? post_next(e, posts[i]) : NULL;
         struct job *j;
         int64_t rank;
 
-        if (!queues[i] || (queues[i]->settings.paused && !MUTANT(e->o.mutant, PAUSE_IGNORED)))
+        if (!q)
             continue;
-        j = queue_head(queues[i], &rank);
+        j = queue_head(q, &rank);
         if (j && (!best || rank < best_rank)) {
             best = j;
             best_rank = rank;
@@ -79,7 +88,15 @@ static struct job *best_of(const struct engine *e, struct queue *const *queues, 
     return best;
 }
 
-static size_t lease_some(struct engine *e, struct queue *const *queues, size_t n, size_t count,
+/* It expired, but its timer has not been looked at yet. */
+static bool is_over(const struct engine *e, const struct job *j)
+{
+    int64_t expires = job_expires_ms(j);
+
+    return expires >= 0 && expires <= e->now_ms;
+}
+
+static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, size_t count,
                          const struct taker *t, struct job **ret)
 {
     size_t taken = 0;
@@ -88,41 +105,88 @@ static size_t lease_some(struct engine *e, struct queue *const *queues, size_t n
     /* What is leased must stay in memory, so there is an end to it. */
     while (taken < count && bytes < LEASE_BYTES_MAX &&
            e->bytes[WHERE_LEASED] < e->o.memory_bytes / 2) {
-        struct job *j = best_of(e, queues, n);
+        struct job *j = best_of(e, posts, n);
 
-        if (!j || lease_one(e, j, t) < 0)
+        if (!j)
             break;
+        if (is_over(e, j)) {
+            if (job_expire(e, j) < 0)
+                break;
+            continue;
+        }
+        if (lease_one(e, j, t) < 0)
+            break;
+        queue_took(e, j->queue);
         bytes += j->payload_len;
         ret[taken++] = j;
     }
     return taken;
 }
 
+/* The kind that `*@queue` names; false if it is another name. */
+static bool names_kind(struct str full, struct str *ret)
+{
+    struct str tenant;
+
+    scope_split(full, &tenant, ret);
+    return str_eq(tenant, STR(TENANT_ALL));
+}
+
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs)
 {
-    struct queue *queues[LEASE_QUEUES_MAX];
+    struct post *posts[LEASE_QUEUES_MAX];
     struct taker t = { r->for_ms, r->worker };
 
-    for (size_t i = 0; i < r->queue_count; i++)
-        queues[i] = queue_find(e, r->queues[i]);
-    return (int)lease_some(e, queues, r->queue_count, r->count, &t, ret_jobs);
+    for (size_t i = 0; i < r->queue_count; i++) {
+        struct str name;
+
+        if (names_kind(r->queues[i], &name)) {
+            struct kind *k = kind_find(e, name);
+
+            posts[i] = k ? &k->post : NULL;
+        } else {
+            struct queue *q = queue_find(e, r->queues[i]);
+
+            posts[i] = q ? &q->post : NULL;
+        }
+        if (posts[i])
+            posts[i]->asked_ms = e->now_ms;
+    }
+    return (int)lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
 }
 
 static void waiter_free(struct engine *e, struct waiter *w)
 {
     wheel_remove(&w->timer);
-    for (size_t i = 0; i < w->queue_count; i++) {
+    for (size_t i = 0; i < w->link_count; i++) {
         struct wait_link *l = &w->links[i];
 
-        if (l->queue) {
-            list_remove(&l->link);
-            l->queue->waiters--;
-            queue_settle(e, l->queue);
-        }
+        if (!l->post)
+            continue;
+        list_remove(&l->link);
+        l->post->waiters--;
+        if (l->post->queue)
+            queue_settle(e, l->post->queue);
+        else
+            kind_settle(e, l->post->kind);
     }
     blob_free(&e->pool, w->worker);
     free(w);
     e->waiters--;
+}
+
+static struct post *post_obtain(struct engine *e, struct str full)
+{
+    struct str name;
+
+    if (names_kind(full, &name)) {
+        struct kind *k = kind_obtain(e, name);
+
+        return k ? &k->post : NULL;
+    }
+    struct queue *q = queue_obtain(e, full);
+
+    return q ? &q->post : NULL;
 }
 
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
@@ -136,23 +200,23 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
     w->owner = owner;
     w->count = r->count;
     w->for_ms = r->for_ms;
-    w->queue_count = r->queue_count;
+    w->link_count = r->queue_count;
     e->waiters++;
     wheel_add(&e->waits, &w->timer);
     if (!blob_set(&e->pool, &w->worker, r->worker))
         goto nomem;
     for (size_t i = 0; i < r->queue_count; i++) {
-        struct queue *q = queue_obtain(e, r->queues[i]);
+        struct post *p = post_obtain(e, r->queues[i]);
 
-        if (!q)
+        if (!p)
             goto nomem;
-        w->links[i].queue = q;
+        w->links[i].post = p;
         w->links[i].waiter = w;
-        list_append(&q->waits, &w->links[i].link);
-        q->waiters++;
-        queue_settle(e, q);
-        if (queue_has_work(q))
-            queue_offer(e, q);
+        list_append(&p->waits, &w->links[i].link);
+        p->waiters++;
+        if (p->queue)
+            queue_settle(e, p->queue);
+        post_call(e, p);
     }
     *ret = w;
     return 0;
@@ -185,15 +249,15 @@ void waiters_free(struct engine *e)
 /* False if there was nothing to give. */
 static bool serve(struct engine *e, struct waiter *w)
 {
-    struct queue *queues[LEASE_QUEUES_MAX];
+    struct post *posts[LEASE_QUEUES_MAX];
     struct job *jobs[LEASE_COUNT_MAX];
     struct taker t = { w->for_ms, blob_str(w->worker) };
     void *owner = w->owner;
     size_t n;
 
-    for (size_t i = 0; i < w->queue_count; i++)
-        queues[i] = w->links[i].queue;
-    n = lease_some(e, queues, w->queue_count, w->count, &t, jobs);
+    for (size_t i = 0; i < w->link_count; i++)
+        posts[i] = w->links[i].post;
+    n = lease_some(e, posts, w->link_count, w->count, &t, jobs);
     if (n == 0)
         return false;
     waiter_free(e, w);
@@ -201,19 +265,32 @@ static bool serve(struct engine *e, struct waiter *w)
     return true;
 }
 
+/* A post whose queues hold back is called again by what ends that; one that was not served for want
+ * of memory, or because the server is at its limit, stays for the next call. */
 void engine_dispatch(struct engine *e)
 {
-    while (!list_empty(&e->dispatch)) {
-        struct queue *q = container_of(e->dispatch.next, struct queue, dispatch);
+    struct list later;
 
-        list_remove(&q->dispatch);
-        while (queue_has_work(q) && !list_empty(&q->waits)) {
-            struct wait_link *l = container_of(q->waits.next, struct wait_link, link);
+    list_init(&later);
+    while (!list_empty(&e->dispatch) && !server_is_full(e)) {
+        struct post *p = container_of(e->dispatch.next, struct post, dispatch);
 
-            if (!serve(e, l->waiter)) { /* out of memory: again at the next call */
-                list_append(&e->dispatch, &q->dispatch);
-                return;
+        list_remove(&p->dispatch);
+        while (!list_empty(&p->waits) && post_next(e, p)) {
+            struct wait_link *l = container_of(p->waits.next, struct wait_link, link);
+
+            if (!serve(e, l->waiter)) {
+                list_append(&later, &p->dispatch);
+                break;
             }
         }
+        if (server_is_full(e) && !list_empty(&p->waits) && list_empty(&p->dispatch))
+            list_append(&later, &p->dispatch);
+    }
+    while (!list_empty(&later)) {
+        struct list *node = later.next;
+
+        list_remove(node);
+        list_append(&e->dispatch, node);
     }
 }

@@ -8,7 +8,7 @@
 
 /* A job that waits in a tail or on disk counts as ready; whether it is follows from the time. One
  * in a ready list stays so when the clock is set back. */
-static enum job_state job_state_now(const struct engine *e, const struct job *j)
+enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
     if (j->state <= JOB_READY && j->where != WHERE_HOT && e->started)
         return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
@@ -37,6 +37,21 @@ static void view_trail(const struct job *j, struct job_view *v)
         v->history_count++;
 }
 
+static void view_labels(const struct job *j, struct job_view *v)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    v->tag_count = v->meta_count = 0;
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o)) {
+        if (o.type == OPT_TAG && v->tag_count < TAGS_MAX)
+            v->tags[v->tag_count++] = o.bytes;
+        if (o.type == OPT_META && v->meta_count < METAS_MAX)
+            v->meta[v->meta_count++] = (struct meta){ o.bytes, o.value };
+    }
+}
+
 void engine_view(const struct engine *e, const struct job *j, struct job_view *ret)
 {
     struct job_opts o;
@@ -45,7 +60,8 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     /* Member by member: the history is large and mostly unused. */
     ret->id = job_id_of(e, j);
     ret->state = job_state_now(e, j);
-    ret->queue = (struct str){ j->queue->name, j->queue->name_len };
+    ret->tenant = (struct str){ j->queue->tenant->name, j->queue->tenant->name_len };
+    ret->queue = (struct str){ j->queue->kind->name, j->queue->kind->name_len };
     ret->payload = job_payload(j);
     ret->key = o.key;
     ret->priority = j->priority;
@@ -59,6 +75,8 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->lease_ms = ret->until_ms = ret->ended_ms = ret->keep_ms = 0;
     ret->progress = -1;
     ret->cancelling = ret->replacing = false;
+    ret->expires_ms = job_expires_ms(j);
+    view_labels(j, ret);
     ret->worker = ret->note = ret->result = ret->error = (struct str){ "", 0 };
     ret->history_count = 0;
     if (j->trail)
@@ -132,10 +150,29 @@ static void heap_push(struct page *p, const struct job *j)
     p->heap[i] = j;
 }
 
+static bool has_tag(const struct job *j, struct str tag)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_TAG && str_eq(o.bytes, tag))
+            return true;
+    return false;
+}
+
+static bool of_tenant(const struct queue *q, struct str tenant)
+{
+    return tenant.len == 0 || str_eq(tenant, STR(TENANT_ALL)) ||
+           str_eq(tenant, (struct str){ q->tenant->name, q->tenant->name_len });
+}
+
 static bool passes(const struct engine *e, const struct list_filter *f, const struct job *j)
 {
     return (f->state < 0 || (enum job_state)f->state == job_state_now(e, j)) &&
-           j->due_ms >= f->from_ms && j->due_ms < f->to_ms &&
+           j->due_ms >= f->from_ms && j->due_ms < f->to_ms && of_tenant(j->queue, f->tenant) &&
+           (f->tag.len == 0 || has_tag(j, f->tag)) &&
            (f->queue.len == 0 ||
             str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
 }
@@ -276,7 +313,7 @@ static bool family_fits(char family, int state)
     switch (family) {
     case FAMILY_BACKLOG:
     case FAMILY_DUE: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
-    case FAMILY_PAST: return state < 0 || state == JOB_DONE || state == JOB_CANCELLED;
+    case FAMILY_PAST: return state < 0 || (state > JOB_LEASED && state != JOB_DEAD);
     default: return state < 0 || state == JOB_DEAD || state == JOB_DONE;
     }
 }
@@ -394,7 +431,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     answer = show_page(e, f, fn, arg);
     cursor->more = true;
     if (!page_is_last(e, f)) {
-        cursor->key_len = (uint8_t)a->last_len;
+        cursor->key_len = (uint16_t)a->last_len;
         memcpy(cursor->key, a->last, a->last_len);
         return answer;
     }
@@ -416,14 +453,15 @@ int engine_list(struct engine *e, const struct list_filter *f,
     }
 }
 
-static void queue_view_of(const struct queue *q, struct queue_view *ret)
+static void queue_view_of(const struct engine *e, const struct queue *q, struct queue_view *ret)
 {
     static const struct hist none;
 
     *ret = (struct queue_view){
         .name = { q->name, q->name_len },
         .settings = &q->settings,
-        .waiters = q->waiters,
+        .waiters = q->post.waiters,
+        .hold = queue_hold(e, q),
         .counters = &q->counters,
         .lateness = q->lateness ? q->lateness : &none,
         .runtime = q->runtime ? q->runtime : &none,
@@ -439,7 +477,7 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
 
     if (!q)
         return BELFRY_NOTFOUND;
-    queue_view_of(q, ret);
+    queue_view_of(e, q, ret);
     return 0;
 }
 
@@ -459,7 +497,7 @@ static int by_name(const void *a, const void *b)
                          (struct str){ y->name, y->name_len });
 }
 
-int engine_queues(const struct engine *e, struct str after, size_t limit,
+int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg)
 {
     const struct queue **all = malloc((e->queue_total + 1) * sizeof(struct queue *));
@@ -475,7 +513,8 @@ int engine_queues(const struct engine *e, struct str after, size_t limit,
         list_each (node, heads[i]) {
             const struct queue *q = container_of(node, struct queue, link);
 
-            if (compare_names((struct str){ q->name, q->name_len }, after) > 0)
+            if (of_tenant(q, tenant) &&
+                compare_names((struct str){ q->name, q->name_len }, after) > 0)
                 all[n++] = q;
         }
     }
@@ -483,7 +522,64 @@ int engine_queues(const struct engine *e, struct str after, size_t limit,
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct queue_view v;
 
-        queue_view_of(all[i], &v);
+        queue_view_of(e, all[i], &v);
+        answer = fn(arg, &v);
+    }
+    free(all);
+    return answer;
+}
+
+static void tenant_view_of(const struct tenant *t, struct tenant_view *ret)
+{
+    *ret = (struct tenant_view){
+        .name = { t->name, t->name_len },
+        .settings = &t->settings,
+        .pending = (uint64_t)t->pending,
+        .running = t->running,
+        .queues = t->queue_total,
+    };
+}
+
+int engine_tenant_get(const struct engine *e, struct str name, struct tenant_view *ret)
+{
+    const struct tenant *t = tenant_find(e, name);
+
+    if (!t)
+        return BELFRY_NOTFOUND;
+    tenant_view_of(t, ret);
+    return 0;
+}
+
+static int tenant_by_name(const void *a, const void *b)
+{
+    const struct tenant *x = *(const struct tenant *const *)a;
+    const struct tenant *y = *(const struct tenant *const *)b;
+
+    return compare_names((struct str){ x->name, x->name_len },
+                         (struct str){ y->name, y->name_len });
+}
+
+int engine_tenants(const struct engine *e, struct str after, size_t limit,
+                   int (*fn)(void *arg, const struct tenant_view *v), void *arg)
+{
+    const struct tenant **all = malloc((e->tenant_total + 1) * sizeof(struct tenant *));
+    const struct list *node;
+    size_t n = 0;
+    int answer = 0;
+
+    if (!all)
+        return BELFRY_NOMEM;
+    list_each (node, &e->tenant_list) {
+        const struct tenant *t = container_of(node, struct tenant, link);
+
+        if (compare_names((struct str){ t->name, t->name_len }, after) > 0)
+            all[n++] = t;
+    }
+    qsort(all, n, sizeof(struct tenant *), tenant_by_name);
+    for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
+        struct tenant_view v;
+
+        tenant_view_of(all[i], &v);
         answer = fn(arg, &v);
     }
     free(all);
@@ -507,6 +603,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
         ret->run_bytes += container_of(node, struct cold_run, link)->d.bytes;
     }
     ret->queues = e->queue_total;
+    ret->tenants = e->tenant_total;
     ret->waiters = e->waiters;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->live_bytes;

@@ -31,7 +31,13 @@
     X(RUN_DROPPED_EARLY, "a run is removed before its successor counts")    \
     X(CURSOR_AHEAD, "the frontier is recorded without the jobs it passed")  \
     X(OVERTAKING, "a job overtakes those of its class that are on disk")    \
-    X(LOCATOR_LOST, "the locator is not told where jobs went")
+    X(LOCATOR_LOST, "the locator is not told where jobs went")              \
+    X(TENANT_LEAK, "a request sees other tenants' jobs")                    \
+    X(MAINTENANCE_IGNORED, "a tenant in maintenance gives out jobs")        \
+    X(LIMIT_IGNORED, "max_running is not looked at")                        \
+    X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \
+    X(TURN_STUCK, "the tenants of a kind do not take turns")                \
+    X(RATE_IGNORED, "a rate is not looked at")
 
 enum mutant {
     MUTANT_NONE,

@@ -37,7 +37,14 @@ static void queue_forget(struct engine *e, struct queue *q)
         e->recent = NULL;
     table_remove(&e->names, &q->by_name);
     list_remove(&q->link);
-    list_remove(&q->dispatch);
+    list_remove(&q->post.dispatch);
+    list_remove(&q->turn);
+    list_remove(&q->of_tenant);
+    wheel_remove(&q->bucket.timer);
+    q->tenant->queue_total--;
+    tenant_settle(e, q->tenant);
+    q->kind->queues--;
+    kind_settle(e, q->kind);
     for (int i = 0; i < PRIORITIES; i++) {
         list_remove(&q->classes[i].link);
         wheel_remove(&q->classes[i].near);
@@ -49,6 +56,25 @@ static void queue_forget(struct engine *e, struct queue *q)
     e->queue_total--;
 }
 
+/* Its tenant and kind are there from then on. */
+static bool queue_join(struct engine *e, struct queue *q, struct str name)
+{
+    struct str tenant, kind;
+
+    scope_split(name, &tenant, &kind);
+    q->tenant = tenant_obtain(e, tenant);
+    q->kind = q->tenant ? kind_obtain(e, kind) : NULL;
+    if (!q->kind) {
+        if (q->tenant)
+            tenant_settle(e, q->tenant);
+        return false;
+    }
+    list_append(&q->tenant->queues, &q->of_tenant);
+    q->tenant->queue_total++;
+    q->kind->queues++;
+    return true;
+}
+
 struct queue *queue_obtain(struct engine *e, struct str name)
 {
     struct queue *q = queue_find(e, name);
@@ -56,16 +82,21 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     if (q)
         return e->recent = q;
     q = calloc(1, sizeof(*q) + name.len);
-    if (!q)
+    if (!q || !queue_join(e, q, name)) {
+        free(q);
         return NULL;
+    }
     q->settings = queue_defaults;
     q->name_len = (uint16_t)name.len;
     memcpy(q->name, name.ptr, name.len);
-    list_init(&q->dispatch);
+    list_init(&q->turn);
+    list_init(&q->bucket.timer.link);
+    q->bucket.queue = q;
+    post_init(&q->post);
+    q->post.queue = q;
     list_init(&q->past);
     list_init(&q->held);
     list_init(&q->dead);
-    list_init(&q->waits);
     for (int i = 0; i < PRIORITIES; i++) {
         struct class *c = &q->classes[i];
 
@@ -86,7 +117,7 @@ static bool is_idle(const struct queue *q)
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (q->jobs[i])
             return false;
-    return q->waiters == 0 && q->segment == 0 && q->tally_segment == 0;
+    return q->post.waiters == 0 && q->segment == 0 && q->tally_segment == 0;
 }
 
 /* Queues come and go with their jobs: names are free to choose, so those without any use are
@@ -107,9 +138,14 @@ void queue_settle(struct engine *e, struct queue *q)
     }
 }
 
-bool queue_has_work(const struct queue *q)
+void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
 {
-    return q->offered > 0 && !q->settings.paused;
+    q->jobs[state] += (uint64_t)n;
+    e->states[state] += (uint64_t)n;
+    if (state <= JOB_LEASED)
+        q->tenant->pending += n;
+    if (state == JOB_LEASED)
+        q->tenant->running += (uint64_t)n;
 }
 
 struct job *queue_head(const struct queue *q, int64_t *ret_rank)
@@ -128,12 +164,6 @@ struct job *queue_head(const struct queue *q, int64_t *ret_rank)
         }
     }
     return best;
-}
-
-void queue_offer(struct engine *e, struct queue *q)
-{
-    if (!list_empty(&q->waits) && list_empty(&q->dispatch))
-        list_append(&e->dispatch, &q->dispatch);
 }
 
 static void list_free(struct engine *e, struct list *head)

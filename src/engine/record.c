@@ -140,7 +140,7 @@ bool record_get_job(struct str body, struct job_image *ret)
     return !r.bad && ret->state < JOB_STATE_COUNT && ret->state != JOB_READY &&
            ret->priority >= 1 && ret->priority <= 5 && moment_ok(ret->born_ms) &&
            moment_ok(ret->due_ms) && moment_ok(ret->at_ms) && ret->queue.len > 0 &&
-           ret->queue.len <= NAME_MAX_BYTES && ret->opts.len > 0 && ret->opts.len <= UINT16_MAX &&
+           ret->queue.len <= QUEUE_MAX_BYTES && ret->opts.len > 0 && ret->opts.len <= UINT16_MAX &&
            (ret->has_trail ? trail_ok(&ret->trail) : ret->state == JOB_SCHEDULED);
 }
 
@@ -315,6 +315,20 @@ bool record_get_mark(struct str body, struct mark_record *ret)
     return !r.bad && moment_ok(ret->pending_due_ms);
 }
 
+static void put_rate(struct buf *out, const struct rate *r)
+{
+    wire_put_varint(out, (uint64_t)r->count);
+    wire_put_varint(out, (uint64_t)r->per_ms);
+}
+
+static bool get_rate(struct wire_reader *r, struct rate *ret)
+{
+    uint64_t count = wire_varint(r), per = wire_varint(r);
+
+    *ret = (struct rate){ (int64_t)count, (int64_t)per };
+    return count == 0 || (count <= RATE_COUNT_MAX && per > 0 && per <= RATE_PER_MAX);
+}
+
 void record_put_queue(struct buf *out, const struct queue_record *r)
 {
     const struct queue_settings *s = &r->settings;
@@ -330,7 +344,37 @@ void record_put_queue(struct buf *out, const struct queue_record *r)
     wire_put_zigzag(out, s->retain_dead_ms);
     wire_put_zigzag(out, s->key_hold_ms);
     wire_put_zigzag(out, s->past_grace_ms);
+    wire_put_zigzag(out, s->max_running);
+    put_rate(out, &s->rate);
     record_close(out, mark);
+}
+
+void record_put_tenant(struct buf *out, const struct tenant_record *r)
+{
+    size_t mark = record_open(out, RECORD_TENANT);
+    const struct tenant_settings *s = &r->settings;
+
+    wire_put_bytes(out, r->name);
+    wire_put_zigzag(out, s->weight);
+    wire_put_u8(out, s->maintenance);
+    wire_put_zigzag(out, s->max_pending);
+    wire_put_zigzag(out, s->max_running);
+    put_rate(out, &s->rate);
+    record_close(out, mark);
+}
+
+bool record_get_tenant(struct str body, struct tenant_record *ret)
+{
+    struct wire_reader r = wire_reader_of(body);
+    struct tenant_settings *s = &ret->settings;
+
+    *ret = (struct tenant_record){ .name = wire_bytes(&r) };
+    s->weight = wire_zigzag(&r);
+    s->maintenance = wire_u8(&r) != 0;
+    s->max_pending = wire_zigzag(&r);
+    s->max_running = wire_zigzag(&r);
+    return get_rate(&r, &s->rate) && !r.bad && name_valid(ret->name) && s->weight > 0 &&
+           s->weight <= WEIGHT_MAX && s->max_pending >= 0 && s->max_running >= 0;
 }
 
 bool record_get_queue(struct str body, struct queue_record *ret)
@@ -350,14 +394,19 @@ bool record_get_queue(struct str body, struct queue_record *ret)
     s->retain_dead_ms = wire_zigzag(&r);
     s->key_hold_ms = wire_zigzag(&r);
     s->past_grace_ms = wire_zigzag(&r);
+    if (r.p < r.end) { /* later versions */
+        s->max_running = wire_zigzag(&r);
+        if (!get_rate(&r, &s->rate))
+            return false;
+    }
     if (r.bad || backoff.len == 0 || backoff.len > BACKOFF_MAX_BYTES ||
         memchr(backoff.ptr, '\0', backoff.len) || ret->queue.len == 0 ||
-        ret->queue.len > NAME_MAX_BYTES)
+        ret->queue.len > QUEUE_MAX_BYTES)
         return false;
     memcpy(s->backoff, backoff.ptr, backoff.len);
     return s->lease_ms > 0 && s->lease_ms <= LEASE_MAX_MS && s->attempts >= 0 &&
            moment_ok(s->retain_ms) && moment_ok(s->retain_dead_ms) && moment_ok(s->key_hold_ms) &&
-           s->past_grace_ms >= -1;
+           s->past_grace_ms >= -1 && s->max_running >= 0;
 }
 
 int record_walk(struct str commit, struct commit_head *ret_head,

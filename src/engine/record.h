@@ -41,6 +41,7 @@ enum record_type {
     RECORD_GRAVE = 15,  /* the place that a job was taken from, */
     RECORD_TALLY = 16,  /* a queue's counts and floors on disk, */
     RECORD_COLD = 17,   /* and where the frontier is */
+    RECORD_TENANT = 18, /* a tenant's settings */
 };
 
 #define COMMIT_VERSION 1
@@ -156,6 +157,11 @@ struct queue_record {
     struct queue_settings settings;
 };
 
+struct tenant_record {
+    struct str name;
+    struct tenant_settings settings;
+};
+
 struct fed_record {
     int64_t frontier_at;
     uint64_t frontier_seq;
@@ -238,6 +244,7 @@ void record_put_end(struct buf *out, const struct end_record *r);
 void record_put_move(struct buf *out, const struct move_record *r);
 void record_put_mark(struct buf *out, const struct mark_record *r);
 void record_put_queue(struct buf *out, const struct queue_record *r);
+void record_put_tenant(struct buf *out, const struct tenant_record *r);
 void record_put_fed(struct buf *out, const struct fed_record *r);
 void record_put_merged(struct buf *out, const struct merged_record *r);
 void record_put_loaded(struct buf *out, const struct loaded_record *r);
@@ -262,6 +269,7 @@ bool record_get_end(struct str body, struct end_record *ret);
 bool record_get_move(struct str body, struct move_record *ret);
 bool record_get_mark(struct str body, struct mark_record *ret);
 bool record_get_queue(struct str body, struct queue_record *ret);
+bool record_get_tenant(struct str body, struct tenant_record *ret);
 bool record_get_fed(struct str body, struct fed_record *ret);
 bool record_get_merged(struct str body, struct merged_record *ret);
 bool record_get_loaded(struct str body, struct loaded_record *ret);

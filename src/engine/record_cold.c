@@ -78,7 +78,7 @@ bool record_get_loaded(struct str body, struct loaded_record *ret)
     ret->count = wire_varint(&r);
     ret->images = wire_bytes(&r);
     return !r.bad && (ret->queue.len == 0 ? ret->priority == 0
-                                          : ret->queue.len <= NAME_MAX_BYTES &&
+                                          : ret->queue.len <= QUEUE_MAX_BYTES &&
                                                 ret->priority >= 1 && ret->priority <= 5);
 }
 
@@ -153,7 +153,7 @@ bool record_get_tally(struct str body, struct tally_record *ret)
     ret->queue = wire_bytes(&r);
     ret->counts = wire_bytes(&r);
     ret->floors = wire_bytes(&r);
-    return !r.bad && ret->queue.len > 0 && ret->queue.len <= NAME_MAX_BYTES;
+    return !r.bad && ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES;
 }
 
 void record_put_cold(struct buf *out, const struct cold_record *r)

@@ -311,7 +311,7 @@ static void feed_head(struct buf *out, unsigned flags, uint64_t seq, struct str 
 {
     wire_put_u8(out, (uint8_t)flags);
     wire_put_u64(out, seq);
-    wire_put_u8(out, (uint8_t)key.len);
+    wire_put_u16(out, (uint16_t)key.len);
     wire_put_u32(out, 0);
     buf_str(out, key);
 }
@@ -346,10 +346,8 @@ static bool stays(const struct engine *e, const struct job *j)
 static void count_as_ready(struct engine *e, struct job *j)
 {
     if (j->where == WHERE_TAIL && j->state == JOB_SCHEDULED) {
-        j->queue->jobs[JOB_SCHEDULED]--;
-        j->queue->jobs[JOB_READY]++;
-        e->states[JOB_SCHEDULED]--;
-        e->states[JOB_READY]++;
+        queue_count(e, j->queue, JOB_SCHEDULED, -1);
+        queue_count(e, j->queue, JOB_READY, 1);
         j->state = JOB_READY;
     }
 }

@@ -10,10 +10,17 @@
 #include "base/str.h"
 
 #define NAME_MAX_BYTES    128
+#define QUEUE_MAX_BYTES   (2 * NAME_MAX_BYTES + 1) /* tenant@queue */
+#define SCOPE_SEP         '@'
+#define TENANT_DEFAULT    "default"
+#define TENANT_ALL        "*"
 #define KEY_MAX_BYTES     512
 #define BACKOFF_MAX_BYTES 200
 #define ERROR_MAX_BYTES   1024  /* of an error text or note; longer ones are cut */
 #define RESULT_MAX_BYTES  65536 /* of a result; larger is an error */
+#define TAGS_MAX          16
+#define METAS_MAX         32
+#define META_MAX_BYTES    1024 /* of a value */
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
 #define LEASE_GRACE_MS    10000
@@ -29,7 +36,8 @@
     X(LEASED, "leased")       \
     X(DONE, "done")           \
     X(DEAD, "dead")           \
-    X(CANCELLED, "cancelled")
+    X(CANCELLED, "cancelled") \
+    X(EXPIRED, "expired")
 
 enum job_state {
 #define JOB_STATE_ENUM(name, text) JOB_##name,
@@ -40,10 +48,20 @@ enum job_state {
 
 const char *job_state_name(enum job_state s);
 
-/* Names of queues: 1-128 of A-Z a-z 0-9 . _ - : / */
+/* Names of queues and tenants: 1-128 of A-Z a-z 0-9 . _ - : / */
 bool name_valid(struct str name);
 
+/* Everywhere below a queue is named in full: `queue` if it is the default tenant's, `tenant@queue`
+ * if it is another's. In a lease_request `*@queue` stands for that of all tenants. */
+bool queue_name_valid(struct str full);
+void scope_split(struct str full, struct str *ret_tenant, struct str *ret_queue);
+
 enum if_exists { IFEXISTS_KEEP, IFEXISTS_REPLACE, IFEXISTS_REJECT };
+
+struct meta {
+    struct str name;
+    struct str value;
+};
 
 struct job_spec {
     struct str queue;
@@ -56,6 +74,11 @@ struct job_spec {
     struct str backoff; /* empty: the queue's */
     int64_t lease_ms;   /* -1: the queue's */
     int64_t retain_ms;  /* how long it is kept once done; -1: the queue's */
+    int64_t expire_ms;  /* after it is due, if it was not started by then; -1 or 0: never */
+    const struct str *tags;
+    size_t tag_count;
+    const struct meta *meta;
+    size_t meta_count;
 };
 
 enum schedule_outcome { SCHEDULE_CREATED, SCHEDULE_KEPT, SCHEDULE_REPLACED };
@@ -130,7 +153,8 @@ struct attempt {
 struct job_view {
     struct job_id id;
     enum job_state state;
-    struct str queue;
+    struct str tenant;
+    struct str queue; /* without the tenant */
     struct str payload;
     struct str key;
     int priority;
@@ -147,7 +171,12 @@ struct job_view {
     struct str worker;
     int64_t progress; /* -1: none told */
     struct str note;
-    bool cancelling;  /* leased and asked to stop */
+    bool cancelling;    /* leased and asked to stop */
+    int64_t expires_ms; /* -1: never */
+    struct str tags[TAGS_MAX];
+    size_t tag_count;
+    struct meta meta[METAS_MAX];
+    size_t meta_count;
     bool replacing;   /* leased and to run again with another payload */
     int64_t ended_ms; /* terminal */
     int64_t keep_ms;  /* terminal: forgotten then */
@@ -157,6 +186,15 @@ struct job_view {
     size_t history_count;
 };
 
+/* So many in each period; count 0: as many as there are. */
+struct rate {
+    int64_t count;
+    int64_t per_ms;
+};
+
+#define RATE_COUNT_MAX 1000000
+#define RATE_PER_MAX   INT64_C(86400000)
+
 #define QUEUE_FIELDS(X)            \
     X(PAUSED, paused)              \
     X(LEASE, lease_ms)             \
@@ -165,7 +203,9 @@ struct job_view {
     X(RETAIN, retain_ms)           \
     X(RETAIN_DEAD, retain_dead_ms) \
     X(KEY_HOLD, key_hold_ms)       \
-    X(PAST_GRACE, past_grace_ms)
+    X(PAST_GRACE, past_grace_ms)   \
+    X(MAX_RUNNING, max_running)    \
+    X(RATE, rate)
 
 enum queue_field {
 #define QUEUE_FIELD_ENUM(name, member) QUEUE_##name,
@@ -182,9 +222,64 @@ struct queue_settings {
     int64_t retain_dead_ms;
     int64_t key_hold_ms;
     int64_t past_grace_ms; /* -1: any past moment is accepted */
+    int64_t max_running;   /* leased at a time; 0: any number */
+    struct rate rate;      /* of leases */
 };
 
 extern const struct queue_settings queue_defaults;
+
+#define TENANT_FIELDS(X)        \
+    X(WEIGHT, weight)           \
+    X(MAINTENANCE, maintenance) \
+    X(MAX_PENDING, max_pending) \
+    X(MAX_RUNNING, max_running) \
+    X(RATE, rate)
+
+enum tenant_field {
+#define TENANT_FIELD_ENUM(name, member) TENANT_##name,
+    TENANT_FIELDS(TENANT_FIELD_ENUM)
+#undef TENANT_FIELD_ENUM
+};
+
+#define WEIGHT_MAX 1000
+
+struct tenant_settings {
+    int64_t weight;   /* jobs that it gives in its turn */
+    bool maintenance; /* gives none */
+    int64_t
+        max_pending; /* jobs that have not ended, 0: any number; beyond it SCHEDULE is refused */
+    int64_t max_running;
+    struct rate rate;
+};
+
+extern const struct tenant_settings tenant_defaults;
+
+struct tenant_view {
+    struct str name;
+    const struct tenant_settings *settings;
+    uint64_t pending; /* jobs that have not ended */
+    uint64_t running;
+    uint64_t queues;
+};
+
+/* What keeps a queue from giving out its ready jobs. */
+#define HOLDS(X)                                                      \
+    X(NONE, "")                                                       \
+    X(PAUSED, "the queue is paused")                                  \
+    X(MAINTENANCE, "the tenant is in maintenance")                    \
+    X(QUEUE_RUNNING, "the queue has as many running as it may")       \
+    X(TENANT_RUNNING, "the tenant has as many running as it may")     \
+    X(QUEUE_RATE, "the queue has given as many as its rate allows")   \
+    X(TENANT_RATE, "the tenant has given as many as its rate allows") \
+    X(SERVER_RUNNING, "the server has as many running as it may")
+
+enum hold {
+#define HOLD_ENUM(name, text) HOLD_##name,
+    HOLDS(HOLD_ENUM)
+#undef HOLD_ENUM
+};
+
+const char *hold_text(enum hold h);
 
 /* Counted since the engine was made. */
 #define ENGINE_COUNTERS(X)                                      \
@@ -198,7 +293,8 @@ extern const struct queue_settings queue_defaults;
     X(released, "leases given back")                            \
     X(retried, "jobs scheduled again after a failure or stall") \
     X(dead, "jobs that ended dead")                             \
-    X(cancelled, "jobs cancelled")
+    X(cancelled, "jobs cancelled")                              \
+    X(expired, "jobs that were not started in time")
 
 struct counters {
 #define ENGINE_COUNTER_MEMBER(name, help) uint64_t name;
@@ -207,18 +303,20 @@ struct counters {
 };
 
 struct queue_view {
-    struct str name;
+    struct str name; /* in full */
     const struct queue_settings *settings;
     uint64_t jobs[JOB_STATE_COUNT]; /* per state */
     size_t waiters;
     const struct counters *counters;
     const struct hist *lateness; /* ms: delivery - the moment it was to run */
     const struct hist *runtime;  /* ms: end of attempt - its start */
+    enum hold hold;
 };
 
 struct engine_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues;
+    uint64_t tenants;
     uint64_t waiters;
     uint64_t memory_bytes; /* by the engine's account */
     uint64_t hot_jobs;     /* in memory, of any state */
@@ -231,12 +329,44 @@ struct engine_stats {
     const struct hist *runtime;
 };
 
+/* Why a job has not run. */
+#define REASONS(X)                    \
+    X(SCHEDULED, "scheduled")         \
+    X(BACKOFF, "backoff")             \
+    X(PAUSED, "paused")               \
+    X(MAINTENANCE, "maintenance")     \
+    X(RUNNING_LIMIT, "running_limit") \
+    X(RATE_LIMIT, "rate_limit")       \
+    X(NO_WORKER, "no_worker")         \
+    X(ON_DISK, "on_disk")             \
+    X(BEHIND, "behind")               \
+    X(RUNNING, "running")             \
+    X(ENDED, "ended")
+
+enum reason {
+#define REASON_ENUM(name, text) REASON_##name,
+    REASONS(REASON_ENUM)
+#undef REASON_ENUM
+};
+
+const char *reason_name(enum reason r);
+
+struct explanation {
+    enum job_state state;
+    enum reason reason;
+    int64_t until_ms; /* -1: not known */
+    uint64_t ready;   /* jobs of its queue that are */
+    char why[200];
+};
+
 struct list_filter {
-    struct str queue; /* empty: all */
-    int state;        /* -1: all */
-    int64_t from_ms;  /* due; inclusive */
-    int64_t to_ms;    /* due; exclusive; INT64_MAX: no end */
-    size_t limit;     /* 1 .. 1000 */
+    struct str tenant; /* empty or `*`: all */
+    struct str queue;  /* in full; empty: all */
+    int state;         /* -1: all */
+    int64_t from_ms;   /* due; inclusive */
+    int64_t to_ms;     /* due; exclusive; INT64_MAX: no end */
+    struct str tag;    /* empty: any */
+    size_t limit;      /* 1 .. 1000 */
 };
 
 /* Where the next page starts. All zero: at the beginning. A walk looks at what is in memory, then
@@ -249,8 +379,8 @@ struct list_cursor {
     int64_t due_ms; /* jobs up to (due_ms, seq) of the stripe have been given */
     uint64_t seq;
     uint32_t walk; /* which one it is */
-    uint8_t key_len;
-    char key[NAME_MAX_BYTES + 20]; /* on disk: jobs up to this key of a run have been given; what
+    uint16_t key_len;
+    char key[QUEUE_MAX_BYTES + 20]; /* on disk: jobs up to this key of a run have been given; what
                                       was loaded: what to look at then */
 };
 

@@ -19,7 +19,7 @@ static int hash_job(void *arg, struct table_node *node)
     struct buf b = { 0 };
     struct job_image image;
 
-    if (j->state == JOB_DONE || j->state == JOB_CANCELLED)
+    if (j->state == JOB_DONE || j->state == JOB_CANCELLED || j->state == JOB_EXPIRED)
         return 0;
     if (job_is_waste(((struct hashing *)arg)->e, j))
         return 0;
@@ -160,9 +160,10 @@ static void check_queue(const struct engine *e, const struct queue *q, uint64_t 
     if (!e->batch.active) {
         CHECK(ready + tail == q->jobs[JOB_READY]);
         CHECK(length(&q->dead) == q->jobs[JOB_DEAD]);
-        CHECK(length(&q->past) + length(&q->held) == q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED]);
+        CHECK(length(&q->past) + length(&q->held) ==
+              q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
     }
-    CHECK(length(&q->waits) == q->waiters);
+    CHECK(length(&q->post.waits) == q->post.waiters);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         sums[i] += q->jobs[i];
 }

@@ -99,7 +99,14 @@ static bool answers_id(const struct cold_answer *a, struct job_id id)
            a->want->id.due_ms == id.due_ms;
 }
 
-struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
+/* Other tenants' jobs are as if they were not there. */
+static bool is_in_scope(const struct engine *e, const struct queue *q)
+{
+    return !e->scope.ptr || MUTANT(e->o.mutant, TENANT_LEAK) ||
+           str_eq(e->scope, (struct str){ q->tenant->name, q->tenant->name_len });
+}
+
+static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
     struct job *j = job_of(e, id);
     const struct cold_item *item;
@@ -117,6 +124,17 @@ struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err
     e->want = (struct cold_want){ .kind = WANT_ID, .id = id };
     *ret_err = BELFRY_COLD;
     return NULL;
+}
+
+struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
+{
+    struct job *j = seek(e, id, take && !e->scope.ptr, ret_err);
+
+    if (j && !is_in_scope(e, j->queue)) {
+        *ret_err = engine_plain(e, BELFRY_NOTFOUND);
+        return NULL;
+    }
+    return j && take ? seek(e, id, take, ret_err) : j;
 }
 
 static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str key)

@@ -413,6 +413,9 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
         .host = t->host,
         .reply = &reply.base,
         .args = args,
+        .verb = v,
+        .words = words,
+        .word_count = n,
         .owner = owner,
     };
     size_t before = out->len;
@@ -431,6 +434,8 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
         verb_error(&call, err, why);
         return 0;
     }
+    call.tenant = verb_tenant(v, args);
+    engine_scope(call.engine, call.tenant);
     v->run(&call);
     s->parked = call.parked;
     s->cold = call.cold;

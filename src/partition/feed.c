@@ -180,7 +180,7 @@ static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool
     while (r.p < r.end && !err) {
         unsigned flags = wire_u8(&r);
         uint64_t seq = wire_u64(&r);
-        size_t key_len = wire_u8(&r);
+        size_t key_len = wire_u16(&r);
         size_t body_len = wire_u32(&r);
         struct str key = { (const char *)r.p, key_len };
         struct str body = { key.ptr + key_len, body_len };

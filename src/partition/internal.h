@@ -69,7 +69,7 @@ struct feed {
 
 struct load {
     struct load_want want;
-    char queue[NAME_MAX_BYTES];
+    char queue[QUEUE_MAX_BYTES];
     struct pinned pinned;
     struct cold_point *floors; /* of each run, if backlog */
     struct cold_item *items;

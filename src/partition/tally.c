@@ -9,8 +9,8 @@ struct tally_item {
     uint64_t hash; /* 0: free */
     int64_t counts[COLD_SLOTS];
     struct cold_point first[COLD_SLOTS];
-    uint8_t len;
-    char queue[NAME_MAX_BYTES];
+    uint16_t len;
+    char queue[QUEUE_MAX_BYTES];
 };
 
 static struct tally_item *slot_for(const struct tally *t, uint64_t hash, struct str queue)
@@ -63,7 +63,7 @@ int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t 
     item = slot_for(t, hash, queue);
     if (!item->hash) {
         item->hash = hash;
-        item->len = (uint8_t)queue.len;
+        item->len = (uint16_t)queue.len;
         memcpy(item->queue, queue.ptr, queue.len);
         t->n++;
     }

@@ -160,6 +160,15 @@ static void add_either(const struct rule *r, const struct year *y, struct bits *
     add_week_days(r, y, ret);
 }
 
+int days_year_kind(int64_t year)
+{
+    int around = civil_is_leap(year)       ? 0
+                 : civil_is_leap(year - 1) ? 1
+                 : civil_is_leap(year + 1) ? 2
+                                           : 3;
+    return around * 7 + civil_weekday(civil_days(year, 1, 1));
+}
+
 void days_of_year(const struct rule *r, int64_t year, struct bits *ret)
 {
     struct year y;

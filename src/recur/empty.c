@@ -34,6 +34,72 @@ static bool times_of_day_never_meet(const struct recur *r)
     return true;
 }
 
+/* Elapsed time meets other local times with each offset that the zone has. */
+static bool elapsed_never_meets(const struct recur *r, const struct jump *j)
+{
+    for (size_t i = 0; i < zone_offsets(r->zone); i++) {
+        if (jump_steps(j, r->start_s + zone_offset(r->zone, i), r->interval) >= 0)
+            return false;
+    }
+    return true;
+}
+
+static bool periods_never_meet(const struct recur *r)
+{
+    struct jump j;
+    jump_init(&j, r);
+    if (r->pace == PACE_ELAPSED)
+        return elapsed_never_meets(r, &j);
+    if (jump_steps(&j, civil_div(r->start_local_s, r->unit_s), r->interval) < 0)
+        return true;
+    return !j.exact && times_of_day_never_meet(r);
+}
+
+/* These 28 years, without an omitted leap year among them, are of all kinds that there are. */
+#define KINDS_FIRST INT64_C(2104)
+#define KINDS_END   (KINDS_FIRST + YEAR_KINDS)
+
+static bool days_never_come(const struct recur *r)
+{
+    for (int64_t year = KINDS_FIRST; year < KINDS_END; year++) {
+        struct bits days;
+        days_of_year(&r->rule, year, &days);
+        if (!bits_empty(&days))
+            return false;
+    }
+    return true;
+}
+
+/* The most days that a year, or a month of it, has. */
+static int most_days_in(const struct recur *r, int64_t year)
+{
+    int most = 0, first = 0;
+    struct bits days;
+    days_of_year(&r->rule, year, &days);
+    if (r->rule.freq == RULE_YEARLY)
+        return bits_count(&days, 0, BITS_YEAR);
+    for (int month = 1; month <= 12; month++) {
+        int end = first + civil_month_days(year, month);
+        int n = bits_count(&days, first, end);
+        most = n > most ? n : most;
+        first = end;
+    }
+    return most;
+}
+
+/* BYSETPOS of periods that have fewer times than that. */
+static bool positions_never_come(const struct recur *r)
+{
+    int most = 1;
+    if (r->rule.freq == RULE_WEEKLY)
+        most = bits_count_word(r->rule.week_days);
+    for (int64_t year = KINDS_FIRST; year < KINDS_END && r->rule.freq > RULE_WEEKLY; year++) {
+        int n = most_days_in(r, year);
+        most = n > most ? n : most;
+    }
+    return search_position(&r->rule, (int64_t)most * r->times.count, 0) < 0;
+}
+
 /* Every seven days is always the same weekday. */
 static bool week_days_never_meet(const struct recur *r)
 {
@@ -46,10 +112,7 @@ bool recur_is_empty(const struct recur *r)
 {
     if (r->times.count == 0)
         return true;
-    if (r->has_positions && r->rule.freq <= RULE_DAILY &&
-        search_position(&r->rule, r->times.count, 0) < 0)
+    if (days_never_come(r) || (r->has_positions && positions_never_come(r)))
         return true;
-    if (r->unit_s > 0 && r->pace != PACE_ELAPSED && times_of_day_never_meet(r))
-        return true;
-    return r->unit_s == 0 && week_days_never_meet(r);
+    return r->unit_s > 0 ? periods_never_meet(r) : week_days_never_meet(r);
 }

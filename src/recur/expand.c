@@ -5,29 +5,37 @@
  */
 #include "recur/internal.h"
 
+/* What is not named here is filled in when it is needed. */
 void search_init(struct search *s, const struct recur *r)
 {
-    *s = (struct search){
-        .r = r,
-        .anchor_s = r->start_local_s,
-        .limit = RECUR_STEPS_MAX,
-        .day_end = SEARCH_DAY_END,
-    };
+    s->r = r;
+    s->anchor_s = r->start_local_s;
+    s->steps = 0;
+    s->limit = RECUR_STEPS_MAX;
+    s->gave_up = s->has_jump = s->has_remainders = false;
+    s->day_end = SEARCH_DAY_END;
+    s->year_first = s->year_end = 0;
+    s->known = 0;
 }
 
 void search_load(struct search *s, int64_t day)
 {
     int64_t year;
+    int kind;
     if (day >= s->year_first && day < s->year_end)
         return;
     year = civil_date(day).year;
+    kind = days_year_kind(year);
     s->year_first = civil_days(year, 1, 1);
     s->year_end = s->year_first + (civil_is_leap(year) ? 366 : 365);
-    days_of_year(&s->r->rule, year, &s->days);
+    s->days = &s->years[kind];
+    if (s->known >> kind & 1)
+        return;
+    days_of_year(&s->r->rule, year, &s->years[kind]);
+    s->known |= 1u << kind;
 }
 
-/* The first number >= at that is a multiple of the interval from `from`. */
-static int64_t align(const struct recur *r, int64_t from, int64_t at)
+int64_t expand_align(const struct recur *r, int64_t from, int64_t at)
 {
     int64_t rest;
     if (r->interval == 1)
@@ -59,49 +67,39 @@ void search_period(const struct search *s, int64_t day, int64_t *ret_first, int6
     int64_t n;
     switch (r->freq) {
     case RULE_WEEKLY:
-        n = align(s->r, week_of(r, start), week_of(r, day));
+        n = expand_align(s->r, week_of(r, start), week_of(r, day));
         *ret_first = n * 7 - 3 + r->week_start;
         *ret_end = *ret_first + 7;
         break;
     case RULE_MONTHLY:
-        n = align(s->r, month_of(start), month_of(day));
+        n = expand_align(s->r, month_of(start), month_of(day));
         *ret_first = month_first(n);
         *ret_end = month_first(n + 1);
         break;
     case RULE_YEARLY:
-        n = align(s->r, civil_date(start).year, civil_date(day).year);
+        n = expand_align(s->r, civil_date(start).year, civil_date(day).year);
         *ret_first = civil_days(n, 1, 1);
         *ret_end = civil_days(n + 1, 1, 1);
         break;
     default:
-        *ret_first = align(s->r, start, day);
+        *ret_first = expand_align(s->r, start, day);
         *ret_end = *ret_first + 1;
         break;
     }
 }
 
-/* Goes to the next year. False when every kind of year has been seen to have no day: those that
- * count repeat themselves after 400 of them at most. */
-static bool leave_year(struct search *s, int64_t *day, int *empty)
-{
-    *empty = bits_empty(&s->days) ? *empty + 1 : 0;
-    *day = s->year_end;
-    return *empty < CIVIL_CYCLE_YEARS;
-}
-
+/* Ends, as a rule that has no day in any kind of year is seen to be empty before. */
 bool search_admitted(struct search *s, int64_t *day)
 {
-    int empty = 0;
     while (*day < s->day_end && search_step(s)) {
         int bit;
         search_load(s, *day);
-        bit = bits_next(&s->days, (int)(*day - s->year_first));
+        bit = bits_next(s->days, (int)(*day - s->year_first));
         if (bit >= 0) {
             *day = s->year_first + bit;
             return *day < s->day_end;
         }
-        if (!leave_year(s, day, &empty))
-            return false;
+        *day = s->year_end;
     }
     return false;
 }
@@ -120,15 +118,23 @@ bool search_day(struct search *s, int64_t *day)
     return false;
 }
 
+/* The first time of a day that is the i-th or a later one; its count if there is none. */
+static int64_t chosen(const struct recur *r, int64_t i)
+{
+    int64_t next = r->has_positions ? search_position(&r->rule, r->times.count, i) : i;
+    return next < 0 ? r->times.count : next;
+}
+
 static bool next_by_days(struct search *s, int64_t from_s, int64_t *ret_s)
 {
     const struct times *t = &s->r->times;
     int64_t day = civil_div(from_s, CIVIL_DAY);
     int64_t at = day;
     while (search_day(s, &at)) {
-        int i = at > day ? 0 : times_rank(t, (int)(from_s - day * CIVIL_DAY));
+        int64_t i = at > day ? 0 : times_rank(t, (int)(from_s - day * CIVIL_DAY));
+        i = chosen(s->r, i);
         if (i < t->count) {
-            *ret_s = at * CIVIL_DAY + times_select(t, i);
+            *ret_s = at * CIVIL_DAY + times_select(t, (int)i);
             return true;
         }
         at++;
@@ -141,7 +147,7 @@ int search_days(struct search *s, int64_t from, int64_t to)
     int n = 0;
     while (from < to) {
         search_load(s, from);
-        n += bits_count(&s->days, (int)(from - s->year_first),
+        n += bits_count(s->days, (int)(from - s->year_first),
                         (int)((to < s->year_end ? to : s->year_end) - s->year_first));
         from = s->year_end;
     }
@@ -160,6 +166,16 @@ int64_t search_position(const struct rule *r, int64_t n, int64_t from)
     if (back < 0 || (next >= 0 && next < n - 1 - back))
         return next;
     return n - 1 - back;
+}
+
+int64_t search_day_rank(const struct recur *r, int second)
+{
+    int64_t before = times_rank(&r->times, second), n = 0;
+    if (!r->has_positions)
+        return before;
+    for (int64_t i = chosen(r, 0); i < before; i = chosen(r, i + 1))
+        n++;
+    return n;
 }
 
 int64_t search_rank(struct search *s, int64_t first, int64_t before_s)
@@ -183,36 +199,33 @@ static int64_t select_in_period(struct search *s, int64_t first, int64_t i)
     for (;;) {
         int bit, here;
         search_load(s, first);
-        bit = bits_select(&s->days, (int)(first - s->year_first), days);
+        bit = bits_select(s->days, (int)(first - s->year_first), days);
         if (bit >= 0)
             return (s->year_first + bit) * CIVIL_DAY + times_select(t, (int)(i % t->count));
-        here = bits_count(&s->days, (int)(first - s->year_first), BITS_YEAR);
+        here = bits_count(s->days, (int)(first - s->year_first), BITS_YEAR);
         days -= here; /* a week may go on into the next year */
         first = s->year_end;
     }
 }
 
 /* Periods until the calendar, and so what a rule chooses in them, repeats itself. */
-static const uint32_t cycles[] = { [RULE_DAILY] = 146097,
-                                   [RULE_WEEKLY] = 20871,
-                                   [RULE_MONTHLY] = 4800,
-                                   [RULE_YEARLY] = CIVIL_CYCLE_YEARS };
+static const uint32_t cycles[] = {
+    [RULE_WEEKLY] = 20871, [RULE_MONTHLY] = 4800, [RULE_YEARLY] = CIVIL_CYCLE_YEARS
+};
 
 static bool next_by_positions(struct search *s, int64_t from_s, int64_t *ret_s)
 {
     const struct recur *r = s->r;
     int64_t day = civil_div(from_s, CIVIL_DAY);
     uint32_t last = s->steps + cycles[r->rule.freq] + 1; /* the first may be cut */
-    int empty = 0;
     while (day < s->day_end && s->steps < last && search_step(s)) {
         int64_t first, end, n, i;
         search_period(s, day, &first, &end);
         if (first >= s->day_end)
             return false;
         search_load(s, first);
-        if (end <= s->year_end && bits_empty(&s->days)) {
-            if (!leave_year(s, &day, &empty))
-                return false;
+        if (end <= s->year_end && bits_empty(s->days)) {
+            day = s->year_end;
             continue;
         }
         n = (int64_t)search_days(s, first, end) * r->times.count;
@@ -245,7 +258,7 @@ static bool admit(struct search *s, int64_t *at_s)
     int64_t next;
     if (r->has_days) {
         search_load(s, day);
-        next = bits_next(&s->days, (int)(day - s->year_first));
+        next = bits_next(s->days, (int)(day - s->year_first));
         if (next < 0 || s->year_first + next != day) {
             *at_s = (next < 0 ? s->year_end : s->year_first + next) * CIVIL_DAY;
             return false;
@@ -270,17 +283,42 @@ static bool admit(struct search *s, int64_t *at_s)
     return next == second % 60;
 }
 
+/* Most rules are found in a few steps; those that are not look how far to go. */
+#define PATIENCE 32
+
+/* Goes on to the first period of the interval at an admitted time of day or week. False if none
+ * ever is. */
+static bool jump(struct search *s, int64_t from_period, int64_t *from_s)
+{
+    const struct recur *r = s->r;
+    int64_t here = civil_div(*from_s, r->unit_s);
+    int64_t period = expand_align(r, from_period, here), k;
+    if (!s->has_jump)
+        jump_init(&s->jump, r);
+    s->has_jump = true;
+    k = jump_steps(&s->jump, period, r->interval);
+    if (k < 0 || k > (s->day_end * CIVIL_DAY - period * r->unit_s) / (r->interval * r->unit_s))
+        return false;
+    period += k * r->interval;
+    if (period > here)
+        *from_s = period * r->unit_s;
+    return true;
+}
+
 /* Periods shorter than a day. */
 static bool next_by_periods(struct search *s, int64_t from_s, int64_t *ret_s)
 {
     const struct recur *r = s->r;
     int64_t from_period = civil_div(s->anchor_s, r->unit_s);
+    uint32_t patience = s->steps + PATIENCE;
     while (from_s < s->day_end * CIVIL_DAY && search_step(s)) {
         int64_t here, period, i;
+        if ((s->has_jump || s->steps > patience) && !jump(s, from_period, &from_s))
+            return false;
         if (!admit(s, &from_s))
             continue;
         here = civil_div(from_s, r->unit_s);
-        period = align(r, from_period, here);
+        period = expand_align(r, from_period, here);
         if (period != here) {
             from_s = period * r->unit_s;
             continue;
@@ -305,6 +343,6 @@ bool expand_next(struct search *s, int64_t from_s, int64_t *ret_s)
 {
     if (s->r->unit_s > 0)
         return next_by_periods(s, from_s, ret_s);
-    return s->r->has_positions ? next_by_positions(s, from_s, ret_s)
-                               : next_by_days(s, from_s, ret_s);
+    return s->r->has_positions && s->r->rule.freq > RULE_DAILY ? next_by_positions(s, from_s, ret_s)
+                                                               : next_by_days(s, from_s, ret_s);
 }

@@ -5,6 +5,7 @@
  *     recur.c    text -> struct recur: what a rule leaves open is taken from START
  *     empty.c    rules that have no time at all
  *     days.c     which days of a year a rule admits, as a set of bits
+ *     jump.c     how far an interval has to go to meet a set of times
  *     times.c    which seconds of a day, an hour or a minute
  *     expand.c   the first nominal time from a local time on
  *     tally.c    how many nominal times there are between two
@@ -64,26 +65,67 @@ struct recur {
     struct recur_date dates[]; /* first those left out, then those added, as local or moments */
 };
 
-/* A search through a rule's local times, with the days of the year that it is in. */
+/* The periods of an hour that the sets of minutes and seconds admit, by their remainders: as the
+ * interval goes on from hour to hour, the periods that it meets are those of one remainder. */
+struct remainders {
+    int64_t periods;        /* of an hour */
+    int64_t each;           /* times in a period */
+    int64_t hours[24];      /* where each hour of a day begins, as a remainder */
+    int64_t day;            /* and the next day */
+    uint16_t n[CIVIL_HOUR]; /* by remainder, or by period if the interval is longer than an hour */
+};
+
+#define JUMP_RUNS_MAX 168 /* the hours of a week always fit */
+
+/* The times that an interval is to meet, as runs on the circle of a day, or of a week if the rule
+ * names days of the week. In periods. */
+struct jump {
+    int64_t round, shift;
+    int n;
+    bool exact; /* otherwise the runs hold more than the rule admits */
+    struct {
+        int64_t first, end;
+    } runs[JUMP_RUNS_MAX];
+};
+
+void jump_init(struct jump *j, const struct recur *r);
+/* Intervals from a period to the first that is in a run; -1 if none ever is. */
+int64_t jump_steps(const struct jump *j, int64_t period, int64_t interval);
+
+/* Years whose days are the same: by the weekday of January 1, and by whether it, the one before or
+ * the one after is a leap year, which is what the numbers of weeks depend on. */
+#define YEAR_KINDS 28
+
+/* A search through a rule's local times, with the days of the years that it has been in. */
 struct search {
     const struct recur *r;
     int64_t anchor_s; /* the local second that periods shorter than a day are counted from */
     uint32_t steps, limit;
+    bool gave_up;  /* a step was refused: the answer is not known */
+    bool has_jump; /* it looks first how far to go */
+    bool has_remainders;
     int64_t day_end;              /* days from there on are not looked at */
     int64_t year_first, year_end; /* days; equal if there is none yet */
-    struct bits days;             /* of that year */
+    const struct bits *days;      /* of that year */
+    uint32_t known;               /* kinds of years, as bits */
+    struct bits years[YEAR_KINDS];
+    struct jump jump;
+    struct remainders remainders;
 };
 
 #define SEARCH_DAY_END INT64_C(2932900) /* a few days into the year 10000 */
 
 bool recur_is_empty(const struct recur *r);
 
+int days_year_kind(int64_t year);
 void days_of_year(const struct rule *r, int64_t year, struct bits *ret);
 
 static inline bool search_step(struct search *s)
 {
-    if (s->steps >= s->limit)
+    if (s->steps >= s->limit) {
+        s->gave_up = true;
         return false;
+    }
     s->steps++;
     return true;
 }
@@ -102,13 +144,16 @@ int64_t search_rank(struct search *s, int64_t first, int64_t before_s);
 bool search_admitted(struct search *s, int64_t *day);
 bool search_day(struct search *s, int64_t *day);
 
-/* The first nominal time >= from_s; false if there is none, or none was found. */
+/* Of the times of one day: how many BYSETPOS leaves of those before that second. */
+int64_t search_day_rank(const struct recur *r, int second);
+
+/* The first nominal time >= from_s; false if there is none, or the search gave up. */
 bool expand_next(struct search *s, int64_t from_s, int64_t *ret_s);
 
-/* So many steps count any rule for more than 400 years, within some tens of milliseconds. */
-#define TALLY_STEPS_MAX 1000000u
+/* The first number >= at that is a multiple of the interval from `from`. */
+int64_t expand_align(const struct recur *r, int64_t from, int64_t at);
 
-/* Nominal times in from_s .. to_s-1, or `most` if there are more, or if it took too many steps. */
+/* Nominal times in from_s .. to_s-1, or `most` if there are more; gives up after too many steps. */
 int64_t tally(struct search *s, int64_t from_s, int64_t to_s, int64_t most);
 
 #endif

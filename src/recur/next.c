@@ -4,6 +4,7 @@
  * is depends on the pace: a local second (PACE_LOCAL), a second of UTC (PACE_SHOWN, PACE_ELAPSED),
  * a millisecond (PACE_EVERY). In each the order of places is the order of moments.
  */
+#include "base/error.h"
 #include "base/time.h"
 #include "recur/internal.h"
 
@@ -27,11 +28,6 @@ static int64_t place_at(const struct recur *r, int64_t at_ms)
         return at_s;
     local_s = zone_peak(r->zone, at_s - 1) + 1;
     return local_s > r->start_local_s ? local_s : r->start_local_s;
-}
-
-static int64_t local_of(const struct zone *z, int64_t utc_s)
-{
-    return utc_s + zone_at(z, utc_s).offset_s;
 }
 
 static enum recur_note note_shown(const struct zone *z, const struct zone_stretch *in,
@@ -77,16 +73,33 @@ static bool next_local(struct search *s, int64_t from_s, struct candidate *ret)
     return true;
 }
 
-/* Goes on to where the next admitted day is near; false if there is none. Days are counted from a
- * little earlier, as the clock may be set back. */
-static bool approach(struct search *s, int64_t *from_s, int64_t begin)
+/*
+ * There is none in the stretch that from_s is in: goes on to a moment before which there is none in
+ * any other. What the clock shows may go back by less than NEAR, so local times are looked at from
+ * that much earlier, and what they lead to is approached as carefully. False if there is none at
+ * all.
+ */
+static bool leave_stretch(struct search *s, const struct zone_stretch *in, int64_t *from_s)
 {
-    int64_t day = civil_div(begin - NEAR, CIVIL_DAY);
-    s->day_end = SEARCH_DAY_END;
-    if (s->r->has_days && !search_admitted(s, &day))
+    const struct recur *r = s->r;
+    int64_t begin = *from_s + in->offset_s, next = begin;
+    if (in->end_s >= SEARCH_DAY_END * CIVIL_DAY)
         return false;
-    if (day * CIVIL_DAY - begin > 2 * NEAR)
-        *from_s += day * CIVIL_DAY - begin - NEAR;
+    s->day_end = SEARCH_DAY_END;
+    if (r->pace == PACE_SHOWN) {
+        if (!expand_next(s, begin - NEAR, &next))
+            return false;
+    } else if (r->has_days) {
+        int64_t day = civil_div(begin - NEAR, CIVIL_DAY);
+        if (!search_admitted(s, &day))
+            return false;
+        next = day * CIVIL_DAY;
+    }
+    *from_s += next - begin - NEAR;
+    if (*from_s < in->end_s)
+        *from_s = in->end_s;
+    if (r->pace == PACE_ELAPSED)
+        *from_s = expand_align(r, r->start_s, *from_s);
     return true;
 }
 
@@ -94,8 +107,10 @@ static bool approach(struct search *s, int64_t *from_s, int64_t begin)
 static bool next_shown(struct search *s, int64_t from_s, struct candidate *ret)
 {
     const struct recur *r = s->r;
-    while (s->steps < RECUR_STEPS_MAX && approach(s, &from_s, local_of(r->zone, from_s))) {
-        struct zone_stretch in = zone_at(r->zone, from_s);
+    struct zone_stretch in;
+    do {
+        in = zone_at(r->zone, from_s);
+        s->day_end = SEARCH_DAY_END;
         if (in.end_s < SEARCH_DAY_END * CIVIL_DAY)
             s->day_end = civil_div(in.end_s + in.offset_s - 1, CIVIL_DAY) + 1;
         if (r->pace == PACE_ELAPSED)
@@ -107,10 +122,8 @@ static bool next_shown(struct search *s, int64_t from_s, struct candidate *ret)
             ret->note = note_shown(r->zone, &in, ret->local_s);
             return true;
         }
-        if (in.end_s >= SEARCH_DAY_END * CIVIL_DAY)
-            return false;
-        from_s = in.end_s;
-    }
+    } while (leave_stretch(s, &in, &from_s) && from_s < SEARCH_DAY_END * CIVIL_DAY &&
+             search_step(s));
     return false;
 }
 
@@ -152,13 +165,13 @@ static int64_t tally_stretches(struct search *s, int64_t from_s, int64_t to_s, i
 {
     const struct recur *r = s->r;
     int64_t n = 0;
-    while (from_s < to_s && n < most) {
+    while (from_s < to_s && n < most && search_step(s)) {
         struct zone_stretch in = zone_at(r->zone, from_s);
         int64_t end = in.end_s < to_s ? in.end_s : to_s;
         if (r->pace == PACE_ELAPSED)
             s->anchor_s = r->start_s + in.offset_s;
         n += tally(s, from_s + in.offset_s, end + in.offset_s, most - n);
-        from_s = end;
+        from_s = r->pace == PACE_ELAPSED ? expand_align(r, r->start_s, end) : end;
     }
     return n;
 }
@@ -175,7 +188,7 @@ static int64_t tally_places(struct search *s, int64_t from, int64_t to, int64_t 
         return n < most ? n : most;
     }
     s->steps = 0;
-    s->limit = TALLY_STEPS_MAX;
+    s->limit = RECUR_TALLY_MAX;
     n = r->pace == PACE_LOCAL ? tally(s, from, to, most) : tally_stretches(s, from, to, most);
     s->steps = steps;
     s->limit = RECUR_STEPS_MAX;
@@ -217,10 +230,12 @@ static bool next_by_rule(struct search *s, int64_t after_ms, struct recur_state 
     if (civil_div(after_ms, 1000) > r->until_s)
         return false;
     o = ordinal_at(s, state, after_ms);
-    while (o.n < o.most && next_candidate(s, o.place, ret)) {
+    while (o.n < o.most && !s->gave_up && next_candidate(s, o.place, ret)) {
         const struct recur_date *d = excluding(r, ret->at_ms, ret->local_s);
         if (!d) {
             ordinal_advance(&o, s, place_at(r, ret->at_ms + 1));
+            if (s->gave_up)
+                return false;
             if (state && o.most != INT64_MAX) {
                 state->n = (uint64_t)o.n;
                 state->at_ms = ret->at_ms;
@@ -270,6 +285,8 @@ int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *stat
     found = next_by_dates(r, after_ms, found, &c);
     if (state)
         state->steps = s.steps;
+    if (s.gave_up)
+        return BELFRY_INVALID;
     if (!found)
         return 0;
     *ret = (struct recur_occurrence){

@@ -22,10 +22,9 @@
  * COUNT counts nominal times from START, in 2 and 3 moments; excluded ones count, additional ones
  * (RDATE) do not. An occurrence's moment is its identity: no two share one.
  *
- * A search takes RECUR_STEPS_MAX steps at most, some milliseconds; then, or beyond the year 9999,
- * the answer is "never again". For DAILY to YEARLY without INTERVAL that is exact: it is longer
- * than the calendar's cycle of 400 years. A rule of seconds that needs more steps fires less than
- * once in a century or never.
+ * A search takes RECUR_STEPS_MAX steps at most, of well below a microsecond each; nearly all take
+ * some tens. Its answer is exact: the next occurrence; none up to the year 9999; or, if it would
+ * take more steps to know, INVALID. No rule is known that does.
  */
 #ifndef RECUR_RECUR_H
 #define RECUR_RECUR_H
@@ -33,7 +32,8 @@
 #include "recur/rule.h"
 #include "recur/zone.h"
 
-#define RECUR_STEPS_MAX 150000u
+#define RECUR_STEPS_MAX 40000u
+#define RECUR_TALLY_MAX 150000u /* of counting from START to a moment, for COUNT */
 #define RECUR_DATES_MAX 512
 
 enum recur_kind { RECUR_RRULE, RECUR_CRON, RECUR_EVERY };
@@ -81,23 +81,25 @@ struct recur_state {
     uint32_t steps; /* of the last search */
 };
 
-/* The first occurrence after a moment. 1 with *ret filled in, or 0: never again. `state` may be
- * NULL. Microseconds, but for COUNT without state long after START: less than a millisecond after
- * ten years; after some centuries of a rare rule COUNT is taken to be used up. */
+/* The first occurrence after a moment. 1 with *ret filled in; 0: never again; INVALID: it takes too
+ * many steps to know. `state` may be NULL. Microseconds, but for COUNT without state: some tens of
+ * them ten years after START, and INVALID some centuries after it, if days have to be counted one
+ * by one. */
 int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
                struct recur_occurrence *ret);
 
-/* Up to n occurrences at or after a moment; how many there are. */
-size_t recur_preview(const struct recur *r, int64_t from_ms, size_t n,
-                     struct recur_occurrence *ret);
+/* Up to n occurrences at or after a moment: how many there are, or INVALID as above. */
+int recur_preview(const struct recur *r, int64_t from_ms, size_t n, struct recur_occurrence *ret);
 
 #define RECUR_TEXT 48
 
-/* "2026-03-29T02:00:00.000+01:00", the local time of at_ms; seconds of the offset only if there are
- * any. Returns the length; terminated. */
+/* "2026-03-29T02:00:00+01:00", the local time of at_ms; a fraction of the second and seconds of the
+ * offset only if there are any. Returns the length; terminated. */
 size_t recur_format(const struct recur_occurrence *o, char ret[RECUR_TEXT]);
 
-/* "moved to the end of the gap", "the first of two" ...; "" for most. */
-const char *recur_note_text(enum recur_note note);
+#define RECUR_NOTE 96
+
+/* What a change of the clock has to do with it, as a sentence; "" for most. Returns the length. */
+size_t recur_note(const struct recur_occurrence *o, char ret[RECUR_NOTE]);
 
 #endif

@@ -33,14 +33,15 @@ static int64_t whole_days(struct search *s, int64_t from, int64_t to, int64_t mo
 
 static int64_t tally_days(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
 {
-    const struct times *t = &s->r->times;
+    const struct recur *r = s->r;
     int64_t first = civil_div(from_s, CIVIL_DAY), last = civil_div(to_s, CIVIL_DAY);
     int64_t n = 0;
     if (day_counts(s, first))
-        n -= times_rank(t, (int)(from_s - first * CIVIL_DAY));
-    n += whole_days(s, first, last, most + 1) * t->count; /* one more, as the first may be cut */
+        n -= search_day_rank(r, (int)(from_s - first * CIVIL_DAY));
+    /* One more than is asked for, as the first may be cut. */
+    n += whole_days(s, first, last, most + 1) * search_day_rank(r, (int)CIVIL_DAY);
     if (day_counts(s, last))
-        n += times_rank(t, (int)(to_s - last * CIVIL_DAY));
+        n += search_day_rank(r, (int)(to_s - last * CIVIL_DAY));
     return n;
 }
 
@@ -68,37 +69,48 @@ static int64_t tally_positions(struct search *s, int64_t from_s, int64_t to_s, i
     return n;
 }
 
-/* Seconds from START on: all of a day up to midnight, if the day is admitted. */
+/* The end of the days that are admitted without a gap from `day` on, which is; within its year. */
+static int64_t admitted_end(struct search *s, int64_t day)
+{
+    if (!s->r->has_days)
+        return s->day_end;
+    search_load(s, day);
+    do
+        day++;
+    while (day < s->year_end && bits_has(s->days, (int)(day - s->year_first)));
+    return day;
+}
+
+/* Seconds from START on: all of the days that are admitted. */
 static int64_t tally_elapsed(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
 {
-    int64_t n = 0, at;
-    while (n < most && from_s < to_s && expand_next(s, from_s, &at) && at < to_s) {
-        int64_t end = (civil_div(at, CIVIL_DAY) + 1) * CIVIL_DAY;
-        if (end > to_s)
-            end = to_s;
-        n += (end - 1 - at) / s->r->interval + 1;
-        from_s = end;
+    const struct recur *r = s->r;
+    int64_t n = 0, at = expand_align(r, s->anchor_s, from_s);
+    while (n < most && at < to_s && search_step(s)) {
+        int64_t day = civil_div(at, CIVIL_DAY), admitted = day;
+        if (r->has_days && !search_admitted(s, &admitted))
+            break;
+        if (admitted == day) {
+            int64_t end = admitted_end(s, day) * CIVIL_DAY;
+            int64_t more = ((end < to_s ? end : to_s) - 1 - at) / r->interval + 1;
+            n += more;
+            at += more * r->interval;
+        } else {
+            at = expand_align(r, s->anchor_s, admitted * CIVIL_DAY);
+        }
     }
     return n;
 }
 
-static int64_t one_by_one(struct search *s, int64_t from_s, int64_t to_s)
+static int64_t one_by_one(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
 {
     int64_t n = 0, at;
-    while (from_s < to_s && expand_next(s, from_s, &at) && at < to_s) {
+    while (n < most && from_s < to_s && expand_next(s, from_s, &at) && at < to_s) {
         n++;
         from_s = at + 1;
     }
     return n;
 }
-
-/* The periods of an hour that the sets of minutes and seconds admit, by their remainders: as the
- * interval goes on from hour to hour, the periods that it meets are those of one remainder. */
-struct remainders {
-    int64_t periods;        /* of an hour */
-    int64_t each;           /* times in a period */
-    uint16_t n[CIVIL_HOUR]; /* by remainder, or by period if the interval is longer than an hour */
-};
 
 static int64_t times_per_period(const struct recur *r)
 {
@@ -112,28 +124,48 @@ static int64_t times_per_period(const struct recur *r)
     return n;
 }
 
-static void remainders_init(struct remainders *m, const struct recur *r)
+/* Counts the periods of an hour, one after another; `rest` goes round by the interval. */
+static void remainders_count(struct remainders *m, const struct recur *r)
 {
-    memset(m, 0, sizeof(*m));
-    m->periods = CIVIL_HOUR / r->unit_s;
-    m->each = times_per_period(r);
-    for (int64_t i = 0; i < m->periods; i++) {
-        int64_t second = i * r->unit_s;
-        if ((r->unit_s > CIVIL_MINUTE || (r->rule.minutes >> (second / CIVIL_MINUTE) & 1)) &&
-            (r->unit_s > 1 || (r->rule.seconds >> (second % CIVIL_MINUTE) & 1)))
-            m->n[i % r->interval]++;
+    int64_t rest = 0;
+    int per_minute = r->unit_s == 1 ? 60 : 1;
+    for (int64_t i = 0; i < m->periods / per_minute; i++) {
+        uint64_t seconds = r->unit_s == 1 ? r->rule.seconds : 1;
+        if (r->unit_s <= CIVIL_MINUTE && !(r->rule.minutes >> i & 1))
+            seconds = 0;
+        for (int second = 0; second < per_minute; second++) {
+            m->n[rest] = (uint16_t)(m->n[rest] + (seconds >> second & 1));
+            rest = rest + 1 < r->interval ? rest + 1 : 0;
+        }
     }
 }
 
-static int64_t tally_hours(const struct search *s, const struct remainders *m, int64_t day,
-                           uint32_t hours)
+static const struct remainders *remainders_of(struct search *s)
 {
     const struct recur *r = s->r;
-    int64_t anchor = civil_div(s->anchor_s, r->unit_s), n = 0;
+    struct remainders *m = &s->remainders;
+    if (s->has_remainders)
+        return m;
+    m->periods = CIVIL_HOUR / r->unit_s;
+    m->each = times_per_period(r);
+    memset(m->n, 0, (size_t)m->periods * sizeof(*m->n));
+    remainders_count(m, r);
+    for (int i = 0; i < 24; i++)
+        m->hours[i] = i * m->periods % r->interval;
+    m->day = 24 * m->periods % r->interval;
+    s->has_remainders = true;
+    return m;
+}
+
+/* `first` is the remainder that the interval meets at the day's beginning. */
+static int64_t tally_hours(const struct recur *r, const struct remainders *m, int64_t first,
+                           uint32_t hours)
+{
+    int64_t n = 0;
     for (hours &= r->rule.hours; hours; hours &= hours - 1) {
-        int64_t period = (day * 24 + __builtin_ctz(hours)) * m->periods;
-        int64_t first = civil_mod(anchor - period, r->interval); /* that the interval meets */
-        n += first < m->periods ? m->n[first] : 0;
+        int64_t rest = first - m->hours[__builtin_ctz(hours)];
+        rest += rest < 0 ? r->interval : 0;
+        n += rest < m->periods ? m->n[rest] : 0;
     }
     return n * m->each;
 }
@@ -141,33 +173,42 @@ static int64_t tally_hours(const struct search *s, const struct remainders *m, i
 /* Whole hours from..to-1, counted from 1970. */
 static int64_t whole_hours(struct search *s, int64_t from, int64_t to, int64_t most)
 {
-    struct remainders m;
-    int64_t n = 0;
-    remainders_init(&m, s->r);
-    while (from < to && n < most && search_step(s)) {
-        int64_t day = civil_div(from, 24), admitted = day;
-        uint32_t hours = TIMES_ALL_HOURS & ~(uint32_t)bits_low((int)(from - day * 24));
-        if (s->r->has_days && !search_admitted(s, &admitted))
+    const struct recur *r = s->r;
+    int64_t anchor = civil_div(s->anchor_s, r->unit_s);
+    int64_t day = civil_div(from, 24), known = INT64_MIN, first = 0, n = 0;
+    uint32_t hours = TIMES_ALL_HOURS & ~(uint32_t)bits_low((int)(from - day * 24));
+    const struct remainders *m = remainders_of(s);
+    while (day * 24 < to && n < most && search_step(s)) {
+        int64_t admitted = day;
+        if (r->has_days && !search_admitted(s, &admitted))
             break;
-        if (admitted == day) {
-            if (to - day * 24 < 24)
-                hours &= (uint32_t)bits_low((int)(to - day * 24));
-            n += tally_hours(s, &m, day, hours);
-            admitted++;
+        if (admitted != day) {
+            day = admitted;
+            hours = TIMES_ALL_HOURS;
+            continue;
         }
-        from = admitted * 24;
+        if (to - day * 24 < 24)
+            hours &= (uint32_t)bits_low((int)(to - day * 24));
+        if (day == known + 1) /* division is what takes time */
+            first += first < m->day ? r->interval - m->day : -m->day;
+        else
+            first = civil_mod(anchor - day * 24 * m->periods, r->interval);
+        n += tally_hours(r, m, first, hours);
+        known = day++;
+        hours = TIMES_ALL_HOURS;
     }
     return n;
 }
 
-/* The pieces of an hour at either end are counted one by one. */
+/* The pieces of an hour at either end are counted one by one, and so is what comes less than once a
+ * day. */
 static int64_t tally_periods(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
 {
     int64_t first = civil_div_up(from_s, CIVIL_HOUR), last = civil_div(to_s, CIVIL_HOUR);
-    if (last - first < 2)
-        return one_by_one(s, from_s, to_s);
-    return one_by_one(s, from_s, first * CIVIL_HOUR) + whole_hours(s, first, last, most) +
-           one_by_one(s, last * CIVIL_HOUR, to_s);
+    if (last - first < 2 || s->r->interval * s->r->unit_s > CIVIL_DAY)
+        return one_by_one(s, from_s, to_s, most);
+    return one_by_one(s, from_s, first * CIVIL_HOUR, most) + whole_hours(s, first, last, most) +
+           one_by_one(s, last * CIVIL_HOUR, to_s, most);
 }
 
 int64_t tally(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
@@ -177,10 +218,10 @@ int64_t tally(struct search *s, int64_t from_s, int64_t to_s, int64_t most)
     if (from_s >= to_s)
         return 0;
     s->day_end = civil_div(to_s, CIVIL_DAY) + 1;
-    n = r->pace == PACE_ELAPSED ? tally_elapsed(s, from_s, to_s, most)
-        : r->unit_s > 0         ? tally_periods(s, from_s, to_s, most)
-        : r->has_positions      ? tally_positions(s, from_s, to_s, most)
-                                : tally_days(s, from_s, to_s, most);
+    n = r->pace == PACE_ELAPSED                         ? tally_elapsed(s, from_s, to_s, most)
+        : r->unit_s > 0                                 ? tally_periods(s, from_s, to_s, most)
+        : r->has_positions && r->rule.freq > RULE_DAILY ? tally_positions(s, from_s, to_s, most)
+                                                        : tally_days(s, from_s, to_s, most);
     s->day_end = SEARCH_DAY_END;
-    return n < most && s->steps < s->limit ? n : most;
+    return n < most ? n : most;
 }

@@ -175,3 +175,15 @@ int64_t zone_peak(const struct zone *z, int64_t utc_s)
     struct zone_stretch s = zone_at(z, utc_s);
     return utc_s + s.offset_s >= s.reach_s ? utc_s + s.offset_s : s.reach_s - 1;
 }
+
+size_t zone_offsets(const struct zone *z)
+{
+    return z->kinds_n + (z->tail.has_dst ? 2 : 1);
+}
+
+int32_t zone_offset(const struct zone *z, size_t i)
+{
+    if (i < z->kinds_n)
+        return z->kinds[i].offset_s;
+    return i == z->kinds_n ? z->tail.standard.offset_s : z->tail.dst.offset_s;
+}

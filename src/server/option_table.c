@@ -38,6 +38,9 @@ static const struct option_row option_table[] = {
       "Size at which a journal's segment is closed and the next one begun." },
     { "memory", OPTION_SIZE, FIXED, AT(memory), "256MiB", 16 * MIB, 1024 * GIB, NULL,
       "Bounds what jobs and their indexes take in memory; what does not fit waits on disk." },
+    { "max_running", OPTION_INT, FIXED, AT(max_running), "0", 0, 1000000000, NULL,
+      "Jobs that are leased at a time, of all queues together; 0 is any number. Queues and tenants have "
+      "limits of their own." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
       "Largest payload of a job, and largest argument of a request." },
     { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "16000", 1, 1000000, NULL,

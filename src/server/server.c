@@ -110,6 +110,7 @@ static void resume_conns(struct server *s)
 }
 
 static void on_committed(void *arg, struct commit *commit, int result);
+static void fail(struct server *s, int err, const char *detail);
 
 /* Whether the loop may wait for the disk itself: for one client, and nothing is due meanwhile that
  * a slow sync would make late. */
@@ -179,6 +180,8 @@ static void on_turn(uv_prepare_t *handle)
     struct server *s = handle->data;
 
     resume_conns(s);
+    if (s->partition && !s->failed && engine_torn(s->engine))
+        fail(s, BELFRY_NOMEM, "in the middle of a batch");
     if (s->partition && !s->failed && !s->drained) {
         refuse_or_accept(s);
         engine_dispatch(s->engine);
@@ -217,6 +220,7 @@ static int open_partition(struct server *s)
         .durable = s->options.durability == DURABILITY_SYNC,
         .seed = (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15),
         .memory_bytes = (uint64_t)s->options.memory,
+        .max_running = (uint64_t)s->options.max_running,
         .deliver = deliver,
         .host = s,
     };
@@ -282,21 +286,27 @@ static void on_rebuild(uv_timer_t *timer)
         listen_resume(s);
 }
 
+/* What is in memory is not what will be stored: it is made again from what is. */
+static void fail(struct server *s, int err, const char *detail)
+{
+    log_line(&s->log, LOG_LEVEL_ERROR,
+             "the journal could not be written; nothing more is acknowledged until it was "
+             "rebuilt from what is stored",
+             "error", error_text(err), "detail", detail, NULL);
+    s->failed = true;
+    listen_pause(s);
+    close_all(s);
+    /* At once, unless that was done just now: each rebuild reads the whole journal. */
+    uv_timer_start(&s->rebuild, on_rebuild,
+                   time_mono_us() / 1000 - s->opened_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
+}
+
 static void on_committed(void *arg, struct commit *commit, int result)
 {
     struct server *s = arg;
 
     if (result) {
-        log_line(&s->log, LOG_LEVEL_ERROR,
-                 "the journal could not be written; nothing more is acknowledged until it was "
-                 "rebuilt from what is stored",
-                 "error", error_text(result), "detail", committer_detail(s->committer), NULL);
-        s->failed = true;
-        listen_pause(s);
-        close_all(s);
-        /* At once, unless that was done just now: each rebuild reads the whole journal. */
-        uv_timer_start(&s->rebuild, on_rebuild,
-                       time_mono_us() / 1000 - s->opened_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
+        fail(s, result, committer_detail(s->committer));
         return;
     }
     partition_settle(s->partition, commit);

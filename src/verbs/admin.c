@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/time.h"
+
 static void field(struct reply *r, const char *name, uint64_t v)
 {
     reply_field(r, name, (int64_t)v);
@@ -44,6 +46,25 @@ static void reply_counters(struct reply *r, const struct counters *c)
 #undef FIELD
 }
 
+/* As it is given: `100/1m`; null for none. */
+static void reply_rate(struct reply *r, const struct rate *rate)
+{
+    struct buf text = { 0 };
+
+    reply_text(r, "rate");
+    if (rate->count) {
+        char per[TIME_TEXT];
+
+        time_format_duration(rate->per_ms, per);
+        buf_printf(&text, "%lld/%s", (long long)rate->count, per);
+    }
+    if (text.len && !text.failed)
+        reply_bytes(r, buf_view(&text));
+    else
+        reply_null(r);
+    buf_fini(&text);
+}
+
 static void reply_settings(struct reply *r, const struct queue_settings *s)
 {
     reply_text(r, "paused");
@@ -60,17 +81,28 @@ static void reply_settings(struct reply *r, const struct queue_settings *s)
         reply_null(r);
     else
         reply_integer(r, s->past_grace_ms);
+    field(r, "max_running", (uint64_t)s->max_running);
+    reply_rate(r, &s->rate);
 }
 
-#define SETTING_FIELDS 8
+#define SETTING_FIELDS 10
 
 static int reply_queue(void *arg, const struct queue_view *v)
 {
     struct reply *r = arg;
+    struct str tenant, queue;
 
-    reply_map(r, 2 + JOB_STATE_COUNT + COUNTER_FIELDS + 2 * HIST_FIELDS + SETTING_FIELDS);
+    scope_split(v->name, &tenant, &queue);
+    reply_map(r, 4 + JOB_STATE_COUNT + COUNTER_FIELDS + 2 * HIST_FIELDS + SETTING_FIELDS);
+    reply_text(r, "tenant");
+    reply_bytes(r, tenant);
     reply_text(r, "queue");
-    reply_bytes(r, v->name);
+    reply_bytes(r, queue);
+    reply_text(r, "held_by");
+    if (v->hold == HOLD_NONE)
+        reply_null(r);
+    else
+        reply_text(r, hold_text(v->hold));
     reply_states(r, v->jobs);
     field(r, "waiting_workers", v->waiters);
     reply_settings(r, v->settings);
@@ -99,7 +131,12 @@ void run_queues(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
     struct names names = { .n = 0 };
-    int err = engine_queues(c->engine, a[QUEUES_AFTER].set ? a[QUEUES_AFTER].str : STR(""),
+    char buf[QUEUE_MAX_BYTES];
+    struct str after = STR("");
+
+    if (a[QUEUES_AFTER].set && !queue_named(c, a[QUEUES_AFTER].str, buf, &after))
+        return;
+    int err = engine_queues(c->engine, c->tenant, after,
                             a[QUEUES_LIMIT].set ? (size_t)a[QUEUES_LIMIT].number : QUEUES_MAX,
                             note_name, &names);
 
@@ -131,7 +168,12 @@ static unsigned settings_given(const struct arg_value *a, struct queue_settings 
     NUMBER(QUEUE_ARG_RETAIN_DEAD, QUEUE_RETAIN_DEAD, retain_dead_ms)
     NUMBER(QUEUE_ARG_KEY_HOLD, QUEUE_KEY_HOLD, key_hold_ms)
     NUMBER(QUEUE_ARG_PAST_GRACE, QUEUE_PAST_GRACE, past_grace_ms)
+    NUMBER(QUEUE_ARG_MAX_RUNNING, QUEUE_MAX_RUNNING, max_running)
 #undef NUMBER
+    if (a[QUEUE_ARG_RATE].set) {
+        ret->rate = a[QUEUE_ARG_RATE].rate;
+        fields |= 1u << QUEUE_RATE;
+    }
     if (a[QUEUE_ARG_BACKOFF].set) {
         struct str s = a[QUEUE_ARG_BACKOFF].str;
 
@@ -146,9 +188,14 @@ void run_queue(struct verb_call *c)
 {
     struct queue_settings s = { 0 };
     unsigned fields = settings_given(c->args, &s);
-    struct str name = c->args[QUEUE_NAME].str;
+    char buf[QUEUE_MAX_BYTES];
+    struct str name;
     struct queue_view v;
-    int err = fields ? engine_queue_set(c->engine, name, &s, fields) : 0;
+    int err;
+
+    if (!queue_named(c, c->args[QUEUE_NAME].str, buf, &name))
+        return;
+    err = fields ? engine_queue_set(c->engine, name, &s, fields) : 0;
 
     if (err) {
         verb_error(c, err, engine_detail(c->engine));
@@ -163,8 +210,11 @@ void run_queue(struct verb_call *c)
 static void set_paused(struct verb_call *c, bool paused)
 {
     struct queue_settings s = { .paused = paused };
+    char buf[QUEUE_MAX_BYTES];
+    struct str name;
 
-    verb_ok(c, engine_queue_set(c->engine, c->args[QUEUE_NAME].str, &s, 1u << QUEUE_PAUSED));
+    if (queue_named(c, c->args[QUEUE_NAME].str, buf, &name))
+        verb_ok(c, engine_queue_set(c->engine, name, &s, 1u << QUEUE_PAUSED));
 }
 
 void run_pause(struct verb_call *c)
@@ -177,6 +227,84 @@ void run_resume(struct verb_call *c)
     set_paused(c, false);
 }
 
+static int reply_tenant(void *arg, const struct tenant_view *v)
+{
+    struct reply *r = arg;
+    const struct tenant_settings *s = v->settings;
+
+    reply_map(r, 9);
+    reply_text(r, "tenant");
+    reply_bytes(r, v->name);
+    field(r, "pending", v->pending);
+    field(r, "running", v->running);
+    field(r, "queues", v->queues);
+    field(r, "weight", (uint64_t)s->weight);
+    reply_text(r, "maintenance");
+    reply_boolean(r, s->maintenance);
+    field(r, "max_pending", (uint64_t)s->max_pending);
+    field(r, "max_running", (uint64_t)s->max_running);
+    reply_rate(r, &s->rate);
+    return 0;
+}
+
+void run_tenant(struct verb_call *c)
+{
+    const struct arg_value *a = c->args;
+    struct tenant_settings s = { 0 };
+    struct tenant_view v;
+    unsigned fields = 0;
+    int err;
+
+#define GIVEN(argument, field, member, value) \
+    if (a[argument].set) {                    \
+        s.member = a[argument].value;         \
+        fields |= 1u << field;                \
+    }
+    GIVEN(TENANT_ARG_WEIGHT, TENANT_WEIGHT, weight, number)
+    GIVEN(TENANT_ARG_MAINTENANCE, TENANT_MAINTENANCE, maintenance, number == 1)
+    GIVEN(TENANT_ARG_MAX_PENDING, TENANT_MAX_PENDING, max_pending, number)
+    GIVEN(TENANT_ARG_MAX_RUNNING, TENANT_MAX_RUNNING, max_running, number)
+    GIVEN(TENANT_ARG_RATE, TENANT_RATE, rate, rate)
+#undef GIVEN
+    err = fields ? engine_tenant_set(c->engine, a[TENANT_NAME].str, &s, fields) : 0;
+    if (err)
+        verb_error(c, err, engine_detail(c->engine));
+    else if (engine_tenant_get(c->engine, a[TENANT_NAME].str, &v) == 0)
+        reply_tenant(c->reply, &v);
+    else
+        reply_null(c->reply);
+}
+
+struct tenants {
+    struct tenant_view at[QUEUES_MAX];
+    size_t n;
+};
+
+static int note_tenant(void *arg, const struct tenant_view *v)
+{
+    struct tenants *t = arg;
+
+    t->at[t->n++] = *v;
+    return 0;
+}
+
+void run_tenants(struct verb_call *c)
+{
+    const struct arg_value *a = c->args;
+    struct tenants tenants = { .n = 0 };
+    int err = engine_tenants(c->engine, a[TENANTS_AFTER].set ? a[TENANTS_AFTER].str : STR(""),
+                             a[TENANTS_LIMIT].set ? (size_t)a[TENANTS_LIMIT].number : QUEUES_MAX,
+                             note_tenant, &tenants);
+
+    if (err) {
+        verb_error(c, err, "");
+        return;
+    }
+    reply_array(c->reply, tenants.n);
+    for (size_t i = 0; i < tenants.n; i++)
+        reply_tenant(c->reply, &tenants.at[i]);
+}
+
 void run_stats(struct verb_call *c)
 {
     struct reply *r = c->reply;
@@ -187,7 +315,7 @@ void run_stats(struct verb_call *c)
     engine_stats(c->engine, &s);
     partition_stats(c->partition, &p);
     c->host->stats(c->host, &h);
-    reply_map(r, 24 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS);
+    reply_map(r, 25 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS);
     reply_text(r, "version");
     reply_text(r, BELFRY_VERSION);
     field(r, "uptime_ms", (uint64_t)h.uptime_ms);
@@ -195,6 +323,7 @@ void run_stats(struct verb_call *c)
     field(r, "commands", h.commands);
     field(r, "waiting_workers", s.waiters);
     field(r, "queues", s.queues);
+    field(r, "tenants", s.tenants);
     reply_states(r, s.jobs);
     field(r, "hot_jobs", s.hot_jobs);
     field(r, "cold_jobs", s.cold_jobs);

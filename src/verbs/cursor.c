@@ -80,7 +80,7 @@ static bool take_key(struct str *rest, struct list_cursor *ret)
             return false;
         ret->key[i / 2] = (char)(high << 4 | low);
     }
-    ret->key_len = (uint8_t)(part.len / 2);
+    ret->key_len = (uint16_t)(part.len / 2);
     return true;
 }
 

@@ -16,8 +16,13 @@ enum {
     SCHEDULE_ATTEMPTS,
     SCHEDULE_BACKOFF,
     SCHEDULE_LEASE,
-    SCHEDULE_RETAIN
+    SCHEDULE_RETAIN,
+    SCHEDULE_TENANT,
+    SCHEDULE_EXPIRE,
+    SCHEDULE_TAG,
+    SCHEDULE_META
 };
+enum { BATCH_MODE, BATCH_ITEMS };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
 enum { HELD_ID, HELD_TOKEN, HELD_OPTIONS };
 enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
@@ -26,7 +31,7 @@ enum { EXTEND_FOR = HELD_OPTIONS, EXTEND_PROGRESS, EXTEND_NOTE };
 enum { RELEASE_IN = HELD_OPTIONS };
 enum { JOB_ID, JOB_KEY, JOB_QUEUE };
 enum { RESCHEDULE_ID, RESCHEDULE_IN, RESCHEDULE_AT };
-enum { LIST_QUEUE, LIST_STATE, LIST_FROM, LIST_TO, LIST_LIMIT, LIST_CURSOR };
+enum { LIST_QUEUE, LIST_STATE, LIST_FROM, LIST_TO, LIST_LIMIT, LIST_CURSOR, LIST_TAG };
 enum {
     QUEUE_NAME,
     QUEUE_ARG_LEASE,
@@ -35,19 +40,55 @@ enum {
     QUEUE_ARG_RETAIN,
     QUEUE_ARG_RETAIN_DEAD,
     QUEUE_ARG_KEY_HOLD,
-    QUEUE_ARG_PAST_GRACE
+    QUEUE_ARG_PAST_GRACE,
+    QUEUE_ARG_MAX_RUNNING,
+    QUEUE_ARG_RATE
 };
+enum {
+    TENANT_NAME,
+    TENANT_ARG_WEIGHT,
+    TENANT_ARG_MAINTENANCE,
+    TENANT_ARG_MAX_PENDING,
+    TENANT_ARG_MAX_RUNNING,
+    TENANT_ARG_RATE
+};
+enum { TENANTS_AFTER, TENANTS_LIMIT };
 enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP };
+enum {
+    PREVIEW_RRULE,
+    PREVIEW_CRON,
+    PREVIEW_EVERY,
+    PREVIEW_TZ,
+    PREVIEW_START,
+    PREVIEW_FROM,
+    PREVIEW_COUNT
+};
 enum { QUEUES_AFTER, QUEUES_LIMIT };
 enum { REDRIVE_ID, REDRIVE_QUEUE, REDRIVE_LIMIT };
 
 verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release, run_cancel,
     run_reschedule, run_get, run_list, run_forecast, run_stats, run_queues, run_queue, run_pause,
-    run_resume, run_redrive;
+    run_resume, run_redrive, run_tenant, run_tenants, run_preview, run_explain, run_batch;
 
 /* Shared by handlers. */
+
+/* A job as SCHEDULE's arguments say, and what they need room for. */
+struct item {
+    struct job_spec spec;
+    char name[QUEUE_MAX_BYTES];
+    struct str tags[TAGS_MAX + 1];
+    struct meta meta[METAS_MAX + 1];
+};
+
+bool item_of(struct verb_call *c, struct item *ret);          /* false after an error reply */
+void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
 void reply_token(struct reply *r, uint64_t token);
+/* The full name of a tenant's queue: in buf, or the queue's own. */
+void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);
+/* The full name of a queue of the call's tenant. False after an error reply: that is all of them.
+ */
+bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);
 void verb_ok(struct verb_call *c, int err); /* OK, or the engine's error */
 /* The job that an id, or KEY and QUEUE, name: 0, NOTFOUND, COLD, or INVALID after an error reply.
  */

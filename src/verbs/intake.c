@@ -42,12 +42,35 @@ static int due_of(struct verb_call *c, const struct arg_value *in, const struct 
     return 0;
 }
 
-void run_schedule(struct verb_call *c)
+void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret)
+{
+    *ret = queue;
+    if (str_eq(tenant, STR(TENANT_DEFAULT)))
+        return;
+    memcpy(buf, tenant.ptr, tenant.len);
+    buf[tenant.len] = SCOPE_SEP;
+    memcpy(buf + tenant.len + 1, queue.ptr, queue.len);
+    *ret = (struct str){ buf, tenant.len + 1 + queue.len };
+}
+
+bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret)
+{
+    if (str_eq(c->tenant, STR(TENANT_ALL))) {
+        verb_error(c, BELFRY_INVALID, "tenant: expected the name of one, not *");
+        return false;
+    }
+    full_name(c->tenant, queue, buf, ret);
+    return true;
+}
+
+bool item_of(struct verb_call *c, struct item *ret)
 {
     const struct arg_value *a = c->args;
-    struct schedule_result result;
-    struct job_spec spec = {
-        .queue = a[SCHEDULE_QUEUE].str,
+    struct job_spec *spec = &ret->spec;
+    struct str same;
+    size_t at = 0;
+
+    *spec = (struct job_spec){
         .payload = a[SCHEDULE_PAYLOAD].str,
         .key = str_or_empty(&a[SCHEDULE_KEY]),
         .if_exists = (enum if_exists)number_or(&a[SCHEDULE_IFEXISTS], IFEXISTS_KEEP),
@@ -56,12 +79,31 @@ void run_schedule(struct verb_call *c)
         .backoff = str_or_empty(&a[SCHEDULE_BACKOFF]),
         .lease_ms = number_or(&a[SCHEDULE_LEASE], -1),
         .retain_ms = number_or(&a[SCHEDULE_RETAIN], -1),
+        .expire_ms = number_or(&a[SCHEDULE_EXPIRE], -1),
+        .tags = ret->tags,
+        .meta = ret->meta,
     };
+    while (spec->tag_count <= TAGS_MAX && a[SCHEDULE_TAG].set &&
+           verb_each(c, SCHEDULE_TAG, &at, &ret->tags[spec->tag_count], &same))
+        spec->tag_count++;
+    at = 0;
+    while (spec->meta_count <= METAS_MAX && a[SCHEDULE_META].set &&
+           verb_each(c, SCHEDULE_META, &at, &ret->meta[spec->meta_count].name,
+                     &ret->meta[spec->meta_count].value))
+        spec->meta_count++;
+    return queue_named(c, a[SCHEDULE_QUEUE].str, ret->name, &spec->queue) &&
+           due_of(c, &a[SCHEDULE_IN], &a[SCHEDULE_AT], &spec->due_ms) == 0;
+}
+
+void run_schedule(struct verb_call *c)
+{
+    struct schedule_result result;
+    struct item item;
     int err;
 
-    if (due_of(c, &a[SCHEDULE_IN], &a[SCHEDULE_AT], &spec.due_ms) < 0)
+    if (!item_of(c, &item))
         return;
-    err = engine_schedule(c->engine, &spec, &result);
+    err = engine_schedule(c->engine, &item.spec, &result);
     if (err)
         verb_error(c, err, engine_detail(c->engine));
     else
@@ -78,8 +120,14 @@ int job_named(struct verb_call *c, struct job_id *ret)
         verb_error(c, BELFRY_INVALID, "expected an id, or KEY and QUEUE");
         return BELFRY_INVALID;
     }
-    if (!id->set)
-        return engine_find_key(c->engine, queue->str, key->str, ret);
+    if (!id->set) {
+        char buf[QUEUE_MAX_BYTES];
+        struct str name;
+
+        return queue_named(c, queue->str, buf, &name)
+                   ? engine_find_key(c->engine, name, key->str, ret)
+                   : BELFRY_INVALID;
+    }
     *ret = id->id;
     return 0;
 }
@@ -127,6 +175,8 @@ void run_reschedule(struct verb_call *c)
 void run_redrive(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
+    char buf[QUEUE_MAX_BYTES];
+    struct str name;
     int n;
 
     if (a[REDRIVE_ID].set == a[REDRIVE_QUEUE].set) {
@@ -137,8 +187,9 @@ void run_redrive(struct verb_call *c)
         n = engine_redrive(c->engine, a[REDRIVE_ID].id);
         n = n ? n : 1;
     } else {
-        n = engine_redrive_queue(c->engine, a[REDRIVE_QUEUE].str,
-                                 (size_t)number_or(&a[REDRIVE_LIMIT], 1000));
+        if (!queue_named(c, a[REDRIVE_QUEUE].str, buf, &name))
+            return;
+        n = engine_redrive_queue(c->engine, name, (size_t)number_or(&a[REDRIVE_LIMIT], 1000));
     }
     if (n < 0)
         verb_error(c, n, engine_detail(c->engine));

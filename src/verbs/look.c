@@ -35,10 +35,25 @@ static void reply_attempt(struct reply *r, const struct attempt *a)
     field_bytes(r, "error", a->error);
 }
 
+void reply_labels(struct reply *r, const struct job_view *v)
+{
+    reply_name(r, "tags");
+    reply_array(r, v->tag_count);
+    for (size_t i = 0; i < v->tag_count; i++)
+        reply_bytes(r, v->tags[i]);
+    reply_name(r, "meta");
+    reply_map(r, v->meta_count);
+    for (size_t i = 0; i < v->meta_count; i++) {
+        reply_bytes(r, v->meta[i].name);
+        reply_bytes(r, v->meta[i].value);
+    }
+}
+
 /* What LIST shows of a job, and GET first. */
 struct summary {
     struct job_id id;
     enum job_state state;
+    struct str tenant;
     struct str queue;
     struct str key;
     struct str error;
@@ -55,6 +70,7 @@ static struct summary summary_of(const struct job_view *v)
     return (struct summary){
         .id = v->id,
         .state = v->state,
+        .tenant = v->tenant,
         .queue = v->queue,
         .key = v->key,
         .error = v->error,
@@ -67,7 +83,7 @@ static struct summary summary_of(const struct job_view *v)
     };
 }
 
-#define SUMMARY_FIELDS 11
+#define SUMMARY_FIELDS 12
 
 static void reply_summary(struct reply *r, const struct summary *v)
 {
@@ -75,6 +91,8 @@ static void reply_summary(struct reply *r, const struct summary *v)
     reply_id(r, v->id);
     reply_text(r, "state");
     reply_text(r, job_state_name(v->state));
+    reply_text(r, "tenant");
+    reply_bytes(r, v->tenant);
     reply_text(r, "queue");
     reply_bytes(r, v->queue);
     field_bytes(r, "key", v->key);
@@ -87,7 +105,7 @@ static void reply_summary(struct reply *r, const struct summary *v)
     field_bytes(r, "error", v->error);
 }
 
-#define DETAIL_FIELDS 15
+#define DETAIL_FIELDS 18
 
 static void reply_detail(struct reply *r, const struct job_view *v)
 {
@@ -98,6 +116,8 @@ static void reply_detail(struct reply *r, const struct job_view *v)
     reply_bytes(r, v->payload);
     reply_field(r, "created_ms", v->created_ms);
     reply_field(r, "stalls", v->stalls);
+    reply_labels(r, v);
+    field_int_if(r, "expires_ms", v->expires_ms >= 0, v->expires_ms);
     field_int_if(r, "lease_ms", leased, v->lease_ms);
     field_int_if(r, "until_ms", leased, v->until_ms);
     field_bytes(r, "worker", leased ? v->worker : (struct str){ 0 });
@@ -149,7 +169,8 @@ void run_get(struct verb_call *c)
 /* Gathered before anything is answered: how many there are comes first, and views last only for the
  * engine's call. */
 struct page {
-    struct summary jobs[PAGE_MAX]; /* queue, key and error of each have only their lengths: */
+    struct summary
+        jobs[PAGE_MAX]; /* tenant, queue, key and error of each have only their lengths: */
     size_t n;
     struct buf text; /* they are here, one behind the other */
 };
@@ -166,6 +187,7 @@ static int page_add(void *arg, const struct job_view *v)
     struct summary *s = &p->jobs[p->n++];
 
     *s = summary_of(v);
+    keep_text(&p->text, &s->tenant);
     keep_text(&p->text, &s->queue);
     keep_text(&p->text, &s->key);
     keep_text(&p->text, &s->error);
@@ -189,6 +211,7 @@ static void reply_page(struct reply *r, struct page *p, const struct list_cursor
     for (size_t i = 0; i < p->n; i++) {
         struct summary *s = &p->jobs[i];
 
+        find_text(&at, &s->tenant);
         find_text(&at, &s->queue);
         find_text(&at, &s->key);
         find_text(&at, &s->error);
@@ -207,8 +230,9 @@ void run_list(struct verb_call *c)
     const struct arg_value *a = c->args;
     struct page page;
     struct list_cursor cursor = { 0 };
+    char name[QUEUE_MAX_BYTES];
     struct list_filter f = {
-        .queue = a[LIST_QUEUE].set ? a[LIST_QUEUE].str : (struct str){ 0 },
+        .tenant = c->tenant,
         .state = a[LIST_STATE].set ? (int)a[LIST_STATE].number : -1,
         .from_ms = a[LIST_FROM].set ? a[LIST_FROM].number : 0,
         .to_ms = a[LIST_TO].set ? a[LIST_TO].number : INT64_MAX,
@@ -216,6 +240,9 @@ void run_list(struct verb_call *c)
     };
     int err = 0;
 
+    f.tag = a[LIST_TAG].set ? a[LIST_TAG].str : (struct str){ 0 };
+    if (a[LIST_QUEUE].set && !queue_named(c, a[LIST_QUEUE].str, name, &f.queue))
+        return;
     page.n = 0;
     page.text = (struct buf){ 0 };
     if (a[LIST_CURSOR].set && !cursor_parse(a[LIST_CURSOR].str, &cursor))

@@ -124,6 +124,27 @@ static int parse_time(const struct parse *p, const struct arg *a, struct str s, 
     return a->type == ARG_DURATION && (*ret < a->min || *ret > a->max) ? fail_range(p, a) : 0;
 }
 
+/* "100/1m"; "0" for no limit. */
+static int parse_rate(const struct parse *p, const struct arg *a, struct str s, struct rate *ret)
+{
+    const char *slash = memchr(s.ptr, '/', s.len);
+    struct str count = { s.ptr, slash ? (size_t)(slash - s.ptr) : s.len };
+    uint64_t n;
+    const char *why;
+
+    *ret = (struct rate){ 0, 0 };
+    if (!parse_digits(count, &n) || n > RATE_COUNT_MAX || (!slash && n != 0))
+        return fail(p, BELFRY_INVALID, a,
+                    "expected a number up to 1000000 and a period, such as 100/1m, or 0");
+    if (!slash)
+        return 0;
+    ret->count = (int64_t)n;
+    if (time_parse_duration((struct str){ slash + 1, s.len - count.len - 1 }, &ret->per_ms, &why) ||
+        ret->per_ms < 1 || ret->per_ms > RATE_PER_MAX)
+        return fail(p, BELFRY_INVALID, a, "expected a period of 1ms to 1d, as in 100/1m");
+    return 0;
+}
+
 static int parse_value(const struct parse *p, const struct arg *a, struct str s,
                        struct arg_value *ret)
 {
@@ -138,6 +159,17 @@ static int parse_value(const struct parse *p, const struct arg *a, struct str s,
                              : fail(p, BELFRY_INVALID, a,
                                     "expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
     case ARG_NAMES: return parse_names(p, a, s);
+    case ARG_TENANT:
+        return name_valid(s) || str_eq(s, STR(TENANT_ALL))
+                   ? 0
+                   : fail(p, BELFRY_INVALID, a,
+                          "expected 1-128 characters of A-Z a-z 0-9 . _ - : /, or *");
+    case ARG_RATE: return parse_rate(p, a, s, &ret->rate);
+    case ARG_META:
+        return name_valid(s) ? 0
+                             : fail(p, BELFRY_INVALID, a,
+                                    "expected a name of 1-128 characters of A-Z a-z 0-9 . _ - : / "
+                                    "and a value");
     case ARG_PAYLOAD:
         return s.len <= p->host->max_payload ? 0 : fail_size(p, a, s.len, p->host->max_payload);
     case ARG_BYTES:
@@ -160,6 +192,7 @@ static int parse_value(const struct parse *p, const struct arg *a, struct str s,
     case ARG_WORD: return parse_word(p, a, s, &ret->number);
     case ARG_BACKOFF:
         return backoff_parse(s, &backoff, &why) < 0 ? fail(p, BELFRY_INVALID, a, why) : 0;
+    case ARG_ITEMS:
     case ARG_CURSOR: return 0;
     case ARG_END: break;
     }
@@ -187,6 +220,43 @@ static int fail_usage(const struct parse *p, const struct verb *v, const char *w
     return BELFRY_INVALID;
 }
 
+/* Words that an option takes, its name included. */
+static size_t option_width(const struct arg *a)
+{
+    return a->type == ARG_META ? 3 : 2;
+}
+
+static size_t first_option(const struct verb *v)
+{
+    size_t i = 0;
+
+    while (v->args[i].positional)
+        i++;
+    return i;
+}
+
+bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *ret_name,
+               struct str *ret_value)
+{
+    size_t first = first_option(c->verb);
+
+    for (size_t i = *at ? *at : 1 + first;
+         i < c->word_count;) { /* its positional ones are all given */
+        size_t o = find_option(c->verb, first, c->words[i]);
+        size_t width = option_width(&c->verb->args[o]);
+
+        if (o == arg) {
+            *at = i + width;
+            *ret_name = c->words[i + 1];
+            *ret_value = c->words[i + width - 1];
+            return true;
+        }
+        i += width;
+    }
+    return false;
+}
+
+/* The words it takes, or an error. */
 static int parse_option(const struct parse *p, const struct verb *v, size_t first,
                         const struct str *words, size_t left, struct arg_value *ret)
 {
@@ -199,15 +269,19 @@ static int parse_option(const struct parse *p, const struct verb *v, size_t firs
         snprintf(what, sizeof(what), "unknown option '%.*s'", (int)shown, words[0].ptr);
         return fail_usage(p, v, what);
     }
-    if (left < 2) {
+    if (left < option_width(&v->args[o])) {
         snprintf(what, sizeof(what), "option %s has no value", v->args[o].name);
         return fail_usage(p, v, what);
     }
-    if (ret[o].set) {
+    if (ret[o].set && !v->args[o].many) {
         snprintf(what, sizeof(what), "option %s is given twice", v->args[o].name);
         return fail_usage(p, v, what);
     }
-    return parse_value(p, &v->args[o], words[1], &ret[o]);
+    int err = parse_value(p, &v->args[o], words[1], &ret[o]);
+
+    if (!err && v->args[o].type == ARG_META && words[2].len > META_MAX_BYTES)
+        err = fail_size(p, &v->args[o], words[2].len, META_MAX_BYTES);
+    return err ? err : (int)option_width(&v->args[o]);
 }
 
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
@@ -228,10 +302,24 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
         err = parse_value(&p, &v->args[i], words[at++], &ret[i]);
         if (err)
             return err;
+        if (v->args[i].type == ARG_ITEMS)
+            return 0;
     }
-    for (; at < n && !err; at += 2)
+    while (at < n) {
         err = parse_option(&p, v, i, words + at, n - at, ret);
-    return err;
+        if (err < 0)
+            return err;
+        at += (size_t)err;
+    }
+    return 0;
+}
+
+struct str verb_tenant(const struct verb *v, const struct arg_value *args)
+{
+    for (size_t i = 0; v->args[i].type != ARG_END; i++)
+        if (v->args[i].type == ARG_TENANT && args[i].set)
+            return args[i].str;
+    return v->flags & VERB_HOLDS ? STR(TENANT_ALL) : STR(TENANT_DEFAULT);
 }
 
 static void usage_type(const struct arg *a, struct buf *out)
@@ -241,6 +329,8 @@ static void usage_type(const struct arg *a, struct buf *out)
         [ARG_PAYLOAD] = "bytes", [ARG_KEY] = "key",           [ARG_ID] = "id",
         [ARG_TOKEN] = "token",   [ARG_DURATION] = "duration", [ARG_MOMENT] = "moment",
         [ARG_INT] = "number",    [ARG_BACKOFF] = "back-off",  [ARG_CURSOR] = "cursor",
+        [ARG_TENANT] = "name",   [ARG_RATE] = "rate",         [ARG_META] = "name value",
+        [ARG_ITEMS] = "items",
     };
 
     buf_text(out, a->type == ARG_WORD ? a->words : kinds[a->type]);
@@ -260,5 +350,7 @@ void verb_usage(const struct verb *v, struct buf *out)
             usage_type(a, out);
         }
         buf_text(out, a->positional && !a->optional ? "" : "]");
+        if (a->many)
+            buf_text(out, "...");
     }
 }

@@ -2,12 +2,16 @@
 #include "verbs/handlers.h"
 
 #include "base/time.h"
+#include "recur/rule.h"
+#include "recur/zonedir.h"
 
 /* clang-format off */
 #define POS      .positional = true
 #define QUEUE    { "queue", ARG_NAME, POS, .help = "name of the queue" }
 #define ID       { "id", ARG_ID, POS, .help = "id of the job" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
+#define TENANT   { "tenant", ARG_TENANT, .help = "whose; default if not given" }
+#define HOLDER   { "tenant", ARG_TENANT, .help = "the job's; need not be given: the token says enough" }
 #define DURATION .min = 0, .max = TIME_DURATION_MAX
 
 const struct verb verb_table[] = {
@@ -29,68 +33,98 @@ const struct verb verb_table[] = {
         { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS,
           .help = "how long a worker has it before it must EXTEND" },
         { "retain", ARG_DURATION, DURATION,
-          .help = "how long it is kept for GET once it is done; 0 means not at all" } } },
+          .help = "how long it is kept for GET once it is done; 0 means not at all" },
+        TENANT,
+        { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
+          .help = "if it has not been started this long after it was due it becomes expired" },
+        { "tag", ARG_NAME, .many = true, .help = "for LIST; up to 16 of them" },
+        { "meta", ARG_META, .many = true,
+          .help = "metadata for the worker, shown by LEASE and GET; up to 32, values of up to 1024 bytes; "
+                  "`traceparent` carries a W3C trace" } } },
+    { "BATCH", VERB_ADDS, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
+      "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
+      "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
+        { "mode", ARG_WORD, POS, .words = "all|each",
+          .help = "all: if one is refused none is scheduled; together they are no larger than a payload may be" },
+        { "items", ARG_ITEMS, POS,
+          .help = "up to 1000, each of them the number of its words and these, as SCHEDULE takes them: "
+                  "queue, payload, options" } } },
     { "LEASE", VERB_TAKES, "Takes ready jobs, each under a lease that names the worker's right to it.",
-      "an array of jobs, each a map: id, token, queue, payload, attempt, priority, due_ms, lease_ms, "
-      "until_ms, key; empty if there is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
+      "an array of jobs, each a map: id, token, tenant, queue, payload, attempt, priority, due_ms, lease_ms, "
+      "until_ms, key, tags, meta; empty if there is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
         { "queues", ARG_NAMES, POS, .help = "one queue or several with commas between" },
         { "count", ARG_INT, .min = 1, .max = LEASE_COUNT_MAX, .help = "at most so many jobs; 1 if not given" },
         { "wait", ARG_DURATION, .min = 0, .max = 86400000, .help = "how long to wait if there is no work now" },
         { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS,
           .help = "length of the lease; the job's or queue's if not given" },
-        { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, .help = "who takes it, for the job's history" } } },
-    { "COMPLETE", 0, "Ends a leased job as done.", "OK",
+        { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, .help = "who takes it, for the job's history" },
+        { "tenant", ARG_TENANT, .help = "whose jobs; default if not given; * for all tenants, who take turns" } } },
+    { "COMPLETE", VERB_HOLDS, "Ends a leased job as done.", "OK",
       "COMPLETE 01… 1099511627777 RESULT \"sent\"", run_complete, {
         ID, TOKEN,
         { "result", ARG_BYTES, .max = RESULT_MAX_BYTES, .help = "kept with the job and shown by GET" },
         { "again", ARG_DURATION, DURATION,
-          .help = "run the job again this long from now, its attempts counted anew" } } },
-    { "FAIL", 0, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
+          .help = "run the job again this long from now, its attempts counted anew" },
+        HOLDER } },
+    { "FAIL", VERB_HOLDS, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
       "a map: state (scheduled, dead or cancelled) and at_ms, when it runs again",
       "FAIL 01… 1099511627777 ERROR \"timeout\"", run_fail, {
         ID, TOKEN,
         { "error", ARG_BYTES, .max = 0, .help = "what went wrong; kept up to 1024 bytes" },
         { "retry", ARG_DURATION, DURATION, .help = "run again after this pause instead of the back-off" },
-        { "final", ARG_WORD, .words = "no|yes", .help = "yes: do not retry" } } },
-    { "EXTEND", 0, "The heartbeat: lengthens a lease from now.",
+        { "final", ARG_WORD, .words = "no|yes", .help = "yes: do not retry" }, HOLDER } },
+    { "EXTEND", VERB_HOLDS, "The heartbeat: lengthens a lease from now.",
       "a map: until_ms, the lease's new end, and cancelled, true if the worker should stop",
       "EXTEND 01… 1099511627777 FOR 1m PROGRESS 40", run_extend, {
         ID, TOKEN,
         { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "from now; as long as it was leased for if not given" },
         { "progress", ARG_INT, .min = 0, .max = 100, .help = "percent, shown by GET" },
-        { "note", ARG_BYTES, .max = 0, .help = "shown by GET; kept up to 1024 bytes" } } },
-    { "RELEASE", 0, "Gives a leased job back without costing an attempt.", "OK",
+        { "note", ARG_BYTES, .max = 0, .help = "shown by GET; kept up to 1024 bytes" }, HOLDER } },
+    { "RELEASE", VERB_HOLDS, "Gives a leased job back without costing an attempt.", "OK",
       "RELEASE 01… 1099511627777 IN 30s", run_release, {
         ID, TOKEN,
-        { "in", ARG_DURATION, DURATION, .help = "offer it again only after this pause" } } },
+        { "in", ARG_DURATION, DURATION, .help = "offer it again only after this pause" }, HOLDER } },
     { "CANCEL", 0, "Cancels a job, by id or by KEY and QUEUE.",
       "cancelled; running if a worker has it: it is told at its next EXTEND and the job is not "
       "retried; or notfound", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
-        { "queue", ARG_NAME, .help = "the key's queue" } } },
+        { "queue", ARG_NAME, .help = "the key's queue" },
+        TENANT } },
     { "RESCHEDULE", 0, "Moves a job that is not running to another time; at once if none is given.",
       "OK", "RESCHEDULE 01… IN 1h", run_reschedule, {
         ID,
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
-        { "at", ARG_MOMENT, .help = "due at this moment" } } },
+        { "at", ARG_MOMENT, .help = "due at this moment" },
+        TENANT } },
     { "GET", VERB_READS, "Shows a job, by id or by KEY and QUEUE.",
       "a map with everything known of the job, its attempts included; null if there is none",
       "GET 01…", run_get, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
-        { "queue", ARG_NAME, .help = "the key's queue" } } },
+        { "queue", ARG_NAME, .help = "the key's queue" },
+        TENANT } },
     { "LIST", VERB_READS, "Lists jobs, page by page. A call does a bounded amount of work: a page may "
       "be short, or empty, though there are more. A job that goes between memory and disk meanwhile may be "
       "in two pages.",
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
       "LIST QUEUE reminder.send STATE dead LIMIT 20", run_list, {
         { "queue", ARG_NAME, .help = "only this queue" },
-        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled", .help = "only this state" },
+        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired", .help = "only this state" },
         { "from", ARG_MOMENT, .help = "only jobs due at or after this" },
         { "to", ARG_MOMENT, .help = "only jobs due before this" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "jobs in a page; 100 if not given" },
-        { "cursor", ARG_CURSOR, .help = "from the page before" } } },
+        { "cursor", ARG_CURSOR, .help = "from the page before" },
+        { "tag", ARG_NAME, .help = "only jobs with this tag" },
+        { "tenant", ARG_TENANT, .help = "whose; default if not given; * for all" } } },
+    { "EXPLAIN", VERB_READS, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
+      "a map: id, state, reason (scheduled, backoff, paused, maintenance, running_limit, rate_limit, no_worker, "
+      "on_disk, behind, running or ended), why (a sentence), until_ms (null if not known) and ready_in_queue; "
+      "null if there is no such job", "EXPLAIN 01…", run_explain, {
+        { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
+        { "key", ARG_KEY, .help = "instead of the id" },
+        { "queue", ARG_NAME, .help = "the key's queue" },
+        TENANT } },
     { "FORECAST", VERB_READS, "Shows how many jobs become due in each step of a time to come. Exact for few "
       "jobs, an estimate for many.",
       "an array of maps, one for each step: from_ms, to_ms, jobs; the last step ends at TO",
@@ -99,10 +133,23 @@ const struct verb verb_table[] = {
         { "to", ARG_MOMENT, .help = "where the last step ends; a day after FROM if not given" },
         { "step", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
           .help = "length of a step; 1h if not given. There are at most 1000 of them" } } },
+    { "PREVIEW", VERB_READS, "Shows when a rule runs next, before anything is made to run by it. Exactly one of "
+      "RRULE, CRON and EVERY is given.",
+      "an array of maps, one for each time: at_ms, local (with its offset from UTC) and note: null, or what a "
+      "change of the clock has to do with it; fewer than COUNT if the rule ends",
+      "PREVIEW CRON \"30 2 * * *\" TZ Europe/Berlin FROM 2027-03-27T00:00:00Z COUNT 3", run_preview, {
+        { "rrule", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "a rule of RFC 5545, such as `FREQ=DAILY;BYHOUR=9;BYMINUTE=0`" },
+        { "cron", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "minute, hour, day of month, month, day of week; or `@daily` and the like" },
+        { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "START and every so long after it" },
+        { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, .help = "time zone, such as Europe/Berlin; UTC if not given" },
+        { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given" },
+        { "from", ARG_MOMENT, .help = "only times at or after this; now if not given" },
+        { "count", ARG_INT, .min = 1, .max = 1000, .help = "at most so many times; 10 if not given" } } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_NAME, .help = "only those behind this name: the next page" },
-        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" } } },
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" },
+        TENANT } },
     { "QUEUE", VERB_ADMIN, "Shows a queue, after changing the settings that are given.",
       "a map of counts and settings", "QUEUE reminder.send ATTEMPTS 10 BACKOFF exp:5s:1h", run_queue, {
         QUEUE,
@@ -113,15 +160,32 @@ const struct verb verb_table[] = {
         { "retain_dead", ARG_DURATION, DURATION, .help = "how long dead jobs are kept; 30d at first" },
         { "key_hold", ARG_DURATION, DURATION, .help = "how long a key stays taken after its job is done; 0ms at first" },
         { "past_grace", ARG_DURATION, DURATION,
-          .help = "refuse jobs due longer ago than this; any past moment is accepted at first" } } },
-    { "PAUSE", VERB_ADMIN, "Stops giving out a queue's jobs; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE } },
-    { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE } },
+          .help = "refuse jobs due longer ago than this; any past moment is accepted at first" },
+        { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
+        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
+        TENANT } },
+    { "PAUSE", VERB_ADMIN, "Stops giving out a queue's jobs; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
+    { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE, TENANT } },
+    { "TENANT", VERB_ADMIN, "Shows a tenant, after changing the settings that are given.",
+      "a map of counts and settings; null if it has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
+        { "name", ARG_NAME, POS, .help = "name of the tenant" },
+        { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX,
+          .help = "jobs that it gives in its turn, where a worker serves all tenants; 1 at first" },
+        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends" },
+        { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX,
+          .help = "jobs that have not ended, beyond which SCHEDULE answers LIMIT; 0, any number, at first" },
+        { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
+        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" } } },
+    { "TENANTS", VERB_READS, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
+        { "after", ARG_NAME, .help = "only those behind this name: the next page" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" } } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS, "Puts dead jobs back, attempts counted anew: one by id, or a queue's, oldest first.",
       "how many were put back; of a queue's it may be fewer than LIMIT though there are more, so ask again "
       "until it is 0", "REDRIVE QUEUE reminder.send LIMIT 100", run_redrive, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "queue", ARG_NAME, .help = "instead of the id: all dead jobs of this queue" },
-        { "limit", ARG_INT, .min = 1, .max = 10000, .help = "at most so many; 1000 if not given" } } },
+        { "limit", ARG_INT, .min = 1, .max = 10000, .help = "at most so many; 1000 if not given" },
+        TENANT } },
     { 0 },
 };
 /* clang-format on */

@@ -14,12 +14,16 @@
 #include "partition/partition.h"
 #include "verbs/reply.h"
 
-#define VERB_ARGS_MAX 16
+#define VERB_ARGS_MAX 24
 
 enum arg_type {
     ARG_END = 0, /* closes a row's list */
     ARG_NAME,    /* a queue's name */
     ARG_NAMES,   /* one or more, with commas between */
+    ARG_TENANT,  /* a tenant's name, or `*` */
+    ARG_META,    /* a name and a value: two words */
+    ARG_ITEMS,   /* the rest of the words, as they are: positional, and the last */
+    ARG_RATE,    /* `100/1m`: so many in each period; 0 for none */
     ARG_BYTES,   /* any bytes, up to max if max > 0 */
     ARG_PAYLOAD, /* any bytes, up to the server's max_payload */
     ARG_KEY,
@@ -38,6 +42,7 @@ struct arg {
     enum arg_type type;
     bool positional; /* positional ones come first in the list */
     bool optional;   /* a positional one that may be left out (only the last) */
+    bool many;       /* an option that may be given several times: see verb_each */
     int64_t min;
     int64_t max;
     const char *words; /* "keep|replace|reject" */
@@ -51,6 +56,7 @@ struct arg_value {
         int64_t number; /* DURATION, MOMENT, INT, WORD */
         uint64_t token;
         struct job_id id;
+        struct rate rate;
     };
 };
 
@@ -76,6 +82,10 @@ struct verb_call {
     const struct verb_host *host;
     struct reply *reply;
     const struct arg_value *args;
+    const struct verb *verb;
+    const struct str *words; /* of the request, */
+    size_t word_count;
+    struct str tenant;     /* whose things it is about; `*`: everybody's */
     void *owner;           /* for a parked LEASE */
     struct waiter *parked; /* set by a handler that parked the call: no reply was written */
     bool cold; /* set by verb_error: no reply was written, the call is to be run again once what it
@@ -85,10 +95,11 @@ struct verb_call {
 typedef void verb_fn(struct verb_call *call);
 
 enum verb_flags {
-    VERB_READS = 1, /* changes nothing */
-    VERB_TAKES = 2, /* LEASE: gives out jobs, may park, and shows nothing else */
-    VERB_ADMIN = 4, /* settings */
-    VERB_ADDS = 8,  /* jobs: waits while memory is at its budget */
+    VERB_READS = 1,  /* changes nothing */
+    VERB_TAKES = 2,  /* LEASE: gives out jobs, may park, and shows nothing else */
+    VERB_ADMIN = 4,  /* settings */
+    VERB_ADDS = 8,   /* jobs: waits while memory is at its budget */
+    VERB_HOLDS = 16, /* about a lease: its token says enough, so that no tenant need be named */
 };
 
 struct verb {
@@ -109,6 +120,14 @@ const struct verb *verb_find(const struct verb *table, struct str name);
 /* Checks and converts words[1..] by the row. INVALID or TOOLARGE with a sentence in `why`. */
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
                size_t n, struct arg_value *ret, char *why, size_t why_size);
+
+/* One of the values of an option that may be given several times; for META its name, too. `at` is
+ * where to look from, 0 at first. False: there is none left. */
+bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *ret_name,
+               struct str *ret_value);
+
+/* The tenant that the call is about: as given, or what its row has for one that is not. */
+struct str verb_tenant(const struct verb *v, const struct arg_value *args);
 
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
 void verb_usage(const struct verb *v, struct buf *out);

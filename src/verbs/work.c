@@ -15,11 +15,13 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     struct job_view v;
 
     engine_view(e, job, &v);
-    reply_map(r, 10);
+    reply_map(r, 13);
     reply_name(r, "id");
     reply_id(r, v.id);
     reply_name(r, "token");
     reply_token(r, v.token);
+    reply_name(r, "tenant");
+    reply_bytes(r, v.tenant);
     reply_name(r, "queue");
     reply_bytes(r, v.queue);
     reply_name(r, "payload");
@@ -39,6 +41,7 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
         reply_bytes(r, v.key);
     else
         reply_null(r);
+    reply_labels(r, &v);
 }
 
 void verb_reply_leases(const struct engine *e, struct reply *r, struct job *const *jobs, size_t n)
@@ -51,6 +54,7 @@ void verb_reply_leases(const struct engine *e, struct reply *r, struct job *cons
 void run_lease(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
+    char names[LEASE_QUEUES_MAX][QUEUE_MAX_BYTES];
     struct str queues[LEASE_QUEUES_MAX];
     struct str rest = a[LEASE_QUEUES].str;
     struct job *jobs[LEASE_COUNT_MAX];
@@ -65,10 +69,11 @@ void run_lease(struct verb_call *c)
 
     do {
         comma = memchr(rest.ptr, ',', rest.len);
-        queues[r.queue_count] =
-            (struct str){ rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
+        struct str name = { rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
+
+        full_name(c->tenant, name, names[r.queue_count], &queues[r.queue_count]);
         if (comma)
-            rest = (struct str){ comma + 1, rest.len - queues[r.queue_count].len - 1 };
+            rest = (struct str){ comma + 1, rest.len - name.len - 1 };
         r.queue_count++;
     } while (comma);
 

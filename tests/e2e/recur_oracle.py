@@ -3,20 +3,7 @@
 
 dateutil expands a rule in local time without a zone; what this file adds is how local times become
 moments (src/recur/recur.h says how), START, UNTIL, COUNT, EXDATE and RDATE. Where dateutil is not
-what RFC 5545 says, it is asked differently:
-
-1. BYWEEKNO without a day: dateutil gives all seven days of the week; by the RFC the missing day is
-   that of DTSTART, so BYDAY is added.
-2. BYDAY=MO,2TU: dateutil wants a day to be both a Monday and a second Tuesday; the RFC has a list.
-   MO is written as 1MO,2MO,...
-3. WEEKLY with BYSETPOS: dateutil's first week begins with DTSTART, so positions count from there; by
-   the RFC they count in the whole week. It is started at the week's first day.
-4. BYWEEKNO at the ends of a year: dateutil misses days of the next year's week 1 that is asked for by
-   a negative number ("TODO" in its source), and takes this year's length for the last one's. Its
-   table of weeks is replaced by the definition: a week is in the year that has four of its days.
-5. BYSECOND=60: dateutil fails; the RFC says that it is 59 where there are no leap seconds.
-6. BYDAY=9MO within months: dateutil fails; there is none, so such rules are not made.
-7. UNTIL with a date: dateutil ends at its midnight; the RFC means the day, so 23:59:59 is written.
+what RFC 5545 says, it is asked differently: test_recur.py has the list, whose numbers are used here.
 """
 import datetime as dt
 import functools
@@ -159,7 +146,7 @@ def parts_of(text):
 
 
 def for_dateutil(parts, start):
-    """The rule's text with 1, 2 and 5 of above, without COUNT and UNTIL."""
+    """The rule's text with 1, 2 and 5 of the list, without COUNT and UNTIL."""
     p = {k: v for k, v in parts.items() if k not in ("COUNT", "UNTIL")}
     if "BYWEEKNO" in p and not p.keys() & {"BYDAY", "BYMONTHDAY", "BYYEARDAY"}:
         p["BYDAY"] = DAYS[start.weekday()]

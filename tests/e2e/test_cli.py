@@ -164,6 +164,9 @@ def test_completion_in_bash_completes_commands_options_and_values():
     assert complete("belfry", "resc") == ["reschedule"]
     assert complete("belfry", "--port", "7", "schedule", "--pri") == ["--priority"]
     assert complete("belfry", "schedule", "q", "--ifexists", "re") == ["replace", "reject"]
+    assert complete("belfry", "tena") == ["tenant", "tenants"]
+    assert complete("belfry", "work", "--ten") == complete("belfry", "lease", "--ten") == ["--tenant"]
+    assert complete("belfry", "tenant", "acme", "--maintenance", "") == ["no", "yes"]
 
 
 # ---- Verbs ----
@@ -272,6 +275,82 @@ def test_queues_and_stats_and_top_show_figures(cli, q):
     assert ok(cli("pause", q)) == "OK\n"
     assert f"{q} (paused)" in ok(cli("top", "--once"))
     assert ok(cli("resume", q)) == "OK\n"
+
+
+# ---- Tenants ----
+
+def columns(text):
+    return text.split("\n")[0].split()
+
+
+def test_whose_things_are_is_shown_only_if_there_is_more_than_the_default_tenant(cli, q):
+    id, other = schedule(cli, q, "x"), schedule(cli, q, "y", "--tenant", "acme")
+    assert columns(ok(cli("list", "--queue", q)))[:3] == ["id", "state", "queue"]
+    assert columns(ok(cli("list", "--queue", q, "--tenant", "acme")))[:4] == ["id", "state", "tenant", "queue"]
+    everybody = ok(cli("list", "--all", "--tenant", "*"))
+    assert "tenant" in columns(everybody)
+    assert re.search(rf"^{id} +ready +default +{q} ", everybody, re.M)
+    assert re.search(rf"^{other} +ready +acme +{q} ", everybody, re.M)
+    assert "tenant" not in columns(ok(cli("queues")))
+    assert "tenant" in columns(ok(cli("queues", "--tenant", "acme")))
+    assert not re.search(r"^tenant ", ok(cli("get", id)) + ok(cli("queue", q)), re.M)
+    for shown in (cli("get", other, "--tenant", "acme"), cli("queue", q, "--tenant", "acme")):
+        assert re.search(r"^tenant +acme$", ok(shown), re.M)
+    assert get(cli, id)["tenant"] == "default"  # a program is always told
+    assert cli("get", other).returncode == 4
+    assert columns(ok(cli("lease", q)))[:4] == ["id", "token", "queue", "payload"]
+    assert columns(ok(cli("lease", q, "--tenant", "*")))[:4] == ["id", "token", "tenant", "queue"]
+
+
+def test_a_tenant_is_set_and_shown(cli, q):
+    name = "t." + q
+    missing = cli("tenant", name)
+    assert missing.returncode == 4 and "no such tenant" in missing.stderr
+    text = ok(cli("tenant", name, "--weight", "3", "--max-running", "5", "--max_pending=1", "--rate", "100/1m",
+                  "--maintenance", "no"))
+    for line in (rf"tenant +{name}", "weight +3", "maintenance +no", "max_running +5", "max_pending +1", "rate +100/1m"):
+        assert re.search(rf"^{line}$", text, re.M), line
+    assert re.search(r"^tenant +default$", ok(cli("tenant", "default", "--weight", "1")), re.M)
+    table = ok(cli("tenants"))
+    assert columns(table)[0] == "tenant" and re.search(rf"^{name} ", table, re.M)
+    assert [t["weight"] for t in answer(cli("tenants", "--json")) if t["tenant"] == name] == [3]
+    schedule(cli, q, "x", "--tenant", name)
+    full = cli("schedule", q, "x", "--tenant", name)
+    assert full.returncode == 1 and full.stderr.startswith("belfry: LIMIT: ") and "--max-pending" in full.stderr
+    assert re.search(r"^rate +7/1h$", ok(cli("queue", q, "--rate", "7/1h", "--tenant", name)), re.M)
+
+
+def test_top_shows_all_tenants(make_server):
+    server = make_server()
+    schedule(lambda *a: run(server, *a), "mail", "x")
+    assert "tenant" not in ok(run(server, "top"))
+    schedule(lambda *a: run(server, *a), "mail", "x", "--tenant", "acme")
+    top = ok(run(server, "top"))
+    assert re.search(r"^tenant +queue ", top, re.M)
+    assert re.search(r"^default +mail +0 +1 ", top, re.M) and re.search(r"^acme +mail +0 +1 ", top, re.M)
+
+
+def test_a_bad_tenant_is_told_before_anything_is_sent():
+    for args, message in ((("schedule", "q", "x", "--tenant", "a b"), "tenant: expected 1-128 characters"),
+                          (("tenant", "a", "--weight", "0"), "weight: expected 1 to 1000"),
+                          (("tenant", "a", "--rate", "1"), "rate: expected a number up to 1000000 and a period"),
+                          (("work", "q", "--tenant", "a b", "--", "true"), "tenant: expected 1-128 characters")):
+        result = belfry("--port", 1, *args, stdin=subprocess.DEVNULL)
+        assert result.returncode == 2 and message in result.stderr, args
+
+
+def test_work_serves_a_tenant_or_all(cli, work, q):
+    for tenant in ("b", "a", "default"):
+        for i in range(2):
+            schedule(cli, q, str(i), "--tenant", tenant)
+    code, out, _ = work(q, "--drain", "--tenant", "a", "--", "sh", "-c", 'echo "$BELFRY_TENANT $BELFRY_QUEUE"').wait()
+    assert (code, out) == (0, f"a {q}\n" * 2)
+    code, out, _ = work(q, "--drain", "--tenant", "*", "--", "sh", "-c", 'echo "$BELFRY_TENANT"').wait()
+    assert (code, out.split()) == (0, ["b", "default"] * 2)
+    schedule(cli, q, "x", "--tenant", "a")
+    schedule(cli, q, "x")
+    code, out, _ = work(q, "--drain", "--", "sh", "-c", 'echo "$BELFRY_TENANT"').wait()
+    assert (code, out) == (0, "default\n")
 
 
 # ---- belfry work ----

@@ -1,8 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""Recurrence against python3-dateutil + zoneinfo, and cron against a matcher of minutes.
+"""Recurrence against python3-dateutil + zoneinfo, cron against a matcher of minutes, and PREVIEW.
 
-BELFRY_LONG=1: 20,000 rules. BELFRY_SEED=n: others than usual. What is not compared, and why, is
-said in recur_oracle.py.
+BELFRY_LONG=1: 20,000 rules. BELFRY_SEED=n: others than usual. Everything is compared: moments, nominal
+times, offsets and notes. These are the only differences, and each is asked of dateutil in another way,
+so that its answer is compared all the same:
+
+1. BYWEEKNO without a day: dateutil gives all seven days of the week; by the RFC the missing day is
+   that of DTSTART, so BYDAY is added.
+2. BYDAY=MO,2TU: dateutil wants a day to be both a Monday and a second Tuesday; the RFC has a list.
+   MO is written as 1MO,2MO,...
+3. WEEKLY with BYSETPOS: dateutil's first week begins with DTSTART, so positions count from there; by
+   the RFC they count in the whole week. It is started at the week's first day.
+4. BYWEEKNO at the ends of a year: dateutil misses days of the next year's week 1 that is asked for by
+   a negative number ("TODO" in its source), and takes this year's length for the last one's. Its
+   table of weeks is replaced by the definition: a week is in the year that has four of its days.
+5. BYSECOND=60: dateutil fails; the RFC says that it is 59 where there are no leap seconds.
+6. BYDAY=9MO within months: dateutil fails; there is none, so such rules are not made.
+7. UNTIL with a date: dateutil ends at its midnight; the RFC means the day, so 23:59:59 is written.
+
+What is not compared:
+
+8. Rules for which dateutil goes through more than 2,000 periods without finding anything; how many is
+   printed. tests/unit/test_recur_bound.c has such rules.
+9. EXDATE where a time was moved to the end of a gap: to leave out one nominal time reveals another that
+   met it there. tests/unit/test_recur.c has that.
+
+dateutil knows no changes of the clock: what is done at these is stated in recur_oracle.py a second time,
+by zoneinfo alone (by_local, by_shown, by_elapsed), from what src/recur/recur.h promises.
 """
 import datetime as dt
 import os
@@ -12,9 +36,10 @@ import zoneinfo
 
 import pytest
 
-from conftest import BUILD, LONG
+from conftest import BUILD, LONG, belfry
 import recur_oracle as oracle
 import recur_rules as rules
+from wire import Refused, now_ms
 
 SEED = int(os.environ.get("BELFRY_SEED", "1"))
 COUNT = 12
@@ -28,6 +53,7 @@ def expand_all(lines):
     answers = []
     for answer in done.stdout.splitlines():
         assert not answer.startswith("!"), answer
+        assert "unknown" not in answer, lines[len(answers)]
         answers.append([None if w == "end" else tuple(map(int, w.split(":"))) for w in answer.split()])
     assert len(answers) == len(lines)
     return answers
@@ -93,8 +119,11 @@ def run_rules(seed, n):
             cases.append(case)
         else:
             skipped += 1
-    print(f"{n} rules, {sum(len(want) for _, want in cases)} occurrences; {skipped} took dateutil too long")
-    assert skipped < n / 6
+    zones = {line[2] for line, _ in cases}
+    changes = sum(any(o and o[3] != oracle.PLAIN for o in want) for _, want in cases)
+    print(f"{n} rules in {len(zones)} zones, {sum(len(want) for _, want in cases)} occurrences, {changes} of the "
+          f"rules at a change of the clock; {skipped} more took dateutil too long")
+    assert len(zones) >= 40 and changes > n / 20 and skipped < n / 6
     compare(cases)
 
 
@@ -189,3 +218,103 @@ def test_dates_are_added_once():
         line = ("rrule", text, z.name, start_s * 1000, start_s * 1000, COUNT, "", ",".join(texts), 0)
         cases.append((line, want))
     compare(cases)
+
+
+def preview(server, *args):
+    with server.wire() as w:
+        return w.call("PREVIEW", *args)
+
+
+def locals_of(answer):
+    return [o["local"] for o in answer]
+
+
+def refused(server, *args):
+    with pytest.raises(Refused) as e:
+        preview(server, *args)
+    return str(e.value)
+
+
+def test_preview_shows_times_and_what_a_change_of_the_clock_does(shared_server):
+    spring = preview(shared_server, "CRON", "30 2 * * *", "TZ", "Europe/Berlin",
+                     "START", "2027-03-27T00:00:00Z", "FROM", "2027-03-27T00:00:00Z", "COUNT", 3)
+    assert locals_of(spring) == ["2027-03-27T02:30:00+01:00", "2027-03-28T03:00:00+02:00", "2027-03-29T02:30:00+02:00"]
+    assert [o["note"] for o in spring] == [None, "02:30 does not exist on this day: runs at the end of the gap", None]
+    assert [o["at_ms"] for o in spring] == [int(dt.datetime.fromisoformat(o["local"]).timestamp() * 1000) for o in spring]
+    autumn = preview(shared_server, "RRULE", "FREQ=DAILY", "TZ", "Europe/Berlin",
+                     "START", "2027-10-30T02:30:00+02:00", "FROM", "2027-10-30T00:00:00Z", "COUNT", 3)
+    assert locals_of(autumn) == ["2027-10-30T02:30:00+02:00", "2027-10-31T02:30:00+02:00", "2027-11-01T02:30:00+01:00"]
+    assert [o["note"] for o in autumn] == [None, "02:30 exists twice on this day: this is the first", None]
+    assert all(set(o) == {"at_ms", "local", "note"} for o in spring + autumn)
+
+
+def test_preview_begins_now_unless_it_is_told_otherwise(shared_server):
+    before = now_ms()
+    times = [o["at_ms"] for o in preview(shared_server, "EVERY", "90s")]
+    assert len(times) == 10 and {b - a for a, b in zip(times, times[1:])} == {90000}
+    assert before - 1000 <= times[0] <= now_ms() + 1000 and times[0] % 1000 == 0
+    assert len(preview(shared_server, "CRON", "@daily", "COUNT", 1000)) == 1000
+    late = preview(shared_server, "EVERY", "1500ms", "START", "2026-01-01T00:00:00.250Z", "FROM", "2026-01-01T00:00:01Z",
+                   "COUNT", 2)
+    assert locals_of(late) == ["2026-01-01T00:00:01.750+00:00", "2026-01-01T00:00:03.250+00:00"]
+
+
+def test_preview_ends_with_the_rule(shared_server):
+    rule = ("RRULE", "FREQ=DAILY;COUNT=5", "START", "2026-01-01T00:00:00Z")
+    assert locals_of(preview(shared_server, *rule, "FROM", "2026-01-04T00:00:00Z")) == \
+        ["2026-01-04T00:00:00+00:00", "2026-01-05T00:00:00+00:00"]
+    assert preview(shared_server, *rule, "FROM", "2026-01-06T00:00:00Z") == []
+    assert preview(shared_server, "RRULE", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30") == []
+
+
+def test_preview_says_what_is_wrong(shared_server):
+    one = "expected exactly one of RRULE, CRON and EVERY"
+    assert refused(shared_server) == "INVALID no rule is given: " + one
+    assert refused(shared_server, "EVERY", "1m", "CRON", "* * * * *") == "INVALID more than one rule is given: " + one
+    assert refused(shared_server, "EVERY", "1m", "TZ", "Mars/Olympus") == \
+        "INVALID tz: no such time zone: expected a name of the IANA database, such as Europe/London or UTC"
+    for name in ("../../etc/passwd", "/etc/passwd", "", "Europe", "tzdata.zi", "x" * 128):
+        assert refused(shared_server, "EVERY", "1m", "TZ", name).startswith("INVALID tz: "), name
+    assert refused(shared_server, "RRULE", "FREQ=SOMETIMES").startswith("INVALID rrule: FREQ has no value SOMETIMES at offset 5")
+    assert refused(shared_server, "CRON", "61 * * * *").startswith("INVALID cron: no minute in field 1: 61 at offset 0")
+    for every in ("0", "0s", "-1s", "soon", ""):
+        assert refused(shared_server, "EVERY", every).startswith("INVALID every: "), every
+    for count in (0, 1001, "many"):
+        assert refused(shared_server, "EVERY", "1m", "COUNT", count) == "INVALID count: expected 1 to 1000"
+    assert refused(shared_server, "EVERY", "1m", "START", "yesterday").startswith("INVALID start: ")
+
+
+def test_preview_of_hostile_rules_keeps_nobody_waiting(shared_server):
+    """The worst that is known, a thousand times each: others are answered in between."""
+    slow = ["FREQ=DAILY;INTERVAL=1000;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO", "FREQ=HOURLY;INTERVAL=2046404;BYDAY=MO;COUNT=9",
+            "FREQ=SECONDLY;INTERVAL=86399;BYHOUR=9;BYMINUTE=0;BYSECOND=0", "FREQ=HOURLY;INTERVAL=4368;BYDAY=MO"]
+    with shared_server.wire() as w:
+        for rule in slow:
+            begin = now_ms()
+            w.call("PREVIEW", "RRULE", rule, "TZ", "Europe/London", "COUNT", 1000)
+            assert now_ms() - begin < 1000, rule
+        assert "too long after START" in refused(
+            shared_server, "RRULE", "FREQ=MINUTELY;INTERVAL=7;BYMINUTE=1;BYHOUR=9;COUNT=1000000", "TZ", "Europe/London",
+            "START", "1970-01-01T00:00:00Z", "FROM", "9990-01-01T00:00:00Z")
+
+
+def test_preview_in_many_zones_is_as_dateutil_has_it(shared_server):
+    """More zones than the server keeps at a time, twice."""
+    names = [n for n in sorted(zoneinfo.available_timezones()) if n.startswith(("Europe/", "America/"))]
+    assert len(names) > 150
+    with shared_server.wire() as w:
+        for name in names + names:
+            z = oracle.zone(name)
+            start_s = 1774569600  # two days before Europe's change of March 2026
+            found, _ = oracle.expand("FREQ=DAILY;BYHOUR=1,2,3;BYMINUTE=30;BYSECOND=0", z, start_s, 12)
+            got = w.call("PREVIEW", "RRULE", "FREQ=DAILY;BYHOUR=1,2,3;BYMINUTE=30;BYSECOND=0", "TZ", name,
+                         "START", start_s * 1000, "FROM", start_s * 1000, "COUNT", 12)
+            assert [o["at_ms"] for o in got] == [t * 1000 for t, _, _ in found], name
+            assert [o["note"] is None for o in got] == [note == oracle.PLAIN for _, _, note in found], name
+
+
+def test_preview_on_the_command_line_is_a_table(shared_server):
+    done = belfry("--port", shared_server.port, "preview", "--cron", "30 2 * * *", "--tz", "Europe/Berlin",
+                  "--start", "2027-03-27T00:00:00Z", "--from", "2027-03-27T00:00:00Z", "--count", "2")
+    assert done.returncode == 0, done.stderr
+    assert "2027-03-28T03:00:00+02:00" in done.stdout and "02:30 does not exist on this day" in done.stdout

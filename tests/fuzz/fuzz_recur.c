@@ -12,8 +12,9 @@
 #include "recur/recur.h"
 #include "recur/zonedir.h"
 
-#define HEADER       6
-#define TEN_YEARS_MS INT64_C(315576000000)
+#define HEADER           6
+#define TEN_YEARS_MS     INT64_C(315576000000)
+#define TWO_CENTURIES_MS (20 * TEN_YEARS_MS)
 
 static const struct zone *zone_of(unsigned n)
 {
@@ -46,16 +47,20 @@ static void walk(const struct recur *r, int64_t start_ms, int64_t after_ms, int 
     struct recur_state state = { 0 };
     struct recur_occurrence o, again;
     for (; n > 0; n--) {
-        char text[RECUR_TEXT];
+        char text[RECUR_TEXT], note[RECUR_NOTE];
         int found = recur_next(r, after_ms, &state, &o);
         CHECK(state.steps <= RECUR_STEPS_MAX);
-        if (!found)
+        /* Only COUNT, long after START, may take too many steps to know. */
+        CHECK(found >= 0 || after_ms > start_ms + TWO_CENTURIES_MS);
+        if (found <= 0)
             return;
         CHECK(o.at_ms > after_ms && o.at_ms >= start_ms && o.at_ms <= TIME_MOMENT_MAX);
         CHECK(recur_format(&o, text) == strlen(text) && strlen(text) < RECUR_TEXT);
-        CHECK(recur_note_text(o.note));
-        CHECK(recur_next(r, after_ms, NULL, &again) == 1 && same(&o, &again));
-        CHECK(recur_next(r, o.at_ms - 1, NULL, &again) == 1 && again.at_ms == o.at_ms);
+        CHECK(recur_note(&o, note) == strlen(note) && strlen(note) < RECUR_NOTE);
+        found = recur_next(r, after_ms, NULL, &again);
+        CHECK(found < 0 ? after_ms > start_ms + TWO_CENTURIES_MS : found && same(&o, &again));
+        found = recur_next(r, o.at_ms - 1, NULL, &again);
+        CHECK(found < 0 ? o.at_ms > start_ms + TWO_CENTURIES_MS : found && again.at_ms == o.at_ms);
         after_ms = o.at_ms;
     }
 }
@@ -85,8 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (code == 0) {
         walk(r, spec.start_ms, spec.start_ms - 1, 4);
         walk(r, spec.start_ms, spec.start_ms + TEN_YEARS_MS / 100, 2);
-        if (recur_preview(r, spec.start_ms + TEN_YEARS_MS, 1, &(struct recur_occurrence){ 0 }) > 1)
-            abort();
+        code = recur_preview(r, spec.start_ms + TEN_YEARS_MS, 1, &(struct recur_occurrence){ 0 });
+        CHECK(code == 0 || code == 1);
     } else {
         CHECK(code == BELFRY_INVALID && !r && error.offset <= size && strlen(error.text) > 20);
     }

@@ -5,7 +5,8 @@
  *     rrule|cron|every  text  zone  start_ms  from_ms  count  exdate  rdate  seed
  *
  * and gives a line with "at_ms:nominal_ms:offset_s:note" for each occurrence at or after from_ms,
- * then "end" if there is none after the last; or "! " and what is wrong.
+ * then "end" if there is none after the last, "unknown" if it would take too many steps to know; or
+ * "! " and what is wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,8 +48,9 @@ static void print_occurrences(const struct recur *r, int64_t from_ms, long count
     struct recur_occurrence o;
     int64_t after_ms = from_ms - 1;
     for (; count > 0; count--) {
-        if (recur_next(r, after_ms, &state, &o) == 0) {
-            printf("end");
+        int found = recur_next(r, after_ms, &state, &o);
+        if (found <= 0) {
+            printf(found < 0 ? "unknown" : "end");
             break;
         }
         printf("%" PRId64 ":%" PRId64 ":%d:%d ", o.at_ms, o.nominal_ms, o.offset_s, (int)o.note);

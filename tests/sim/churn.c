@@ -23,6 +23,8 @@
 #define HERD          50000 /* more than the engine fires at once */
 #define RESTART_TICKS 60000
 #define LEASED_MAX    64
+#define CROWD         3000         /* tenants of one kind */
+#define CROWD_JOBS    4            /* of each */
 #define CHURN_MEMORY  (256u << 10) /* for a second time, with most on disk */
 
 struct churn {
@@ -271,14 +273,15 @@ static void herd(struct churn *c)
     }
 }
 
-/* Queues come and go with their jobs. */
+/* Queues come and go with their jobs, and tenants with their queues. */
 static void names(struct churn *c)
 {
     struct engine_stats stats;
 
     for (int i = 0; i < NAMES; i++) {
         char name[32];
-        int n = snprintf(name, sizeof(name), "name-%d", i);
+        int n = i % 2 ? snprintf(name, sizeof(name), "name-%d", i)
+                      : snprintf(name, sizeof(name), "t-%d@name-%d", i / 4, i % 100);
         struct job_spec spec = {
             .queue = { name, (size_t)n },
             .due_ms = -1,
@@ -297,7 +300,94 @@ static void names(struct churn *c)
     }
     engine_stats(c->engine, &stats);
     CHECK(stats.queues <= NAMES_KEPT, "%" PRIu64 " queues without use are kept", stats.queues);
+    CHECK(stats.tenants <= NAMES_KEPT, "%" PRIu64 " tenants without use are kept", stats.tenants);
     restart(c);
+}
+
+static void crowd_schedule(struct churn *c, int tenant)
+{
+    char name[32];
+    struct schedule_result result;
+    struct job_spec spec = {
+        .queue = { name, (size_t)snprintf(name, sizeof(name), "c-%d@crowd", tenant) },
+        .due_ms = -1,
+        .priority = 3,
+        .attempts = -1,
+        .lease_ms = -1,
+        .retain_ms = 0,
+    };
+    int err = engine_schedule(c->engine, &spec, &result);
+
+    CHECK(err == 0, "SCHEDULE: %s", error_name(err));
+}
+
+/* Of these, one in three gives nothing, and one in three may have one running. */
+static void crowd_limit(struct churn *c, int tenant)
+{
+    char name[32];
+    struct str n = { name, (size_t)snprintf(name, sizeof(name), "c-%d", tenant) };
+    struct tenant_settings s = { .maintenance = tenant % 3 == 1, .max_running = tenant % 3 == 2 };
+
+    CHECK(engine_tenant_set(c->engine, n, &s,
+                            1u << TENANT_MAINTENANCE | 1u << TENANT_MAX_RUNNING) == 0,
+          "TENANT fails");
+}
+
+/* Gives all that may be given by `*@crowd`; returns how many, and how many of each tenant. */
+static int crowd_lease(struct churn *c, struct job_id *ids, uint64_t *tokens, int *counts)
+{
+    struct str queue = STR("*@crowd");
+    struct job *jobs[LEASED_MAX];
+    struct lease_request r = { &queue, 1, LEASED_MAX, -1, STR("w") };
+    int all = 0, n;
+
+    memset(counts, 0, CROWD * sizeof(*counts));
+    while ((n = engine_lease(c->engine, &r, jobs)) > 0)
+        for (int i = 0; i < n; i++) {
+            struct job_view v;
+            engine_view(c->engine, jobs[i], &v);
+            ids[all] = v.id;
+            tokens[all++] = v.token;
+            counts[atoi(v.tenant.ptr + 2)]++;
+        }
+    return all;
+}
+
+/* Many tenants of one kind: each gets its turn, and those that give nothing cost nothing. */
+static void crowd(struct churn *c)
+{
+    static struct job_id ids[CROWD * CROWD_JOBS];
+    static uint64_t tokens[CROWD * CROWD_JOBS];
+    static int counts[CROWD];
+    uint64_t before, leases = 0;
+    int n, left = CROWD / 3 * 2 * CROWD_JOBS;
+
+    for (int i = 0; i < CROWD * CROWD_JOBS; i++) {
+        if (i < CROWD)
+            crowd_limit(c, i);
+        crowd_schedule(c, i % CROWD);
+    }
+    commit(c);
+    before = engine_pick_steps(c->engine);
+    for (int round = 0; (n = crowd_lease(c, ids, tokens, counts)) > 0; round++) {
+        for (int i = 0; i < CROWD; i++) {
+            int expected = i % 3 == 1 ? 0 : i % 3 == 2 ? 1 : round == 0 ? CROWD_JOBS : 0;
+            CHECK(counts[i] == expected, "tenant %d gives %d jobs, expected %d", i, counts[i],
+                  expected);
+        }
+        for (int i = 0; i < n; i++)
+            CHECK(engine_complete(c->engine, ids[i], tokens[i], STR(""), -1) == 0,
+                  "COMPLETE fails");
+        leases += (uint64_t)n;
+        left -= n;
+        commit(c);
+    }
+    uint64_t steps = engine_pick_steps(c->engine) - before;
+    CHECK(left == 0, "%d jobs of a crowd are left", left);
+    CHECK(steps <= 3 * leases + CROWD, "%" PRIu64 " queues were looked at for %" PRIu64 " leases",
+          steps, leases);
+    engine_verify(c->engine);
+    printf("crowd: %d tenants, %" PRIu64 " leases, %" PRIu64 " looks\n", CROWD, leases, steps);
 }
 
 static void churn(uint64_t seed, uint64_t memory_bytes)
@@ -342,6 +432,8 @@ static void churn(uint64_t seed, uint64_t memory_bytes)
            " jobs loaded, %" PRIu64 " runs merged, %" PRIu64 " left\n",
            HERD, s.journal_bytes >> 10, s.segments, c.memory_max >> 10, s.fed_batches,
            s.loaded_jobs, s.merged_runs, e.runs);
+    if (!memory_bytes)
+        crowd(&c);
     partition_close(c.partition);
     store_close(c.store);
 }

@@ -64,6 +64,7 @@ void clock_show(struct world *w)
         world_remember(w);
     world_adopt(w);
     clock_check(w);
+    model_turns(&w->model);
     world_dispatch(w);
     for (size_t i = 0; i < WAITS_MAX; i++)
         CHECK(!w->waits[i].live || w->waits[i].deadline_ms > w->mono_ms,

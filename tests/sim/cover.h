@@ -61,7 +61,21 @@
     X(CRASH_MERGED_LOST, "a crash took the record of a merge")                    \
     X(CRASH_MERGED, "a crash came between a merge and the removal of its runs")   \
     X(CRASH_PARKED, "a crash took a request that waited for the disk")            \
-    X(HUNG_FEED, "a process that was thought dead tried to write runs")
+    X(HUNG_FEED, "a process that was thought dead tried to write runs")           \
+    X(FOREIGN, "a request was for another tenant's job")                          \
+    X(FOREIGN_COLD, "likewise, and it was on disk")                               \
+    X(LIMIT, "a tenant had as many jobs as it may")                               \
+    X(KIND, "a worker of all tenants got work")                                   \
+    X(KIND_PARKED, "a parked worker of all tenants got work")                     \
+    X(TURN, "the tenants of a kind had several turns")                            \
+    X(UNHELD, "a parked worker got work that had been held back")                 \
+    X(HELD_PAUSED, "a queue that was asked was paused")                           \
+    X(HELD_MAINTENANCE, "a tenant that was asked was in maintenance")             \
+    X(HELD_QUEUE_RUNNING, "a queue that was asked had as many running as it may") \
+    X(HELD_TENANT_RUNNING, "likewise a tenant")                                   \
+    X(HELD_QUEUE_RATE, "a queue that was asked was at its rate")                  \
+    X(HELD_TENANT_RATE, "likewise a tenant")                                      \
+    X(HELD_SERVER_RUNNING, "the server had as many running as it may")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

@@ -42,6 +42,23 @@ static void check_class(const struct world *w, const struct model_job *job)
     }
 }
 
+/* Nothing keeps its queue from giving it, and it is its turn. */
+static void check_queue(struct world *w, const struct wait *request, const struct model_job *job)
+{
+    unsigned q = job->queue;
+    enum hold hold = model_hold(&w->model, q);
+    bool by_turn = request->kinds >> tenants_kind(q) & 1 && !(request->queues >> q & 1);
+
+    CHECK(request->reach >> q & 1, "job %" PRIu64 " is not of a queue asked for", job->id.seq);
+    CHECK(hold == HOLD_NONE, "job %" PRIu64 " is given though %s", job->id.seq, hold_text(hold));
+    if (by_turn)
+        cover_event(request->live ? EVENT_KIND_PARKED : EVENT_KIND);
+    int late = model_pass(&w->model, q, by_turn);
+    /* What is on disk cannot be given, and loses its place. */
+    CHECK(late < 0 || w->cold, "q%u gets less than its turn, now by job %" PRIu64, late,
+          job->id.seq);
+}
+
 static void leased(struct world *w, const struct wait *request, const struct job_view *v)
 {
     struct model_job *job = model_find(&w->model, v->id);
@@ -50,9 +67,7 @@ static void leased(struct world *w, const struct wait *request, const struct job
     CHECK(job, "job %" PRIu64 " is leased but does not exist", v->id.seq);
     CHECK(job->state == JOB_READY, "job %" PRIu64 " is leased while %s (at %" PRId64 ")", v->id.seq,
           job_state_name(job->state), job->at_ms);
-    CHECK(request->queues >> job->queue & 1, "job %" PRIu64 " is not of a queue asked for",
-          v->id.seq);
-    CHECK(!w->model.queues[job->queue].paused, "job %" PRIu64 " is of a paused queue", v->id.seq);
+    check_queue(w, request, job);
     if (w->cold)
         check_class(w, job);
     else
@@ -65,6 +80,7 @@ static void leased(struct world *w, const struct wait *request, const struct job
     w->tokens[w->token_count++ % TOKENS_MAX] = (struct token){ v->id, v->token };
     w->leases++;
     model_lease(&w->model, job, request->for_ms, request->worker, v->token);
+    model_turns(&w->model);
     CHECK(judge_job(&w->model, job, v, why), "as it is leased, %s", why);
     trace_note("  job %" PRIu64 " of q%u, attempt %u, token %" PRIx64 ", until %" PRId64,
                job->id.seq, job->queue, job->attempt, job->token, job->until_ms);
@@ -89,7 +105,6 @@ void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
     struct wait *wait = owner;
 
     CHECK(wait->live, "a parked worker is answered twice");
-    wait->live = false;
     trace_note("  worker %td gets %zu jobs", wait - w->waits, n);
     w->lease_facts = 0;
     if (n == 0) {
@@ -97,9 +112,12 @@ void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
         cover_event(EVENT_PARKED_LATE);
     } else {
         cover_event(EVENT_PARKED);
+        if (wait->held)
+            cover_event(EVENT_UNHELD);
         CHECK(n <= wait->count, "a worker gets more jobs than it asked for");
         world_leased(w, wait, jobs, n);
     }
+    wait->live = false;
     world_hold_lease(w, "parked LEASE");
 }
 
@@ -133,12 +151,34 @@ size_t world_owed(const struct world *w, unsigned queues, size_t count)
     return n < count ? n : count;
 }
 
+/* The engine wakes when a rate allows the next one for somebody who waits. */
+static void check_rates(struct world *w)
+{
+    int64_t wall, mono, moment = INT64_MAX;
+
+    if (w->cold && (!w->calm || may_refuse_leases(w)))
+        return;
+    for (size_t i = 0; i < WAITS_MAX; i++) {
+        if (!w->waits[i].live)
+            continue;
+        int64_t next = model_rate_moment(&w->model, w->waits[i].reach);
+        moment = next < moment ? next : moment;
+    }
+    engine_next_wake(w->engine, &wall, &mono);
+    CHECK(mono <= moment,
+          "the engine sleeps until %" PRId64 " (mono), but a rate allows a job at %" PRId64, mono,
+          moment);
+}
+
 void world_dispatch(struct world *w)
 {
     engine_dispatch(w->engine);
     for (size_t i = 0; i < WAITS_MAX; i++) {
-        const struct wait *wait = &w->waits[i];
-        if (wait->live)
-            CHECK(world_owed(w, wait->queues, 1) == 0, "worker %zu waits though there is work", i);
+        struct wait *wait = &w->waits[i];
+        if (!wait->live)
+            continue;
+        CHECK(world_owed(w, wait->reach, 1) == 0, "worker %zu waits though there is work", i);
+        wait->held = wait->held || (!w->cold && model_has_ready(&w->model, wait->reach));
     }
+    check_rates(w);
 }

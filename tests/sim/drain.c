@@ -21,8 +21,11 @@ static void resume_all(struct world *w)
     engine_refuse_new(w->engine, false);
     w->model.refusing = false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
-        if (w->model.queues[q].paused)
+        if (w->model.queues[q].paused || w->model.queues[q].rate.count > 0)
             step_resume(w, q);
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        if (w->model.tenants[t].maintenance || w->model.tenants[t].rate.count > 0)
+            step_open_tenant(w, t);
 }
 
 /* To the next moment at which something can be done. */

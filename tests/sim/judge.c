@@ -50,7 +50,8 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     int64_t attempts = job->attempts >= 0 ? job->attempts : m->queues[job->queue].attempts;
 
     SAME("state", v->state, job->state);
-    SAME("queue", text_is(v->queue, TEXT_QUEUE, job->queue), true);
+    SAME("tenant", text_is(v->tenant, TEXT_TENANT, tenants_of(job->queue)), true);
+    SAME("queue", text_is(v->queue, TEXT_KIND, tenants_kind(job->queue)), true);
     SAME("payload", text_is(v->payload, TEXT_PAYLOAD, job->payload), true);
     SAME("key", text_is(v->key, TEXT_KEY, job->key), true);
     SAME("priority", v->priority, job->priority);
@@ -278,12 +279,18 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
     return true;
 }
 
+static bool same_rate(const struct rate *a, const struct rate *b)
+{
+    return a->count == b->count && a->per_ms == b->per_ms;
+}
+
 static bool same_settings(const struct model_queue *q, const struct queue_settings *s)
 {
     return q->paused == s->paused && q->lease_ms == s->lease_ms && q->attempts == s->attempts &&
            strcmp(backoffs_text(q->backoff), s->backoff) == 0 && q->retain_ms == s->retain_ms &&
            q->retain_dead_ms == s->retain_dead_ms && q->key_hold_ms == s->key_hold_ms &&
-           q->past_grace_ms == s->past_grace_ms;
+           q->past_grace_ms == s->past_grace_ms && q->max_running == s->max_running &&
+           same_rate(&q->rate, &s->rate);
 }
 
 /* Ended jobs that were forgotten: on disk some of them may still be counted. */
@@ -339,6 +346,13 @@ static bool same_queue(struct partition *p, const struct model *m, unsigned q, c
         snprintf(ret, JUDGE_TEXT, "counters of q%u differ", q);
         return false;
     }
+    if (!v.counters) /* it is not there */
+        return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
+    if (v.hold == HOLD_NONE ? model_hold(m, q) != HOLD_NONE : model_gives(m, q)) {
+        snprintf(ret, JUDGE_TEXT, "what holds q%u back: \"%s\", expected: \"%s\"", q,
+                 hold_text(v.hold), hold_text(model_hold(m, q)));
+        return false;
+    }
     return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
 }
 
@@ -360,11 +374,67 @@ static int note_name(void *arg, const struct queue_view *v)
     return 0;
 }
 
+static int note_tenant(void *arg, const struct tenant_view *v)
+{
+    return note_name(arg, &(struct queue_view){ .name = v->name });
+}
+
+static bool same_tenant(const struct engine *e, const struct model *m, unsigned t,
+                        char ret[JUDGE_TEXT])
+{
+    char text[TEXT_MAX];
+    struct str name = text_make(TEXT_TENANT, t, text);
+    const struct tenant_settings *a = &m->tenants[t], *b;
+    struct names n = { .sorted = true };
+    struct tenant_view v;
+
+    /* One without queues and settings is forgotten. */
+    if (engine_tenant_get(e, name, &v))
+        v = (struct tenant_view){ .settings = &tenant_defaults };
+    b = v.settings;
+    if (a->weight != b->weight || a->maintenance != b->maintenance ||
+        a->max_pending != b->max_pending || a->max_running != b->max_running ||
+        !same_rate(&a->rate, &b->rate)) {
+        snprintf(ret, JUDGE_TEXT, "settings of tenant %u differ", t);
+        return false;
+    }
+    if (v.pending != model_pending(m, t) || v.running != model_running(m, t)) {
+        snprintf(ret, JUDGE_TEXT,
+                 "tenant %u has %" PRIu64 " jobs, %" PRIu64 " leased, expected %" PRIu64
+                 " and %" PRIu64,
+                 t, v.pending, v.running, model_pending(m, t), model_running(m, t));
+        return false;
+    }
+    if (engine_queues(e, name, STR(""), SIZE_MAX, note_name, &n) || n.count != v.queues) {
+        snprintf(ret, JUDGE_TEXT, "QUEUES gives %" PRIu64 " names of tenant %u, expected %" PRIu64,
+                 n.count, t, v.queues);
+        return false;
+    }
+    return true;
+}
+
+static bool same_tenants(const struct engine *e, const struct model *m, uint64_t expected,
+                         char ret[JUDGE_TEXT])
+{
+    struct names n = { .sorted = true };
+
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        if (!same_tenant(e, m, t, ret))
+            return false;
+    if (engine_tenants(e, STR(""), SIZE_MAX, note_tenant, &n) == 0 && n.sorted &&
+        n.count == expected && n.count <= MODEL_TENANTS)
+        return true;
+    snprintf(ret, JUDGE_TEXT, "TENANTS gives %" PRIu64 " names%s, expected %" PRIu64, n.count,
+             n.sorted ? "" : " out of order", expected);
+    return false;
+}
+
 static bool same_names(const struct engine *e, uint64_t expected, char ret[JUDGE_TEXT])
 {
     struct names n = { .sorted = true };
 
-    if (engine_queues(e, STR(""), SIZE_MAX, note_name, &n) == 0 && n.sorted && n.count == expected)
+    if (engine_queues(e, STR("*"), STR(""), SIZE_MAX, note_name, &n) == 0 && n.sorted &&
+        n.count == expected)
         return true;
     snprintf(ret, JUDGE_TEXT, "QUEUES gives %" PRIu64 " names%s, expected %" PRIu64, n.count,
              n.sorted ? "" : " out of order", expected);
@@ -385,7 +455,7 @@ static bool same_stats(const struct engine *e, const struct model *m, char ret[J
         jobs += s.jobs[i];
     if (jobs >= m->count && jobs <= most && s.hot_jobs + s.cold_jobs >= jobs &&
         s.counters.picked == picked && s.lateness->count == picked)
-        return same_names(e, s.queues, ret);
+        return same_names(e, s.queues, ret) && same_tenants(e, m, s.tenants, ret);
     snprintf(ret, JUDGE_TEXT,
              "there are %" PRIu64 " jobs, expected %zu; %" PRIu64 " leases, expected %" PRIu64,
              jobs, m->count, s.counters.picked, picked);

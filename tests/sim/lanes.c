@@ -15,7 +15,7 @@
 
 /* Beyond its budget memory may be by what each class has at least, and by what cannot leave memory:
  * running jobs. */
-#define SLACK_BYTES (36u << 10)
+#define SLACK_BYTES (45u << 10)
 
 /* ---- Counting ---- */
 

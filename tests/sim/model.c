@@ -22,6 +22,8 @@ void model_init(struct model *m, struct model_graveyard *graveyard)
             .retain_dead_ms = INT64_C(30) * 86400000,
             .past_grace_ms = -1,
         };
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        m->tenants[t] = (struct tenant_settings){ .weight = 1 };
 }
 
 void model_fini(struct model *m)
@@ -102,16 +104,6 @@ uint64_t model_count(const struct model *m, unsigned queue, enum job_state state
     uint64_t n = 0;
     for (size_t i = 0; i < m->count; i++)
         n += m->jobs[i].queue == queue && m->jobs[i].state == state;
-    return n;
-}
-
-size_t model_deliverable(const struct model *m, unsigned queues)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->count; i++) {
-        const struct model_job *job = &m->jobs[i];
-        n += job->state == JOB_READY && (queues >> job->queue & 1) && !m->queues[job->queue].paused;
-    }
     return n;
 }
 
@@ -267,6 +259,8 @@ void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
     m->refusing = false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         m->queues[q].counters = (struct counters){ 0 };
+    model_buckets_begin(m);
+    memset(m->given, 0, sizeof(m->given));
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];
         if (job->state == JOB_READY)

@@ -12,8 +12,8 @@
 
 #include "engine/types.h"
 #include "sim/backoffs.h"
+#include "sim/tenants.h"
 
-#define MODEL_QUEUES    4
 #define MODEL_KEYS      6          /* keys are 1 .. MODEL_KEYS; 0: none */
 #define ERROR_OF_ENGINE UINT32_MAX /* a text that the engine chose */
 
@@ -88,6 +88,8 @@ struct model_queue {
     int64_t retain_dead_ms;
     int64_t key_hold_ms;
     int64_t past_grace_ms;
+    int64_t max_running;
+    struct rate rate;
     struct counters counters; /* since the engine was made */
 };
 
@@ -96,6 +98,14 @@ struct model {
     size_t count;
     size_t cap;
     struct model_queue queues[MODEL_QUEUES];
+    struct tenant_settings tenants[MODEL_TENANTS];
+    struct model_bucket queue_buckets[MODEL_QUEUES];
+    struct model_bucket tenant_buckets[MODEL_TENANTS];
+    uint64_t max_running; /* of the server; 0: any number */
+    /* By turns: what one has given while it and another had something to give. */
+    uint64_t given[MODEL_QUEUES][MODEL_QUEUES];
+    bool short_turn[MODEL_QUEUES]; /* its turn under way may be shorter than its weight */
+    unsigned scope;                /* of the request that is executed */
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
@@ -148,8 +158,6 @@ struct model_job *model_find(const struct model *m, struct job_id id);
 struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key);
 /* Counts jobs of a queue in a state. */
 uint64_t model_count(const struct model *m, unsigned queue, enum job_state state);
-/* Ready jobs that a lease of these queues (bits) could get. */
-size_t model_deliverable(const struct model *m, unsigned queues);
 int64_t model_rank(const struct model_job *job);
 
 /* The next moment at which something happens by itself, INT64_MAX if nothing does. */
@@ -179,6 +187,36 @@ bool model_may_hold(const struct model *m, unsigned queue, uint32_t key, struct 
 void model_hold_again(struct model *m, unsigned queue, uint32_t key, struct job_id id);
 /* The engine says that a key is free, which was held by a job that it was free to forget. */
 void model_unhold(struct model *m, unsigned queue, uint32_t key);
+
+/* ---- Who may give: model_tenant.c ---- */
+
+/* How many jobs a lease of these queues (bits) can get at least. */
+size_t model_deliverable(const struct model *m, unsigned queues);
+/* Whether these queues have ready jobs, held back or not. */
+bool model_has_ready(const struct model *m, unsigned queues);
+/* What keeps a queue from giving for certain, HOLD_NONE if it may. */
+enum hold model_hold(const struct model *m, unsigned queue);
+/* Whether nothing keeps it from giving for certain. */
+bool model_gives(const struct model *m, unsigned queue);
+/* When one of these queues can give at the latest that has a job and is held back by nothing but a
+ * rate; monotonic. INT64_MAX: none is. */
+int64_t model_rate_moment(const struct model *m, unsigned queues);
+/* Jobs of a tenant that have not ended, and those of them that are leased. */
+uint64_t model_pending(const struct model *m, unsigned tenant);
+uint64_t model_running(const struct model *m, unsigned tenant);
+/* This queue gives a job; `turn`: because it is its turn. Returns a queue that gets less than its
+ * share by that, or -1. */
+int model_pass(struct model *m, unsigned queue, bool turn);
+/* Something changed: queues that give nothing now have lost their place. */
+void model_turns(struct model *m);
+void model_lose_turn(struct model *m, unsigned queue);
+/* Rates begin to hold once more. */
+void model_buckets_begin(struct model *m);
+void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_settings *s,
+                      unsigned fields);
+/* The job that a request of model.scope finds by this id. */
+struct model_job *model_seek(const struct model *m, struct job_id id);
+bool model_in_scope(const struct model *m, const struct model_job *job);
 
 /* ---- Requests: the answer the engine must give, the model changed accordingly ---- */
 

@@ -44,6 +44,7 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
         job->next_due_ms = due;
         return 0;
     }
+    model_lose_turn(m, job->queue);
     job->payload = spec->payload;
     job->due_ms = due;
     job->at_ms = at_of(m, due);
@@ -67,6 +68,10 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     }
     if (m->refusing)
         return BELFRY_FULL;
+    const struct tenant_settings *tenant = &m->tenants[tenants_of(spec->queue)];
+    if (tenant->max_pending > 0 &&
+        model_pending(m, tenants_of(spec->queue)) >= (uint64_t)tenant->max_pending)
+        return cover_event(EVENT_LIMIT), BELFRY_LIMIT;
 
     m->queues[spec->queue].exists = true;
     job = model_add(m);
@@ -112,6 +117,9 @@ void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_
     job->moved = m->steps;
     m->leases++;
     m->queues[job->queue].counters.picked++;
+    unsigned t = tenants_of(job->queue);
+    bucket_take(&m->queue_buckets[job->queue], &m->queues[job->queue].rate, m->mono_ms);
+    bucket_take(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms);
 }
 
 static void attempt_over(struct model *m, struct model_job *job, unsigned outcome, uint32_t error)
@@ -222,7 +230,7 @@ void model_stall(struct model *m, struct model_job *job)
 /* The job if this token is its current lease. */
 static int leased(const struct model *m, struct job_id id, uint64_t token, struct model_job **ret)
 {
-    *ret = model_find(m, id);
+    *ret = model_seek(m, id);
     if (!*ret)
         return BELFRY_NOTFOUND;
     return (*ret)->state == JOB_LEASED && (*ret)->token == token ? 0 : BELFRY_STALE;
@@ -314,7 +322,7 @@ int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_
 
 enum cancel_outcome model_cancel(struct model *m, struct job_id id)
 {
-    struct model_job *job = model_find(m, id);
+    struct model_job *job = model_seek(m, id);
     if (!job || model_ended(job))
         return CANCEL_NOTFOUND;
     if (job->state == JOB_LEASED) {
@@ -331,11 +339,12 @@ enum cancel_outcome model_cancel(struct model *m, struct job_id id)
 
 int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
 {
-    struct model_job *job = model_find(m, id);
+    struct model_job *job = model_seek(m, id);
     if (!job)
         return BELFRY_NOTFOUND;
     if (job->state != JOB_SCHEDULED && job->state != JOB_READY)
         return BELFRY_STATE;
+    model_lose_turn(m, job->queue); /* it may have been the last one, and be ready again */
     again(m, job, due_ms, at_of(m, due_ms));
     model_fire(m);
     return 0;
@@ -343,7 +352,7 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
 
 int model_redrive(struct model *m, struct job_id id)
 {
-    struct model_job *job = model_find(m, id);
+    struct model_job *job = model_seek(m, id);
     if (!job)
         return BELFRY_NOTFOUND;
     if (job->state != JOB_DEAD)
@@ -407,5 +416,11 @@ void model_queue_set(struct model *m, unsigned queue, const struct model_queue *
         q->key_hold_ms = s->key_hold_ms;
     if (fields & 1u << QUEUE_PAST_GRACE)
         q->past_grace_ms = s->past_grace_ms;
+    if (fields & 1u << QUEUE_MAX_RUNNING)
+        q->max_running = s->max_running;
+    if (fields & 1u << QUEUE_RATE) {
+        q->rate = s->rate;
+        bucket_begin(&m->queue_buckets[queue], &q->rate, m->mono_ms);
+    }
     m->changes += memcmp(&before, q, sizeof(before)) != 0;
 }

@@ -191,9 +191,12 @@ void step_replace(struct world *w)
 static bool cancel(struct world *w, const struct request *r)
 {
     uint64_t cold = world_cold_jobs(w);
-    int is = engine_cancel(w->engine, r->id);
+    int is;
 
+    request_enter(w, r);
+    is = engine_cancel(w->engine, r->id);
     trace_note("CANCEL job %" PRIu64 ": outcome %d", r->id.seq, is);
+    request_leave(w, r, is);
     if (is == BELFRY_COLD)
         return false;
     int expected = (int)model_cancel(&w->model, r->id);
@@ -206,8 +209,9 @@ static bool cancel(struct world *w, const struct request *r)
 
 void step_cancel(struct world *w)
 {
-    request_send(
-        w, &(struct request){ .execute = cancel, .id = world_pick(w, WAITING | 1u << JOB_LEASED) });
+    struct job_id id = world_pick(w, WAITING | 1u << JOB_LEASED);
+
+    request_send(w, &(struct request){ .execute = cancel, .id = id, .scope = world_scope(w, id) });
 }
 
 static bool cancel_key(struct world *w, const struct request *r)
@@ -231,7 +235,8 @@ static bool cancel_key(struct world *w, const struct request *r)
         return true;
     CHECK(id.seq == job->id.seq, "key %u of q%u: job %" PRIu64 ", expected %" PRIu64, r->key,
           r->queue, id.seq, job->id.seq);
-    w->follow_up = (struct request){ .execute = cancel, .id = id };
+    w->follow_up =
+        (struct request){ .execute = cancel, .id = id, .scope = 1 + tenants_of(r->queue) };
     return true;
 }
 
@@ -254,7 +259,10 @@ void step_rotate(struct world *w)
         r.spec.key = 0;
         r.spec.due_ms = w->wall_ms + DAY;
         r.spec.retain_ms = 0;
+        size_t before = w->model.count;
         schedule(w, &r);
+        if (w->model.count == before) /* the tenant has as many as it may */
+            return;
         struct job_id id = w->model.jobs[w->model.count - 1].id;
         request_finish(w, &(struct request){ .execute = cancel, .id = id });
         if (crashes == w->crashes)
@@ -273,10 +281,13 @@ static void check_error(const char *verb, struct job_id id, int is, int expected
 static bool reschedule(struct world *w, const struct request *r)
 {
     uint64_t cold = world_cold_jobs(w);
-    int err = engine_reschedule(w->engine, r->id, r->ms);
+    int err;
 
+    request_enter(w, r);
+    err = engine_reschedule(w->engine, r->id, r->ms);
     trace_note("RESCHEDULE job %" PRIu64 " to %" PRId64 ": %s", r->id.seq, r->ms,
                err ? error_name(err) : "ok");
+    request_leave(w, r, err);
     if (err == BELFRY_COLD)
         return false;
     world_adopt_job(w, r->id);
@@ -297,7 +308,8 @@ void step_reschedule(struct world *w)
         due = w->model.now_ms;
     if (job && rng_chance(&w->rng, 25)) /* to where it was, or is */
         due = rng_chance(&w->rng, 50) ? id.due_ms : job->at_ms;
-    request_send(w, &(struct request){ .execute = reschedule, .id = id, .ms = due });
+    request_send(w, &(struct request){
+                        .execute = reschedule, .id = id, .ms = due, .scope = world_scope(w, id) });
 }
 
 /* Whoever has the key of this job: one that holds it once more, if the model knows none. */
@@ -318,9 +330,12 @@ static void hold_again(struct world *w, const struct model_job *job)
 static bool redrive(struct world *w, const struct request *r)
 {
     uint64_t cold = world_cold_jobs(w);
-    int err = engine_redrive(w->engine, r->id);
+    int err;
 
+    request_enter(w, r);
+    err = engine_redrive(w->engine, r->id);
     trace_note("REDRIVE job %" PRIu64 ": %s", r->id.seq, err ? error_name(err) : "ok");
+    request_leave(w, r, err);
     if (model_find(&w->model, r->id))
         model_disturb(&w->model, model_find(&w->model, r->id)->queue);
     if (err == BELFRY_COLD)
@@ -340,7 +355,9 @@ static bool redrive(struct world *w, const struct request *r)
 
 void step_redrive(struct world *w)
 {
-    request_send(w, &(struct request){ .execute = redrive, .id = world_pick(w, 1u << JOB_DEAD) });
+    struct job_id id = world_pick(w, 1u << JOB_DEAD);
+
+    request_send(w, &(struct request){ .execute = redrive, .id = id, .scope = world_scope(w, id) });
 }
 
 /* Puts those back in the model that the engine did; returns when the last of them had ended. */
@@ -374,6 +391,7 @@ static bool redrive_queue(struct world *w, const struct request *r)
 
     trace_note("REDRIVE q%u limit %zu: %d", r->queue, r->limit, n);
     model_disturb(&w->model, r->queue);
+    w->model.scope = SCOPE_ALL;
     if (n == BELFRY_COLD)
         return false;
     if (n == BELFRY_FULL && w->model.refusing)
@@ -403,63 +421,6 @@ void step_redrive_queue(struct world *w)
                                        .limit = (size_t)rng_between(&w->rng, 1, 4) });
 }
 
-/* ---- Queues ---- */
-
-static void queue_set(struct world *w, unsigned q, const struct model_queue *s, unsigned fields)
-{
-    char text[TEXT_MAX];
-    struct queue_settings settings = {
-        .paused = s->paused,
-        .lease_ms = s->lease_ms,
-        .attempts = s->attempts,
-        .retain_ms = s->retain_ms,
-        .retain_dead_ms = s->retain_dead_ms,
-        .key_hold_ms = s->key_hold_ms,
-        .past_grace_ms = s->past_grace_ms,
-    };
-
-    snprintf(settings.backoff, sizeof(settings.backoff), "%s", backoffs_text(s->backoff));
-    int err = engine_queue_set(w->engine, text_make(TEXT_QUEUE, q, text), &settings, fields);
-    trace_note("QUEUE q%u fields %x: paused %d lease %" PRId64 " attempts %" PRId64 " backoff %s"
-               " retain %" PRId64 " dead %" PRId64 " hold %" PRId64 " grace %" PRId64,
-               q, fields, s->paused, s->lease_ms, s->attempts, settings.backoff, s->retain_ms,
-               s->retain_dead_ms, s->key_hold_ms, s->past_grace_ms);
-    CHECK(err == 0, "QUEUE answers %s", error_name(err));
-    model_queue_set(&w->model, q, s, fields);
-    world_answer(w, "QUEUE");
-}
-
-void step_queue_set(struct world *w)
-{
-    struct rng *r = &w->rng;
-    struct model_queue s = {
-        .lease_ms = 1 + rng_duration(r, 5 * MINUTE),
-        .attempts = rng_between(r, 0, 6),
-        .backoff = (unsigned)rng_between(r, 1, BACKOFFS - 1),
-        .retain_ms = rng_chance(r, 20) ? 0 : rng_duration(r, 2 * DAY),
-        .retain_dead_ms = rng_chance(r, 20) ? 0 : rng_duration(r, 31 * DAY),
-        .key_hold_ms = rng_chance(r, 20) ? 0 : rng_duration(r, DAY),
-        .past_grace_ms = rng_chance(r, 60) ? -1 : rng_duration(r, DAY),
-    };
-
-    queue_set(w, (unsigned)rng_below(r, MODEL_QUEUES), &s,
-              (unsigned)rng_next(r) & 0xff & ~(1u << QUEUE_PAUSED));
-}
-
-void step_pause(struct world *w)
-{
-    unsigned q = (unsigned)rng_below(&w->rng, MODEL_QUEUES);
-    bool paused = w->model.queues[q].paused;
-
-    queue_set(w, q, &(struct model_queue){ .paused = !paused || rng_chance(&w->rng, 10) },
-              1u << QUEUE_PAUSED);
-}
-
-void step_resume(struct world *w, unsigned queue)
-{
-    queue_set(w, queue, &(struct model_queue){ .paused = false }, 1u << QUEUE_PAUSED);
-}
-
 void step_refuse(struct world *w)
 {
     w->model.refusing = !w->model.refusing;
@@ -482,13 +443,17 @@ static int bad_schedule(struct world *w)
         .retain_ms = -1,
     };
 
-    switch (rng_below(&w->rng, 8)) {
+    switch (rng_below(&w->rng, 12)) {
     case 0: spec.priority = rng_chance(&w->rng, 50) ? 0 : 6; break;
     case 1: spec.backoff = STR("exp:1h"); break;
     case 2: spec.backoff = STR("soon"); break;
     case 3: spec.due_ms = TIME_MOMENT_MAX + 1; break;
     case 4: spec.queue = STR("a queue"); break;
     case 5: spec.queue = STR(""); break;
+    case 8: spec.queue = STR("*@q0"); break;
+    case 9: spec.queue = STR("default@q0"); break;
+    case 10: spec.queue = STR("@q0"); break;
+    case 11: spec.queue = STR("a@b@q0"); break;
     case 6: spec.key = (struct str){ long_key, sizeof(long_key) }; break;
     default: spec.lease_ms = rng_chance(&w->rng, 50) ? 0 : LEASE_MAX_MS + 1; break;
     }
@@ -508,6 +473,9 @@ static int bad_complete(struct world *w)
 static int bad_queue(struct world *w)
 {
     struct queue_settings s = { .backoff = "1m," };
+    if (rng_chance(&w->rng, 30))
+        return engine_tenant_set(w->engine, rng_chance(&w->rng, 50) ? STR("*") : STR("a@b"),
+                                 &(struct tenant_settings){ .weight = 1 }, 1u << TENANT_WEIGHT);
     return rng_chance(&w->rng, 50)
                ? engine_queue_set(w->engine, STR("q0"), &s, 1u << QUEUE_BACKOFF)
                : engine_queue_set(w->engine, STR("q 0"), &s, 1u << QUEUE_PAUSED);

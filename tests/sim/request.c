@@ -5,6 +5,29 @@
 
 #define TRIES_MAX 60
 
+void request_enter(struct world *w, const struct request *r)
+{
+    w->model.scope = r->scope;
+    w->lsn = engine_lsn(w->engine);
+    engine_scope(w->engine,
+                 r->scope == SCOPE_ALL ? STR("*") : text_make(TEXT_TENANT, r->scope - 1, w->scope));
+}
+
+void request_leave(struct world *w, const struct request *r, int err)
+{
+    const struct model_job *job = model_find(&w->model, r->id);
+
+    engine_scope(w->engine, STR("*"));
+    if (!job || model_in_scope(&w->model, job))
+        return;
+    trace_note("  which is not its own");
+    CHECK(engine_lsn(w->engine) == w->lsn, "a request changes another tenant's job");
+    CHECK(err == BELFRY_COLD || *engine_detail(w->engine) == '\0',
+          "a request is told about another tenant's job: %s", engine_detail(w->engine));
+    if (err != BELFRY_COLD)
+        cover_event(w->again ? EVENT_FOREIGN_COLD : EVENT_FOREIGN);
+}
+
 static void fetch_begin(struct world *w, struct parked *p)
 {
     p->fetch = partition_fetch(w->partition);

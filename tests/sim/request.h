@@ -29,6 +29,7 @@ struct request {
     int64_t progress;
     bool flag; /* FAIL: final; EXTEND: has a note */
     size_t limit;
+    unsigned scope; /* whose jobs it may see: SCOPE_ALL, ... */
 };
 
 #define PARKED_MAX 8
@@ -42,6 +43,11 @@ struct parked {
     bool faulted;
     int tries;
 };
+
+/* Around the execution of a request that names a job: the engine shows it the jobs of its scope
+ * only, and another's are as if they were not there. The model keeps the scope until the next. */
+void request_enter(struct world *w, const struct request *r);
+void request_leave(struct world *w, const struct request *r, int err);
 
 void request_send(struct world *w, const struct request *r);
 /* The same, waiting for the answer. It may get none: after a fault. */

@@ -28,6 +28,8 @@ static const struct {
     { "redrive_queue", 6, MIXED, step_redrive_queue },
     { "queue_set", 12, MIXED, step_queue_set },
     { "pause", 10, MIXED, step_pause },
+    { "tenant_set", 12, MIXED, step_tenant_set },
+    { "maintenance", 8, MIXED, step_maintenance },
     { "refuse", 3, MIXED, step_refuse },
     { "invalid", 3, MIXED, step_invalid },
     { "get", 15, MIXED, step_get },
@@ -106,6 +108,9 @@ void run_seed(uint64_t seed, uint64_t count, unsigned mutant, struct run_totals 
     for (int i = 0; i < MODEL_QUEUES; i++)
         if (rng_chance(&w.rng, 60))
             step_queue_set(&w);
+    for (int i = 0; i < MODEL_TENANTS && w.limits; i++)
+        if (rng_chance(&w.rng, 60))
+            step_tenant_set(&w);
     for (uint64_t i = 0; i < count; i++) {
         w.model.steps++;
         steps[draw_step(&w.rng, weights, sum)].step(&w);

@@ -46,11 +46,16 @@ void step_cancel_key(struct world *w);
 void step_reschedule(struct world *w);
 void step_redrive(struct world *w);
 void step_redrive_queue(struct world *w);
-void step_queue_set(struct world *w);
-void step_pause(struct world *w);
-void step_resume(struct world *w, unsigned queue);
 void step_refuse(struct world *w);
 void step_invalid(struct world *w);
+
+/* admin.c: somebody changes settings */
+void step_queue_set(struct world *w);
+void step_pause(struct world *w);
+void step_resume(struct world *w, unsigned queue); /* and ends its rate */
+void step_tenant_set(struct world *w);
+void step_maintenance(struct world *w);
+void step_open_tenant(struct world *w, unsigned tenant); /* no maintenance, no rate */
 
 /* worker.c: somebody works */
 void step_lease(struct world *w);

@@ -3,6 +3,10 @@
 
 #include <stdio.h>
 
+#include "sim/tenants.h"
+
+static const char *const tenants[] = { "default", "a", "b", "nobody" };
+
 /* How many filler bytes follow: mostly few, now and then more than a segment's worth. */
 static size_t filler(enum text_kind kind, uint32_t number)
 {
@@ -13,10 +17,27 @@ static size_t filler(enum text_kind kind, uint32_t number)
     return 0;
 }
 
+static struct str name(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
+{
+    unsigned tenant = kind == TEXT_QUEUE ? tenants_of(number) : 0;
+    int n = 0;
+
+    if (kind == TEXT_TENANT)
+        n = snprintf(buf, TEXT_MAX, "%s", tenants[number]);
+    else if (kind == TEXT_QUEUE)
+        n = snprintf(buf, TEXT_MAX, "%s%sq%u", tenant ? tenants[tenant] : "", tenant ? "@" : "",
+                     tenants_kind(number));
+    else
+        n = snprintf(buf, TEXT_MAX, "%sq%u", kind == TEXT_ALL ? "*@" : "", number);
+    return (struct str){ buf, (size_t)n };
+}
+
 struct str text_make(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
 {
     static const char letters[] = "qpkwern";
-    if (number == 0 && kind != TEXT_QUEUE)
+    if (kind == TEXT_QUEUE || kind >= TEXT_TENANT)
+        return name(kind, number, buf);
+    if (number == 0)
         return (struct str){ buf, 0 };
     int head = snprintf(buf, TEXT_MAX, "%c%u", letters[kind], number);
     size_t more = filler(kind, number);

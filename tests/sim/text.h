@@ -12,7 +12,8 @@
 
 #define TEXT_MAX 4096
 
-/* A queue's name, 0 .. ; the other kinds of text differ in their first byte. */
+/* Names of queues in full, of tenants and of kinds, 0 .. ; the other kinds of text differ in their
+ * first byte. */
 enum text_kind {
     TEXT_QUEUE,
     TEXT_PAYLOAD,
@@ -20,7 +21,10 @@ enum text_kind {
     TEXT_WORKER,
     TEXT_ERROR,
     TEXT_RESULT,
-    TEXT_NOTE
+    TEXT_NOTE,
+    TEXT_TENANT,
+    TEXT_KIND, /* the name of its queues */
+    TEXT_ALL   /* the same of all tenants, as a worker asks for it */
 };
 
 /* Writes the text into buf and returns it. */

@@ -11,28 +11,35 @@ static bool get(struct world *w, const struct request *r)
 {
     char why[JUDGE_TEXT];
     struct job_view v;
-    int err = engine_get(w->engine, r->id, &v);
+    int err;
 
+    request_enter(w, r);
+    err = engine_get(w->engine, r->id, &v);
     trace_note("GET job %" PRIu64 ": %s", r->id.seq, err ? error_name(err) : "ok");
+    request_leave(w, r, err);
     if (err == BELFRY_COLD)
         return false;
     const struct model_job *job = model_find(&w->model, r->id);
     if (!job)
         job = model_ghost(&w->model, r->id);
+    if (job && !model_in_scope(&w->model, job))
+        job = NULL;
     CHECK(err == 0 || err == BELFRY_NOTFOUND, "GET job %" PRIu64 ": %s", r->id.seq,
           error_name(err));
     CHECK(err || job, "job %" PRIu64 " should not be there", r->id.seq);
     CHECK(err || judge_job(&w->model, job, &v, why), "%s", why);
     if (err)
         world_adopt_job(w, r->id);
-    CHECK(!err || !model_find(&w->model, r->id), "job %" PRIu64 " is lost", r->id.seq);
+    CHECK(!err || !model_seek(&w->model, r->id), "job %" PRIu64 " is lost", r->id.seq);
     world_answer(w, "GET");
     return true;
 }
 
 void step_get(struct world *w)
 {
-    request_send(w, &(struct request){ .execute = get, .id = world_pick(w, ~0u) });
+    struct job_id id = world_pick(w, ~0u);
+
+    request_send(w, &(struct request){ .execute = get, .id = id, .scope = world_scope(w, id) });
 }
 
 static bool listed(struct lister *l, struct job_id id)
@@ -56,9 +63,10 @@ static int note_one(void *arg, const struct job_view *v)
     return 0;
 }
 
-static bool matches(const struct list_filter *f, int queue, const struct model_job *job)
+static bool matches(const struct list_filter *f, int tenant, int queue, const struct model_job *job)
 {
-    return (queue < 0 || (unsigned)queue == job->queue) &&
+    return (tenant < 0 || (unsigned)tenant == tenants_of(job->queue)) &&
+           (queue < 0 || (unsigned)queue == job->queue) &&
            (f->state < 0 || (enum job_state)f->state == job->state) && job->due_ms >= f->from_ms &&
            job->due_ms < f->to_ms;
 }
@@ -66,12 +74,16 @@ static bool matches(const struct list_filter *f, int queue, const struct model_j
 /* All pages at once: exactly the jobs that match, each once. */
 void step_list(struct world *w)
 {
-    char text[TEXT_MAX];
+    char text[TEXT_MAX], name[TEXT_MAX];
     struct rng *r = &w->rng;
     struct look look = { .partition = w->partition };
     struct lister l = { 0 };
     int queue = (int)rng_between(r, -1, MODEL_QUEUES - 1);
+    int tenant = rng_chance(r, 50) ? -1 : (int)rng_below(r, MODEL_TENANTS);
     struct list_filter f = {
+        .tenant = tenant >= 0         ? text_make(TEXT_TENANT, (uint32_t)tenant, name)
+                  : rng_chance(r, 50) ? STR("*")
+                                      : (struct str){ 0 },
         .queue = queue < 0 ? (struct str){ 0 } : text_make(TEXT_QUEUE, (uint32_t)queue, text),
         .state = (int)rng_between(r, -1, JOB_STATE_COUNT - 1),
         .to_ms = INT64_MAX,
@@ -83,7 +95,7 @@ void step_list(struct world *w)
         f.from_ms = w->wall_ms - rng_duration(r, 60 * MINUTE);
     if (rng_chance(r, 50))
         f.to_ms = w->wall_ms + rng_duration(r, 60 * MINUTE);
-    trace_note("LIST queue %d state %d limit %zu", queue, f.state, f.limit);
+    trace_note("LIST tenant %d queue %d state %d limit %zu", tenant, queue, f.state, f.limit);
     bool paused = plan_pause(w, true);
     judge_adopt_forgotten(w->partition, &w->model);
     do {
@@ -96,7 +108,7 @@ void step_list(struct world *w)
     plan_pause(w, paused);
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
-        if (!matches(&f, queue, job))
+        if (!matches(&f, tenant, queue, job))
             continue;
         expected++;
         CHECK(listed(&l, job->id), "LIST leaves out job %" PRIu64, job->id.seq);

@@ -72,6 +72,7 @@ void world_hold_lease(struct world *w, const char *verb)
 /* The rest of a turn of the host's loop. */
 static void end_turn(struct world *w)
 {
+    model_turns(&w->model);
     lanes_note(w);
     if (rng_chance(&w->rng, 80))
         world_dispatch(w);
@@ -164,6 +165,17 @@ struct job_id world_pick(struct world *w, unsigned states)
             return m->jobs[i].id;
 }
 
+unsigned world_scope(struct world *w, struct job_id id)
+{
+    const struct model_job *job = model_find(&w->model, id);
+
+    if (rng_chance(&w->rng, 50))
+        return SCOPE_ALL;
+    if (job && rng_chance(&w->rng, 60))
+        return 1 + tenants_of(job->queue);
+    return 1 + (unsigned)rng_below(&w->rng, SCOPE_NOBODY);
+}
+
 /* ---- Begin and end ---- */
 
 static int64_t store_clock(void *arg)
@@ -218,6 +230,9 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     };
     model_init(&w->model, &w->graveyard);
     w->model.forgetful = w->options.history_bytes > 0;
+    w->limits = rng_chance(&w->rng, 60);
+    if (w->limits && rng_chance(&w->rng, 30))
+        w->model.max_running = w->options.max_running = (uint64_t)rng_between(&w->rng, 1, 8);
     if (rng_chance(&w->rng, 70))
         make_cold(w);
     model_copy(&w->safe[0], &w->model);

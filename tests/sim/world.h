@@ -47,7 +47,10 @@ struct wait {
     struct world *world;
     bool live;
     struct waiter *waiter;
-    unsigned queues; /* bits */
+    unsigned queues; /* bits: named, */
+    unsigned kinds;  /* of all tenants, */
+    unsigned reach;  /* and both */
+    bool held;       /* there was work that was held back */
     size_t count;
     int64_t for_ms;
     uint32_t worker;
@@ -124,6 +127,9 @@ struct world {
     size_t jobs_max; /* no more at a time, so that a run stays quick */
     int64_t herd_ms; /* a moment at which many jobs are due */
     int64_t keys;    /* in use */
+    bool limits;     /* tenants and queues have some */
+    char scope[TEXT_MAX];
+    uint64_t lsn; /* before a request was executed */
 
     int64_t wall_ms;
     int64_t mono_ms;
@@ -266,5 +272,7 @@ void restart_crash(struct world *w, bool power);
 
 /* An id to ask for: mostly of a job in one of these states (bits), at times of none. */
 struct job_id world_pick(struct world *w, unsigned states);
+/* Whose jobs a request for this one may see: mostly it is among them. */
+unsigned world_scope(struct world *w, struct job_id id);
 
 #endif

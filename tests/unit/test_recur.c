@@ -158,7 +158,7 @@ static void check_example(const struct zone *z, const struct example *e)
         words += *p == ' ';
     if (recur_new(&spec, &r, &error) != 0)
         fail_msg("%s: %s", e->rule, error.text);
-    n = recur_preview(r, 0, words, all);
+    n = (size_t)recur_preview(r, 0, words, all);
     for (size_t i = 0; i < n; i++) {
         if (i + 1 == words && strstr(e->expected, "..."))
             buf_text(&out, " ...");

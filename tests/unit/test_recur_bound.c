@@ -36,6 +36,12 @@ static const char *const hostile[] = {
     "FREQ=YEARLY;BYYEARDAY=366;BYMONTH=1",
     "FREQ=SECONDLY;INTERVAL=2147483647;BYMONTH=2;BYMONTHDAY=30",
     "FREQ=YEARLY;INTERVAL=2147483647;BYYEARDAY=366",
+    "FREQ=HOURLY;INTERVAL=4368;BYDAY=MO",                /* 26 weeks, through all DST to 9999 */
+    "FREQ=SECONDLY;INTERVAL=604800;BYDAY=MO;BYSECOND=0", /* from a Thursday */
+    "FREQ=SECONDLY;INTERVAL=7;BYDAY=MO;BYHOUR=9;BYMINUTE=0;BYSECOND=2",
+    "FREQ=DAILY;INTERVAL=1000;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO",
+    "FREQ=WEEKLY;BYDAY=MO,TU;BYMONTH=2;BYSETPOS=3",
+    "FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO;BYSETPOS=2",
 };
 
 static void hostile_rules_end_within_their_steps(void **state)
@@ -76,6 +82,9 @@ static void rare_times_are_found(void **state)
         { "FREQ=SECONDLY;INTERVAL=86399;BYHOUR=9;BYMINUTE=0;BYSECOND=0", "2173-11-05T09:00:00Z" },
         { "FREQ=YEARLY;BYWEEKNO=53;BYDAY=SA;BYMONTH=1;BYMONTHDAY=1", "2033-01-01T00:00:00Z" },
         { "FREQ=DAILY;INTERVAL=1000;BYMONTHDAY=1;BYMONTH=1", "2026-01-01T00:00:00Z" },
+        /* Was "never": years without such a day were added up over those with one. */
+        { "FREQ=DAILY;INTERVAL=97;BYHOUR=9,10;BYSETPOS=2;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO",
+          "3644-02-29T10:00:00Z" },
     };
     struct zone *z = zone_named("UTC");
     (void)state;
@@ -89,6 +98,38 @@ static void rare_times_are_found(void **state)
             fail_msg("%s: %s, not %s", rows[i].rule, found ? got : "never", rows[i].at);
         recur_free(r);
     }
+    zone_free(z);
+}
+
+/* What fuzz_recur found: the half-years of London's clock were gone through one by one, up to the
+ * year 4350, for each occurrence and again for COUNT. */
+static void long_intervals_do_not_walk_through_changes_of_the_clock(void **state)
+{
+    static const char exdate[] = "20260406T120000Z";
+    struct zone *z = zone_named("Europe/London");
+    struct recur_spec spec = { RECUR_RRULE, STR("FREQ=HOURLY;INTERVAL=2046404;BYDAY=MO;COUNT=9"),
+                               z,           INT64_C(1774700000007),
+                               7,           STR(exdate),
+                               { 0 } };
+    struct recur_state with = { 0 };
+    struct recur_occurrence o;
+    struct rule_error error;
+    struct recur *r;
+    int64_t after = 0;
+    unsigned n = 0;
+    (void)state;
+    assert_int_equal(recur_new(&spec, &r, &error), 0);
+    while (recur_next(r, after, &with, &o) == 1) {
+        assert_true(with.steps < 200);
+        assert_int_equal((o.at_ms - spec.start_ms) % (INT64_C(2046404) * 3600000), 0);
+        assert_int_equal(civil_weekday(civil_div(o.nominal_ms, CIVIL_DAY * 1000)), 0);
+        after = o.at_ms;
+        n++;
+    }
+    assert_true(with.steps < 200);
+    assert_int_equal(n, 6); /* by the calendar, up to 9999 */
+    ;
+    recur_free(r);
     zone_free(z);
 }
 
@@ -254,6 +295,11 @@ static const struct {
     { RECUR_RRULE, "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1" },
     { RECUR_RRULE, "FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO" },
     { RECUR_RRULE, "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO" },
+    { RECUR_RRULE, "FREQ=SECONDLY;INTERVAL=86399;BYHOUR=9;BYMINUTE=0;BYSECOND=0" },
+    { RECUR_RRULE, "FREQ=SECONDLY;INTERVAL=86399;BYMINUTE=0;BYSECOND=0" },
+    { RECUR_RRULE, "FREQ=SECONDLY;INTERVAL=61;BYHOUR=9;BYMINUTE=0;BYSECOND=0;BYDAY=MO" },
+    { RECUR_RRULE, "FREQ=MINUTELY;INTERVAL=1439;BYHOUR=9;BYMINUTE=1" },
+    { RECUR_RRULE, "FREQ=HOURLY;INTERVAL=100003;BYDAY=SU" },
 };
 
 /* The best of some batches. */
@@ -299,6 +345,32 @@ static void a_start_ten_years_back_answers_in_microseconds(void **state)
     }
 }
 
+/* Whatever the machine: a handful of steps, of which none takes a microsecond. */
+static void a_start_ten_years_back_takes_few_steps(void **state)
+{
+    static const char *const zones[] = { "America/New_York", "Australia/Lord_Howe", "UTC" };
+    (void)state;
+    for (size_t i = 0; i < 3 * sizeof measured / sizeof *measured; i++) {
+        struct zone *z = zone_named(zones[i % 3]);
+        struct recur *r =
+            recur_of(measured[i / 3].kind, measured[i / 3].text, z, "2016-06-15T12:00:00Z");
+        int64_t after = moment_of("2026-06-15T12:00:00Z");
+        for (int n = 0; n < 100; n++) {
+            struct recur_state with = { 0 };
+            struct recur_occurrence o;
+            int found = recur_next(r, after, &with, &o);
+            if (with.steps > 100)
+                fail_msg("%s takes %u steps", measured[i / 3].text, with.steps);
+            if (!found && n > 0)
+                break; /* the year 9999 */
+            assert_int_equal(found, 1);
+            after = o.at_ms;
+        }
+        recur_free(r);
+        zone_free(z);
+    }
+}
+
 static void count_from_a_start_ten_years_back_is_bounded(void **state)
 {
     static const char *const rules[] = {
@@ -327,6 +399,7 @@ static void count_from_a_start_ten_years_back_is_bounded(void **state)
             found = recur_next(r, o.at_ms, &with, &o);
         printf("%-60s %7jd us from START, %6jd ns with its state\n", rules[i], (intmax_t)took,
                (intmax_t)(cpu_us() - start) * 1000 / BATCH);
+        assert_true(with.steps <= 64);
         recur_free(r);
     }
     zone_free(z);
@@ -337,10 +410,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_rules_end_within_their_steps),
         cmocka_unit_test(rare_times_are_found),
+        cmocka_unit_test(long_intervals_do_not_walk_through_changes_of_the_clock),
         cmocka_unit_test(count_is_exact_however_it_is_asked_for),
         cmocka_unit_test(counting_ends_as_well),
         cmocka_unit_test(whole_days_left_out_are_not_walked_through),
         cmocka_unit_test(a_start_ten_years_back_answers_in_microseconds),
+        cmocka_unit_test(a_start_ten_years_back_takes_few_steps),
         cmocka_unit_test(count_from_a_start_ten_years_back_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "recurs.h"
+
+#include "recur/zonecache.h"
 #include "recur/tzfile.h"
 
 /* Appends a number of so many bytes, most significant first. */
@@ -283,6 +285,65 @@ static void local_times_lead_back_in_every_zone(void **state)
     assert_true(zones > 300);
 }
 
+static void the_cache_keeps_what_was_used_last(void **state)
+{
+    static struct zonecache cache;
+    const struct zone *first, *z;
+    const char *why = "";
+    char name[32];
+    (void)state;
+    assert_int_equal(zonecache_get(&cache, ZONEDIR_DEFAULT, STR("Europe/London"), &first, &why), 0);
+    for (int i = 0; i < 3 * ZONECACHE_MAX; i++) {
+        struct str zone = { name, (size_t)snprintf(name, sizeof name, "Etc/GMT%+d", i % 14 - 1) };
+        zonecache_get(&cache, ZONEDIR_DEFAULT, zone, &z, &why);
+        assert_int_equal(zonecache_get(&cache, ZONEDIR_DEFAULT, STR("Europe/London"), &z, &why), 0);
+        assert_ptr_equal(z, first);
+    }
+    assert_int_equal(zonecache_get(&cache, ZONEDIR_DEFAULT, STR("Europe/Nowhere"), &z, &why),
+                     BELFRY_NOTFOUND);
+    assert_int_equal(zonecache_get(&cache, ZONEDIR_DEFAULT, STR("../passwd"), &z, &why),
+                     BELFRY_INVALID);
+    zonecache_fini(&cache);
+    assert_int_equal(zonecache_get(&cache, "/nowhere", STR("Europe/London"), &z, &why),
+                     BELFRY_NOTFOUND);
+    zonecache_fini(&cache);
+}
+
+/* More zones than there is room for: the memory is that of ZONECACHE_MAX, which ASan watches. */
+static void the_cache_drops_what_was_used_longest_ago(void **state)
+{
+    static const char *const areas[] = { "Europe", "America", "Asia" };
+    static const char *const names[] = {
+        "London",    "Berlin",  "Paris",     "Madrid",   "Rome",     "Vienna",    "Zurich",
+        "Oslo",      "Lisbon",  "Dublin",    "Athens",   "Sofia",    "Kiev",      "Minsk",
+        "Moscow",    "Prague",  "Bogota",    "Caracas",  "Chicago",  "Denver",    "Detroit",
+        "Halifax",   "Havana",  "Lima",      "Nassau",   "Panama",   "Phoenix",   "Regina",
+        "Santiago",  "Toronto", "Vancouver", "Winnipeg", "Amman",    "Baghdad",   "Bangkok",
+        "Beirut",    "Colombo", "Damascus",  "Dhaka",    "Dubai",    "Gaza",      "Jakarta",
+        "Jerusalem", "Kabul",   "Karachi",   "Kolkata",  "Kuwait",   "Macau",     "Manila",
+        "Muscat",    "Qatar",   "Riyadh",    "Seoul",    "Shanghai", "Singapore", "Taipei",
+        "Tehran",    "Tokyo",   "Urumqi",    "Yangon",   "Adak",     "Anchorage", "Aruba",
+        "Belize",    "Boise",   "Cancun",    "Cayenne",  "Cuiaba",   "Dawson",    "Edmonton",
+        "Fortaleza", "Guyana",
+    };
+    static struct zonecache cache;
+    size_t found = 0;
+    (void)state;
+    for (size_t i = 0; i < 3 * sizeof names / sizeof *names; i++) {
+        char name[40];
+        const struct zone *z;
+        struct str text;
+        snprintf(name, sizeof name, "%s/%s", areas[i % 3], names[i / 3]);
+        text = str_of(name);
+        if (zonecache_get(&cache, ZONEDIR_DEFAULT, text, &z, NULL) == 0) {
+            assert_true(zone_size(z) > 0);
+            found++;
+        }
+    }
+    assert_true(found > ZONECACHE_MAX);
+    zonecache_fini(&cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +355,8 @@ int main(void)
         cmocka_unit_test(names_are_checked_before_anything_is_opened),
         cmocka_unit_test(what_is_no_zone_is_not_found),
         cmocka_unit_test(local_times_lead_back_in_every_zone),
+        cmocka_unit_test(the_cache_keeps_what_was_used_last),
+        cmocka_unit_test(the_cache_drops_what_was_used_longest_ago),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

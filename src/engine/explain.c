@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a job has not run: what it waits for, and until when if that is known. */
+#include "engine/internal.h"
+
+#include <stdio.h>
+
+#define ASKED_LATELY_MS 60000
+
+const char *reason_name(enum reason r)
+{
+    static const char *const names[] = {
+#define NAME(name, text) [REASON_##name] = text,
+        REASONS(NAME)
+#undef NAME
+    };
+    return names[r];
+}
+
+static void say(struct explanation *x, enum reason r, int64_t until_ms, const char *why)
+{
+    x->reason = r;
+    x->until_ms = until_ms;
+    snprintf(x->why, sizeof(x->why), "%s", why);
+}
+
+static void explain_ended(const struct job *j, struct explanation *x)
+{
+    static const char *const why[JOB_STATE_COUNT] = {
+        [JOB_DONE] = "it has run and is done",
+        [JOB_DEAD] = "it failed for the last time; REDRIVE puts it back",
+        [JOB_CANCELLED] = "it was cancelled",
+        [JOB_EXPIRED] = "it was not started in the time that EXPIRE gave it",
+    };
+
+    say(x, REASON_ENDED, -1, why[j->state]);
+}
+
+/* What holds its whole queue back. */
+static void explain_hold(const struct engine *e, const struct queue *q, enum hold hold,
+                         struct explanation *x)
+{
+    static const enum reason reasons[] = {
+        [HOLD_PAUSED] = REASON_PAUSED,
+        [HOLD_MAINTENANCE] = REASON_MAINTENANCE,
+        [HOLD_QUEUE_RUNNING] = REASON_RUNNING_LIMIT,
+        [HOLD_TENANT_RUNNING] = REASON_RUNNING_LIMIT,
+        [HOLD_SERVER_RUNNING] = REASON_RUNNING_LIMIT,
+        [HOLD_QUEUE_RATE] = REASON_RATE_LIMIT,
+        [HOLD_TENANT_RATE] = REASON_RATE_LIMIT,
+    };
+    int64_t pause = queue_rate_pause_ms(e, q);
+
+    say(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
+}
+
+/* When a worker last asked for its queue, by whichever way; -1: never. One that waits does so. */
+static int64_t asked_ms(const struct engine *e, const struct queue *q)
+{
+    if (q->post.waiters > 0 || q->kind->post.waiters > 0)
+        return e->now_ms;
+    return q->post.asked_ms > q->kind->post.asked_ms ? q->post.asked_ms : q->kind->post.asked_ms;
+}
+
+static void explain_ready(const struct engine *e, const struct job *j, struct explanation *x)
+{
+    const struct queue *q = j->queue;
+    enum hold hold = queue_hold(e, q);
+    int64_t asked = asked_ms(e, q);
+
+    x->ready = q->jobs[JOB_READY];
+    for (int i = COLD_BACKLOG; i < COLD_DONE; i++)
+        x->ready += (uint64_t)q->cold[i];
+    if (hold != HOLD_NONE)
+        explain_hold(e, q, hold, x);
+    else if (asked == 0)
+        say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue since the server started");
+    else if (e->now_ms - asked > ASKED_LATELY_MS)
+        say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue for more than a minute");
+    else if (j->where != WHERE_HOT)
+        say(x, REASON_ON_DISK, -1,
+            "it is on disk, or about to be, behind others of its queue and priority: it comes to "
+            "memory as those are taken");
+    else
+        say(x, REASON_BEHIND, -1,
+            "others of its queue are taken first: workers take them as fast as they ask");
+}
+
+int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
+{
+    int err;
+    const struct job *j = job_seek(e, id, false, &err);
+
+    if (!j)
+        return err;
+    *ret = (struct explanation){ .state = job_state_now(e, j), .until_ms = -1 };
+    if (ret->state > JOB_LEASED)
+        explain_ended(j, ret);
+    else if (ret->state == JOB_LEASED)
+        say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");
+    else if (ret->state == JOB_READY)
+        explain_ready(e, j, ret);
+    else if (j->attempt > 0)
+        say(ret, REASON_BACKOFF, j->timer.at_ms,
+            "an attempt ended without success, or asked for it: it runs again then");
+    else
+        say(ret, REASON_SCHEDULED, j->timer.at_ms, "its time has not come");
+    return 0;
+}

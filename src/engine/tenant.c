@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tenants, kinds, and whose turn it is.
+ *
+ * A queue belongs to a tenant, and with the queues of the same name of other tenants to a kind.
+ * Workers ask one queue, or a kind: then the kind's tenants take turns.
+ *
+ *     kind mail ---> ring: acme@mail, mail, zeta@mail ...   have ready jobs; the first is served
+ *     tenant acme -> parked: acme@mail, acme@sms            would be, but the tenant is at its
+ * limit
+ *
+ * What keeps a queue from giving (enum hold) is looked at when its turn comes, not when it begins:
+ * then the queue leaves the ring, and comes back by the event that ends it. So picking never walks
+ * over queues that cannot give, and one that waits costs nothing.
+ */
+#include "engine/internal.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+const struct tenant_settings tenant_defaults = { .weight = 1 };
+
+void scope_split(struct str full, struct str *ret_tenant, struct str *ret_queue)
+{
+    const char *at = memchr(full.ptr, SCOPE_SEP, full.len);
+
+    *ret_tenant = STR(TENANT_DEFAULT);
+    *ret_queue = full;
+    if (at) {
+        ret_tenant->ptr = full.ptr;
+        ret_tenant->len = (size_t)(at - full.ptr);
+        ret_queue->ptr = at + 1;
+        ret_queue->len = full.len - ret_tenant->len - 1;
+    }
+}
+
+bool queue_name_valid(struct str full)
+{
+    struct str tenant, queue;
+
+    scope_split(full, &tenant, &queue);
+    return name_valid(tenant) && name_valid(queue) &&
+           (tenant.ptr != full.ptr || !str_eq(tenant, STR(TENANT_DEFAULT)));
+}
+
+/* ---- Both kinds of names ---- */
+
+static bool tenant_matches(const struct table_node *node, const void *arg)
+{
+    const struct tenant *t = container_of(node, struct tenant, by_name);
+
+    return str_eq((struct str){ t->name, t->name_len }, *(const struct str *)arg);
+}
+
+struct tenant *tenant_find(const struct engine *e, struct str name)
+{
+    struct table_node *node =
+        table_find(&e->tenants, XXH3_64bits(name.ptr, name.len), tenant_matches, &name);
+
+    return node ? container_of(node, struct tenant, by_name) : NULL;
+}
+
+struct tenant *tenant_obtain(struct engine *e, struct str name)
+{
+    struct tenant *t = tenant_find(e, name);
+
+    if (t)
+        return t;
+    t = calloc(1, sizeof(*t) + name.len);
+    if (!t)
+        return NULL;
+    t->settings = tenant_defaults;
+    t->name_len = (uint16_t)name.len;
+    memcpy(t->name, name.ptr, name.len);
+    list_init(&t->queues);
+    list_init(&t->parked);
+    list_init(&t->bucket.timer.link);
+    t->bucket.tenant = t;
+    table_add(&e->tenants, &t->by_name);
+    list_append(&e->tenant_list, &t->link);
+    e->tenant_total++;
+    return t;
+}
+
+/* Names are free to choose: a tenant without queues and settings is forgotten. */
+void tenant_settle(struct engine *e, struct tenant *t)
+{
+    if (!list_empty(&t->queues) || t->segment != 0)
+        return;
+    table_remove(&e->tenants, &t->by_name);
+    list_remove(&t->link);
+    wheel_remove(&t->bucket.timer);
+    free(t);
+    e->tenant_total--;
+}
+
+static bool kind_matches(const struct table_node *node, const void *arg)
+{
+    const struct kind *k = container_of(node, struct kind, by_name);
+
+    return str_eq((struct str){ k->name, k->name_len }, *(const struct str *)arg);
+}
+
+struct kind *kind_find(const struct engine *e, struct str name)
+{
+    struct table_node *node =
+        table_find(&e->kinds, XXH3_64bits(name.ptr, name.len), kind_matches, &name);
+
+    return node ? container_of(node, struct kind, by_name) : NULL;
+}
+
+struct kind *kind_obtain(struct engine *e, struct str name)
+{
+    struct kind *k = kind_find(e, name);
+
+    if (!k && (k = calloc(1, sizeof(*k) + name.len))) {
+        k->name_len = (uint16_t)name.len;
+        memcpy(k->name, name.ptr, name.len);
+        list_init(&k->ring);
+        post_init(&k->post);
+        k->post.kind = k;
+        table_add(&e->kinds, &k->by_name);
+        list_append(&e->kind_list, &k->link);
+    }
+    return k;
+}
+
+void kind_settle(struct engine *e, struct kind *k)
+{
+    if (k->queues > 0 || k->post.waiters > 0)
+        return;
+    table_remove(&e->kinds, &k->by_name);
+    list_remove(&k->link);
+    list_remove(&k->post.dispatch);
+    free(k);
+}
+
+void post_init(struct post *p)
+{
+    list_init(&p->waits);
+    list_init(&p->dispatch);
+}
+
+void post_call(struct engine *e, struct post *p)
+{
+    if (!list_empty(&p->waits) && list_empty(&p->dispatch))
+        list_append(&e->dispatch, &p->dispatch);
+}
+
+/* ---- Rates: a bucket that fills evenly and holds what one period allows ---- */
+
+/* How long the bucket takes to get one more, rounded up: a rate is never passed. */
+static int64_t bucket_step(const struct rate *r)
+{
+    return (r->per_ms * 1000000 + r->count - 1) / r->count;
+}
+
+/* When the bucket has one, on the monotonic clock in nanoseconds; 0: it has. */
+static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const struct rate *r)
+{
+    int64_t one = r->count ? b->full_ns - (r->count - 1) * bucket_step(r) : 0;
+
+    return one > e->mono_ms * 1000000 && !MUTANT(e->o.mutant, RATE_IGNORED) ? one : 0;
+}
+
+static void bucket_take(const struct engine *e, struct bucket *b, const struct rate *r)
+{
+    int64_t now = e->mono_ms * 1000000;
+
+    if (r->count > 0)
+        b->full_ns = (b->full_ns > now ? b->full_ns : now) + bucket_step(r);
+}
+
+/* Under another rate it is full after that one's period at the latest. */
+void bucket_change(const struct engine *e, struct bucket *b, const struct rate *r)
+{
+    int64_t latest = (e->mono_ms + r->per_ms) * 1000000;
+
+    if (b->full_ns > latest)
+        b->full_ns = latest;
+}
+
+/* It is called again when there is something in the bucket. */
+static void bucket_arm(struct engine *e, struct bucket *b, int64_t until_ns)
+{
+    wheel_remove(&b->timer);
+    b->timer.at_ms = (until_ns + 999999) / 1000000;
+    wheel_add(&e->buckets, &b->timer);
+}
+
+void buckets_fire(struct engine *e)
+{
+    struct timer *t;
+
+    while ((t = wheel_pop(&e->buckets, e->mono_ms))) {
+        struct bucket *b = container_of(t, struct bucket, timer);
+
+        list_init(&t->link);
+        if (b->queue)
+            queue_offer(e, b->queue);
+        else
+            tenant_unpark(e, b->tenant, SIZE_MAX);
+    }
+}
+
+/* ---- Who may give ---- */
+
+bool server_is_full(const struct engine *e)
+{
+    return e->o.max_running > 0 && e->states[JOB_LEASED] >= e->o.max_running;
+}
+
+const char *hold_text(enum hold h)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) [HOLD_##name] = text,
+        HOLDS(TEXT)
+#undef TEXT
+    };
+    return texts[h];
+}
+
+enum hold queue_hold(const struct engine *e, const struct queue *q)
+{
+    const struct tenant *t = q->tenant;
+
+    if (q->settings.paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
+        return HOLD_PAUSED;
+    if (t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED))
+        return HOLD_MAINTENANCE;
+    if (q->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
+        q->jobs[JOB_LEASED] >= (uint64_t)q->settings.max_running)
+        return HOLD_QUEUE_RUNNING;
+    if (t->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
+        t->running >= (uint64_t)t->settings.max_running)
+        return HOLD_TENANT_RUNNING;
+    if (bucket_wait(e, &q->bucket, &q->settings.rate) > 0)
+        return HOLD_QUEUE_RATE;
+    if (bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
+        return HOLD_TENANT_RATE;
+    if (server_is_full(e))
+        return HOLD_SERVER_RUNNING;
+    return HOLD_NONE;
+}
+
+int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
+{
+    int64_t mine = bucket_wait(e, &q->bucket, &q->settings.rate);
+    int64_t tenants = bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate);
+    int64_t until = mine > tenants ? mine : tenants;
+
+    return until > 0 ? (until + 999999) / 1000000 - e->mono_ms : 0;
+}
+
+bool queue_gives(struct engine *e, struct queue *q)
+{
+    enum hold hold = q->offered > 0 ? queue_hold(e, q) : HOLD_NONE;
+
+    e->pick_steps++;
+    if (q->offered > 0 && hold == HOLD_NONE)
+        return true;
+    if (hold == HOLD_SERVER_RUNNING) /* stays where it is: this ends with any lease */
+        return false;
+    list_remove(&q->turn);
+    if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE)
+        list_append(&q->tenant->parked, &q->turn);
+    if (hold == HOLD_QUEUE_RATE)
+        bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings.rate));
+    if (hold == HOLD_TENANT_RATE)
+        bucket_arm(e, &q->tenant->bucket,
+                   bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate));
+    return false;
+}
+
+void queue_offer(struct engine *e, struct queue *q)
+{
+    if (q->offered == 0)
+        return;
+    if (list_empty(&q->turn)) {
+        q->credit = q->tenant->settings.weight;
+        list_append(&q->kind->ring, &q->turn);
+    }
+    post_call(e, &q->post);
+    post_call(e, &q->kind->post);
+}
+
+void tenant_unpark(struct engine *e, struct tenant *t, size_t n)
+{
+    for (; n > 0 && !list_empty(&t->parked); n--) {
+        struct queue *q = container_of(t->parked.next, struct queue, turn);
+
+        list_remove(&q->turn);
+        queue_offer(e, q);
+    }
+}
+
+struct queue *kind_next(struct engine *e, struct kind *k)
+{
+    while (!list_empty(&k->ring)) {
+        struct queue *q = container_of(k->ring.next, struct queue, turn);
+
+        if (queue_gives(e, q))
+            return q;
+        if (!list_empty(&q->turn) && k->ring.next == &q->turn)
+            return NULL; /* nobody gives now */
+    }
+    return NULL;
+}
+
+void queue_took(struct engine *e, struct queue *q)
+{
+    bucket_take(e, &q->bucket, &q->settings.rate);
+    bucket_take(e, &q->tenant->bucket, &q->tenant->settings.rate);
+    if (--q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
+        return;
+    q->credit = q->tenant->settings.weight;
+    list_remove(&q->turn);
+    list_append(&q->kind->ring, &q->turn);
+}
+
+/* A lease ended: what was at its limit may go on. */
+void queue_freed(struct engine *e, struct queue *q)
+{
+    if (MUTANT(e->o.mutant, LOST_WAKE))
+        return;
+    if (q->settings.max_running > 0)
+        queue_offer(e, q);
+    if (q->tenant->settings.max_running > 0)
+        tenant_unpark(e, q->tenant, SIZE_MAX); /* any of them may be the one that is asked for */
+}
+
+static uint64_t tenant_hash(const struct table_node *node)
+{
+    const struct tenant *t = container_of(node, struct tenant, by_name);
+
+    return XXH3_64bits(t->name, t->name_len);
+}
+
+static uint64_t kind_hash(const struct table_node *node)
+{
+    const struct kind *k = container_of(node, struct kind, by_name);
+
+    return XXH3_64bits(k->name, k->name_len);
+}
+
+void tenants_init(struct engine *e)
+{
+    table_init(&e->tenants, tenant_hash);
+    table_init(&e->kinds, kind_hash);
+    list_init(&e->tenant_list);
+    list_init(&e->kind_list);
+}
+
+/* After the queues. */
+void tenants_free(struct engine *e)
+{
+    while (!list_empty(&e->tenant_list)) {
+        struct tenant *t = container_of(e->tenant_list.next, struct tenant, link);
+
+        t->segment = 0;
+        tenant_settle(e, t);
+    }
+    table_fini(&e->tenants);
+    table_fini(&e->kinds);
+}

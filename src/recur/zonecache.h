@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The zones that were asked for last, so that a zone is read from disk once and not with every
+ * request. At most ZONECACHE_MAX of them, some kilobytes each. A zone stays as it was read: new
+ * files of the system are seen when it has been dropped, or after a restart. For one thread.
+ */
+#ifndef RECUR_ZONECACHE_H
+#define RECUR_ZONECACHE_H
+
+#include "recur/zonedir.h"
+
+#define ZONECACHE_MAX 64
+
+/* All zero to begin with. */
+struct zonecache {
+    struct {
+        char name[ZONEDIR_NAME_MAX];
+        size_t name_len;
+        uint64_t used; /* the later the higher */
+        struct zone *zone;
+    } rows[ZONECACHE_MAX];
+    uint64_t uses;
+};
+
+/* As zonedir_load, and blocks as that does if the zone is not there yet. The zone is the cache's:
+ * it lives until the next call. */
+int zonecache_get(struct zonecache *c, const char *dir, struct str name, const struct zone **ret,
+                  const char **ret_why);
+void zonecache_fini(struct zonecache *c);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* BATCH: several SCHEDULEs in one request, all or none of them or each by itself. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "verbs/handlers.h"
+
+#define BATCH_MAX   1000
+#define BATCH_SPARE 65536 /* bytes that a batch may have beyond the largest payload */
+#define FIRST_ITEM  2     /* behind BATCH and its mode */
+
+/* Keeps the error that it is given, for who knows which item it is about. */
+struct note {
+    struct reply base;
+    const char *code; /* NULL: there is none */
+    char text[400];
+};
+
+static void note_error(struct reply *r, const char *code, struct str text)
+{
+    struct note *n = container_of(r, struct note, base);
+
+    n->code = code;
+    snprintf(n->text, sizeof(n->text), "%.*s", STR_ARG(text));
+}
+
+static const struct reply_ops noting = { .error = note_error };
+
+struct batch_item {
+    struct item item;
+    struct note note;
+    struct schedule_result result;
+};
+
+struct batch {
+    struct verb_call *call;
+    struct batch_item *items;
+    struct job_spec *specs;
+    size_t n;
+};
+
+static size_t number_of(struct str s)
+{
+    size_t v = 0;
+
+    if (s.len == 0 || s.len > 4)
+        return 0;
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.ptr[i] < '0' || s.ptr[i] > '9')
+            return 0;
+        v = v * 10 + (size_t)(s.ptr[i] - '0');
+    }
+    return v;
+}
+
+/* How many items there are, each a number and so many words; 0 after an error reply. */
+static size_t count_items(struct verb_call *c)
+{
+    char why[96];
+    size_t n = 0;
+
+    for (size_t at = FIRST_ITEM; at < c->word_count; n++) {
+        size_t words = number_of(c->words[at]);
+
+        if (words < 2 || words > c->word_count - at - 1) {
+            snprintf(why, sizeof(why),
+                     "item %zu: expected the number of its words, at least 2, and these", n + 1);
+            verb_error(c, BELFRY_INVALID, why);
+            return 0;
+        }
+        at += 1 + words;
+    }
+    if (n <= BATCH_MAX)
+        return n;
+    snprintf(why, sizeof(why), "items: %zu, the limit is %d", n, BATCH_MAX);
+    verb_error(c, BELFRY_INVALID, why);
+    return 0;
+}
+
+/* Reads an item's words as a call of SCHEDULE. What is wrong with it is noted. */
+static void item_parse(const struct verb_call *c, size_t *at, struct batch_item *ret)
+{
+    size_t words = number_of(c->words[*at]);
+    struct arg_value args[VERB_ARGS_MAX];
+    struct verb_call call = {
+        .engine = c->engine,
+        .partition = c->partition,
+        .host = c->host,
+        .reply = &ret->note.base,
+        .args = args,
+        .verb = verb_find(verb_table, STR("SCHEDULE")),
+        .words = c->words + *at, /* its number stands where the verb's name does */
+        .word_count = words + 1,
+    };
+    char why[sizeof(ret->note.text)];
+    int err = verb_parse(call.verb, c->host, call.words, call.word_count, args, why, sizeof(why));
+
+    *at += words + 1;
+    ret->note.base.ops = &noting;
+    if (err) {
+        verb_error(&call, err, why);
+        return;
+    }
+    call.tenant = verb_tenant(call.verb, args);
+    item_of(&call, &ret->item);
+}
+
+static size_t spec_bytes(const struct job_spec *s)
+{
+    size_t bytes = s->payload.len + s->queue.len + s->key.len + s->backoff.len + 128;
+
+    for (size_t i = 0; i < s->tag_count; i++)
+        bytes += s->tags[i].len + 2;
+    for (size_t i = 0; i < s->meta_count; i++)
+        bytes += s->meta[i].name.len + s->meta[i].value.len + 4;
+    return bytes;
+}
+
+static void refuse_item(const struct batch *b, size_t i, const char *code, const char *text)
+{
+    struct reply *r = b->call->reply;
+    char whole[480];
+
+    snprintf(whole, sizeof(whole), "item %zu: %s", i + 1, text);
+    r->ops->error(r, code, str_of(whole));
+}
+
+static void refuse_job(const struct batch *b, size_t i, int err)
+{
+    const char *detail = engine_detail(b->call->engine);
+
+    refuse_item(b, i, error_name(err), detail[0] ? detail : error_text(err));
+}
+
+/* Whether all could be read, and fit into one commit. */
+static bool check_items(const struct batch *b)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        const struct note *note = &b->items[i].note;
+
+        if (note->code) {
+            refuse_item(b, i, note->code, note->text);
+            return false;
+        }
+        bytes += spec_bytes(&b->specs[i]);
+        if (bytes > b->call->host->max_payload + BATCH_SPARE) {
+            refuse_item(b, i, error_name(BELFRY_TOOLARGE),
+                        "with those before it larger than a payload may be; make several batches, "
+                        "or use each");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run_all(const struct batch *b)
+{
+    struct schedule_result *results = check_items(b) ? calloc(b->n, sizeof(*results)) : NULL;
+    size_t failed = 0;
+    int err;
+
+    if (!results)
+        return;
+    err = engine_schedule_all(b->call->engine, b->specs, b->n, results, &failed);
+    if (err == BELFRY_COLD) {
+        verb_error(b->call, err, "");
+    } else if (err) {
+        refuse_job(b, failed, err);
+    } else {
+        reply_array(b->call->reply, b->n);
+        for (size_t i = 0; i < b->n; i++)
+            reply_id(b->call->reply, results[i].id);
+    }
+    free(results);
+}
+
+/* What is on disk and needed is fetched first: from then on the request is not run again. */
+static void run_each(const struct batch *b)
+{
+    struct engine *e = b->call->engine;
+
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->items[i].note.code && engine_schedule_ask(e, &b->specs[i]) == BELFRY_COLD) {
+            verb_error(b->call, BELFRY_COLD, "");
+            return;
+        }
+    }
+    reply_array(b->call->reply, b->n);
+    for (size_t i = 0; i < b->n; i++) {
+        struct batch_item *item = &b->items[i];
+        int err = item->note.code ? 0 : engine_schedule(e, &b->specs[i], &item->result);
+
+        if (item->note.code)
+            refuse_item(b, i, item->note.code, item->note.text);
+        else if (err)
+            refuse_job(b, i, err);
+        else
+            reply_id(b->call->reply, item->result.id);
+    }
+}
+
+void run_batch(struct verb_call *c)
+{
+    struct batch b = { .call = c, .n = count_items(c) };
+    size_t at = FIRST_ITEM;
+
+    if (b.n == 0)
+        return;
+    b.items = calloc(b.n, sizeof(*b.items));
+    b.specs = calloc(b.n, sizeof(*b.specs));
+    if (b.items && b.specs) {
+        for (size_t i = 0; i < b.n; i++) {
+            item_parse(c, &at, &b.items[i]);
+            b.specs[i] = b.items[i].item.spec;
+        }
+        if (c->args[BATCH_MODE].number == 1)
+            run_each(&b);
+        else
+            run_all(&b);
+    } else {
+        verb_error(c, BELFRY_NOMEM, "");
+    }
+    free(b.items);
+    free(b.specs);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* PREVIEW. */
+#include "verbs/handlers.h"
+
+#include <stdio.h>
+
+#include "base/time.h"
+#include "recur/recur.h"
+#include "recur/zonecache.h"
+
+#define COUNT_MAX     1000
+#define COUNT_DEFAULT 10
+
+/*
+ * Reading a zone blocks the loop, for some tens of microseconds when its file is in the system's
+ * cache. That is acceptable as it happens once for each zone: they are kept, up to a bound. They
+ * are facts of the system and not of a partition, so there is one cache for each thread that runs
+ * verbs, and it needs no lock.
+ */
+static _Thread_local struct zonecache zones;
+
+/* "rrule: what is wrong": the name of the argument is in front, as it is in every such error. */
+static int refuse(struct verb_call *c, int err, const char *name, const char *why)
+{
+    char text[320];
+
+    snprintf(text, sizeof(text), "%s: %s", name, why);
+    verb_error(c, err, text);
+    return err;
+}
+
+/* Which rule is given; its index in args, or INVALID after an error reply. */
+static int rule_given(struct verb_call *c)
+{
+    static const int rules[] = { PREVIEW_RRULE, PREVIEW_CRON, PREVIEW_EVERY };
+    int given = 0, which = 0;
+
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+        if (c->args[rules[i]].set) {
+            given++;
+            which = rules[i];
+        }
+    }
+    if (given == 1)
+        return which;
+    verb_error(c, BELFRY_INVALID,
+               given ? "more than one rule is given: expected exactly one of RRULE, CRON and EVERY"
+                     : "no rule is given: expected exactly one of RRULE, CRON and EVERY");
+    return BELFRY_INVALID;
+}
+
+/* 0, or an error after its reply. */
+static int zone_given(struct verb_call *c, const struct zone **ret)
+{
+    const struct arg_value *tz = &c->args[PREVIEW_TZ];
+    const char *why = "out of memory";
+    int err = zonecache_get(&zones, ZONEDIR_DEFAULT, tz->set ? tz->str : STR("UTC"), ret, &why);
+
+    if (!err)
+        return 0;
+    /* NOTFOUND is said of jobs. */
+    return refuse(c, err == BELFRY_NOTFOUND ? BELFRY_INVALID : err, "tz", why);
+}
+
+/* START if it is not given: now, at a whole second, as rules keep the fraction of START's. */
+static int64_t start_default(int64_t now_ms)
+{
+    int64_t start_ms = (now_ms + 999) / 1000 * 1000;
+
+    return start_ms < TIME_MOMENT_MAX ? start_ms : TIME_MOMENT_MAX;
+}
+
+/* The recurrence that the arguments say; an error after its reply. */
+static int recur_given(struct verb_call *c, struct recur **ret)
+{
+    static const enum recur_kind kinds[] = {
+        [PREVIEW_RRULE] = RECUR_RRULE, [PREVIEW_CRON] = RECUR_CRON, [PREVIEW_EVERY] = RECUR_EVERY
+    };
+    static const char *const names[] = {
+        [PREVIEW_RRULE] = "rrule", [PREVIEW_CRON] = "cron", [PREVIEW_EVERY] = "every"
+    };
+    const struct arg_value *a = c->args;
+    struct recur_spec spec = { 0 };
+    struct rule_error error = { 0, "out of memory" };
+    int which = rule_given(c);
+    int err = which < 0 ? which : zone_given(c, &spec.zone);
+
+    if (err)
+        return err;
+    spec.kind = kinds[which];
+    spec.text = a[which].str;
+    spec.start_ms =
+        a[PREVIEW_START].set ? a[PREVIEW_START].number : start_default(engine_now(c->engine));
+    err = recur_new(&spec, ret, &error);
+    return err ? refuse(c, err, names[which], error.text) : 0;
+}
+
+static void reply_occurrence(struct reply *r, const struct recur_occurrence *o)
+{
+    char local[RECUR_TEXT], note[RECUR_NOTE];
+
+    reply_map(r, 3);
+    reply_field(r, "at_ms", o->at_ms);
+    reply_name(r, "local");
+    reply_bytes(r, (struct str){ local, recur_format(o, local) });
+    reply_name(r, "note");
+    if (o->note == RECUR_PLAIN)
+        reply_null(r);
+    else
+        reply_bytes(r, (struct str){ note, recur_note(o, note) });
+}
+
+void run_preview(struct verb_call *c)
+{
+    const struct arg_value *a = c->args;
+    struct recur_occurrence found[COUNT_MAX];
+    int64_t from_ms = a[PREVIEW_FROM].set ? a[PREVIEW_FROM].number : engine_now(c->engine);
+    size_t most = a[PREVIEW_COUNT].set ? (size_t)a[PREVIEW_COUNT].number : COUNT_DEFAULT;
+    struct recur *r;
+    int n;
+
+    if (recur_given(c, &r) != 0)
+        return;
+    n = recur_preview(r, from_ms, most, found);
+    recur_free(r);
+    if (n < 0) {
+        verb_error(c, n,
+                   "from: too long after START to count the rule's occurrences up to there: "
+                   "expected a moment nearer to START");
+        return;
+    }
+    reply_array(c->reply, (size_t)n);
+    for (int i = 0; i < n; i++)
+        reply_occurrence(c->reply, &found[i]);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps in which somebody changes settings. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sim/steps.h"
+
+#define MINUTE INT64_C(60000)
+#define DAY    (24 * 60 * MINUTE)
+
+/* ---- Limits, where there are some ---- */
+
+static struct rate random_rate(struct world *w)
+{
+    struct rng *r = &w->rng;
+
+    if (!w->limits || rng_chance(r, 50))
+        return (struct rate){ 0 };
+    return (struct rate){ rng_between(r, 1, 6), 1 + rng_duration(r, 10 * MINUTE) };
+}
+
+static int64_t random_limit(struct world *w, int64_t most)
+{
+    return !w->limits || rng_chance(&w->rng, 50) ? 0 : rng_between(&w->rng, 1, most);
+}
+
+/* ---- Queues ---- */
+
+static void queue_set(struct world *w, unsigned q, const struct model_queue *s, unsigned fields)
+{
+    char text[TEXT_MAX];
+    struct queue_settings settings = {
+        .paused = s->paused,
+        .lease_ms = s->lease_ms,
+        .attempts = s->attempts,
+        .retain_ms = s->retain_ms,
+        .retain_dead_ms = s->retain_dead_ms,
+        .key_hold_ms = s->key_hold_ms,
+        .past_grace_ms = s->past_grace_ms,
+        .max_running = s->max_running,
+        .rate = s->rate,
+    };
+
+    snprintf(settings.backoff, sizeof(settings.backoff), "%s", backoffs_text(s->backoff));
+    int err = engine_queue_set(w->engine, text_make(TEXT_QUEUE, q, text), &settings, fields);
+    trace_note("QUEUE q%u fields %x: paused %d lease %" PRId64 " attempts %" PRId64 " backoff %s"
+               " retain %" PRId64 " dead %" PRId64 " hold %" PRId64 " grace %" PRId64
+               " running %" PRId64 " rate %" PRId64 "/%" PRId64,
+               q, fields, s->paused, s->lease_ms, s->attempts, settings.backoff, s->retain_ms,
+               s->retain_dead_ms, s->key_hold_ms, s->past_grace_ms, s->max_running, s->rate.count,
+               s->rate.per_ms);
+    CHECK(err == 0, "QUEUE answers %s", error_name(err));
+    model_queue_set(&w->model, q, s, fields);
+    world_answer(w, "QUEUE");
+}
+
+void step_queue_set(struct world *w)
+{
+    struct rng *r = &w->rng;
+    struct model_queue s = {
+        .lease_ms = 1 + rng_duration(r, 5 * MINUTE),
+        .attempts = rng_between(r, 0, 6),
+        .backoff = (unsigned)rng_between(r, 1, BACKOFFS - 1),
+        .retain_ms = rng_chance(r, 20) ? 0 : rng_duration(r, 2 * DAY),
+        .retain_dead_ms = rng_chance(r, 20) ? 0 : rng_duration(r, 31 * DAY),
+        .key_hold_ms = rng_chance(r, 20) ? 0 : rng_duration(r, DAY),
+        .past_grace_ms = rng_chance(r, 60) ? -1 : rng_duration(r, DAY),
+        .max_running = random_limit(w, 4),
+        .rate = random_rate(w),
+    };
+
+    queue_set(w, (unsigned)rng_below(r, MODEL_QUEUES), &s,
+              (unsigned)rng_next(r) & 0x3ff & ~(1u << QUEUE_PAUSED));
+}
+
+void step_pause(struct world *w)
+{
+    unsigned q = (unsigned)rng_below(&w->rng, MODEL_QUEUES);
+    bool paused = w->model.queues[q].paused;
+
+    queue_set(w, q, &(struct model_queue){ .paused = !paused || rng_chance(&w->rng, 10) },
+              1u << QUEUE_PAUSED);
+}
+
+void step_resume(struct world *w, unsigned queue)
+{
+    queue_set(w, queue, &(struct model_queue){ .paused = false },
+              1u << QUEUE_PAUSED | 1u << QUEUE_RATE);
+}
+
+/* ---- Tenants ---- */
+
+static void tenant_set(struct world *w, unsigned t, const struct tenant_settings *s,
+                       unsigned fields)
+{
+    char text[TEXT_MAX];
+    int err = engine_tenant_set(w->engine, text_make(TEXT_TENANT, t, text), s, fields);
+
+    trace_note("TENANT %u fields %x: weight %" PRId64 " maintenance %d pending %" PRId64
+               " running %" PRId64 " rate %" PRId64 "/%" PRId64,
+               t, fields, s->weight, s->maintenance, s->max_pending, s->max_running, s->rate.count,
+               s->rate.per_ms);
+    CHECK(err == 0, "TENANT answers %s", error_name(err));
+    model_tenant_set(&w->model, t, s, fields);
+    world_answer(w, "TENANT");
+}
+
+void step_tenant_set(struct world *w)
+{
+    struct rng *r = &w->rng;
+    struct tenant_settings s = {
+        .weight = rng_chance(r, 95) ? rng_between(r, 1, 4) : rng_between(r, 1, WEIGHT_MAX),
+        .max_pending = random_limit(w, rng_chance(r, 50) ? 6 : 60),
+        .max_running = random_limit(w, 5),
+        .rate = random_rate(w),
+    };
+
+    tenant_set(w, (unsigned)rng_below(r, MODEL_TENANTS), &s,
+               (unsigned)rng_next(r) & 0x1f & ~(1u << TENANT_MAINTENANCE));
+}
+
+void step_maintenance(struct world *w)
+{
+    unsigned t = (unsigned)rng_below(&w->rng, MODEL_TENANTS);
+    struct tenant_settings s = { .maintenance = !w->model.tenants[t].maintenance };
+
+    if (w->limits || rng_chance(&w->rng, 20) || !s.maintenance)
+        tenant_set(w, t, &s, 1u << TENANT_MAINTENANCE);
+}
+
+void step_open_tenant(struct world *w, unsigned tenant)
+{
+    tenant_set(w, tenant, &(struct tenant_settings){ 0 },
+               1u << TENANT_MAINTENANCE | 1u << TENANT_RATE);
+}

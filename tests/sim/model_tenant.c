@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may give, and whose turn it is. */
+#include "sim/cover.h"
+#include "sim/model.h"
+
+/* Ready and leased jobs of each queue. */
+struct census {
+    size_t ready[MODEL_QUEUES];
+    size_t leased[MODEL_QUEUES];
+    size_t of_tenant[MODEL_TENANTS]; /* leased */
+    size_t all;                      /* likewise */
+};
+
+static void count_jobs(const struct model *m, struct census *ret)
+{
+    *ret = (struct census){ 0 };
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model_job *job = &m->jobs[i];
+        if (job->state == JOB_READY)
+            ret->ready[job->queue]++;
+        if (job->state != JOB_LEASED)
+            continue;
+        ret->leased[job->queue]++;
+        ret->of_tenant[tenants_of(job->queue)]++;
+        ret->all++;
+    }
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many more may run. */
+static size_t room(int64_t max, size_t running)
+{
+    return max == 0 ? SIZE_MAX : (size_t)max > running ? (size_t)max - running : 0;
+}
+
+size_t model_deliverable(const struct model *m, unsigned queues)
+{
+    struct census c;
+    size_t n = 0;
+
+    count_jobs(m, &c);
+    for (unsigned t = 0; t < MODEL_TENANTS; t++) {
+        size_t of_tenant = 0;
+        for (unsigned q = 0; q < MODEL_QUEUES; q++) {
+            const struct model_queue *queue = &m->queues[q];
+            if (tenants_of(q) != t || !(queues >> q & 1) || queue->paused)
+                continue;
+            size_t most = least(c.ready[q], room(queue->max_running, c.leased[q]));
+            of_tenant += least(most, bucket_least(&m->queue_buckets[q], &queue->rate, m->mono_ms));
+        }
+        if (m->tenants[t].maintenance)
+            continue;
+        of_tenant = least(of_tenant, room(m->tenants[t].max_running, c.of_tenant[t]));
+        n += least(of_tenant, bucket_least(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms));
+    }
+    return least(n, room((int64_t)m->max_running, c.all));
+}
+
+bool model_has_ready(const struct model *m, unsigned queues)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->jobs[i].state == JOB_READY && (queues >> m->jobs[i].queue & 1))
+            return true;
+    return false;
+}
+
+/* What holds a queue, but for rates and the server. */
+static enum hold hold_of(const struct model *m, const struct census *c, unsigned q)
+{
+    unsigned t = tenants_of(q);
+
+    if (m->queues[q].paused)
+        return HOLD_PAUSED;
+    if (m->tenants[t].maintenance)
+        return HOLD_MAINTENANCE;
+    if (room(m->queues[q].max_running, c->leased[q]) == 0)
+        return HOLD_QUEUE_RUNNING;
+    if (room(m->tenants[t].max_running, c->of_tenant[t]) == 0)
+        return HOLD_TENANT_RUNNING;
+    return HOLD_NONE;
+}
+
+enum hold model_hold(const struct model *m, unsigned q)
+{
+    struct census c;
+    unsigned t = tenants_of(q);
+
+    count_jobs(m, &c);
+    if (hold_of(m, &c, q))
+        return hold_of(m, &c, q);
+    if (bucket_most(&m->queue_buckets[q], &m->queues[q].rate, m->mono_ms) == 0)
+        return HOLD_QUEUE_RATE;
+    if (bucket_most(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms) == 0)
+        return HOLD_TENANT_RATE;
+    return room((int64_t)m->max_running, c.all) == 0 ? HOLD_SERVER_RUNNING : HOLD_NONE;
+}
+
+static bool has_tokens(const struct model *m, unsigned q)
+{
+    unsigned t = tenants_of(q);
+
+    return bucket_least(&m->queue_buckets[q], &m->queues[q].rate, m->mono_ms) > 0 &&
+           bucket_least(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms) > 0;
+}
+
+bool model_gives(const struct model *m, unsigned q)
+{
+    struct census c;
+
+    count_jobs(m, &c);
+    return !hold_of(m, &c, q) && has_tokens(m, q) && room((int64_t)m->max_running, c.all) > 0;
+}
+
+int64_t model_rate_moment(const struct model *m, unsigned queues)
+{
+    struct census c;
+    int64_t first = INT64_MAX;
+
+    count_jobs(m, &c);
+    for (unsigned q = 0; q < MODEL_QUEUES; q++) {
+        unsigned t = tenants_of(q);
+        if (!(queues >> q & 1) || c.ready[q] == 0 || hold_of(m, &c, q) || has_tokens(m, q) ||
+            room((int64_t)m->max_running, c.all) == 0)
+            continue;
+        int64_t a = bucket_moment(&m->queue_buckets[q], &m->queues[q].rate);
+        int64_t b = bucket_moment(&m->tenant_buckets[t], &m->tenants[t].rate);
+        int64_t both = a > b ? a : b;
+        first = both < first ? both : first;
+    }
+    return first;
+}
+
+uint64_t model_pending(const struct model *m, unsigned tenant)
+{
+    uint64_t n = 0;
+
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        if (tenants_of(q) == tenant)
+            n += model_count(m, q, JOB_SCHEDULED) + model_count(m, q, JOB_READY) +
+                 model_count(m, q, JOB_LEASED);
+    return n;
+}
+
+uint64_t model_running(const struct model *m, unsigned tenant)
+{
+    struct census c;
+
+    count_jobs(m, &c);
+    return c.of_tenant[tenant];
+}
+
+/* ---- Turns ---- */
+
+void model_lose_turn(struct model *m, unsigned queue)
+{
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        m->given[queue][q] = m->given[q][queue] = 0;
+}
+
+void model_turns(struct model *m)
+{
+    struct census c;
+
+    count_jobs(m, &c);
+    for (unsigned q = 0; q < MODEL_QUEUES; q++) {
+        if (c.ready[q] == 0 || hold_of(m, &c, q) || !has_tokens(m, q))
+            model_lose_turn(m, q);
+        if (c.ready[q] == 0)
+            m->short_turn[q] = false;
+    }
+}
+
+/* While two tenants have something to give, neither is ahead of the other by more than a turn:
+ * given / weight <= other's given / weight + 1. A turn that had begun before the weight was raised
+ * may be shorter, and so is one in which it gave to somebody who named it. */
+int model_pass(struct model *m, unsigned queue, bool turn)
+{
+    uint64_t mine = (uint64_t)m->tenants[tenants_of(queue)].weight;
+    int late = -1;
+
+    model_turns(m);
+    if (!turn) {
+        model_lose_turn(m, queue);
+        m->short_turn[queue] = true;
+    }
+    for (unsigned q = 0; q < MODEL_QUEUES && turn; q++) {
+        uint64_t other = (uint64_t)m->tenants[tenants_of(q)].weight;
+        if (q == queue || tenants_kind(q) != tenants_kind(queue))
+            continue;
+        m->given[queue][q]++;
+        uint64_t turns = m->short_turn[q] ? 2 : 1;
+        if (m->given[queue][q] * other > (m->given[q][queue] + turns * other) * mine)
+            late = (int)q;
+        if (m->given[queue][q] > mine)
+            cover_event(EVENT_TURN);
+    }
+    model_turns(m);
+    return late;
+}
+
+/* ---- Settings ---- */
+
+void model_buckets_begin(struct model *m)
+{
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        bucket_begin(&m->queue_buckets[q], &m->queues[q].rate, m->mono_ms);
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        bucket_begin(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms);
+}
+
+void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_settings *s,
+                      unsigned fields)
+{
+    struct tenant_settings *t = &m->tenants[tenant];
+
+    if (fields & 1u << TENANT_WEIGHT) {
+        t->weight = s->weight;
+        memset(m->given, 0, sizeof(m->given));
+        for (unsigned q = 0; q < MODEL_QUEUES; q++)
+            m->short_turn[q] = m->short_turn[q] || tenants_of(q) == tenant;
+    }
+    if (fields & 1u << TENANT_MAINTENANCE)
+        t->maintenance = s->maintenance;
+    if (fields & 1u << TENANT_MAX_PENDING)
+        t->max_pending = s->max_pending;
+    if (fields & 1u << TENANT_MAX_RUNNING)
+        t->max_running = s->max_running;
+    if (fields & 1u << TENANT_RATE) {
+        t->rate = s->rate;
+        bucket_begin(&m->tenant_buckets[tenant], &t->rate, m->mono_ms);
+    }
+    m->changes++;
+}
+
+/* ---- Scope ---- */
+
+bool model_in_scope(const struct model *m, const struct model_job *job)
+{
+    return m->scope == SCOPE_ALL || m->scope == 1 + tenants_of(job->queue);
+}
+
+struct model_job *model_seek(const struct model *m, struct job_id id)
+{
+    struct model_job *job = model_find(m, id);
+
+    return job && model_in_scope(m, job) ? job : NULL;
+}
