@@ -238,7 +238,7 @@ static void class_is_near(struct engine *e, struct class *c)
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
 {
     struct timer *t;
-    int budget = FIRE_SLICE;
+    int budget = FIRE_SLICE, expiries = FIRE_SLICE;
 
     if (wall_ms < e->now_ms - STANDSTILL_MS) {
         e->now_ms = wall_ms;
@@ -268,10 +268,8 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
-    while (budget > 0 && (t = wheel_pop(&e->expiries, e->now_ms))) {
+    while (expiries-- > 0 && (t = wheel_pop(&e->expiries, e->now_ms)))
         expire(e, container_of(t, struct trail, timer)->job);
-        budget--;
-    }
     while (budget > 0 && (t = wheel_pop(&e->leases, e->mono_ms))) {
         stall(e, container_of(t, struct trail, timer)->job);
         budget--;

@@ -48,7 +48,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
         [HOLD_QUEUE_RATE] = REASON_RATE_LIMIT,
         [HOLD_TENANT_RATE] = REASON_RATE_LIMIT,
     };
-    int64_t pause = queue_rate_pause_ms(e, q);
+    int64_t pause = reasons[hold] == REASON_RATE_LIMIT ? queue_rate_pause_ms(e, q) : 0;
 
     say(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
 }

@@ -54,6 +54,10 @@ static int check_labels(struct engine *e, const struct job_spec *s)
             return engine_error(
                 e, BELFRY_INVALID,
                 "meta: expected a name of 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        for (size_t k = 0; k < i; k++)
+            if (str_eq(s->meta[k].name, s->meta[i].name))
+                return engine_error(e, BELFRY_INVALID, "meta %.*s: given twice",
+                                    STR_ARG(s->meta[i].name));
         if (s->meta[i].value.len > META_MAX_BYTES)
             return engine_error(e, BELFRY_TOOLARGE, "meta %.*s: %zu bytes, the limit is %d",
                                 STR_ARG(s->meta[i].name), s->meta[i].value.len, META_MAX_BYTES);
@@ -158,6 +162,8 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (q && q->settings.past_grace_ms >= 0 && due < e->now_ms - q->settings.past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
+    if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
+        key_absent(e, s->queue, s->key);
     holder = q && s->key.len > 0 ? key_seek(e, q, s->key, take, &err) : NULL;
     if (holder && s->if_exists == IFEXISTS_REPLACE && holder->state < JOB_LEASED)
         holder = key_seek(e, q, s->key, true, &err);
@@ -166,7 +172,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
         holder = NULL;
     *ret_holder = holder;
-    return holder ? 0 : refuse_pending(e, q, s->queue);
+    return 0;
 }
 
 static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
@@ -212,7 +218,10 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
 
     if (err)
         return err;
-    return holder ? schedule_onto(e, s, holder, ret) : schedule_new(e, s, ret);
+    if (holder)
+        return schedule_onto(e, s, holder, ret);
+    err = refuse_pending(e, queue_find(e, s->queue), s->queue);
+    return err ? err : schedule_new(e, s, ret);
 }
 
 int engine_schedule_ask(struct engine *e, const struct job_spec *s)
@@ -241,6 +250,8 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
         bool taken = holder || earlier_of(specs, i);
 
         *ret_at = i;
+        if (!err && !taken)
+            err = refuse_pending(e, queue_find(e, specs[i].queue), specs[i].queue);
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
@@ -270,8 +281,10 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
         err = engine_schedule(e, &specs[i], &ret[i]);
     }
     e->whole = false;
-    commit_roll(e);
-    e->torn = err != 0; /* out of memory in between: what is in memory is not to be written */
+    if (err)
+        e->torn = true; /* out of memory in between: what is in memory is not to be written */
+    else
+        commit_roll(e);
     return err;
 }
 

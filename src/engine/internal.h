@@ -281,6 +281,16 @@ struct batch {
     size_t buried;
 };
 
+#define ABSENT_MAX   4096
+#define ABSENT_BYTES 18 /* of a locator's key for a key */
+
+/* Keys that no job on disk has, as was found out since this number of moves. */
+struct absent {
+    uint64_t moves;
+    size_t n;
+    char keys[ABSENT_MAX][ABSENT_BYTES];
+};
+
 struct engine {
     struct engine_options o;
     struct pool pool;
@@ -355,6 +365,7 @@ struct engine {
     int64_t cold[COLD_SLOTS];
     struct batch batch;
     struct cold_want want;
+    struct absent absent;
     struct cold_answer *answer;
     struct job *shown;      /* made for an answer, in no index */
     uint32_t *segment_jobs; /* images in each segment from first_segment on */
@@ -421,7 +432,7 @@ void job_opts_get(const struct job *j, struct job_opts *ret);
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 /* The next option; false at the end, or where a newer version's begin. */
 bool job_opt_next(struct wire_reader *r, struct opt *ret);
-/* When it expires if it is not started by then; -1: never, or it was started. */
+/* When it expires if it is not started by then; -1: never, or it was leased before. */
 int64_t job_expires_ms(const struct job *j);
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 struct str job_payload(const struct job *j);
@@ -439,6 +450,8 @@ void keys_init(struct engine *e);
 struct job *key_find(const struct engine *e, const struct queue *q, struct str key);
 /* The same, wherever it is; see job_seek. */
 struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err);
+/* No job on disk has this key: for a queue that is about to be made. */
+void key_absent(struct engine *e, struct str queue, struct str key);
 int key_take(struct engine *e, struct job *j); /* from whoever has it. NOMEM. */
 void key_release(struct engine *e, struct job *j);
 
@@ -477,7 +490,8 @@ bool server_is_full(const struct engine *e);
 enum hold queue_hold(const struct engine *e, const struct queue *q);
 /* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
 bool queue_gives(struct engine *e, struct queue *q);
-void queue_took(struct engine *e, struct queue *q);  /* one was given */
+/* One was given; `in_turn`: because it was its turn among its kind. */
+void queue_took(struct engine *e, struct queue *q, bool in_turn);
 void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
 void buckets_fire(struct engine *e);
 void bucket_change(const struct engine *e, struct bucket *b, const struct rate *r);

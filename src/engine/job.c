@@ -113,7 +113,7 @@ int64_t job_expires_ms(const struct job *j)
 {
     struct job_opts o;
 
-    if (j->attempt > 0 || j->opts_len < 3)
+    if (j->opts_len < 3 || (j->trail && j->trail->token))
         return -1;
     job_opts_get(j, &o);
     return o.expire_ms <= 0                            ? -1
@@ -446,6 +446,8 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
 
     if (j->trail) /* it may change before the job is taken out again: then this counts */
         j->trail->weight = (uint32_t)trail_bytes(j->trail);
+    if (j->state == JOB_LEASED && state != JOB_LEASED)
+        queue_freed(e, q);
     j->state = state;
     if (state < JOB_LEASED) {
         place_waiting(e, j, hot);
@@ -491,8 +493,6 @@ void job_unplace(struct engine *e, struct job *j)
     list_remove(&j->timer.link);
     if (j->trail)
         list_remove(&j->trail->timer.link);
-    if (j->state == JOB_LEASED)
-        queue_freed(e, q);
     if (j->state >= JOB_LEASED)
         list_remove(&j->trail->link);
     if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)
@@ -528,6 +528,8 @@ void job_leave(struct engine *e, struct job *j)
     segment_sub(e, j->segment);
     e->live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);
+    if (j->state == JOB_LEASED)
+        queue_freed(e, q);
     job_free(e, j);
     queue_settle(e, q);
 }

@@ -6,6 +6,9 @@
 
 #include "base/time.h"
 
+#define EXPIRED_MAX \
+    5000 /* met by one request; after that it finds nothing, and the next one goes on */
+
 struct taker {
     int64_t for_ms;
     struct str worker;
@@ -67,7 +70,7 @@ static struct queue *post_next(struct engine *e, const struct post *p)
 }
 
 /* The best job among those whose turn it is. */
-static struct job *best_of(struct engine *e, struct post *const *posts, size_t n)
+static struct job *best_of(struct engine *e, struct post *const *posts, size_t n, bool *ret_in_turn)
 {
     struct job *best = NULL;
     int64_t best_rank = 0;
@@ -83,6 +86,7 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
         if (j && (!best || rank < best_rank)) {
             best = j;
             best_rank = rank;
+            *ret_in_turn = posts[i]->kind != NULL;
         }
     }
     return best;
@@ -99,25 +103,25 @@ static bool is_over(const struct engine *e, const struct job *j)
 static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, size_t count,
                          const struct taker *t, struct job **ret)
 {
-    size_t taken = 0;
-    size_t bytes = 0;
+    size_t taken = 0, bytes = 0, expired = 0;
+    bool in_turn;
 
     /* What is leased must stay in memory, so there is an end to it. */
     while (taken < count && bytes < LEASE_BYTES_MAX &&
            e->bytes[WHERE_LEASED] < e->o.memory_bytes / 2) {
-        struct job *j = best_of(e, posts, n);
+        struct job *j = best_of(e, posts, n, &in_turn);
 
         if (!j)
             break;
         if (is_over(e, j)) {
-            if (job_expire(e, j) < 0)
+            if (++expired > EXPIRED_MAX || job_expire(e, j) < 0)
                 break;
             continue;
         }
         if (lease_one(e, j, t) < 0)
             break;
-        queue_took(e, j->queue);
-        bytes += j->payload_len;
+        queue_took(e, j->queue, in_turn);
+        bytes += j->payload_len + j->opts_len;
         ret[taken++] = j;
     }
     return taken;

@@ -82,7 +82,7 @@ static bool load_due(struct engine *e, struct load_want *ret)
 
     frontier_follow(e);
     if (e->frontier.at_ms >= target - e->o.lookahead_ms / FOLLOW || batch_is_open(e) ||
-        engine_feed_due(e) || !passes_jobs(e, target))
+        e->bytes[WHERE_TAIL] > e->o.memory_bytes / 2 || !passes_jobs(e, target))
         return false;
     *ret = (struct load_want){ .after = e->frontier, .upto_ms = target, .bytes = load_bytes(e) };
     return true;

@@ -10,8 +10,13 @@
  * in a ready list stays so when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
-    if (j->state <= JOB_READY && j->where != WHERE_HOT && e->started)
+    if (j->state <= JOB_READY && j->where != WHERE_HOT && e->started) {
+        int64_t expires = job_expires_ms(j);
+
+        if (expires >= 0 && expires <= e->now_ms)
+            return JOB_EXPIRED;
         return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
+    }
     return (enum job_state)j->state;
 }
 

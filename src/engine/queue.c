@@ -75,12 +75,19 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
     return true;
 }
 
+static void queues_trim(struct engine *e)
+{
+    for (; e->idle_count > IDLE_QUEUES; e->idle_count--)
+        queue_forget(e, container_of(e->idle.next, struct queue, link));
+}
+
 struct queue *queue_obtain(struct engine *e, struct str name)
 {
     struct queue *q = queue_find(e, name);
 
     if (q)
         return e->recent = q;
+    queues_trim(e);
     q = calloc(1, sizeof(*q) + name.len);
     if (!q || !queue_join(e, q, name)) {
         free(q);
@@ -121,7 +128,8 @@ static bool is_idle(const struct queue *q)
 }
 
 /* Queues come and go with their jobs: names are free to choose, so those without any use are
- * forgotten, oldest first, once there are many. */
+ * forgotten, oldest first, when there are many and another is made. Not sooner: somebody might be
+ * looking at one. */
 void queue_settle(struct engine *e, struct queue *q)
 {
     bool idle = is_idle(q);
@@ -132,10 +140,6 @@ void queue_settle(struct engine *e, struct queue *q)
     list_remove(&q->link);
     list_append(idle ? &e->idle : &e->queues, &q->link);
     e->idle_count = idle ? e->idle_count + 1 : e->idle_count - 1;
-    if (e->idle_count > IDLE_QUEUES) {
-        e->idle_count--;
-        queue_forget(e, container_of(e->idle.next, struct queue, link));
-    }
 }
 
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)

@@ -325,7 +325,7 @@ static bool get_rate(struct wire_reader *r, struct rate *ret)
 {
     uint64_t count = wire_varint(r), per = wire_varint(r);
 
-    *ret = (struct rate){ (int64_t)count, (int64_t)per };
+    *ret = (struct rate){ (int64_t)count, count ? (int64_t)per : 0 };
     return count == 0 || (count <= RATE_COUNT_MAX && per > 0 && per <= RATE_PER_MAX);
 }
 

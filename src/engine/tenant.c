@@ -307,11 +307,11 @@ struct queue *kind_next(struct engine *e, struct kind *k)
     return NULL;
 }
 
-void queue_took(struct engine *e, struct queue *q)
+void queue_took(struct engine *e, struct queue *q, bool in_turn)
 {
     bucket_take(e, &q->bucket, &q->settings.rate);
     bucket_take(e, &q->tenant->bucket, &q->tenant->settings.rate);
-    if (--q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
+    if (!in_turn || --q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
         return;
     q->credit = q->tenant->settings.weight;
     list_remove(&q->turn);

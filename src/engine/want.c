@@ -146,15 +146,15 @@ static bool answers_key(const struct cold_answer *a, const struct queue *q, stru
 }
 
 /* Whether a locator could have an entry for it. */
-static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str key)
+static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str key,
+                            struct cold_key *ret)
 {
-    struct cold_key k;
     const struct list *node;
 
     list_each (node, &e->runs) {
         if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
-            cold_key_of_key(&k, (struct str){ q->name, q->name_len }, key);
-            return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(&k)));
+            cold_key_of_key(ret, (struct str){ q->name, q->name_len }, key);
+            return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
         }
     }
     return false;
@@ -172,9 +172,38 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
     return str_eq(o.key, key) && (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms);
 }
 
+/* A request about several keys is told of one at a time. What it was told before still holds while
+ * nothing has gone to disk; what is in memory is looked at first anyway. */
+static bool is_absent(const struct engine *e, const struct cold_key *k)
+{
+    for (size_t i = 0; e->absent.moves == e->moves && i < e->absent.n; i++)
+        if (memcmp(e->absent.keys[i], k->bytes, ABSENT_BYTES) == 0)
+            return true;
+    return false;
+}
+
+static void note_absent(struct engine *e, const struct cold_key *k)
+{
+    struct absent *a = &e->absent;
+
+    if (a->moves != e->moves || a->n == ABSENT_MAX)
+        a->n = 0;
+    a->moves = e->moves;
+    memcpy(a->keys[a->n++], k->bytes, ABSENT_BYTES);
+}
+
+void key_absent(struct engine *e, struct str queue, struct str key)
+{
+    struct cold_key k;
+
+    cold_key_of_key(&k, queue, key);
+    note_absent(e, &k);
+}
+
 struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err)
 {
     struct job *j = key_find(e, q, key);
+    struct cold_key k;
 
     *ret_err = 0;
     if (j)
@@ -183,7 +212,8 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool tak
         for (size_t i = 0; i < e->answer->n; i++)
             if (holds_key(e, &e->answer->items[i], key))
                 return give(e, &e->answer->items[i], take, ret_err);
-    } else if (key_may_be_cold(e, q, key)) {
+        key_absent(e, (struct str){ q->name, q->name_len }, key);
+    } else if (key_may_be_cold(e, q, key, &k) && !is_absent(e, &k)) {
         e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
         memcpy(e->want.queue, q->name, q->name_len);
         e->want.key_len = key.len;

@@ -82,7 +82,7 @@ static enum resp_status read_array(struct resp_request *r, struct str in, size_t
     if (status == RESP_BAD)
         return bad(r, "invalid count of arguments: expected * and a number, as in *2");
     if (count > RESP_ARGS_MAX)
-        return bad(r, "too many arguments: at most 4096");
+        return bad(r, "too many arguments: at most 16384");
     for (size_t i = 0; i < count; i++) {
         if (p == end)
             return RESP_MORE;
@@ -194,7 +194,7 @@ static enum resp_status read_inline(struct resp_request *r, struct str in, size_
         if (p == end)
             break;
         if (n == RESP_ARGS_MAX)
-            return bad(r, "too many arguments: at most 4096");
+            return bad(r, "too many arguments: at most 16384");
         if (n == r->cap && !args_grow(r))
             return bad(r, "out of memory");
         p = read_word(&r->scratch, p, end, &r->args[n++]);

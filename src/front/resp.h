@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-#define RESP_ARGS_MAX   4096
+#define RESP_ARGS_MAX   16384
 #define RESP_INLINE_MAX (64u << 10)
 
 enum resp_status {

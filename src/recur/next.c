@@ -147,6 +147,14 @@ static const struct recur_date *excluding(const struct recur *r, int64_t at_ms, 
     return NULL;
 }
 
+/* A candidate's own place. */
+static int64_t place_of(const struct recur *r, const struct candidate *c)
+{
+    if (r->pace == PACE_EVERY)
+        return c->at_ms;
+    return r->pace == PACE_LOCAL ? c->local_s : civil_div(c->at_ms, 1000);
+}
+
 /* The place behind what a date leaves out. */
 static int64_t place_behind(const struct recur *r, const struct recur_date *d,
                             const struct candidate *c)
@@ -232,6 +240,7 @@ static bool next_by_rule(struct search *s, int64_t after_ms, struct recur_state 
     o = ordinal_at(s, state, after_ms);
     while (o.n < o.most && !s->gave_up && next_candidate(s, o.place, ret)) {
         const struct recur_date *d = excluding(r, ret->at_ms, ret->local_s);
+        o.place = place_of(r, ret); /* it is the first, so none is before it */
         if (!d) {
             ordinal_advance(&o, s, place_at(r, ret->at_ms + 1));
             if (s->gave_up)

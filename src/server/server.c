@@ -110,7 +110,7 @@ static void resume_conns(struct server *s)
 }
 
 static void on_committed(void *arg, struct commit *commit, int result);
-static void fail(struct server *s, int err, const char *detail);
+static void fail(struct server *s, const char *what, int err, const char *detail);
 
 /* Whether the loop may wait for the disk itself: for one client, and nothing is due meanwhile that
  * a slow sync would make late. */
@@ -128,7 +128,7 @@ static bool may_wait(const struct server *s)
 static void start_commit(struct server *s, bool here)
 {
     bool small = partition_gathered_bytes(s->partition) < SMALL_COMMIT;
-    struct commit *commit = partition_take(s->partition);
+    struct commit *commit = engine_torn(s->engine) ? NULL : partition_take(s->partition);
 
     if (!commit)
         return;
@@ -181,7 +181,7 @@ static void on_turn(uv_prepare_t *handle)
 
     resume_conns(s);
     if (s->partition && !s->failed && engine_torn(s->engine))
-        fail(s, BELFRY_NOMEM, "in the middle of a batch");
+        fail(s, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (s->partition && !s->failed && !s->drained) {
         refuse_or_accept(s);
         engine_dispatch(s->engine);
@@ -287,12 +287,10 @@ static void on_rebuild(uv_timer_t *timer)
 }
 
 /* What is in memory is not what will be stored: it is made again from what is. */
-static void fail(struct server *s, int err, const char *detail)
+static void fail(struct server *s, const char *what, int err, const char *detail)
 {
-    log_line(&s->log, LOG_LEVEL_ERROR,
-             "the journal could not be written; nothing more is acknowledged until it was "
-             "rebuilt from what is stored",
-             "error", error_text(err), "detail", detail, NULL);
+    log_line(&s->log, LOG_LEVEL_ERROR, what, "error", error_text(err), "detail", detail, "next",
+             "nothing more is acknowledged until all was made again from what is stored", NULL);
     s->failed = true;
     listen_pause(s);
     close_all(s);
@@ -306,7 +304,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
     struct server *s = arg;
 
     if (result) {
-        fail(s, result, committer_detail(s->committer));
+        fail(s, "the journal could not be written", result, committer_detail(s->committer));
         return;
     }
     partition_settle(s->partition, commit);

@@ -134,8 +134,14 @@ void run_queues(struct verb_call *c)
     char buf[QUEUE_MAX_BYTES];
     struct str after = STR("");
 
-    if (a[QUEUES_AFTER].set && !queue_named(c, a[QUEUES_AFTER].str, buf, &after))
+    if (a[QUEUES_AFTER].set && str_eq(c->tenant, STR(TENANT_ALL))) {
+        after = a[QUEUES_AFTER].str;
+    } else if (a[QUEUES_AFTER].set && !name_valid(a[QUEUES_AFTER].str)) {
+        verb_error(c, BELFRY_INVALID, "after: expected a queue's name");
         return;
+    } else if (a[QUEUES_AFTER].set) {
+        full_name(c->tenant, a[QUEUES_AFTER].str, buf, &after);
+    }
     int err = engine_queues(c->engine, c->tenant, after,
                             a[QUEUES_LIMIT].set ? (size_t)a[QUEUES_LIMIT].number : QUEUES_MAX,
                             note_name, &names);

@@ -147,7 +147,8 @@ const struct verb verb_table[] = {
         { "count", ARG_INT, .min = 1, .max = 1000, .help = "at most so many times; 10 if not given" } } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
-        { "after", ARG_NAME, .help = "only those behind this name: the next page" },
+        { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES,
+          .help = "only those behind this name: the next page; with TENANT * `tenant@queue`, or `queue` of the default one" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" },
         TENANT } },
     { "QUEUE", VERB_ADMIN, "Shows a queue, after changing the settings that are given.",

@@ -24,7 +24,7 @@ class Draw:
         self.rng, self.freq, self.start = rng, freq, start
 
     def own(self, value):
-        return [value] if self.freq in UNITS and self.rng.random() < 0.9 else []
+        return [value] if self.rng.random() < (0.9 if self.freq in UNITS else 0.5) else []
 
     def numbers(self, low, high, most, own, back=False):
         """Unsorted and perhaps with doubles."""
@@ -43,9 +43,8 @@ class Draw:
         return ",".join(days)
 
 
-def random_rrule(rng, start):
+def random_rrule(rng, freq, start):
     """Without COUNT and UNTIL."""
-    freq = rng.choice(FREQS)
     draw, t = Draw(rng, freq, start), start
     p = {"FREQ": freq}
     if rng.random() < 0.5:
@@ -76,11 +75,18 @@ def random_rrule(rng, start):
     return ";".join(f"{k}={p[k]}" for k in names)
 
 
-def random_start(rng, z):
-    """Often shortly before a change of the clock, or within it; to the second."""
+def random_start(rng, z, freq="DAILY"):
+    """To the second, mostly before a change of the clock: for rules of hours and less near enough to reach
+    it; for others days before it at about its time of day, so that they meet what the clock leaves out or
+    repeats; and otherwise some time before it, or within it."""
     near = int(rng.choice(z.changes))
-    ago = rng.choice((1800, 3600, 2 * 3600, 86400, 7 * 86400, 40 * 86400, 300 * 86400))
-    t = near + rng.randint(-ago, min(ago, 7200))
+    if rng.random() < 0.7:
+        t = near + rng.randint(-3600, 3600)
+        t -= (UNITS[freq] * rng.randint(0, 30) if freq in UNITS else
+              86400 * rng.choice((0, 1, 1, 2, 3, 7, 14, 28, 30, 31, 90, 365)))
+    else:
+        ago = rng.choice((1800, 3600, 2 * 3600, 86400, 7 * 86400, 40 * 86400, 300 * 86400))
+        t = near + rng.randint(-ago, min(ago, 7200))
     if rng.random() < 0.7:
         t -= t % rng.choice((60, 900, 3600))
     return max(t, 0)
@@ -88,9 +94,9 @@ def random_start(rng, z):
 
 def random_case(rng):
     """(rule, zone, start_s)"""
-    z = zone(rng.choice(ZONES))
-    start_s = random_start(rng, z)
-    return random_rrule(rng, z.local(start_s)), z, start_s
+    z, freq = zone(rng.choice(ZONES)), rng.choice(FREQS)
+    start_s = random_start(rng, z, freq)
+    return random_rrule(rng, freq, z.local(start_s)), z, start_s
 
 
 def ical(t):

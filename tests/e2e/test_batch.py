@@ -115,6 +115,20 @@ def test_a_batch_is_whole_after_kill_9(server):
     assert jobs % 400 == 0 and acknowledged * 400 <= jobs <= (acknowledged + 20) * 400
 
 
+def test_keys_that_could_be_on_disk_and_a_queue_that_is_not_there_yet(make_server):
+    """The filters of what is on disk say `maybe` for some keys that no job has."""
+    server = make_server(memory="16MiB")
+    with server.wire(3) as b:
+        b.pipeline([("SCHEDULE", "q", "x" * 200, "IN", "1d", "KEY", f"k{i}") for i in range(60_000)])
+        assert b.call("STATS")["cold_jobs"] > 0
+        for mode in "all", "each":
+            for queue in "q", f"new-{mode}":
+                fresh = [(queue, "x", "KEY", f"{mode}{i}") for i in range(1000)]
+                ids = b.call("BATCH", mode, *words(*fresh))
+                assert len(set(ids)) == 1000
+                assert b.call("BATCH", mode, *words(*fresh)) == ids
+
+
 def test_keys_on_disk(make_server):
     server = make_server(memory="16MiB")
     with server.wire(3) as b:

@@ -101,6 +101,13 @@ def test_what_was_started_does_not_expire(b):
     assert b.lease("q", "WAIT", "10s")[0]["id"] == id
 
 
+def test_what_was_given_back_does_not_expire(b):
+    id = b.call("SCHEDULE", "q", "x", "EXPIRE", "1s")
+    job = b.lease("q")[0]
+    b.call("RELEASE", id, job["token"], "IN", "1500ms")
+    assert b.lease("q", "WAIT", "10s")[0]["id"] == id
+
+
 def test_expiry_survives_a_restart(server):
     with server.wire(3) as b:
         id = b.call("SCHEDULE", "q", "x", "EXPIRE", "300ms")

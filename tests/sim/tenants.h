@@ -5,6 +5,7 @@
  *                default   a       b
  *     kind q0    q0        a@q0    b@q0
  *     kind q1    q1                b@q1
+ *     kind q2
  *
  * And what a rate has left, counted in whole numbers: a job takes `per_ms`, and each millisecond
  * brings `count`. Where the engine may choose (a rate that was just set, a restart) it has
@@ -17,7 +18,7 @@
 
 #define MODEL_QUEUES  5
 #define MODEL_TENANTS 3
-#define MODEL_KINDS   2
+#define MODEL_KINDS   3
 
 /* Whose jobs a request may see: everybody's, a tenant's (1 + its number), or those of one that has
  * none. */

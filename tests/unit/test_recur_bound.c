@@ -133,6 +133,27 @@ static void long_intervals_do_not_walk_through_changes_of_the_clock(void **state
     zone_free(z);
 }
 
+/* What fuzz_recur found next: that none is counted up to the first was counted day by day. */
+static void count_does_not_go_where_the_search_has_been(void **state)
+{
+    struct zone *z = zone_named("Australia/Lord_Howe");
+    struct recur *r = recur_of(RECUR_RRULE,
+                               "FREQ=SECONDLY;INTERVAL=36463;BYHOUR=5,15;BYMINUTE=5;BYSECOND=15;"
+                               "BYMONTHDAY=-13;COUNT=51159",
+                               z, "2059-07-13T11:48:15Z");
+    struct recur_state with = { 0 };
+    struct recur_occurrence o;
+    (void)state;
+    assert_int_equal(recur_next(r, 0, &with, &o), 1);
+    assert_int_equal(o.at_ms, moment_of("7415-01-19T04:05:15Z"));
+    assert_int_equal(with.n, 1);
+    assert_true(with.steps < RECUR_STEPS_MAX / 2);
+    /* Without the state it has to be counted for 5,356 years, and that is said. */
+    assert_int_equal(recur_next(r, o.at_ms, NULL, &o), BELFRY_INVALID);
+    recur_free(r);
+    zone_free(z);
+}
+
 static const char *const counted[] = {
     "FREQ=YEARLY;BYMONTH=1,7",
     "FREQ=YEARLY;INTERVAL=3;BYDAY=1MO,-1SU",
@@ -411,6 +432,7 @@ int main(void)
         cmocka_unit_test(hostile_rules_end_within_their_steps),
         cmocka_unit_test(rare_times_are_found),
         cmocka_unit_test(long_intervals_do_not_walk_through_changes_of_the_clock),
+        cmocka_unit_test(count_does_not_go_where_the_search_has_been),
         cmocka_unit_test(count_is_exact_however_it_is_asked_for),
         cmocka_unit_test(counting_ends_as_well),
         cmocka_unit_test(whole_days_left_out_are_not_walked_through),

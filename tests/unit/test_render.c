@@ -156,6 +156,29 @@ static void an_array_of_maps_is_a_table(void **state)
     assert_text(STR("*0\r\n"), 0, "");
 }
 
+static void whose_it_is_stands_there_if_it_is_not_all_the_default_tenants(void **state)
+{
+#define OF(tenant, len)                                                \
+    "%3\r\n$2\r\nid\r\n$1\r\n7\r\n$6\r\ntenant\r\n$" len "\r\n" tenant \
+    "\r\n$5\r\nqueue\r\n$1\r\nq\r\n"
+    struct render all = { .tenants = true, .now_ms = NOW };
+    struct resp_values v = reply_of(STR("*1\r\n" OF("default", "7")));
+    struct buf out = { 0 };
+    (void)state;
+    assert_text(STR("*1\r\n" OF("default", "7")), 0, "id  queue\n7   q\n");
+    assert_text(STR("*2\r\n" OF("default", "7") OF("acme", "4")), 0,
+                "id  tenant   queue\n7   default  q\n7   acme     q\n");
+    assert_text(STR(OF("default", "7")), 0, "id     7\nqueue  q\n");
+    assert_text(STR(OF("acme", "4")), 0, "id      7\ntenant  acme\nqueue   q\n");
+    assert_text(STR("%2\r\n$6\r\ntenant\r\n$7\r\ndefault\r\n$6\r\nweight\r\n:1\r\n"), 0,
+                "tenant  default\nweight  1\n"); /* there it is what is shown */
+    render_value(&out, &v, 0, &all);             /* later pages may have others */
+    assert_true(str_eq(buf_view(&out), STR("id  tenant   queue\n7   default  q\n")));
+    buf_fini(&out);
+    resp_values_fini(&v);
+#undef OF
+}
+
 static void a_map_inside_a_map_is_indented(void **state)
 {
     (void)state;
@@ -256,6 +279,7 @@ int main(void)
         cmocka_unit_test(moments_durations_and_sizes_are_for_people),
         cmocka_unit_test(moments_are_shown_in_the_local_zone),
         cmocka_unit_test(an_array_of_maps_is_a_table),
+        cmocka_unit_test(whose_it_is_stands_there_if_it_is_not_all_the_default_tenants),
         cmocka_unit_test(a_map_inside_a_map_is_indented),
         cmocka_unit_test(odd_bytes_are_escaped_so_that_a_terminal_is_safe),
         cmocka_unit_test(long_text_is_cut_to_the_columns_there_are),

@@ -114,7 +114,7 @@ static void malformed_arrays_are_bad(void **state)
     assert_bad(STR("* 1\r\n"), "count");
     assert_bad(STR("*1\n"), "count");
     assert_bad(STR("*1\rx"), "count");
-    assert_bad(STR("*4097\r\n"), "too many");
+    assert_bad(STR("*16385\r\n"), "too many");
     assert_bad(STR("*4294967297\r\n"), "too many");
     assert_bad(STR("*99999999999999999999\r\n"), "count");
     assert_bad(STR("*1\r\n:1\r\n"), "expected $");

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Helpers for tests of tenants: an engine under a clock that the test owns. */
+#ifndef TESTS_TENANTS_H
+#define TESTS_TENANTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "engine/engine.h"
+
+#define START INT64_C(1794778000000)
+#define DAY   INT64_C(86400000)
+
+static struct engine *e;
+static struct buf journal;
+static int64_t wall, mono;
+
+/* What parked workers were given. */
+static struct {
+    size_t calls;
+    size_t jobs;
+    void *owner;
+    struct job_id id;
+    uint64_t token;
+    int64_t at_ms;
+} delivered;
+
+static inline void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
+{
+    struct job_view v;
+
+    (void)host;
+    delivered.calls++;
+    delivered.jobs += n;
+    delivered.owner = owner;
+    delivered.at_ms = mono;
+    if (n) {
+        engine_view(e, jobs[0], &v);
+        delivered.id = v.id;
+        delivered.token = v.token;
+    }
+}
+
+static inline struct engine *make(uint64_t epoch, uint64_t max_running)
+{
+    return engine_new(&(struct engine_options){ .epoch = epoch,
+                                                .seed = 42,
+                                                .memory_bytes = UINT64_C(4) << 30,
+                                                .max_running = max_running,
+                                                .deliver = deliver });
+}
+
+static inline void start(uint64_t max_running)
+{
+    wall = START;
+    mono = 1000;
+    memset(&delivered, 0, sizeof(delivered));
+    e = make(1, max_running);
+    buf_reserve(&journal, 4096);
+    engine_direct(e, &journal, 1, true, 0);
+    engine_start(e, wall, mono, false);
+}
+
+static inline int setup(void **state)
+{
+    (void)state;
+    start(0);
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    (void)state;
+    engine_verify(e);
+    engine_free(e);
+    buf_fini(&journal);
+    return 0;
+}
+
+static inline void pass(int64_t ms)
+{
+    wall += ms;
+    mono += ms;
+    engine_advance(e, wall, mono);
+    engine_dispatch(e);
+}
+
+static inline struct job_spec spec_of(const char *queue)
+{
+    return (struct job_spec){ .queue = str_of(queue),
+                              .payload = STR("x"),
+                              .due_ms = -1,
+                              .priority = 3,
+                              .attempts = -1,
+                              .lease_ms = -1,
+                              .retain_ms = -1 };
+}
+
+static inline struct job_id schedule(const char *queue)
+{
+    struct job_spec spec = spec_of(queue);
+    struct schedule_result r;
+
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    return r.id;
+}
+
+static inline void schedule_many(const char *queue, int n)
+{
+    for (int i = 0; i < n; i++)
+        schedule(queue);
+}
+
+static inline struct lease_request request_for(const struct str *queue, size_t count)
+{
+    return (struct lease_request){
+        .queues = queue, .queue_count = 1, .count = count, .for_ms = 3600000
+    };
+}
+
+static inline int lease_some(const char *queue, size_t count, struct job **ret)
+{
+    struct str name = str_of(queue);
+    struct lease_request r = request_for(&name, count);
+
+    return engine_lease(e, &r, ret);
+}
+
+/* Leases one job; false if none is given. */
+static inline bool lease(const char *queue, struct job_view *ret)
+{
+    struct job *job;
+
+    if (lease_some(queue, 1, &job) == 0)
+        return false;
+    engine_view(e, job, ret);
+    return true;
+}
+
+static inline void complete(struct job_id id, uint64_t token)
+{
+    assert_int_equal(engine_complete(e, id, token, (struct str){ 0 }, -1), 0);
+    engine_dispatch(e);
+}
+
+/* A worker that waits for an hour; its name is its owner. */
+static inline struct waiter *wait_at(const char *queue, size_t count)
+{
+    struct str name = str_of(queue);
+    struct lease_request r = request_for(&name, count);
+    struct waiter *w;
+
+    assert_int_equal(engine_wait(e, &r, 3600000, (void *)(uintptr_t)queue, &w), 0);
+    engine_dispatch(e);
+    return w;
+}
+
+static inline void set_queue(const char *queue, unsigned field, struct queue_settings s)
+{
+    assert_int_equal(engine_queue_set(e, str_of(queue), &s, 1u << field), 0);
+    engine_dispatch(e);
+}
+
+static inline void set_tenant(const char *name, unsigned field, struct tenant_settings s)
+{
+    assert_int_equal(engine_tenant_set(e, str_of(name), &s, 1u << field), 0);
+    engine_dispatch(e);
+}
+
+static inline enum hold hold_of(const char *queue)
+{
+    struct queue_view v;
+
+    assert_int_equal(engine_queue_get(e, str_of(queue), &v), 0);
+    return v.hold;
+}
+
+static inline struct tenant_view tenant(const char *name)
+{
+    struct tenant_view v;
+
+    assert_int_equal(engine_tenant_get(e, str_of(name), &v), 0);
+    return v;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif
