@@ -215,8 +215,8 @@ int apply_queue(struct engine *e, const struct queue_record *r)
 
     if (!q)
         return BELFRY_NOMEM;
+    bucket_change(e, &q->bucket, &q->settings.rate, &r->settings.rate);
     q->settings = r->settings;
-    bucket_change(e, &q->bucket, &q->settings.rate);
     q->segment = e->segment;
     queue_settle(e, q);
     queue_offer(e, q);
@@ -230,8 +230,8 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
 
     if (!t)
         return BELFRY_NOMEM;
+    bucket_change(e, &t->bucket, &t->settings.rate, &r->settings.rate);
     t->settings = r->settings;
-    bucket_change(e, &t->bucket, &t->settings.rate);
     t->segment = e->segment;
     list_each (node, &t->queues) {
         struct queue *q = container_of(node, struct queue, of_tenant);

@@ -173,7 +173,7 @@ struct post {
 /* What a rate has left, of a queue or of a tenant. */
 struct bucket {
     struct timer timer; /* in engine.buckets, while somebody waits for it */
-    int64_t full_ns;    /* monotonic: when it is full again */
+    int64_t full;       /* when it is full again: see tenant.c */
     struct queue *queue;
     struct tenant *tenant;
 };
@@ -354,7 +354,8 @@ struct engine {
     struct cold_point frontier;
     struct cold_point frontier_noted; /* as the journal knows it: behind the true one */
     uint64_t bytes[WHERES];           /* of jobs */
-    struct list closed;               /* classes */
+    struct list closed;               /* classes, */
+    uint64_t closed_count;            /* and how many they are */
     struct list runs;                 /* that count */
     struct list gone;                 /* that do not, and are to be removed */
     uint64_t moves;
@@ -494,7 +495,8 @@ bool queue_gives(struct engine *e, struct queue *q);
 void queue_took(struct engine *e, struct queue *q, bool in_turn);
 void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
 void buckets_fire(struct engine *e);
-void bucket_change(const struct engine *e, struct bucket *b, const struct rate *r);
+void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
+                   const struct rate *r);
 /* How long a rate holds it back, if one does. */
 int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q);
 
@@ -513,6 +515,7 @@ bool class_is_glutted(const struct engine *e, const struct class *c);
 /* The first of it on disk is not before this. */
 void class_from(struct engine *e, struct class *c, struct cold_point from);
 void class_close(struct engine *e, struct class *c);
+uint64_t class_least(const struct engine *e);
 /* The clock was set back: what is not due any more leaves the tails, or it would keep others back.
  */
 void tails_rewind(struct engine *e);

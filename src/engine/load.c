@@ -88,10 +88,19 @@ static bool load_due(struct engine *e, struct load_want *ret)
     return true;
 }
 
+/* Nothing of it is given out until somebody says so. */
+static bool is_stopped(const struct queue *q)
+{
+    return q->settings.paused || q->tenant->settings.maintenance;
+}
+
 static bool is_hungry(const struct engine *e, const struct class *c)
 {
     unsigned priority = (unsigned)(c - c->queue->classes) + 1;
 
+    /* What cannot be given out has no use for the last of the room. */
+    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c->queue))
+        return false;
     /* What is before all that comes first, without being loaded. */
     if (c->queue->cold[COLD_BACKLOG + priority - 1] <= 0 || tail_comes_first(c))
         return false;
@@ -102,7 +111,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
         return true;
     /* What becomes due comes, though the class has its share of what is due later. */
-    return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + e->o.memory_bytes / 64;
+    return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 
 /* A class that has jobs on disk and few in memory; first of all one that has none there and could
@@ -118,7 +127,7 @@ static struct class *hungriest(struct engine *e)
         list_append(&e->closed, &c->link);
         if (!is_hungry(e, c))
             continue;
-        if (c->ready_bytes == 0 && !c->queue->settings.paused)
+        if (c->ready_bytes == 0 && !is_stopped(c->queue))
             return c;
         best = best ? best : c;
     }

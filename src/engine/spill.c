@@ -41,9 +41,15 @@ bool class_is_full(const struct engine *e, const struct class *c)
     return is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
 }
 
+/* What a class may have though there is no room: all of them together, a sixteenth. */
+uint64_t class_least(const struct engine *e)
+{
+    return e->closed_count > 4 ? share(e, 16) / e->closed_count : share(e, 64);
+}
+
 bool class_is_glutted(const struct engine *e, const struct class *c)
 {
-    return is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + share(e, 64);
+    return is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + class_least(e);
 }
 
 /* What is on disk is loaded a little before it is due, though there may be no room for it then. */
@@ -60,6 +66,7 @@ void class_close(struct engine *e, struct class *c)
 {
     if (!c->closed) {
         c->closed = true;
+        e->closed_count++;
         list_append(&e->closed, &c->link);
     }
 }
@@ -99,6 +106,7 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
     }
     if (list_empty(&c->tail) && !class_is_on_disk(c)) {
         c->closed = false;
+        e->closed_count--;
         list_remove(&c->link);
     }
     return *budget == 0;

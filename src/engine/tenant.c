@@ -149,42 +149,43 @@ void post_call(struct engine *e, struct post *p)
 
 /* ---- Rates: a bucket that fills evenly and holds what one period allows ---- */
 
-/* How long the bucket takes to get one more, rounded up: a rate is never passed. */
-static int64_t bucket_step(const struct rate *r)
-{
-    return (r->per_ms * 1000000 + r->count - 1) / r->count;
-}
+/* Moments are milliseconds of the monotonic clock times the rate's count: so they are exact. */
 
-/* When the bucket has one, on the monotonic clock in nanoseconds; 0: it has. */
+/* The millisecond in which the bucket has one; 0: it has. */
 static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const struct rate *r)
 {
-    int64_t one = r->count ? b->full_ns - (r->count - 1) * bucket_step(r) : 0;
+    int64_t one = b->full - (r->count - 1) * r->per_ms;
 
-    return one > e->mono_ms * 1000000 && !MUTANT(e->o.mutant, RATE_IGNORED) ? one : 0;
+    if (r->count == 0 || one <= e->mono_ms * r->count || MUTANT(e->o.mutant, RATE_IGNORED))
+        return 0;
+    return (one + r->count - 1) / r->count;
 }
 
 static void bucket_take(const struct engine *e, struct bucket *b, const struct rate *r)
 {
-    int64_t now = e->mono_ms * 1000000;
+    int64_t now = e->mono_ms * r->count;
 
     if (r->count > 0)
-        b->full_ns = (b->full_ns > now ? b->full_ns : now) + bucket_step(r);
+        b->full = (b->full > now ? b->full : now) + r->per_ms;
 }
 
 /* Under another rate it is full after that one's period at the latest. */
-void bucket_change(const struct engine *e, struct bucket *b, const struct rate *r)
+void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
+                   const struct rate *r)
 {
-    int64_t latest = (e->mono_ms + r->per_ms) * 1000000;
+    int64_t full_ms = old->count ? (b->full + old->count - 1) / old->count : 0;
+    int64_t latest_ms = e->mono_ms + r->per_ms;
 
-    if (b->full_ns > latest)
-        b->full_ns = latest;
+    if (old->count == r->count && old->per_ms == r->per_ms)
+        return;
+    b->full = (full_ms < latest_ms ? full_ms : latest_ms) * r->count;
 }
 
 /* It is called again when there is something in the bucket. */
-static void bucket_arm(struct engine *e, struct bucket *b, int64_t until_ns)
+static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
 {
     wheel_remove(&b->timer);
-    b->timer.at_ms = (until_ns + 999999) / 1000000;
+    b->timer.at_ms = at_ms;
     wheel_add(&e->buckets, &b->timer);
 }
 
@@ -249,7 +250,7 @@ int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
     int64_t tenants = bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate);
     int64_t until = mine > tenants ? mine : tenants;
 
-    return until > 0 ? (until + 999999) / 1000000 - e->mono_ms : 0;
+    return until > 0 ? until - e->mono_ms : 0;
 }
 
 bool queue_gives(struct engine *e, struct queue *q)

@@ -34,11 +34,13 @@ static bool times_of_day_never_meet(const struct recur *r)
     return true;
 }
 
-/* Elapsed time meets other local times with each offset that the zone has. */
-static bool elapsed_never_meets(const struct recur *r, const struct jump *j)
+bool elapsed_never_meets(const struct recur *r, const struct jump *j, int64_t since_s)
 {
-    for (size_t i = 0; i < zone_offsets(r->zone); i++) {
-        if (jump_steps(j, r->start_s + zone_offset(r->zone, i), r->interval) >= 0)
+    for (size_t i = zone_offsets(r->zone); i > 0; i--) {
+        int32_t offset;
+        if (!zone_offset(r->zone, i - 1, since_s, &offset))
+            break; /* and so are all before it */
+        if (jump_steps(j, r->start_s + offset, r->interval) >= 0)
             return false;
     }
     return true;
@@ -49,7 +51,7 @@ static bool periods_never_meet(const struct recur *r)
     struct jump j;
     jump_init(&j, r);
     if (r->pace == PACE_ELAPSED)
-        return elapsed_never_meets(r, &j);
+        return elapsed_never_meets(r, &j, r->start_s);
     if (jump_steps(&j, civil_div(r->start_local_s, r->unit_s), r->interval) < 0)
         return true;
     return !j.exact && times_of_day_never_meet(r);

@@ -286,6 +286,14 @@ static bool admit(struct search *s, int64_t *at_s)
 /* Most rules are found in a few steps; those that are not look how far to go. */
 #define PATIENCE 32
 
+const struct jump *search_jump(struct search *s)
+{
+    if (!s->has_jump)
+        jump_init(&s->jump, s->r);
+    s->has_jump = true;
+    return &s->jump;
+}
+
 /* Goes on to the first period of the interval at an admitted time of day or week. False if none
  * ever is. */
 static bool jump(struct search *s, int64_t from_period, int64_t *from_s)
@@ -293,10 +301,7 @@ static bool jump(struct search *s, int64_t from_period, int64_t *from_s)
     const struct recur *r = s->r;
     int64_t here = civil_div(*from_s, r->unit_s);
     int64_t period = expand_align(r, from_period, here), k;
-    if (!s->has_jump)
-        jump_init(&s->jump, r);
-    s->has_jump = true;
-    k = jump_steps(&s->jump, period, r->interval);
+    k = jump_steps(search_jump(s), period, r->interval);
     if (k < 0 || k > (s->day_end * CIVIL_DAY - period * r->unit_s) / (r->interval * r->unit_s))
         return false;
     period += k * r->interval;

@@ -116,6 +116,9 @@ struct search {
 #define SEARCH_DAY_END INT64_C(2932900) /* a few days into the year 10000 */
 
 bool recur_is_empty(const struct recur *r);
+/* Elapsed time meets other local times with each offset of the zone: true if it meets none of the
+ * rule's with any that is used from a moment on. */
+bool elapsed_never_meets(const struct recur *r, const struct jump *j, int64_t since_s);
 
 int days_year_kind(int64_t year);
 void days_of_year(const struct rule *r, int64_t year, struct bits *ret);
@@ -146,6 +149,9 @@ bool search_day(struct search *s, int64_t *day);
 
 /* Of the times of one day: how many BYSETPOS leaves of those before that second. */
 int64_t search_day_rank(const struct recur *r, int second);
+
+/* How far an interval has to go, made when it is first needed. */
+const struct jump *search_jump(struct search *s);
 
 /* The first nominal time >= from_s; false if there is none, or the search gave up. */
 bool expand_next(struct search *s, int64_t from_s, int64_t *ret_s);

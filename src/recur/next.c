@@ -91,7 +91,7 @@ static bool leave_stretch(struct search *s, const struct zone_stretch *in, int64
             return false;
     } else if (r->has_days) {
         int64_t day = civil_div(begin - NEAR, CIVIL_DAY);
-        if (!search_admitted(s, &day))
+        if (elapsed_never_meets(r, search_jump(s), in->end_s) || !search_admitted(s, &day))
             return false;
         next = day * CIVIL_DAY;
     }

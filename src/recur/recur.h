@@ -32,7 +32,7 @@
 #include "recur/rule.h"
 #include "recur/zone.h"
 
-#define RECUR_STEPS_MAX 40000u
+#define RECUR_STEPS_MAX 80000u
 #define RECUR_TALLY_MAX 150000u /* of counting from START to a moment, for COUNT */
 #define RECUR_DATES_MAX 512
 

@@ -176,14 +176,21 @@ int64_t zone_peak(const struct zone *z, int64_t utc_s)
     return utc_s + s.offset_s >= s.reach_s ? utc_s + s.offset_s : s.reach_s - 1;
 }
 
+/* The rows', then the two of the tail. */
 size_t zone_offsets(const struct zone *z)
 {
-    return z->kinds_n + (z->tail.has_dst ? 2 : 1);
+    return z->rows_n + (z->tail.has_dst ? 2 : 1);
 }
 
-int32_t zone_offset(const struct zone *z, size_t i)
+bool zone_offset(const struct zone *z, size_t i, int64_t since_s, int32_t *ret)
 {
-    if (i < z->kinds_n)
-        return z->kinds[i].offset_s;
-    return i == z->kinds_n ? z->tail.standard.offset_s : z->tail.dst.offset_s;
+    if (i < z->rows_n) {
+        struct zone_stretch row = row_stretch(z, (uint32_t)i);
+        if (row.end_s <= since_s)
+            return false;
+        *ret = row.offset_s;
+    } else {
+        *ret = i == z->rows_n ? z->tail.standard.offset_s : z->tail.dst.offset_s;
+    }
+    return true;
 }

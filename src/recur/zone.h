@@ -53,9 +53,10 @@ int64_t zone_moment(const struct zone *z, int64_t local_s, enum zone_fit *ret_fi
 
 int64_t zone_peak(const struct zone *z, int64_t utc_s);
 
-/* All offsets that it ever has, some perhaps twice: how many, and the i-th. */
+/* All offsets that it has from a moment on, some perhaps more than once: the i-th is filled in if
+ * it is still used then. */
 size_t zone_offsets(const struct zone *z);
-int32_t zone_offset(const struct zone *z, size_t i);
+bool zone_offset(const struct zone *z, size_t i, int64_t since_s, int32_t *ret);
 
 /* Bytes of memory that it takes. */
 size_t zone_size(const struct zone *z);

@@ -133,7 +133,22 @@ static void long_intervals_do_not_walk_through_changes_of_the_clock(void **state
     zone_free(z);
 }
 
-/* What fuzz_recur found next: that none is counted up to the first was counted day by day. */
+/* What it found then: a weekday that was only ever met with an offset of long ago. */
+static void offsets_that_are_gone_are_not_waited_for(void **state)
+{
+    struct zone *z = zone_named("Australia/Lord_Howe");
+    struct recur *r =
+        recur_of(RECUR_RRULE, "FREQ=HOURLY;INTERVAL=4144;BYDAY=MO", z, "2068-01-23T13:54:12.091Z");
+    struct recur_state with = { 0 };
+    struct recur_occurrence o;
+    (void)state;
+    assert_int_equal(recur_next(r, 0, &with, &o), 0);
+    assert_true(with.steps < 100);
+    recur_free(r);
+    zone_free(z);
+}
+
+/* And then: that none is counted up to the first was counted day by day. */
 static void count_does_not_go_where_the_search_has_been(void **state)
 {
     struct zone *z = zone_named("Australia/Lord_Howe");
@@ -432,6 +447,7 @@ int main(void)
         cmocka_unit_test(hostile_rules_end_within_their_steps),
         cmocka_unit_test(rare_times_are_found),
         cmocka_unit_test(long_intervals_do_not_walk_through_changes_of_the_clock),
+        cmocka_unit_test(offsets_that_are_gone_are_not_waited_for),
         cmocka_unit_test(count_does_not_go_where_the_search_has_been),
         cmocka_unit_test(count_is_exact_however_it_is_asked_for),
         cmocka_unit_test(counting_ends_as_well),
