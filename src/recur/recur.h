@@ -24,7 +24,7 @@
  *
  * A search takes RECUR_STEPS_MAX steps at most, of well below a microsecond each; nearly all take
  * some tens. Its answer is exact: the next occurrence; none up to the year 9999; or, if it would
- * take more steps to know, INVALID. No rule is known that does.
+ * take more steps to know, INVALID: so far seen only where COUNT is counted over centuries.
  */
 #ifndef RECUR_RECUR_H
 #define RECUR_RECUR_H

@@ -26,7 +26,7 @@ static void check_number(const uint8_t *data, size_t size)
     c.due_ms &= INT64_MAX;
     memcpy(&c.seq, data + 18, 8);
     memcpy(&c.walk, data + 26, 4);
-    c.key_len = (uint8_t)len;
+    c.key_len = (uint16_t)len;
     memcpy(c.key, data + 30, len);
     CHECK(cursor_parse((struct str){ text, cursor_format(&c, text) }, &again));
     CHECK(again.phase == c.phase && again.stripes_log2 == c.stripes_log2 &&
