@@ -489,9 +489,11 @@ def test_check_of_runs_that_come_and_go(make_server):
     looking = threading.Thread(target=look)
     with server.wire(timeout=60) as w:
         looking.start()
-        jobs = schedule_cold(w, 300_000)
-        assert w.call("STATS")["merged_runs"] > 0
-        stop.set()
-        looking.join()
+        try:
+            jobs = schedule_cold(w, 300_000)
+            wait_for(lambda: w.call("STATS")["merged_runs"] > 0, timeout=30, what="runs are merged")
+        finally:
+            stop.set()
+            looking.join()
         print(f"{len(said) - 1} checks of {len(jobs)} jobs")
     assert [s for s in said if s != "stop" and not s.startswith("0:")] == []
