@@ -239,6 +239,6 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
         if (q->credit > t->settings.weight)
             q->credit = t->settings.weight;
     }
-    tenant_unpark(e, t, SIZE_MAX);
+    tenant_unpark(e, t);
     return 0;
 }

@@ -23,7 +23,7 @@ static void say(struct explanation *x, enum reason r, int64_t until_ms, const ch
     snprintf(x->why, sizeof(x->why), "%s", why);
 }
 
-static void explain_ended(const struct job *j, struct explanation *x)
+static void explain_ended(struct explanation *x)
 {
     static const char *const why[JOB_STATE_COUNT] = {
         [JOB_DONE] = "it has run and is done",
@@ -32,7 +32,7 @@ static void explain_ended(const struct job *j, struct explanation *x)
         [JOB_EXPIRED] = "it was not started in the time that EXPIRE gave it",
     };
 
-    say(x, REASON_ENDED, -1, why[j->state]);
+    say(x, REASON_ENDED, -1, why[x->state]);
 }
 
 /* What holds its whole queue back. */
@@ -53,7 +53,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
     say(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
 }
 
-/* When a worker last asked for its queue, by whichever way; -1: never. One that waits does so. */
+/* When a worker last asked for its queue, by whichever way; 0: never. One that waits does so. */
 static int64_t asked_ms(const struct engine *e, const struct queue *q)
 {
     if (q->post.waiters > 0 || q->kind->post.waiters > 0)
@@ -94,7 +94,7 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
         return err;
     *ret = (struct explanation){ .state = job_state_now(e, j), .until_ms = -1 };
     if (ret->state > JOB_LEASED)
-        explain_ended(j, ret);
+        explain_ended(ret);
     else if (ret->state == JOB_LEASED)
         say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");
     else if (ret->state == JOB_READY)

@@ -101,6 +101,14 @@ static void put_labels(struct buf *out, const struct job_spec *s)
     }
 }
 
+static int key_exists(struct engine *e, const struct job *holder)
+{
+    char text[ID_TEXT];
+
+    id_format(job_id_of(e, holder), text);
+    return engine_error(e, BELFRY_KEYEXISTS, "%.*s", ID_TEXT, text);
+}
+
 /* The key is taken by `holder`. */
 static int schedule_onto(struct engine *e, const struct job_spec *s, struct job *holder,
                          struct schedule_result *ret)
@@ -111,12 +119,8 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
 
     ret->id = job_id_of(e, holder);
     ret->outcome = SCHEDULE_KEPT;
-    if (s->if_exists == IFEXISTS_REJECT) {
-        char text[ID_TEXT];
-
-        id_format(ret->id, text);
-        return engine_error(e, BELFRY_KEYEXISTS, "%.*s", ID_TEXT, text);
-    }
+    if (s->if_exists == IFEXISTS_REJECT)
+        return key_exists(e, holder);
     if (s->if_exists == IFEXISTS_KEEP || ended) {
         COUNT(e, holder->queue, kept);
         return 0;
@@ -255,7 +259,8 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
-            return engine_error(e, BELFRY_KEYEXISTS, "a job with this key exists");
+            return holder ? key_exists(e, holder)
+                          : engine_error(e, BELFRY_KEYEXISTS, "an item before it has this key");
         if (!taken && t)
             t->promised++;
     }
@@ -376,12 +381,8 @@ int engine_redrive(struct engine *e, struct job_id id)
     if (!j)
         return err;
     rival = key_rival(e, j, &err);
-    if (rival) {
-        char text[ID_TEXT];
-
-        id_format(job_id_of(e, rival), text);
-        return engine_error(e, BELFRY_KEYEXISTS, "%.*s", ID_TEXT, text);
-    }
+    if (rival)
+        return key_exists(e, rival);
     return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
 }
 

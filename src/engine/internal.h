@@ -475,8 +475,8 @@ struct tenant *tenant_find(const struct engine *e, struct str name);
 struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL if out of memory */
 /* To be called when it may have become without use: then it is gone. Likewise below. */
 void tenant_settle(struct engine *e, struct tenant *t);
-/* Up to n of its parked queues are looked at again. */
-void tenant_unpark(struct engine *e, struct tenant *t, size_t n);
+/* Its parked queues are looked at again. */
+void tenant_unpark(struct engine *e, struct tenant *t);
 struct kind *kind_find(const struct engine *e, struct str name);
 struct kind *kind_obtain(struct engine *e, struct str name);
 void kind_settle(struct engine *e, struct kind *k);

@@ -6,8 +6,7 @@
  * Workers ask one queue, or a kind: then the kind's tenants take turns.
  *
  *     kind mail ---> ring: acme@mail, mail, zeta@mail ...   have ready jobs; the first is served
- *     tenant acme -> parked: acme@mail, acme@sms            would be, but the tenant is at its
- * limit
+ *     tenant acme -> parked: acme@mail, acme@sms            would be, but for its limit
  *
  * What keeps a queue from giving (enum hold) is looked at when its turn comes, not when it begins:
  * then the queue leaves the ring, and comes back by the event that ends it. So picking never walks
@@ -200,7 +199,7 @@ void buckets_fire(struct engine *e)
         if (b->queue)
             queue_offer(e, b->queue);
         else
-            tenant_unpark(e, b->tenant, SIZE_MAX);
+            tenant_unpark(e, b->tenant);
     }
 }
 
@@ -285,9 +284,9 @@ void queue_offer(struct engine *e, struct queue *q)
     post_call(e, &q->kind->post);
 }
 
-void tenant_unpark(struct engine *e, struct tenant *t, size_t n)
+void tenant_unpark(struct engine *e, struct tenant *t)
 {
-    for (; n > 0 && !list_empty(&t->parked); n--) {
+    while (!list_empty(&t->parked)) {
         struct queue *q = container_of(t->parked.next, struct queue, turn);
 
         list_remove(&q->turn);
@@ -327,7 +326,7 @@ void queue_freed(struct engine *e, struct queue *q)
     if (q->settings.max_running > 0)
         queue_offer(e, q);
     if (q->tenant->settings.max_running > 0)
-        tenant_unpark(e, q->tenant, SIZE_MAX); /* any of them may be the one that is asked for */
+        tenant_unpark(e, q->tenant); /* any of them may be the one that is asked for */
 }
 
 static uint64_t tenant_hash(const struct table_node *node)

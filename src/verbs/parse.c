@@ -136,7 +136,7 @@ static int parse_rate(const struct parse *p, const struct arg *a, struct str s, 
     if (!parse_digits(count, &n) || n > RATE_COUNT_MAX || (!slash && n != 0))
         return fail(p, BELFRY_INVALID, a,
                     "expected a number up to 1000000 and a period, such as 100/1m, or 0");
-    if (!slash)
+    if (n == 0)
         return 0;
     ret->count = (int64_t)n;
     if (time_parse_duration((struct str){ slash + 1, s.len - count.len - 1 }, &ret->per_ms, &why) ||

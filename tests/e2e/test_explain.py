@@ -89,6 +89,15 @@ def test_ended_and_unknown(b):
     assert b.call("EXPLAIN", "KEY", "none", "QUEUE", "q") is None
 
 
+def test_expired_on_disk(make_server):
+    """It counts as ready until it is loaded, but nobody is told that it will run."""
+    server = make_server(memory="16MiB")
+    with server.wire(3) as b:
+        ids = b.pipeline([("SCHEDULE", "q", "x" * 200, "EXPIRE", "1ms") for _ in range(60_000)])
+        x = b.call("EXPLAIN", ids[-1])
+        assert (x["reason"], x["state"]) == ("ended", "expired") and "EXPIRE" in x["why"]
+
+
 def test_by_key(b):
     id = b.call("SCHEDULE", "q", "x", "KEY", "k", "IN", "1h")
     assert b.call("EXPLAIN", "KEY", "k", "QUEUE", "q")["id"] == id
