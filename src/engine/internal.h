@@ -500,6 +500,9 @@ void bucket_change(const struct engine *e, struct bucket *b, const struct rate *
 /* How long a rate holds it back, if one does. */
 int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q);
 
+/* figures.c */
+bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: anybody's */
+
 /* look.c: what users see. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
 

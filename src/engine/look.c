@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at jobs and queues without changing anything. */
+/* Looking at jobs without changing anything. */
 #include "engine/internal.h"
 
 #include <stdlib.h>
@@ -167,16 +167,10 @@ static bool has_tag(const struct job *j, struct str tag)
     return false;
 }
 
-static bool of_tenant(const struct queue *q, struct str tenant)
-{
-    return tenant.len == 0 || str_eq(tenant, STR(TENANT_ALL)) ||
-           str_eq(tenant, (struct str){ q->tenant->name, q->tenant->name_len });
-}
-
 static bool passes(const struct engine *e, const struct list_filter *f, const struct job *j)
 {
     return (f->state < 0 || (enum job_state)f->state == job_state_now(e, j)) &&
-           j->due_ms >= f->from_ms && j->due_ms < f->to_ms && of_tenant(j->queue, f->tenant) &&
+           j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
            (f->tag.len == 0 || has_tag(j, f->tag)) &&
            (f->queue.len == 0 ||
             str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
@@ -456,163 +450,4 @@ int engine_list(struct engine *e, const struct list_filter *f,
     case LIST_DISK: return list_disk(e, f, fn, arg, cursor);
     default: return BELFRY_INVALID;
     }
-}
-
-static void queue_view_of(const struct engine *e, const struct queue *q, struct queue_view *ret)
-{
-    static const struct hist none;
-
-    *ret = (struct queue_view){
-        .name = { q->name, q->name_len },
-        .settings = &q->settings,
-        .waiters = q->post.waiters,
-        .hold = queue_hold(e, q),
-        .counters = &q->counters,
-        .lateness = q->lateness ? q->lateness : &none,
-        .runtime = q->runtime ? q->runtime : &none,
-    };
-    memcpy(ret->jobs, q->jobs, sizeof(ret->jobs));
-    for (int i = 0; i < COLD_SLOTS; i++)
-        ret->jobs[cold_state((enum cold_slot)i)] += (uint64_t)q->cold[i];
-}
-
-int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret)
-{
-    const struct queue *q = queue_find(e, name);
-
-    if (!q)
-        return BELFRY_NOTFOUND;
-    queue_view_of(e, q, ret);
-    return 0;
-}
-
-static int compare_names(struct str a, struct str b)
-{
-    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
-
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct queue *x = *(const struct queue *const *)a;
-    const struct queue *y = *(const struct queue *const *)b;
-
-    return compare_names((struct str){ x->name, x->name_len },
-                         (struct str){ y->name, y->name_len });
-}
-
-int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
-                  int (*fn)(void *arg, const struct queue_view *v), void *arg)
-{
-    const struct queue **all = malloc((e->queue_total + 1) * sizeof(struct queue *));
-    const struct list *heads[] = { &e->queues, &e->idle };
-    size_t n = 0;
-    int answer = 0;
-
-    if (!all)
-        return BELFRY_NOMEM;
-    for (size_t i = 0; i < 2; i++) {
-        const struct list *node;
-
-        list_each (node, heads[i]) {
-            const struct queue *q = container_of(node, struct queue, link);
-
-            if (of_tenant(q, tenant) &&
-                compare_names((struct str){ q->name, q->name_len }, after) > 0)
-                all[n++] = q;
-        }
-    }
-    qsort(all, n, sizeof(struct queue *), by_name);
-    for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
-        struct queue_view v;
-
-        queue_view_of(e, all[i], &v);
-        answer = fn(arg, &v);
-    }
-    free(all);
-    return answer;
-}
-
-static void tenant_view_of(const struct tenant *t, struct tenant_view *ret)
-{
-    *ret = (struct tenant_view){
-        .name = { t->name, t->name_len },
-        .settings = &t->settings,
-        .pending = (uint64_t)t->pending,
-        .running = t->running,
-        .queues = t->queue_total,
-    };
-}
-
-int engine_tenant_get(const struct engine *e, struct str name, struct tenant_view *ret)
-{
-    const struct tenant *t = tenant_find(e, name);
-
-    if (!t)
-        return BELFRY_NOTFOUND;
-    tenant_view_of(t, ret);
-    return 0;
-}
-
-static int tenant_by_name(const void *a, const void *b)
-{
-    const struct tenant *x = *(const struct tenant *const *)a;
-    const struct tenant *y = *(const struct tenant *const *)b;
-
-    return compare_names((struct str){ x->name, x->name_len },
-                         (struct str){ y->name, y->name_len });
-}
-
-int engine_tenants(const struct engine *e, struct str after, size_t limit,
-                   int (*fn)(void *arg, const struct tenant_view *v), void *arg)
-{
-    const struct tenant **all = malloc((e->tenant_total + 1) * sizeof(struct tenant *));
-    const struct list *node;
-    size_t n = 0;
-    int answer = 0;
-
-    if (!all)
-        return BELFRY_NOMEM;
-    list_each (node, &e->tenant_list) {
-        const struct tenant *t = container_of(node, struct tenant, link);
-
-        if (compare_names((struct str){ t->name, t->name_len }, after) > 0)
-            all[n++] = t;
-    }
-    qsort(all, n, sizeof(struct tenant *), tenant_by_name);
-    for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
-        struct tenant_view v;
-
-        tenant_view_of(all[i], &v);
-        answer = fn(arg, &v);
-    }
-    free(all);
-    return answer;
-}
-
-void engine_stats(const struct engine *e, struct engine_stats *ret)
-{
-    const struct list *node;
-
-    memcpy(ret->jobs, e->states, sizeof(ret->jobs));
-    ret->cold_jobs = 0;
-    for (int i = 0; i < COLD_SLOTS; i++) {
-        ret->jobs[cold_state((enum cold_slot)i)] += (uint64_t)e->cold[i];
-        ret->cold_jobs += (uint64_t)e->cold[i];
-    }
-    ret->hot_jobs = e->jobs.count;
-    ret->runs = ret->run_bytes = 0;
-    list_each (node, &e->runs) {
-        ret->runs++;
-        ret->run_bytes += container_of(node, struct cold_run, link)->d.bytes;
-    }
-    ret->queues = e->queue_total;
-    ret->tenants = e->tenant_total;
-    ret->waiters = e->waiters;
-    ret->memory_bytes = engine_memory(e);
-    ret->live_bytes = e->live_bytes;
-    ret->counters = e->counters;
-    ret->lateness = &e->lateness;
-    ret->runtime = &e->runtime;
 }
