@@ -136,7 +136,7 @@ static int dig_graves(struct engine *e, const struct fed_record *fed, struct sta
 
     while (stale_next(&r, &item)) {
         if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX ||
-            !queue_name_valid(item.queue) || item.slot >= COLD_SLOTS)
+            !stored_name_valid(item.queue) || item.slot >= COLD_SLOTS)
             return BELFRY_CORRUPT;
         if (ret->n == cap) {
             uint64_t *grown = realloc(ret->seqs, (cap = 2 * cap + 64) * sizeof(uint64_t));
@@ -261,7 +261,8 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         job_free(e, j);
         return BELFRY_NOMEM;
     }
-    tally_add(e, q, cold_slot_of(family, image->state, image->priority), -1);
+    tally_add(e, q, cold_slot_at(cold_slot_of(family, image->state, image->priority), image->at_ms),
+              -1);
     return 0;
 }
 
@@ -275,7 +276,9 @@ static void leave_again(struct engine *e, struct str images, uint64_t n, char fa
         struct job *j = job_find(e, image.seq);
 
         if (j) {
-            tally_add(e, j->queue, cold_slot_of(family, image.state, image.priority), 1);
+            tally_add(e, j->queue,
+                      cold_slot_at(cold_slot_of(family, image.state, image.priority), image.at_ms),
+                      1);
             job_leave(e, j);
         }
     }

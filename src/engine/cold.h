@@ -189,10 +189,13 @@ enum cold_slot {
     COLD_CANCELLED,
     COLD_DEAD,
     COLD_EXPIRED,
+    COLD_WAITING, /* in D, at the end of time */
     COLD_SLOTS
 };
 
 enum cold_slot cold_slot_of(char family, unsigned state, unsigned priority);
+/* The same for one of D that may be waiting for others. */
+enum cold_slot cold_slot_at(enum cold_slot slot, int64_t at_ms);
 enum job_state cold_state(enum cold_slot slot);
 
 /* Whether there is enough in memory that belongs on disk. */

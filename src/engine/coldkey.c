@@ -4,6 +4,8 @@
 
 #include <xxhash.h>
 
+#include "base/time.h"
+
 #define LOCATE_SEQ 'i'
 #define LOCATE_KEY 'k'
 
@@ -113,6 +115,11 @@ enum cold_slot cold_slot_of(char family, unsigned state, unsigned priority)
     }
 }
 
+enum cold_slot cold_slot_at(enum cold_slot slot, int64_t at_ms)
+{
+    return slot == COLD_DUE && at_ms > TIME_MOMENT_MAX ? COLD_WAITING : slot;
+}
+
 enum job_state cold_state(enum cold_slot slot)
 {
     switch (slot) {
@@ -121,6 +128,7 @@ enum job_state cold_state(enum cold_slot slot)
     case COLD_CANCELLED: return JOB_CANCELLED;
     case COLD_DEAD: return JOB_DEAD;
     case COLD_EXPIRED: return JOB_EXPIRED;
+    case COLD_WAITING: return JOB_WAITING;
     default: return JOB_READY;
     }
 }
@@ -149,7 +157,7 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
         ret->first.at_ms = wire_zigzag(r);
         ret->first.seq = wire_varint(r);
     }
-    return !r->bad && slot < COLD_SLOTS && queue_name_valid(ret->queue);
+    return !r->bad && slot < COLD_SLOTS && stored_name_valid(ret->queue);
 }
 
 /* With its length before it, so that it may grow: what a reader does not know is left out. */

@@ -92,6 +92,11 @@ int emit_tenant(struct engine *e, const struct tenant_record *r)
     EMIT(tenant, SEEN_BY_ALL);
 }
 
+int emit_told(struct engine *e, const struct told_record *r)
+{
+    EMIT(told, SEEN_BY_NONE);
+}
+
 int emit_fed(struct engine *e, const struct fed_record *r)
 {
     EMIT(fed, SEEN_BY_NONE);
@@ -396,6 +401,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         struct mark_record mark;
         struct queue_record queue;
         struct tenant_record tenant;
+        struct told_record told;
         struct fed_record fed;
         struct merged_record merged;
         struct loaded_record loaded;
@@ -420,6 +426,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         REPLAY(MARK, mark, mark)
         REPLAY(QUEUE, queue, queue)
         REPLAY(TENANT, tenant, tenant)
+        REPLAY(TOLD, told, told)
         REPLAY(FED, fed, fed)
         REPLAY(MERGED, merged, merged)
         REPLAY(LOADED, loaded, loaded)

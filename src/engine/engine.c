@@ -96,6 +96,8 @@ struct engine *engine_new(const struct engine_options *o)
     manifest_init(e);
     batch_init(&e->batch);
     list_init(&e->leased);
+    list_init(&e->telling);
+    list_init(&e->tasks);
     wheel_init(&e->moments, 0);
     wheel_init(&e->later, 0);
     wheel_init(&e->spare, 0);

@@ -24,6 +24,7 @@
 struct engine;
 struct job;
 struct waiter;
+struct zone;
 
 /* Called when a parked LEASE has work (n > 0) or its time is up (n = 0). The waiter is gone after
  * the call. Jobs are to be read with engine_view during the call only. */
@@ -44,6 +45,8 @@ struct engine_options {
     void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
     /* Whether the locator may have an entry of this hash (cold_key_hash). NULL: it may. */
     bool (*may_have)(void *journal, uint64_t hash);
+    /* The zone of a name; it is good until the next call. As zonedir_load. NULL: there are none. */
+    int (*zone)(void *journal, struct str name, const struct zone **ret, const char **ret_why);
     void *journal;
 };
 
@@ -110,7 +113,8 @@ void engine_scope(struct engine *e, struct str tenant);
 /* While set, what would add jobs answers FULL. */
 void engine_refuse_new(struct engine *e, bool refuse);
 
-/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), PAST, LIMIT, FULL, NOMEM. */
+/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), NOTFOUND (of AFTER), PAST, LIMIT,
+ * FULL, NOMEM. */
 int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
 
 /* All of them or none, in one commit: what they take together is to be no more than one job may.
@@ -151,6 +155,36 @@ int engine_redrive(struct engine *e, struct job_id id);
 /* The same for up to `limit` dead jobs of a queue, oldest first; those whose key is taken stay.
  * Returns how many. FULL. */
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
+
+/* ---- Its own work ---- */
+
+/* A slice of what the engine does of itself: telling jobs that those they wait for have ended, and
+ * recurrences. 1: there may be more; 0: nothing to do now; COLD: as a request; NOMEM. */
+int engine_task(struct engine *e);
+/* What it answered COLD for cannot be had: it does without. */
+void engine_task_skip(struct engine *e);
+
+/* ---- Recurrences: see recurrence.h. All may answer COLD. ---- */
+
+struct recurrence_spec;
+struct recurrence_view;
+
+/* Makes one, or changes the one of that name: then what it made and decided so far stands, and the
+ * next occurrence is after that and after now. INVALID, TOOLARGE, FULL, NOMEM. */
+int engine_recur(struct engine *e, const struct recurrence_spec *s);
+/* NOTFOUND. */
+int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
+                          struct recurrence_view *ret);
+/* What falls into the pause is skipped. NOTFOUND. */
+int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name, bool pause);
+/* An occurrence now, whatever the rule says. NOTFOUND, LIMIT, FULL. */
+int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, struct job_id *ret);
+/* Jobs that it made go on. NOTFOUND. */
+int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name);
+/* As engine_list. */
+int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
+                       int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
+                       struct list_cursor *cursor);
 
 /* ---- Queues ---- */
 

@@ -85,6 +85,24 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
             "others of its queue are taken first: workers take them as fast as they ask");
 }
 
+static void explain_waiting(const struct engine *e, const struct job *j, struct explanation *x)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct job_id first = { 0 };
+    char id[ID_TEXT];
+    struct opt o;
+    size_t n = 0;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_AFTER && n++ == 0)
+            first = (struct job_id){ o.number, e->o.partition, o.seq };
+    id_format(first, id);
+    say(x, REASON_PARENT, -1, "");
+    snprintf(x->why, sizeof(x->why), "it waits for %zu other job%s to be done: %.*s%s", n,
+             n == 1 ? "" : "s", ID_TEXT, id, n > 1 ? " and others" : "");
+}
+
 int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
 {
     int err;
@@ -93,7 +111,9 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
     if (!j)
         return err;
     *ret = (struct explanation){ .state = job_state_now(e, j), .until_ms = -1 };
-    if (ret->state > JOB_LEASED)
+    if (ret->state == JOB_WAITING)
+        explain_waiting(e, j, ret);
+    else if (ret->state > JOB_LEASED)
         explain_ended(ret);
     else if (ret->state == JOB_LEASED)
         say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");

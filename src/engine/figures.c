@@ -70,7 +70,7 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
         list_each (node, heads[i]) {
             const struct queue *q = container_of(node, struct queue, link);
 
-            if (queue_is_of(q, tenant) &&
+            if (!q->hidden && queue_is_of(q, tenant) &&
                 compare_names((struct str){ q->name, q->name_len }, after) > 0)
                 all[n++] = q;
         }
@@ -159,7 +159,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
         ret->runs++;
         ret->run_bytes += container_of(node, struct cold_run, link)->d.bytes;
     }
-    ret->queues = e->queue_total;
+    ret->queues = e->queue_total - e->hidden_total;
     ret->tenants = e->tenant_total;
     ret->waiters = e->waiters;
     ret->memory_bytes = engine_memory(e);

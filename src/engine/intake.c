@@ -29,7 +29,7 @@ static struct tenant *tenant_of(const struct engine *e, const struct queue *q, s
 }
 
 /* A tenant's own limit. */
-static int refuse_pending(struct engine *e, const struct queue *q, struct str full)
+int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
 {
     const struct tenant *t = tenant_of(e, q, full);
 
@@ -66,7 +66,7 @@ static int check_labels(struct engine *e, const struct job_spec *s)
 }
 
 /* What can be said of a spec without looking at anything else. */
-static int check_spec(struct engine *e, const struct queue *q, const struct job_spec *s)
+int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
 {
     struct backoff b;
     const char *why;
@@ -99,6 +99,20 @@ static void put_labels(struct buf *out, const struct job_spec *s)
         wire_put_bytes(out, s->meta[i].name);
         wire_put_bytes(out, s->meta[i].value);
     }
+}
+
+void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born)
+{
+    job_opts_put(out,
+                 &(struct job_opts){ .created_ms = created_less_born,
+                                     .key = s->key,
+                                     .attempts = s->attempts,
+                                     .backoff = s->backoff,
+                                     .lease_ms = s->lease_ms,
+                                     .retain_ms = s->retain_ms,
+                                     .expire_ms = s->expire_ms },
+                 0);
+    put_labels(out, s);
 }
 
 static int key_exists(struct engine *e, const struct job *holder)
@@ -138,7 +152,7 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
         job_image_of(holder, &image);
         image.payload = s->payload;
         image.due_ms = due;
-        image.at_ms = later(due, e->now_ms);
+        image.at_ms = job_is_waiting(holder) ? AT_NEVER : later(due, e->now_ms);
         image.attempt = 0;
         image.stalls = 0;
         err = emit_put(e, &image);
@@ -156,8 +170,10 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
                           struct job **ret_holder)
 {
     struct queue *q = queue_find(e, s->queue);
-    int err = check_spec(e, q, s);
+    int err = spec_check(e, q, s);
     struct job *holder;
+    struct job_id lost;
+    size_t waits;
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
 
     *ret_holder = NULL;
@@ -176,7 +192,37 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
         holder = NULL;
     *ret_holder = holder;
-    return 0;
+    return holder || s->after_count == 0 ? 0 : after_check(e, s, &waits, &lost);
+}
+
+/* The job, and a word with each that it waits for; all in one commit. */
+static int put_waiting(struct engine *e, const struct job_spec *s, struct job_image *image)
+{
+    struct job_id id = { image->born_ms, e->o.partition, image->seq }, lost;
+    bool whole = e->whole;
+    size_t waits;
+    int err = after_check(e, s, &waits, &lost);
+
+    if (err)
+        return err;
+    if (waits > 0)
+        image->at_ms = AT_NEVER;
+    e->whole = true;
+    err = emit_put(e, image);
+    if (err) {
+        e->whole = whole;
+        return err;
+    }
+    if (lost.seq)
+        err = after_lost(e, job_find(e, id.seq), lost);
+    else
+        err = after_listen(e, s, id);
+    e->whole = whole;
+    if (err)
+        e->torn = true;
+    else if (!whole)
+        commit_roll(e);
+    return err;
 }
 
 static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
@@ -186,11 +232,8 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
     int err;
 
     e->scratch.len = 0;
-    job_opts_put(&e->scratch,
-                 &(struct job_opts){ e->now_ms, s->key, s->attempts, s->backoff, s->lease_ms,
-                                     s->retain_ms, s->expire_ms },
-                 due);
-    put_labels(&e->scratch, s);
+    spec_opts(&e->scratch, s, e->now_ms - due);
+    after_put(e, &e->scratch, s);
     if (e->scratch.failed) {
         e->scratch.failed = false;
         return engine_plain(e, BELFRY_NOMEM);
@@ -206,7 +249,7 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
         .opts = buf_view(&e->scratch),
         .payload = s->payload,
     };
-    err = emit_put(e, &image);
+    err = s->after_count > 0 ? put_waiting(e, s, &image) : emit_put(e, &image);
     if (err)
         return err;
     ret->id = (struct job_id){ due, e->o.partition, image.seq };
@@ -224,7 +267,7 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
         return err;
     if (holder)
         return schedule_onto(e, s, holder, ret);
-    err = refuse_pending(e, queue_find(e, s->queue), s->queue);
+    err = tenant_refuses(e, queue_find(e, s->queue), s->queue);
     return err ? err : schedule_new(e, s, ret);
 }
 
@@ -255,7 +298,7 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
 
         *ret_at = i;
         if (!err && !taken)
-            err = refuse_pending(e, queue_find(e, specs[i].queue), specs[i].queue);
+            err = tenant_refuses(e, queue_find(e, specs[i].queue), specs[i].queue);
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
@@ -337,7 +380,9 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
-    return emit_move(e, &(struct move_record){ j->seq, due_ms, later(due_ms, e->now_ms) });
+    return emit_move(
+        e, &(struct move_record){ j->seq, due_ms,
+                                  job_is_waiting(j) ? AT_NEVER : later(due_ms, e->now_ms) });
 }
 
 /* Puts a dead job back whose key, if it has one, is free. */

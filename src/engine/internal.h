@@ -10,7 +10,8 @@
  *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
  *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class
  *     leased      nowhere: the trail's timer stands in `leases`
- *     ended       in `moments`, at the moment when it is forgotten or its key is given free
+ *     ended       in `moments`, at the moment when it is forgotten or its key is given free; not
+ *                 while others are to be told of it
  * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
  * though its moment may be up to the lookahead away.
  */
@@ -21,6 +22,7 @@
 
 #include "base/pool.h"
 #include "base/table.h"
+#include "base/time.h"
 #include "engine/cold.h"
 #include "engine/mutant.h"
 #include "engine/record.h"
@@ -68,7 +70,16 @@ struct job {
 };
 
 /* Which part of the memory's budget a job takes. */
-enum where { WHERE_NONE, WHERE_HOT, WHERE_LATER, WHERE_TAIL, WHERE_LEASED, WHERE_PAST, WHERES };
+enum where {
+    WHERE_NONE,
+    WHERE_HOT,
+    WHERE_LATER,
+    WHERE_TAIL,
+    WHERE_LEASED,
+    WHERE_PAST,
+    WHERE_TASK,
+    WHERES
+};
 
 enum job_opt {
     OPT_KEY = 1,
@@ -77,16 +88,24 @@ enum job_opt {
     OPT_LEASE = 4,
     OPT_RETAIN = 5,
     OPT_EXPIRE = 6,
-    OPT_TAG = 7, /* there may be several of it, */
-    OPT_META = 8 /* and of it */
+    OPT_TAG = 7,        /* there may be several of it, */
+    OPT_META = 8,       /* and of it */
+    OPT_AFTER = 12,     /* a job that it waits for; several */
+    OPT_AFTERFAIL = 13, /* enum after_fail */
+    OPT_LISTENER = 14,  /* a job that is told when it has ended; several */
+    OPT_NOMINAL = 15,   /* it is an occurrence: of when, and of which recurrence */
 };
+
+/* The moment of a job that waits for something else than time. */
+#define AT_NEVER (TIME_MOMENT_MAX + 1)
 
 /* One of them, as it stands in a job's tail. */
 struct opt {
     enum job_opt type;
-    struct str bytes; /* KEY, BACKOFF, TAG, META: its name */
+    struct str bytes; /* KEY, BACKOFF, TAG, META: its name; NOMINAL: the recurrence's */
     struct str value; /* META */
-    int64_t number;   /* the others */
+    int64_t number;   /* the others; AFTER, LISTENER: the id's due time */
+    uint64_t seq;     /* AFTER, LISTENER */
 };
 
 struct job_opts {
@@ -97,12 +116,16 @@ struct job_opts {
     int64_t lease_ms;
     int64_t retain_ms;
     int64_t expire_ms;
+    enum after_fail after_fail;
+    size_t afters;
+    size_t listeners;
 };
 
 struct trail {
     struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
                            `expiries`, if it can expire */
-    struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead */
+    struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead, or in
+                           engine.telling */
     struct job *job;
     uint64_t token;
     int64_t start_ms;
@@ -226,6 +249,7 @@ struct queue {
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
     bool tally_changed;     /* since then */
+    bool hidden;            /* the engine's own: its jobs are not users', see task.c */
     bool idle;
     struct queue_settings settings;
     struct counters counters;
@@ -310,6 +334,10 @@ struct engine {
     size_t idle_count;
     struct list dispatch; /* posts */
     struct list leased;
+    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
+    struct list tasks;     /* jobs of hidden queues whose time has come */
+    uint64_t tell_seq;     /* the one being told of, */
+    size_t tell_next;      /* and who is told next */
     struct wheel moments;  /* jobs, by wall clock */
     struct wheel later;    /* jobs beyond the frontier, by wall clock */
     struct wheel spare;    /* jobs whose class has its share, by wall clock */
@@ -319,8 +347,9 @@ struct engine {
     struct wheel waits;    /* waiters, by monotonic clock */
     struct wheel buckets;  /* by monotonic clock */
     bool started;
-    bool whole; /* records that follow belong into one commit */
-    bool torn;  /* not all of them could be made */
+    bool whole;  /* records that follow belong into one commit */
+    bool inside; /* the engine's own work: its jobs are seen */
+    bool torn;   /* not all of them could be made */
     bool refuse_new;
     bool load_turn;
     bool walk_loaded; /* jobs came from disk since the walk did */
@@ -344,6 +373,7 @@ struct engine {
     uint64_t live_bytes;
     uint64_t waiters;
     uint64_t queue_total;
+    uint64_t hidden_total; /* of them, the engine's own */
     uint64_t states[JOB_STATE_COUNT];
     struct counters counters;
     struct hist lateness;
@@ -435,6 +465,16 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 bool job_opt_next(struct wire_reader *r, struct opt *ret);
 /* When it expires if it is not started by then; -1: never, or it was leased before. */
 int64_t job_expires_ms(const struct job *j);
+/* It waits for other jobs. */
+static inline bool job_is_waiting(const struct job *j)
+{
+    return j->state == JOB_SCHEDULED && j->timer.at_ms == AT_NEVER;
+}
+/* What it is counted as. */
+static inline enum job_state job_counts_as(const struct job *j)
+{
+    return job_is_waiting(j) ? JOB_WAITING : (enum job_state)j->state;
+}
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 struct str job_payload(const struct job *j);
 int64_t job_attempts(const struct job *j);
@@ -566,6 +606,7 @@ int apply_move(struct engine *e, const struct move_record *r);
 int apply_mark(struct engine *e, const struct mark_record *r);
 int apply_queue(struct engine *e, const struct queue_record *r);
 int apply_tenant(struct engine *e, const struct tenant_record *r);
+int apply_told(struct engine *e, const struct told_record *r);
 
 /* apply_cold.c: the same for what is on disk. */
 int apply_fed(struct engine *e, const struct fed_record *r);
@@ -588,6 +629,7 @@ int emit_move(struct engine *e, const struct move_record *r);
 int emit_mark(struct engine *e, const struct mark_record *r);
 int emit_queue(struct engine *e, const struct queue_record *r);
 int emit_tenant(struct engine *e, const struct tenant_record *r);
+int emit_told(struct engine *e, const struct told_record *r);
 int emit_fed(struct engine *e, const struct fed_record *r);
 int emit_merged(struct engine *e, const struct merged_record *r);
 int emit_loaded(struct engine *e, const struct loaded_record *r);
@@ -603,6 +645,39 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
 int job_expire(struct engine *e, struct job *j);
 int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
             uint32_t stalls, struct str error, struct str result);
+
+/* after.c: jobs that wait for others. */
+
+/* Whether a job may wait for those that its spec names, which come to memory. *ret_waits: how many
+ * have not ended; *ret_lost: one has, otherwise than done, and that matters; seq 0: none. */
+int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                struct job_id *ret_lost);
+/* The options that say so, of those that have not ended. */
+void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
+/* Enters a job as a listener with all that it waits for. */
+int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener);
+/* A job that it waited for ended otherwise than done. */
+int after_lost(struct engine *e, struct job *j, struct job_id parent);
+/* A job that was waited for has ended. */
+int after_told(struct engine *e, struct job *j, const struct job *ended);
+/* The options without those of this type, or only without the one that names this job; and with
+ * nothing in front. */
+void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq);
+void opts_put_id(struct buf *out, enum job_opt type, struct job_id id);
+
+/* intake.c */
+
+/* What can be said of a spec without looking at anything else. */
+int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
+/* The options that a job of this spec has, but for those about AFTER. */
+void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
+/* LIMIT if the tenant has as many pending jobs as it may. */
+int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
+
+/* recurrence.c */
+int recurrence_fire(struct engine *e, struct job *j);
+/* An occurrence has ended. */
+int recurrence_told(struct engine *e, struct job *j, const struct job *ended);
 
 /* lease.c */
 void waiter_timeout(struct engine *e, struct waiter *w);

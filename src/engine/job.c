@@ -103,7 +103,17 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
     case OPT_ATTEMPTS:
     case OPT_LEASE:
     case OPT_RETAIN:
+    case OPT_AFTERFAIL:
     case OPT_EXPIRE: ret->number = (int64_t)wire_varint(r); break;
+    case OPT_AFTER:
+    case OPT_LISTENER:
+        ret->number = (int64_t)wire_varint(r);
+        ret->seq = wire_varint(r);
+        break;
+    case OPT_NOMINAL:
+        ret->number = (int64_t)wire_varint(r);
+        ret->bytes = wire_bytes(r);
+        break;
     default: return false; /* from a newer version: what follows cannot be read */
     }
     return !r->bad;
@@ -142,6 +152,10 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
         case OPT_LEASE: ret->lease_ms = o.number; break;
         case OPT_RETAIN: ret->retain_ms = o.number; break;
         case OPT_EXPIRE: ret->expire_ms = o.number; break;
+        case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;
+        case OPT_AFTER: ret->afters++; break;
+        case OPT_LISTENER: ret->listeners++; break;
+        case OPT_NOMINAL:
         case OPT_TAG:
         case OPT_META: break; /* see job_opt_next */
         }
@@ -340,6 +354,10 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
 {
     struct queue *q = j->queue;
 
+    if (j->trail->flags & TRAIL_TELLING) {
+        list_append(&e->telling, &j->trail->link);
+        return;
+    }
     j->timer.at_ms = trail_next_ms(j);
     wheel_add(&e->moments, &j->timer);
     list_append(state == JOB_DEAD   ? &q->dead
@@ -407,7 +425,11 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
     struct class *c = &j->queue->classes[j->priority - 1];
     bool due = e->started && !e->sinking && j->timer.at_ms <= e->now_ms;
 
-    if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
+    if (due && j->queue->hidden) {
+        j->state = JOB_READY;
+        j->where = WHERE_TASK;
+        list_append(&e->tasks, &j->timer.link);
+    } else if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
         wheel_add(&e->later, &j->timer);
@@ -460,7 +482,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         j->where = WHERE_PAST;
         place_ended(e, j, state);
     }
-    queue_count(e, q, j->state, 1);
+    queue_count(e, q, job_counts_as(j), 1);
     e->bytes[j->where] += job_weight(j);
     if (q->idle)
         queue_settle(e, q);
@@ -481,7 +503,7 @@ void job_unplace(struct engine *e, struct job *j)
     struct queue *q = j->queue;
 
     if (!job_is_waste(e, j)) { /* else the record that said so has counted */
-        queue_count(e, q, j->state, -1);
+        queue_count(e, q, job_counts_as(j), -1);
         if (MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY)
             q->jobs[JOB_READY]++;
         if (j->fed)
@@ -495,7 +517,8 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->timer.link);
     if (j->state >= JOB_LEASED)
         list_remove(&j->trail->link);
-    if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)
+    if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
+        !(j->trail->flags & TRAIL_TELLING))
         q->past_bytes -= past_bytes(j);
     j->where = WHERE_NONE;
     j->fed = 0;

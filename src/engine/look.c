@@ -10,6 +10,11 @@
  * in a ready list stays so when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
+    if (job_is_waiting(j) && e->started) {
+        int64_t expires = job_expires_ms(j);
+
+        return expires >= 0 && expires <= e->now_ms ? JOB_EXPIRED : JOB_WAITING;
+    }
     if (j->state <= JOB_READY && j->where != WHERE_HOT && e->started) {
         int64_t expires = job_expires_ms(j);
 
@@ -47,13 +52,20 @@ static void view_labels(const struct job *j, struct job_view *v)
     struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
     struct opt o;
 
-    v->tag_count = v->meta_count = 0;
+    v->tag_count = v->meta_count = v->after_count = 0;
+    v->recurrence = (struct str){ "", 0 };
     wire_zigzag(&r);
     while (job_opt_next(&r, &o)) {
         if (o.type == OPT_TAG && v->tag_count < TAGS_MAX)
             v->tags[v->tag_count++] = o.bytes;
         if (o.type == OPT_META && v->meta_count < METAS_MAX)
             v->meta[v->meta_count++] = (struct meta){ o.bytes, o.value };
+        if (o.type == OPT_AFTER && v->after_count < AFTER_MAX)
+            v->after[v->after_count++] = (struct job_id){ o.number, v->id.partition, o.seq };
+        if (o.type == OPT_NOMINAL) {
+            v->recurrence = o.bytes;
+            v->nominal_ms = o.number;
+        }
     }
 }
 
@@ -72,7 +84,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->priority = j->priority;
     ret->created_ms = o.created_ms;
     ret->due_ms = j->due_ms;
-    ret->at_ms = j->state > JOB_LEASED ? j->due_ms : j->timer.at_ms;
+    ret->at_ms = j->state > JOB_LEASED || job_is_waiting(j) ? j->due_ms : j->timer.at_ms;
     ret->attempt = j->attempt;
     ret->attempts = o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
     ret->stalls = j->stalls;
@@ -172,8 +184,9 @@ static bool passes(const struct engine *e, const struct list_filter *f, const st
     return (f->state < 0 || (enum job_state)f->state == job_state_now(e, j)) &&
            j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
            (f->tag.len == 0 || has_tag(j, f->tag)) &&
-           (f->queue.len == 0 ||
-            str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
+           (f->queue.len == 0
+                ? !j->queue->hidden
+                : str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
 }
 
 static bool matches(const struct page *p, const struct job *j)
@@ -310,9 +323,11 @@ static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY
 static bool family_fits(char family, int state)
 {
     switch (family) {
-    case FAMILY_BACKLOG:
-    case FAMILY_DUE: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
-    case FAMILY_PAST: return state < 0 || (state > JOB_LEASED && state != JOB_DEAD);
+    case FAMILY_BACKLOG: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
+    case FAMILY_DUE:
+        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_WAITING;
+    case FAMILY_PAST:
+        return state < 0 || (state > JOB_LEASED && state != JOB_DEAD && state != JOB_WAITING);
     default: return state < 0 || state == JOB_DEAD || state == JOB_DONE;
     }
 }

@@ -37,7 +37,10 @@
     X(LIMIT_IGNORED, "max_running is not looked at")                        \
     X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
-    X(RATE_IGNORED, "a rate is not looked at")
+    X(RATE_IGNORED, "a rate is not looked at")                              \
+    X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \
+    X(UNTOLD, "jobs are not told that those they wait for have ended")      \
+    X(OVERLAP_IGNORED, "a recurrence does not look at the one before")
 
 enum mutant {
     MUTANT_NONE,

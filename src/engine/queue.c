@@ -41,7 +41,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->turn);
     list_remove(&q->of_tenant);
     wheel_remove(&q->bucket.timer);
-    q->tenant->queue_total--;
+    q->tenant->queue_total -= !q->hidden;
     tenant_settle(e, q->tenant);
     q->kind->queues--;
     kind_settle(e, q->kind);
@@ -52,8 +52,9 @@ static void queue_forget(struct engine *e, struct queue *q)
     }
     free(q->lateness);
     free(q->runtime);
-    free(q);
     e->queue_total--;
+    e->hidden_total -= q->hidden;
+    free(q);
 }
 
 /* Its tenant and kind are there from then on. */
@@ -69,8 +70,9 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
             tenant_settle(e, q->tenant);
         return false;
     }
+    q->hidden = kind.ptr[0] == HIDDEN_MARK;
     list_append(&q->tenant->queues, &q->of_tenant);
-    q->tenant->queue_total++;
+    q->tenant->queue_total += !q->hidden;
     q->kind->queues++;
     return true;
 }
@@ -116,6 +118,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     table_add(&e->names, &q->by_name);
     list_append(&e->queues, &q->link);
     e->queue_total++;
+    e->hidden_total += q->hidden;
     return q;
 }
 
@@ -145,8 +148,10 @@ void queue_settle(struct engine *e, struct queue *q)
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
 {
     q->jobs[state] += (uint64_t)n;
+    if (q->hidden)
+        return;
     e->states[state] += (uint64_t)n;
-    if (state <= JOB_LEASED)
+    if (state <= JOB_LEASED || state == JOB_WAITING)
         q->tenant->pending += n;
     if (state == JOB_LEASED)
         q->tenant->running += (uint64_t)n;

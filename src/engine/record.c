@@ -94,6 +94,12 @@ static bool moment_ok(int64_t ms)
     return ms >= 0 && ms <= TIME_MOMENT_MAX;
 }
 
+/* When a job runs: also AT_NEVER. */
+static bool at_ok(int64_t ms)
+{
+    return ms >= 0 && ms <= TIME_MOMENT_MAX + 1;
+}
+
 static bool trail_ok(const struct trail_image *t)
 {
     return moment_ok(t->start_ms) && moment_ok(t->until_ms) && moment_ok(t->lease_ms) &&
@@ -137,10 +143,10 @@ bool record_get_job(struct str body, struct job_image *ret)
     ret->has_trail = wire_u8(&r) != 0;
     if (ret->has_trail)
         get_trail(&r, &ret->trail);
-    return !r.bad && ret->state < JOB_STATE_COUNT && ret->state != JOB_READY &&
-           ret->priority >= 1 && ret->priority <= 5 && moment_ok(ret->born_ms) &&
-           moment_ok(ret->due_ms) && moment_ok(ret->at_ms) && ret->queue.len > 0 &&
-           ret->queue.len <= QUEUE_MAX_BYTES && ret->opts.len > 0 && ret->opts.len <= UINT16_MAX &&
+    return !r.bad && ret->state < JOB_WAITING && ret->state != JOB_READY && ret->priority >= 1 &&
+           ret->priority <= 5 && moment_ok(ret->born_ms) && moment_ok(ret->due_ms) &&
+           at_ok(ret->at_ms) && ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES &&
+           ret->opts.len > 0 && ret->opts.len <= UINT16_MAX &&
            (ret->has_trail ? trail_ok(&ret->trail) : ret->state == JOB_SCHEDULED);
 }
 
@@ -269,8 +275,24 @@ bool record_get_end(struct str body, struct end_record *ret)
     ret->stalls = (uint32_t)wire_varint(&r);
     ret->error = wire_bytes(&r);
     ret->result = wire_bytes(&r);
-    return !r.bad && ret->state > JOB_LEASED && ret->state < JOB_STATE_COUNT &&
+    return !r.bad && ret->state > JOB_LEASED && ret->state < JOB_WAITING &&
            moment_ok(ret->keep_ms) && moment_ok(ret->hold_ms);
+}
+
+void record_put_told(struct buf *out, const struct told_record *r)
+{
+    size_t mark = record_open(out, RECORD_TOLD);
+
+    wire_put_varint(out, r->seq);
+    record_close(out, mark);
+}
+
+bool record_get_told(struct str body, struct told_record *ret)
+{
+    struct wire_reader r = wire_reader_of(body);
+
+    ret->seq = wire_varint(&r);
+    return !r.bad;
 }
 
 void record_put_move(struct buf *out, const struct move_record *r)
@@ -290,7 +312,7 @@ bool record_get_move(struct str body, struct move_record *ret)
     ret->seq = wire_varint(&r);
     ret->due_ms = wire_zigzag(&r);
     ret->at_ms = wire_zigzag(&r);
-    return !r.bad && moment_ok(ret->due_ms) && moment_ok(ret->at_ms);
+    return !r.bad && moment_ok(ret->due_ms) && at_ok(ret->at_ms);
 }
 
 void record_put_mark(struct buf *out, const struct mark_record *r)

@@ -42,6 +42,7 @@ enum record_type {
     RECORD_TALLY = 16,  /* a queue's counts and floors on disk, */
     RECORD_COLD = 17,   /* and where the frontier is */
     RECORD_TENANT = 18, /* a tenant's settings */
+    RECORD_TOLD = 19,   /* those who listen have been told of a job's end */
 };
 
 #define COMMIT_VERSION 1
@@ -49,6 +50,7 @@ enum record_type {
 /* Set in trail_image.flags. */
 #define TRAIL_CANCELLING 1u
 #define TRAIL_REPLACING  2u
+#define TRAIL_TELLING    4u /* ended, and those who listen are to be told */
 
 /* What happened to a job since it was first leased. */
 struct trail_image {
@@ -162,6 +164,10 @@ struct tenant_record {
     struct tenant_settings settings;
 };
 
+struct told_record {
+    uint64_t seq;
+};
+
 struct fed_record {
     int64_t frontier_at;
     uint64_t frontier_seq;
@@ -245,6 +251,7 @@ void record_put_move(struct buf *out, const struct move_record *r);
 void record_put_mark(struct buf *out, const struct mark_record *r);
 void record_put_queue(struct buf *out, const struct queue_record *r);
 void record_put_tenant(struct buf *out, const struct tenant_record *r);
+void record_put_told(struct buf *out, const struct told_record *r);
 void record_put_fed(struct buf *out, const struct fed_record *r);
 void record_put_merged(struct buf *out, const struct merged_record *r);
 void record_put_loaded(struct buf *out, const struct loaded_record *r);
@@ -270,6 +277,7 @@ bool record_get_move(struct str body, struct move_record *ret);
 bool record_get_mark(struct str body, struct mark_record *ret);
 bool record_get_queue(struct str body, struct queue_record *ret);
 bool record_get_tenant(struct str body, struct tenant_record *ret);
+bool record_get_told(struct str body, struct told_record *ret);
 bool record_get_fed(struct str body, struct fed_record *ret);
 bool record_get_merged(struct str body, struct merged_record *ret);
 bool record_get_loaded(struct str body, struct loaded_record *ret);

@@ -42,6 +42,18 @@ bool queue_name_valid(struct str full)
            (tenant.ptr != full.ptr || !str_eq(tenant, STR(TENANT_DEFAULT)));
 }
 
+bool stored_name_valid(struct str full)
+{
+    struct str tenant, queue;
+
+    scope_split(full, &tenant, &queue);
+    if (queue.len > 0 && queue.ptr[0] == HIDDEN_MARK) {
+        queue.ptr++;
+        queue.len--;
+    }
+    return name_valid(tenant) && name_valid(queue);
+}
+
 /* ---- Both kinds of names ---- */
 
 static bool tenant_matches(const struct table_node *node, const void *arg)

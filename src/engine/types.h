@@ -12,6 +12,7 @@
 #define NAME_MAX_BYTES    128
 #define QUEUE_MAX_BYTES   (2 * NAME_MAX_BYTES + 1) /* tenant@queue */
 #define SCOPE_SEP         '@'
+#define HIDDEN_MARK       '~'
 #define TENANT_DEFAULT    "default"
 #define TENANT_ALL        "*"
 #define KEY_MAX_BYTES     512
@@ -21,6 +22,8 @@
 #define TAGS_MAX          16
 #define METAS_MAX         32
 #define META_MAX_BYTES    1024 /* of a value */
+#define AFTER_MAX         64   /* jobs that one may wait for, */
+#define LISTENERS_MAX     1000 /* and that may wait for one */
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
 #define LEASE_GRACE_MS    10000
@@ -37,7 +40,8 @@
     X(DONE, "done")           \
     X(DEAD, "dead")           \
     X(CANCELLED, "cancelled") \
-    X(EXPIRED, "expired")
+    X(EXPIRED, "expired")     \
+    X(WAITING, "waiting") /* for other jobs: by what it waits for, not by a state of its own */
 
 enum job_state {
 #define JOB_STATE_ENUM(name, text) JOB_##name,
@@ -54,7 +58,12 @@ bool name_valid(struct str name);
 /* Everywhere below a queue is named in full: `queue` if it is the default tenant's, `tenant@queue`
  * if it is another's. In a lease_request `*@queue` stands for that of all tenants. */
 bool queue_name_valid(struct str full);
+/* The same, or one of the engine's own queues: their names begin with ~, so that no user's do. */
+bool stored_name_valid(struct str full);
 void scope_split(struct str full, struct str *ret_tenant, struct str *ret_queue);
+
+/* What becomes of a job if one that it waits for ends otherwise than done. */
+enum after_fail { AFTERFAIL_CANCEL, AFTERFAIL_RUN };
 
 enum if_exists { IFEXISTS_KEEP, IFEXISTS_REPLACE, IFEXISTS_REJECT };
 
@@ -79,6 +88,9 @@ struct job_spec {
     size_t tag_count;
     const struct meta *meta;
     size_t meta_count;
+    const struct job_id *after; /* jobs that it waits for */
+    size_t after_count;
+    enum after_fail after_fail;
 };
 
 enum schedule_outcome { SCHEDULE_CREATED, SCHEDULE_KEPT, SCHEDULE_REPLACED };
@@ -177,9 +189,13 @@ struct job_view {
     size_t tag_count;
     struct meta meta[METAS_MAX];
     size_t meta_count;
-    bool replacing;   /* leased and to run again with another payload */
-    int64_t ended_ms; /* terminal */
-    int64_t keep_ms;  /* terminal: forgotten then */
+    struct job_id after[AFTER_MAX]; /* jobs that it still waits for */
+    size_t after_count;
+    struct str recurrence; /* whose occurrence it is; empty: of none; */
+    int64_t nominal_ms;    /* and which one */
+    bool replacing;        /* leased and to run again with another payload */
+    int64_t ended_ms;      /* terminal */
+    int64_t keep_ms;       /* terminal: forgotten then */
     struct str result;
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
@@ -332,6 +348,7 @@ struct engine_stats {
 /* Why a job has not run. */
 #define REASONS(X)                    \
     X(SCHEDULED, "scheduled")         \
+    X(PARENT, "parent")               \
     X(BACKOFF, "backoff")             \
     X(PAUSED, "paused")               \
     X(MAINTENANCE, "maintenance")     \

@@ -116,14 +116,16 @@ static int check_job(void *arg, struct table_node *node)
         c->waste_keys += o.key.len > 0 && (!ended || j->trail->hold_ms);
         return 0;
     }
-    c->states[j->state]++;
+    if (!j->queue->hidden)
+        c->states[job_counts_as(j)]++;
     c->live_bytes += 48u + j->queue->name_len + j->opts_len + j->payload_len +
                      (j->trail ? j->trail->live_bytes : 0);
     CHECK(job_find(e, j->seq) == j);
     CHECK(queue_find(e, (struct str){ j->queue->name, j->queue->name_len }) == j->queue);
     CHECK(j->state < JOB_LEASED || j->trail);
     CHECK(!j->trail || j->trail->job == j);
-    CHECK(list_empty(&j->timer.link) == (j->state == JOB_LEASED));
+    CHECK(list_empty(&j->timer.link) ==
+          (j->state == JOB_LEASED || (ended && j->trail->flags & TRAIL_TELLING)));
     CHECK(j->state != JOB_LEASED || !list_empty(&j->trail->timer.link));
     if (o.key.len > 0 && (!ended || j->trail->hold_ms)) {
         CHECK(key_find(e, j->queue, o.key) == j);
@@ -157,7 +159,7 @@ static void check_queue(const struct engine *e, const struct queue *q, uint64_t 
     CHECK(ready == q->offered);
     for (int i = 0; i < COLD_SLOTS; i++)
         CHECK(q->cold[i] >= 0);
-    if (!e->batch.active) {
+    if (!e->batch.active && list_empty(&e->telling) && !q->hidden) {
         CHECK(ready + tail == q->jobs[JOB_READY]);
         CHECK(length(&q->dead) == q->jobs[JOB_DEAD]);
         CHECK(length(&q->past) + length(&q->held) ==
@@ -165,7 +167,7 @@ static void check_queue(const struct engine *e, const struct queue *q, uint64_t 
     }
     CHECK(length(&q->post.waits) == q->post.waiters);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        sums[i] += q->jobs[i];
+        sums[i] += q->hidden ? 0 : q->jobs[i];
 }
 
 void engine_verify(const struct engine *e)

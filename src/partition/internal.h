@@ -10,6 +10,7 @@
 #include "engine/cold.h"
 #include "engine/mutant.h"
 #include "partition/partition.h"
+#include "recur/zonecache.h"
 #include "run/run.h"
 
 #define NAME_BYTES     48
@@ -40,6 +41,7 @@ enum chore_kind {
     CHORE_FEED,
     CHORE_LOAD,
     CHORE_MERGE,
+    CHORE_TASK, /* looks up what the engine's own work needs */
 };
 
 /* Runs that somebody off the engine's thread reads, pinned. */
@@ -173,6 +175,8 @@ struct partition {
 
     struct chore chores[LANES];
     struct list fetches;
+    struct fetch *task; /* that the engine's own work waits for */
+    struct zonecache zones;
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
     bool feed_paused;       /* after an error */
@@ -208,6 +212,10 @@ bool feed_waits(const struct partition *p);
 bool load_begin(struct partition *p, struct chore *c);
 int load_run(struct chore *c);
 int load_end(struct partition *p, struct chore *c, int result);
+bool own_begin(struct partition *p, struct chore *c);
+int own_run(struct chore *c);
+int own_end(struct partition *p, struct chore *c, int result);
+bool own_work(struct partition *p);
 bool merge_begin(struct partition *p, struct chore *c);
 int merge_run(struct chore *c);
 int merge_end(struct partition *p, struct chore *c, int result);

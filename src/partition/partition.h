@@ -115,6 +115,7 @@ enum lane {
     LANE_FEED,    /* writes jobs from memory to runs */
     LANE_LOAD,    /* reads the next jobs of a run */
     LANE_MERGE,   /* makes few runs of many */
+    LANE_TASK,    /* looks up what the engine's own work needs */
     LANES
 };
 

@@ -105,18 +105,24 @@ static void reply_summary(struct reply *r, const struct summary *v)
     field_bytes(r, "error", v->error);
 }
 
-#define DETAIL_FIELDS 18
+#define DETAIL_FIELDS 21
 
 static void reply_detail(struct reply *r, const struct job_view *v)
 {
     bool leased = v->state == JOB_LEASED;
-    bool ended = v->state > JOB_LEASED;
+    bool ended = v->state > JOB_LEASED && v->state != JOB_WAITING;
 
     reply_text(r, "payload");
     reply_bytes(r, v->payload);
     reply_field(r, "created_ms", v->created_ms);
     reply_field(r, "stalls", v->stalls);
     reply_labels(r, v);
+    reply_text(r, "after");
+    reply_array(r, v->after_count);
+    for (size_t i = 0; i < v->after_count; i++)
+        reply_id(r, v->after[i]);
+    field_bytes(r, "recurrence", v->recurrence);
+    field_int_if(r, "nominal_ms", v->recurrence.len > 0, v->nominal_ms);
     field_int_if(r, "expires_ms", v->expires_ms >= 0, v->expires_ms);
     field_int_if(r, "lease_ms", leased, v->lease_ms);
     field_int_if(r, "until_ms", leased, v->until_ms);

@@ -29,16 +29,14 @@ static int refuse(struct verb_call *c, int err, const char *name, const char *wh
     return err;
 }
 
-/* Which rule is given; its index in args, or INVALID after an error reply. */
-static int rule_given(struct verb_call *c)
+int rule_given(struct verb_call *c, int first)
 {
-    static const int rules[] = { PREVIEW_RRULE, PREVIEW_CRON, PREVIEW_EVERY };
     int given = 0, which = 0;
 
-    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-        if (c->args[rules[i]].set) {
+    for (int i = first; i < first + 3; i++) {
+        if (c->args[i].set) {
             given++;
-            which = rules[i];
+            which = i;
         }
     }
     if (given == 1)
@@ -82,7 +80,7 @@ static int recur_given(struct verb_call *c, struct recur **ret)
     const struct arg_value *a = c->args;
     struct recur_spec spec = { 0 };
     struct rule_error error = { 0, "out of memory" };
-    int which = rule_given(c);
+    int which = rule_given(c, PREVIEW_RRULE);
     int err = which < 0 ? which : zone_given(c, &spec.zone);
 
     if (err)

@@ -9,6 +9,7 @@
 #define POS      .positional = true
 #define QUEUE    { "queue", ARG_NAME, POS, .help = "name of the queue" }
 #define ID       { "id", ARG_ID, POS, .help = "id of the job" }
+#define NAME     { "name", ARG_NAME, POS, .help = "name of the recurrence" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
 #define TENANT   { "tenant", ARG_TENANT, .help = "whose; default if not given" }
 #define HOLDER   { "tenant", ARG_TENANT, .help = "the job's; need not be given: the token says enough" }
@@ -40,7 +41,11 @@ const struct verb verb_table[] = {
         { "tag", ARG_NAME, .many = true, .help = "for LIST; up to 16 of them" },
         { "meta", ARG_META, .many = true,
           .help = "metadata for the worker, shown by LEASE and GET; up to 32, values of up to 1024 bytes; "
-                  "`traceparent` carries a W3C trace" } } },
+                  "`traceparent` carries a W3C trace" },
+        { "after", ARG_ID, .many = true,
+          .help = "wait until this job is done, besides its time; up to 64 of them" },
+        { "afterfail", ARG_WORD, .words = "cancel|run",
+          .help = "if one of those ends otherwise than done: it is cancelled (the default), or runs all the same" } } },
     { "BATCH", VERB_ADDS, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
@@ -110,7 +115,7 @@ const struct verb verb_table[] = {
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
       "LIST QUEUE reminder.send STATE dead LIMIT 20", run_list, {
         { "queue", ARG_NAME, .help = "only this queue" },
-        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired", .help = "only this state" },
+        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting", .help = "only this state" },
         { "from", ARG_MOMENT, .help = "only jobs due at or after this" },
         { "to", ARG_MOMENT, .help = "only jobs due before this" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "jobs in a page; 100 if not given" },
@@ -118,7 +123,7 @@ const struct verb verb_table[] = {
         { "tag", ARG_NAME, .help = "only jobs with this tag" },
         { "tenant", ARG_TENANT, .help = "whose; default if not given; * for all" } } },
     { "EXPLAIN", VERB_READS, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
-      "a map: id, state, reason (scheduled, backoff, paused, maintenance, running_limit, rate_limit, no_worker, "
+      "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, no_worker, "
       "on_disk, behind, running or ended), why (a sentence), until_ms (null if not known) and ready_in_queue; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
@@ -145,6 +150,49 @@ const struct verb verb_table[] = {
         { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given" },
         { "from", ARG_MOMENT, .help = "only times at or after this; now if not given" },
         { "count", ARG_INT, .min = 1, .max = 1000, .help = "at most so many times; 10 if not given" } } },
+    { "RECUR", VERB_ADDS, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
+      "of that name. Exactly one of RRULE, CRON and EVERY is given. A change makes no past occurrences and leaves those "
+      "under way as they are.",
+      "the recurrence, as RECURRENCE shows it",
+      "RECUR nightly report.make \"{}\" CRON \"30 2 * * *\" TZ Europe/Berlin", run_recur, {
+        NAME,
+        { "queue", ARG_NAME, POS, .help = "where its jobs go" },
+        { "payload", ARG_PAYLOAD, POS, .help = "of its jobs; up to 32 KiB" },
+        { "rrule", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "a rule of RFC 5545, such as `FREQ=DAILY;BYHOUR=9;BYMINUTE=0`" },
+        { "cron", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "minute, hour, day of month, month, day of week; or `@daily` and the like; `H` spreads" },
+        { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "START and every so long after it" },
+        { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, .help = "time zone, such as Europe/Berlin; UTC if not given" },
+        { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given, or as it was" },
+        { "exdate", ARG_BYTES, .max = 8192, .help = "times that are left out, as in iCalendar, with commas between" },
+        { "rdate", ARG_BYTES, .max = 8192, .help = "times that are added" },
+        { "catchup", ARG_WORD, .words = "last|skip|all",
+          .help = "what to do with times that passed while the server was down, for more than a minute: make one "
+                  "job for the last of them (the default), none, or all, one after another" },
+        { "overlap", ARG_WORD, .words = "skip|allow|queue",
+          .help = "what to do if the job before has not ended: leave this one out (the default), make it all the "
+                  "same, or when that one has ended" },
+        { "priority", ARG_INT, .min = 1, .max = 5, .help = "of its jobs, likewise those below: see SCHEDULE" },
+        { "attempts", ARG_INT, .min = 0, .max = 1000000, .help = "deliveries before a job is dead" },
+        { "backoff", ARG_BACKOFF, .help = "pause before each retry" },
+        { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "how long a worker has one" },
+        { "retain", ARG_DURATION, DURATION, .help = "how long one is kept once it is done" },
+        { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "if one is not started in time it becomes expired" },
+        { "tag", ARG_NAME, .many = true, .help = "for LIST" },
+        { "meta", ARG_META, .many = true, .help = "metadata for the worker" },
+        TENANT } },
+    { "RECURRENCE", VERB_READS, "Shows a recurrence and its ledger: what became of each of its times.",
+      "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
+      "map: nominal_ms, upto_ms and count (several in a row that were skipped alike are one entry), outcome (open, "
+      "ran, failed, cancelled or skipped), why, by_hand, id, ended_ms", "RECURRENCE nightly", run_recurrence, { NAME, TENANT } },
+    { "RECURRENCES", VERB_READS, "Shows a tenant's recurrences, page by page, as LIST shows jobs.",
+      "a map: recurrences (an array of maps) and cursor, for the next page; null when there are no more", "RECURRENCES", run_recurrences, {
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
+        { "cursor", ARG_CURSOR, .help = "from the page before" },
+        TENANT } },
+    { "RECURPAUSE", 0, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
+    { "RECURRESUME", 0, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
+    { "RECURRUN", VERB_ADDS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
+    { "RECURDELETE", 0, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES,
