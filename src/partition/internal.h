@@ -10,6 +10,7 @@
 #include "engine/cold.h"
 #include "engine/mutant.h"
 #include "partition/partition.h"
+#include "recur/zonecache.h"
 #include "run/run.h"
 
 #define NAME_BYTES     48
@@ -152,6 +153,7 @@ struct partition {
     struct store *store;
     struct partition_options o;
     struct engine *engine;
+    struct zonecache zones;
     uint64_t epoch;
     char fence[NAME_BYTES];
 
@@ -280,5 +282,8 @@ struct tally {
 int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key);
 void tally_write(const struct tally *t, struct buf *out);
 void tally_fini(struct tally *t);
+
+/* gate.c */
+int64_t partition_quiet_until(void *arg, struct str quiet, struct str tz, int64_t now_ms);
 
 #endif

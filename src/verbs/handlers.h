@@ -20,7 +20,9 @@ enum {
     SCHEDULE_TENANT,
     SCHEDULE_EXPIRE,
     SCHEDULE_TAG,
-    SCHEDULE_META
+    SCHEDULE_META,
+    SCHEDULE_NOTIFY,
+    SCHEDULE_GATES
 };
 enum { BATCH_MODE, BATCH_ITEMS };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
@@ -50,7 +52,10 @@ enum {
     TENANT_ARG_MAINTENANCE,
     TENANT_ARG_MAX_PENDING,
     TENANT_ARG_MAX_RUNNING,
-    TENANT_ARG_RATE
+    TENANT_ARG_RATE,
+    TENANT_ARG_QUIET,
+    TENANT_ARG_TZ,
+    TENANT_ARG_SPREAD
 };
 enum { TENANTS_AFTER, TENANTS_LIMIT };
 enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP };
@@ -72,6 +77,11 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
 
 /* Shared by handlers. */
 
+/* The zone that an argument names, UTC if it is not set; it lives until the next call. 0, or an
+ * error after its reply. */
+struct zone;
+int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zone **ret);
+
 /* A job as SCHEDULE's arguments say, and what they need room for. */
 struct item {
     struct job_spec spec;
@@ -83,6 +93,7 @@ struct item {
 bool item_of(struct verb_call *c, struct item *ret);          /* false after an error reply */
 void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
+void reply_rate(struct reply *r, const struct rate *rate); /* a field */
 void reply_token(struct reply *r, uint64_t token);
 /* The full name of a tenant's queue: in buf, or the queue's own. */
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);

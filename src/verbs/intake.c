@@ -80,6 +80,8 @@ bool item_of(struct verb_call *c, struct item *ret)
         .lease_ms = number_or(&a[SCHEDULE_LEASE], -1),
         .retain_ms = number_or(&a[SCHEDULE_RETAIN], -1),
         .expire_ms = number_or(&a[SCHEDULE_EXPIRE], -1),
+        .notify = number_or(&a[SCHEDULE_NOTIFY], 0) == 1,
+        .passing = number_or(&a[SCHEDULE_GATES], 0) == 1,
         .tags = ret->tags,
         .meta = ret->meta,
     };
