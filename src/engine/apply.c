@@ -64,6 +64,7 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     t->late_ms = r->late_ms;
     t->progress = -1;
     t->flags = 0;
+    t->deferred_ms = 0;
     blob_set(&e->pool, &t->note, (struct str){ 0 });
     trail_recount(e, t);
     job_place(e, j, JOB_LEASED);
@@ -212,12 +213,22 @@ int apply_told(struct engine *e, const struct told_record *r)
 int apply_move(struct engine *e, const struct move_record *r)
 {
     struct job *j = job_find(e, r->seq);
+    struct trail *t;
 
     if (!j)
         return 0;
+    t = j->trail || !r->deferred ? j->trail : trail_new(e, j);
+    if (r->deferred && !t)
+        return BELFRY_NOMEM;
     job_unplace(e, j);
+    j->trail = t;
     j->due_ms = r->due_ms;
     j->timer.at_ms = r->at_ms;
+    if (t) {
+        t->deferred_ms = r->deferred ? r->at_ms : 0;
+        t->deferrals += r->deferred;
+        trail_recount(e, t);
+    }
     job_place(e, j, JOB_SCHEDULED);
     return 0;
 }
@@ -261,6 +272,7 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
     bucket_change(e, &t->bucket, &t->settings.rate, &r->settings.rate);
     t->settings = r->settings;
     t->segment = e->segment;
+    t->quiet_asked_ms = -1;
     list_each (node, &t->queues) {
         struct queue *q = container_of(node, struct queue, of_tenant);
 

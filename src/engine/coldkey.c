@@ -37,7 +37,7 @@ void cold_key_due(struct cold_key *ret, struct cold_point p)
     put_point(ret, p);
 }
 
-void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned priority,
+void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p)
 {
     ret->len = 0;
@@ -47,7 +47,7 @@ void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigne
     ret->len += queue.len;
     ret->bytes[ret->len++] = 0;
     if (family == FAMILY_BACKLOG)
-        ret->bytes[ret->len++] = (char)priority;
+        ret->bytes[ret->len++] = (char)class;
     put_point(ret, p);
 }
 
@@ -81,6 +81,11 @@ bool cold_key_point(struct str key, struct cold_point *ret)
     return true;
 }
 
+unsigned cold_key_class(struct str key)
+{
+    return key.len > 18 && key.ptr[0] == FAMILY_BACKLOG ? (unsigned char)key.ptr[key.len - 17] : 0;
+}
+
 uint64_t cold_key_hash(struct str locator_key)
 {
     return XXH3_64bits(locator_key.ptr, locator_key.len);
@@ -101,10 +106,11 @@ bool cold_place_get(struct str value, struct str *ret_place, int64_t *ret_until)
     return !r.bad && ret_place->len > 0 && ret_place->len <= COLD_KEY_MAX;
 }
 
-enum cold_slot cold_slot_of(char family, unsigned state, unsigned priority)
+enum cold_slot cold_slot_of(char family, unsigned state, unsigned class)
 {
     switch (family) {
-    case FAMILY_BACKLOG: return (enum cold_slot)(COLD_BACKLOG + priority - 1);
+    case FAMILY_BACKLOG:
+        return (enum cold_slot)(class <= 5 ? COLD_BACKLOG + class - 1 : COLD_BACKLOG_7 + class - 7);
     case FAMILY_PAST:
     case FAMILY_KEPT:
         return state == JOB_DONE      ? COLD_DONE

@@ -38,6 +38,7 @@ struct engine_options {
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     uint64_t max_running;   /* leased at a time. 0: any number */
+    int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     void *host;
@@ -47,6 +48,9 @@ struct engine_options {
     bool (*may_have)(void *journal, uint64_t hash);
     /* The zone of a name; it is good until the next call. As zonedir_load. NULL: there are none. */
     int (*zone)(void *journal, struct str name, const struct zone **ret, const char **ret_why);
+    /* When quiet hours (as given to engine_tenant_set) that it is in now are over; -1: it is not
+     * quiet. NULL: it never is. */
+    int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
 };
 
@@ -203,7 +207,7 @@ uint64_t engine_pick_steps(const struct engine *e);
 
 /* ---- Tenants ---- */
 
-/* INVALID. */
+/* INVALID. That quiet hours and zone can be read is for the caller to see to. */
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields /* bits 1 << enum tenant_field */);
 /* NOTFOUND. */

@@ -110,7 +110,9 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
                                      .backoff = s->backoff,
                                      .lease_ms = s->lease_ms,
                                      .retain_ms = s->retain_ms,
-                                     .expire_ms = s->expire_ms },
+                                     .expire_ms = s->expire_ms,
+                                     .notify = s->notify,
+                                     .passing = s->passing },
                  0);
     put_labels(out, s);
 }
@@ -155,6 +157,7 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
         image.at_ms = job_is_waiting(holder) ? AT_NEVER : later(due, e->now_ms);
         image.attempt = 0;
         image.stalls = 0;
+        image.trail.deferred_ms = 0;
         err = emit_put(e, &image);
     }
     if (err)
@@ -380,9 +383,11 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
-    return emit_move(
-        e, &(struct move_record){ j->seq, due_ms,
-                                  job_is_waiting(j) ? AT_NEVER : later(due_ms, e->now_ms) });
+    return emit_move(e, &(struct move_record){
+                            .seq = j->seq,
+                            .due_ms = due_ms,
+                            .at_ms = job_is_waiting(j) ? AT_NEVER : later(due_ms, e->now_ms),
+                        });
 }
 
 /* Puts a dead job back whose key, if it has one, is free. */
@@ -481,10 +486,10 @@ static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
 
     for (size_t i = 0; a && a->want->kind == WANT_PAGE && i < a->n && !err; i++) {
         const struct cold_item *item = &a->items[i];
-        unsigned state, priority;
+        unsigned state;
         struct str queue;
 
-        if (!record_peek_job(item->body, &state, &priority, &queue) || state != JOB_DEAD)
+        if (!record_peek_job(item->body, &state, &queue) || state != JOB_DEAD)
             continue;
         err = emit_taken(
             e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
@@ -548,6 +553,8 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
         return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
     if (r.settings.max_pending < 0 || r.settings.max_running < 0)
         return engine_error(e, BELFRY_INVALID, "max_pending, max_running: expected 0 or more");
+    if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
+        return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
     err = check_rate(e, &r.settings.rate);
     return err ? err : emit_tenant(e, &r);
 }

@@ -29,6 +29,8 @@
 #include "engine/wheel.h"
 
 #define PRIORITIES    5
+#define INDEX_PASSING 6 /* in queue.classes; 5 is not used */
+#define CLASSES       7
 #define AGE_STEP_MS   INT64_C(30000)
 #define FIRE_SLICE    20000 /* timers fired by one engine_advance */
 #define STANDSTILL_MS 1000  /* a wall clock set back by less than this is waited for */
@@ -56,9 +58,10 @@ struct job {
     uint64_t born_ms : 48;
     uint64_t state : 4;
     uint64_t priority : 4;
-    uint64_t where : 4; /* enum where */
-    uint64_t fed : 1;   /* is in the batch that is being written, as it is now */
-    uint64_t near : 1;  /* came from the backlog */
+    uint64_t where : 4;   /* enum where */
+    uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
+    uint64_t near : 1;    /* came from the backlog */
+    uint64_t passing : 1; /* GATES pass: of a class of its own */
     uint32_t payload_len;
     uint32_t segment;      /* where its last RECORD_PUT stands */
     uint32_t attempt : 20; /* stops there */
@@ -88,8 +91,10 @@ enum job_opt {
     OPT_LEASE = 4,
     OPT_RETAIN = 5,
     OPT_EXPIRE = 6,
-    OPT_TAG = 7,        /* there may be several of it, */
-    OPT_META = 8,       /* and of it */
+    OPT_TAG = 7,  /* there may be several of it, */
+    OPT_META = 8, /* and of it */
+    OPT_NOTIFY = 10,
+    OPT_GATES = 11,
     OPT_AFTER = 12,     /* a job that it waits for; several */
     OPT_AFTERFAIL = 13, /* enum after_fail */
     OPT_LISTENER = 14,  /* a job that is told when it has ended; several */
@@ -116,6 +121,8 @@ struct job_opts {
     int64_t lease_ms;
     int64_t retain_ms;
     int64_t expire_ms;
+    bool notify;
+    bool passing;
     enum after_fail after_fail;
     size_t afters;
     size_t listeners;
@@ -136,6 +143,7 @@ struct trail {
     int64_t keep_ms;
     int64_t hold_ms;
     int64_t pending_due_ms;
+    int64_t deferred_ms; /* it waits until then because of quiet hours; 0: it does not */
     struct blob *worker;
     struct blob *note;
     struct blob *result;
@@ -144,6 +152,7 @@ struct trail {
     struct blob *pending;
     uint32_t live_bytes; /* its part of engine.live_bytes, */
     uint32_t weight;     /* and of job_weight */
+    uint32_t deferrals;
     uint8_t flags;
     int8_t progress;
 };
@@ -160,7 +169,8 @@ struct floor {
     struct cold_point upto;
 };
 
-/* The jobs of one priority of a queue. Those that are due are in three parts, in this order:
+/* The jobs of one priority of a queue, or those that pass all gates. Those that are due are in
+ * three parts, in this order:
  *
  *     ready list (memory) --- backlog runs (disk) --- tail (memory)
  *
@@ -212,7 +222,9 @@ struct tenant {
     int64_t promised; /* jobs that are about to be scheduled together */
     uint64_t running;
     uint64_t queue_total;
-    uint32_t segment; /* where its settings stand; 0: they are the defaults */
+    uint32_t segment;       /* where its settings stand; 0: they are the defaults */
+    int64_t quiet_asked_ms; /* at this moment it was quiet until that one; -1: it was not; */
+    int64_t quiet_until_ms; /* both -1: it has not been asked */
     struct tenant_settings settings;
     uint16_t name_len;
     char name[];
@@ -232,13 +244,14 @@ struct queue {
     struct table_node by_name;
     struct list link; /* in engine.queues, or engine.idle when it could be forgotten */
     struct list of_tenant;
-    struct list turn; /* in the ring of its kind, or parked at its tenant */
+    struct list turn; /* in the ring of its kind, or parked at its tenant: */
+    bool parked;      /* it was the latter, if it is in one of them */
     struct tenant *tenant;
     struct kind *kind;
     struct post post;
     struct bucket bucket;
     int64_t credit; /* jobs that it may still give before it is the next one's turn */
-    struct class classes[PRIORITIES];
+    struct class classes[CLASSES];
     struct list past; /* done and cancelled, by end */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
@@ -255,6 +268,8 @@ struct queue {
     struct counters counters;
     struct hist *lateness; /* made with the first lease */
     struct hist *runtime;
+    struct hist *wait;
+    uint64_t served; /* the LEASE that was last counted in `wait`: engine.served then */
     uint16_t name_len;
     char name[];
 };
@@ -267,6 +282,7 @@ struct wait_link {
 
 struct waiter {
     struct timer timer; /* in engine.waits, on the monotonic clock */
+    int64_t since_ms;   /* likewise */
     void *owner;
     size_t count;
     int64_t for_ms;
@@ -357,7 +373,8 @@ struct engine {
     bool segments_unknown;
     int64_t now_ms;
     int64_t mono_ms;
-    int64_t strict_until_ms; /* monotonic */
+    int64_t strict_until_ms; /* monotonic, */
+    int64_t start_ms;        /* likewise: when it was started */
     struct buf *out;
     uint32_t segment;
     uint32_t frontier_segment; /* where it says so; 0: nowhere */
@@ -378,6 +395,8 @@ struct engine {
     struct counters counters;
     struct hist lateness;
     struct hist runtime;
+    struct hist wait;
+    uint64_t served; /* LEASEs that got jobs */
     struct buf scratch;
     char detail[256];
 
@@ -502,8 +521,9 @@ struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL if out of memory */
 /* To be called when a queue may have become, or is no longer, without use. */
 void queue_settle(struct engine *e, struct queue *q);
-/* The ready job of lowest rank, or NULL; ret_rank is set if there is one. */
-struct job *queue_head(const struct queue *q, int64_t *ret_rank);
+/* The ready job of lowest rank that its tenant's maintenance lets pass, or NULL; ret_rank is set if
+ * there is one. */
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
 /* So many jobs more in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
@@ -527,8 +547,14 @@ void post_init(struct post *p);
 void post_call(struct engine *e, struct post *p);
 /* It may have jobs to give. */
 void queue_offer(struct engine *e, struct queue *q);
+/* The same, though what its tenant's other jobs wait for may last. */
+void queue_unpark(struct engine *e, struct queue *q);
 bool server_is_full(const struct engine *e);
-enum hold queue_hold(const struct engine *e, const struct queue *q);
+/* When it may run more because slow start goes on, on the monotonic clock; INT64_MAX: never. */
+int64_t slow_start_wake(const struct engine *e);
+bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
+/* For jobs that pass all gates, or others. */
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
 /* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
 bool queue_gives(struct engine *e, struct queue *q);
 /* One was given; `in_turn`: because it was its turn among its kind. */
@@ -545,6 +571,13 @@ bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: any
 
 /* look.c: what users see. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
+
+/* class.c */
+struct class *class_of(const struct job *j);
+unsigned class_number(const struct class *c);
+struct class *class_numbered(struct queue *q, unsigned number); /* NULL if there is no such class */
+enum cold_slot class_slot(const struct class *c);
+struct class *class_at_slot(struct queue *q, enum cold_slot slot);
 
 /* spill.c: what leaves memory */
 void batch_init(struct batch *b);
@@ -638,6 +671,12 @@ int emit_taken(struct engine *e, const struct taken_record *r);
 /* history.c: the attempts of a job with the one that just ended, in out. */
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
                     struct str error);
+
+/* gate.c: quiet hours. -1: it is not quiet; for a job: or it may be given all the same. */
+int64_t tenant_quiet_until(const struct engine *e, struct tenant *t);
+int64_t job_quiet_until(const struct engine *e, const struct job *j);
+/* Has it wait until then, and for a part of the spread. */
+int job_defer(struct engine *e, struct job *j, int64_t until_ms);
 
 /* finish.c: the ways an attempt can end. `pause_ms` -1: by back-off. */
 int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str error,

@@ -85,6 +85,14 @@ void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
         wire_put_u8(out, OPT_EXPIRE);
         wire_put_varint(out, (uint64_t)o->expire_ms);
     }
+    if (o->notify) {
+        wire_put_u8(out, OPT_NOTIFY);
+        wire_put_varint(out, 1);
+    }
+    if (o->passing) {
+        wire_put_u8(out, OPT_GATES);
+        wire_put_varint(out, 1);
+    }
 }
 
 bool job_opt_next(struct wire_reader *r, struct opt *ret)
@@ -104,7 +112,9 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
     case OPT_LEASE:
     case OPT_RETAIN:
     case OPT_AFTERFAIL:
-    case OPT_EXPIRE: ret->number = (int64_t)wire_varint(r); break;
+    case OPT_EXPIRE:
+    case OPT_NOTIFY:
+    case OPT_GATES: ret->number = (int64_t)wire_varint(r); break;
     case OPT_AFTER:
     case OPT_LISTENER:
         ret->number = (int64_t)wire_varint(r);
@@ -152,6 +162,8 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
         case OPT_LEASE: ret->lease_ms = o.number; break;
         case OPT_RETAIN: ret->retain_ms = o.number; break;
         case OPT_EXPIRE: ret->expire_ms = o.number; break;
+        case OPT_NOTIFY: ret->notify = o.number == 1; break;
+        case OPT_GATES: ret->passing = o.number == 1; break;
         case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;
         case OPT_AFTER: ret->afters++; break;
         case OPT_LISTENER: ret->listeners++; break;
@@ -220,6 +232,8 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
     t->keep_ms = i->keep_ms;
     t->hold_ms = i->hold_ms;
     t->pending_due_ms = i->pending_due_ms;
+    t->deferred_ms = i->deferred_ms;
+    t->deferrals = i->deferrals;
     t->flags = (uint8_t)i->flags;
     t->progress = (int8_t)i->progress;
     if (!blob_set(p, &t->worker, i->worker) || !blob_set(p, &t->note, i->note) ||
@@ -229,6 +243,17 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
         return NULL;
     }
     return t;
+}
+
+/* An option takes two bytes at least, and what comes before them one. */
+static bool opts_say_pass(const struct job *j)
+{
+    struct job_opts o;
+
+    if (j->opts_len < 3)
+        return false;
+    job_opts_get(j, &o);
+    return o.passing;
 }
 
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
@@ -256,6 +281,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     };
     list_init(&j->timer.link);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
+    j->passing = opts_say_pass(j);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
     if (image->has_trail)
@@ -417,12 +443,15 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
     c->ready_bytes += job_weight(j);
     list_append(&c->ready, &j->timer.link);
     j->queue->offered++;
-    queue_offer(e, j->queue);
+    if (j->passing)
+        queue_unpark(e, j->queue);
+    else
+        queue_offer(e, j->queue);
 }
 
 static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
-    struct class *c = &j->queue->classes[j->priority - 1];
+    struct class *c = class_of(j);
     bool due = e->started && !e->sinking && j->timer.at_ms <= e->now_ms;
 
     if (due && j->queue->hidden) {
@@ -450,7 +479,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
 
 static void unplace_hot(struct job *j)
 {
-    struct class *c = &j->queue->classes[j->priority - 1];
+    struct class *c = class_of(j);
 
     c->hot_bytes -= job_weight(j);
     if (j->near)
@@ -577,6 +606,8 @@ static void trail_image_of(const struct trail *t, struct trail_image *ret)
         .history = blob_str(t->history),
         .pending_due_ms = t->pending_due_ms,
         .pending = blob_str(t->pending),
+        .deferred_ms = t->deferred_ms,
+        .deferrals = t->deferrals,
     };
 }
 

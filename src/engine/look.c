@@ -39,6 +39,8 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->cancelling = t->flags & TRAIL_CANCELLING;
     v->replacing = t->flags & TRAIL_REPLACING;
     v->ended_ms = t->ended_ms;
+    v->deferred_ms = v->state < JOB_LEASED && t->deferred_ms ? t->deferred_ms : -1;
+    v->deferrals = t->deferrals;
     v->keep_ms = t->hold_ms > t->keep_ms ? t->hold_ms : t->keep_ms;
     v->result = blob_str(t->result);
     v->error = blob_str(t->error);
@@ -93,6 +95,10 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->progress = -1;
     ret->cancelling = ret->replacing = false;
     ret->expires_ms = job_expires_ms(j);
+    ret->notify = o.notify;
+    ret->passing = j->passing;
+    ret->deferred_ms = -1;
+    ret->deferrals = 0;
     view_labels(j, ret);
     ret->worker = ret->note = ret->result = ret->error = (struct str){ "", 0 };
     ret->history_count = 0;

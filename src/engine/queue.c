@@ -45,13 +45,14 @@ static void queue_forget(struct engine *e, struct queue *q)
     tenant_settle(e, q->tenant);
     q->kind->queues--;
     kind_settle(e, q->kind);
-    for (int i = 0; i < PRIORITIES; i++) {
+    for (int i = 0; i < CLASSES; i++) {
         list_remove(&q->classes[i].link);
         wheel_remove(&q->classes[i].near);
         free(q->classes[i].floors);
     }
     free(q->lateness);
     free(q->runtime);
+    free(q->wait);
     e->queue_total--;
     e->hidden_total -= q->hidden;
     free(q);
@@ -106,7 +107,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     list_init(&q->past);
     list_init(&q->held);
     list_init(&q->dead);
-    for (int i = 0; i < PRIORITIES; i++) {
+    for (int i = 0; i < CLASSES; i++) {
         struct class *c = &q->classes[i];
 
         c->queue = q;
@@ -157,14 +158,14 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
         q->tenant->running += (uint64_t)n;
 }
 
-struct job *queue_head(const struct queue *q, int64_t *ret_rank)
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
 {
     struct job *best = NULL;
 
-    for (int i = 0; i < PRIORITIES; i++) {
+    for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
         if (!list_empty(&q->classes[i].ready)) {
             struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
-            int64_t rank = j->timer.at_ms + i * AGE_STEP_MS;
+            int64_t rank = j->timer.at_ms + (j->priority - 1) * AGE_STEP_MS;
 
             if (!best || rank < *ret_rank) {
                 best = j;

@@ -24,6 +24,9 @@
 #define META_MAX_BYTES    1024 /* of a value */
 #define AFTER_MAX         64   /* jobs that one may wait for, */
 #define LISTENERS_MAX     1000 /* and that may wait for one */
+#define QUIET_MAX_BYTES   200
+#define TZ_MAX_BYTES      128
+#define SPREAD_MAX_MS     INT64_C(86400000)
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
 #define LEASE_GRACE_MS    10000
@@ -88,6 +91,8 @@ struct job_spec {
     size_t tag_count;
     const struct meta *meta;
     size_t meta_count;
+    bool notify;                /* quiet hours defer it */
+    bool passing;               /* but neither they nor maintenance hold it */
     const struct job_id *after; /* jobs that it waits for */
     size_t after_count;
     enum after_fail after_fail;
@@ -193,9 +198,13 @@ struct job_view {
     size_t after_count;
     struct str recurrence; /* whose occurrence it is; empty: of none; */
     int64_t nominal_ms;    /* and which one */
-    bool replacing;        /* leased and to run again with another payload */
-    int64_t ended_ms;      /* terminal */
-    int64_t keep_ms;       /* terminal: forgotten then */
+    bool notify;
+    bool passing;
+    int64_t deferred_ms; /* quiet hours have it wait until then; -1: they do not */
+    uint32_t deferrals;  /* how many times they did */
+    bool replacing;      /* leased and to run again with another payload */
+    int64_t ended_ms;    /* terminal */
+    int64_t keep_ms;     /* terminal: forgotten then */
     struct str result;
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
@@ -249,7 +258,10 @@ extern const struct queue_settings queue_defaults;
     X(MAINTENANCE, maintenance) \
     X(MAX_PENDING, max_pending) \
     X(MAX_RUNNING, max_running) \
-    X(RATE, rate)
+    X(RATE, rate)               \
+    X(QUIET, quiet)             \
+    X(TZ, tz)                   \
+    X(SPREAD, spread_ms)
 
 enum tenant_field {
 #define TENANT_FIELD_ENUM(name, member) TENANT_##name,
@@ -261,11 +273,14 @@ enum tenant_field {
 
 struct tenant_settings {
     int64_t weight;   /* jobs that it gives in its turn */
-    bool maintenance; /* gives none */
+    bool maintenance; /* gives none but those that pass */
     int64_t
         max_pending; /* jobs that have not ended, 0: any number; beyond it SCHEDULE is refused */
     int64_t max_running;
     struct rate rate;
+    char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see engine_options.quiet_until; empty: none */
+    char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
+    int64_t spread_ms; /* what they deferred is delivered within this after their end */
 };
 
 extern const struct tenant_settings tenant_defaults;
@@ -276,6 +291,7 @@ struct tenant_view {
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
     uint64_t queues;
+    int64_t quiet_until_ms; /* -1: it is not quiet */
 };
 
 /* What keeps a queue from giving out its ready jobs. */
@@ -287,7 +303,8 @@ struct tenant_view {
     X(TENANT_RUNNING, "the tenant has as many running as it may")     \
     X(QUEUE_RATE, "the queue has given as many as its rate allows")   \
     X(TENANT_RATE, "the tenant has given as many as its rate allows") \
-    X(SERVER_RUNNING, "the server has as many running as it may")
+    X(SERVER_RUNNING, "the server has as many running as it may")     \
+    X(SLOW_START, "the server started a short while ago and has as many running as it may by now")
 
 enum hold {
 #define HOLD_ENUM(name, text) HOLD_##name,
@@ -310,7 +327,8 @@ const char *hold_text(enum hold h);
     X(retried, "jobs scheduled again after a failure or stall") \
     X(dead, "jobs that ended dead")                             \
     X(cancelled, "jobs cancelled")                              \
-    X(expired, "jobs that were not started in time")
+    X(expired, "jobs that were not started in time")            \
+    X(deferred, "jobs that quiet hours put off")
 
 struct counters {
 #define ENGINE_COUNTER_MEMBER(name, help) uint64_t name;
@@ -326,6 +344,7 @@ struct queue_view {
     const struct counters *counters;
     const struct hist *lateness; /* ms: delivery - the moment it was to run */
     const struct hist *runtime;  /* ms: end of attempt - its start */
+    const struct hist *wait;     /* ms: how long a LEASE waited until it got jobs */
     enum hold hold;
 };
 
@@ -343,6 +362,7 @@ struct engine_stats {
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;
+    const struct hist *wait;
 };
 
 /* Why a job has not run. */
@@ -358,7 +378,9 @@ struct engine_stats {
     X(ON_DISK, "on_disk")             \
     X(BEHIND, "behind")               \
     X(RUNNING, "running")             \
-    X(ENDED, "ended")
+    X(ENDED, "ended")                 \
+    X(QUIET_HOURS, "quiet_hours")     \
+    X(SLOW_START, "slow_start")
 
 enum reason {
 #define REASON_ENUM(name, text) REASON_##name,
@@ -371,8 +393,10 @@ const char *reason_name(enum reason r);
 struct explanation {
     enum job_state state;
     enum reason reason;
-    int64_t until_ms; /* -1: not known */
-    uint64_t ready;   /* jobs of its queue that are */
+    int64_t until_ms;    /* -1: not known */
+    uint64_t ready;      /* jobs of its queue that are */
+    int64_t deferred_ms; /* see job_view */
+    uint32_t deferrals;
     char why[200];
 };
 

@@ -55,6 +55,24 @@ static uint64_t hash_cold(const struct engine *e)
     return sum;
 }
 
+static uint64_t hash_tenants(const struct engine *e)
+{
+    const struct list *node;
+    uint64_t sum = 0;
+
+    list_each (node, &e->tenant_list) {
+        const struct tenant *t = container_of(node, struct tenant, link);
+        struct buf b = { 0 };
+
+        if (t->segment == 0)
+            continue;
+        record_put_tenant(&b, &(struct tenant_record){ { t->name, t->name_len }, t->settings });
+        sum += XXH3_64bits(b.ptr, b.len);
+        buf_fini(&b);
+    }
+    return sum;
+}
+
 uint64_t engine_hash(const struct engine *e)
 {
     const struct list *heads[] = { &e->queues, &e->idle };
@@ -62,7 +80,7 @@ uint64_t engine_hash(const struct engine *e)
     uint64_t sum;
 
     table_each_stripe(&e->jobs, 0, 0, hash_job, &h);
-    sum = h.sum + hash_cold(e);
+    sum = h.sum + hash_cold(e) + hash_tenants(e);
     for (size_t i = 0; i < 2; i++) {
         const struct list *node;
 
@@ -148,12 +166,12 @@ static void check_queue(const struct engine *e, const struct queue *q, uint64_t 
 {
     size_t ready = 0, tail = 0;
 
-    for (int i = 0; i < PRIORITIES; i++) {
+    for (int i = 0; i < CLASSES; i++) {
         const struct class *c = &q->classes[i];
 
         ready += length(&c->ready);
         tail += length(&c->tail);
-        CHECK(c->closed || (list_empty(&c->tail) && q->cold[COLD_BACKLOG + i] == 0));
+        CHECK(c->closed || (list_empty(&c->tail) && !class_is_on_disk(c)));
         CHECK(c->closed == !list_empty(&c->link));
     }
     CHECK(ready == q->offered);
@@ -168,6 +186,29 @@ static void check_queue(const struct engine *e, const struct queue *q, uint64_t 
     CHECK(length(&q->post.waits) == q->post.waiters);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         sums[i] += q->hidden ? 0 : q->jobs[i];
+}
+
+/* What a tenant counts is what its queues do. */
+static void check_tenant(const struct tenant *t)
+{
+    const struct list *node;
+    uint64_t running = 0, queues = 0;
+    int64_t pending = 0;
+
+    list_each (node, &t->queues) {
+        const struct queue *q = container_of(node, struct queue, of_tenant);
+
+        for (int i = 0; i <= JOB_LEASED; i++)
+            pending += (int64_t)q->jobs[i];
+        for (int i = 0; i < COLD_SLOTS; i++)
+            pending += cold_state((enum cold_slot)i) < JOB_LEASED ? q->cold[i] : 0;
+        running += q->jobs[JOB_LEASED];
+        queues++;
+    }
+    CHECK(pending == t->pending);
+    CHECK(running == t->running);
+    CHECK(queues == t->queue_total);
+    CHECK(t->promised == 0);
 }
 
 void engine_verify(const struct engine *e)
@@ -185,6 +226,9 @@ void engine_verify(const struct engine *e)
         CHECK(c.states[i] == e->states[i]);
         CHECK(c.states[i] == sums[i]);
     }
+    list_each (node, &e->tenant_list)
+        check_tenant(container_of(node, struct tenant, link));
+    CHECK(length(&e->tenant_list) == e->tenant_total);
     CHECK(c.keys <= e->keys.count && e->keys.count <= c.keys + c.waste_keys);
     for (int i = 1; i < WHERES; i++)
         CHECK(c.bytes[i] == e->bytes[i]);

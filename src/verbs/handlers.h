@@ -22,7 +22,9 @@ enum {
     SCHEDULE_TAG,
     SCHEDULE_META,
     SCHEDULE_AFTER,
-    SCHEDULE_AFTERFAIL
+    SCHEDULE_AFTERFAIL,
+    SCHEDULE_NOTIFY,
+    SCHEDULE_GATES
 };
 enum { BATCH_MODE, BATCH_ITEMS };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
@@ -52,7 +54,10 @@ enum {
     TENANT_ARG_MAINTENANCE,
     TENANT_ARG_MAX_PENDING,
     TENANT_ARG_MAX_RUNNING,
-    TENANT_ARG_RATE
+    TENANT_ARG_RATE,
+    TENANT_ARG_QUIET,
+    TENANT_ARG_TZ,
+    TENANT_ARG_SPREAD
 };
 enum { TENANTS_AFTER, TENANTS_LIMIT };
 enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP };
@@ -86,7 +91,9 @@ enum {
     RECUR_RETAIN,
     RECUR_EXPIRE,
     RECUR_TAG,
-    RECUR_META
+    RECUR_META,
+    RECUR_NOTIFY,
+    RECUR_GATES
 };
 enum { RECURRENCES_LIMIT, RECURRENCES_CURSOR };
 enum { QUEUES_AFTER, QUEUES_LIMIT };
@@ -100,6 +107,11 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
 
 /* Shared by handlers. */
 
+/* The zone that an argument names, UTC if it is not set; it lives until the next call. 0, or an
+ * error after its reply. */
+struct zone;
+int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zone **ret);
+
 /* A job as SCHEDULE's arguments say, and what they need room for. */
 struct item {
     struct job_spec spec;
@@ -112,7 +124,7 @@ struct item {
 /* Where a row has the arguments that say what a job is; -1: not at all. */
 struct item_args {
     int queue, payload, in, at, key, if_exists, priority, attempts, backoff, lease, retain, expire,
-        tag, meta, after, after_fail;
+        tag, meta, after, after_fail, notify, gates;
 };
 
 extern const struct item_args schedule_args;
@@ -124,6 +136,7 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret);
 int rule_given(struct verb_call *c, int first);
 void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
+void reply_rate(struct reply *r, const struct rate *rate); /* a field */
 void reply_token(struct reply *r, uint64_t token);
 /* The full name of a tenant's queue: in buf, or the queue's own. */
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);

@@ -80,6 +80,8 @@ const struct item_args schedule_args = {
     .meta = SCHEDULE_META,
     .after = SCHEDULE_AFTER,
     .after_fail = SCHEDULE_AFTERFAIL,
+    .notify = SCHEDULE_NOTIFY,
+    .gates = SCHEDULE_GATES,
 };
 
 static const struct arg_value *arg_at(const struct verb_call *c, int at)
@@ -122,6 +124,8 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
         .lease_ms = number_or(arg_at(c, at->lease), -1),
         .retain_ms = number_or(arg_at(c, at->retain), -1),
         .expire_ms = number_or(arg_at(c, at->expire), -1),
+        .notify = number_or(arg_at(c, at->notify), 0) == 1,
+        .passing = number_or(arg_at(c, at->gates), 0) == 1,
         .tags = ret->tags,
         .meta = ret->meta,
         .after = ret->after,

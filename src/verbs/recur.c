@@ -174,6 +174,8 @@ void run_recur(struct verb_call *c)
         .meta = RECUR_META,
         .after = -1,
         .after_fail = -1,
+        .notify = RECUR_NOTIFY,
+        .gates = RECUR_GATES,
     };
     const struct arg_value *a = c->args;
     struct item item;

@@ -45,7 +45,11 @@ const struct verb verb_table[] = {
         { "after", ARG_ID, .many = true,
           .help = "wait until this job is done, besides its time; up to 64 of them" },
         { "afterfail", ARG_WORD, .words = "cancel|run",
-          .help = "if one of those ends otherwise than done: it is cancelled (the default), or runs all the same" } } },
+          .help = "if one of those ends otherwise than done: it is cancelled (the default), or runs all the same" },
+        { "notify", ARG_WORD, .words = "no|yes",
+          .help = "yes: it disturbs somebody, so that its tenant's quiet hours put it off to their end" },
+        { "gates", ARG_WORD, .words = "hold|pass",
+          .help = "pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do" } } },
     { "BATCH", VERB_ADDS, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
@@ -123,8 +127,9 @@ const struct verb verb_table[] = {
         { "tag", ARG_NAME, .help = "only jobs with this tag" },
         { "tenant", ARG_TENANT, .help = "whose; default if not given; * for all" } } },
     { "EXPLAIN", VERB_READS, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
-      "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, no_worker, "
-      "on_disk, behind, running or ended), why (a sentence), until_ms (null if not known) and ready_in_queue; "
+      "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
+      "slow_start, no_worker, on_disk, behind, running or ended), why (a sentence), until_ms (null if not known), ready_in_queue, "
+      "deferred_until and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
@@ -179,6 +184,8 @@ const struct verb verb_table[] = {
         { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "if one is not started in time it becomes expired" },
         { "tag", ARG_NAME, .many = true, .help = "for LIST" },
         { "meta", ARG_META, .many = true, .help = "metadata for the worker" },
+        { "notify", ARG_WORD, .words = "no|yes", .help = "yes: quiet hours put one off to their end" },
+        { "gates", ARG_WORD, .words = "hold|pass", .help = "pass: neither quiet hours nor maintenance hold one" },
         TENANT } },
     { "RECURRENCE", VERB_READS, "Shows a recurrence and its ledger: what became of each of its times.",
       "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
@@ -220,11 +227,17 @@ const struct verb verb_table[] = {
         { "name", ARG_NAME, POS, .help = "name of the tenant" },
         { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX,
           .help = "jobs that it gives in its turn, where a worker serves all tenants; 1 at first" },
-        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends" },
+        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends, but for those with GATES pass" },
         { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX,
           .help = "jobs that have not ended, beyond which SCHEDULE answers LIMIT; 0, any number, at first" },
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
-        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" } } },
+        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
+        { "quiet", ARG_BYTES, .max = QUIET_MAX_BYTES,
+          .help = "quiet hours, which put jobs with NOTIFY off to their end: windows of local time, each with the "
+                  "days on which it begins if it is not every day: `22:00-07:00;sat,sun 00:00-24:00`; none if empty" },
+        { "tz", ARG_BYTES, .max = TZ_MAX_BYTES, .help = "time zone of the quiet hours, such as Europe/London; UTC at first" },
+        { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS,
+          .help = "what quiet hours put off is due at random within this after their end; 0ms at first" } } },
     { "TENANTS", VERB_READS, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         { "after", ARG_NAME, .help = "only those behind this name: the next page" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" } } },

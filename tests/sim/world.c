@@ -96,6 +96,13 @@ void world_adopt(struct world *w)
     plan_pause(w, paused);
 }
 
+void world_adopt_met(struct world *w)
+{
+    char why[JUDGE_TEXT];
+
+    CHECK(judge_adopt_met(w->engine, &w->model, why), "%s", why);
+}
+
 void world_adopt_job(struct world *w, struct job_id id)
 {
     bool paused = plan_pause(w, true);
@@ -184,6 +191,15 @@ static int64_t store_clock(void *arg)
     return w->wall_ms;
 }
 
+static int64_t quiet_until(void *host, struct str quiet, struct str tz, int64_t now_ms)
+{
+    const struct world *w = host;
+
+    CHECK(now_ms == engine_now(w->engine), "quiet hours are looked at for another moment");
+    CHECK(str_eq(tz, STR("")) || str_eq(tz, STR("Mars")), "quiet hours in zone %.*s", STR_ARG(tz));
+    return gate_quiet_until(quiet, now_ms);
+}
+
 /* Memory for a few dozen jobs, and everything else as small as that. */
 static void make_cold(struct world *w)
 {
@@ -226,6 +242,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .history_bytes = rng_chance(&w->rng, 15) ? (uint64_t)rng_between(&w->rng, 500, 5000) : 0,
         .mutant = mutant,
         .deliver = world_deliver,
+        .quiet_until = quiet_until,
         .host = w,
     };
     model_init(&w->model, &w->graveyard);
@@ -233,6 +250,9 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->limits = rng_chance(&w->rng, 60);
     if (w->limits && rng_chance(&w->rng, 30))
         w->model.max_running = w->options.max_running = (uint64_t)rng_between(&w->rng, 1, 8);
+    if (w->limits && rng_chance(&w->rng, 30))
+        w->model.slow_start_ms = w->options.slow_start_ms = 1 + rng_duration(&w->rng, 3600000);
+    w->gates = rng_chance(&w->rng, 60);
     if (rng_chance(&w->rng, 70))
         make_cold(w);
     model_copy(&w->safe[0], &w->model);
@@ -259,6 +279,7 @@ void world_fini(struct world *w)
     model_fini(&w->model);
     model_fini(&w->taken);
     model_fini(&w->trial);
+    model_fini(&w->unexpired);
     for (size_t i = 0; i < SAFE_MAX; i++)
         model_fini(&w->safe[i]);
     model_graveyard_fini(&w->graveyard);
