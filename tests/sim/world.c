@@ -259,6 +259,8 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->safe_count = 1;
     if (rng_chance(&w->rng, 30))
         step_arm(w);
+    else if (rng_chance(&w->rng, 3)) /* only here a record is looked for that is not there */
+        w->plan = (struct plan){ .armed = true, .point = FAULT_SCAN_AFTER, .action = FAULT_CRASH };
     restart_open(w);
 }
 
