@@ -132,6 +132,7 @@ static void start_commit(struct server *s, bool here)
 
     if (!commit)
         return;
+    s->commit_begun_us = time_mono_us();
     if (here && small && may_wait(s)) {
         int err = committer_write_now(s->committer, commit);
 
@@ -308,6 +309,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
         fail(s, "the journal could not be written", result, committer_detail(s->committer));
         return;
     }
+    hist_add(&s->commit_us, time_mono_us() - s->commit_begun_us);
     partition_settle(s->partition, commit);
     s->durable_lsn = partition_durable_lsn(s->partition);
     start_commit(s, false); /* first, so that the disk has work while replies are sent */
@@ -413,6 +415,15 @@ static uint64_t rss_bytes(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static int64_t cpu_ms(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+           (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
 static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
 {
     const struct server *s = container_of(h, struct server, host);
@@ -422,7 +433,10 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->commands = s->commands;
     ret->rss_bytes = rss_bytes();
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
+    ret->cpu_ms = cpu_ms();
+    ret->started_ms = time_wall_ms() - ret->uptime_ms;
     ret->fetch_us = &s->fetch_us;
+    ret->commit_us = &s->commit_us;
 }
 
 #define OWN_FILES INT64_C(64) /* what the journal and the loop need */

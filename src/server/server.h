@@ -64,8 +64,10 @@ struct server {
     unsigned errands;        /* on their way */
     int64_t errands_tell_ms; /* monotonic: the log is told of errors, but not before */
     struct hist fetch_us;
-    int64_t opened_ms;      /* monotonic: when the journal was last rebuilt */
-    int64_t drain_until_ms; /* monotonic */
+    struct hist commit_us;
+    int64_t commit_begun_us; /* the one under way, monotonic */
+    int64_t opened_ms;       /* monotonic: when the journal was last rebuilt */
+    int64_t drain_until_ms;  /* monotonic */
     bool failed; /* the journal could not be written: to be rebuilt when nothing is under way */
     bool stopping;
     bool drained;  /* nothing more is begun */

@@ -201,6 +201,8 @@ const struct verb verb_table[] = {
     { "RECURRUN", VERB_ADDS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
     { "RECURDELETE", 0, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
+    { "METRICS", VERB_READS, "Shows all figures as text that Prometheus reads; a hundred queues by name have series of "
+      "their own, the others together one.", "text", "METRICS", run_metrics, { { 0 } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES,
           .help = "only those behind this name: the next page; with TENANT * `tenant@queue`, or `queue` of the default one" },

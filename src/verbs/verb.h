@@ -67,7 +67,10 @@ struct verb_host_stats {
     uint64_t commands;
     uint64_t rss_bytes;
     uint64_t memory_limit_bytes;
-    const struct hist *fetch_us; /* what requests waited for jobs that were on disk */
+    int64_t cpu_ms;
+    int64_t started_ms;           /* wall clock */
+    const struct hist *fetch_us;  /* what requests waited for jobs that were on disk */
+    const struct hist *commit_us; /* from handing a commit to the disk until it is durable */
 };
 
 struct verb_host {
@@ -131,6 +134,10 @@ struct str verb_tenant(const struct verb *v, const struct arg_value *args);
 
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
 void verb_usage(const struct verb *v, struct buf *out);
+
+/* All figures as text that Prometheus reads. NOMEM. */
+int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
+                 struct buf *out);
 
 /* Writes an engine's or parser's error as the reply; COLD is none, but sets call->cold. A handler
  * has written nothing before. */
