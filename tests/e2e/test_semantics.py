@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The promises of docs/semantics.md, one test or more for each point, by its number. They are short:
 each shows that the promise holds over the wire; the other tests try to break it."""
+import datetime as dt
 import pathlib
 import re
 
@@ -324,6 +325,28 @@ def test_point_14_a_server_runs_as_many_as_it_may(make_server):
         assert len(w.lease(queues, "COUNT", 10)) == 1
 
 
+def test_point_14_a_server_starts_slowly_if_asked(make_server):
+    server = make_server(max_running=20, slow_start="1h")
+    with server.wire(3) as w:
+        ids = w.pipeline([("SCHEDULE", "q", "x") for _ in range(20)])
+        jobs = w.lease("q", "COUNT", 20)
+        assert len(jobs) == 2 and w.lease("q") == []
+        explained = w.call("EXPLAIN", ids[-1])
+        assert explained["reason"] == "slow_start" and explained["until_ms"] > now_ms()
+        assert "started" in w.call("QUEUE", "q")["held_by"]
+        w.call("COMPLETE", jobs[0]["id"], jobs[0]["token"])
+        assert len(w.lease("q", "COUNT", 10)) == 1
+    server = make_server(max_running=20, slow_start="1800ms")
+    with server.wire(3) as w:
+        w.pipeline([("SCHEDULE", "q", "x") for _ in range(20)])
+        got, began = 0, now_ms()
+        while got < 20:  # woken as more may run, each time
+            jobs = w.lease("q", "COUNT", 20, "WAIT", "5s")
+            assert jobs
+            got += len(jobs)
+        assert now_ms() - began < 5000
+
+
 def test_point_14_a_rate_is_kept(b, q):
     b.call("QUEUE", q, "RATE", "4/1d")
     b.pipeline([("SCHEDULE", q, "x") for _ in range(10)])
@@ -346,6 +369,79 @@ def test_point_15_maintenance_holds_a_tenants_jobs_and_costs_no_attempt(b, q, sh
     (job,) = worker.recv()
     assert job["id"] == id and job["attempt"] == 1
     worker.close()
+
+
+def quiet_now(hours=2):
+    """A window of UTC that began an hour ago, and when it ends."""
+    now = dt.datetime.now(dt.timezone.utc)
+    end = (now + dt.timedelta(hours=hours)).replace(second=0, microsecond=0)
+    return f"{now - dt.timedelta(hours=1):%H:%M}-{end:%H:%M}", int(end.timestamp() * 1000)
+
+
+def test_point_15_quiet_hours_put_notify_jobs_off_to_their_end(b, q, shared_server):
+    tenant = "acme." + q
+    windows, end = quiet_now()
+    b.call("TENANT", tenant, "QUIET", windows, "TZ", "UTC")
+    id = b.call("SCHEDULE", q, "x", "NOTIFY", "yes", "TENANT", tenant)
+    other = b.call("SCHEDULE", q, "x", "TENANT", tenant)
+    explained = b.call("EXPLAIN", id, "TENANT", tenant)
+    assert (explained["reason"], explained["until_ms"], explained["deferred_until"]) == ("quiet_hours", end, None)
+    assert [job["id"] for job in b.lease(q, "TENANT", tenant, "COUNT", 10)] == [other]
+    worker = parked(shared_server, q, "TENANT", "*")
+    job = b.call("GET", id, "TENANT", tenant)
+    assert (job["state"], job["deferred_until"], job["deferrals"], job["attempt"]) == ("scheduled", end, 1, 0)
+    (listed,) = [j for j in b.call("LIST", "QUEUE", q, "TENANT", tenant)["jobs"] if j["id"] == id]
+    assert (listed["deferred_until"], listed["deferrals"]) == (end, 1)
+    explained = b.call("EXPLAIN", id, "TENANT", tenant)
+    assert (explained["reason"], explained["until_ms"], explained["deferrals"]) == ("quiet_hours", end, 1)
+    assert b.call("QUEUE", q, "TENANT", tenant)["total_deferred"] == 1
+    # It stays so when quiet hours end, until it is rescheduled.
+    b.call("TENANT", tenant, "QUIET", "")
+    assert b.call("GET", id, "TENANT", tenant)["deferred_until"] == end
+    b.call("RESCHEDULE", id, "TENANT", tenant)
+    (job,) = worker.recv()
+    assert job["id"] == id and job["attempt"] == 1
+    worker.close()
+
+
+def test_point_15_a_spread_keeps_the_end_of_quiet_hours_from_being_a_herd(b, q):
+    tenant = "acme." + q
+    windows, end = quiet_now()
+    b.call("TENANT", tenant, "QUIET", windows, "SPREAD", "10m")
+    ids = b.pipeline([("SCHEDULE", q, "x", "NOTIFY", "yes", "TENANT", tenant) for _ in range(50)])
+    assert b.lease(q, "TENANT", tenant) == []
+    moments = [b.call("GET", id, "TENANT", tenant)["deferred_until"] for id in ids]
+    assert all(end <= at <= end + 600000 for at in moments) and max(moments) - min(moments) > 60000
+
+
+def test_point_15_gates_pass_ignores_maintenance_and_quiet_hours(b, q, shared_server):
+    tenant = "acme." + q
+    windows, end = quiet_now()
+    b.call("TENANT", tenant, "MAINTENANCE", "yes", "QUIET", windows)
+    held = b.call("SCHEDULE", q, "x", "TENANT", tenant)
+    worker = parked(shared_server, q, "TENANT", "*")
+    id = b.call("SCHEDULE", q, "x", "NOTIFY", "yes", "GATES", "pass", "TENANT", tenant)
+    (job,) = worker.recv()
+    assert job["id"] == id
+    worker.close()
+    job = b.call("GET", id, "TENANT", tenant)
+    assert (job["notify"], job["gates"], job["deferrals"]) == (True, "pass", 0)
+    assert b.lease(q, "TENANT", tenant) == []
+    assert b.call("EXPLAIN", held, "TENANT", tenant)["reason"] == "maintenance"
+    # But a pause holds it.
+    b.call("PAUSE", q, "TENANT", tenant)
+    id = b.call("SCHEDULE", q, "x", "GATES", "pass", "TENANT", tenant)
+    assert b.lease(q, "TENANT", tenant) == [] and b.call("EXPLAIN", id, "TENANT", tenant)["reason"] == "paused"
+    b.call("RESUME", q, "TENANT", tenant)
+    assert [job["id"] for job in b.lease(q, "TENANT", tenant, "COUNT", 10)] == [id]
+
+
+def test_point_15_a_job_that_is_put_off_still_expires(b, q):
+    tenant = "acme." + q
+    b.call("TENANT", tenant, "QUIET", quiet_now()[0])
+    id = b.call("SCHEDULE", q, "x", "NOTIFY", "yes", "EXPIRE", "300ms", "TENANT", tenant)
+    assert b.lease(q, "TENANT", tenant) == []
+    wait_for(lambda: b.call("GET", id, "TENANT", tenant)["state"] == "expired")
 
 
 # ---- Execution ----
@@ -530,6 +626,19 @@ def test_point_27_lateness_and_counts_are_kept_for_each_queue(b, q):
         "cancelled": 3}
     for name in ("lateness", "runtime"):
         assert 0 <= figures[f"{name}_p50_ms"] <= figures[f"{name}_p99_ms"] <= figures[f"{name}_max_ms"]
+
+
+def test_point_27_how_long_workers_waited_is_measured(b, q, shared_server):
+    b.call("SCHEDULE", q, "x")
+    lease1(b, q)
+    figures = b.call("QUEUE", q)
+    assert [figures[f"wait_{name}_ms"] for name in ("p50", "p99", "max")] == [0, 0, 0]
+    worker = parked(shared_server, q)
+    b.call("SCHEDULE", q, "x", "IN", "300ms")
+    assert len(worker.recv()) == 1
+    worker.close()
+    assert 300 <= b.call("QUEUE", q)["wait_max_ms"] <= 60000
+    assert b.call("STATS")["wait_max_ms"] >= 300
 
 
 def test_point_28_explain_says_why_a_job_has_not_run_and_until_when(b, q):
