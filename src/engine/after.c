@@ -54,33 +54,77 @@ static size_t listeners_of(const struct job *j)
     return o.listeners;
 }
 
-int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
-                struct job_id *ret_lost)
+static int too_many(struct engine *e, struct job_id id)
 {
-    *ret_waits = 0;
-    *ret_lost = (struct job_id){ 0 };
+    char text[ID_TEXT];
+
+    id_format(id, text);
+    return engine_error(e, BELFRY_LIMIT, "after: %d jobs wait for %.*s, no more may", LISTENERS_MAX,
+                        ID_TEXT, text);
+}
+
+static int check_names(struct engine *e, const struct job_spec *s)
+{
     if (s->after_count > AFTER_MAX)
         return engine_error(e, BELFRY_INVALID, "after: expected at most %d of them", AFTER_MAX);
-    for (size_t i = 0; i < s->after_count; i++) {
-        int err;
-        const struct job *j = job_seek(e, s->after[i], false, &err);
-
+    for (size_t i = 0; i < s->after_count; i++)
         for (size_t k = 0; k < i; k++)
             if (s->after[k].seq == s->after[i].seq)
                 return engine_error(e, BELFRY_INVALID, "after: a job is named twice");
-        if (j && j->state <= JOB_LEASED)
-            j = job_seek(e, s->after[i], true, &err);
+    return 0;
+}
+
+/* They come to memory whatever their state: an answer is about one job only, and none of them is
+ * to be asked for twice. */
+static int check_parents(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                         struct job_id *ret_lost)
+{
+    for (size_t i = 0; i < s->after_count; i++) {
+        int err;
+        const struct job *j = job_seek(e, s->after[i], true, &err);
+
         if (!j)
             return err == BELFRY_NOTFOUND ? no_parent(e, s->after[i]) : err;
-        if (j->state > JOB_LEASED) {
-            if (j->state != JOB_DONE && s->after_fail == AFTERFAIL_CANCEL)
-                *ret_lost = s->after[i];
-            continue;
+        if (j->state <= JOB_LEASED) {
+            if (listeners_of(j) >= LISTENERS_MAX)
+                return too_many(e, s->after[i]);
+            ++*ret_waits;
+        } else if (j->state != JOB_DONE && s->after_fail == AFTERFAIL_CANCEL &&
+                   !MUTANT(e->o.mutant, PARENT_IGNORED)) {
+            *ret_lost = s->after[i];
         }
-        if (listeners_of(j) >= LISTENERS_MAX)
-            return engine_error(e, BELFRY_LIMIT, "after: %d jobs wait for that one, no more may",
-                                LISTENERS_MAX);
-        ++*ret_waits;
+    }
+    return 0;
+}
+
+int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                struct job_id *ret_lost)
+{
+    struct str scope = e->scope, queue;
+    int err = check_names(e, s);
+
+    *ret_waits = 0;
+    *ret_lost = (struct job_id){ 0 };
+    scope_split(s->queue, &e->scope, &queue); /* nobody waits for another tenant's job */
+    if (!err)
+        err = check_parents(e, s, ret_waits, ret_lost);
+    e->scope = scope;
+    return err;
+}
+
+int after_room(struct engine *e, const struct job_spec *specs, size_t i)
+{
+    for (size_t a = 0; a < specs[i].after_count; a++) {
+        const struct job *j = job_of(e, specs[i].after[a]);
+        size_t n = j && j->state <= JOB_LEASED ? listeners_of(j) : 0;
+
+        if (n + i < LISTENERS_MAX)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            for (size_t b = 0; b < specs[k].after_count; b++)
+                n += specs[k].after[b].seq == specs[i].after[a].seq;
+        if (j && j->state <= JOB_LEASED && n >= LISTENERS_MAX)
+            return too_many(e, specs[i].after[a]);
     }
     return 0;
 }
@@ -109,20 +153,9 @@ int after_listen(struct engine *e, const struct job_spec *s, struct job_id liste
 
     for (size_t i = 0; i < s->after_count && !err; i++) {
         const struct job *j = job_of(e, s->after[i]);
-        struct job_image image;
 
-        if (!j || j->state > JOB_LEASED)
-            continue;
-        job_image_of(j, &image);
-        e->scratch.len = 0;
-        buf_str(&e->scratch, image.opts);
-        opts_put_id(&e->scratch, OPT_LISTENER, listener);
-        image.opts = buf_view(&e->scratch);
-        if (e->scratch.failed) {
-            e->scratch.failed = false;
-            return engine_plain(e, BELFRY_NOMEM);
-        }
-        err = emit_put(e, &image);
+        if (j && j->state <= JOB_LEASED)
+            err = emit_listen(e, &(struct listen_record){ j->seq, listener.due_ms, listener.seq });
     }
     return err;
 }

@@ -26,11 +26,7 @@ int apply_put(struct engine *e, const struct job_image *r)
         return BELFRY_NOMEM;
     }
     if (old) {
-        if (old->state == JOB_LEASED && j->state == JOB_LEASED && e->started) {
-            wheel_remove(&j->trail->timer); /* its lease ends when it would have ended */
-            j->trail->timer.at_ms = old->trail->timer.at_ms;
-            wheel_add(&e->leases, &j->trail->timer);
-        }
+        j->loaded = old->loaded; /* a LIST that is under way knows it by that */
         job_leave(e, old);
     }
     past_trim(e, q);
@@ -174,6 +170,8 @@ int apply_end(struct engine *e, const struct end_record *r)
     job_unplace(e, j);
     trail_clear_pending(e, t);
     t->flags = o.listeners > 0 ? TRAIL_TELLING : 0;
+    if (e->tell_seq == r->seq) /* it had ended before, and was put back before all were told */
+        e->tell_seq = 0;
     blob_free(&e->pool, t->result);
     t->result = result;
     t->ended_ms = r->ended_ms;
@@ -208,6 +206,34 @@ int apply_told(struct engine *e, const struct told_record *r)
     job_place(e, j, (enum job_state)j->state);
     past_trim(e, j->queue);
     return 0;
+}
+
+static bool has_listener(const struct job *j, uint64_t seq)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_LISTENER && o.seq == seq)
+            return true;
+    return false;
+}
+
+int apply_listen(struct engine *e, const struct listen_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+
+    if (!j || j->state > JOB_LEASED || has_listener(j, r->listener))
+        return 0;
+    e->scratch.len = 0;
+    buf_str(&e->scratch, (struct str){ j->tail, j->opts_len });
+    opts_put_id(&e->scratch, OPT_LISTENER, (struct job_id){ r->due_ms, 0, r->listener });
+    if (e->scratch.failed) {
+        e->scratch.failed = false;
+        return BELFRY_NOMEM;
+    }
+    return job_regrow(e, j, buf_view(&e->scratch));
 }
 
 int apply_move(struct engine *e, const struct move_record *r)

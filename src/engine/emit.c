@@ -98,6 +98,11 @@ int emit_told(struct engine *e, const struct told_record *r)
     EMIT(told, SEEN_BY_NONE);
 }
 
+int emit_listen(struct engine *e, const struct listen_record *r)
+{
+    EMIT(listen, SEEN_BY_READERS);
+}
+
 int emit_fed(struct engine *e, const struct fed_record *r)
 {
     EMIT(fed, SEEN_BY_NONE);
@@ -403,6 +408,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         struct queue_record queue;
         struct tenant_record tenant;
         struct told_record told;
+        struct listen_record listen;
         struct fed_record fed;
         struct merged_record merged;
         struct loaded_record loaded;
@@ -428,6 +434,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         REPLAY(QUEUE, queue, queue)
         REPLAY(TENANT, tenant, tenant)
         REPLAY(TOLD, told, told)
+        REPLAY(LISTEN, listen, listen)
         REPLAY(FED, fed, fed)
         REPLAY(MERGED, merged, merged)
         REPLAY(LOADED, loaded, loaded)

@@ -155,7 +155,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
         ret->jobs[cold_state((enum cold_slot)i)] += (uint64_t)e->cold[i];
         ret->cold_jobs += (uint64_t)e->cold[i];
     }
-    ret->hot_jobs = e->jobs.count;
+    ret->hot_jobs = e->jobs.count - e->hidden_jobs;
     ret->runs = ret->run_bytes = 0;
     list_each (node, &e->runs) {
         ret->runs++;

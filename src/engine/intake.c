@@ -300,6 +300,8 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
         bool taken = holder || earlier_of(specs, i);
 
         *ret_at = i;
+        if (!err && !holder)
+            err = after_room(e, specs, i);
         if (!err && !taken)
             err = tenant_refuses(e, queue_find(e, specs[i].queue), specs[i].queue);
         if (err)
@@ -401,6 +403,7 @@ static int redrive(struct engine *e, struct job *j)
     image.attempt = 0;
     image.stalls = 0;
     image.trail.ended_ms = image.trail.keep_ms = 0;
+    image.trail.flags = 0;
     return emit_put(e, &image);
 }
 

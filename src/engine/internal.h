@@ -390,7 +390,8 @@ struct engine {
     uint64_t live_bytes;
     uint64_t waiters;
     uint64_t queue_total;
-    uint64_t hidden_total; /* of them, the engine's own */
+    uint64_t hidden_total; /* of them, the engine's own, */
+    uint64_t hidden_jobs;  /* and jobs in these */
     uint64_t states[JOB_STATE_COUNT];
     struct counters counters;
     struct hist lateness;
@@ -505,6 +506,9 @@ void trail_recount(struct engine *e, struct trail *t);
 /* The first moment at which an ended job changes by time. */
 int64_t trail_next_ms(const struct job *j);
 
+/* regrow.c: a job gets longer options, in its place. j is gone afterwards. NOMEM. */
+int job_regrow(struct engine *e, struct job *j, struct str opts);
+
 /* key.c */
 void keys_init(struct engine *e);
 struct job *key_find(const struct engine *e, const struct queue *q, struct str key);
@@ -514,6 +518,8 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool tak
 void key_absent(struct engine *e, struct str queue, struct str key);
 int key_take(struct engine *e, struct job *j); /* from whoever has it. NOMEM. */
 void key_release(struct engine *e, struct job *j);
+/* The job that has the key is at another place. */
+void key_follow(struct engine *e, const struct job *from, struct job *to);
 
 /* queue.c */
 void queues_init(struct engine *e);
@@ -640,6 +646,7 @@ int apply_mark(struct engine *e, const struct mark_record *r);
 int apply_queue(struct engine *e, const struct queue_record *r);
 int apply_tenant(struct engine *e, const struct tenant_record *r);
 int apply_told(struct engine *e, const struct told_record *r);
+int apply_listen(struct engine *e, const struct listen_record *r);
 
 /* apply_cold.c: the same for what is on disk. */
 int apply_fed(struct engine *e, const struct fed_record *r);
@@ -663,6 +670,7 @@ int emit_mark(struct engine *e, const struct mark_record *r);
 int emit_queue(struct engine *e, const struct queue_record *r);
 int emit_tenant(struct engine *e, const struct tenant_record *r);
 int emit_told(struct engine *e, const struct told_record *r);
+int emit_listen(struct engine *e, const struct listen_record *r);
 int emit_fed(struct engine *e, const struct fed_record *r);
 int emit_merged(struct engine *e, const struct merged_record *r);
 int emit_loaded(struct engine *e, const struct loaded_record *r);
@@ -691,6 +699,9 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
  * have not ended; *ret_lost: one has, otherwise than done, and that matters; seq 0: none. */
 int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
                 struct job_id *ret_lost);
+/* The same for the i-th of several that are to be scheduled together: whether those before leave
+ * room for one more listener. LIMIT. */
+int after_room(struct engine *e, const struct job_spec *specs, size_t i);
 /* The options that say so, of those that have not ended. */
 void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
 /* Enters a job as a listener with all that it waits for. */
@@ -714,9 +725,28 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
 
 /* recurrence.c */
+struct recurrence;
+struct recur;
+struct recur_state;
+
 int recurrence_fire(struct engine *e, struct job *j);
 /* An occurrence has ended. */
 int recurrence_told(struct engine *e, struct job *j, const struct job *ended);
+
+/* Between the files about recurrences. */
+struct str recurrence_name(const struct job *j);
+bool recurrence_read(const struct engine *e, const struct job *j, struct recurrence *ret);
+/* j is another afterwards. */
+int recurrence_put(struct engine *e, const struct job *j, const struct recurrence *r);
+/* INVALID, NOMEM. */
+int recurrence_rule(struct engine *e, struct str name, const struct recurrence *r,
+                    struct recur **ret);
+/* The next one after a moment; -1: never again, or not to be found out. */
+int64_t recurrence_after(const struct recur *rule, int64_t ms, struct recur_state *state);
+/* An occurrence, and its ledger entry. LIMIT: its tenant has as many jobs as it may, or too many
+ * occurrences are under way. */
+int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r, int64_t nominal_ms,
+                    bool by_hand);
 
 /* lease.c */
 void waiter_timeout(struct engine *e, struct waiter *w);

@@ -351,7 +351,8 @@ void past_sort(struct queue *q)
 
 void past_trim(struct engine *e, struct queue *q)
 {
-    while (e->started && q->past_bytes > e->o.history_bytes) {
+    /* Not in the middle of a request: it may have looked at one of them. */
+    while (e->started && !e->whole && q->past_bytes > e->o.history_bytes) {
         struct trail *oldest = container_of(q->past.next, struct trail, link);
 
         if (q->past.next == q->past.prev)
@@ -563,6 +564,7 @@ int job_enter(struct engine *e, struct job *j, bool hot)
     if (owns_key && key_take(e, j) < 0)
         return BELFRY_NOMEM;
     table_add(&e->jobs, &j->by_seq);
+    e->hidden_jobs += j->queue->hidden;
     segment_add(e, j->segment);
     e->live_bytes += job_live_bytes(j);
     if (j->trail)
@@ -577,6 +579,7 @@ void job_leave(struct engine *e, struct job *j)
 
     key_release(e, j);
     table_remove(&e->jobs, &j->by_seq);
+    e->hidden_jobs -= q->hidden;
     segment_sub(e, j->segment);
     e->live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);

@@ -94,6 +94,17 @@ void key_release(struct engine *e, struct job *j)
     }
 }
 
+void key_follow(struct engine *e, const struct job *from, struct job *to)
+{
+    struct job_opts o;
+    struct key_entry *entry;
+
+    job_opts_get(from, &o);
+    entry = o.key.len > 0 ? entry_find(e, from->queue, o.key, key_hash(from->queue, o.key)) : NULL;
+    if (entry && entry->job == from)
+        entry->job = to;
+}
+
 static uint64_t hash_of_node(const struct table_node *node)
 {
     return container_of(node, struct key_entry, node)->hash;

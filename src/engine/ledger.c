@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/time.h"
 #include "base/wire.h"
 
 #define FORMAT 1
@@ -40,6 +41,12 @@ static void put_entry(struct buf *out, const struct ledger_entry *x)
     wire_put_zigzag(out, x->ended_ms - x->nominal_ms);
 }
 
+/* A moment, or -1. */
+static bool is_moment(int64_t ms)
+{
+    return ms >= -1 && ms <= TIME_MOMENT_MAX;
+}
+
 static bool get_entry(struct wire_reader *r, uint16_t partition, struct ledger_entry *ret)
 {
     unsigned outcome = wire_u8(r);
@@ -53,7 +60,8 @@ static bool get_entry(struct wire_reader *r, uint16_t partition, struct ledger_e
     ret->id.partition = partition;
     ret->id.seq = wire_varint(r);
     ret->ended_ms = (int64_t)((uint64_t)ret->nominal_ms + (uint64_t)wire_zigzag(r));
-    return !r->bad && outcome < LEDGER_OUTCOME_COUNT;
+    return !r->bad && outcome < LEDGER_OUTCOME_COUNT && is_moment(ret->nominal_ms) &&
+           is_moment(ret->upto_ms) && is_moment(ret->id.due_ms) && is_moment(ret->ended_ms);
 }
 
 void recurrence_encode(struct buf *out, const struct recurrence *r)
@@ -78,8 +86,13 @@ void recurrence_encode(struct buf *out, const struct recurrence *r)
     wire_put_zigzag(out, r->next_ms);
     wire_put_varint(out, r->state.n);
     wire_put_zigzag(out, r->state.at_ms);
-    wire_put_zigzag(out, r->queued_ms);
-    wire_put_varint(out, r->queued);
+    wire_put_varint(out, r->range_count);
+    for (size_t i = 0; i < r->range_count; i++) {
+        wire_put_zigzag(out, r->ranges[i].from_ms);
+        wire_put_zigzag(out, r->ranges[i].upto_ms - r->ranges[i].from_ms);
+        wire_put_varint(out, r->ranges[i].n);
+    }
+    wire_put_u8(out, r->gap);
     wire_put_zigzag(out, r->skip_ms);
     wire_put_u8(out, (uint8_t)r->skip_why);
     wire_put_u8(out, LEDGER_OUTCOME_COUNT);
@@ -110,7 +123,28 @@ static bool get_rule(struct wire_reader *r, struct recurrence *ret)
     ret->opts = wire_bytes(r);
     ret->payload = wire_bytes(r);
     return !r->bad && kind <= RECUR_EVERY && catchup <= CATCHUP_ALL && overlap <= OVERLAP_QUEUE &&
-           stored_name_valid(ret->queue) && ret->priority >= 1 && ret->priority <= 5;
+           is_moment(ret->start_ms) && stored_name_valid(ret->queue) && ret->priority >= 1 &&
+           ret->priority <= 5;
+}
+
+static bool get_ranges(struct wire_reader *r, struct recurrence *ret)
+{
+    uint64_t n = wire_varint(r);
+
+    if (r->bad || n > QUEUE_RANGES)
+        return false;
+    for (ret->range_count = 0; ret->range_count < n; ret->range_count++) {
+        struct queue_range *x = &ret->ranges[ret->range_count];
+
+        x->from_ms = wire_zigzag(r);
+        x->upto_ms = (int64_t)((uint64_t)x->from_ms + (uint64_t)wire_zigzag(r));
+        x->n = wire_varint(r);
+        if (r->bad || !is_moment(x->from_ms) || !is_moment(x->upto_ms) || x->n == 0)
+            return false;
+        ret->queued += x->n;
+    }
+    ret->gap = wire_u8(r) != 0;
+    return !r->bad;
 }
 
 bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *ret)
@@ -128,8 +162,8 @@ bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *
     ret->next_ms = wire_zigzag(&r);
     ret->state.n = wire_varint(&r);
     ret->state.at_ms = wire_zigzag(&r);
-    ret->queued_ms = wire_zigzag(&r);
-    ret->queued = wire_varint(&r);
+    if (!is_moment(ret->last_ms) || !is_moment(ret->next_ms) || !get_ranges(&r, ret))
+        return false;
     ret->skip_ms = wire_zigzag(&r);
     why = wire_u8(&r);
     ret->skip_why = (enum ledger_outcome)why;
@@ -176,19 +210,37 @@ bool ledger_add(struct recurrence *r, const struct ledger_entry *x)
     return true;
 }
 
-void ledger_skip(struct recurrence *r, int64_t nominal_ms, enum ledger_outcome why)
+void ledger_skip(struct recurrence *r, int64_t from_ms, int64_t upto_ms, uint64_t n,
+                 enum ledger_outcome why)
 {
     struct ledger_entry *last = r->ledger_count ? &r->ledger[r->ledger_count - 1] : NULL;
 
     if (last && last->outcome == why && last->id.seq == 0) {
-        last->count++;
-        last->upto_ms = nominal_ms;
-        r->totals[why]++;
+        last->count += n;
+        last->upto_ms = upto_ms;
+        r->totals[why] += n;
     } else if (!ledger_add(r, &(struct ledger_entry){ .outcome = why,
-                                                      .nominal_ms = nominal_ms,
-                                                      .upto_ms = nominal_ms,
-                                                      .count = 1,
-                                                      .ended_ms = nominal_ms })) {
-        r->totals[why]++; /* full of those under way: counted at least */
+                                                      .nominal_ms = from_ms,
+                                                      .upto_ms = upto_ms,
+                                                      .count = n,
+                                                      .ended_ms = from_ms })) {
+        r->totals[why] += n; /* full of those under way: counted at least */
     }
+}
+
+void ledger_enqueue(struct recurrence *r, int64_t nominal_ms)
+{
+    struct queue_range *last = r->range_count ? &r->ranges[r->range_count - 1] : NULL;
+
+    if (last && !r->gap) {
+        last->upto_ms = nominal_ms;
+        last->n++;
+    } else if (r->range_count < QUEUE_RANGES) {
+        r->ranges[r->range_count++] = (struct queue_range){ nominal_ms, nominal_ms, 1 };
+        r->gap = false;
+    } else {
+        ledger_skip(r, nominal_ms, nominal_ms, 1, LEDGER_CROWD);
+        return;
+    }
+    r->queued++;
 }

@@ -300,6 +300,26 @@ bool record_get_told(struct str body, struct told_record *ret)
     return !r.bad;
 }
 
+void record_put_listen(struct buf *out, const struct listen_record *r)
+{
+    size_t mark = record_open(out, RECORD_LISTEN);
+
+    wire_put_varint(out, r->seq);
+    wire_put_zigzag(out, r->due_ms);
+    wire_put_varint(out, r->listener);
+    record_close(out, mark);
+}
+
+bool record_get_listen(struct str body, struct listen_record *ret)
+{
+    struct wire_reader r = wire_reader_of(body);
+
+    ret->seq = wire_varint(&r);
+    ret->due_ms = wire_zigzag(&r);
+    ret->listener = wire_varint(&r);
+    return !r.bad && moment_ok(ret->due_ms);
+}
+
 void record_put_move(struct buf *out, const struct move_record *r)
 {
     size_t mark = record_open(out, RECORD_MOVE);

@@ -15,6 +15,7 @@
 #define RECURRENCE_BYTES 65536 /* of all that is told of one */
 #define LEDGER_MAX       100   /* entries that are kept; those of occurrences under way always */
 #define MISSED_MS        60000 /* what could not be made so long after its time was missed */
+#define QUEUE_RANGES     8     /* of nominal times that wait for their turn */
 
 /* What to do with occurrences that were missed. */
 #define CATCHUPS(X) \
@@ -75,6 +76,13 @@ struct ledger_entry {
     int64_t ended_ms;
 };
 
+/* Nominal times that wait for their turn and stand in a row in the rule. */
+struct queue_range {
+    int64_t from_ms;
+    int64_t upto_ms;
+    uint64_t n;
+};
+
 struct recurrence {
     /* What the user said. */
     enum recur_kind kind;
@@ -96,9 +104,11 @@ struct recurrence {
     int64_t last_ms; /* the last nominal time that was decided about; -1: none */
     int64_t next_ms; /* -1: there is none any more */
     struct recur_state state;
-    int64_t queued_ms; /* the first of those that wait for their turn, */
-    uint64_t queued;   /* and how many they are */
-    int64_t skip_ms;   /* up to here all are skipped; -1: none, */
+    uint64_t queued; /* how many wait for their turn, */
+    size_t range_count;
+    struct queue_range ranges[QUEUE_RANGES]; /* and which, first ones first; */
+    bool gap;                                /* what came behind the last of them was skipped */
+    int64_t skip_ms;                         /* up to here all are skipped; -1: none, */
     enum ledger_outcome skip_why;
     uint64_t totals[LEDGER_OUTCOME_COUNT];
     size_t ledger_count;
@@ -132,7 +142,11 @@ void recurrence_encode(struct buf *out, const struct recurrence *r);
 bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *ret);
 /* Adds to the ledger. False: it is full of occurrences under way. */
 bool ledger_add(struct recurrence *r, const struct ledger_entry *x);
-void ledger_skip(struct recurrence *r, int64_t nominal_ms, enum ledger_outcome why);
+/* n nominal times from one to another are skipped. */
+void ledger_skip(struct recurrence *r, int64_t from_ms, int64_t upto_ms, uint64_t n,
+                 enum ledger_outcome why);
 size_t ledger_open(const struct recurrence *r);
+/* One more waits for its turn, if there is room for it. */
+void ledger_enqueue(struct recurrence *r, int64_t nominal_ms);
 
 #endif

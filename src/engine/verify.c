@@ -162,6 +162,20 @@ static size_t length(const struct list *head)
     return n;
 }
 
+/* Ended jobs of a queue that others are to be told of: they are in no list of it. */
+static size_t telling(const struct engine *e, const struct queue *q, bool dead)
+{
+    const struct list *node;
+    size_t n = 0;
+
+    list_each (node, &e->telling) {
+        const struct job *j = container_of(node, struct trail, link)->job;
+
+        n += j->queue == q && (j->state == JOB_DEAD) == dead;
+    }
+    return n;
+}
+
 static void check_queue(const struct engine *e, const struct queue *q, uint64_t *sums)
 {
     size_t ready = 0, tail = 0;
@@ -177,10 +191,10 @@ static void check_queue(const struct engine *e, const struct queue *q, uint64_t 
     CHECK(ready == q->offered);
     for (int i = 0; i < COLD_SLOTS; i++)
         CHECK(q->cold[i] >= 0);
-    if (!e->batch.active && list_empty(&e->telling) && !q->hidden) {
+    if (!e->batch.active && !q->hidden) {
         CHECK(ready + tail == q->jobs[JOB_READY]);
-        CHECK(length(&q->dead) == q->jobs[JOB_DEAD]);
-        CHECK(length(&q->past) + length(&q->held) ==
+        CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
+        CHECK(length(&q->past) + length(&q->held) + telling(e, q, false) ==
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
     }
     CHECK(length(&q->post.waits) == q->post.waiters);

@@ -48,7 +48,8 @@ int own_end(struct partition *p, struct chore *c, int result)
             p->task = partition_fetch(p);
         return 0;
     }
-    engine_task_skip(p->engine); /* it cannot be read: the others are not to wait for it */
+    if (err == BELFRY_CORRUPT) /* it cannot be read: the others are not to wait for it */
+        engine_task_skip(p->engine);
     p->task = NULL;
     partition_fetch_end(p, f);
     return err;

@@ -114,7 +114,7 @@ static size_t spec_bytes(const struct job_spec *s)
         bytes += s->tags[i].len + 2;
     for (size_t i = 0; i < s->meta_count; i++)
         bytes += s->meta[i].name.len + s->meta[i].value.len + 4;
-    return bytes;
+    return bytes + 48 * s->after_count;
 }
 
 static void refuse_item(const struct batch *b, size_t i, const char *code, const char *text)
