@@ -264,7 +264,8 @@ static int fire(struct engine *e, const struct job *j, struct recurrence *r,
 /* It is looked at again then. */
 static int put_off(struct engine *e, const struct job *j, int64_t at_ms)
 {
-    int err = emit_move(e, &(struct move_record){ j->seq, j->due_ms, at_ms });
+    int err =
+        emit_move(e, &(struct move_record){ .seq = j->seq, .due_ms = j->due_ms, .at_ms = at_ms });
 
     return err ? err : 1;
 }
