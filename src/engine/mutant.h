@@ -40,7 +40,8 @@
     X(RATE_IGNORED, "a rate is not looked at")                              \
     X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \
     X(UNTOLD, "jobs are not told that those they wait for have ended")      \
-    X(OVERLAP_IGNORED, "a recurrence does not look at the one before")
+    X(OVERLAP_IGNORED, "a recurrence does not look at the one before")      \
+    X(BULK_SKIPS, "a bulk passes over a page of jobs")
 
 enum mutant {
     MUTANT_NONE,
