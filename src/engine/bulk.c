@@ -168,7 +168,10 @@ static int note(void *arg, const struct job_view *v)
 static int next_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
 {
     bool disk = w->cursor.more && w->cursor.phase == LIST_DISK;
-    struct list_filter f = filter_of(j, b, disk ? PAGE_COLD : PAGE_HOT);
+    struct list_filter f = filter_of(j, b,
+                                     e->o.bulk_page ? e->o.bulk_page
+                                     : disk         ? PAGE_COLD
+                                                    : PAGE_HOT);
     struct paging p = { b, w };
     int err;
 
@@ -179,7 +182,7 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
         return err;
     w->tries = 0;
     w->last = !w->cursor.more;
-    if (MUTANT(e->o.mutant, BULK_SKIPS) && w->n > 2)
+    if (MUTANT(e->o.mutant, BULK_SKIPS) && w->n > 1)
         w->n = 0;
     return 0;
 }
@@ -205,7 +208,7 @@ static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, stru
     struct job_id id = w->ids[w->at];
     struct job_view v;
     int err;
-    struct job *j = job_seek(e, id, true, &err);
+    const struct job *j = job_seek(e, id, false, &err);
 
     if (!j)
         return err == BELFRY_NOTFOUND ? 0 : err;

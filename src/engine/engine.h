@@ -38,6 +38,7 @@ struct engine_options {
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     uint64_t max_running;   /* leased at a time. 0: any number */
+    size_t bulk_page;       /* jobs in a slice of a bulk, for tests. 0: some hundred */
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;

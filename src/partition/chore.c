@@ -44,7 +44,7 @@ const char *chore_name(const struct chore *c)
         [CHORE_FEED] = "writing jobs from memory to runs",
         [CHORE_LOAD] = "loading jobs from runs",
         [CHORE_MERGE] = "merging runs",
-        [CHORE_TASK] = "looking up jobs for the engine's own work",
+        [CHORE_TASK] = "looking up jobs that wait for others, or recurrences",
     };
     return names[c->kind];
 }
