@@ -153,7 +153,9 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (!j)
         return 0;
     job_opts_get(j, &o);
-    if (o.listeners == 0 && r->keep_ms <= r->ended_ms && r->hold_ms <= r->ended_ms) {
+    /* Of one that has ended before, this says that it is deleted. */
+    if ((o.listeners == 0 || j->state > JOB_LEASED) && r->keep_ms <= r->ended_ms &&
+        r->hold_ms <= r->ended_ms) {
         job_leave(e, j);
         return 0;
     }

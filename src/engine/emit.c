@@ -48,6 +48,14 @@ int emit_put(struct engine *e, const struct job_image *r)
     return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_ALL);
 }
 
+int emit_put_quiet(struct engine *e, const struct job_image *r)
+{
+    size_t start = e->out->len;
+
+    record_put_job(e->out, r);
+    return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_READERS);
+}
+
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
     EMIT(lease, SEEN_BY_NONE);

@@ -98,6 +98,9 @@ struct engine *engine_new(const struct engine_options *o)
     list_init(&e->leased);
     list_init(&e->telling);
     list_init(&e->tasks);
+    list_init(&e->bulks);
+    list_init(&e->walks);
+    list_init(&e->audits);
     wheel_init(&e->moments, 0);
     wheel_init(&e->later, 0);
     wheel_init(&e->spare, 0);
@@ -114,6 +117,7 @@ void engine_free(struct engine *e)
     if (!e)
         return;
     waiters_free(e);
+    bulks_free(e);
     queues_free(e);
     tenants_free(e);
     manifest_free(e);
@@ -306,6 +310,7 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     *ret_mono_ms = buckets < *ret_mono_ms ? buckets : *ret_mono_ms;
     if (!list_empty(&e->dispatch) && slow_start_wake(e) < *ret_mono_ms)
         *ret_mono_ms = slow_start_wake(e);
+    *ret_mono_ms = bulk_wake(e) < *ret_mono_ms ? bulk_wake(e) : *ret_mono_ms;
 }
 
 void engine_scope(struct engine *e, struct str tenant)
@@ -341,6 +346,11 @@ uint64_t engine_offered_lsn(const struct engine *e)
 uint64_t engine_live_bytes(const struct engine *e)
 {
     return e->live_bytes;
+}
+
+void engine_press(struct engine *e, bool pressed)
+{
+    e->pressed = pressed;
 }
 
 void engine_refuse_new(struct engine *e, bool refuse)

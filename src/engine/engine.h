@@ -39,6 +39,8 @@ struct engine_options {
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     uint64_t max_running;   /* leased at a time. 0: any number */
     int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
+    size_t bulk_page;       /* jobs in a slice of a bulk, for tests. 0: some hundred */
+    int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     void *host;
@@ -160,11 +162,17 @@ int engine_redrive(struct engine *e, struct job_id id);
  * Returns how many. FULL. */
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
 
+/* Forgets a job that has ended. NOTFOUND, STATE. */
+int engine_delete(struct engine *e, struct job_id id);
+
 /* ---- Its own work ---- */
 
-/* A slice of what the engine does of itself: telling jobs that those they wait for have ended, and
- * recurrences. 1: there may be more; 0: nothing to do now; COLD: as a request; NOMEM. */
+/* A slice of what the engine does of itself: telling jobs that those they wait for have ended,
+ * recurrences, bulks. 1: there may be more; 2: likewise, but that was much, others come first; 0:
+ * nothing to do now; COLD: as a request; NOMEM. */
 int engine_task(struct engine *e);
+/* While set, bulks wait: they bring jobs to memory. */
+void engine_press(struct engine *e, bool pressed);
 /* What it answered COLD for cannot be had: it does without. */
 void engine_task_skip(struct engine *e);
 
@@ -189,6 +197,36 @@ int engine_recurrence_delete(struct engine *e, struct str tenant, struct str nam
 int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
                        int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
                        struct list_cursor *cursor);
+
+/* ---- Bulks: see bulk.h. All but the first may answer COLD. ---- */
+
+struct bulk_spec;
+struct bulk_view;
+
+/* Begins one; what is done follows in slices of engine_task. INVALID, LIMIT, FULL, NOMEM. */
+int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret);
+/* What it has done so far stays. NOTFOUND, STATE (it has ended). */
+int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id);
+/* NOTFOUND. */
+int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret);
+/* As engine_list. */
+int engine_bulks(struct engine *e, struct str tenant, size_t limit,
+                 int (*fn)(void *arg, const struct bulk_view *v), void *arg,
+                 struct list_cursor *cursor);
+
+/* ---- The audit log: see audit.h ---- */
+
+struct audit_entry;
+struct audit_filter;
+
+/* Adds an entry, whose id and moment are set here. To be called when what it tells of has been
+ * done: an answer that waits for this waits for both. NOMEM. */
+int engine_audit(struct engine *e, const struct audit_entry *a);
+/* One page, oldest first; it may be short though there is more. Of the cursor `due_ms` and `seq`
+ * count. NOMEM, COLD. */
+int engine_audits(struct engine *e, const struct audit_filter *f,
+                  int (*fn)(void *arg, const struct audit_entry *a), void *arg,
+                  struct list_cursor *cursor);
 
 /* ---- Queues ---- */
 

@@ -263,6 +263,8 @@ struct queue {
     uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
     bool tally_changed;     /* since then */
     bool hidden;            /* the engine's own: its jobs are not users', see task.c */
+    bool bulk;              /* its jobs are bulks, */
+    bool audit;             /* or entries of the audit log */
     bool idle;
     struct queue_settings settings;
     struct counters counters;
@@ -350,14 +352,22 @@ struct engine {
     size_t idle_count;
     struct list dispatch; /* posts */
     struct list leased;
-    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
-    struct list tasks;     /* jobs of hidden queues whose time has come */
-    uint64_t tell_seq;     /* the one being told of, */
-    size_t tell_next;      /* and who is told next */
-    struct wheel moments;  /* jobs, by wall clock */
-    struct wheel later;    /* jobs beyond the frontier, by wall clock */
-    struct wheel spare;    /* jobs whose class has its share, by wall clock */
-    struct wheel nears;    /* classes */
+    struct list telling;  /* ended jobs, by their trails, that others are to be told of */
+    struct list tasks;    /* recurrences whose time has come, */
+    struct list bulks;    /* and bulks that run */
+    struct list walks;    /* where those are: see bulk.c */
+    struct list audits;   /* entries of the audit log that are in memory, by their trails' timers */
+    uint64_t bulk_asks;   /* the one that answered COLD; 0: none */
+    int64_t bulk_rest_ms; /* monotonic: none goes on before */
+    unsigned small_steps; /* taken since a bulk had its turn */
+    bool tell_turn;       /* before tasks */
+    bool pressed;         /* memory is at its budget: bulks wait */
+    uint64_t tell_seq;    /* the one being told of, */
+    size_t tell_next;     /* and who is told next */
+    struct wheel moments; /* jobs, by wall clock */
+    struct wheel later;   /* jobs beyond the frontier, by wall clock */
+    struct wheel spare;   /* jobs whose class has its share, by wall clock */
+    struct wheel nears;   /* classes */
     struct wheel expiries; /* trails, by wall clock */
     struct wheel leases;   /* trails, by monotonic clock */
     struct wheel waits;    /* waiters, by monotonic clock */
@@ -577,6 +587,9 @@ bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: any
 
 /* look.c: what users see. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
+bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j);
+/* Whether this answer, which may be NULL, is the page that is wanted. */
+bool want_page_is(const struct cold_answer *a, const struct cold_want *w);
 
 /* class.c */
 struct class *class_of(const struct job *j);
@@ -660,6 +673,8 @@ int apply_cold(struct engine *e, const struct cold_record *r);
 
 /* emit.c: writes a record, then applies it; if that fails the record is taken back. */
 int emit_put(struct engine *e, const struct job_image *r);
+/* The same for one that no worker gets. */
+int emit_put_quiet(struct engine *e, const struct job_image *r);
 void commit_roll(struct engine *e); /* closes the commit if it is large enough */
 int emit_lease(struct engine *e, const struct lease_record *r);
 int emit_extend(struct engine *e, const struct extend_record *r);
@@ -723,6 +738,20 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
 void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
 /* LIMIT if the tenant has as many pending jobs as it may. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
+
+/* task.c: the full name of a hidden queue of a tenant, in buf or `queue` itself. */
+void hidden_queue_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES],
+                       struct str *ret);
+
+/* forget.c: an ended job is forgotten before its time. */
+int emit_forget(struct engine *e, const struct job *j);
+
+/* bulk.c */
+bool bulk_waits(const struct engine *e);   /* a slice can be done */
+int64_t bulk_wake(const struct engine *e); /* when one can be, by monotonic clock */
+int bulk_step(struct engine *e);
+void bulk_skip(struct engine *e);
+void bulks_free(struct engine *e);
 
 /* recurrence.c */
 struct recurrence;

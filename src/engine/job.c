@@ -393,6 +393,8 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         q->past_bytes += past_bytes(j);
+    if (q->audit) /* an ended job needs no second timer */
+        list_append(&e->audits, &j->trail->timer.link);
 }
 
 size_t job_weight(const struct job *j)
@@ -458,7 +460,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
     if (due && j->queue->hidden) {
         j->state = JOB_READY;
         j->where = WHERE_TASK;
-        list_append(&e->tasks, &j->timer.link);
+        list_append(j->queue->bulk ? &e->bulks : &e->tasks, &j->timer.link);
     } else if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;

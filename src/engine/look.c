@@ -138,6 +138,7 @@ struct page {
     const struct job **heap;
     size_t n;
     bool more;
+    uint64_t looked;
 };
 
 static int compare(const struct job *a, const struct job *b)
@@ -185,9 +186,15 @@ static bool has_tag(const struct job *j, struct str tag)
     return false;
 }
 
-static bool passes(const struct engine *e, const struct list_filter *f, const struct job *j)
+/* As bits. */
+static unsigned states_of(const struct list_filter *f)
 {
-    return (f->state < 0 || (enum job_state)f->state == job_state_now(e, j)) &&
+    return f->states ? f->states : f->state < 0 ? ~0u : 1u << f->state;
+}
+
+bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j)
+{
+    return states_of(f) >> job_state_now(e, j) & 1 && (f->below == 0 || j->seq < f->below) &&
            j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
            (f->tag.len == 0 || has_tag(j, f->tag)) &&
            (f->queue.len == 0
@@ -205,7 +212,7 @@ static bool matches(const struct page *p, const struct job *j)
     if (c->phase == LIST_LOADED &&
         (j->loaded == 0 || (j->loaded - c->walk + WALKS) % WALKS > WALKS / 2))
         return false;
-    return passes(p->e, p->f, j);
+    return job_passes(p->e, p->f, j);
 }
 
 static int page_visit(void *arg, struct table_node *node)
@@ -213,6 +220,7 @@ static int page_visit(void *arg, struct table_node *node)
     struct page *p = arg;
     const struct job *j = container_of(node, struct job, by_seq);
 
+    p->looked++;
     if (!matches(p, j))
         return 0;
     if (p->n < p->f->limit) {
@@ -302,6 +310,7 @@ static int list_memory(struct engine *e, const struct list_filter *f,
                        struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .after = cursor };
+    bool first;
     int answer = 0;
 
     if (cursor->stripes_log2 > 40 || cursor->stripe >> cursor->stripes_log2)
@@ -312,6 +321,9 @@ static int list_memory(struct engine *e, const struct list_filter *f,
         return BELFRY_NOMEM;
     table_each_stripe(&e->jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
     heap_sort(p.heap, p.n);
+    first = cursor->phase == LIST_MEMORY && cursor->due_ms == 0 && cursor->seq == 0;
+    if (f->looked && first) /* the other pages of a stripe look at the same jobs */
+        *f->looked += p.looked;
     cursor_advance(e, cursor, &p);
     for (size_t i = 0; i < p.n && answer == 0; i++) {
         struct job_view v;
@@ -326,24 +338,25 @@ static int list_memory(struct engine *e, const struct list_filter *f,
 /* In the order in which jobs go through them, so that none is missed. */
 static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY_KEPT };
 
-static bool family_fits(char family, int state)
+#define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
+
+/* Whether a family can have jobs of these states. */
+static bool family_fits(char family, unsigned states)
 {
     switch (family) {
-    case FAMILY_BACKLOG: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
-    case FAMILY_DUE:
-        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_WAITING;
-    case FAMILY_PAST:
-        return state < 0 || (state > JOB_LEASED && state != JOB_DEAD && state != JOB_WAITING);
-    default: return state < 0 || state == JOB_DEAD || state == JOB_DONE;
+    case FAMILY_BACKLOG: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED);
+    case FAMILY_DUE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING);
+    case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
+    default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
     }
 }
 
-static char next_family(char family, int state)
+static char next_family(char family, const struct list_filter *f)
 {
     const char *last = memchr(families, family, sizeof(families));
 
     for (size_t i = last ? (size_t)(last - families) + 1 : 0; i < sizeof(families); i++)
-        if (family_fits(families[i], state))
+        if (family_fits(families[i], states_of(f)))
             return families[i];
     return 0;
 }
@@ -371,7 +384,7 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     memcpy(e->want.after, k.bytes, k.len);
 }
 
-static bool is_page_of(const struct cold_answer *a, const struct cold_want *w)
+bool want_page_is(const struct cold_answer *a, const struct cold_want *w)
 {
     return a && a->want->kind == WANT_PAGE && a->want->after_len == w->after_len &&
            memcmp(a->want->after, w->after, w->after_len) == 0;
@@ -382,6 +395,8 @@ static int show_page(struct engine *e, const struct list_filter *f,
 {
     int answer = 0;
 
+    if (f->looked)
+        *f->looked += e->answer->n;
     for (size_t i = 0; i < e->answer->n && answer == 0; i++) {
         struct job_image image;
         struct job_view v;
@@ -394,7 +409,7 @@ static int show_page(struct engine *e, const struct list_filter *f,
         j = q ? job_new(e, &image, q) : NULL;
         if (!j)
             return BELFRY_NOMEM;
-        if (passes(e, f, j)) {
+        if (job_passes(e, f, j)) {
             engine_view(e, j, &v);
             answer = fn(arg, &v);
         }
@@ -409,7 +424,7 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
     struct str last = { e->answer->last, e->answer->last_len };
     struct cold_point p;
 
-    return !e->answer->more || (f->state == JOB_READY && last.ptr[0] == FAMILY_DUE &&
+    return !e->answer->more || (states_of(f) == 1u << JOB_READY && last.ptr[0] == FAMILY_DUE &&
                                 cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 
@@ -418,7 +433,7 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
 static void next_run_family(const struct engine *e, const struct list_filter *f,
                             struct list_cursor *c)
 {
-    char next = next_family(c->key[0], f->state);
+    char next = next_family(c->key[0], f);
     bool looks = was_loaded(e, c) && (c->key[0] == FAMILY_DUE || !next);
 
     *c = (struct list_cursor){ .more = next || looks,
@@ -436,7 +451,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     int answer;
 
     if (cursor->key_len == 0) {
-        cursor->key[0] = next_family(0, f->state);
+        cursor->key[0] = next_family(0, f);
         cursor->key_len = 1;
         if (cursor->key[0] == 0) { /* leased ones are in memory only */
             *cursor = (struct list_cursor){ 0 };
@@ -446,7 +461,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     if (cursor->key_len > COLD_KEY_MAX || !memchr(families, cursor->key[0], sizeof(families)))
         return BELFRY_INVALID;
     want_page(e, f, cursor);
-    if (!is_page_of(a, &e->want))
+    if (!want_page_is(a, &e->want))
         return BELFRY_COLD;
     answer = show_page(e, f, fn, arg);
     cursor->more = true;

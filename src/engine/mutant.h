@@ -42,7 +42,8 @@
     X(UNTOLD, "jobs are not told that those they wait for have ended")      \
     X(OVERLAP_IGNORED, "a recurrence does not look at the one before")      \
     X(QUIET_IGNORED, "a job is given out in quiet hours")                   \
-    X(PASS_HELD, "maintenance holds jobs that pass all gates")
+    X(PASS_HELD, "maintenance holds jobs that pass all gates")              \
+    X(BULK_SKIPS, "a bulk passes over a page of jobs")
 
 enum mutant {
     MUTANT_NONE,

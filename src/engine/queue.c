@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "engine/audit.h"
+#include "engine/bulk.h"
+
 const struct queue_settings queue_defaults = {
     .lease_ms = 60000,
     .attempts = 5,
@@ -72,6 +75,8 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
         return false;
     }
     q->hidden = kind.ptr[0] == HIDDEN_MARK;
+    q->bulk = str_eq(kind, STR(BULK_QUEUE));
+    q->audit = str_eq(kind, STR(AUDIT_QUEUE));
     list_append(&q->tenant->queues, &q->of_tenant);
     q->tenant->queue_total += !q->hidden;
     q->kind->queues++;

@@ -408,6 +408,9 @@ struct list_filter {
     int64_t to_ms;     /* due; exclusive; INT64_MAX: no end */
     struct str tag;    /* empty: any */
     size_t limit;      /* 1 .. 1000 */
+    unsigned states;   /* bits 1 << enum job_state, in place of `state`; 0: that counts */
+    uint64_t below;    /* only jobs with a smaller sequence number; 0: all */
+    uint64_t *looked;  /* jobs that were looked at are added here; may be NULL */
 };
 
 /* Where the next page starts. All zero: at the beginning. A walk looks at what is in memory, then

@@ -212,6 +212,9 @@ static void check_tenant(const struct tenant *t)
     list_each (node, &t->queues) {
         const struct queue *q = container_of(node, struct queue, of_tenant);
 
+        if (q->hidden)
+            continue;
+        pending += (int64_t)q->jobs[JOB_WAITING] + q->cold[COLD_WAITING];
         for (int i = 0; i <= JOB_LEASED; i++)
             pending += (int64_t)q->jobs[i];
         for (int i = 0; i < COLD_SLOTS; i++)

@@ -81,13 +81,20 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
     return e->shown;
 }
 
+/* It may have been taken to memory, and even have ended there, since the answer came. */
+static bool is_there_still(const struct engine *e, const struct cold_item *item, uint64_t seq)
+{
+    return cold_counts(e, (struct str){ item->key, item->key_len }, item->number) &&
+           !job_find(e, seq);
+}
+
 static const struct cold_item *item_of_seq(const struct engine *e, struct job_id id)
 {
     for (size_t i = 0; e->answer && i < e->answer->n; i++) {
         struct job_image image;
 
         if (record_get_job(e->answer->items[i].body, &image) && image.seq == id.seq &&
-            image.born_ms == id.due_ms && !job_find(e, image.seq))
+            image.born_ms == id.due_ms && is_there_still(e, &e->answer->items[i], image.seq))
             return &e->answer->items[i];
     }
     return NULL;
@@ -171,7 +178,8 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
     if (!record_get_job(item->body, &image))
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
-    return str_eq(o.key, key) && (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms);
+    return str_eq(o.key, key) && (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms) &&
+           is_there_still(e, item, image.seq);
 }
 
 /* A request about several keys is told of one at a time. What it was told before still holds while

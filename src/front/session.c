@@ -163,7 +163,11 @@ static void ask_quit(const struct ask *a)
 
 static void ask_reset(const struct ask *a)
 {
-    session_init(a->s, a->s->id);
+    struct session fresh;
+
+    session_init(&fresh, a->s->id);
+    memcpy(fresh.address, a->s->address, sizeof(fresh.address));
+    *a->s = fresh;
     resp_simple(a->out, "RESET");
 }
 
@@ -401,6 +405,17 @@ static bool is_held(struct session *s, const struct session_target *t)
     return false;
 }
 
+/* What was changed is in the audit log before the answer leaves, as that waits for both. */
+static void audit(const struct session *s, struct verb_call *call, struct buf *out, size_t before)
+{
+    int err = verb_audit(call, str_of(s->name), str_of(s->address));
+
+    if (err) {
+        out->len = before;
+        verb_error(call, err, "it was done, but could not be entered into the audit log");
+    }
+}
+
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out)
 {
@@ -418,6 +433,7 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
         .word_count = n,
         .owner = owner,
     };
+    uint64_t lsn = engine_lsn(call.engine);
     size_t before = out->len;
     char why[512];
     int err;
@@ -440,7 +456,9 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     s->parked = call.parked;
     s->cold = call.cold;
     assert(!s->cold || out->len == before);
-    (void)before;
+    if (v->flags & (VERB_ADMIN | VERB_AUDITS) && !call.cold && !call.failed &&
+        engine_lsn(call.engine) != lsn)
+        audit(s, &call, out, before);
     return v->flags & VERB_TAKES ? engine_offered_lsn(call.engine)
                                  : engine_visible_lsn(call.engine);
 }

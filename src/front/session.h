@@ -19,6 +19,7 @@ struct session {
     bool held;             /* there was no room for what the last request adds: likewise */
     int64_t added_ms;      /* when it last added something though there was little room */
     char name[64];
+    char address[64]; /* where it is; set by the host, may be empty */
 };
 
 void session_init(struct session *s, uint64_t id);

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -106,6 +108,19 @@ static void watch(struct conn *c)
     }
 }
 
+/* For the audit log: "127.0.0.1:50000". */
+static void note_address(int fd, char *ret, size_t size)
+{
+    struct sockaddr_storage a;
+    socklen_t len = sizeof(a);
+    char host[48], port[8];
+
+    if (getpeername(fd, (struct sockaddr *)&a, &len) == 0 &&
+        getnameinfo((struct sockaddr *)&a, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        snprintf(ret, size, a.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
 void conn_open(struct server *s, int fd)
 {
     struct conn *c = calloc(1, sizeof(*c));
@@ -120,6 +135,7 @@ void conn_open(struct server *s, int fd)
     c->poll.data = c;
     c->active_ms = time_mono_us() / 1000;
     session_init(&c->session, ++s->next_conn);
+    note_address(fd, c->session.address, sizeof(c->session.address));
     list_append(&s->conns, &c->all);
     list_init(&c->holding);
     list_init(&c->resume);

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "front/resp.h"
+#include "server/auditlog.h"
 #include "server/chores.h"
 #include "server/conn.h"
 #include "server/errand.h"
@@ -223,6 +224,7 @@ static int open_partition(struct server *s)
         .memory_bytes = (uint64_t)s->options.memory,
         .max_running = (uint64_t)s->options.max_running,
         .slow_start_ms = s->options.slow_start_ms,
+        .audit_ms = s->options.audit_retention_ms,
         .deliver = deliver,
         .host = s,
     };
@@ -530,7 +532,7 @@ int server_init(struct server *s)
     list_init(&s->errands_waiting);
     s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
     s->started_mono_ms = time_mono_us() / 1000;
-    s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats };
+    s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats, auditlog_line };
     s->read_buf = malloc(READ_BYTES);
     s->request = calloc(1, sizeof(*s->request));
     if (!s->read_buf || !s->request)

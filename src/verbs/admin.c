@@ -289,6 +289,7 @@ void verb_error(struct verb_call *c, int err, const char *detail)
         c->cold = true;
         return;
     }
+    c->failed = true;
     if (!detail[0])
         snprintf(text, sizeof(text), "%s", error_text(err));
     else if (whole)

@@ -96,6 +96,20 @@ enum {
     RECUR_GATES
 };
 enum { RECURRENCES_LIMIT, RECURRENCES_CURSOR };
+enum {
+    BULK_ARG_ACTION,
+    BULK_ARG_QUEUE,
+    BULK_ARG_STATE,
+    BULK_ARG_TAG,
+    BULK_ARG_FROM,
+    BULK_ARG_TO,
+    BULK_ARG_IN,
+    BULK_ARG_AT,
+    BULK_ARG_DRYRUN
+};
+enum { BULKS_ID, BULKS_LIMIT, BULKS_CURSOR };
+enum { BULKSTOP_ID };
+enum { AUDIT_FROM, AUDIT_TO, AUDIT_LIMIT, AUDIT_CURSOR };
 enum { QUEUES_AFTER, QUEUES_LIMIT };
 enum { REDRIVE_ID, REDRIVE_QUEUE, REDRIVE_LIMIT };
 
@@ -103,7 +117,7 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_reschedule, run_get, run_list, run_forecast, run_stats, run_queues, run_queue, run_pause,
     run_resume, run_redrive, run_tenant, run_tenants, run_preview, run_explain, run_batch,
     run_recur, run_recurrence, run_recurrences, run_recurpause, run_recurresume, run_recurrun,
-    run_recurdelete, run_metrics;
+    run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit;
 
 /* Shared by handlers. */
 
@@ -134,6 +148,11 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret);
 /* Which of RRULE, CRON and EVERY is given, the first of them at `first`: its index, or INVALID
  * after an error reply. */
 int rule_given(struct verb_call *c, int first);
+/* IN and AT as one moment; -1 if neither is given. INVALID after an error reply. */
+int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
+           int64_t *ret);
+/* What the audit log says of it: the id of what was made, and a word. */
+void verb_outcome(struct verb_call *c, struct job_id id, const char *word);
 void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
 void reply_rate(struct reply *r, const struct rate *rate); /* a field */

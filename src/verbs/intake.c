@@ -24,9 +24,8 @@ static struct str str_or_empty(const struct arg_value *v)
     return v->set ? v->str : (struct str){ 0 };
 }
 
-/* IN and AT as one moment; -1 if neither is given. */
-static int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
-                  int64_t *ret)
+int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
+           int64_t *ret)
 {
     int64_t now = engine_now(c->engine);
 
@@ -236,4 +235,5 @@ void run_redrive(struct verb_call *c)
         verb_error(c, n, engine_detail(c->engine));
     else
         reply_integer(c->reply, n);
+    snprintf(c->outcome, sizeof(c->outcome), "%d put back", n);
 }

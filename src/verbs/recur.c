@@ -241,6 +241,8 @@ void run_recurrun(struct verb_call *c)
         verb_error(c, err, engine_detail(c->engine));
     else
         reply_id(c->reply, id);
+    if (!err)
+        verb_outcome(c, id, "made");
 }
 
 /* Gathered before anything is answered, as bytes: views last only for the engine's call. */

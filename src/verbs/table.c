@@ -155,7 +155,7 @@ const struct verb verb_table[] = {
         { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given" },
         { "from", ARG_MOMENT, .help = "only times at or after this; now if not given" },
         { "count", ARG_INT, .min = 1, .max = 1000, .help = "at most so many times; 10 if not given" } } },
-    { "RECUR", VERB_ADDS, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
+    { "RECUR", VERB_ADDS | VERB_AUDITS, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
       "of that name. Exactly one of RRULE, CRON and EVERY is given. A change makes no past occurrences and leaves those "
       "under way as they are.",
       "the recurrence, as RECURRENCE shows it",
@@ -196,10 +196,10 @@ const struct verb verb_table[] = {
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" },
         TENANT } },
-    { "RECURPAUSE", 0, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
-    { "RECURRESUME", 0, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
-    { "RECURRUN", VERB_ADDS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
-    { "RECURDELETE", 0, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
+    { "RECURPAUSE", VERB_AUDITS, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
+    { "RECURRESUME", VERB_AUDITS, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
+    { "RECURRUN", VERB_ADDS | VERB_AUDITS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
+    { "RECURDELETE", VERB_AUDITS, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
     { "METRICS", VERB_READS, "Shows all figures as text that Prometheus reads; a hundred queues by name have series of "
       "their own, the others together one.", "text", "METRICS", run_metrics, { { 0 } } },
@@ -250,6 +250,46 @@ const struct verb verb_table[] = {
         { "queue", ARG_NAME, .help = "instead of the id: all dead jobs of this queue" },
         { "limit", ARG_INT, .min = 1, .max = 10000, .help = "at most so many; 1000 if not given" },
         TENANT } },
+    { "BULK", VERB_ADMIN, "Does something to all jobs that match, in the background: cancels those that have not ended (running ones are "
+      "told to stop), moves those that wait to another time (at once if none is given), puts dead ones back, or forgets "
+      "ended ones. At least one of QUEUE, STATE, TAG, FROM and TO is given. Only jobs that are there when it is asked "
+      "for are touched. BULKS shows how far it is.",
+      "a map: id, action, dry_run, state (running, done, stopped or failed), matched, changed and skipped (matched, but "
+      "it could not be done, as with a key that is taken) so far, looked_at, and the filter",
+      "BULK cancel QUEUE reminder.send TAG campaign-7 DRYRUN yes", run_bulk, {
+        { "action", ARG_WORD, POS, .words = "cancel|reschedule|redrive|delete", .help = "what to do" },
+        { "queue", ARG_NAME, .help = "only jobs of this queue" },
+        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",
+          .help = "only this state; if not given all that the action can be about" },
+        { "tag", ARG_NAME, .help = "only jobs with this tag" },
+        { "from", ARG_MOMENT, .help = "only jobs due at or after this" },
+        { "to", ARG_MOMENT, .help = "only jobs due before this" },
+        { "in", ARG_DURATION, DURATION, .help = "reschedule: due this long from now" },
+        { "at", ARG_MOMENT, .help = "reschedule: due at this moment" },
+        { "dryrun", ARG_WORD, .words = "no|yes",
+          .help = "yes: changes nothing, matched says how many there are; those that go between memory and disk "
+                  "meanwhile may be counted twice" },
+        TENANT } },
+    { "BULKS", VERB_READS, "Shows a tenant's bulks, those that run and those that ended during the last day, up to 100 of them, "
+      "page by page.",
+      "a map: bulks (an array of maps, as BULK answers) and cursor, for the next page; null when there are no more", "BULKS", run_bulks, {
+        { "id", ARG_ID, .help = "only this one" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
+        { "cursor", ARG_CURSOR, .help = "from the page before" },
+        TENANT } },
+    { "BULKSTOP", VERB_ADMIN, "Stops a bulk; what it has done stays.", "OK", "BULKSTOP 01…", run_bulkstop, {
+        { "id", ARG_ID, POS, .help = "id of the bulk" },
+        TENANT } },
+    { "AUDIT", VERB_READS, "Shows the audit log, oldest first: what was changed by QUEUE, TENANT, PAUSE, RESUME, REDRIVE, BULK, "
+      "BULKSTOP and by those about recurrences. Entries are kept for audit_retention. A page may be short, or empty, "
+      "though there are more.",
+      "a map: entries (an array of maps: at_ms, tenant, user, client, address, verb, request, outcome, id) and cursor, "
+      "for the next page; null when there are no more", "AUDIT FROM 2027-01-01T00:00:00Z TENANT *", run_audit, {
+        { "from", ARG_MOMENT, .help = "only entries of this moment or later" },
+        { "to", ARG_MOMENT, .help = "only entries before this" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
+        { "cursor", ARG_CURSOR, .help = "from the page before" },
+        { "tenant", ARG_TENANT, .help = "whose things were changed; default if not given; * for all" } } },
     { 0 },
 };
 /* clang-format on */

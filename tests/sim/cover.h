@@ -81,7 +81,17 @@
     X(DEFERRED, "quiet hours deferred a job")                                     \
     X(DEFERRED_GIVEN, "a job that was deferred was given out")                    \
     X(PASSED, "a job passed maintenance")                                         \
-    X(PASSED_QUIET, "a job passed quiet hours")
+    X(PASSED_QUIET, "a job passed quiet hours")                                   \
+    X(BULK_CANCELLED, "a bulk cancelled jobs")                                    \
+    X(BULK_MOVED, "a bulk moved jobs")                                            \
+    X(BULK_REDRIVEN, "a bulk put jobs back")                                      \
+    X(BULK_DELETED, "a bulk deleted jobs")                                        \
+    X(BULK_COLD, "a bulk changed jobs on disk")                                   \
+    X(BULK_SKIPPED, "a bulk met a job that it could not change")                  \
+    X(BULK_COUNTED, "a dry run counted jobs, and nothing moved meanwhile")        \
+    X(BULK_AGAIN, "a bulk was done that had begun anew after a restart")          \
+    X(BULK_STOPPED, "a bulk was stopped")                                         \
+    X(CRASH_BULK, "a crash came in the middle of a bulk")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

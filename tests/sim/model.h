@@ -98,7 +98,34 @@ struct model_queue {
     struct counters counters; /* since the engine was made */
 };
 
+/* What a bulk is about, and how far it is: what the engine said last, and what was seen to change.
+ */
+struct model_bulk {
+    bool on;
+    struct job_id id;
+    unsigned action; /* enum bulk_action */
+    bool dry;
+    unsigned tenant;
+    int queue; /* -1: all of the tenant */
+    unsigned states;
+    int64_t from_ms;
+    int64_t to_ms;
+    int64_t due_ms;
+    uint64_t token;     /* leases behind this one came after it */
+    uint64_t started;   /* model.steps, */
+    uint64_t facts;     /* model.changes, */
+    uint64_t picks;     /* model.leases, */
+    uint64_t movements; /* world.movements, */
+    int64_t asked_ms;   /* and the time then */
+    uint64_t said[5];   /* looked, matched, changed, skipped, walks */
+    uint64_t changed;
+    uint64_t unsure; /* may have been deleted or forgotten */
+};
+
+#define MODEL_BULKS 3
+
 struct model {
+    struct model_bulk bulks[MODEL_BULKS];
     struct model_job *jobs;
     size_t count;
     size_t cap;
