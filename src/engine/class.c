@@ -12,6 +12,17 @@ struct class *class_of(const struct job *j)
     return &j->queue->classes[j->passing ? INDEX_PASSING : j->priority - 1];
 }
 
+/* An option takes two bytes at least, and what comes before them one. */
+bool job_says_pass(const struct job *j)
+{
+    struct job_opts o;
+
+    if (j->opts_len < 3)
+        return false;
+    job_opts_get(j, &o);
+    return o.passing;
+}
+
 unsigned class_number(const struct class *c)
 {
     unsigned index = (unsigned)(c - c->queue->classes);

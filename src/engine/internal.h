@@ -487,8 +487,6 @@ bool tail_is_before(const struct class *c, struct cold_point at);
 /* Forgets the queue's oldest history beyond its share, but not what still holds a key. Not while a
  * job is in two versions: it could be one of them. */
 void past_trim(struct engine *e, struct queue *q);
-/* Brings a queue's ended jobs into the order of their ends, which copying forward upsets. */
-void past_sort(struct queue *q);
 void job_opts_get(const struct job *j, struct job_opts *ret);
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 /* The next option; false at the end, or where a newer version's begin. */
@@ -593,6 +591,7 @@ bool want_page_is(const struct cold_answer *a, const struct cold_want *w);
 
 /* class.c */
 struct class *class_of(const struct job *j);
+bool job_says_pass(const struct job *j); /* by its options */
 unsigned class_number(const struct class *c);
 struct class *class_numbered(struct queue *q, unsigned number); /* NULL if there is no such class */
 enum cold_slot class_slot(const struct class *c);
@@ -691,7 +690,10 @@ int emit_merged(struct engine *e, const struct merged_record *r);
 int emit_loaded(struct engine *e, const struct loaded_record *r);
 int emit_taken(struct engine *e, const struct taken_record *r);
 
-/* history.c: the attempts of a job with the one that just ended, in out. */
+/* history.c */
+/* Brings a queue's ended jobs into the order of their ends, which copying forward upsets. */
+void past_sort(struct queue *q);
+/* The attempts of a job with the one that just ended, in out. */
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
                     struct str error);
 

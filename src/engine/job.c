@@ -245,17 +245,6 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
     return t;
 }
 
-/* An option takes two bytes at least, and what comes before them one. */
-static bool opts_say_pass(const struct job *j)
-{
-    struct job_opts o;
-
-    if (j->opts_len < 3)
-        return false;
-    job_opts_get(j, &o);
-    return o.passing;
-}
-
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
@@ -281,7 +270,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     };
     list_init(&j->timer.link);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
-    j->passing = opts_say_pass(j);
+    j->passing = job_says_pass(j);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
     if (image->has_trail)
@@ -310,43 +299,6 @@ static uint64_t past_bytes(const struct job *j)
 
     return job_size(j) + sizeof(*t) + blob_str(t->result).len + blob_str(t->error).len +
            blob_str(t->history).len + blob_str(t->note).len;
-}
-
-static int by_end(const void *a, const void *b)
-{
-    const struct trail *x = *(struct trail *const *)a;
-    const struct trail *y = *(struct trail *const *)b;
-
-    if (x->ended_ms != y->ended_ms)
-        return x->ended_ms < y->ended_ms ? -1 : 1;
-    return x->job->seq < y->job->seq ? -1 : 1;
-}
-
-static void sort_by_end(struct list *head)
-{
-    struct list *node;
-    struct trail **all;
-    size_t n = 0;
-
-    list_each (node, head)
-        n++;
-    all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
-    if (!all)
-        return; /* out of memory: an order that is not quite right does no harm */
-    for (size_t i = 0; i < n; i++) {
-        all[i] = container_of(head->next, struct trail, link);
-        list_remove(&all[i]->link);
-    }
-    qsort(all, n, sizeof(struct trail *), by_end);
-    for (size_t i = 0; i < n; i++)
-        list_append(head, &all[i]->link);
-    free(all);
-}
-
-void past_sort(struct queue *q)
-{
-    sort_by_end(&q->past);
-    sort_by_end(&q->dead);
 }
 
 void past_trim(struct engine *e, struct queue *q)

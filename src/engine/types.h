@@ -176,15 +176,17 @@ struct job_view {
     struct str key;
     int priority;
     int64_t created_ms;
-    int64_t due_ms;   /* nominal */
-    int64_t at_ms;    /* when it becomes or became ready: due_ms, or the moment of the request
-                         if that was later, or of the retry */
-    uint32_t attempt; /* deliveries so far that count */
-    int64_t attempts; /* allowed; 0: for ever */
-    uint32_t stalls;  /* in a row */
-    uint64_t token;   /* leased, or of the last lease; 0: never leased */
-    int64_t lease_ms; /* leased: length; */
-    int64_t until_ms; /* and end */
+    int64_t due_ms;      /* nominal */
+    int64_t at_ms;       /* when it becomes or became ready: due_ms, or the moment of the request
+                            if that was later, or of the retry */
+    uint32_t attempt;    /* deliveries so far that count */
+    int64_t attempts;    /* allowed; 0: for ever */
+    uint32_t stalls;     /* in a row */
+    uint32_t deferrals;  /* how many times quiet hours put it off; */
+    int64_t deferred_ms; /* they have it wait until then; -1: they do not */
+    uint64_t token;      /* leased, or of the last lease; 0: never leased */
+    int64_t lease_ms;    /* leased: length; */
+    int64_t until_ms;    /* and end */
     struct str worker;
     int64_t progress; /* -1: none told */
     struct str note;
@@ -200,11 +202,9 @@ struct job_view {
     int64_t nominal_ms;    /* and which one */
     bool notify;
     bool passing;
-    int64_t deferred_ms; /* quiet hours have it wait until then; -1: they do not */
-    uint32_t deferrals;  /* how many times they did */
-    bool replacing;      /* leased and to run again with another payload */
-    int64_t ended_ms;    /* terminal */
-    int64_t keep_ms;     /* terminal: forgotten then */
+    bool replacing;   /* leased and to run again with another payload */
+    int64_t ended_ms; /* terminal */
+    int64_t keep_ms;  /* terminal: forgotten then */
     struct str result;
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */

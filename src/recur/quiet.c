@@ -196,7 +196,7 @@ static bool span_at(const struct quiet *q, int64_t local_s, struct shown *ret)
     int64_t in_week = civil_mod(local_s + 3 * CIVIL_DAY, WEEK_S), monday = local_s - in_week;
 
     for (size_t i = 0; i < q->n; i++) {
-        int64_t from = q->spans[i].from * CIVIL_MINUTE, to = q->spans[i].to * CIVIL_MINUTE;
+        int64_t from = q->spans[i].from * INT64_C(60), to = q->spans[i].to * INT64_C(60);
 
         if (in_week + WEEK_S < to) { /* it began in the week before */
             *ret = (struct shown){ monday - WEEK_S + from, monday - WEEK_S + to };
