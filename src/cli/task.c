@@ -48,6 +48,10 @@ static void set_environment(const struct task_job *job)
         set_bytes("BELFRY_KEY", job->key);
     else
         unsetenv("BELFRY_KEY");
+    if (job->order.len > 0)
+        set_bytes("BELFRY_ORDER", job->order);
+    else
+        unsetenv("BELFRY_ORDER");
 }
 
 /* In the child; does not return. */

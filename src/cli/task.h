@@ -44,7 +44,7 @@ struct task {
 
 /* What a command is told of its job. */
 struct task_job {
-    struct str id, token, tenant, queue, key, payload;
+    struct str id, token, tenant, queue, key, order, payload;
     int64_t attempt, due_ms, priority;
 };
 

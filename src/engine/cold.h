@@ -7,7 +7,8 @@
  * The keys of runs begin with a family; numbers in them are big-endian:
  *
  *     D at seq                   scheduled, beyond the frontier
- *     B queue 0 priority at seq  due or about to be, but their class has no room in memory
+ *     B queue 0 class at seq     due or about to be, but their class has no room in memory; 1-5 are
+ *                                those of priorities, 6 is that of ordered jobs
  *     P queue 0 ended seq        done and cancelled: as long as there is room
  *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> where it is if not where its id
@@ -79,8 +80,10 @@ struct cold_want {
     struct job_id id;
     size_t queue_len;
     size_t key_len;
+    size_t order_len;
     char queue[QUEUE_MAX_BYTES];
     char key[KEY_MAX_BYTES];
+    char order[KEY_MAX_BYTES];
     size_t after_len;  /* page: entries behind this key, */
     size_t prefix_len; /* as long as this much of it is the same; */
     char after[COLD_KEY_MAX];
@@ -135,11 +138,16 @@ static inline bool point_after(struct cold_point a, struct cold_point b)
 }
 
 void cold_key_due(struct cold_key *ret, struct cold_point p);
-/* Of families B, P and X. For B `priority` is 1-5, else 0 and left out. */
-void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned priority,
+/* Of families B, P and X. For B `class` is 1-6, else 0 and left out. */
+void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
-void cold_key_of_seq(struct cold_key *ret, uint64_t seq);                     /* locator */
-void cold_key_of_key(struct cold_key *ret, struct str queue, struct str key); /* locator */
+void cold_key_of_seq(struct cold_key *ret, uint64_t seq); /* locator */
+/* Locator: a key, of its queue and of its ordering key, if there is one. */
+void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key);
+/* A job's key and ordering key, of its options as an image has them; empty if it has none. */
+void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order);
+/* The class that a key of B names; 0 if it is of another family. */
+unsigned cold_key_class(struct str key);
 /* The last 16 bytes of a key of D, B, P or X. False if it is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
 uint64_t cold_key_hash(struct str locator_key); /* for filters */
@@ -165,11 +173,11 @@ uint32_t engine_reserve_files(struct engine *e, uint32_t n);
 /* Jobs in DUE runs count if they are behind this. */
 struct cold_point engine_frontier(const struct engine *e);
 /* Jobs of a class in the backlog run of this number count if they are behind the floor. */
-struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned priority,
+struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned class,
                                uint32_t number);
 /* The classes that have jobs, or had them, in backlog runs. */
 int engine_classes_on_disk(const struct engine *e,
-                           int (*fn)(void *arg, struct str queue, unsigned priority), void *arg);
+                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg);
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg);
 /* Whether nothing on disk is left of the backlog. */
 bool engine_backlog_is_empty(const struct engine *e);
@@ -181,7 +189,7 @@ bool engine_backlog_is_empty(const struct engine *e);
 #define FEED_GRAVE  1u /* no body; for the seq, until when there could be something at its place */
 #define FEED_LOCATE 2u /* not where its id says, or it has a key */
 
-/* What a run's jobs count as. Backlog: COLD_BACKLOG + priority - 1. */
+/* What a run's jobs count as. Backlog: COLD_BACKLOG + class - 1, but for ordered ones. */
 enum cold_slot {
     COLD_DUE,
     COLD_BACKLOG,
@@ -189,10 +197,11 @@ enum cold_slot {
     COLD_CANCELLED,
     COLD_DEAD,
     COLD_EXPIRED,
+    COLD_ORDERED,
     COLD_SLOTS
 };
 
-enum cold_slot cold_slot_of(char family, unsigned state, unsigned priority);
+enum cold_slot cold_slot_of(char family, unsigned state, unsigned class);
 enum job_state cold_state(enum cold_slot slot);
 
 /* Whether there is enough in memory that belongs on disk. */
@@ -236,7 +245,18 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret); /* false if malf
 
 static inline bool slot_is_backlog(enum cold_slot slot)
 {
-    return slot >= COLD_BACKLOG && slot < COLD_DONE;
+    return (slot >= COLD_BACKLOG && slot < COLD_DONE) || slot == COLD_ORDERED;
+}
+
+/* Classes are counted from 0 here. */
+static inline enum cold_slot slot_of_class(unsigned class)
+{
+    return class < 5 ? (enum cold_slot)(COLD_BACKLOG + class) : COLD_ORDERED;
+}
+
+static inline unsigned class_of_slot(enum cold_slot slot)
+{
+    return slot == COLD_ORDERED ? 5 : slot - COLD_BACKLOG;
 }
 
 /* ---- Loading: from runs to memory ---- */
@@ -244,7 +264,7 @@ static inline bool slot_is_backlog(enum cold_slot slot)
 struct load_want {
     bool backlog;
     struct str queue; /* of the class, if backlog; valid until the engine's next call */
-    unsigned priority;
+    unsigned class;
     struct cold_point after; /* DUE: the frontier */
     int64_t upto_ms;         /* DUE: only jobs up to this moment */
     size_t bytes;            /* about so much */
@@ -253,7 +273,7 @@ struct load_want {
 struct load_result {
     bool backlog;
     struct str queue;
-    unsigned priority;
+    unsigned class;
     uint64_t moves;         /* engine_moves when the reading began */
     uint32_t number;        /* backlog: of the youngest run that was read */
     struct cold_point upto; /* all up to here were looked at */

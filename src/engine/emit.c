@@ -226,10 +226,10 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 
     for (int i = 0; i < COLD_SLOTS; i++)
         wire_put_zigzag(&counts, q->cold[i]);
-    for (unsigned i = 0; i < PRIORITIES; i++) {
+    for (unsigned i = 0; i < CLASSES; i++) {
         const struct class *c = &q->classes[i];
 
-        if (q->cold[COLD_BACKLOG + i] > 0) {
+        if (class_is_on_disk(c)) {
             wire_put_u8(&floors, (uint8_t)((i + 1) | TALLY_FROM));
             wire_put_varint(&floors, 0);
             wire_put_zigzag(&floors, c->from.at_ms);

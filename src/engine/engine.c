@@ -91,11 +91,14 @@ struct engine *engine_new(const struct engine_options *o)
     pool_keep(&e->pool, e->o.memory_bytes / 4);
     jobs_init(e);
     keys_init(e);
+    lanes_init(e);
     tenants_init(e);
     queues_init(e);
     manifest_init(e);
     batch_init(&e->batch);
     list_init(&e->leased);
+    list_init(&e->arrived);
+    list_init(&e->lulls);
     wheel_init(&e->moments, 0);
     wheel_init(&e->later, 0);
     wheel_init(&e->spare, 0);
@@ -119,6 +122,7 @@ void engine_free(struct engine *e)
     buf_fini(&e->batch.hints);
     table_fini(&e->names);
     table_fini(&e->keys);
+    table_fini(&e->lanes);
     table_fini(&e->jobs);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
@@ -164,7 +168,7 @@ static void fire(struct engine *e, struct job *j)
         return;
     }
     if (j->state == JOB_SCHEDULED) {
-        const struct class *c = &j->queue->classes[j->priority - 1];
+        const struct class *c = job_class(j);
         bool near = j->near && !tail_is_before(c, (struct cold_point){ j->timer.at_ms, j->seq });
 
         job_unplace(e, j);
@@ -266,6 +270,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         fire(e, container_of(t, struct job, timer));
         budget--;
     }
+    orders_arrive(e, &budget);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
     while (expiries-- > 0 && (t = wheel_pop(&e->expiries, e->now_ms)))
@@ -295,6 +300,8 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     int64_t load = frontier_wake(e);
 
     *ret_wall_ms = moments < later ? moments : later;
+    if (!list_empty(&e->arrived))
+        *ret_wall_ms = e->now_ms;
     *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
     *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;
     *ret_wall_ms = load < *ret_wall_ms ? load : *ret_wall_ms;

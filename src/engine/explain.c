@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/time.h"
+
 #define ASKED_LATELY_MS 60000
 
 const char *reason_name(enum reason r)
@@ -47,6 +49,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
         [HOLD_SERVER_RUNNING] = REASON_RUNNING_LIMIT,
         [HOLD_QUEUE_RATE] = REASON_RATE_LIMIT,
         [HOLD_TENANT_RATE] = REASON_RATE_LIMIT,
+        [HOLD_LANES] = REASON_ORDERING_KEY,
     };
     int64_t pause = reasons[hold] == REASON_RATE_LIMIT ? queue_rate_pause_ms(e, q) : 0;
 
@@ -61,6 +64,38 @@ static int64_t asked_ms(const struct engine *e, const struct queue *q)
     return q->post.asked_ms > q->kind->post.asked_ms ? q->post.asked_ms : q->kind->post.asked_ms;
 }
 
+/* Who is ahead of it in its lane, and what that one does. */
+static void explain_behind(const struct engine *e, const struct job *first, struct explanation *x)
+{
+    char id[ID_TEXT], at[TIME_TEXT] = "";
+    const char *does = first->state == JOB_LEASED  ? "runs"
+                       : first->state == JOB_READY ? "is ready"
+                                                   : "has not succeeded, and is tried again at ";
+
+    if (first->state == JOB_SCHEDULED)
+        time_format_moment(first->timer.at_ms, at);
+    id_format(job_id_of(e, first), id);
+    x->reason = REASON_ORDERING_KEY;
+    snprintf(x->why, sizeof(x->why), "job %.*s is ahead of it with the same ordering key: it %s%s",
+             ID_TEXT, id, does, at);
+}
+
+/* True if it waits for its ordering key. */
+static bool explain_lane(const struct engine *e, const struct job *j, struct explanation *x)
+{
+    const struct job *first = j->ordered ? lane_first(e, j) : NULL;
+
+    if (first && first->seq != j->seq) {
+        explain_behind(e, first, x);
+        return true;
+    }
+    if (first && !job_holds(j) && queue_hold(e, j->queue) == HOLD_NONE && lanes_are_full(e)) {
+        say(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
+        return true;
+    }
+    return false;
+}
+
 static void explain_ready(const struct engine *e, const struct job *j, struct explanation *x)
 {
     const struct queue *q = j->queue;
@@ -68,18 +103,23 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
     int64_t asked = asked_ms(e, q);
 
     x->ready = q->jobs[JOB_READY];
-    for (int i = COLD_BACKLOG; i < COLD_DONE; i++)
-        x->ready += (uint64_t)q->cold[i];
+    for (unsigned i = 0; i < CLASSES; i++)
+        x->ready += (uint64_t)q->cold[slot_of_class(i)];
+    if (explain_lane(e, j, x))
+        return;
     if (hold != HOLD_NONE)
         explain_hold(e, q, hold, x);
     else if (asked == 0)
         say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue since the server started");
     else if (e->now_ms - asked > ASKED_LATELY_MS)
         say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue for more than a minute");
-    else if (j->where != WHERE_HOT)
+    else if (j->where != WHERE_HOT && j->where != WHERE_HOLDS)
         say(x, REASON_ON_DISK, -1,
-            "it is on disk, or about to be, behind others of its queue and priority: it comes to "
-            "memory as those are taken");
+            j->ordered
+                ? "it is on disk, or about to be, behind others of its queue that have ordering "
+                  "keys: it comes to memory as those are taken"
+                : "it is on disk, or about to be, behind others of its queue and priority: it "
+                  "comes to memory as those are taken");
     else
         say(x, REASON_BEHIND, -1,
             "others of its queue are taken first: workers take them as fast as they ask");

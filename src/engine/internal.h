@@ -8,7 +8,8 @@
  *
  * A job's timer stands in exactly one place, by its state and `where`:
  *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
- *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class
+ *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class;
+ *                 with an ordering key: see lane.h
  *     leased      nowhere: the trail's timer stands in `leases`
  *     ended       in `moments`, at the moment when it is forgotten or its key is given free
  * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
@@ -22,11 +23,14 @@
 #include "base/pool.h"
 #include "base/table.h"
 #include "engine/cold.h"
+#include "engine/lane.h"
 #include "engine/mutant.h"
 #include "engine/record.h"
 #include "engine/wheel.h"
 
 #define PRIORITIES    5
+#define CLASSES       6
+#define ORDERED       (CLASSES - 1) /* the class of jobs with an ordering key */
 #define AGE_STEP_MS   INT64_C(30000)
 #define FIRE_SLICE    20000 /* timers fired by one engine_advance */
 #define STANDSTILL_MS 1000  /* a wall clock set back by less than this is waited for */
@@ -54,9 +58,10 @@ struct job {
     uint64_t born_ms : 48;
     uint64_t state : 4;
     uint64_t priority : 4;
-    uint64_t where : 4; /* enum where */
-    uint64_t fed : 1;   /* is in the batch that is being written, as it is now */
-    uint64_t near : 1;  /* came from the backlog */
+    uint64_t where : 4;   /* enum where */
+    uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
+    uint64_t near : 1;    /* came from the backlog */
+    uint64_t ordered : 1; /* has an ordering key, and a struct spot in front of it */
     uint32_t payload_len;
     uint32_t segment;      /* where its last RECORD_PUT stands */
     uint32_t attempt : 20; /* stops there */
@@ -68,7 +73,16 @@ struct job {
 };
 
 /* Which part of the memory's budget a job takes. */
-enum where { WHERE_NONE, WHERE_HOT, WHERE_LATER, WHERE_TAIL, WHERE_LEASED, WHERE_PAST, WHERES };
+enum where {
+    WHERE_NONE,
+    WHERE_HOT,
+    WHERE_LATER,
+    WHERE_TAIL,
+    WHERE_LEASED,
+    WHERE_PAST,
+    WHERE_HOLDS, /* its lane, waiting for its next attempt */
+    WHERES
+};
 
 enum job_opt {
     OPT_KEY = 1,
@@ -77,14 +91,15 @@ enum job_opt {
     OPT_LEASE = 4,
     OPT_RETAIN = 5,
     OPT_EXPIRE = 6,
-    OPT_TAG = 7, /* there may be several of it, */
-    OPT_META = 8 /* and of it */
+    OPT_TAG = 7,  /* there may be several of it, */
+    OPT_META = 8, /* and of it */
+    OPT_ORDER = 9
 };
 
 /* One of them, as it stands in a job's tail. */
 struct opt {
     enum job_opt type;
-    struct str bytes; /* KEY, BACKOFF, TAG, META: its name */
+    struct str bytes; /* KEY, BACKOFF, ORDER, TAG, META: its name */
     struct str value; /* META */
     int64_t number;   /* the others */
 };
@@ -97,6 +112,7 @@ struct job_opts {
     int64_t lease_ms;
     int64_t retain_ms;
     int64_t expire_ms;
+    struct str order;
 };
 
 struct trail {
@@ -137,7 +153,8 @@ struct floor {
     struct cold_point upto;
 };
 
-/* The jobs of one priority of a queue. Those that are due are in three parts, in this order:
+/* The jobs of one priority of a queue, or its ordered ones. Those that are due are in three parts,
+ * in this order:
  *
  *     ready list (memory) --- backlog runs (disk) --- tail (memory)
  *
@@ -158,6 +175,13 @@ struct class
     struct cold_point from; /* what is on disk is not before this */
     struct floor *floors;   /* numbers rise, points fall */
     size_t floor_count;
+    /* Of ordered jobs, in place of ready and tail: */
+    struct heap hot;     /* the last one first */
+    struct heap waiting; /* the first one first */
+    struct heap feeding; /* of the tail what is to be fed */
+    uint64_t tailed;     /* jobs there, in `spare`, and on their way to disk */
+    struct list arrived; /* in engine.arrived: some of its tail waits for others to become ready */
+    struct list fed;     /* in batch.orders */
 };
 
 /* Where workers wait: at a queue, or at a kind. */
@@ -210,18 +234,21 @@ struct queue {
     struct list link; /* in engine.queues, or engine.idle when it could be forgotten */
     struct list of_tenant;
     struct list turn; /* in the ring of its kind, or parked at its tenant */
+    struct list lull; /* in engine.lulls */
     struct tenant *tenant;
     struct kind *kind;
     struct post post;
     struct bucket bucket;
     int64_t credit; /* jobs that it may still give before it is the next one's turn */
-    struct class classes[PRIORITIES];
+    struct class classes[CLASSES];
+    struct heap firsts; /* of its lanes, by rank */
+    uint64_t first_count;
     struct list past; /* done and cancelled, by end */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
-    uint64_t offered;               /* in the ready lists */
+    uint64_t offered;               /* in the ready lists and firsts */
     uint64_t past_bytes;
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
@@ -270,7 +297,8 @@ struct batch {
     unsigned slot;           /* of `later` that is looked at next, */
     unsigned slots_left;     /* and how many are yet to be */
     uint64_t later_bytes;    /* of what was taken from there */
-    struct list source;      /* jobs of tails, by their timers, that are not in the batch yet */
+    struct list orders;      /* classes whose tails are not in the batch yet, */
+    struct list source;      /* and jobs of other tails, by their timers */
     struct list held;        /* jobs that are */
     struct list past_source; /* ended jobs, by their trails */
     struct list past_held;
@@ -296,6 +324,7 @@ struct engine {
     struct pool pool;
     struct table jobs;
     struct table keys;
+    struct table lanes; /* the first of each */
     struct table names; /* queues */
     struct table tenants;
     struct table kinds;
@@ -310,6 +339,9 @@ struct engine {
     size_t idle_count;
     struct list dispatch; /* posts */
     struct list leased;
+    struct list arrived; /* classes, see struct class */
+    struct list
+        lulls; /* queues that had nothing to give but firsts of lanes, while lanes_are_full */
     struct wheel moments;  /* jobs, by wall clock */
     struct wheel later;    /* jobs beyond the frontier, by wall clock */
     struct wheel spare;    /* jobs whose class has its share, by wall clock */
@@ -409,6 +441,7 @@ size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* what it takes of its part of the budget */
 /* Which run it belongs into, and where there. */
 void job_cold_key(const struct job *j, struct cold_key *ret);
+struct class *job_class(const struct job *j);
 struct job_id job_id_of(const struct engine *e, const struct job *j);
 /* A job that is in no index yet. NULL if out of memory. */
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q);
@@ -448,11 +481,14 @@ int64_t trail_next_ms(const struct job *j);
 
 /* key.c */
 void keys_init(struct engine *e);
-struct job *key_find(const struct engine *e, const struct queue *q, struct str key);
+/* A key is of its queue, and of its ordering key if there is one (len > 0). */
+struct job *key_find(const struct engine *e, const struct queue *q, struct str order,
+                     struct str key);
 /* The same, wherever it is; see job_seek. */
-struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err);
+struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
+                     int *ret_err);
 /* No job on disk has this key: for a queue that is about to be made. */
-void key_absent(struct engine *e, struct str queue, struct str key);
+void key_absent(struct engine *e, struct str queue, struct str order, struct str key);
 int key_take(struct engine *e, struct job *j); /* from whoever has it. NOMEM. */
 void key_release(struct engine *e, struct job *j);
 
@@ -463,7 +499,11 @@ struct queue *queue_obtain(struct engine *e, struct str name); /* NULL if out of
 /* To be called when a queue may have become, or is no longer, without use. */
 void queue_settle(struct engine *e, struct queue *q);
 /* The ready job of lowest rank, or NULL; ret_rank is set if there is one. */
-struct job *queue_head(const struct queue *q, int64_t *ret_rank);
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
+static inline int64_t job_rank(const struct job *j)
+{
+    return j->timer.at_ms + (int64_t)(j->priority - 1) * AGE_STEP_MS;
+}
 /* So many jobs more in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
@@ -487,6 +527,8 @@ void post_init(struct post *p);
 void post_call(struct engine *e, struct post *p);
 /* It may have jobs to give. */
 void queue_offer(struct engine *e, struct queue *q);
+/* Fewer jobs hold their lanes: queues that waited for that may go on. */
+void lulls_end(struct engine *e);
 bool server_is_full(const struct engine *e);
 enum hold queue_hold(const struct engine *e, const struct queue *q);
 /* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
@@ -523,6 +565,7 @@ uint64_t class_least(const struct engine *e);
  */
 void tails_rewind(struct engine *e);
 bool class_is_on_disk(const struct class *c); /* some of it */
+bool batch_takes_tails(const struct engine *e);
 bool tail_comes_first(const struct class *c); /* nothing on disk is before its first one */
 uint64_t hot_room(const struct engine *e);
 

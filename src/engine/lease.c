@@ -82,7 +82,7 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
 
         if (!q)
             continue;
-        j = queue_head(q, &rank);
+        j = queue_head(e, q, &rank);
         if (j && (!best || rank < best_rank)) {
             best = j;
             best_rank = rank;

@@ -138,14 +138,14 @@ int floor_raise(struct class *c, uint32_t number, struct cold_point upto)
     return 0;
 }
 
-struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned priority,
+struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned class,
                                uint32_t number)
 {
     const struct queue *q = queue_find(e, queue);
 
-    if (!q || priority < 1 || priority > PRIORITIES)
+    if (!q || class < 1 || class > CLASSES)
         return (struct cold_point){ -1, 0 };
-    return floor_of(&q->classes[priority - 1], number);
+    return floor_of(&q->classes[class - 1], number);
 }
 
 /* ---- Counts ---- */
@@ -160,12 +160,12 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
     if (!q->tally_segment)
         q->tally_segment = e->segment;
     if (slot_is_backlog(slot) && q->cold[slot] > 0)
-        class_close(e, &q->classes[slot - COLD_BACKLOG]);
+        class_close(e, &q->classes[class_of_slot(slot)]);
     queue_settle(e, q);
 }
 
 static int each_class(const struct list *head,
-                      int (*fn)(void *arg, struct str queue, unsigned priority), void *arg)
+                      int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
 {
     const struct list *node;
     int answer = 0;
@@ -173,15 +173,15 @@ static int each_class(const struct list *head,
     list_each (node, head) {
         const struct queue *q = container_of(node, struct queue, link);
 
-        for (unsigned i = 0; i < PRIORITIES && !answer; i++)
-            if (q->cold[COLD_BACKLOG + i] > 0 || q->classes[i].floor_count > 0)
+        for (unsigned i = 0; i < CLASSES && !answer; i++)
+            if (q->cold[slot_of_class(i)] > 0 || q->classes[i].floor_count > 0)
                 answer = fn(arg, (struct str){ q->name, q->name_len }, i + 1);
     }
     return answer;
 }
 
 int engine_classes_on_disk(const struct engine *e,
-                           int (*fn)(void *arg, struct str queue, unsigned priority), void *arg)
+                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
 {
     int answer = each_class(&e->queues, fn, arg);
 
@@ -205,8 +205,8 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
 
 bool engine_backlog_is_empty(const struct engine *e)
 {
-    for (int slot = COLD_BACKLOG; slot < COLD_DONE; slot++)
-        if (e->cold[slot] != 0)
+    for (unsigned class = 0; class < CLASSES; class ++)
+        if (e->cold[slot_of_class(class)] != 0)
             return false;
     return true;
 }
@@ -280,9 +280,9 @@ static const struct class *class_of_key(const struct engine *e, struct str key)
 {
     struct str name = { key.ptr + 1, key.len - 19 };
     const struct queue *q = key.len > 19 ? queue_find(e, name) : NULL;
-    unsigned priority = key.len > 19 ? (unsigned char)key.ptr[key.len - 17] : 0;
+    unsigned class = cold_key_class(key);
 
-    return q && priority >= 1 && priority <= PRIORITIES ? &q->classes[priority - 1] : NULL;
+    return q && class >= 1 && class <= CLASSES ? &q->classes[class - 1] : NULL;
 }
 
 bool cold_counts(const struct engine *e, struct str key, uint32_t number)

@@ -37,7 +37,9 @@
     X(LIMIT_IGNORED, "max_running is not looked at")                        \
     X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
-    X(RATE_IGNORED, "a rate is not looked at")
+    X(RATE_IGNORED, "a rate is not looked at")                              \
+    X(LANE_OVERLAP, "jobs with one ordering key run at the same time")      \
+    X(LANE_SWAP, "they run in the order in which they were scheduled")
 
 enum mutant {
     MUTANT_NONE,

@@ -49,6 +49,7 @@ enum record_type {
 /* Set in trail_image.flags. */
 #define TRAIL_CANCELLING 1u
 #define TRAIL_REPLACING  2u
+#define TRAIL_HOLDING    4u /* it was leased for its present due time, and keeps its lane */
 
 /* What happened to a job since it was first leased. */
 struct trail_image {
@@ -182,7 +183,7 @@ struct merged_record {
 
 struct loaded_record {
     struct str queue; /* empty: by due time; else of the class */
-    unsigned priority;
+    unsigned class;
     uint32_t number; /* of the youngest run that was read */
     int64_t upto_at; /* everything up to here has been loaded */
     uint64_t upto_seq;
@@ -205,7 +206,7 @@ struct grave_record {
 struct tally_record {
     struct str queue;
     struct str counts; /* zigzag, one for each slot */
-    struct str floors; /* priority, number, at, seq; with TALLY_FROM set: class.from */
+    struct str floors; /* class, number, at, seq; with TALLY_FROM set: class.from */
 };
 
 #define TALLY_FROM 0x80u

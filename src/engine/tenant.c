@@ -240,6 +240,8 @@ enum hold queue_hold(const struct engine *e, const struct queue *q)
         return HOLD_TENANT_RATE;
     if (server_is_full(e))
         return HOLD_SERVER_RUNNING;
+    if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e))
+        return HOLD_LANES;
     return HOLD_NONE;
 }
 
@@ -264,6 +266,8 @@ bool queue_gives(struct engine *e, struct queue *q)
     list_remove(&q->turn);
     if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE)
         list_append(&q->tenant->parked, &q->turn);
+    if (hold == HOLD_LANES && list_empty(&q->lull))
+        list_append(&e->lulls, &q->lull);
     if (hold == HOLD_QUEUE_RATE)
         bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings.rate));
     if (hold == HOLD_TENANT_RATE)
@@ -290,6 +294,16 @@ void tenant_unpark(struct engine *e, struct tenant *t)
         struct queue *q = container_of(t->parked.next, struct queue, turn);
 
         list_remove(&q->turn);
+        queue_offer(e, q);
+    }
+}
+
+void lulls_end(struct engine *e)
+{
+    while (!list_empty(&e->lulls) && !lanes_are_full(e)) {
+        struct queue *q = container_of(e->lulls.next, struct queue, lull);
+
+        list_remove(&q->lull);
         queue_offer(e, q);
     }
 }

@@ -73,6 +73,7 @@ bool item_of(struct verb_call *c, struct item *ret)
     *spec = (struct job_spec){
         .payload = a[SCHEDULE_PAYLOAD].str,
         .key = str_or_empty(&a[SCHEDULE_KEY]),
+        .order = str_or_empty(&a[SCHEDULE_ORDER]),
         .if_exists = (enum if_exists)number_or(&a[SCHEDULE_IFEXISTS], IFEXISTS_KEEP),
         .priority = (int)number_or(&a[SCHEDULE_PRIORITY], 3),
         .attempts = number_or(&a[SCHEDULE_ATTEMPTS], -1),
@@ -115,8 +116,9 @@ int job_named(struct verb_call *c, struct job_id *ret)
     const struct arg_value *id = &c->args[JOB_ID];
     const struct arg_value *key = &c->args[JOB_KEY];
     const struct arg_value *queue = &c->args[JOB_QUEUE];
+    const struct arg_value *order = &c->args[JOB_ORDER];
 
-    if (id->set ? key->set || queue->set : !key->set || !queue->set) {
+    if (id->set ? key->set || queue->set || order->set : !key->set || !queue->set) {
         verb_error(c, BELFRY_INVALID, "expected an id, or KEY and QUEUE");
         return BELFRY_INVALID;
     }
@@ -125,7 +127,7 @@ int job_named(struct verb_call *c, struct job_id *ret)
         struct str name;
 
         return queue_named(c, queue->str, buf, &name)
-                   ? engine_find_key(c->engine, name, key->str, ret)
+                   ? engine_find_key(c->engine, name, str_or_empty(order), key->str, ret)
                    : BELFRY_INVALID;
     }
     *ret = id->id;

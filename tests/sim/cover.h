@@ -75,7 +75,10 @@
     X(HELD_TENANT_RUNNING, "likewise a tenant")                                   \
     X(HELD_QUEUE_RATE, "a queue that was asked was at its rate")                  \
     X(HELD_TENANT_RATE, "likewise a tenant")                                      \
-    X(HELD_SERVER_RUNNING, "the server had as many running as it may")
+    X(HELD_SERVER_RUNNING, "the server had as many running as it may")            \
+    X(LANE_WAITED, "a job was given that others with its ordering key wait for")  \
+    X(LANE_RETRIED, "likewise, once more")                                        \
+    X(LANE_COLD, "a job with an ordering key was on disk, in a backlog")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

@@ -16,7 +16,7 @@ static void check_rank(const struct model *m, const struct model_job *job)
             return;
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
-        CHECK(other->queue != job->queue || other->state != JOB_READY ||
+        CHECK(other->queue != job->queue || !model_can_go(m, other) ||
                   model_rank(other) >= model_rank(job),
               "job %" PRIu64 " (rank %" PRId64 ") overtakes job %" PRIu64 " (rank %" PRId64 ")",
               job->id.seq, model_rank(job), other->id.seq, model_rank(other));
@@ -32,6 +32,8 @@ static void check_class(const struct world *w, const struct model_job *job)
 
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
+        if (job->order || other->order)
+            continue;
         CHECK(other->queue != job->queue || other->priority != job->priority ||
                   other->state != JOB_READY || other->at_ms > job->calm_ms ||
                   other->placed >= job->calm_step ||
@@ -39,6 +41,22 @@ static void check_class(const struct world *w, const struct model_job *job)
               "job %" PRIu64 " (at %" PRId64 ") overtakes job %" PRIu64 " (at %" PRId64
               ") of its class",
               job->id.seq, job->at_ms, other->id.seq, other->at_ms);
+    }
+}
+
+/* One at a time, and in order, whatever is on disk. */
+static void check_lane(const struct model *m, const struct model_job *job)
+{
+    const struct model_job *ahead = model_ahead(m, job);
+
+    CHECK(!ahead,
+          "job %" PRIu64 " (due %" PRId64 ") is given though job %" PRIu64 " (%s, due %" PRId64
+          ") of its ordering key is ahead of it",
+          job->id.seq, job->due_ms, ahead->id.seq, job_state_name(ahead->state), ahead->due_ms);
+    for (size_t i = 0; i < m->count && job->order; i++) {
+        const struct model_job *other = &m->jobs[i];
+        if (other->state == JOB_READY && model_ahead(m, other) == job)
+            cover_event(job->holding ? EVENT_LANE_RETRIED : EVENT_LANE_WAITED);
     }
 }
 
@@ -68,6 +86,7 @@ static void leased(struct world *w, const struct wait *request, const struct job
     CHECK(job->state == JOB_READY, "job %" PRIu64 " is leased while %s (at %" PRId64 ")", v->id.seq,
           job_state_name(job->state), job->at_ms);
     check_queue(w, request, job);
+    check_lane(&w->model, job);
     if (w->cold)
         check_class(w, job);
     else
@@ -142,9 +161,20 @@ static bool may_refuse_leases(const struct world *w)
     return bytes >= w->options.memory_bytes / 2;
 }
 
+/* Nor those that keep their ordering keys: beyond an eighth of it no others are taken. */
+static bool may_refuse_lanes(const struct world *w)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < w->model.count; i++)
+        if (w->model.jobs[i].holding && w->model.jobs[i].state != JOB_LEASED)
+            bytes += leased_bytes(&w->model.jobs[i]);
+    return w->cold && bytes < UINT64_MAX;
+}
+
 size_t world_owed(const struct world *w, unsigned queues, size_t count)
 {
-    size_t n = model_deliverable(&w->model, queues);
+    size_t n = model_deliverable(&w->model, queues, !may_refuse_lanes(w));
 
     if (w->cold)
         return w->calm && n > 0 && !may_refuse_leases(w) ? 1 : 0;
@@ -156,7 +186,7 @@ static void check_rates(struct world *w)
 {
     int64_t wall, mono, moment = INT64_MAX;
 
-    if (w->cold && (!w->calm || may_refuse_leases(w)))
+    if (w->cold && (!w->calm || may_refuse_leases(w) || may_refuse_lanes(w)))
         return;
     for (size_t i = 0; i < WAITS_MAX; i++) {
         if (!w->waits[i].live)
