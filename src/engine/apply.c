@@ -25,8 +25,14 @@ int apply_put(struct engine *e, const struct job_image *r)
         job_free(e, j);
         return BELFRY_NOMEM;
     }
-    if (old)
+    if (old) {
+        if (old->state == JOB_LEASED && j->state == JOB_LEASED && e->started) {
+            wheel_remove(&j->trail->timer); /* its lease ends when it would have ended */
+            j->trail->timer.at_ms = old->trail->timer.at_ms;
+            wheel_add(&e->leases, &j->trail->timer);
+        }
         job_leave(e, old);
+    }
     past_trim(e, q);
     if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->next_seq)
         e->next_seq = r->seq + 1;
@@ -58,6 +64,7 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     t->late_ms = r->late_ms;
     t->progress = -1;
     t->flags = j->ordered ? TRAIL_HOLDING : 0;
+    t->deferred_ms = 0;
     blob_set(&e->pool, &t->note, (struct str){ 0 });
     trail_recount(e, t);
     job_place(e, j, JOB_LEASED);
@@ -145,10 +152,12 @@ int apply_end(struct engine *e, const struct end_record *r)
     struct job *j = job_find(e, r->seq);
     struct trail *t;
     struct blob *result;
+    struct job_opts o;
 
     if (!j)
         return 0;
-    if (r->keep_ms <= r->ended_ms && r->hold_ms <= r->ended_ms) {
+    job_opts_get(j, &o);
+    if (o.listeners == 0 && r->keep_ms <= r->ended_ms && r->hold_ms <= r->ended_ms) {
         job_leave(e, j);
         return 0;
     }
@@ -160,8 +169,11 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (r->outcome != OUTCOME_NONE &&
         trail_add_attempt(e, j, r->ended_ms, r->outcome, r->error) < 0)
         goto nomem;
+    if (r->outcome == OUTCOME_NONE && r->error.len && !blob_set(&e->pool, &t->error, r->error))
+        goto nomem;
     job_unplace(e, j);
     trail_clear_pending(e, t, false);
+    t->flags = o.listeners > 0 ? TRAIL_TELLING : 0;
     blob_free(&e->pool, t->result);
     t->result = result;
     t->ended_ms = r->ended_ms;
@@ -181,17 +193,44 @@ nomem:
     return BELFRY_NOMEM;
 }
 
-int apply_move(struct engine *e, const struct move_record *r)
+int apply_told(struct engine *e, const struct told_record *r)
 {
     struct job *j = job_find(e, r->seq);
 
+    if (!j || !j->trail || !(j->trail->flags & TRAIL_TELLING))
+        return 0;
+    if (j->trail->keep_ms <= j->trail->ended_ms && j->trail->hold_ms <= j->trail->ended_ms) {
+        job_leave(e, j);
+        return 0;
+    }
+    job_unplace(e, j);
+    j->trail->flags &= (uint8_t)~TRAIL_TELLING;
+    job_place(e, j, (enum job_state)j->state);
+    past_trim(e, j->queue);
+    return 0;
+}
+
+int apply_move(struct engine *e, const struct move_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t;
+
     if (!j)
         return 0;
+    t = j->trail || !r->deferred ? j->trail : trail_new(e, j);
+    if (r->deferred && !t)
+        return BELFRY_NOMEM;
     job_unplace(e, j);
-    if (j->trail)
-        j->trail->flags = 0;
+    j->trail = t;
     j->due_ms = r->due_ms;
     j->timer.at_ms = r->at_ms;
+    if (t) {
+        t->deferred_ms = r->deferred ? r->at_ms : 0;
+        t->deferrals += r->deferred;
+        /* Another due time is another place in its lane; quiet hours leave it where it is. */
+        t->flags = r->deferred && j->ordered ? TRAIL_HOLDING : 0;
+        trail_recount(e, t);
+    }
     job_place(e, j, JOB_SCHEDULED);
     return 0;
 }
@@ -235,6 +274,7 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
     bucket_change(e, &t->bucket, &t->settings.rate, &r->settings.rate);
     t->settings = r->settings;
     t->segment = e->segment;
+    t->quiet_asked_ms = -1;
     list_each (node, &t->queues) {
         struct queue *q = container_of(node, struct queue, of_tenant);
 

@@ -64,7 +64,7 @@ static int check_tallies(struct engine *e, struct str tallies)
 static void class_spill(struct engine *e, struct queue *q, enum cold_slot slot,
                         struct cold_point first)
 {
-    struct class *c = &q->classes[class_of_slot(slot)];
+    struct class *c = class_at_slot(q, slot);
 
     if (q->cold[slot] <= 0 || point_after(c->from, first))
         class_from(e, c, first);
@@ -136,7 +136,7 @@ static int dig_graves(struct engine *e, const struct fed_record *fed, struct sta
 
     while (stale_next(&r, &item)) {
         if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX ||
-            !queue_name_valid(item.queue) || item.slot >= COLD_SLOTS)
+            !stored_name_valid(item.queue) || item.slot >= COLD_SLOTS)
             return BELFRY_CORRUPT;
         if (ret->n == cap) {
             uint64_t *grown = realloc(ret->seqs, (cap = 2 * cap + 64) * sizeof(uint64_t));
@@ -246,12 +246,6 @@ int apply_merged(struct engine *e, const struct merged_record *r)
     return err;
 }
 
-/* As the backlog has it: counted from 1. */
-static unsigned image_class(const struct job *j)
-{
-    return (unsigned)(job_class(j) - j->queue->classes) + 1;
-}
-
 /* A job comes to memory from a run. */
 static int enter(struct engine *e, const struct job_image *image, char family, bool hot)
 {
@@ -267,7 +261,10 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         job_free(e, j);
         return BELFRY_NOMEM;
     }
-    tally_add(e, q, cold_slot_of(family, image->state, image_class(j)), -1);
+    tally_add(
+        e, q,
+        cold_slot_at(cold_slot_of(family, image->state, class_number(class_of(j))), image->at_ms),
+        -1);
     return 0;
 }
 
@@ -281,7 +278,10 @@ static void leave_again(struct engine *e, struct str images, uint64_t n, char fa
         struct job *j = job_find(e, image.seq);
 
         if (j) {
-            tally_add(e, j->queue, cold_slot_of(family, image.state, image_class(j)), 1);
+            tally_add(e, j->queue,
+                      cold_slot_at(cold_slot_of(family, image.state, class_number(class_of(j))),
+                                   image.at_ms),
+                      1);
             job_leave(e, j);
         }
     }
@@ -293,7 +293,7 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     struct cold_point upto = { r->upto_at, r->upto_seq };
     char family = r->queue.len ? FAMILY_BACKLOG : FAMILY_DUE;
     struct queue *q = r->queue.len ? queue_obtain(e, r->queue) : NULL;
-    struct class *c = q ? &q->classes[r->class - 1] : NULL;
+    struct class *c = q ? class_numbered(q, r->class) : NULL;
     struct cold_point from = c ? c->from : upto;
     struct job_image image;
     uint64_t n = 0;
@@ -370,16 +370,17 @@ int apply_tally(struct engine *e, const struct tally_record *r)
     for (int i = 0; i < CLASSES; i++)
         q->classes[i].floor_count = 0;
     while (floors.p < floors.end) {
-        unsigned class = wire_u8(&floors);
+        unsigned kind = wire_u8(&floors);
+        struct class *c = class_numbered(q, kind & ~TALLY_FROM);
         uint32_t number = (uint32_t)wire_varint(&floors);
         struct floor f = { number, { wire_zigzag(&floors), 0 } };
 
         f.upto.seq = wire_varint(&floors);
-        if (floors.bad || (class & ~TALLY_FROM) < 1 || (class & ~TALLY_FROM) > CLASSES)
+        if (floors.bad || !c)
             return BELFRY_CORRUPT;
-        if (class & TALLY_FROM)
-            class_from(e, &q->classes[(class & ~TALLY_FROM) - 1], f.upto);
-        else if (floor_raise(&q->classes[class - 1], f.number, f.upto) < 0)
+        if (kind & TALLY_FROM)
+            class_from(e, c, f.upto);
+        else if (floor_raise(c, f.number, f.upto) < 0)
             return BELFRY_NOMEM;
     }
     q->tally_segment = e->segment;

@@ -7,8 +7,7 @@
  * The keys of runs begin with a family; numbers in them are big-endian:
  *
  *     D at seq                   scheduled, beyond the frontier
- *     B queue 0 class at seq     due or about to be, but their class has no room in memory; 1-5 are
- *                                those of priorities, 6 is that of ordered jobs
+ *     B queue 0 class at seq     due or about to be, but their class has no room in memory
  *     P queue 0 ended seq        done and cancelled: as long as there is room
  *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> where it is if not where its id
@@ -28,6 +27,16 @@
 #define FAMILY_PAST    'P'
 #define FAMILY_KEPT    'X'
 #define FAMILY_LOCATOR 'L'
+
+/* A class, by its number in keys and records: the jobs of a queue that have one priority, 1-5,
+ * those that have an ordering key, whatever else they have, or those that pass all gates. */
+#define CLASS_ORDERED 7
+#define CLASS_PASSING 8
+
+static inline bool class_is_valid(unsigned class)
+{
+    return (class >= 1 && class <= 5) || class == CLASS_ORDERED || class == CLASS_PASSING;
+}
 
 #define COLD_KEY_MAX  (1 + QUEUE_MAX_BYTES + 2 + 16)
 #define SPREAD_POINTS 32
@@ -138,7 +147,7 @@ static inline bool point_after(struct cold_point a, struct cold_point b)
 }
 
 void cold_key_due(struct cold_key *ret, struct cold_point p);
-/* Of families B, P and X. For B `class` is 1-6, else 0 and left out. */
+/* Of families B, P and X. For B `class` is its number, else 0 and left out. */
 void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
 void cold_key_of_seq(struct cold_key *ret, uint64_t seq); /* locator */
@@ -150,6 +159,8 @@ void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order);
 unsigned cold_key_class(struct str key);
 /* The last 16 bytes of a key of D, B, P or X. False if it is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
+/* The class in a key of B; 0 if it is of another family, or too short. */
+unsigned cold_key_class(struct str key);
 uint64_t cold_key_hash(struct str locator_key); /* for filters */
 
 static inline struct str cold_key_str(const struct cold_key *k)
@@ -189,7 +200,8 @@ bool engine_backlog_is_empty(const struct engine *e);
 #define FEED_GRAVE  1u /* no body; for the seq, until when there could be something at its place */
 #define FEED_LOCATE 2u /* not where its id says, or it has a key */
 
-/* What a run's jobs count as. Backlog: COLD_BACKLOG + class - 1, but for ordered ones. */
+/* What a run's jobs count as. The numbers are on disk. Backlog: COLD_BACKLOG + priority - 1, and
+ * one for each of the classes from 7 on. */
 enum cold_slot {
     COLD_DUE,
     COLD_BACKLOG,
@@ -197,11 +209,15 @@ enum cold_slot {
     COLD_CANCELLED,
     COLD_DEAD,
     COLD_EXPIRED,
-    COLD_ORDERED,
+    COLD_WAITING, /* in D, at the end of time */
+    COLD_BACKLOG_7,
+    COLD_BACKLOG_8,
     COLD_SLOTS
 };
 
 enum cold_slot cold_slot_of(char family, unsigned state, unsigned class);
+/* The same for one of D that may be waiting for others. */
+enum cold_slot cold_slot_at(enum cold_slot slot, int64_t at_ms);
 enum job_state cold_state(enum cold_slot slot);
 
 /* Whether there is enough in memory that belongs on disk. */
@@ -245,18 +261,7 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret); /* false if malf
 
 static inline bool slot_is_backlog(enum cold_slot slot)
 {
-    return (slot >= COLD_BACKLOG && slot < COLD_DONE) || slot == COLD_ORDERED;
-}
-
-/* Classes are counted from 0 here. */
-static inline enum cold_slot slot_of_class(unsigned class)
-{
-    return class < 5 ? (enum cold_slot)(COLD_BACKLOG + class) : COLD_ORDERED;
-}
-
-static inline unsigned class_of_slot(enum cold_slot slot)
-{
-    return slot == COLD_ORDERED ? 5 : slot - COLD_BACKLOG;
+    return (slot >= COLD_BACKLOG && slot < COLD_DONE) || slot > COLD_EXPIRED;
 }
 
 /* ---- Loading: from runs to memory ---- */

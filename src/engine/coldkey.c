@@ -4,6 +4,8 @@
 
 #include <xxhash.h>
 
+#include "base/time.h"
+
 #define LOCATE_SEQ         'i'
 #define LOCATE_KEY         'k'
 #define LOCATE_ORDERED_KEY 'o'
@@ -118,7 +120,8 @@ bool cold_place_get(struct str value, struct str *ret_place, int64_t *ret_until)
 enum cold_slot cold_slot_of(char family, unsigned state, unsigned class)
 {
     switch (family) {
-    case FAMILY_BACKLOG: return slot_of_class(class - 1);
+    case FAMILY_BACKLOG:
+        return (enum cold_slot)(class <= 5 ? COLD_BACKLOG + class - 1 : COLD_BACKLOG_7 + class - 7);
     case FAMILY_PAST:
     case FAMILY_KEPT:
         return state == JOB_DONE      ? COLD_DONE
@@ -129,6 +132,11 @@ enum cold_slot cold_slot_of(char family, unsigned state, unsigned class)
     }
 }
 
+enum cold_slot cold_slot_at(enum cold_slot slot, int64_t at_ms)
+{
+    return slot == COLD_DUE && at_ms > TIME_MOMENT_MAX ? COLD_WAITING : slot;
+}
+
 enum job_state cold_state(enum cold_slot slot)
 {
     switch (slot) {
@@ -137,6 +145,7 @@ enum job_state cold_state(enum cold_slot slot)
     case COLD_CANCELLED: return JOB_CANCELLED;
     case COLD_DEAD: return JOB_DEAD;
     case COLD_EXPIRED: return JOB_EXPIRED;
+    case COLD_WAITING: return JOB_WAITING;
     default: return JOB_READY;
     }
 }
@@ -165,7 +174,7 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
         ret->first.at_ms = wire_zigzag(r);
         ret->first.seq = wire_varint(r);
     }
-    return !r->bad && slot < COLD_SLOTS && queue_name_valid(ret->queue);
+    return !r->bad && slot < COLD_SLOTS && stored_name_valid(ret->queue);
 }
 
 /* With its length before it, so that it may grow: what a reader does not know is left out. */

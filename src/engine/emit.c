@@ -74,7 +74,8 @@ int emit_end(struct engine *e, const struct end_record *r)
 
 int emit_move(struct engine *e, const struct move_record *r)
 {
-    EMIT(move, SEEN_BY_ALL);
+    /* What is deferred is given to nobody, and once it is given it does not tell of that. */
+    EMIT(move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
 }
 
 int emit_mark(struct engine *e, const struct mark_record *r)
@@ -90,6 +91,11 @@ int emit_queue(struct engine *e, const struct queue_record *r)
 int emit_tenant(struct engine *e, const struct tenant_record *r)
 {
     EMIT(tenant, SEEN_BY_ALL);
+}
+
+int emit_told(struct engine *e, const struct told_record *r)
+{
+    EMIT(told, SEEN_BY_NONE);
 }
 
 int emit_fed(struct engine *e, const struct fed_record *r)
@@ -230,7 +236,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
         const struct class *c = &q->classes[i];
 
         if (class_is_on_disk(c)) {
-            wire_put_u8(&floors, (uint8_t)((i + 1) | TALLY_FROM));
+            wire_put_u8(&floors, (uint8_t)(class_number(c) | TALLY_FROM));
             wire_put_varint(&floors, 0);
             wire_put_zigzag(&floors, c->from.at_ms);
             wire_put_varint(&floors, c->from.seq);
@@ -238,7 +244,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
         for (size_t f = 0; f < c->floor_count; f++) {
             if (c->floors[f].number < oldest)
                 continue;
-            wire_put_u8(&floors, (uint8_t)(i + 1));
+            wire_put_u8(&floors, (uint8_t)class_number(c));
             wire_put_varint(&floors, c->floors[f].number);
             wire_put_zigzag(&floors, c->floors[f].upto.at_ms);
             wire_put_varint(&floors, c->floors[f].upto.seq);
@@ -396,6 +402,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         struct mark_record mark;
         struct queue_record queue;
         struct tenant_record tenant;
+        struct told_record told;
         struct fed_record fed;
         struct merged_record merged;
         struct loaded_record loaded;
@@ -420,6 +427,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         REPLAY(MARK, mark, mark)
         REPLAY(QUEUE, queue, queue)
         REPLAY(TENANT, tenant, tenant)
+        REPLAY(TOLD, told, told)
         REPLAY(FED, fed, fed)
         REPLAY(MERGED, merged, merged)
         REPLAY(LOADED, loaded, loaded)

@@ -99,6 +99,8 @@ struct engine *engine_new(const struct engine_options *o)
     list_init(&e->leased);
     list_init(&e->arrived);
     list_init(&e->lulls);
+    list_init(&e->telling);
+    list_init(&e->tasks);
     wheel_init(&e->moments, 0);
     wheel_init(&e->later, 0);
     wheel_init(&e->spare, 0);
@@ -136,6 +138,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     e->started = true;
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
+    e->start_ms = mono_ms;
     e->strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
     list_each (node, &e->leased) {
         struct trail *t = container_of(node, struct trail, link);
@@ -168,7 +171,7 @@ static void fire(struct engine *e, struct job *j)
         return;
     }
     if (j->state == JOB_SCHEDULED) {
-        const struct class *c = job_class(j);
+        const struct class *c = class_of(j);
         bool near = j->near && !tail_is_before(c, (struct cold_point){ j->timer.at_ms, j->seq });
 
         job_unplace(e, j);
@@ -308,6 +311,8 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     *ret_wall_ms = expiry < *ret_wall_ms ? expiry : *ret_wall_ms;
     *ret_mono_ms = leases < waits ? leases : waits;
     *ret_mono_ms = buckets < *ret_mono_ms ? buckets : *ret_mono_ms;
+    if (!list_empty(&e->dispatch) && slow_start_wake(e) < *ret_mono_ms)
+        *ret_mono_ms = slow_start_wake(e);
 }
 
 void engine_scope(struct engine *e, struct str tenant)

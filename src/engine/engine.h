@@ -24,6 +24,7 @@
 struct engine;
 struct job;
 struct waiter;
+struct zone;
 
 /* Called when a parked LEASE has work (n > 0) or its time is up (n = 0). The waiter is gone after
  * the call. Jobs are to be read with engine_view during the call only. */
@@ -37,6 +38,7 @@ struct engine_options {
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     uint64_t max_running;   /* leased at a time. 0: any number */
+    int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     void *host;
@@ -44,6 +46,11 @@ struct engine_options {
     void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
     /* Whether the locator may have an entry of this hash (cold_key_hash). NULL: it may. */
     bool (*may_have)(void *journal, uint64_t hash);
+    /* The zone of a name; it is good until the next call. As zonedir_load. NULL: there are none. */
+    int (*zone)(void *journal, struct str name, const struct zone **ret, const char **ret_why);
+    /* When quiet hours (as given to engine_tenant_set) that it is in now are over; -1: it is not
+     * quiet. NULL: it never is. */
+    int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
 };
 
@@ -110,7 +117,8 @@ void engine_scope(struct engine *e, struct str tenant);
 /* While set, what would add jobs answers FULL. */
 void engine_refuse_new(struct engine *e, bool refuse);
 
-/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), PAST, LIMIT, FULL, NOMEM. */
+/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), NOTFOUND (of AFTER), PAST, LIMIT,
+ * FULL, NOMEM. */
 int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
 
 /* All of them or none, in one commit: what they take together is to be no more than one job may.
@@ -152,6 +160,36 @@ int engine_redrive(struct engine *e, struct job_id id);
  * Returns how many. FULL. */
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
 
+/* ---- Its own work ---- */
+
+/* A slice of what the engine does of itself: telling jobs that those they wait for have ended, and
+ * recurrences. 1: there may be more; 0: nothing to do now; COLD: as a request; NOMEM. */
+int engine_task(struct engine *e);
+/* What it answered COLD for cannot be had: it does without. */
+void engine_task_skip(struct engine *e);
+
+/* ---- Recurrences: see recurrence.h. All may answer COLD. ---- */
+
+struct recurrence_spec;
+struct recurrence_view;
+
+/* Makes one, or changes the one of that name: then what it made and decided so far stands, and the
+ * next occurrence is after that and after now. INVALID, TOOLARGE, FULL, NOMEM. */
+int engine_recur(struct engine *e, const struct recurrence_spec *s);
+/* NOTFOUND. */
+int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
+                          struct recurrence_view *ret);
+/* What falls into the pause is skipped. NOTFOUND. */
+int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name, bool pause);
+/* An occurrence now, whatever the rule says. NOTFOUND, LIMIT, FULL. */
+int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, struct job_id *ret);
+/* Jobs that it made go on. NOTFOUND. */
+int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name);
+/* As engine_list. */
+int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
+                       int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
+                       struct list_cursor *cursor);
+
 /* ---- Queues ---- */
 
 /* INVALID. Creates the queue if it is not there. */
@@ -169,7 +207,7 @@ uint64_t engine_pick_steps(const struct engine *e);
 
 /* ---- Tenants ---- */
 
-/* INVALID. */
+/* INVALID. That quiet hours and zone can be read is for the caller to see to. */
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields /* bits 1 << enum tenant_field */);
 /* NOTFOUND. */

@@ -50,8 +50,14 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
         [HOLD_QUEUE_RATE] = REASON_RATE_LIMIT,
         [HOLD_TENANT_RATE] = REASON_RATE_LIMIT,
         [HOLD_LANES] = REASON_ORDERING_KEY,
+        [HOLD_SLOW_START] = REASON_SLOW_START,
     };
-    int64_t pause = reasons[hold] == REASON_RATE_LIMIT ? queue_rate_pause_ms(e, q) : 0;
+    int64_t pause = 0;
+
+    if (reasons[hold] == REASON_RATE_LIMIT)
+        pause = queue_rate_pause_ms(e, q);
+    else if (hold == HOLD_SLOW_START && slow_start_wake(e) != INT64_MAX)
+        pause = slow_start_wake(e) - e->mono_ms;
 
     say(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
 }
@@ -89,7 +95,8 @@ static bool explain_lane(const struct engine *e, const struct job *j, struct exp
         explain_behind(e, first, x);
         return true;
     }
-    if (first && !job_holds(j) && queue_hold(e, j->queue) == HOLD_NONE && lanes_are_full(e)) {
+    if (first && !job_holds(j) && queue_hold(e, j->queue, j->passing) == HOLD_NONE &&
+        lanes_are_full(e)) {
         say(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
         return true;
     }
@@ -99,15 +106,18 @@ static bool explain_lane(const struct engine *e, const struct job *j, struct exp
 static void explain_ready(const struct engine *e, const struct job *j, struct explanation *x)
 {
     const struct queue *q = j->queue;
-    enum hold hold = queue_hold(e, q);
-    int64_t asked = asked_ms(e, q);
+    enum hold hold = queue_hold(e, q, j->passing);
+    int64_t asked = asked_ms(e, q), quiet = job_quiet_until(e, j);
 
     x->ready = q->jobs[JOB_READY];
-    for (unsigned i = 0; i < CLASSES; i++)
-        x->ready += (uint64_t)q->cold[slot_of_class(i)];
+    for (int i = 0; i < COLD_SLOTS; i++)
+        x->ready += slot_is_backlog((enum cold_slot)i) ? (uint64_t)q->cold[i] : 0;
     if (explain_lane(e, j, x))
         return;
-    if (hold != HOLD_NONE)
+    if (quiet >= 0 && hold != HOLD_PAUSED && hold != HOLD_MAINTENANCE)
+        say(x, REASON_QUIET_HOURS, quiet,
+            "its tenant has quiet hours: when a worker asks for it it is put off to their end");
+    else if (hold != HOLD_NONE)
         explain_hold(e, q, hold, x);
     else if (asked == 0)
         say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue since the server started");
@@ -125,6 +135,24 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
             "others of its queue are taken first: workers take them as fast as they ask");
 }
 
+static void explain_waiting(const struct engine *e, const struct job *j, struct explanation *x)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct job_id first = { 0 };
+    char id[ID_TEXT];
+    struct opt o;
+    size_t n = 0;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_AFTER && n++ == 0)
+            first = (struct job_id){ o.number, e->o.partition, o.seq };
+    id_format(first, id);
+    say(x, REASON_PARENT, -1, "");
+    snprintf(x->why, sizeof(x->why), "it waits for %zu other job%s to be done: %.*s%s", n,
+             n == 1 ? "" : "s", ID_TEXT, id, n > 1 ? " and others" : "");
+}
+
 int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
 {
     int err;
@@ -132,13 +160,23 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
 
     if (!j)
         return err;
-    *ret = (struct explanation){ .state = job_state_now(e, j), .until_ms = -1 };
-    if (ret->state > JOB_LEASED)
+    *ret = (struct explanation){ .state = job_state_now(e, j), .until_ms = -1, .deferred_ms = -1 };
+    if (j->trail) {
+        ret->deferrals = j->trail->deferrals;
+        if (ret->state < JOB_LEASED && j->trail->deferred_ms)
+            ret->deferred_ms = j->trail->deferred_ms;
+    }
+    if (ret->state == JOB_WAITING)
+        explain_waiting(e, j, ret);
+    else if (ret->state > JOB_LEASED)
         explain_ended(ret);
     else if (ret->state == JOB_LEASED)
         say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");
     else if (ret->state == JOB_READY)
         explain_ready(e, j, ret);
+    else if (j->trail && j->trail->deferred_ms)
+        say(ret, REASON_QUIET_HOURS, j->timer.at_ms,
+            "its tenant had quiet hours when it was to be given out: it was put off to their end");
     else if (j->attempt > 0)
         say(ret, REASON_BACKOFF, j->timer.at_ms,
             "an attempt ended without success, or asked for it: it runs again then");

@@ -36,7 +36,7 @@ static struct tenant *tenant_of(const struct engine *e, const struct queue *q, s
 }
 
 /* A tenant's own limit. */
-static int refuse_pending(struct engine *e, const struct queue *q, struct str full)
+int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
 {
     const struct tenant *t = tenant_of(e, q, full);
 
@@ -73,7 +73,7 @@ static int check_labels(struct engine *e, const struct job_spec *s)
 }
 
 /* What can be said of a spec without looking at anything else. */
-static int check_spec(struct engine *e, const struct queue *q, const struct job_spec *s)
+int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
 {
     struct backoff b;
     const char *why;
@@ -109,6 +109,23 @@ static void put_labels(struct buf *out, const struct job_spec *s)
         wire_put_bytes(out, s->meta[i].name);
         wire_put_bytes(out, s->meta[i].value);
     }
+}
+
+void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born)
+{
+    job_opts_put(out,
+                 &(struct job_opts){ .created_ms = created_less_born,
+                                     .key = s->key,
+                                     .attempts = s->attempts,
+                                     .backoff = s->backoff,
+                                     .lease_ms = s->lease_ms,
+                                     .retain_ms = s->retain_ms,
+                                     .expire_ms = s->expire_ms,
+                                     .order = s->order,
+                                     .notify = s->notify,
+                                     .passing = s->passing },
+                 0);
+    put_labels(out, s);
 }
 
 static int key_exists(struct engine *e, const struct job *holder)
@@ -148,10 +165,11 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
         job_image_of(holder, &image);
         image.payload = s->payload;
         image.due_ms = due;
-        image.at_ms = moment_of(e, holder->ordered, due);
+        image.at_ms = job_is_waiting(holder) ? AT_NEVER : moment_of(e, holder->ordered, due);
         image.attempt = 0;
         image.stalls = 0;
         image.trail.flags = 0;
+        image.trail.deferred_ms = 0;
         err = emit_put(e, &image);
     }
     if (err)
@@ -167,8 +185,10 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
                           struct job **ret_holder)
 {
     struct queue *q = queue_find(e, s->queue);
-    int err = check_spec(e, q, s);
+    int err = spec_check(e, q, s);
     struct job *holder;
+    struct job_id lost;
+    size_t waits;
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
 
     *ret_holder = NULL;
@@ -187,7 +207,37 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
         holder = NULL;
     *ret_holder = holder;
-    return 0;
+    return holder || s->after_count == 0 ? 0 : after_check(e, s, &waits, &lost);
+}
+
+/* The job, and a word with each that it waits for; all in one commit. */
+static int put_waiting(struct engine *e, const struct job_spec *s, struct job_image *image)
+{
+    struct job_id id = { image->born_ms, e->o.partition, image->seq }, lost;
+    bool whole = e->whole;
+    size_t waits;
+    int err = after_check(e, s, &waits, &lost);
+
+    if (err)
+        return err;
+    if (waits > 0)
+        image->at_ms = AT_NEVER;
+    e->whole = true;
+    err = emit_put(e, image);
+    if (err) {
+        e->whole = whole;
+        return err;
+    }
+    if (lost.seq)
+        err = after_lost(e, job_find(e, id.seq), lost);
+    else
+        err = after_listen(e, s, id);
+    e->whole = whole;
+    if (err)
+        e->torn = true;
+    else if (!whole)
+        commit_roll(e);
+    return err;
 }
 
 static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
@@ -197,11 +247,8 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
     int err;
 
     e->scratch.len = 0;
-    job_opts_put(&e->scratch,
-                 &(struct job_opts){ e->now_ms, s->key, s->attempts, s->backoff, s->lease_ms,
-                                     s->retain_ms, s->expire_ms, s->order },
-                 due);
-    put_labels(&e->scratch, s);
+    spec_opts(&e->scratch, s, e->now_ms - due);
+    after_put(e, &e->scratch, s);
     if (e->scratch.failed) {
         e->scratch.failed = false;
         return engine_plain(e, BELFRY_NOMEM);
@@ -217,7 +264,7 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
         .opts = buf_view(&e->scratch),
         .payload = s->payload,
     };
-    err = emit_put(e, &image);
+    err = s->after_count > 0 ? put_waiting(e, s, &image) : emit_put(e, &image);
     if (err)
         return err;
     ret->id = (struct job_id){ due, e->o.partition, image.seq };
@@ -235,7 +282,7 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
         return err;
     if (holder)
         return schedule_onto(e, s, holder, ret);
-    err = refuse_pending(e, queue_find(e, s->queue), s->queue);
+    err = tenant_refuses(e, queue_find(e, s->queue), s->queue);
     return err ? err : schedule_new(e, s, ret);
 }
 
@@ -267,7 +314,7 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
 
         *ret_at = i;
         if (!err && !taken)
-            err = refuse_pending(e, queue_find(e, specs[i].queue), specs[i].queue);
+            err = tenant_refuses(e, queue_find(e, specs[i].queue), specs[i].queue);
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
@@ -349,7 +396,12 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
-    return emit_move(e, &(struct move_record){ j->seq, due_ms, moment_of(e, j->ordered, due_ms) });
+    return emit_move(e,
+                     &(struct move_record){
+                         .seq = j->seq,
+                         .due_ms = due_ms,
+                         .at_ms = job_is_waiting(j) ? AT_NEVER : moment_of(e, j->ordered, due_ms),
+                     });
 }
 
 /* Puts a dead job back whose key, if it has one, is free. */
@@ -448,10 +500,10 @@ static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
 
     for (size_t i = 0; a && a->want->kind == WANT_PAGE && i < a->n && !err; i++) {
         const struct cold_item *item = &a->items[i];
-        unsigned state, priority;
+        unsigned state;
         struct str queue;
 
-        if (!record_peek_job(item->body, &state, &priority, &queue) || state != JOB_DEAD)
+        if (!record_peek_job(item->body, &state, &queue) || state != JOB_DEAD)
             continue;
         err = emit_taken(
             e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
@@ -515,6 +567,8 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
         return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
     if (r.settings.max_pending < 0 || r.settings.max_running < 0)
         return engine_error(e, BELFRY_INVALID, "max_pending, max_running: expected 0 or more");
+    if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
+        return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
     err = check_rate(e, &r.settings.rate);
     return err ? err : emit_tenant(e, &r);
 }

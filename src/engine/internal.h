@@ -11,7 +11,8 @@
  *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class;
  *                 with an ordering key: see lane.h
  *     leased      nowhere: the trail's timer stands in `leases`
- *     ended       in `moments`, at the moment when it is forgotten or its key is given free
+ *     ended       in `moments`, at the moment when it is forgotten or its key is given free; not
+ *                 while others are to be told of it
  * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
  * though its moment may be up to the lookahead away.
  */
@@ -22,6 +23,7 @@
 
 #include "base/pool.h"
 #include "base/table.h"
+#include "base/time.h"
 #include "engine/cold.h"
 #include "engine/lane.h"
 #include "engine/mutant.h"
@@ -29,8 +31,9 @@
 #include "engine/wheel.h"
 
 #define PRIORITIES    5
-#define CLASSES       6
-#define ORDERED       (CLASSES - 1) /* the class of jobs with an ordering key */
+#define ORDERED       5 /* in queue.classes: jobs with an ordering key; */
+#define INDEX_PASSING 6 /* those that pass all gates */
+#define CLASSES       7
 #define AGE_STEP_MS   INT64_C(30000)
 #define FIRE_SLICE    20000 /* timers fired by one engine_advance */
 #define STANDSTILL_MS 1000  /* a wall clock set back by less than this is waited for */
@@ -61,6 +64,7 @@ struct job {
     uint64_t where : 4;   /* enum where */
     uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
     uint64_t near : 1;    /* came from the backlog */
+    uint64_t passing : 1; /* GATES pass: of a class of its own */
     uint64_t ordered : 1; /* has an ordering key, and a struct spot in front of it */
     uint32_t payload_len;
     uint32_t segment;      /* where its last RECORD_PUT stands */
@@ -80,6 +84,7 @@ enum where {
     WHERE_TAIL,
     WHERE_LEASED,
     WHERE_PAST,
+    WHERE_TASK,
     WHERE_HOLDS, /* its lane, waiting for its next attempt */
     WHERES
 };
@@ -93,15 +98,25 @@ enum job_opt {
     OPT_EXPIRE = 6,
     OPT_TAG = 7,  /* there may be several of it, */
     OPT_META = 8, /* and of it */
-    OPT_ORDER = 9
+    OPT_ORDER = 9,
+    OPT_NOTIFY = 10,
+    OPT_GATES = 11,
+    OPT_AFTER = 12,     /* a job that it waits for; several */
+    OPT_AFTERFAIL = 13, /* enum after_fail */
+    OPT_LISTENER = 14,  /* a job that is told when it has ended; several */
+    OPT_NOMINAL = 15,   /* it is an occurrence: of when, and of which recurrence */
 };
+
+/* The moment of a job that waits for something else than time. */
+#define AT_NEVER (TIME_MOMENT_MAX + 1)
 
 /* One of them, as it stands in a job's tail. */
 struct opt {
     enum job_opt type;
-    struct str bytes; /* KEY, BACKOFF, ORDER, TAG, META: its name */
+    struct str bytes; /* KEY, BACKOFF, ORDER, TAG, META: its name; NOMINAL: the recurrence's */
     struct str value; /* META */
-    int64_t number;   /* the others */
+    int64_t number;   /* the others; AFTER, LISTENER: the id's due time */
+    uint64_t seq;     /* AFTER, LISTENER */
 };
 
 struct job_opts {
@@ -112,13 +127,19 @@ struct job_opts {
     int64_t lease_ms;
     int64_t retain_ms;
     int64_t expire_ms;
+    bool notify;
+    bool passing;
+    enum after_fail after_fail;
+    size_t afters;
+    size_t listeners;
     struct str order;
 };
 
 struct trail {
     struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
                            `expiries`, if it can expire */
-    struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead */
+    struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead, or in
+                           engine.telling */
     struct job *job;
     uint64_t token;
     int64_t start_ms;
@@ -129,6 +150,7 @@ struct trail {
     int64_t keep_ms;
     int64_t hold_ms;
     int64_t pending_due_ms;
+    int64_t deferred_ms; /* it waits until then because of quiet hours; 0: it does not */
     struct blob *worker;
     struct blob *note;
     struct blob *result;
@@ -137,6 +159,7 @@ struct trail {
     struct blob *pending;
     uint32_t live_bytes; /* its part of engine.live_bytes, */
     uint32_t weight;     /* and of job_weight */
+    uint32_t deferrals;
     uint8_t flags;
     int8_t progress;
 };
@@ -153,8 +176,8 @@ struct floor {
     struct cold_point upto;
 };
 
-/* The jobs of one priority of a queue, or its ordered ones. Those that are due are in three parts,
- * in this order:
+/* The jobs of one priority of a queue, its ordered ones, or those that pass all gates. Those that
+ * are due are in three parts, in this order:
  *
  *     ready list (memory) --- backlog runs (disk) --- tail (memory)
  *
@@ -213,7 +236,9 @@ struct tenant {
     int64_t promised; /* jobs that are about to be scheduled together */
     uint64_t running;
     uint64_t queue_total;
-    uint32_t segment; /* where its settings stand; 0: they are the defaults */
+    uint32_t segment;       /* where its settings stand; 0: they are the defaults */
+    int64_t quiet_asked_ms; /* at this moment it was quiet until that one; -1: it was not; */
+    int64_t quiet_until_ms; /* both -1: it has not been asked */
     struct tenant_settings settings;
     uint16_t name_len;
     char name[];
@@ -233,7 +258,8 @@ struct queue {
     struct table_node by_name;
     struct list link; /* in engine.queues, or engine.idle when it could be forgotten */
     struct list of_tenant;
-    struct list turn; /* in the ring of its kind, or parked at its tenant */
+    struct list turn; /* in the ring of its kind, or parked at its tenant: */
+    bool parked;      /* it was the latter, if it is in one of them */
     struct list lull; /* in engine.lulls */
     struct tenant *tenant;
     struct kind *kind;
@@ -241,7 +267,10 @@ struct queue {
     struct bucket bucket;
     int64_t credit; /* jobs that it may still give before it is the next one's turn */
     struct class classes[CLASSES];
-    struct heap firsts; /* of its lanes, by rank */
+    /* The first of its lanes, by rank: those that gates hold, and those that pass them; and those
+     * of them that are tried again. */
+    struct heap firsts[2];
+    struct heap retries[2];
     uint64_t first_count;
     struct list past; /* done and cancelled, by end */
     struct list held; /* done, and their key is held: kept whatever their number */
@@ -253,11 +282,14 @@ struct queue {
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
     bool tally_changed;     /* since then */
+    bool hidden;            /* the engine's own: its jobs are not users', see task.c */
     bool idle;
     struct queue_settings settings;
     struct counters counters;
     struct hist *lateness; /* made with the first lease */
     struct hist *runtime;
+    struct hist *wait;
+    uint64_t served; /* the LEASE that was last counted in `wait`: engine.served then */
     uint16_t name_len;
     char name[];
 };
@@ -270,6 +302,7 @@ struct wait_link {
 
 struct waiter {
     struct timer timer; /* in engine.waits, on the monotonic clock */
+    int64_t since_ms;   /* likewise */
     void *owner;
     size_t count;
     int64_t for_ms;
@@ -342,6 +375,10 @@ struct engine {
     struct list arrived; /* classes, see struct class */
     struct list
         lulls; /* queues that had nothing to give but firsts of lanes, while lanes_are_full */
+    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
+    struct list tasks;     /* jobs of hidden queues whose time has come */
+    uint64_t tell_seq;     /* the one being told of, */
+    size_t tell_next;      /* and who is told next */
     struct wheel moments;  /* jobs, by wall clock */
     struct wheel later;    /* jobs beyond the frontier, by wall clock */
     struct wheel spare;    /* jobs whose class has its share, by wall clock */
@@ -351,8 +388,9 @@ struct engine {
     struct wheel waits;    /* waiters, by monotonic clock */
     struct wheel buckets;  /* by monotonic clock */
     bool started;
-    bool whole; /* records that follow belong into one commit */
-    bool torn;  /* not all of them could be made */
+    bool whole;  /* records that follow belong into one commit */
+    bool inside; /* the engine's own work: its jobs are seen */
+    bool torn;   /* not all of them could be made */
     bool refuse_new;
     bool load_turn;
     bool walk_loaded; /* jobs came from disk since the walk did */
@@ -360,7 +398,8 @@ struct engine {
     bool segments_unknown;
     int64_t now_ms;
     int64_t mono_ms;
-    int64_t strict_until_ms; /* monotonic */
+    int64_t strict_until_ms; /* monotonic, */
+    int64_t start_ms;        /* likewise: when it was started */
     struct buf *out;
     uint32_t segment;
     uint32_t frontier_segment; /* where it says so; 0: nowhere */
@@ -376,10 +415,13 @@ struct engine {
     uint64_t live_bytes;
     uint64_t waiters;
     uint64_t queue_total;
+    uint64_t hidden_total; /* of them, the engine's own */
     uint64_t states[JOB_STATE_COUNT];
     struct counters counters;
     struct hist lateness;
     struct hist runtime;
+    struct hist wait;
+    uint64_t served; /* LEASEs that got jobs */
     struct buf scratch;
     char detail[256];
 
@@ -441,7 +483,6 @@ size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* what it takes of its part of the budget */
 /* Which run it belongs into, and where there. */
 void job_cold_key(const struct job *j, struct cold_key *ret);
-struct class *job_class(const struct job *j);
 struct job_id job_id_of(const struct engine *e, const struct job *j);
 /* A job that is in no index yet. NULL if out of memory. */
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q);
@@ -468,6 +509,16 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 bool job_opt_next(struct wire_reader *r, struct opt *ret);
 /* When it expires if it is not started by then; -1: never, or it was leased before. */
 int64_t job_expires_ms(const struct job *j);
+/* It waits for other jobs. */
+static inline bool job_is_waiting(const struct job *j)
+{
+    return j->state == JOB_SCHEDULED && j->timer.at_ms == AT_NEVER;
+}
+/* What it is counted as. */
+static inline enum job_state job_counts_as(const struct job *j)
+{
+    return job_is_waiting(j) ? JOB_WAITING : (enum job_state)j->state;
+}
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 struct str job_payload(const struct job *j);
 int64_t job_attempts(const struct job *j);
@@ -498,7 +549,8 @@ struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL if out of memory */
 /* To be called when a queue may have become, or is no longer, without use. */
 void queue_settle(struct engine *e, struct queue *q);
-/* The ready job of lowest rank, or NULL; ret_rank is set if there is one. */
+/* The ready job of lowest rank that its tenant's maintenance lets pass, or NULL; ret_rank is set if
+ * there is one. */
 struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
 static inline int64_t job_rank(const struct job *j)
 {
@@ -529,8 +581,14 @@ void post_call(struct engine *e, struct post *p);
 void queue_offer(struct engine *e, struct queue *q);
 /* Fewer jobs hold their lanes: queues that waited for that may go on. */
 void lulls_end(struct engine *e);
+/* The same, though what its tenant's other jobs wait for may last. */
+void queue_unpark(struct engine *e, struct queue *q);
 bool server_is_full(const struct engine *e);
-enum hold queue_hold(const struct engine *e, const struct queue *q);
+/* When it may run more because slow start goes on, on the monotonic clock; INT64_MAX: never. */
+int64_t slow_start_wake(const struct engine *e);
+bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
+/* For jobs that pass all gates, or others. */
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
 /* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
 bool queue_gives(struct engine *e, struct queue *q);
 /* One was given; `in_turn`: because it was its turn among its kind. */
@@ -547,6 +605,13 @@ bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: any
 
 /* look.c: what users see. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
+
+/* class.c */
+struct class *class_of(const struct job *j);
+unsigned class_number(const struct class *c);
+struct class *class_numbered(struct queue *q, unsigned number); /* NULL if there is no such class */
+enum cold_slot class_slot(const struct class *c);
+struct class *class_at_slot(struct queue *q, enum cold_slot slot);
 
 /* spill.c: what leaves memory */
 void batch_init(struct batch *b);
@@ -609,6 +674,7 @@ int apply_move(struct engine *e, const struct move_record *r);
 int apply_mark(struct engine *e, const struct mark_record *r);
 int apply_queue(struct engine *e, const struct queue_record *r);
 int apply_tenant(struct engine *e, const struct tenant_record *r);
+int apply_told(struct engine *e, const struct told_record *r);
 
 /* apply_cold.c: the same for what is on disk. */
 int apply_fed(struct engine *e, const struct fed_record *r);
@@ -631,6 +697,7 @@ int emit_move(struct engine *e, const struct move_record *r);
 int emit_mark(struct engine *e, const struct mark_record *r);
 int emit_queue(struct engine *e, const struct queue_record *r);
 int emit_tenant(struct engine *e, const struct tenant_record *r);
+int emit_told(struct engine *e, const struct told_record *r);
 int emit_fed(struct engine *e, const struct fed_record *r);
 int emit_merged(struct engine *e, const struct merged_record *r);
 int emit_loaded(struct engine *e, const struct loaded_record *r);
@@ -640,12 +707,51 @@ int emit_taken(struct engine *e, const struct taken_record *r);
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
                     struct str error);
 
+/* gate.c: quiet hours. -1: it is not quiet; for a job: or it may be given all the same. */
+int64_t tenant_quiet_until(const struct engine *e, struct tenant *t);
+int64_t job_quiet_until(const struct engine *e, const struct job *j);
+/* Has it wait until then, and for a part of the spread. */
+int job_defer(struct engine *e, struct job *j, int64_t until_ms);
+
 /* finish.c: the ways an attempt can end. `pause_ms` -1: by back-off. */
 int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str error,
                  int64_t pause_ms, bool final);
 int job_expire(struct engine *e, struct job *j);
 int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
             uint32_t stalls, struct str error, struct str result);
+
+/* after.c: jobs that wait for others. */
+
+/* Whether a job may wait for those that its spec names, which come to memory. *ret_waits: how many
+ * have not ended; *ret_lost: one has, otherwise than done, and that matters; seq 0: none. */
+int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                struct job_id *ret_lost);
+/* The options that say so, of those that have not ended. */
+void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
+/* Enters a job as a listener with all that it waits for. */
+int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener);
+/* A job that it waited for ended otherwise than done. */
+int after_lost(struct engine *e, struct job *j, struct job_id parent);
+/* A job that was waited for has ended. */
+int after_told(struct engine *e, struct job *j, const struct job *ended);
+/* The options without those of this type, or only without the one that names this job; and with
+ * nothing in front. */
+void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq);
+void opts_put_id(struct buf *out, enum job_opt type, struct job_id id);
+
+/* intake.c */
+
+/* What can be said of a spec without looking at anything else. */
+int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
+/* The options that a job of this spec has, but for those about AFTER. */
+void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
+/* LIMIT if the tenant has as many pending jobs as it may. */
+int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
+
+/* recurrence.c */
+int recurrence_fire(struct engine *e, struct job *j);
+/* An occurrence has ended. */
+int recurrence_told(struct engine *e, struct job *j, const struct job *ended);
 
 /* lease.c */
 void waiter_timeout(struct engine *e, struct waiter *w);

@@ -19,11 +19,6 @@ size_t job_size(const struct job *j)
            (j->ordered ? sizeof(struct spot) : 0);
 }
 
-struct class *job_class(const struct job *j)
-{
-    return &j->queue->classes[j->ordered ? ORDERED : j->priority - 1];
-}
-
 static uint64_t job_live_bytes(const struct job *j)
 {
     return 48u + j->queue->name_len + j->opts_len + j->payload_len;
@@ -95,6 +90,14 @@ void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
         wire_put_u8(out, OPT_ORDER);
         wire_put_bytes(out, o->order);
     }
+    if (o->notify) {
+        wire_put_u8(out, OPT_NOTIFY);
+        wire_put_varint(out, 1);
+    }
+    if (o->passing) {
+        wire_put_u8(out, OPT_GATES);
+        wire_put_varint(out, 1);
+    }
 }
 
 bool job_opt_next(struct wire_reader *r, struct opt *ret)
@@ -114,7 +117,19 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
     case OPT_ATTEMPTS:
     case OPT_LEASE:
     case OPT_RETAIN:
-    case OPT_EXPIRE: ret->number = (int64_t)wire_varint(r); break;
+    case OPT_AFTERFAIL:
+    case OPT_EXPIRE:
+    case OPT_NOTIFY:
+    case OPT_GATES: ret->number = (int64_t)wire_varint(r); break;
+    case OPT_AFTER:
+    case OPT_LISTENER:
+        ret->number = (int64_t)wire_varint(r);
+        ret->seq = wire_varint(r);
+        break;
+    case OPT_NOMINAL:
+        ret->number = (int64_t)wire_varint(r);
+        ret->bytes = wire_bytes(r);
+        break;
     default: return false; /* from a newer version: what follows cannot be read */
     }
     return !r->bad;
@@ -154,6 +169,12 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
         case OPT_RETAIN: ret->retain_ms = o.number; break;
         case OPT_EXPIRE: ret->expire_ms = o.number; break;
         case OPT_ORDER: ret->order = o.bytes; break;
+        case OPT_NOTIFY: ret->notify = o.number == 1; break;
+        case OPT_GATES: ret->passing = o.number == 1; break;
+        case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;
+        case OPT_AFTER: ret->afters++; break;
+        case OPT_LISTENER: ret->listeners++; break;
+        case OPT_NOMINAL:
         case OPT_TAG:
         case OPT_META: break; /* see job_opt_next */
         }
@@ -227,6 +248,8 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
     t->keep_ms = i->keep_ms;
     t->hold_ms = i->hold_ms;
     t->pending_due_ms = i->pending_due_ms;
+    t->deferred_ms = i->deferred_ms;
+    t->deferrals = i->deferrals;
     t->flags = (uint8_t)i->flags;
     t->progress = (int8_t)i->progress;
     if (!blob_set(p, &t->worker, i->worker) || !blob_set(p, &t->note, i->note) ||
@@ -236,6 +259,17 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
         return NULL;
     }
     return t;
+}
+
+/* An option takes two bytes at least, and what comes before them one. */
+static bool opts_say_pass(const struct job *j)
+{
+    struct job_opts o;
+
+    if (j->opts_len < 3)
+        return false;
+    job_opts_get(j, &o);
+    return o.passing;
 }
 
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
@@ -273,6 +307,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     if (j->ordered)
         spot_init(j, o.order);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
+    j->passing = opts_say_pass(j);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
     if (image->has_trail)
@@ -373,6 +408,10 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
 {
     struct queue *q = j->queue;
 
+    if (j->trail->flags & TRAIL_TELLING) {
+        list_append(&e->telling, &j->trail->link);
+        return;
+    }
     j->timer.at_ms = trail_next_ms(j);
     wheel_add(&e->moments, &j->timer);
     list_append(state == JOB_DEAD   ? &q->dead
@@ -432,7 +471,10 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
     c->ready_bytes += job_weight(j);
     list_append(&c->ready, &j->timer.link);
     j->queue->offered++;
-    queue_offer(e, j->queue);
+    if (j->passing)
+        queue_unpark(e, j->queue);
+    else
+        queue_offer(e, j->queue);
 }
 
 /* It keeps its lane: in memory, however far away its next attempt is. */
@@ -447,10 +489,14 @@ static void place_holder(struct engine *e, struct job *j, bool due)
 
 static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
-    struct class *c = job_class(j);
+    struct class *c = class_of(j);
     bool due = e->started && !e->sinking && j->timer.at_ms <= e->now_ms;
 
-    if (job_holds(j)) {
+    if (due && j->queue->hidden) {
+        j->state = JOB_READY;
+        j->where = WHERE_TASK;
+        list_append(&e->tasks, &j->timer.link);
+    } else if (job_holds(j)) {
         place_holder(e, j, due);
     } else if (j->ordered && due) {
         order_place(e, j);
@@ -477,7 +523,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
 
 static void unplace_hot(struct job *j)
 {
-    struct class *c = job_class(j);
+    struct class *c = class_of(j);
 
     c->hot_bytes -= job_weight(j);
     if (j->near)
@@ -511,7 +557,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     }
     if (j->ordered && state >= JOB_LEASED)
         lane_set(e, j, state == JOB_LEASED);
-    queue_count(e, q, j->state, 1);
+    queue_count(e, q, job_counts_as(j), 1);
     e->bytes[j->where] += job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL)
         q->classes[ORDERED].tailed++;
@@ -534,7 +580,7 @@ void job_unplace(struct engine *e, struct job *j)
     struct queue *q = j->queue;
 
     if (!job_is_waste(e, j)) { /* else the record that said so has counted */
-        queue_count(e, q, j->state, -1);
+        queue_count(e, q, job_counts_as(j), -1);
         if (MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY)
             q->jobs[JOB_READY]++;
         if (j->fed)
@@ -554,7 +600,8 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->timer.link);
     if (j->state >= JOB_LEASED)
         list_remove(&j->trail->link);
-    if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)
+    if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
+        !(j->trail->flags & TRAIL_TELLING))
         q->past_bytes -= past_bytes(j);
     j->where = WHERE_NONE;
     j->fed = 0;
@@ -615,6 +662,8 @@ static void trail_image_of(const struct trail *t, struct trail_image *ret)
         .history = blob_str(t->history),
         .pending_due_ms = t->pending_due_ms,
         .pending = blob_str(t->pending),
+        .deferred_ms = t->deferred_ms,
+        .deferrals = t->deferrals,
     };
 }
 

@@ -65,16 +65,15 @@ static void list_first(struct engine *e, struct job *j)
 
     if (s->listed || j->state != JOB_READY)
         return;
-    if (job_holds(j)) { /* like any other retry */
-        s->listed = SPOT_RETRY;
-        list_append(&q->classes[j->priority - 1].ready, &j->timer.link);
-    } else {
-        s->listed = SPOT_FRESH;
-        heap_add(&q->firsts, &s->line, rank_before);
-        q->first_count++;
-    }
+    s->listed = job_holds(j) ? SPOT_RETRY : SPOT_FRESH;
+    heap_add(job_holds(j) ? &q->retries[j->passing] : &q->firsts[j->passing], &s->line,
+             rank_before);
+    q->first_count += s->listed == SPOT_FRESH;
     q->offered++;
-    queue_offer(e, q);
+    if (j->passing)
+        queue_unpark(e, q);
+    else
+        queue_offer(e, q);
 }
 
 void lane_unlist(struct job *j)
@@ -84,12 +83,9 @@ void lane_unlist(struct job *j)
 
     if (!s->listed)
         return;
-    if (s->listed == SPOT_FRESH) {
-        heap_remove(&q->firsts, &s->line, rank_before);
-        q->first_count--;
-    } else {
-        list_remove(&j->timer.link);
-    }
+    heap_remove(s->listed == SPOT_RETRY ? &q->retries[j->passing] : &q->firsts[j->passing],
+                &s->line, rank_before);
+    q->first_count -= s->listed == SPOT_FRESH;
     s->listed = SPOT_UNLISTED;
     if (--q->offered == 0)
         list_remove(&q->turn); /* so that no turn comes to one that has nothing */
@@ -102,7 +98,17 @@ bool lanes_are_full(const struct engine *e)
 
 struct job *lanes_head(const struct engine *e, const struct queue *q)
 {
-    return q->firsts.root && !lanes_are_full(e) ? job_of_line(q->firsts.root) : NULL;
+    const struct heap_node *best = NULL;
+
+    for (int passing = tenant_is_shut(e, q->tenant); passing < 2; passing++) {
+        const struct heap_node *heads[] = { q->retries[passing].root,
+                                            lanes_are_full(e) ? NULL : q->firsts[passing].root };
+
+        for (int i = 0; i < 2; i++)
+            if (heads[i] && (!best || rank_before(heads[i], best)))
+                best = heads[i];
+    }
+    return best ? job_of_line(best) : NULL;
 }
 
 /* ---- Lanes ---- */

@@ -89,15 +89,16 @@ static bool load_due(struct engine *e, struct load_want *ret)
 }
 
 /* Nothing of it is given out until somebody says so. */
-static bool is_stopped(const struct queue *q)
+static bool is_stopped(const struct class *c)
 {
-    return q->settings.paused || q->tenant->settings.maintenance;
+    return c->queue->settings.paused ||
+           (c->queue->tenant->settings.maintenance && class_number(c) != CLASS_PASSING);
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)
 {
     /* What cannot be given out has no use for the last of the room. */
-    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c->queue))
+    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
         return false;
     /* What is before all that comes first, without being loaded. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
@@ -127,7 +128,7 @@ static struct class *hungriest(struct engine *e)
         list_append(&e->closed, &c->link);
         if (!is_hungry(e, c))
             continue;
-        if (c->ready_bytes == 0 && !is_stopped(c->queue))
+        if (c->ready_bytes == 0 && !is_stopped(c))
             return c;
         best = best ? best : c;
     }
@@ -144,7 +145,7 @@ static bool load_class(struct engine *e, struct load_want *ret)
     *ret = (struct load_want){
         .backlog = true,
         .queue = { c->queue->name, c->queue->name_len },
-        .class = (unsigned)(c - c->queue->classes) + 1,
+        .class = class_number(c),
         .bytes = room > load_bytes(e) ? load_bytes(e)
                  : room < LOAD_MIN    ? LOAD_MIN
                                       : room,
@@ -175,7 +176,7 @@ int engine_loaded(struct engine *e, const struct load_result *r)
 
     if (r->moves != e->moves) /* what was read may have been taken out and put back, changed */
         return 0;
-    if (r->backlog && r->class == ORDERED + 1 && batch_takes_tails(e))
+    if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
         return 0; /* what is on its way to disk may come before it */
     for (size_t i = 0; i < r->n; i++) {
         const struct cold_item *item = &r->items[i];

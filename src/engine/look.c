@@ -10,6 +10,11 @@
  * in a ready list stays so when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
+    if (job_is_waiting(j) && e->started) {
+        int64_t expires = job_expires_ms(j);
+
+        return expires >= 0 && expires <= e->now_ms ? JOB_EXPIRED : JOB_WAITING;
+    }
     if (j->state <= JOB_READY && j->where != WHERE_HOT && j->where != WHERE_HOLDS && e->started) {
         int64_t expires = job_expires_ms(j);
 
@@ -34,6 +39,8 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->cancelling = t->flags & TRAIL_CANCELLING;
     v->replacing = t->flags & TRAIL_REPLACING;
     v->ended_ms = t->ended_ms;
+    v->deferred_ms = v->state < JOB_LEASED && t->deferred_ms ? t->deferred_ms : -1;
+    v->deferrals = t->deferrals;
     v->keep_ms = t->hold_ms > t->keep_ms ? t->hold_ms : t->keep_ms;
     v->result = blob_str(t->result);
     v->error = blob_str(t->error);
@@ -47,13 +54,20 @@ static void view_labels(const struct job *j, struct job_view *v)
     struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
     struct opt o;
 
-    v->tag_count = v->meta_count = 0;
+    v->tag_count = v->meta_count = v->after_count = 0;
+    v->recurrence = (struct str){ "", 0 };
     wire_zigzag(&r);
     while (job_opt_next(&r, &o)) {
         if (o.type == OPT_TAG && v->tag_count < TAGS_MAX)
             v->tags[v->tag_count++] = o.bytes;
         if (o.type == OPT_META && v->meta_count < METAS_MAX)
             v->meta[v->meta_count++] = (struct meta){ o.bytes, o.value };
+        if (o.type == OPT_AFTER && v->after_count < AFTER_MAX)
+            v->after[v->after_count++] = (struct job_id){ o.number, v->id.partition, o.seq };
+        if (o.type == OPT_NOMINAL) {
+            v->recurrence = o.bytes;
+            v->nominal_ms = o.number;
+        }
     }
 }
 
@@ -73,7 +87,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->priority = j->priority;
     ret->created_ms = o.created_ms;
     ret->due_ms = j->due_ms;
-    ret->at_ms = j->state > JOB_LEASED ? j->due_ms : j->timer.at_ms;
+    ret->at_ms = j->state > JOB_LEASED || job_is_waiting(j) ? j->due_ms : j->timer.at_ms;
     ret->attempt = j->attempt;
     ret->attempts = o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
     ret->stalls = j->stalls;
@@ -82,6 +96,10 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->progress = -1;
     ret->cancelling = ret->replacing = false;
     ret->expires_ms = job_expires_ms(j);
+    ret->notify = o.notify;
+    ret->passing = j->passing;
+    ret->deferred_ms = -1;
+    ret->deferrals = 0;
     view_labels(j, ret);
     ret->worker = ret->note = ret->result = ret->error = (struct str){ "", 0 };
     ret->history_count = 0;
@@ -174,8 +192,9 @@ static bool passes(const struct engine *e, const struct list_filter *f, const st
     return (f->state < 0 || (enum job_state)f->state == job_state_now(e, j)) &&
            j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
            (f->tag.len == 0 || has_tag(j, f->tag)) &&
-           (f->queue.len == 0 ||
-            str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
+           (f->queue.len == 0
+                ? !j->queue->hidden
+                : str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
 }
 
 static bool matches(const struct page *p, const struct job *j)
@@ -312,9 +331,11 @@ static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY
 static bool family_fits(char family, int state)
 {
     switch (family) {
-    case FAMILY_BACKLOG:
-    case FAMILY_DUE: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
-    case FAMILY_PAST: return state < 0 || (state > JOB_LEASED && state != JOB_DEAD);
+    case FAMILY_BACKLOG: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
+    case FAMILY_DUE:
+        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_WAITING;
+    case FAMILY_PAST:
+        return state < 0 || (state > JOB_LEASED && state != JOB_DEAD && state != JOB_WAITING);
     default: return state < 0 || state == JOB_DEAD || state == JOB_DONE;
     }
 }

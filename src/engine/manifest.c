@@ -141,11 +141,10 @@ int floor_raise(struct class *c, uint32_t number, struct cold_point upto)
 struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned class,
                                uint32_t number)
 {
-    const struct queue *q = queue_find(e, queue);
+    struct queue *q = queue_find(e, queue);
+    const struct class *c = q ? class_numbered(q, class) : NULL;
 
-    if (!q || class < 1 || class > CLASSES)
-        return (struct cold_point){ -1, 0 };
-    return floor_of(&q->classes[class - 1], number);
+    return c ? floor_of(c, number) : (struct cold_point){ -1, 0 };
 }
 
 /* ---- Counts ---- */
@@ -153,14 +152,16 @@ struct cold_point engine_floor(const struct engine *e, struct str queue, unsigne
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     q->cold[slot] += n;
-    e->cold[slot] += n;
-    if (cold_state(slot) < JOB_LEASED)
-        q->tenant->pending += n;
+    if (!q->hidden) {
+        e->cold[slot] += n;
+        if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
+            q->tenant->pending += n;
+    }
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;
     if (slot_is_backlog(slot) && q->cold[slot] > 0)
-        class_close(e, &q->classes[class_of_slot(slot)]);
+        class_close(e, class_at_slot(q, slot));
     queue_settle(e, q);
 }
 
@@ -173,9 +174,12 @@ static int each_class(const struct list *head,
     list_each (node, head) {
         const struct queue *q = container_of(node, struct queue, link);
 
-        for (unsigned i = 0; i < CLASSES && !answer; i++)
-            if (q->cold[slot_of_class(i)] > 0 || q->classes[i].floor_count > 0)
-                answer = fn(arg, (struct str){ q->name, q->name_len }, i + 1);
+        for (unsigned i = 0; i < CLASSES && !answer; i++) {
+            const struct class *c = &q->classes[i];
+
+            if (class_is_on_disk(c) || c->floor_count > 0)
+                answer = fn(arg, (struct str){ q->name, q->name_len }, class_number(c));
+        }
     }
     return answer;
 }
@@ -205,8 +209,8 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
 
 bool engine_backlog_is_empty(const struct engine *e)
 {
-    for (unsigned class = 0; class < CLASSES; class ++)
-        if (e->cold[slot_of_class(class)] != 0)
+    for (int slot = 0; slot < COLD_SLOTS; slot++)
+        if (slot_is_backlog((enum cold_slot)slot) && e->cold[slot] != 0)
             return false;
     return true;
 }
@@ -279,10 +283,9 @@ void grave_remove(struct engine *e, struct grave *g)
 static const struct class *class_of_key(const struct engine *e, struct str key)
 {
     struct str name = { key.ptr + 1, key.len - 19 };
-    const struct queue *q = key.len > 19 ? queue_find(e, name) : NULL;
-    unsigned class = cold_key_class(key);
+    struct queue *q = key.len > 19 ? queue_find(e, name) : NULL;
 
-    return q && class >= 1 && class <= CLASSES ? &q->classes[class - 1] : NULL;
+    return q ? class_numbered(q, cold_key_class(key)) : NULL;
 }
 
 bool cold_counts(const struct engine *e, struct str key, uint32_t number)

@@ -38,6 +38,11 @@
     X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
     X(RATE_IGNORED, "a rate is not looked at")                              \
+    X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \
+    X(UNTOLD, "jobs are not told that those they wait for have ended")      \
+    X(OVERLAP_IGNORED, "a recurrence does not look at the one before")      \
+    X(QUIET_IGNORED, "a job is given out in quiet hours")                   \
+    X(PASS_HELD, "maintenance holds jobs that pass all gates")              \
     X(LANE_OVERLAP, "jobs with one ordering key run at the same time")      \
     X(LANE_SWAP, "they run in the order in which they were scheduled")
 

@@ -41,7 +41,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->turn);
     list_remove(&q->of_tenant);
     wheel_remove(&q->bucket.timer);
-    q->tenant->queue_total--;
+    q->tenant->queue_total -= !q->hidden;
     tenant_settle(e, q->tenant);
     q->kind->queues--;
     kind_settle(e, q->kind);
@@ -55,8 +55,10 @@ static void queue_forget(struct engine *e, struct queue *q)
     }
     free(q->lateness);
     free(q->runtime);
-    free(q);
+    free(q->wait);
     e->queue_total--;
+    e->hidden_total -= q->hidden;
+    free(q);
 }
 
 /* Its tenant and kind are there from then on. */
@@ -72,8 +74,9 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
             tenant_settle(e, q->tenant);
         return false;
     }
+    q->hidden = kind.ptr[0] == HIDDEN_MARK;
     list_append(&q->tenant->queues, &q->of_tenant);
-    q->tenant->queue_total++;
+    q->tenant->queue_total += !q->hidden;
     q->kind->queues++;
     return true;
 }
@@ -122,6 +125,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     table_add(&e->names, &q->by_name);
     list_append(&e->queues, &q->link);
     e->queue_total++;
+    e->hidden_total += q->hidden;
     return q;
 }
 
@@ -151,8 +155,10 @@ void queue_settle(struct engine *e, struct queue *q)
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
 {
     q->jobs[state] += (uint64_t)n;
+    if (q->hidden)
+        return;
     e->states[state] += (uint64_t)n;
-    if (state <= JOB_LEASED)
+    if (state <= JOB_LEASED || state == JOB_WAITING)
         q->tenant->pending += n;
     if (state == JOB_LEASED)
         q->tenant->running += (uint64_t)n;
@@ -164,7 +170,7 @@ struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *r
 
     if (best)
         *ret_rank = job_rank(best);
-    for (int i = 0; i < PRIORITIES; i++) {
+    for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
         if (!list_empty(&q->classes[i].ready)) {
             struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
             int64_t rank = job_rank(j);

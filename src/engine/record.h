@@ -30,7 +30,7 @@ enum record_type {
     RECORD_EXTEND = 4,  /* a heartbeat */
     RECORD_BACK = 5,    /* an attempt ended and the job is scheduled again */
     RECORD_END = 6,     /* the job is terminal */
-    RECORD_MOVE = 7,    /* rescheduled */
+    RECORD_MOVE = 7,    /* rescheduled, or deferred */
     RECORD_MARK = 8,    /* a leased job is to be cancelled or replaced when its attempt ends */
     RECORD_QUEUE = 9,   /* a queue's settings */
     RECORD_FED = 10,    /* jobs went from memory to new runs */
@@ -42,6 +42,7 @@ enum record_type {
     RECORD_TALLY = 16,  /* a queue's counts and floors on disk, */
     RECORD_COLD = 17,   /* and where the frontier is */
     RECORD_TENANT = 18, /* a tenant's settings */
+    RECORD_TOLD = 19,   /* those who listen have been told of a job's end */
 };
 
 #define COMMIT_VERSION 1
@@ -49,7 +50,8 @@ enum record_type {
 /* Set in trail_image.flags. */
 #define TRAIL_CANCELLING 1u
 #define TRAIL_REPLACING  2u
-#define TRAIL_HOLDING    4u /* it was leased for its present due time, and keeps its lane */
+#define TRAIL_TELLING    4u /* ended, and those who listen are to be told */
+#define TRAIL_HOLDING    8u /* leased or deferred at its present due time: it keeps its lane */
 
 /* What happened to a job since it was first leased. */
 struct trail_image {
@@ -70,6 +72,8 @@ struct trail_image {
     struct str history; /* encoded attempts, oldest first */
     int64_t pending_due_ms;
     struct str pending; /* payload of a replacement */
+    int64_t deferred_ms;
+    uint32_t deferrals;
 };
 
 struct job_image {
@@ -143,6 +147,7 @@ struct move_record {
     uint64_t seq;
     int64_t due_ms;
     int64_t at_ms;
+    bool deferred; /* by quiet hours, not by a request */
 };
 
 struct mark_record {
@@ -161,6 +166,10 @@ struct queue_record {
 struct tenant_record {
     struct str name;
     struct tenant_settings settings;
+};
+
+struct told_record {
+    uint64_t seq;
 };
 
 struct fed_record {
@@ -246,6 +255,7 @@ void record_put_move(struct buf *out, const struct move_record *r);
 void record_put_mark(struct buf *out, const struct mark_record *r);
 void record_put_queue(struct buf *out, const struct queue_record *r);
 void record_put_tenant(struct buf *out, const struct tenant_record *r);
+void record_put_told(struct buf *out, const struct told_record *r);
 void record_put_fed(struct buf *out, const struct fed_record *r);
 void record_put_merged(struct buf *out, const struct merged_record *r);
 void record_put_loaded(struct buf *out, const struct loaded_record *r);
@@ -254,9 +264,8 @@ void record_put_run(struct buf *out, const struct str *desc);
 void record_put_grave(struct buf *out, const struct grave_record *r);
 void record_put_tally(struct buf *out, const struct tally_record *r);
 void record_put_cold(struct buf *out, const struct cold_record *r);
-/* Of an image only what says which class it belongs to. */
-bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priority,
-                     struct str *ret_queue);
+/* Of an image only these. */
+bool record_peek_job(struct str body, unsigned *ret_state, struct str *ret_queue);
 /* The body of a PUT record alone. */
 void record_put_image(struct buf *out, const struct job_image *r);
 
@@ -271,6 +280,7 @@ bool record_get_move(struct str body, struct move_record *ret);
 bool record_get_mark(struct str body, struct mark_record *ret);
 bool record_get_queue(struct str body, struct queue_record *ret);
 bool record_get_tenant(struct str body, struct tenant_record *ret);
+bool record_get_told(struct str body, struct told_record *ret);
 bool record_get_fed(struct str body, struct fed_record *ret);
 bool record_get_merged(struct str body, struct merged_record *ret);
 bool record_get_loaded(struct str body, struct loaded_record *ret);

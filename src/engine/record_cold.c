@@ -2,6 +2,8 @@
 /* Records about what is on disk besides the journal. */
 #include "engine/record.h"
 
+#include "engine/cold.h"
+
 void record_put_fed(struct buf *out, const struct fed_record *r)
 {
     size_t mark = record_open(out, RECORD_FED);
@@ -77,9 +79,9 @@ bool record_get_loaded(struct str body, struct loaded_record *ret)
     ret->upto_seq = wire_varint(&r);
     ret->count = wire_varint(&r);
     ret->images = wire_bytes(&r);
-    return !r.bad && (ret->queue.len == 0 ? ret->class == 0
-                                          : ret->queue.len <= QUEUE_MAX_BYTES && ret->class >= 1 &&
-                                                ret->class <= 6);
+    return !r.bad &&
+           (ret->queue.len == 0 ? ret->class == 0
+                                : ret->queue.len <= QUEUE_MAX_BYTES && class_is_valid(ret->class));
 }
 
 void record_put_taken(struct buf *out, const struct taken_record *r)

@@ -78,7 +78,7 @@ void class_close(struct engine *e, struct class *c)
 
 bool class_is_on_disk(const struct class *c)
 {
-    return c->queue->cold[slot_of_class((unsigned)(c - c->queue->classes))] > 0;
+    return c->queue->cold[class_slot(c)] > 0;
 }
 
 static bool is_ordered(const struct class *c)
@@ -182,7 +182,7 @@ void job_cold_key(const struct job *j, struct cold_key *ret)
     if (j->where == WHERE_LATER)
         cold_key_due(ret, (struct cold_point){ j->timer.at_ms, j->seq });
     else if (j->where == WHERE_TAIL)
-        cold_key_queue(ret, FAMILY_BACKLOG, queue, (unsigned)(job_class(j) - j->queue->classes) + 1,
+        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number(class_of(j)),
                        (struct cold_point){ j->timer.at_ms, j->seq });
     else
         cold_key_queue(ret, j->state == JOB_DEAD || j->trail->hold_ms ? FAMILY_KEPT : FAMILY_PAST,
@@ -203,8 +203,9 @@ void batch_stale(struct engine *e, struct job *j)
     wire_put_varint(out, j->seq);
     wire_put_bytes(out, cold_key_str(&key));
     wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
-    wire_put_u8(out, (uint8_t)cold_slot_of(key.bytes[0], (unsigned)j->state,
-                                           cold_key_class(cold_key_str(&key))));
+    wire_put_u8(out, (uint8_t)cold_slot_at(
+                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number(class_of(j))),
+                         j->timer.at_ms));
     wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
     j->fed = 0;
 }

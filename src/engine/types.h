@@ -12,6 +12,7 @@
 #define NAME_MAX_BYTES    128
 #define QUEUE_MAX_BYTES   (2 * NAME_MAX_BYTES + 1) /* tenant@queue */
 #define SCOPE_SEP         '@'
+#define HIDDEN_MARK       '~'
 #define TENANT_DEFAULT    "default"
 #define TENANT_ALL        "*"
 #define KEY_MAX_BYTES     512 /* of an ordering key, too */
@@ -21,6 +22,11 @@
 #define TAGS_MAX          16
 #define METAS_MAX         32
 #define META_MAX_BYTES    1024 /* of a value */
+#define AFTER_MAX         64   /* jobs that one may wait for, */
+#define LISTENERS_MAX     1000 /* and that may wait for one */
+#define QUIET_MAX_BYTES   200
+#define TZ_MAX_BYTES      128
+#define SPREAD_MAX_MS     INT64_C(86400000)
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
 #define LEASE_GRACE_MS    10000
@@ -37,7 +43,8 @@
     X(DONE, "done")           \
     X(DEAD, "dead")           \
     X(CANCELLED, "cancelled") \
-    X(EXPIRED, "expired")
+    X(EXPIRED, "expired")     \
+    X(WAITING, "waiting") /* for other jobs: by what it waits for, not by a state of its own */
 
 enum job_state {
 #define JOB_STATE_ENUM(name, text) JOB_##name,
@@ -54,7 +61,12 @@ bool name_valid(struct str name);
 /* Everywhere below a queue is named in full: `queue` if it is the default tenant's, `tenant@queue`
  * if it is another's. In a lease_request `*@queue` stands for that of all tenants. */
 bool queue_name_valid(struct str full);
+/* The same, or one of the engine's own queues: their names begin with ~, so that no user's do. */
+bool stored_name_valid(struct str full);
 void scope_split(struct str full, struct str *ret_tenant, struct str *ret_queue);
+
+/* What becomes of a job if one that it waits for ends otherwise than done. */
+enum after_fail { AFTERFAIL_CANCEL, AFTERFAIL_RUN };
 
 enum if_exists { IFEXISTS_KEEP, IFEXISTS_REPLACE, IFEXISTS_REJECT };
 
@@ -80,6 +92,11 @@ struct job_spec {
     size_t tag_count;
     const struct meta *meta;
     size_t meta_count;
+    bool notify;                /* quiet hours defer it */
+    bool passing;               /* but neither they nor maintenance hold it */
+    const struct job_id *after; /* jobs that it waits for */
+    size_t after_count;
+    enum after_fail after_fail;
 };
 
 enum schedule_outcome { SCHEDULE_CREATED, SCHEDULE_KEPT, SCHEDULE_REPLACED };
@@ -179,9 +196,17 @@ struct job_view {
     size_t tag_count;
     struct meta meta[METAS_MAX];
     size_t meta_count;
-    bool replacing;   /* leased and to run again with another payload */
-    int64_t ended_ms; /* terminal */
-    int64_t keep_ms;  /* terminal: forgotten then */
+    struct job_id after[AFTER_MAX]; /* jobs that it still waits for */
+    size_t after_count;
+    struct str recurrence; /* whose occurrence it is; empty: of none; */
+    int64_t nominal_ms;    /* and which one */
+    bool notify;
+    bool passing;
+    int64_t deferred_ms; /* quiet hours have it wait until then; -1: they do not */
+    uint32_t deferrals;  /* how many times they did */
+    bool replacing;      /* leased and to run again with another payload */
+    int64_t ended_ms;    /* terminal */
+    int64_t keep_ms;     /* terminal: forgotten then */
     struct str result;
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
@@ -235,7 +260,10 @@ extern const struct queue_settings queue_defaults;
     X(MAINTENANCE, maintenance) \
     X(MAX_PENDING, max_pending) \
     X(MAX_RUNNING, max_running) \
-    X(RATE, rate)
+    X(RATE, rate)               \
+    X(QUIET, quiet)             \
+    X(TZ, tz)                   \
+    X(SPREAD, spread_ms)
 
 enum tenant_field {
 #define TENANT_FIELD_ENUM(name, member) TENANT_##name,
@@ -247,11 +275,14 @@ enum tenant_field {
 
 struct tenant_settings {
     int64_t weight;   /* jobs that it gives in its turn */
-    bool maintenance; /* gives none */
+    bool maintenance; /* gives none but those that pass */
     int64_t
         max_pending; /* jobs that have not ended, 0: any number; beyond it SCHEDULE is refused */
     int64_t max_running;
     struct rate rate;
+    char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see engine_options.quiet_until; empty: none */
+    char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
+    int64_t spread_ms; /* what they deferred is delivered within this after their end */
 };
 
 extern const struct tenant_settings tenant_defaults;
@@ -262,18 +293,20 @@ struct tenant_view {
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
     uint64_t queues;
+    int64_t quiet_until_ms; /* -1: it is not quiet */
 };
 
 /* What keeps a queue from giving out its ready jobs. */
-#define HOLDS(X)                                                      \
-    X(NONE, "")                                                       \
-    X(PAUSED, "the queue is paused")                                  \
-    X(MAINTENANCE, "the tenant is in maintenance")                    \
-    X(QUEUE_RUNNING, "the queue has as many running as it may")       \
-    X(TENANT_RUNNING, "the tenant has as many running as it may")     \
-    X(QUEUE_RATE, "the queue has given as many as its rate allows")   \
-    X(TENANT_RATE, "the tenant has given as many as its rate allows") \
-    X(SERVER_RUNNING, "the server has as many running as it may")     \
+#define HOLDS(X)                                                                                   \
+    X(NONE, "")                                                                                    \
+    X(PAUSED, "the queue is paused")                                                               \
+    X(MAINTENANCE, "the tenant is in maintenance")                                                 \
+    X(QUEUE_RUNNING, "the queue has as many running as it may")                                    \
+    X(TENANT_RUNNING, "the tenant has as many running as it may")                                  \
+    X(QUEUE_RATE, "the queue has given as many as its rate allows")                                \
+    X(TENANT_RATE, "the tenant has given as many as its rate allows")                              \
+    X(SERVER_RUNNING, "the server has as many running as it may")                                  \
+    X(SLOW_START, "the server started a short while ago and has as many running as it may by now") \
     X(LANES, "too many jobs that did not succeed keep their ordering keys: others wait for them")
 
 enum hold {
@@ -297,7 +330,8 @@ const char *hold_text(enum hold h);
     X(retried, "jobs scheduled again after a failure or stall") \
     X(dead, "jobs that ended dead")                             \
     X(cancelled, "jobs cancelled")                              \
-    X(expired, "jobs that were not started in time")
+    X(expired, "jobs that were not started in time")            \
+    X(deferred, "jobs that quiet hours put off")
 
 struct counters {
 #define ENGINE_COUNTER_MEMBER(name, help) uint64_t name;
@@ -313,6 +347,7 @@ struct queue_view {
     const struct counters *counters;
     const struct hist *lateness; /* ms: delivery - the moment it was to run */
     const struct hist *runtime;  /* ms: end of attempt - its start */
+    const struct hist *wait;     /* ms: how long a LEASE waited until it got jobs */
     enum hold hold;
 };
 
@@ -330,11 +365,13 @@ struct engine_stats {
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;
+    const struct hist *wait;
 };
 
 /* Why a job has not run. */
 #define REASONS(X)                    \
     X(SCHEDULED, "scheduled")         \
+    X(PARENT, "parent")               \
     X(BACKOFF, "backoff")             \
     X(PAUSED, "paused")               \
     X(MAINTENANCE, "maintenance")     \
@@ -345,6 +382,8 @@ struct engine_stats {
     X(BEHIND, "behind")               \
     X(RUNNING, "running")             \
     X(ENDED, "ended")                 \
+    X(QUIET_HOURS, "quiet_hours")     \
+    X(SLOW_START, "slow_start")       \
     X(ORDERING_KEY, "ordering_key")
 
 enum reason {
@@ -358,8 +397,10 @@ const char *reason_name(enum reason r);
 struct explanation {
     enum job_state state;
     enum reason reason;
-    int64_t until_ms; /* -1: not known */
-    uint64_t ready;   /* jobs of its queue that are */
+    int64_t until_ms;    /* -1: not known */
+    uint64_t ready;      /* jobs of its queue that are */
+    int64_t deferred_ms; /* see job_view */
+    uint32_t deferrals;
     char why[200];
 };
 

@@ -102,6 +102,8 @@ static bool answers_id(const struct cold_answer *a, struct job_id id)
 /* Other tenants' jobs are as if they were not there. */
 static bool is_in_scope(const struct engine *e, const struct queue *q)
 {
+    if (q->hidden && !e->inside)
+        return false;
     return !e->scope.ptr || MUTANT(e->o.mutant, TENANT_LEAK) ||
            str_eq(e->scope, (struct str){ q->tenant->name, q->tenant->name_len });
 }
@@ -128,7 +130,7 @@ static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_
 
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
-    struct job *j = seek(e, id, take && !e->scope.ptr, ret_err);
+    struct job *j = seek(e, id, take && e->inside, ret_err);
 
     if (j && !is_in_scope(e, j->queue)) {
         *ret_err = engine_plain(e, BELFRY_NOTFOUND);

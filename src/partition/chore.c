@@ -11,6 +11,7 @@ static const struct {
     [LANE_FEED] = { feed_begin, feed_run, feed_end },
     [LANE_LOAD] = { load_begin, load_run, load_end },
     [LANE_MERGE] = { merge_begin, merge_run, merge_end },
+    [LANE_TASK] = { own_begin, own_run, own_end },
 };
 
 struct chore *partition_chore(struct partition *p, enum lane lane)
@@ -43,6 +44,7 @@ const char *chore_name(const struct chore *c)
         [CHORE_FEED] = "writing jobs from memory to runs",
         [CHORE_LOAD] = "loading jobs from runs",
         [CHORE_MERGE] = "merging runs",
+        [CHORE_TASK] = "looking up jobs that wait for others, or recurrences",
     };
     return names[c->kind];
 }
@@ -51,6 +53,7 @@ bool partition_work(struct partition *p)
 {
     bool more = feed_work(p);
 
+    more = own_work(p) || more;
     return engine_work(p->engine) || more;
 }
 

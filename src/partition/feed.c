@@ -199,17 +199,21 @@ static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool
 
 static int count_entry(struct feed *f, struct tally *t, const struct entry *e, uint64_t *last_seq)
 {
-    unsigned state, priority;
+    struct cold_point at = { 0, 0 };
+    unsigned state;
     struct str queue;
 
     if (e->grave || e->locates)
         return 0;
+    cold_key_point(entry_key(e), &at);
     wire_put_zigzag(&f->seqs, (int64_t)(e->seq - *last_seq));
     *last_seq = e->seq;
-    if (!record_peek_job(entry_value(e), &state, &priority, &queue))
+    if (!record_peek_job(entry_value(e), &state, &queue))
         return BELFRY_CORRUPT;
-    return tally_count(t, queue, cold_slot_of(e->key[0], state, cold_key_class(entry_key(e))), 1,
-                       entry_key(e));
+    return tally_count(
+        t, queue,
+        cold_slot_at(cold_slot_of(e->key[0], state, cold_key_class(entry_key(e))), at.at_ms), 1,
+        entry_key(e));
 }
 
 static size_t count_family(const struct sorting *s, size_t from)

@@ -10,6 +10,7 @@
 #include "engine/cold.h"
 #include "engine/mutant.h"
 #include "partition/partition.h"
+#include "recur/zonecache.h"
 #include "run/run.h"
 
 #define NAME_BYTES     48
@@ -40,6 +41,7 @@ enum chore_kind {
     CHORE_FEED,
     CHORE_LOAD,
     CHORE_MERGE,
+    CHORE_TASK, /* looks up what the engine's own work needs */
 };
 
 /* Runs that somebody off the engine's thread reads, pinned. */
@@ -152,6 +154,7 @@ struct partition {
     struct store *store;
     struct partition_options o;
     struct engine *engine;
+    struct zonecache zones;
     uint64_t epoch;
     char fence[NAME_BYTES];
 
@@ -173,6 +176,7 @@ struct partition {
 
     struct chore chores[LANES];
     struct list fetches;
+    struct fetch *task;        /* that the engine's own work waits for */
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
     bool feed_paused;       /* after an error */
@@ -208,6 +212,10 @@ bool feed_waits(const struct partition *p);
 bool load_begin(struct partition *p, struct chore *c);
 int load_run(struct chore *c);
 int load_end(struct partition *p, struct chore *c, int result);
+bool own_begin(struct partition *p, struct chore *c);
+int own_run(struct chore *c);
+int own_end(struct partition *p, struct chore *c, int result);
+bool own_work(struct partition *p);
 bool merge_begin(struct partition *p, struct chore *c);
 int merge_run(struct chore *c);
 int merge_end(struct partition *p, struct chore *c, int result);
@@ -280,5 +288,8 @@ struct tally {
 int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key);
 void tally_write(const struct tally *t, struct buf *out);
 void tally_fini(struct tally *t);
+
+/* gate.c */
+int64_t partition_quiet_until(void *arg, struct str quiet, struct str tz, int64_t now_ms);
 
 #endif

@@ -445,12 +445,12 @@ static bool hides_another(const struct merge *m, const struct run_merge *in)
 /* A job of the history that goes: it no longer counts, unless it had been taken out before. */
 static int uncount(const struct merge *m, struct tally *t, const struct run_entry *e)
 {
-    unsigned state, priority;
+    unsigned state;
     struct str queue;
 
     if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
         return 0;
-    if (!record_peek_job(e->value, &state, &priority, &queue))
+    if (!record_peek_job(e->value, &state, &queue))
         return BELFRY_CORRUPT;
     return tally_count(t, queue, cold_slot_of(m->family, state, cold_key_class(e->key)), -1,
                        e->key);

@@ -175,6 +175,15 @@ static int raise_epoch(struct partition *p, bool *ret_clean)
     return err;
 }
 
+/* Read from the system once, some tens of microseconds if its file is in memory. */
+static int zone_named(void *partition, struct str name, const struct zone **ret,
+                      const char **ret_why)
+{
+    struct partition *p = partition;
+
+    return zonecache_get(&p->zones, ZONEDIR_DEFAULT, name, ret, ret_why);
+}
+
 static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
                        struct partition_report *ret)
 {
@@ -185,6 +194,7 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .history_bytes = p->o.history_bytes,
         .memory_bytes = p->o.memory_bytes,
         .max_running = p->o.max_running,
+        .slow_start_ms = p->o.slow_start_ms,
         .lookahead_ms = p->o.lookahead_ms,
         .mutant = p->o.mutant,
         .deliver = p->o.deliver,
@@ -192,6 +202,8 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .commit_bytes = p->commit_bytes,
         .roll = roll,
         .may_have = cold_may_have,
+        .zone = zone_named,
+        .quiet_until = partition_quiet_until,
         .journal = p,
     };
     int err;
@@ -283,6 +295,7 @@ void partition_close(struct partition *p)
     }
     chores_fini(p);
     engine_free(p->engine);
+    zonecache_fini(&p->zones);
     commit_free(p->gathering);
     commit_free(p->writing);
     commits_free(&p->closed);

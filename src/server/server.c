@@ -221,6 +221,7 @@ static int open_partition(struct server *s)
         .seed = (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15),
         .memory_bytes = (uint64_t)s->options.memory,
         .max_running = (uint64_t)s->options.max_running,
+        .slow_start_ms = s->options.slow_start_ms,
         .deliver = deliver,
         .host = s,
     };

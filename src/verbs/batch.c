@@ -103,7 +103,7 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
         return;
     }
     call.tenant = verb_tenant(call.verb, args);
-    item_of(&call, &ret->item);
+    item_of(&call, &schedule_args, &ret->item);
 }
 
 static size_t spec_bytes(const struct job_spec *s)

@@ -21,6 +21,10 @@ enum {
     SCHEDULE_EXPIRE,
     SCHEDULE_TAG,
     SCHEDULE_META,
+    SCHEDULE_AFTER,
+    SCHEDULE_AFTERFAIL,
+    SCHEDULE_NOTIFY,
+    SCHEDULE_GATES,
     SCHEDULE_ORDER
 };
 enum { BATCH_MODE, BATCH_ITEMS };
@@ -51,7 +55,10 @@ enum {
     TENANT_ARG_MAINTENANCE,
     TENANT_ARG_MAX_PENDING,
     TENANT_ARG_MAX_RUNNING,
-    TENANT_ARG_RATE
+    TENANT_ARG_RATE,
+    TENANT_ARG_QUIET,
+    TENANT_ARG_TZ,
+    TENANT_ARG_SPREAD
 };
 enum { TENANTS_AFTER, TENANTS_LIMIT };
 enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP };
@@ -64,14 +71,47 @@ enum {
     PREVIEW_FROM,
     PREVIEW_COUNT
 };
+/* RRULE, CRON and EVERY stand one behind the other, in the order of enum recur_kind. */
+enum {
+    RECUR_NAME,
+    RECUR_ARG_QUEUE,
+    RECUR_PAYLOAD,
+    RECUR_ARG_RRULE,
+    RECUR_ARG_CRON,
+    RECUR_ARG_EVERY,
+    RECUR_TZ,
+    RECUR_START,
+    RECUR_EXDATE,
+    RECUR_RDATE,
+    RECUR_CATCHUP,
+    RECUR_OVERLAP,
+    RECUR_PRIORITY,
+    RECUR_ATTEMPTS,
+    RECUR_BACKOFF,
+    RECUR_LEASE,
+    RECUR_RETAIN,
+    RECUR_EXPIRE,
+    RECUR_TAG,
+    RECUR_META,
+    RECUR_NOTIFY,
+    RECUR_GATES
+};
+enum { RECURRENCES_LIMIT, RECURRENCES_CURSOR };
 enum { QUEUES_AFTER, QUEUES_LIMIT };
 enum { REDRIVE_ID, REDRIVE_QUEUE, REDRIVE_LIMIT };
 
 verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release, run_cancel,
     run_reschedule, run_get, run_list, run_forecast, run_stats, run_queues, run_queue, run_pause,
-    run_resume, run_redrive, run_tenant, run_tenants, run_preview, run_explain, run_batch;
+    run_resume, run_redrive, run_tenant, run_tenants, run_preview, run_explain, run_batch,
+    run_recur, run_recurrence, run_recurrences, run_recurpause, run_recurresume, run_recurrun,
+    run_recurdelete;
 
 /* Shared by handlers. */
+
+/* The zone that an argument names, UTC if it is not set; it lives until the next call. 0, or an
+ * error after its reply. */
+struct zone;
+int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zone **ret);
 
 /* A job as SCHEDULE's arguments say, and what they need room for. */
 struct item {
@@ -79,11 +119,25 @@ struct item {
     char name[QUEUE_MAX_BYTES];
     struct str tags[TAGS_MAX + 1];
     struct meta meta[METAS_MAX + 1];
+    struct job_id after[AFTER_MAX + 1];
 };
 
-bool item_of(struct verb_call *c, struct item *ret);          /* false after an error reply */
+/* Where a row has the arguments that say what a job is; -1: not at all. */
+struct item_args {
+    int queue, payload, in, at, key, if_exists, priority, attempts, backoff, lease, retain, expire,
+        tag, meta, after, after_fail, notify, gates, order;
+};
+
+extern const struct item_args schedule_args;
+
+/* False after an error reply. */
+bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret);
+/* Which of RRULE, CRON and EVERY is given, the first of them at `first`: its index, or INVALID
+ * after an error reply. */
+int rule_given(struct verb_call *c, int first);
 void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
+void reply_rate(struct reply *r, const struct rate *rate); /* a field */
 void reply_token(struct reply *r, uint64_t token);
 /* The full name of a tenant's queue: in buf, or the queue's own. */
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);

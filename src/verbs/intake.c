@@ -63,37 +63,79 @@ bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES
     return true;
 }
 
-bool item_of(struct verb_call *c, struct item *ret)
-{
-    const struct arg_value *a = c->args;
-    struct job_spec *spec = &ret->spec;
-    struct str same;
-    size_t at = 0;
+const struct item_args schedule_args = {
+    .queue = SCHEDULE_QUEUE,
+    .payload = SCHEDULE_PAYLOAD,
+    .in = SCHEDULE_IN,
+    .at = SCHEDULE_AT,
+    .key = SCHEDULE_KEY,
+    .if_exists = SCHEDULE_IFEXISTS,
+    .priority = SCHEDULE_PRIORITY,
+    .attempts = SCHEDULE_ATTEMPTS,
+    .backoff = SCHEDULE_BACKOFF,
+    .lease = SCHEDULE_LEASE,
+    .retain = SCHEDULE_RETAIN,
+    .expire = SCHEDULE_EXPIRE,
+    .tag = SCHEDULE_TAG,
+    .meta = SCHEDULE_META,
+    .after = SCHEDULE_AFTER,
+    .after_fail = SCHEDULE_AFTERFAIL,
+    .notify = SCHEDULE_NOTIFY,
+    .gates = SCHEDULE_GATES,
+    .order = SCHEDULE_ORDER,
+};
 
-    *spec = (struct job_spec){
-        .payload = a[SCHEDULE_PAYLOAD].str,
-        .key = str_or_empty(&a[SCHEDULE_KEY]),
-        .order = str_or_empty(&a[SCHEDULE_ORDER]),
-        .if_exists = (enum if_exists)number_or(&a[SCHEDULE_IFEXISTS], IFEXISTS_KEEP),
-        .priority = (int)number_or(&a[SCHEDULE_PRIORITY], 3),
-        .attempts = number_or(&a[SCHEDULE_ATTEMPTS], -1),
-        .backoff = str_or_empty(&a[SCHEDULE_BACKOFF]),
-        .lease_ms = number_or(&a[SCHEDULE_LEASE], -1),
-        .retain_ms = number_or(&a[SCHEDULE_RETAIN], -1),
-        .expire_ms = number_or(&a[SCHEDULE_EXPIRE], -1),
-        .tags = ret->tags,
-        .meta = ret->meta,
-    };
-    while (spec->tag_count <= TAGS_MAX && a[SCHEDULE_TAG].set &&
-           verb_each(c, SCHEDULE_TAG, &at, &ret->tags[spec->tag_count], &same))
+static const struct arg_value *arg_at(const struct verb_call *c, int at)
+{
+    static const struct arg_value none;
+
+    return at < 0 ? &none : &c->args[at];
+}
+
+/* What may be given several times. */
+static void labels_of(struct verb_call *c, const struct item_args *at, struct item *ret)
+{
+    struct job_spec *spec = &ret->spec;
+    struct str text, same;
+    size_t word = 0;
+
+    while (spec->tag_count <= TAGS_MAX && arg_at(c, at->tag)->set &&
+           verb_each(c, (size_t)at->tag, &word, &ret->tags[spec->tag_count], &same))
         spec->tag_count++;
-    at = 0;
-    while (spec->meta_count <= METAS_MAX && a[SCHEDULE_META].set &&
-           verb_each(c, SCHEDULE_META, &at, &ret->meta[spec->meta_count].name,
+    word = 0;
+    while (spec->meta_count <= METAS_MAX && arg_at(c, at->meta)->set &&
+           verb_each(c, (size_t)at->meta, &word, &ret->meta[spec->meta_count].name,
                      &ret->meta[spec->meta_count].value))
         spec->meta_count++;
-    return queue_named(c, a[SCHEDULE_QUEUE].str, ret->name, &spec->queue) &&
-           due_of(c, &a[SCHEDULE_IN], &a[SCHEDULE_AT], &spec->due_ms) == 0;
+    word = 0;
+    while (spec->after_count <= AFTER_MAX && arg_at(c, at->after)->set &&
+           verb_each(c, (size_t)at->after, &word, &text, &same))
+        id_parse(text, &ret->after[spec->after_count++]); /* it was checked before */
+}
+
+bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
+{
+    ret->spec = (struct job_spec){
+        .payload = c->args[at->payload].str,
+        .key = str_or_empty(arg_at(c, at->key)),
+        .order = str_or_empty(arg_at(c, at->order)),
+        .if_exists = (enum if_exists)number_or(arg_at(c, at->if_exists), IFEXISTS_KEEP),
+        .priority = (int)number_or(arg_at(c, at->priority), 3),
+        .attempts = number_or(arg_at(c, at->attempts), -1),
+        .backoff = str_or_empty(arg_at(c, at->backoff)),
+        .lease_ms = number_or(arg_at(c, at->lease), -1),
+        .retain_ms = number_or(arg_at(c, at->retain), -1),
+        .expire_ms = number_or(arg_at(c, at->expire), -1),
+        .notify = number_or(arg_at(c, at->notify), 0) == 1,
+        .passing = number_or(arg_at(c, at->gates), 0) == 1,
+        .tags = ret->tags,
+        .meta = ret->meta,
+        .after = ret->after,
+        .after_fail = (enum after_fail)number_or(arg_at(c, at->after_fail), AFTERFAIL_CANCEL),
+    };
+    labels_of(c, at, ret);
+    return queue_named(c, c->args[at->queue].str, ret->name, &ret->spec.queue) &&
+           due_of(c, arg_at(c, at->in), arg_at(c, at->at), &ret->spec.due_ms) == 0;
 }
 
 void run_schedule(struct verb_call *c)
@@ -102,7 +144,7 @@ void run_schedule(struct verb_call *c)
     struct item item;
     int err;
 
-    if (!item_of(c, &item))
+    if (!item_of(c, &schedule_args, &item))
         return;
     err = engine_schedule(c->engine, &item.spec, &result);
     if (err)

@@ -63,6 +63,8 @@ struct summary {
     int64_t attempts;
     int64_t due_ms;
     int64_t at_ms;
+    int64_t deferred_ms;
+    uint32_t deferrals;
     size_t payload_bytes;
 };
 
@@ -81,11 +83,13 @@ static struct summary summary_of(const struct job_view *v)
         .attempts = v->attempts,
         .due_ms = v->due_ms,
         .at_ms = v->at_ms,
+        .deferred_ms = v->deferred_ms,
+        .deferrals = v->deferrals,
         .payload_bytes = v->payload.len,
     };
 }
 
-#define SUMMARY_FIELDS 13
+#define SUMMARY_FIELDS 15
 
 static void reply_summary(struct reply *r, const struct summary *v)
 {
@@ -104,23 +108,35 @@ static void reply_summary(struct reply *r, const struct summary *v)
     reply_field(r, "attempt", v->attempt);
     reply_field(r, "attempts", v->attempts);
     reply_field(r, "payload_bytes", (int64_t)v->payload_bytes);
+    field_int_if(r, "deferred_until", v->deferred_ms >= 0, v->deferred_ms);
+    reply_field(r, "deferrals", v->deferrals);
     field_bytes(r, "error", v->error);
     field_bytes(r, "order", v->order);
 }
 
-#define DETAIL_FIELDS 18
+#define DETAIL_FIELDS 23
 
 static void reply_detail(struct reply *r, const struct job_view *v)
 {
     bool leased = v->state == JOB_LEASED;
-    bool ended = v->state > JOB_LEASED;
+    bool ended = v->state > JOB_LEASED && v->state != JOB_WAITING;
 
     reply_text(r, "payload");
     reply_bytes(r, v->payload);
     reply_field(r, "created_ms", v->created_ms);
     reply_field(r, "stalls", v->stalls);
     reply_labels(r, v);
+    reply_text(r, "after");
+    reply_array(r, v->after_count);
+    for (size_t i = 0; i < v->after_count; i++)
+        reply_id(r, v->after[i]);
+    field_bytes(r, "recurrence", v->recurrence);
+    field_int_if(r, "nominal_ms", v->recurrence.len > 0, v->nominal_ms);
     field_int_if(r, "expires_ms", v->expires_ms >= 0, v->expires_ms);
+    reply_text(r, "notify");
+    reply_boolean(r, v->notify);
+    reply_text(r, "gates");
+    reply_text(r, v->passing ? "pass" : "hold");
     field_int_if(r, "lease_ms", leased, v->lease_ms);
     field_int_if(r, "until_ms", leased, v->until_ms);
     field_bytes(r, "worker", leased ? v->worker : (struct str){ 0 });

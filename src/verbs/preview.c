@@ -29,16 +29,14 @@ static int refuse(struct verb_call *c, int err, const char *name, const char *wh
     return err;
 }
 
-/* Which rule is given; its index in args, or INVALID after an error reply. */
-static int rule_given(struct verb_call *c)
+int rule_given(struct verb_call *c, int first)
 {
-    static const int rules[] = { PREVIEW_RRULE, PREVIEW_CRON, PREVIEW_EVERY };
     int given = 0, which = 0;
 
-    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-        if (c->args[rules[i]].set) {
+    for (int i = first; i < first + 3; i++) {
+        if (c->args[i].set) {
             given++;
-            which = rules[i];
+            which = i;
         }
     }
     if (given == 1)
@@ -49,10 +47,8 @@ static int rule_given(struct verb_call *c)
     return BELFRY_INVALID;
 }
 
-/* 0, or an error after its reply. */
-static int zone_given(struct verb_call *c, const struct zone **ret)
+int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zone **ret)
 {
-    const struct arg_value *tz = &c->args[PREVIEW_TZ];
     const char *why = "out of memory";
     int err = zonecache_get(&zones, ZONEDIR_DEFAULT, tz->set ? tz->str : STR("UTC"), ret, &why);
 
@@ -82,8 +78,8 @@ static int recur_given(struct verb_call *c, struct recur **ret)
     const struct arg_value *a = c->args;
     struct recur_spec spec = { 0 };
     struct rule_error error = { 0, "out of memory" };
-    int which = rule_given(c);
-    int err = which < 0 ? which : zone_given(c, &spec.zone);
+    int which = rule_given(c, PREVIEW_RRULE);
+    int err = which < 0 ? which : zone_given(c, &c->args[PREVIEW_TZ], &spec.zone);
 
     if (err)
         return err;

@@ -9,6 +9,7 @@
 #define POS      .positional = true
 #define QUEUE    { "queue", ARG_NAME, POS, .help = "name of the queue" }
 #define ID       { "id", ARG_ID, POS, .help = "id of the job" }
+#define NAME     { "name", ARG_NAME, POS, .help = "name of the recurrence" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
 #define ORDER    { "order", ARG_KEY, .help = "the key's ordering key, if its job has one" }
 #define TENANT   { "tenant", ARG_TENANT, .help = "whose; default if not given" }
@@ -42,6 +43,14 @@ const struct verb verb_table[] = {
         { "meta", ARG_META, .many = true,
           .help = "metadata for the worker, shown by LEASE and GET; up to 32, values of up to 1024 bytes; "
                   "`traceparent` carries a W3C trace" },
+        { "after", ARG_ID, .many = true,
+          .help = "wait until this job is done, besides its time; up to 64 of them" },
+        { "afterfail", ARG_WORD, .words = "cancel|run",
+          .help = "if one of those ends otherwise than done: it is cancelled (the default), or runs all the same" },
+        { "notify", ARG_WORD, .words = "no|yes",
+          .help = "yes: it disturbs somebody, so that its tenant's quiet hours put it off to their end" },
+        { "gates", ARG_WORD, .words = "hold|pass",
+          .help = "pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do" },
         { "order", ARG_KEY,
           .help = "ordering key: jobs of the queue that have the same run one at a time, by due time; its KEY is "
                   "then unique among these" } } },
@@ -116,7 +125,7 @@ const struct verb verb_table[] = {
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
       "LIST QUEUE reminder.send STATE dead LIMIT 20", run_list, {
         { "queue", ARG_NAME, .help = "only this queue" },
-        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired", .help = "only this state" },
+        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting", .help = "only this state" },
         { "from", ARG_MOMENT, .help = "only jobs due at or after this" },
         { "to", ARG_MOMENT, .help = "only jobs due before this" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "jobs in a page; 100 if not given" },
@@ -124,8 +133,9 @@ const struct verb verb_table[] = {
         { "tag", ARG_NAME, .help = "only jobs with this tag" },
         { "tenant", ARG_TENANT, .help = "whose; default if not given; * for all" } } },
     { "EXPLAIN", VERB_READS, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
-      "a map: id, state, reason (scheduled, backoff, paused, maintenance, running_limit, rate_limit, no_worker, "
-      "on_disk, behind, ordering_key, running or ended), why (a sentence), until_ms (null if not known) and ready_in_queue; "
+      "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
+      "slow_start, no_worker, on_disk, behind, ordering_key, running or ended), why (a sentence), until_ms (null if not known), "
+      "ready_in_queue, deferred_until and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
@@ -152,6 +162,51 @@ const struct verb verb_table[] = {
         { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given" },
         { "from", ARG_MOMENT, .help = "only times at or after this; now if not given" },
         { "count", ARG_INT, .min = 1, .max = 1000, .help = "at most so many times; 10 if not given" } } },
+    { "RECUR", VERB_ADDS, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
+      "of that name. Exactly one of RRULE, CRON and EVERY is given. A change makes no past occurrences and leaves those "
+      "under way as they are.",
+      "the recurrence, as RECURRENCE shows it",
+      "RECUR nightly report.make \"{}\" CRON \"30 2 * * *\" TZ Europe/Berlin", run_recur, {
+        NAME,
+        { "queue", ARG_NAME, POS, .help = "where its jobs go" },
+        { "payload", ARG_PAYLOAD, POS, .help = "of its jobs; up to 32 KiB" },
+        { "rrule", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "a rule of RFC 5545, such as `FREQ=DAILY;BYHOUR=9;BYMINUTE=0`" },
+        { "cron", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "minute, hour, day of month, month, day of week; or `@daily` and the like; `H` spreads" },
+        { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "START and every so long after it" },
+        { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, .help = "time zone, such as Europe/Berlin; UTC if not given" },
+        { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given, or as it was" },
+        { "exdate", ARG_BYTES, .max = 8192, .help = "times that are left out, as in iCalendar, with commas between" },
+        { "rdate", ARG_BYTES, .max = 8192, .help = "times that are added" },
+        { "catchup", ARG_WORD, .words = "last|skip|all",
+          .help = "what to do with times that passed while the server was down, for more than a minute: make one "
+                  "job for the last of them (the default), none, or all, one after another" },
+        { "overlap", ARG_WORD, .words = "skip|allow|queue",
+          .help = "what to do if the job before has not ended: leave this one out (the default), make it all the "
+                  "same, or when that one has ended" },
+        { "priority", ARG_INT, .min = 1, .max = 5, .help = "of its jobs, likewise those below: see SCHEDULE" },
+        { "attempts", ARG_INT, .min = 0, .max = 1000000, .help = "deliveries before a job is dead" },
+        { "backoff", ARG_BACKOFF, .help = "pause before each retry" },
+        { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "how long a worker has one" },
+        { "retain", ARG_DURATION, DURATION, .help = "how long one is kept once it is done" },
+        { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "if one is not started in time it becomes expired" },
+        { "tag", ARG_NAME, .many = true, .help = "for LIST" },
+        { "meta", ARG_META, .many = true, .help = "metadata for the worker" },
+        { "notify", ARG_WORD, .words = "no|yes", .help = "yes: quiet hours put one off to their end" },
+        { "gates", ARG_WORD, .words = "hold|pass", .help = "pass: neither quiet hours nor maintenance hold one" },
+        TENANT } },
+    { "RECURRENCE", VERB_READS, "Shows a recurrence and its ledger: what became of each of its times.",
+      "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
+      "map: nominal_ms, upto_ms and count (several in a row that were skipped alike are one entry), outcome (open, "
+      "ran, failed, cancelled or skipped), why, by_hand, id, ended_ms", "RECURRENCE nightly", run_recurrence, { NAME, TENANT } },
+    { "RECURRENCES", VERB_READS, "Shows a tenant's recurrences, page by page, as LIST shows jobs.",
+      "a map: recurrences (an array of maps) and cursor, for the next page; null when there are no more", "RECURRENCES", run_recurrences, {
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
+        { "cursor", ARG_CURSOR, .help = "from the page before" },
+        TENANT } },
+    { "RECURPAUSE", 0, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
+    { "RECURRESUME", 0, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
+    { "RECURRUN", VERB_ADDS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
+    { "RECURDELETE", 0, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES,
@@ -179,11 +234,17 @@ const struct verb verb_table[] = {
         { "name", ARG_NAME, POS, .help = "name of the tenant" },
         { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX,
           .help = "jobs that it gives in its turn, where a worker serves all tenants; 1 at first" },
-        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends" },
+        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends, but for those with GATES pass" },
         { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX,
           .help = "jobs that have not ended, beyond which SCHEDULE answers LIMIT; 0, any number, at first" },
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
-        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" } } },
+        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
+        { "quiet", ARG_BYTES, .max = QUIET_MAX_BYTES,
+          .help = "quiet hours, which put jobs with NOTIFY off to their end: windows of local time, each with the "
+                  "days on which it begins if it is not every day: `22:00-07:00;sat,sun 00:00-24:00`; none if empty" },
+        { "tz", ARG_BYTES, .max = TZ_MAX_BYTES, .help = "time zone of the quiet hours, such as Europe/London; UTC at first" },
+        { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS,
+          .help = "what quiet hours put off is due at random within this after their end; 0ms at first" } } },
     { "TENANTS", VERB_READS, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         { "after", ARG_NAME, .help = "only those behind this name: the next page" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" } } },

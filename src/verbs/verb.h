@@ -14,7 +14,7 @@
 #include "partition/partition.h"
 #include "verbs/reply.h"
 
-#define VERB_ARGS_MAX 24
+#define VERB_ARGS_MAX 32
 
 enum arg_type {
     ARG_END = 0, /* closes a row's list */

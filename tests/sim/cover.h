@@ -76,6 +76,12 @@
     X(HELD_QUEUE_RATE, "a queue that was asked was at its rate")                  \
     X(HELD_TENANT_RATE, "likewise a tenant")                                      \
     X(HELD_SERVER_RUNNING, "the server had as many running as it may")            \
+    X(HELD_SLOW_START, "likewise, so soon after its start")                       \
+    X(EXPIRED, "a job was not started in time")                                   \
+    X(DEFERRED, "quiet hours deferred a job")                                     \
+    X(DEFERRED_GIVEN, "a job that was deferred was given out")                    \
+    X(PASSED, "a job passed maintenance")                                         \
+    X(PASSED_QUIET, "a job passed quiet hours")                                   \
     X(LANE_WAITED, "a job was given that others with its ordering key wait for")  \
     X(LANE_RETRIED, "likewise, once more")                                        \
     X(LANE_COLD, "a job with an ordering key was on disk, in a backlog")

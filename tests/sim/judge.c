@@ -65,6 +65,13 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     SAME("attempt", v->attempt, job->attempt);
     SAME("attempts", v->attempts, attempts);
     SAME("token", v->token, job->token);
+    if (job->state < JOB_LEASED)
+        SAME("expiry", v->expires_ms, model_expires(job));
+    SAME("notify", v->notify, job->notify);
+    SAME("gates", v->passing, job->passing);
+    SAME("number of deferrals", v->deferrals, job->deferrals);
+    if (!model_ended(job))
+        SAME("moment it is deferred to", v->deferred_ms, job->deferred_ms);
     return true;
 }
 
@@ -199,6 +206,45 @@ bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
     look_end(&look);
     if (filled)
         model_fire(m);
+    return true;
+}
+
+/* It was given out too late, though its moment has not been looked at. */
+static bool adopt_expired(struct engine *e, struct model *m, struct model_job *job)
+{
+    int64_t at = model_expires(job);
+    struct job_view v;
+
+    if (m->cold || job->state != JOB_READY || at < 0 || at > m->now_ms)
+        return false;
+    int err = engine_get(e, job->id, &v);
+    if (err ? err != BELFRY_NOTFOUND : v.state != JOB_EXPIRED)
+        return false;
+    model_expired(m, job);
+    return true;
+}
+
+bool judge_adopt_met(struct engine *e, struct model *m, char ret[JUDGE_TEXT])
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+        struct job_view v;
+
+        if (adopt_expired(e, m, job))
+            continue;
+        /* One on disk was not met. */
+        if (job->state != JOB_READY || !job->notify || engine_get(e, job->id, &v) ||
+            v.deferrals == job->deferrals)
+            continue;
+        if (v.deferrals != job->deferrals + 1 || !model_defer(m, job, v.deferred_ms)) {
+            snprintf(ret, JUDGE_TEXT,
+                     "job %" PRIu64 " was deferred to %" PRId64 ", but it is quiet until %" PRId64,
+                     v.id.seq, v.deferred_ms, model_quiet_until(m, job));
+            return false;
+        }
+        cover_event(EVENT_DEFERRED);
+    }
+    model_fire(m);
     return true;
 }
 
@@ -353,9 +399,9 @@ static bool same_queue(struct partition *p, const struct model *m, unsigned q, c
         return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
     if (m->cold && v.hold == HOLD_LANES)
         v.hold = HOLD_NONE;
-    if (v.hold == HOLD_NONE ? model_hold(m, q) != HOLD_NONE : model_gives(m, q)) {
+    if (v.hold == HOLD_NONE ? model_hold(m, q, false) != HOLD_NONE : model_gives(m, q)) {
         snprintf(ret, JUDGE_TEXT, "what holds q%u back: \"%s\", expected: \"%s\"", q,
-                 hold_text(v.hold), hold_text(model_hold(m, q)));
+                 hold_text(v.hold), hold_text(model_hold(m, q, false)));
         return false;
     }
     return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
@@ -399,7 +445,8 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
     b = v.settings;
     if (a->weight != b->weight || a->maintenance != b->maintenance ||
         a->max_pending != b->max_pending || a->max_running != b->max_running ||
-        !same_rate(&a->rate, &b->rate)) {
+        !same_rate(&a->rate, &b->rate) || strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) ||
+        a->spread_ms != b->spread_ms) {
         snprintf(ret, JUDGE_TEXT, "settings of tenant %u differ", t);
         return false;
     }
@@ -459,7 +506,7 @@ static bool same_stats(const struct engine *e, const struct model *m, char ret[J
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         jobs += s.jobs[i];
     if (jobs >= m->count && jobs <= most && s.hot_jobs + s.cold_jobs >= jobs &&
-        s.counters.picked == picked && s.lateness->count == picked)
+        s.counters.picked == picked && s.lateness->count == picked && s.wait->count == m->served)
         return same_names(e, s.queues, ret) && same_tenants(e, m, s.tenants, ret);
     snprintf(ret, JUDGE_TEXT,
              "there are %" PRIu64 " jobs, expected %zu; %" PRIu64 " leases, expected %" PRIu64,

@@ -66,7 +66,7 @@ void model_copy(struct model *to, const struct model *from)
 struct model_job *model_add(struct model *m)
 {
     m->jobs = grow(m->jobs, &m->cap, m->count, sizeof(*m->jobs));
-    m->jobs[m->count] = (struct model_job){ 0 };
+    m->jobs[m->count] = (struct model_job){ .deferred_ms = -1 };
     return &m->jobs[m->count++];
 }
 
@@ -81,7 +81,8 @@ struct model_job *model_find(const struct model *m, struct job_id id)
 
 bool model_ended(const struct model_job *job)
 {
-    return job->state == JOB_DONE || job->state == JOB_DEAD || job->state == JOB_CANCELLED;
+    return job->state == JOB_DONE || job->state == JOB_DEAD || job->state == JOB_CANCELLED ||
+           job->state == JOB_EXPIRED;
 }
 
 struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key)
@@ -138,6 +139,33 @@ void model_fire(struct model *m)
             i++;
         }
     }
+}
+
+int64_t model_expires(const struct model_job *job)
+{
+    bool waits = job->state == JOB_SCHEDULED || job->state == JOB_READY;
+
+    return waits && job->token == 0 && job->expire_ms > 0 ? job->due_ms + job->expire_ms : -1;
+}
+
+void model_expire(struct model *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        int64_t at = model_expires(&m->jobs[i]);
+        if (at >= 0 && at <= m->now_ms)
+            model_expired(m, &m->jobs[i]);
+    }
+}
+
+void model_unexpire(struct model *to, const struct model *from)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        const struct model_job *job = &from->jobs[i];
+        struct model_job *now = model_find(to, job->id);
+        if (model_expires(job) >= 0 && (!now || now->state == JOB_EXPIRED))
+            *(now ? now : model_add(to)) = *job;
+    }
+    to->changes = from->changes;
 }
 
 void model_calm(struct model *m)
@@ -235,6 +263,7 @@ bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
     for (size_t i = 0; i < m->count; i++)
         if (m->jobs[i].state == JOB_LEASED && m->jobs[i].end_mono_ms <= mono_ms)
             model_stall(m, &m->jobs[i]);
+    model_expire(m);
     model_fire(m);
     return back;
 }
@@ -257,7 +286,8 @@ void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
     upset(m);
     m->set_back = m->set_back || wall_ms < m->now_ms;
     set_time(m, wall_ms);
-    m->mono_ms = mono_ms;
+    m->mono_ms = m->start_mono_ms = mono_ms;
+    m->served = 0;
     m->refusing = false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         m->queues[q].counters = (struct counters){ 0 };
@@ -285,6 +315,9 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
             wall = job->held ? job->hold_ms : job->keep_ms;
         else if (job->state == JOB_LEASED && job->end_mono_ms < *ret_mono_ms)
             *ret_mono_ms = job->end_mono_ms;
+        int64_t expires = model_expires(job) < m->now_ms ? m->now_ms : model_expires(job);
+        if (model_expires(job) >= 0 && expires < wall)
+            wall = expires;
         if (wall < *ret_wall_ms)
             *ret_wall_ms = wall;
     }

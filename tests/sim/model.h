@@ -39,6 +39,9 @@ struct model_job {
     unsigned backoff; /* of the job itself; 0: the queue's */
     int64_t lease_ms; /* of the job itself; -1: the queue's */
     int64_t retain_ms;
+    int64_t expire_ms; /* 0: never */
+    bool notify;
+    bool passing;
 
     enum job_state state;
     int64_t created_ms;
@@ -49,7 +52,9 @@ struct model_job {
     int64_t at_high;
     uint32_t attempt;
     uint32_t stalls;
-    bool holding;       /* was leased for its present due time, and keeps its ordering key */
+    int64_t deferred_ms; /* it waits until then because of quiet hours; -1: it does not */
+    uint32_t deferrals;
+    bool holding;       /* leased or deferred at its present due time: it keeps its ordering key */
     bool ahead;         /* ready, but the clock was set back since */
     uint64_t fact;      /* model.changes when it last changed, but for leases */
     uint64_t moved;     /* model.steps when it last changed its state or place */
@@ -105,6 +110,9 @@ struct model {
     struct model_bucket queue_buckets[MODEL_QUEUES];
     struct model_bucket tenant_buckets[MODEL_TENANTS];
     uint64_t max_running; /* of the server; 0: any number */
+    int64_t slow_start_ms;
+    int64_t start_mono_ms;
+    uint64_t served; /* LEASEs that got jobs, since the engine was made */
     /* By turns: what one has given while it and another had something to give. */
     uint64_t given[MODEL_QUEUES][MODEL_QUEUES];
     bool short_turn[MODEL_QUEUES]; /* its turn under way may be shorter than its weight */
@@ -150,6 +158,9 @@ struct model_spec {
     unsigned backoff;
     int64_t lease_ms;
     int64_t retain_ms;
+    int64_t expire_ms;
+    bool notify;
+    bool passing;
 };
 
 void model_init(struct model *m, struct model_graveyard *graveyard);
@@ -208,13 +219,17 @@ void model_rewind(struct model *m);
 size_t model_deliverable(const struct model *m, unsigned queues, bool fresh);
 /* Whether these queues have ready jobs, held back or not. */
 bool model_has_ready(const struct model *m, unsigned queues);
-/* What keeps a queue from giving for certain, HOLD_NONE if it may. */
-enum hold model_hold(const struct model *m, unsigned queue);
-/* Whether nothing keeps it from giving for certain. */
+/* What keeps a queue from giving for certain, HOLD_NONE if it may: a job that passes all gates, or
+ * another. */
+enum hold model_hold(const struct model *m, unsigned queue, bool passing);
+/* Whether nothing keeps it from giving those that pass no gates for certain. */
 bool model_gives(const struct model *m, unsigned queue);
 /* When one of these queues can give at the latest that has a job and is held back by nothing but a
  * rate; monotonic. INT64_MAX: none is. */
 int64_t model_rate_moment(const struct model *m, unsigned queues);
+/* When one of these queues can give that has a job and is held back by nothing but slow start;
+ * likewise. */
+int64_t model_start_moment(const struct model *m, unsigned queues);
 /* Jobs of a tenant that have not ended, and those of them that are leased. */
 uint64_t model_pending(const struct model *m, unsigned tenant);
 uint64_t model_running(const struct model *m, unsigned tenant);
@@ -231,6 +246,31 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
 /* The job that a request of model.scope finds by this id. */
 struct model_job *model_seek(const struct model *m, struct job_id id);
 bool model_in_scope(const struct model *m, const struct model_job *job);
+
+/* When a job expires if it is not started by then; -1: never. */
+int64_t model_expires(const struct model_job *job);
+/* Those whose time is over expire. */
+void model_expire(struct model *m);
+/* `to` is what a restart made of the journal, and `from` the same before that had jobs expire:
+ * which is not in the journal yet. */
+void model_unexpire(struct model *to, const struct model *from);
+
+/* ---- Gates and slow start: model_gate.c ---- */
+
+/* Quiet hours as text, and what they mean: until when it is quiet, -1 if it is not. */
+void gate_quiet(char ret[QUIET_MAX_BYTES + 1], int64_t period_ms, int64_t length_ms,
+                int64_t from_ms);
+int64_t gate_quiet_until(struct str quiet, int64_t now_ms);
+/* Until when quiet hours keep a job; -1: they do not. */
+int64_t model_quiet_until(const struct model *m, const struct model_job *job);
+/* Whether a ready job may be given, but for limits. */
+bool model_may_give(const struct model *m, const struct model_job *job);
+/* The engine deferred a job. False if it was not to. */
+bool model_defer(struct model *m, struct model_job *job, int64_t at_ms);
+/* What the server may run now; 0: any number. */
+uint64_t model_limit(const struct model *m);
+/* When it may run more than these; monotonic. */
+int64_t model_slow_moment(const struct model *m, uint64_t running);
 
 /* ---- Requests: the answer the engine must give, the model changed accordingly ---- */
 

@@ -45,6 +45,7 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
         return 0;
     }
     model_lose_turn(m, job->queue);
+    job->deferred_ms = -1;
     job->payload = spec->payload;
     job->due_ms = due;
     job->at_ms = at_of(m, job->order, due);
@@ -86,6 +87,9 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     job->backoff = spec->backoff;
     job->lease_ms = spec->lease_ms;
     job->retain_ms = spec->retain_ms;
+    job->expire_ms = spec->expire_ms;
+    job->notify = spec->notify;
+    job->passing = spec->passing;
     job->created_ms = m->now_ms;
     job->due_ms = due;
     job->at_ms = at_of(m, job->order, due);
@@ -106,6 +110,7 @@ void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_
                                           : m->queues[job->queue].lease_ms;
     job->state = JOB_LEASED;
     job->holding = job->order != 0;
+    job->deferred_ms = -1;
     job->attempt++;
     job->token = token;
     job->worker = worker;
@@ -165,6 +170,13 @@ static void ended(struct model *m, struct model_job *job, enum job_state state, 
     if (state == JOB_CANCELLED)
         m->queues[job->queue].counters.cancelled++;
     changed(m, job);
+}
+
+void model_expired(struct model *m, struct model_job *job)
+{
+    cover_event(EVENT_EXPIRED);
+    m->queues[job->queue].counters.expired++;
+    ended(m, job, JOB_EXPIRED, 0);
 }
 
 static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)
@@ -352,6 +364,7 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
         return BELFRY_STATE;
     model_lose_turn(m, job->queue); /* it may have been the last one, and be ready again */
     job->holding = false;
+    job->deferred_ms = -1;
     again(m, job, due_ms, at_of(m, job->order, due_ms));
     model_fire(m);
     return 0;

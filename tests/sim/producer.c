@@ -52,6 +52,10 @@ static struct model_spec random_spec(struct world *w)
         .backoff = rng_chance(r, 50) ? (unsigned)rng_between(r, 1, BACKOFFS - 1) : 0,
         .lease_ms = or_default(w, 40, 1 + rng_duration(r, 10 * MINUTE)),
         .retain_ms = or_default(w, 40, rng_chance(r, 30) ? 0 : rng_duration(r, 2 * DAY)),
+        /* On disk a job expires when somebody looks. */
+        .expire_ms = w->cold || rng_chance(r, 70) ? 0 : 1 + rng_duration(r, 10 * MINUTE),
+        .notify = rng_chance(r, w->gates ? 50 : 5),
+        .passing = rng_chance(r, 15),
     };
 }
 
@@ -89,6 +93,9 @@ static bool schedule(struct world *w, const struct request *r)
         .backoff = str_of(backoffs_text(s->backoff)),
         .lease_ms = s->lease_ms,
         .retain_ms = s->retain_ms,
+        .expire_ms = s->expire_ms,
+        .notify = s->notify,
+        .passing = s->passing,
     };
     struct schedule_result is = { 0 };
     struct job_id id = { 0 };
@@ -97,13 +104,14 @@ static bool schedule(struct world *w, const struct request *r)
     int err = engine_schedule(w->engine, &spec, &is);
 
     trace_note("SCHEDULE q%u p%u order %u due %" PRId64 " key %u %s priority %d attempts %" PRId64
-               " backoff %s lease %" PRId64 " retain %" PRId64 ": %s, job %" PRIu64,
+               " backoff %s lease %" PRId64 " retain %" PRId64 " expire %" PRId64
+               " notify %d pass %d: %s, job %" PRIu64,
                s->queue, s->payload, s->order, s->due_ms, s->key,
                s->if_exists == IFEXISTS_KEEP      ? "keep"
                : s->if_exists == IFEXISTS_REPLACE ? "replace"
                                                   : "reject",
                s->priority, s->attempts, backoffs_text(s->backoff), s->lease_ms, s->retain_ms,
-               err ? error_name(err) : "ok", is.id.seq);
+               s->expire_ms, s->notify, s->passing, err ? error_name(err) : "ok", is.id.seq);
     if (err == BELFRY_COLD)
         return false;
     /* A key that exists adds no job; whether a full disk refuses it all the same is not promised.

@@ -106,6 +106,9 @@ static void find_state(struct world *w, bool power)
     w->trial.latest_ms = w->model.latest_ms;
     bool paused = plan_pause(w, true);
     model_restart(&w->trial, w->wall_ms, w->mono_ms);
+    model_copy(&w->unexpired, &w->trial);
+    model_expire(&w->trial);
+    model_fire(&w->trial);
     judge_bury(w->partition, &w->trial);
     prune_graves(w, m);
     size_t back = judge_resurrect(w->partition, &w->trial);
@@ -113,7 +116,8 @@ static void find_state(struct world *w, bool power)
     judge_adopt_forgotten(w->partition, &w->trial);
     CHECK(adopted && judge_same(w->partition, &w->trial, why), "after a restart, %s", why);
     plan_pause(w, paused);
-    w->same_jobs = back == 0 && w->trial.count == m->count && m->count == w->model.count;
+    w->same_jobs = back == 0 && w->trial.changes == m->changes && w->trial.count == m->count &&
+                   m->count == w->model.count;
     model_copy(&w->model, &w->trial);
 }
 
@@ -185,6 +189,8 @@ static void open_and_find(struct world *w, bool power, enum ending before)
     find_state(w, power);
     fresh(w);
     model_copy(&w->safe[0], &w->model);
+    if (w->unexpired.changes != w->model.changes)
+        model_unexpire(&w->safe[0], &w->unexpired);
     w->tails[0] = restart_tail(w);
     w->safe_count = 1;
     clock_show(w);

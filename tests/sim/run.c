@@ -108,7 +108,7 @@ void run_seed(uint64_t seed, uint64_t count, unsigned mutant, struct run_totals 
     for (int i = 0; i < MODEL_QUEUES; i++)
         if (rng_chance(&w.rng, 60))
             step_queue_set(&w);
-    for (int i = 0; i < MODEL_TENANTS && w.limits; i++)
+    for (int i = 0; i < MODEL_TENANTS && (w.limits || w.gates); i++)
         if (rng_chance(&w.rng, 60))
             step_tenant_set(&w);
     for (uint64_t i = 0; i < count; i++) {

@@ -129,6 +129,7 @@ struct world {
     int64_t keys;           /* in use */
     unsigned order_percent; /* jobs that have an ordering key */
     bool limits;            /* tenants and queues have some */
+    bool gates;             /* tenants have quiet hours */
     char scope[TEXT_MAX];
     uint64_t lsn; /* before a request was executed */
 
@@ -148,6 +149,7 @@ struct world {
     struct tail tails[SAFE_MAX]; /* of each in safe */
     size_t safe_count;
     struct model trial;
+    struct model unexpired; /* as it was before a restart had jobs expire */
     struct model_graveyard graveyard;
 
     struct commit *commit;
@@ -201,6 +203,9 @@ void world_release(struct world *w);
 void world_compare(struct world *w);
 /* Fills the model's gaps with what the engine chose. */
 void world_adopt(struct world *w);
+/* The same for jobs that were met in quiet hours or too late; after everything that gives out jobs.
+ */
+void world_adopt_met(struct world *w);
 /* Whether this job was forgotten, where the engine was free to. To be called before the model is
  * asked about one that a request names. */
 void world_adopt_job(struct world *w, struct job_id id);

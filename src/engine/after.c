@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs that wait for others. A waiting job names those it waits for among its options (AFTER), and
+ * each of those names it (LISTENER): so both go to disk and come back with what they are about, and
+ * there is no index to keep. When a job with listeners has ended it stays in memory until they have
+ * been told (task.c). Telling twice does no harm: the second time it is no longer waited for.
+ */
+#include "engine/internal.h"
+
+#include <stdio.h>
+
+void opts_put_id(struct buf *out, enum job_opt type, struct job_id id)
+{
+    wire_put_u8(out, (uint8_t)type);
+    wire_put_varint(out, (uint64_t)id.due_ms);
+    wire_put_varint(out, id.seq);
+}
+
+void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
+{
+    struct str opts = { j->tail, j->opts_len };
+    struct wire_reader r = wire_reader_of(opts);
+    const char *from = opts.ptr;
+    struct opt o;
+
+    wire_zigzag(&r);
+    for (;;) {
+        const char *at = (const char *)r.p;
+
+        if (!job_opt_next(&r, &o))
+            break;
+        if (o.type == type && o.seq == seq) {
+            buf_str(out, (struct str){ from, (size_t)(at - from) });
+            from = (const char *)r.p;
+        }
+    }
+    buf_str(out, (struct str){ from, (size_t)(opts.ptr + opts.len - from) });
+}
+
+static int no_parent(struct engine *e, struct job_id id)
+{
+    char text[ID_TEXT];
+
+    id_format(id, text);
+    return engine_error(e, BELFRY_NOTFOUND, "after: there is no job %.*s, or no longer", ID_TEXT,
+                        text);
+}
+
+static size_t listeners_of(const struct job *j)
+{
+    struct job_opts o;
+
+    job_opts_get(j, &o);
+    return o.listeners;
+}
+
+int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                struct job_id *ret_lost)
+{
+    *ret_waits = 0;
+    *ret_lost = (struct job_id){ 0 };
+    if (s->after_count > AFTER_MAX)
+        return engine_error(e, BELFRY_INVALID, "after: expected at most %d of them", AFTER_MAX);
+    for (size_t i = 0; i < s->after_count; i++) {
+        int err;
+        const struct job *j = job_seek(e, s->after[i], false, &err);
+
+        for (size_t k = 0; k < i; k++)
+            if (s->after[k].seq == s->after[i].seq)
+                return engine_error(e, BELFRY_INVALID, "after: a job is named twice");
+        if (j && j->state <= JOB_LEASED)
+            j = job_seek(e, s->after[i], true, &err);
+        if (!j)
+            return err == BELFRY_NOTFOUND ? no_parent(e, s->after[i]) : err;
+        if (j->state > JOB_LEASED) {
+            if (j->state != JOB_DONE && s->after_fail == AFTERFAIL_CANCEL)
+                *ret_lost = s->after[i];
+            continue;
+        }
+        if (listeners_of(j) >= LISTENERS_MAX)
+            return engine_error(e, BELFRY_LIMIT, "after: %d jobs wait for that one, no more may",
+                                LISTENERS_MAX);
+        ++*ret_waits;
+    }
+    return 0;
+}
+
+static bool has_ended(struct engine *e, struct job_id id)
+{
+    const struct job *j = job_of(e, id);
+
+    return !j || j->state > JOB_LEASED;
+}
+
+void after_put(struct engine *e, struct buf *out, const struct job_spec *s)
+{
+    for (size_t i = 0; i < s->after_count; i++)
+        if (!has_ended(e, s->after[i]))
+            opts_put_id(out, OPT_AFTER, s->after[i]);
+    if (s->after_count > 0 && s->after_fail != AFTERFAIL_CANCEL) {
+        wire_put_u8(out, OPT_AFTERFAIL);
+        wire_put_varint(out, (uint64_t)s->after_fail);
+    }
+}
+
+int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < s->after_count && !err; i++) {
+        const struct job *j = job_of(e, s->after[i]);
+        struct job_image image;
+
+        if (!j || j->state > JOB_LEASED)
+            continue;
+        job_image_of(j, &image);
+        e->scratch.len = 0;
+        buf_str(&e->scratch, image.opts);
+        opts_put_id(&e->scratch, OPT_LISTENER, listener);
+        image.opts = buf_view(&e->scratch);
+        if (e->scratch.failed) {
+            e->scratch.failed = false;
+            return engine_plain(e, BELFRY_NOMEM);
+        }
+        err = emit_put(e, &image);
+    }
+    return err;
+}
+
+static bool waits_for(const struct job *j, uint64_t seq)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_AFTER && o.seq == seq)
+            return true;
+    return false;
+}
+
+/* One less to wait for. */
+static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
+{
+    struct job_image image;
+
+    job_image_of(j, &image);
+    e->scratch.len = 0;
+    opts_without(&e->scratch, j, OPT_AFTER, seq);
+    image.opts = buf_view(&e->scratch);
+    if (e->scratch.failed) {
+        e->scratch.failed = false;
+        return engine_plain(e, BELFRY_NOMEM);
+    }
+    if (last)
+        image.at_ms = j->due_ms > e->now_ms || j->ordered ? j->due_ms : e->now_ms;
+    return emit_put(e, &image);
+}
+
+int after_lost(struct engine *e, struct job *j, struct job_id parent)
+{
+    char text[ID_TEXT], why[96];
+
+    id_format(parent, text);
+    snprintf(why, sizeof(why), "the job %.*s that it waited for was not done", ID_TEXT, text);
+    return job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, j->stalls, str_of(why), (struct str){ 0 });
+}
+
+int after_told(struct engine *e, struct job *j, const struct job *ended)
+{
+    struct job_opts o;
+
+    if (!job_is_waiting(j) || !waits_for(j, ended->seq))
+        return 0;
+    job_opts_get(j, &o);
+    if (ended->state != JOB_DONE && o.after_fail == AFTERFAIL_CANCEL &&
+        !MUTANT(e->o.mutant, PARENT_IGNORED))
+        return after_lost(e, j, job_id_of(e, ended));
+    return release(e, j, ended->seq, o.afters == 1);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's own work: slices of it in every turn, and the fetches that it needs. */
+#include "partition/internal.h"
+
+#define TASK_SLICES 20 /* in one turn */
+
+/* True: there is more. */
+bool own_work(struct partition *p)
+{
+    for (int i = 0; i < TASK_SLICES && !p->task; i++) {
+        int done = engine_task(p->engine);
+
+        if (done == BELFRY_COLD)
+            p->task = partition_fetch(p); /* NULL: out of memory, the next turn tries again */
+        if (done <= 0)
+            return false;
+    }
+    return !p->task;
+}
+
+bool own_begin(struct partition *p, struct chore *c)
+{
+    if (!p->task)
+        return false;
+    c->kind = CHORE_TASK;
+    return true;
+}
+
+int own_run(struct chore *c)
+{
+    return fetch_run(c->p->task);
+}
+
+int own_end(struct partition *p, struct chore *c, int result)
+{
+    struct fetch *f = p->task;
+    int err = partition_fetched(p, f, result);
+
+    (void)c;
+    if (err == BELFRY_COLD) /* jobs moved meanwhile: once more */
+        return 0;
+    if (!err) {
+        int done = engine_task(p->engine);
+
+        p->task = NULL;
+        partition_fetch_end(p, f);
+        if (done == BELFRY_COLD)
+            p->task = partition_fetch(p);
+        return 0;
+    }
+    engine_task_skip(p->engine); /* it cannot be read: the others are not to wait for it */
+    p->task = NULL;
+    partition_fetch_end(p, f);
+    return err;
+}
