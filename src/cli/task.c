@@ -92,6 +92,10 @@ static void set_environment(const struct task_job *job)
         set_bytes("BELFRY_KEY", job->key);
     else
         unsetenv("BELFRY_KEY");
+    if (job->order.len > 0)
+        set_bytes("BELFRY_ORDER", job->order);
+    else
+        unsetenv("BELFRY_ORDER");
     unset_metas();
     for (size_t i = 0; i < job->meta_count; i++)
         set_meta(&job->metas[i]);

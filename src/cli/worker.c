@@ -196,6 +196,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
                             .tenant = bytes(v, at, "tenant"),
                             .queue = bytes(v, at, "queue"),
                             .key = bytes(v, at, "key"),
+                            .order = bytes(v, at, "order"),
                             .payload = bytes(v, at, "payload"),
                             .attempt = number(v, at, "attempt", 1),
                             .due_ms = number(v, at, "due_ms", 0),

@@ -59,7 +59,7 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     t->lease_ms = r->lease_ms;
     t->late_ms = r->late_ms;
     t->progress = -1;
-    t->flags = 0;
+    t->flags = j->ordered ? TRAIL_HOLDING : 0;
     t->deferred_ms = 0;
     blob_set(&e->pool, &t->note, (struct str){ 0 });
     trail_recount(e, t);
@@ -113,9 +113,9 @@ static int trail_add_attempt(struct engine *e, struct job *j, int64_t end_ms, un
     return 0;
 }
 
-static void trail_clear_pending(struct engine *e, struct trail *t)
+static void trail_clear_pending(struct engine *e, struct trail *t, bool holds)
 {
-    t->flags = 0;
+    t->flags = holds ? t->flags & TRAIL_HOLDING : 0;
     blob_free(&e->pool, t->pending);
     t->pending = NULL;
 }
@@ -132,7 +132,7 @@ int apply_back(struct engine *e, const struct back_record *r)
     }
     job_unplace(e, j);
     if (j->trail) {
-        trail_clear_pending(e, j->trail);
+        trail_clear_pending(e, j->trail, r->outcome != ATTEMPT_AGAIN);
         trail_recount(e, j->trail);
     }
     j->due_ms = r->due_ms;
@@ -170,7 +170,7 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (r->outcome == OUTCOME_NONE && r->error.len && !blob_set(&e->pool, &t->error, r->error))
         goto nomem;
     job_unplace(e, j);
-    trail_clear_pending(e, t);
+    trail_clear_pending(e, t, false);
     t->flags = o.listeners > 0 ? TRAIL_TELLING : 0;
     if (e->tell_seq == r->seq) /* it had ended before, and was put back before all were told */
         e->tell_seq = 0;
@@ -255,6 +255,8 @@ int apply_move(struct engine *e, const struct move_record *r)
     if (t) {
         t->deferred_ms = r->deferred ? r->at_ms : 0;
         t->deferrals += r->deferred;
+        /* Another due time is another place in its lane; quiet hours leave it where it is. */
+        t->flags = r->deferred && j->ordered ? TRAIL_HOLDING : 0;
         trail_recount(e, t);
     }
     job_place(e, j, JOB_SCHEDULED);
@@ -270,7 +272,7 @@ int apply_mark(struct engine *e, const struct mark_record *r)
         return 0;
     if (!blob_set(&e->pool, &t->pending, r->pending))
         return BELFRY_NOMEM;
-    t->flags = (uint8_t)r->flags;
+    t->flags = (uint8_t)((r->flags & ~TRAIL_HOLDING) | (t->flags & TRAIL_HOLDING));
     t->pending_due_ms = r->pending_due_ms;
     trail_recount(e, t);
     return 0;

@@ -294,16 +294,21 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     char family = r->queue.len ? FAMILY_BACKLOG : FAMILY_DUE;
     struct queue *q = r->queue.len ? queue_obtain(e, r->queue) : NULL;
     struct class *c = q ? class_numbered(q, r->class) : NULL;
+    struct cold_point from = c ? c->from : upto;
     struct job_image image;
     uint64_t n = 0;
 
     if (r->queue.len && !q)
         return BELFRY_NOMEM;
+    if (c && point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
+        class_from(e, c, upto);
     for (; images.p < images.end; n++) {
         if (!record_get_job(wire_bytes(&images), &image) || images.bad)
             return BELFRY_CORRUPT;
         if (enter(e, &image, family, q != NULL) < 0) {
             leave_again(e, r->images, n, family);
+            if (c)
+                class_from(e, c, from);
             return BELFRY_NOMEM;
         }
     }
@@ -314,10 +319,9 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     }
     if (floor_raise(c, r->number, upto) < 0) {
         leave_again(e, r->images, n, family);
+        class_from(e, c, from);
         return BELFRY_NOMEM;
     }
-    if (point_after(upto, c->from))
-        class_from(e, c, upto);
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;

@@ -9,7 +9,7 @@
 
 struct class *class_of(const struct job *j)
 {
-    return &j->queue->classes[j->passing ? INDEX_PASSING : j->priority - 1];
+    return &j->queue->classes[j->ordered ? ORDERED : j->passing ? INDEX_PASSING : j->priority - 1];
 }
 
 /* An option takes two bytes at least, and what comes before them one. */

@@ -28,13 +28,14 @@
 #define FAMILY_KEPT    'X'
 #define FAMILY_LOCATOR 'L'
 
-/* A class, by its number in keys and records: the jobs of a queue that have one priority, 1-5, or
- * those that pass all gates, whatever theirs. 7 is taken, but not used yet. */
+/* A class, by its number in keys and records: the jobs of a queue that have one priority, 1-5,
+ * those that have an ordering key, whatever else they have, or those that pass all gates. */
+#define CLASS_ORDERED 7
 #define CLASS_PASSING 8
 
 static inline bool class_is_valid(unsigned class)
 {
-    return (class >= 1 && class <= 5) || class == CLASS_PASSING;
+    return (class >= 1 && class <= 5) || class == CLASS_ORDERED || class == CLASS_PASSING;
 }
 
 #define COLD_KEY_MAX  (1 + QUEUE_MAX_BYTES + 2 + 16)
@@ -88,8 +89,10 @@ struct cold_want {
     struct job_id id;
     size_t queue_len;
     size_t key_len;
+    size_t order_len;
     char queue[QUEUE_MAX_BYTES];
     char key[KEY_MAX_BYTES];
+    char order[KEY_MAX_BYTES];
     size_t after_len;  /* page: entries behind this key, */
     size_t prefix_len; /* as long as this much of it is the same; */
     char after[COLD_KEY_MAX];
@@ -147,8 +150,13 @@ void cold_key_due(struct cold_key *ret, struct cold_point p);
 /* Of families B, P and X. For B `class` is its number, else 0 and left out. */
 void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
-void cold_key_of_seq(struct cold_key *ret, uint64_t seq);                     /* locator */
-void cold_key_of_key(struct cold_key *ret, struct str queue, struct str key); /* locator */
+void cold_key_of_seq(struct cold_key *ret, uint64_t seq); /* locator */
+/* Locator: a key, of its queue and of its ordering key, if there is one. */
+void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key);
+/* A job's key and ordering key, of its options as an image has them; empty if it has none. */
+void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order);
+/* The class that a key of B names; 0 if it is of another family. */
+unsigned cold_key_class(struct str key);
 /* The last 16 bytes of a key of D, B, P or X. False if it is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
 /* The class in a key of B; 0 if it is of another family, or too short. */

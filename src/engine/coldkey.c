@@ -6,8 +6,9 @@
 
 #include "base/time.h"
 
-#define LOCATE_SEQ 'i'
-#define LOCATE_KEY 'k'
+#define LOCATE_SEQ         'i'
+#define LOCATE_KEY         'k'
+#define LOCATE_ORDERED_KEY 'o'
 
 static void put_big(struct cold_key *k, uint64_t v)
 {
@@ -61,13 +62,23 @@ void cold_key_of_seq(struct cold_key *ret, uint64_t seq)
 
 /* 128 bits of hash stand for queue and key: two keys with the same are not to be expected in the
  * lifetime of the universe, let alone of a queue. */
-void cold_key_of_key(struct cold_key *ret, struct str queue, struct str key)
+void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key)
 {
-    XXH128_hash_t h = XXH3_128bits_withSeed(key.ptr, key.len, XXH3_64bits(queue.ptr, queue.len));
+    char both[2 + 2 * KEY_MAX_BYTES];
+    uint64_t seed = XXH3_64bits(queue.ptr, queue.len);
+    XXH128_hash_t h;
 
     ret->len = 0;
     ret->bytes[ret->len++] = FAMILY_LOCATOR;
-    ret->bytes[ret->len++] = LOCATE_KEY;
+    ret->bytes[ret->len++] = order.len > 0 ? LOCATE_ORDERED_KEY : LOCATE_KEY;
+    if (order.len > 0) { /* with its length before it: no other two are the same bytes */
+        both[0] = (char)(order.len >> 8);
+        both[1] = (char)order.len;
+        memcpy(both + 2, order.ptr, order.len);
+        memcpy(both + 2 + order.len, key.ptr, key.len);
+        key = (struct str){ both, 2 + order.len + key.len };
+    }
+    h = XXH3_128bits_withSeed(key.ptr, key.len, seed);
     put_big(ret, h.high64);
     put_big(ret, h.low64);
 }

@@ -91,11 +91,14 @@ struct engine *engine_new(const struct engine_options *o)
     pool_keep(&e->pool, e->o.memory_bytes / 4);
     jobs_init(e);
     keys_init(e);
+    lanes_init(e);
     tenants_init(e);
     queues_init(e);
     manifest_init(e);
     batch_init(&e->batch);
     list_init(&e->leased);
+    list_init(&e->arrived);
+    list_init(&e->lulls);
     list_init(&e->telling);
     list_init(&e->tasks);
     list_init(&e->bulks);
@@ -125,6 +128,7 @@ void engine_free(struct engine *e)
     buf_fini(&e->batch.hints);
     table_fini(&e->names);
     table_fini(&e->keys);
+    table_fini(&e->lanes);
     table_fini(&e->jobs);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
@@ -273,6 +277,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         fire(e, container_of(t, struct job, timer));
         budget--;
     }
+    orders_arrive(e, &budget);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
     while (expiries-- > 0 && (t = wheel_pop(&e->expiries, e->now_ms)))
@@ -302,6 +307,8 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     int64_t load = frontier_wake(e);
 
     *ret_wall_ms = moments < later ? moments : later;
+    if (!list_empty(&e->arrived))
+        *ret_wall_ms = e->now_ms;
     *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
     *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;
     *ret_wall_ms = load < *ret_wall_ms ? load : *ret_wall_ms;

@@ -261,8 +261,10 @@ void engine_view(const struct engine *e, const struct job *job, struct job_view 
 int engine_get(struct engine *e, struct job_id id, struct job_view *ret);
 /* NOTFOUND, COLD. */
 int engine_explain(struct engine *e, struct job_id id, struct explanation *ret);
-/* The job that has this key, held keys included. NOTFOUND, COLD. */
-int engine_find_key(struct engine *e, struct str queue, struct str key, struct job_id *ret);
+/* The job that has this key, held keys included; `order`: the ordering key it belongs to, empty if
+ * none. NOTFOUND, COLD. */
+int engine_find_key(struct engine *e, struct str queue, struct str order, struct str key,
+                    struct job_id *ret);
 
 /* One page of jobs that match, by (due, id) within the page's stripe of the table or the run it
  * comes from. A job that does not change meanwhile is in exactly one page, but one that goes from

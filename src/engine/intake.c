@@ -12,6 +12,13 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* When it becomes ready: at once if it is due. With an ordering key it is due when it says, also
+ * before now, as that is its place in the order. */
+static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
+{
+    return ordered ? due : later(due, e->now_ms);
+}
+
 static int refuse_full(struct engine *e)
 {
     return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
@@ -77,6 +84,9 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
     if (s->key.len > KEY_MAX_BYTES)
         return engine_error(e, BELFRY_TOOLARGE, "key: %zu bytes, the limit is %d", s->key.len,
                             KEY_MAX_BYTES);
+    if (s->order.len > KEY_MAX_BYTES)
+        return engine_error(e, BELFRY_TOOLARGE, "order: %zu bytes, the limit is %d", s->order.len,
+                            KEY_MAX_BYTES);
     if (s->priority < 1 || s->priority > PRIORITIES)
         return engine_error(e, BELFRY_INVALID, "priority: expected 1 to 5");
     if (s->due_ms > TIME_MOMENT_MAX || s->due_ms < -1)
@@ -111,6 +121,7 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
                                      .lease_ms = s->lease_ms,
                                      .retain_ms = s->retain_ms,
                                      .expire_ms = s->expire_ms,
+                                     .order = s->order,
                                      .notify = s->notify,
                                      .passing = s->passing },
                  0);
@@ -154,9 +165,10 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
         job_image_of(holder, &image);
         image.payload = s->payload;
         image.due_ms = due;
-        image.at_ms = job_is_waiting(holder) ? AT_NEVER : later(due, e->now_ms);
+        image.at_ms = job_is_waiting(holder) ? AT_NEVER : moment_of(e, holder->ordered, due);
         image.attempt = 0;
         image.stalls = 0;
+        image.trail.flags = 0;
         image.trail.deferred_ms = 0;
         err = emit_put(e, &image);
     }
@@ -186,10 +198,10 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
     if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
-        key_absent(e, s->queue, s->key);
-    holder = q && s->key.len > 0 ? key_seek(e, q, s->key, take, &err) : NULL;
+        key_absent(e, s->queue, s->order, s->key);
+    holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
     if (holder && s->if_exists == IFEXISTS_REPLACE && holder->state < JOB_LEASED)
-        holder = key_seek(e, q, s->key, true, &err);
+        holder = key_seek(e, q, s->order, s->key, true, &err);
     if (!holder && err && err != BELFRY_NOTFOUND)
         return err;
     if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
@@ -247,7 +259,7 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
         .state = JOB_SCHEDULED,
         .priority = (unsigned)s->priority,
         .due_ms = due,
-        .at_ms = later(due, e->now_ms),
+        .at_ms = moment_of(e, s->order.len > 0, due),
         .queue = s->queue,
         .opts = buf_view(&e->scratch),
         .payload = s->payload,
@@ -285,7 +297,8 @@ int engine_schedule_ask(struct engine *e, const struct job_spec *s)
 static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
 {
     for (size_t k = 0; specs[i].key.len > 0 && k < i; k++)
-        if (str_eq(specs[k].key, specs[i].key) && str_eq(specs[k].queue, specs[i].queue))
+        if (str_eq(specs[k].key, specs[i].key) && str_eq(specs[k].queue, specs[i].queue) &&
+            str_eq(specs[k].order, specs[i].order))
             return &specs[k];
     return NULL;
 }
@@ -385,11 +398,12 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
-    return emit_move(e, &(struct move_record){
-                            .seq = j->seq,
-                            .due_ms = due_ms,
-                            .at_ms = job_is_waiting(j) ? AT_NEVER : later(due_ms, e->now_ms),
-                        });
+    return emit_move(e,
+                     &(struct move_record){
+                         .seq = j->seq,
+                         .due_ms = due_ms,
+                         .at_ms = job_is_waiting(j) ? AT_NEVER : moment_of(e, j->ordered, due_ms),
+                     });
 }
 
 /* Puts a dead job back whose key, if it has one, is free. */
@@ -415,7 +429,7 @@ static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err
 
     job_opts_get(j, &o);
     *ret_err = BELFRY_NOTFOUND;
-    return o.key.len > 0 ? key_seek(e, j->queue, o.key, true, ret_err) : NULL;
+    return o.key.len > 0 ? key_seek(e, j->queue, o.order, o.key, true, ret_err) : NULL;
 }
 
 int engine_redrive(struct engine *e, struct job_id id)

@@ -8,7 +8,8 @@
  *
  * A job's timer stands in exactly one place, by its state and `where`:
  *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
- *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class
+ *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class;
+ *                 with an ordering key: see lane.h
  *     leased      nowhere: the trail's timer stands in `leases`
  *     ended       in `moments`, at the moment when it is forgotten or its key is given free; not
  *                 while others are to be told of it
@@ -24,12 +25,14 @@
 #include "base/table.h"
 #include "base/time.h"
 #include "engine/cold.h"
+#include "engine/lane.h"
 #include "engine/mutant.h"
 #include "engine/record.h"
 #include "engine/wheel.h"
 
 #define PRIORITIES    5
-#define INDEX_PASSING 6 /* in queue.classes; 5 is not used */
+#define ORDERED       5 /* in queue.classes: jobs with an ordering key; */
+#define INDEX_PASSING 6 /* those that pass all gates */
 #define CLASSES       7
 #define AGE_STEP_MS   INT64_C(30000)
 #define FIRE_SLICE    20000 /* timers fired by one engine_advance */
@@ -62,6 +65,7 @@ struct job {
     uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
     uint64_t near : 1;    /* came from the backlog */
     uint64_t passing : 1; /* GATES pass: of a class of its own */
+    uint64_t ordered : 1; /* has an ordering key, and a struct spot in front of it */
     uint32_t payload_len;
     uint32_t segment;      /* where its last RECORD_PUT stands */
     uint32_t attempt : 20; /* stops there */
@@ -81,6 +85,7 @@ enum where {
     WHERE_LEASED,
     WHERE_PAST,
     WHERE_TASK,
+    WHERE_HOLDS, /* its lane, waiting for its next attempt */
     WHERES
 };
 
@@ -93,6 +98,7 @@ enum job_opt {
     OPT_EXPIRE = 6,
     OPT_TAG = 7,  /* there may be several of it, */
     OPT_META = 8, /* and of it */
+    OPT_ORDER = 9,
     OPT_NOTIFY = 10,
     OPT_GATES = 11,
     OPT_AFTER = 12,     /* a job that it waits for; several */
@@ -107,7 +113,7 @@ enum job_opt {
 /* One of them, as it stands in a job's tail. */
 struct opt {
     enum job_opt type;
-    struct str bytes; /* KEY, BACKOFF, TAG, META: its name; NOMINAL: the recurrence's */
+    struct str bytes; /* KEY, BACKOFF, ORDER, TAG, META: its name; NOMINAL: the recurrence's */
     struct str value; /* META */
     int64_t number;   /* the others; AFTER, LISTENER: the id's due time */
     uint64_t seq;     /* AFTER, LISTENER */
@@ -126,6 +132,7 @@ struct job_opts {
     enum after_fail after_fail;
     size_t afters;
     size_t listeners;
+    struct str order;
 };
 
 struct trail {
@@ -169,8 +176,8 @@ struct floor {
     struct cold_point upto;
 };
 
-/* The jobs of one priority of a queue, or those that pass all gates. Those that are due are in
- * three parts, in this order:
+/* The jobs of one priority of a queue, its ordered ones, or those that pass all gates. Those that
+ * are due are in three parts, in this order:
  *
  *     ready list (memory) --- backlog runs (disk) --- tail (memory)
  *
@@ -191,6 +198,13 @@ struct class
     struct cold_point from; /* what is on disk is not before this */
     struct floor *floors;   /* numbers rise, points fall */
     size_t floor_count;
+    /* Of ordered jobs, in place of ready and tail: */
+    struct heap hot;     /* the last one first */
+    struct heap waiting; /* the first one first */
+    struct heap feeding; /* of the tail what is to be fed */
+    uint64_t tailed;     /* jobs there, in `spare`, and on their way to disk */
+    struct list arrived; /* in engine.arrived: some of its tail waits for others to become ready */
+    struct list fed;     /* in batch.orders */
 };
 
 /* Where workers wait: at a queue, or at a kind. */
@@ -246,18 +260,24 @@ struct queue {
     struct list of_tenant;
     struct list turn; /* in the ring of its kind, or parked at its tenant: */
     bool parked;      /* it was the latter, if it is in one of them */
+    struct list lull; /* in engine.lulls */
     struct tenant *tenant;
     struct kind *kind;
     struct post post;
     struct bucket bucket;
     int64_t credit; /* jobs that it may still give before it is the next one's turn */
     struct class classes[CLASSES];
+    /* The first of its lanes, by rank: those that gates hold, and those that pass them; and those
+     * of them that are tried again. */
+    struct heap firsts[2];
+    struct heap retries[2];
+    uint64_t first_count;
     struct list past; /* done and cancelled, by end */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
-    uint64_t offered;               /* in the ready lists */
+    uint64_t offered;               /* in the ready lists and firsts */
     uint64_t past_bytes;
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
@@ -312,7 +332,8 @@ struct batch {
     unsigned slot;           /* of `later` that is looked at next, */
     unsigned slots_left;     /* and how many are yet to be */
     uint64_t later_bytes;    /* of what was taken from there */
-    struct list source;      /* jobs of tails, by their timers, that are not in the batch yet */
+    struct list orders;      /* classes whose tails are not in the batch yet, */
+    struct list source;      /* and jobs of other tails, by their timers */
     struct list held;        /* jobs that are */
     struct list past_source; /* ended jobs, by their trails */
     struct list past_held;
@@ -338,6 +359,7 @@ struct engine {
     struct pool pool;
     struct table jobs;
     struct table keys;
+    struct table lanes; /* the first of each */
     struct table names; /* queues */
     struct table tenants;
     struct table kinds;
@@ -352,6 +374,9 @@ struct engine {
     size_t idle_count;
     struct list dispatch; /* posts */
     struct list leased;
+    struct list arrived; /* classes, see struct class */
+    struct list
+        lulls; /* queues that had nothing to give but firsts of lanes, while lanes_are_full */
     struct list telling;  /* ended jobs, by their trails, that others are to be told of */
     struct list tasks;    /* recurrences whose time has come, */
     struct list bulks;    /* and bulks that run */
@@ -519,11 +544,14 @@ int job_regrow(struct engine *e, struct job *j, struct str opts);
 
 /* key.c */
 void keys_init(struct engine *e);
-struct job *key_find(const struct engine *e, const struct queue *q, struct str key);
+/* A key is of its queue, and of its ordering key if there is one (len > 0). */
+struct job *key_find(const struct engine *e, const struct queue *q, struct str order,
+                     struct str key);
 /* The same, wherever it is; see job_seek. */
-struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err);
+struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
+                     int *ret_err);
 /* No job on disk has this key: for a queue that is about to be made. */
-void key_absent(struct engine *e, struct str queue, struct str key);
+void key_absent(struct engine *e, struct str queue, struct str order, struct str key);
 int key_take(struct engine *e, struct job *j); /* from whoever has it. NOMEM. */
 void key_release(struct engine *e, struct job *j);
 /* The job that has the key is at another place. */
@@ -538,6 +566,10 @@ void queue_settle(struct engine *e, struct queue *q);
 /* The ready job of lowest rank that its tenant's maintenance lets pass, or NULL; ret_rank is set if
  * there is one. */
 struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
+static inline int64_t job_rank(const struct job *j)
+{
+    return j->timer.at_ms + (int64_t)(j->priority - 1) * AGE_STEP_MS;
+}
 /* So many jobs more in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
@@ -561,6 +593,8 @@ void post_init(struct post *p);
 void post_call(struct engine *e, struct post *p);
 /* It may have jobs to give. */
 void queue_offer(struct engine *e, struct queue *q);
+/* Fewer jobs hold their lanes: queues that waited for that may go on. */
+void lulls_end(struct engine *e);
 /* The same, though what its tenant's other jobs wait for may last. */
 void queue_unpark(struct engine *e, struct queue *q);
 bool server_is_full(const struct engine *e);
@@ -614,6 +648,7 @@ uint64_t class_least(const struct engine *e);
  */
 void tails_rewind(struct engine *e);
 bool class_is_on_disk(const struct class *c); /* some of it */
+bool batch_takes_tails(const struct engine *e);
 bool tail_comes_first(const struct class *c); /* nothing on disk is before its first one */
 uint64_t hot_room(const struct engine *e);
 

@@ -15,7 +15,8 @@ static uint64_t seq_hash(uint64_t seq)
 
 size_t job_size(const struct job *j)
 {
-    return offsetof(struct job, tail) + j->opts_len + j->payload_len;
+    return offsetof(struct job, tail) + j->opts_len + j->payload_len +
+           (j->ordered ? sizeof(struct spot) : 0);
 }
 
 static uint64_t job_live_bytes(const struct job *j)
@@ -85,6 +86,10 @@ void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
         wire_put_u8(out, OPT_EXPIRE);
         wire_put_varint(out, (uint64_t)o->expire_ms);
     }
+    if (o->order.len > 0) {
+        wire_put_u8(out, OPT_ORDER);
+        wire_put_bytes(out, o->order);
+    }
     if (o->notify) {
         wire_put_u8(out, OPT_NOTIFY);
         wire_put_varint(out, 1);
@@ -103,6 +108,7 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
     switch (ret->type) {
     case OPT_KEY:
     case OPT_BACKOFF:
+    case OPT_ORDER:
     case OPT_TAG: ret->bytes = wire_bytes(r); break;
     case OPT_META:
         ret->bytes = wire_bytes(r);
@@ -162,6 +168,7 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
         case OPT_LEASE: ret->lease_ms = o.number; break;
         case OPT_RETAIN: ret->retain_ms = o.number; break;
         case OPT_EXPIRE: ret->expire_ms = o.number; break;
+        case OPT_ORDER: ret->order = o.bytes; break;
         case OPT_NOTIFY: ret->notify = o.number == 1; break;
         case OPT_GATES: ret->passing = o.number == 1; break;
         case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;
@@ -172,6 +179,15 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
         case OPT_META: break; /* see job_opt_next */
         }
     }
+}
+
+void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order)
+{
+    struct job_opts o;
+
+    job_opts_read(opts, 0, &o);
+    *ret_key = o.key;
+    *ret_order = o.order;
 }
 
 int64_t job_attempts(const struct job *j)
@@ -248,10 +264,17 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
-    struct job *j = pool_alloc(&e->pool, size);
+    struct job_opts o;
+    size_t before;
+    char *memory;
+    struct job *j;
 
-    if (!j)
+    job_opts_read(image->opts, image->born_ms, &o);
+    before = o.order.len > 0 ? sizeof(struct spot) : 0;
+    memory = pool_alloc(&e->pool, before + size);
+    if (!memory)
         return NULL;
+    j = (struct job *)(void *)(memory + before);
     /* As a whole, so that fresh memory is not read before it is written. The last byte is the first
      * of the tail, which is never empty. */
     *j = (struct job){
@@ -262,6 +285,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
         .state = image->state & 15u,
         .priority = image->priority & 15u,
+        .ordered = before > 0,
         .payload_len = (uint32_t)image->payload.len,
         .segment = e->segment,
         .attempt = image->attempt & ATTEMPT_MAX,
@@ -269,6 +293,8 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .stalls = (uint8_t)image->stalls,
     };
     list_init(&j->timer.link);
+    if (j->ordered)
+        spot_init(j, o.order);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
     j->passing = job_says_pass(j);
     if (image->payload.len)
@@ -288,8 +314,10 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
 
 void job_free(struct engine *e, struct job *j)
 {
+    void *memory = j->ordered ? (void *)spot_of(j) : j;
+
     trail_free(e, j->trail);
-    pool_free(&e->pool, j, job_size(j));
+    pool_free(&e->pool, memory, job_size(j));
 }
 
 /* What an ended job counts for against its queue's history_bytes. */
@@ -404,6 +432,16 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
         queue_offer(e, j->queue);
 }
 
+/* It keeps its lane: in memory, however far away its next attempt is. */
+static void place_holder(struct engine *e, struct job *j, bool due)
+{
+    j->where = WHERE_HOLDS;
+    j->state = due ? JOB_READY : JOB_SCHEDULED;
+    if (!due)
+        wheel_add(&e->moments, &j->timer);
+    lane_set(e, j, true);
+}
+
 static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
     struct class *c = class_of(j);
@@ -413,6 +451,10 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
         j->state = JOB_READY;
         j->where = WHERE_TASK;
         list_append(j->queue->bulk ? &e->bulks : &e->tasks, &j->timer.link);
+    } else if (job_holds(j)) {
+        place_holder(e, j, due);
+    } else if (j->ordered && due) {
+        order_place(e, j);
     } else if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
@@ -430,6 +472,8 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
             wheel_add(&e->spare, &j->timer);
         }
     }
+    if (j->ordered && j->where != WHERE_HOLDS && !due)
+        lane_set(e, j, false);
 }
 
 static void unplace_hot(struct job *j)
@@ -466,8 +510,12 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         j->where = WHERE_PAST;
         place_ended(e, j, state);
     }
+    if (j->ordered && state >= JOB_LEASED)
+        lane_set(e, j, state == JOB_LEASED);
     queue_count(e, q, job_counts_as(j), 1);
     e->bytes[j->where] += job_weight(j);
+    if (j->ordered && j->where == WHERE_TAIL)
+        q->classes[ORDERED].tailed++;
     if (q->idle)
         queue_settle(e, q);
 }
@@ -494,7 +542,13 @@ void job_unplace(struct engine *e, struct job *j)
             batch_stale(e, j);
     }
     e->bytes[j->where] -= job_weight(j);
-    if (j->where == WHERE_HOT)
+    if (j->ordered && j->where == WHERE_TAIL)
+        q->classes[ORDERED].tailed--;
+    if (j->where == WHERE_HOLDS)
+        lulls_end(e);
+    if (j->ordered && j->state == JOB_READY)
+        order_unplace(j);
+    else if (j->where == WHERE_HOT)
         unplace_hot(j);
     list_remove(&j->timer.link);
     if (j->trail)
@@ -537,6 +591,8 @@ void job_leave(struct engine *e, struct job *j)
     segment_sub(e, j->segment);
     e->live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);
+    if (j->ordered)
+        lane_set(e, j, false);
     if (j->state == JOB_LEASED)
         queue_freed(e, q);
     job_free(e, j);

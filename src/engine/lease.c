@@ -324,6 +324,7 @@ void engine_dispatch(struct engine *e)
             struct wait_link *l = container_of(p->waits.next, struct wait_link, link);
 
             if (!serve(e, l->waiter)) {
+                list_remove(&p->dispatch); /* one that was passed over may have called it again */
                 list_append(&later, &p->dispatch);
                 break;
             }

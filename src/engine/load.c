@@ -103,6 +103,8 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* What is before all that comes first, without being loaded. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
+    if (c == &c->queue->classes[ORDERED] && order_waits(e, c))
+        return false;
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;
     /* Nor may what was loaded too early, by a clock that was set back since, keep out what is due.
@@ -174,6 +176,8 @@ int engine_loaded(struct engine *e, const struct load_result *r)
 
     if (r->moves != e->moves) /* what was read may have been taken out and put back, changed */
         return 0;
+    if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
+        return 0; /* what is on its way to disk may come before it */
     for (size_t i = 0; i < r->n; i++) {
         const struct cold_item *item = &r->items[i];
 

@@ -15,7 +15,7 @@ enum job_state job_state_now(const struct engine *e, const struct job *j)
 
         return expires >= 0 && expires <= e->now_ms ? JOB_EXPIRED : JOB_WAITING;
     }
-    if (j->state <= JOB_READY && j->where != WHERE_HOT && e->started) {
+    if (j->state <= JOB_READY && j->where != WHERE_HOT && j->where != WHERE_HOLDS && e->started) {
         int64_t expires = job_expires_ms(j);
 
         if (expires >= 0 && expires <= e->now_ms)
@@ -83,6 +83,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->queue = (struct str){ j->queue->kind->name, j->queue->kind->name_len };
     ret->payload = job_payload(j);
     ret->key = o.key;
+    ret->order = o.order;
     ret->priority = j->priority;
     ret->created_ms = o.created_ms;
     ret->due_ms = j->due_ms;
@@ -117,11 +118,12 @@ int engine_get(struct engine *e, struct job_id id, struct job_view *ret)
     return 0;
 }
 
-int engine_find_key(struct engine *e, struct str queue, struct str key, struct job_id *ret)
+int engine_find_key(struct engine *e, struct str queue, struct str order, struct str key,
+                    struct job_id *ret)
 {
     int err = BELFRY_NOTFOUND;
     struct queue *q = queue_find(e, queue);
-    const struct job *j = q ? key_seek(e, q, key, false, &err) : NULL;
+    const struct job *j = q ? key_seek(e, q, order, key, false, &err) : NULL;
 
     if (!j)
         return err;

@@ -48,8 +48,11 @@ static void queue_forget(struct engine *e, struct queue *q)
     tenant_settle(e, q->tenant);
     q->kind->queues--;
     kind_settle(e, q->kind);
+    list_remove(&q->lull);
     for (int i = 0; i < CLASSES; i++) {
         list_remove(&q->classes[i].link);
+        list_remove(&q->classes[i].arrived);
+        list_remove(&q->classes[i].fed);
         wheel_remove(&q->classes[i].near);
         free(q->classes[i].floors);
     }
@@ -105,6 +108,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     q->name_len = (uint16_t)name.len;
     memcpy(q->name, name.ptr, name.len);
     list_init(&q->turn);
+    list_init(&q->lull);
     list_init(&q->bucket.timer.link);
     q->bucket.queue = q;
     post_init(&q->post);
@@ -120,6 +124,8 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         list_init(&c->tail);
         list_init(&c->link);
         list_init(&c->near.link);
+        list_init(&c->arrived);
+        list_init(&c->fed);
     }
     table_add(&e->names, &q->by_name);
     list_append(&e->queues, &q->link);
@@ -165,12 +171,14 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
 
 struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
 {
-    struct job *best = NULL;
+    struct job *best = lanes_head(e, q);
 
+    if (best)
+        *ret_rank = job_rank(best);
     for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
         if (!list_empty(&q->classes[i].ready)) {
             struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
-            int64_t rank = j->timer.at_ms + (j->priority - 1) * AGE_STEP_MS;
+            int64_t rank = job_rank(j);
 
             if (!best || rank < *ret_rank) {
                 best = j;

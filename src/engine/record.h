@@ -52,6 +52,7 @@ enum record_type {
 #define TRAIL_CANCELLING 1u
 #define TRAIL_REPLACING  2u
 #define TRAIL_TELLING    4u /* ended, and those who listen are to be told */
+#define TRAIL_HOLDING    8u /* leased or deferred at its present due time: it keeps its lane */
 
 /* What happened to a job since it was first leased. */
 struct trail_image {

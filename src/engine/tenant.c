@@ -299,6 +299,8 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
         return e->o.max_running > 0 && e->states[JOB_LEASED] >= e->o.max_running
                    ? HOLD_SERVER_RUNNING
                    : HOLD_SLOW_START;
+    if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e))
+        return HOLD_LANES;
     return HOLD_NONE;
 }
 
@@ -313,7 +315,9 @@ int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
 
 bool queue_gives(struct engine *e, struct queue *q)
 {
-    bool passing = !list_empty(&q->classes[INDEX_PASSING].ready);
+    bool full = q->first_count > 0 && lanes_are_full(e);
+    bool passing = !list_empty(&q->classes[INDEX_PASSING].ready) || q->retries[true].root ||
+                   (q->firsts[true].root && !full);
     enum hold hold = q->offered > 0 ? queue_hold(e, q, passing) : HOLD_NONE;
 
     e->pick_steps++;
@@ -323,6 +327,8 @@ bool queue_gives(struct engine *e, struct queue *q)
                                                                    any lease, or soon */
         return false;
     list_remove(&q->turn);
+    if (full && list_empty(&q->lull))
+        list_append(&e->lulls, &q->lull);
     if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE) {
         list_append(&q->tenant->parked, &q->turn);
         q->parked = true;
@@ -362,6 +368,19 @@ void tenant_unpark(struct engine *e, struct tenant *t)
 
         list_remove(&q->turn);
         queue_offer(e, q);
+    }
+}
+
+void lulls_end(struct engine *e)
+{
+    while (!list_empty(&e->lulls) && !lanes_are_full(e)) {
+        struct queue *q = container_of(e->lulls.next, struct queue, lull);
+
+        list_remove(&q->lull);
+        if (q->firsts[true].root)
+            queue_unpark(e, q);
+        else
+            queue_offer(e, q);
     }
 }
 

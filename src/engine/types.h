@@ -15,7 +15,7 @@
 #define HIDDEN_MARK       '~'
 #define TENANT_DEFAULT    "default"
 #define TENANT_ALL        "*"
-#define KEY_MAX_BYTES     512
+#define KEY_MAX_BYTES     512 /* of an ordering key, too */
 #define BACKOFF_MAX_BYTES 200
 #define ERROR_MAX_BYTES   1024  /* of an error text or note; longer ones are cut */
 #define RESULT_MAX_BYTES  65536 /* of a result; larger is an error */
@@ -79,7 +79,8 @@ struct job_spec {
     struct str queue;
     struct str payload;
     int64_t due_ms; /* -1: now */
-    struct str key; /* empty: none */
+    struct str key; /* empty: none; likewise order, the ordering key */
+    struct str order;
     enum if_exists if_exists;
     int priority;       /* 1-5 */
     int64_t attempts;   /* 0: for ever; -1: the queue's */
@@ -174,6 +175,7 @@ struct job_view {
     struct str queue; /* without the tenant */
     struct str payload;
     struct str key;
+    struct str order;
     int priority;
     int64_t created_ms;
     int64_t due_ms;      /* nominal */
@@ -295,16 +297,17 @@ struct tenant_view {
 };
 
 /* What keeps a queue from giving out its ready jobs. */
-#define HOLDS(X)                                                      \
-    X(NONE, "")                                                       \
-    X(PAUSED, "the queue is paused")                                  \
-    X(MAINTENANCE, "the tenant is in maintenance")                    \
-    X(QUEUE_RUNNING, "the queue has as many running as it may")       \
-    X(TENANT_RUNNING, "the tenant has as many running as it may")     \
-    X(QUEUE_RATE, "the queue has given as many as its rate allows")   \
-    X(TENANT_RATE, "the tenant has given as many as its rate allows") \
-    X(SERVER_RUNNING, "the server has as many running as it may")     \
-    X(SLOW_START, "the server started a short while ago and has as many running as it may by now")
+#define HOLDS(X)                                                                                   \
+    X(NONE, "")                                                                                    \
+    X(PAUSED, "the queue is paused")                                                               \
+    X(MAINTENANCE, "the tenant is in maintenance")                                                 \
+    X(QUEUE_RUNNING, "the queue has as many running as it may")                                    \
+    X(TENANT_RUNNING, "the tenant has as many running as it may")                                  \
+    X(QUEUE_RATE, "the queue has given as many as its rate allows")                                \
+    X(TENANT_RATE, "the tenant has given as many as its rate allows")                              \
+    X(SERVER_RUNNING, "the server has as many running as it may")                                  \
+    X(SLOW_START, "the server started a short while ago and has as many running as it may by now") \
+    X(LANES, "too many jobs that did not succeed keep their ordering keys: others wait for them")
 
 enum hold {
 #define HOLD_ENUM(name, text) HOLD_##name,
@@ -380,7 +383,8 @@ struct engine_stats {
     X(RUNNING, "running")             \
     X(ENDED, "ended")                 \
     X(QUIET_HOURS, "quiet_hours")     \
-    X(SLOW_START, "slow_start")
+    X(SLOW_START, "slow_start")       \
+    X(ORDERING_KEY, "ordering_key")
 
 enum reason {
 #define REASON_ENUM(name, text) REASON_##name,

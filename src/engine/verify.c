@@ -115,6 +115,8 @@ struct recount {
     uint64_t waste_keys;
     uint64_t bytes[WHERES];
     uint64_t waste;
+    uint64_t unlisted; /* ready, with an ordering key, and in no list */
+    uint64_t listed;
 };
 
 static int check_job(void *arg, struct table_node *node)
@@ -142,11 +144,19 @@ static int check_job(void *arg, struct table_node *node)
     CHECK(queue_find(e, (struct str){ j->queue->name, j->queue->name_len }) == j->queue);
     CHECK(j->state < JOB_LEASED || j->trail);
     CHECK(!j->trail || j->trail->job == j);
-    CHECK(list_empty(&j->timer.link) ==
-          (j->state == JOB_LEASED || (ended && j->trail->flags & TRAIL_TELLING)));
+    if (!j->ordered || ended) {
+        CHECK(list_empty(&j->timer.link) ==
+              (j->state == JOB_LEASED || (ended && j->trail->flags & TRAIL_TELLING)));
+    } else {
+        bool contends = j->state == JOB_LEASED || job_holds(j) ||
+                        (j->state == JOB_READY && j->where == WHERE_HOT);
+
+        CHECK((spot_of(j)->member != SPOT_NONE) == contends);
+        c->unlisted += j->state == JOB_READY && !spot_of(j)->listed;
+    }
     CHECK(j->state != JOB_LEASED || !list_empty(&j->trail->timer.link));
     if (o.key.len > 0 && (!ended || j->trail->hold_ms)) {
-        CHECK(key_find(e, j->queue, o.key) == j);
+        CHECK(key_find(e, j->queue, o.order, o.key) == j);
         c->keys++;
     }
     return 0;
@@ -176,23 +186,37 @@ static size_t telling(const struct engine *e, const struct queue *q, bool dead)
     return n;
 }
 
-static void check_queue(const struct engine *e, const struct queue *q, uint64_t *sums)
+static int count_node(void *arg, struct heap_node *node)
 {
-    size_t ready = 0, tail = 0;
+    (void)node;
+    ++*(size_t *)arg;
+    return 0;
+}
 
+static void check_queue(const struct engine *e, const struct queue *q, struct recount *r,
+                        uint64_t *sums)
+{
+    size_t ready = 0, tail = 0, firsts = 0, retries = 0;
+
+    order_verify(e, q);
+    for (int i = 0; i < 2; i++) {
+        heap_each(&q->firsts[i], count_node, &firsts);
+        heap_each(&q->retries[i], count_node, &retries);
+    }
     for (int i = 0; i < CLASSES; i++) {
         const struct class *c = &q->classes[i];
 
         ready += length(&c->ready);
         tail += length(&c->tail);
-        CHECK(c->closed || (list_empty(&c->tail) && !class_is_on_disk(c)));
+        CHECK(c->closed || (list_empty(&c->tail) && !c->waiting.root && !class_is_on_disk(c)));
         CHECK(c->closed == !list_empty(&c->link));
     }
-    CHECK(ready == q->offered);
+    CHECK(firsts == q->first_count);
+    CHECK(ready + firsts + retries == q->offered);
+    r->listed += ready + tail + firsts + retries;
     for (int i = 0; i < COLD_SLOTS; i++)
         CHECK(q->cold[i] >= 0);
     if (!e->batch.active && !q->hidden) {
-        CHECK(ready + tail == q->jobs[JOB_READY]);
         CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
         CHECK(length(&q->past) + length(&q->held) + telling(e, q, false) ==
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
@@ -236,9 +260,12 @@ void engine_verify(const struct engine *e)
 
     table_each_stripe(&e->jobs, 0, 0, check_job, &c);
     list_each (node, &e->queues)
-        check_queue(e, container_of(node, struct queue, link), sums);
+        check_queue(e, container_of(node, struct queue, link), &c, sums);
     list_each (node, &e->idle)
-        check_queue(e, container_of(node, struct queue, link), sums);
+        check_queue(e, container_of(node, struct queue, link), &c, sums);
+    lanes_verify(e);
+    if (!e->batch.active)
+        CHECK(c.listed + c.unlisted == e->states[JOB_READY]);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {
         CHECK(c.states[i] == e->states[i]);
         CHECK(c.states[i] == sums[i]);

@@ -146,23 +146,25 @@ struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err
     return j && take ? seek(e, id, take, ret_err) : j;
 }
 
-static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str key)
+static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str order,
+                        struct str key)
 {
     return a && a->want->kind == WANT_KEY &&
            str_eq((struct str){ a->want->queue, a->want->queue_len },
                   (struct str){ q->name, q->name_len }) &&
+           str_eq((struct str){ a->want->order, a->want->order_len }, order) &&
            str_eq((struct str){ a->want->key, a->want->key_len }, key);
 }
 
 /* Whether a locator could have an entry for it. */
-static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str key,
-                            struct cold_key *ret)
+static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str order,
+                            struct str key, struct cold_key *ret)
 {
     const struct list *node;
 
     list_each (node, &e->runs) {
         if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
-            cold_key_of_key(ret, (struct str){ q->name, q->name_len }, key);
+            cold_key_of_key(ret, (struct str){ q->name, q->name_len }, order, key);
             return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
         }
     }
@@ -170,7 +172,8 @@ static bool key_may_be_cold(const struct engine *e, const struct queue *q, struc
 }
 
 /* Of an ended job the key counts while it is held. */
-static bool holds_key(const struct engine *e, const struct cold_item *item, struct str key)
+static bool holds_key(const struct engine *e, const struct cold_item *item, struct str order,
+                      struct str key)
 {
     struct job_image image;
     struct job_opts o;
@@ -178,7 +181,8 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
     if (!record_get_job(item->body, &image))
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
-    return str_eq(o.key, key) && (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms) &&
+    return str_eq(o.key, key) && str_eq(o.order, order) &&
+           (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms) &&
            is_there_still(e, item, image.seq);
 }
 
@@ -202,32 +206,36 @@ static void note_absent(struct engine *e, const struct cold_key *k)
     memcpy(a->keys[a->n++], k->bytes, ABSENT_BYTES);
 }
 
-void key_absent(struct engine *e, struct str queue, struct str key)
+void key_absent(struct engine *e, struct str queue, struct str order, struct str key)
 {
     struct cold_key k;
 
-    cold_key_of_key(&k, queue, key);
+    cold_key_of_key(&k, queue, order, key);
     note_absent(e, &k);
 }
 
-struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err)
+struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
+                     int *ret_err)
 {
-    struct job *j = key_find(e, q, key);
+    struct job *j = key_find(e, q, order, key);
     struct cold_key k;
 
     *ret_err = 0;
     if (j)
         return j;
-    if (answers_key(e->answer, q, key)) {
+    if (answers_key(e->answer, q, order, key)) {
         for (size_t i = 0; i < e->answer->n; i++)
-            if (holds_key(e, &e->answer->items[i], key))
+            if (holds_key(e, &e->answer->items[i], order, key))
                 return give(e, &e->answer->items[i], take, ret_err);
-        key_absent(e, (struct str){ q->name, q->name_len }, key);
-    } else if (key_may_be_cold(e, q, key, &k) && !is_absent(e, &k)) {
+        key_absent(e, (struct str){ q->name, q->name_len }, order, key);
+    } else if (key_may_be_cold(e, q, order, key, &k) && !is_absent(e, &k)) {
         e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
         memcpy(e->want.queue, q->name, q->name_len);
         e->want.key_len = key.len;
         memcpy(e->want.key, key.ptr, key.len);
+        e->want.order_len = order.len;
+        if (order.len > 0)
+            memcpy(e->want.order, order.ptr, order.len);
         *ret_err = BELFRY_COLD;
         return NULL;
     }

@@ -140,33 +140,24 @@ static int64_t until_of(const struct job_image *image, struct str key, uint32_t 
     }
 }
 
-/* The options of a job begin with its creation; the first tag may be its key (OPT_KEY, 1). */
-static struct str key_of(const struct job_image *image)
-{
-    struct wire_reader r = wire_reader_of(image->opts);
-
-    wire_zigzag(&r);
-    return r.p < r.end && wire_u8(&r) == 1 ? wire_bytes(&r) : (struct str){ 0 };
-}
-
 static int add_located(struct sorting *s, struct str key, struct str body, uint32_t number)
 {
     struct job_image image;
     struct cold_key k;
-    struct str user_key;
+    struct str user_key, order;
     bool ended;
     int err = 0;
 
     if (!record_get_job(body, &image))
         return BELFRY_CORRUPT;
     ended = image.state > JOB_LEASED;
-    user_key = key_of(&image);
+    cold_keys_of(image.opts, &user_key, &order);
     if (key.ptr[0] != FAMILY_DUE || image.at_ms != image.born_ms) {
         cold_key_of_seq(&k, image.seq);
         err = locate(s, &k, key, until_of(&image, key, number));
     }
     if (!err && user_key.len && (!ended || image.trail.hold_ms)) {
-        cold_key_of_key(&k, image.queue, user_key);
+        cold_key_of_key(&k, image.queue, order, user_key);
         err = locate(s, &k, key, until_of(&image, key, number));
     }
     return err;

@@ -176,7 +176,7 @@ struct partition {
 
     struct chore chores[LANES];
     struct list fetches;
-    struct fetch *task; /* that the engine's own work waits for */
+    struct fetch *task;        /* that the engine's own work waits for */
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
     bool feed_paused;       /* after an error */

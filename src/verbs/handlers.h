@@ -24,7 +24,8 @@ enum {
     SCHEDULE_AFTER,
     SCHEDULE_AFTERFAIL,
     SCHEDULE_NOTIFY,
-    SCHEDULE_GATES
+    SCHEDULE_GATES,
+    SCHEDULE_ORDER
 };
 enum { BATCH_MODE, BATCH_ITEMS };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
@@ -33,7 +34,7 @@ enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
 enum { FAIL_ERROR = HELD_OPTIONS, FAIL_RETRY, FAIL_FINAL };
 enum { EXTEND_FOR = HELD_OPTIONS, EXTEND_PROGRESS, EXTEND_NOTE };
 enum { RELEASE_IN = HELD_OPTIONS };
-enum { JOB_ID, JOB_KEY, JOB_QUEUE };
+enum { JOB_ID, JOB_KEY, JOB_QUEUE, JOB_ORDER };
 enum { RESCHEDULE_ID, RESCHEDULE_IN, RESCHEDULE_AT };
 enum { LIST_QUEUE, LIST_STATE, LIST_FROM, LIST_TO, LIST_LIMIT, LIST_CURSOR, LIST_TAG };
 enum {
@@ -138,7 +139,7 @@ struct item {
 /* Where a row has the arguments that say what a job is; -1: not at all. */
 struct item_args {
     int queue, payload, in, at, key, if_exists, priority, attempts, backoff, lease, retain, expire,
-        tag, meta, after, after_fail, notify, gates;
+        tag, meta, after, after_fail, notify, gates, order;
 };
 
 extern const struct item_args schedule_args;

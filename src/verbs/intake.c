@@ -81,6 +81,7 @@ const struct item_args schedule_args = {
     .after_fail = SCHEDULE_AFTERFAIL,
     .notify = SCHEDULE_NOTIFY,
     .gates = SCHEDULE_GATES,
+    .order = SCHEDULE_ORDER,
 };
 
 static const struct arg_value *arg_at(const struct verb_call *c, int at)
@@ -116,6 +117,7 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
     ret->spec = (struct job_spec){
         .payload = c->args[at->payload].str,
         .key = str_or_empty(arg_at(c, at->key)),
+        .order = str_or_empty(arg_at(c, at->order)),
         .if_exists = (enum if_exists)number_or(arg_at(c, at->if_exists), IFEXISTS_KEEP),
         .priority = (int)number_or(arg_at(c, at->priority), 3),
         .attempts = number_or(arg_at(c, at->attempts), -1),
@@ -155,8 +157,9 @@ int job_named(struct verb_call *c, struct job_id *ret)
     const struct arg_value *id = &c->args[JOB_ID];
     const struct arg_value *key = &c->args[JOB_KEY];
     const struct arg_value *queue = &c->args[JOB_QUEUE];
+    const struct arg_value *order = &c->args[JOB_ORDER];
 
-    if (id->set ? key->set || queue->set : !key->set || !queue->set) {
+    if (id->set ? key->set || queue->set || order->set : !key->set || !queue->set) {
         verb_error(c, BELFRY_INVALID, "expected an id, or KEY and QUEUE");
         return BELFRY_INVALID;
     }
@@ -165,7 +168,7 @@ int job_named(struct verb_call *c, struct job_id *ret)
         struct str name;
 
         return queue_named(c, queue->str, buf, &name)
-                   ? engine_find_key(c->engine, name, key->str, ret)
+                   ? engine_find_key(c->engine, name, str_or_empty(order), key->str, ret)
                    : BELFRY_INVALID;
     }
     *ret = id->id;

@@ -57,6 +57,7 @@ struct summary {
     struct str queue;
     struct str key;
     struct str error;
+    struct str order;
     int priority;
     uint32_t attempt;
     int64_t attempts;
@@ -76,6 +77,7 @@ static struct summary summary_of(const struct job_view *v)
         .queue = v->queue,
         .key = v->key,
         .error = v->error,
+        .order = v->order,
         .priority = v->priority,
         .attempt = v->attempt,
         .attempts = v->attempts,
@@ -87,7 +89,7 @@ static struct summary summary_of(const struct job_view *v)
     };
 }
 
-#define SUMMARY_FIELDS 14
+#define SUMMARY_FIELDS 15
 
 static void reply_summary(struct reply *r, const struct summary *v)
 {
@@ -109,6 +111,7 @@ static void reply_summary(struct reply *r, const struct summary *v)
     field_int_if(r, "deferred_until", v->deferred_ms >= 0, v->deferred_ms);
     reply_field(r, "deferrals", v->deferrals);
     field_bytes(r, "error", v->error);
+    field_bytes(r, "order", v->order);
 }
 
 #define DETAIL_FIELDS 23
@@ -186,7 +189,7 @@ void run_get(struct verb_call *c)
  * engine's call. */
 struct page {
     struct summary
-        jobs[PAGE_MAX]; /* tenant, queue, key and error of each have only their lengths: */
+        jobs[PAGE_MAX]; /* tenant, queue, key, error and order of each have only their lengths: */
     size_t n;
     struct buf text; /* they are here, one behind the other */
 };
@@ -207,6 +210,7 @@ static int page_add(void *arg, const struct job_view *v)
     keep_text(&p->text, &s->queue);
     keep_text(&p->text, &s->key);
     keep_text(&p->text, &s->error);
+    keep_text(&p->text, &s->order);
     return p->text.failed ? BELFRY_NOMEM : 0;
 }
 
@@ -231,6 +235,7 @@ static void reply_page(struct reply *r, struct page *p, const struct list_cursor
         find_text(&at, &s->queue);
         find_text(&at, &s->key);
         find_text(&at, &s->error);
+        find_text(&at, &s->order);
         reply_map(r, SUMMARY_FIELDS);
         reply_summary(r, s);
     }

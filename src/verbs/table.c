@@ -11,6 +11,7 @@
 #define ID       { "id", ARG_ID, POS, .help = "id of the job" }
 #define NAME     { "name", ARG_NAME, POS, .help = "name of the recurrence" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
+#define ORDER    { "order", ARG_KEY, .help = "the key's ordering key, if its job has one" }
 #define TENANT   { "tenant", ARG_TENANT, .help = "whose; default if not given" }
 #define HOLDER   { "tenant", ARG_TENANT, .help = "the job's; need not be given: the token says enough" }
 #define DURATION .min = 0, .max = TIME_DURATION_MAX
@@ -49,7 +50,10 @@ const struct verb verb_table[] = {
         { "notify", ARG_WORD, .words = "no|yes",
           .help = "yes: it disturbs somebody, so that its tenant's quiet hours put it off to their end" },
         { "gates", ARG_WORD, .words = "hold|pass",
-          .help = "pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do" } } },
+          .help = "pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do" },
+        { "order", ARG_KEY,
+          .help = "ordering key: jobs of the queue that have the same run one at a time, by due time; its KEY is "
+                  "then unique among these" } } },
     { "BATCH", VERB_ADDS, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
@@ -60,7 +64,7 @@ const struct verb verb_table[] = {
                   "queue, payload, options" } } },
     { "LEASE", VERB_TAKES, "Takes ready jobs, each under a lease that names the worker's right to it.",
       "an array of jobs, each a map: id, token, tenant, queue, payload, attempt, priority, due_ms, lease_ms, "
-      "until_ms, key, tags, meta; empty if there is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
+      "until_ms, key, tags, meta, order; empty if there is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
         { "queues", ARG_NAMES, POS, .help = "one queue or several with commas between" },
         { "count", ARG_INT, .min = 1, .max = LEASE_COUNT_MAX, .help = "at most so many jobs; 1 if not given" },
         { "wait", ARG_DURATION, .min = 0, .max = 86400000, .help = "how long to wait if there is no work now" },
@@ -99,6 +103,7 @@ const struct verb verb_table[] = {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
         { "queue", ARG_NAME, .help = "the key's queue" },
+        ORDER,
         TENANT } },
     { "RESCHEDULE", 0, "Moves a job that is not running to another time; at once if none is given.",
       "OK", "RESCHEDULE 01… IN 1h", run_reschedule, {
@@ -112,6 +117,7 @@ const struct verb verb_table[] = {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
         { "queue", ARG_NAME, .help = "the key's queue" },
+        ORDER,
         TENANT } },
     { "LIST", VERB_READS, "Lists jobs, page by page. A call does a bounded amount of work: a page may "
       "be short, or empty, though there are more. A job that goes between memory and disk meanwhile may be "
@@ -128,12 +134,13 @@ const struct verb verb_table[] = {
         { "tenant", ARG_TENANT, .help = "whose; default if not given; * for all" } } },
     { "EXPLAIN", VERB_READS, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
       "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
-      "slow_start, no_worker, on_disk, behind, running or ended), why (a sentence), until_ms (null if not known), ready_in_queue, "
-      "deferred_until and deferrals; "
+      "slow_start, no_worker, on_disk, behind, ordering_key, running or ended), why (a sentence), until_ms (null if not known), "
+      "ready_in_queue, deferred_until and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
         { "queue", ARG_NAME, .help = "the key's queue" },
+        ORDER,
         TENANT } },
     { "FORECAST", VERB_READS, "Shows how many jobs become due in each step of a time to come. Exact for few "
       "jobs, an estimate for many.",

@@ -162,6 +162,13 @@ def test_point_04_a_key_belongs_to_a_tenants_queue(b, q):
     assert len(ids) == 4
 
 
+def test_point_04_a_key_belongs_to_its_ordering_key(b, q):
+    plain, mine = b.call("SCHEDULE", q, "x", "KEY", "k"), b.call("SCHEDULE", q, "x", "KEY", "k", "ORDER", "o")
+    assert plain != mine == b.call("SCHEDULE", q, "y", "KEY", "k", "ORDER", "o")
+    assert b.call("CANCEL", "KEY", "k", "QUEUE", q, "ORDER", "o") == "cancelled"
+    assert (state(b, plain), state(b, mine)) == ("ready", "cancelled")
+
+
 def test_point_05_a_batch_is_all_or_none_or_each_by_itself(b, q):
     good, bad = (2, q, "x"), (4, q, "x", "PRIORITY", 9)
     assert "item 2" in refused("INVALID", b.call, "BATCH", "all", *good, *bad)
@@ -282,6 +289,38 @@ def test_point_11_a_waiting_worker_gets_a_job_when_it_is_due_and_never_before(b,
     for _ in range(50):
         job = lease1(b, q, "WAIT", "10s")
         assert start_of(job) >= job["due_ms"]
+
+
+def test_point_12_jobs_with_one_ordering_key_run_one_at_a_time_in_order(b, q):
+    at = now_ms()
+    late, early, same = (b.call("SCHEDULE", q, "x", "ORDER", "o", "AT", at - ms) for ms in (10, 2000, 2000))
+    other = b.call("SCHEDULE", q, "x", "ORDER", "p", "AT", at - 5)
+    jobs = {job["id"]: job for job in b.lease(q, "COUNT", 10)}
+    assert set(jobs) == {early, other} and jobs[early]["order"] == "o"
+    b.call("COMPLETE", early, jobs[early]["token"])
+    for id in (same, late):
+        (job,) = b.lease(q, "COUNT", 10)
+        assert job["id"] == id
+        b.call("COMPLETE", id, job["token"])
+
+
+def test_point_12_one_that_fails_holds_back_its_own_key_only_until_it_has_ended(b, q):
+    first, second = (b.call("SCHEDULE", q, "x", "ORDER", "o") for _ in range(2))
+    b.call("FAIL", first, lease1(b, q)["token"], "RETRY", "150ms")
+    other = b.call("SCHEDULE", q, "x", "ORDER", "p")
+    assert lease1(b, q, "COUNT", 10)["id"] == other
+    (job,) = b.lease(q, "COUNT", 10, "WAIT", "5s")
+    assert (job["id"], job["attempt"]) == (first, 2)
+    x = b.call("EXPLAIN", second)
+    assert x["reason"] == "ordering_key" and first in x["why"]
+    b.call("FAIL", first, job["token"], "FINAL", "yes")
+    job = lease1(b, q, "COUNT", 10)
+    assert job["id"] == second
+    b.call("RELEASE", second, job["token"], "IN", "1h")
+    third = b.call("SCHEDULE", q, "x", "ORDER", "o")
+    assert b.lease(q, "COUNT", 10) == []
+    assert b.call("CANCEL", second) == "cancelled"
+    assert lease1(b, q, "COUNT", 10)["id"] == third
 
 
 def test_point_13_tenants_take_turns_by_weight(b, q):

@@ -91,7 +91,10 @@
     X(BULK_COUNTED, "a dry run counted jobs, and nothing moved meanwhile")        \
     X(BULK_AGAIN, "a bulk was done that had begun anew after a restart")          \
     X(BULK_STOPPED, "a bulk was stopped")                                         \
-    X(CRASH_BULK, "a crash came in the middle of a bulk")
+    X(CRASH_BULK, "a crash came in the middle of a bulk")                         \
+    X(LANE_WAITED, "a job was given that others with its ordering key wait for")  \
+    X(LANE_RETRIED, "likewise, once more")                                        \
+    X(LANE_COLD, "a job with an ordering key was on disk, in a backlog")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

@@ -13,12 +13,13 @@
 static bool is_before(const struct model *m, const struct model_job *passing,
                       const struct model_job *job)
 {
-    if (job->passing)
+    if (job->passing && !job->order)
         return passing->at_ms < job->at_ms;
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *first = &m->jobs[i];
-        if (first->queue == job->queue && first->passing && model_may_give(m, first) &&
-            first->at_ms <= passing->at_ms && model_rank(first) >= model_rank(job))
+        if (first->queue == job->queue && first->passing && !first->order &&
+            model_may_give(m, first) && first->at_ms <= passing->at_ms &&
+            model_rank(first) >= model_rank(job))
             return false;
     }
     return true;
@@ -32,11 +33,11 @@ static void check_rank(const struct model *m, const struct model_job *job)
             return;
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
-        CHECK(
-            other->queue != job->queue || !model_may_give(m, other) ||
-                (other->passing ? !is_before(m, other, job) : model_rank(other) >= model_rank(job)),
-            "job %" PRIu64 " (rank %" PRId64 ") overtakes job %" PRIu64 " (rank %" PRId64 ")",
-            job->id.seq, model_rank(job), other->id.seq, model_rank(other));
+        bool in_time = other->passing && !other->order; /* see is_before */
+        CHECK(other->queue != job->queue || !model_may_give(m, other) ||
+                  (in_time ? !is_before(m, other, job) : model_rank(other) >= model_rank(job)),
+              "job %" PRIu64 " (rank %" PRId64 ") overtakes job %" PRIu64 " (rank %" PRId64 ")",
+              job->id.seq, model_rank(job), other->id.seq, model_rank(other));
     }
 }
 
@@ -49,6 +50,8 @@ static void check_class(const struct world *w, const struct model_job *job)
 
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
+        if (job->order || other->order)
+            continue;
         CHECK(other->queue != job->queue || other->passing != job->passing ||
                   (!job->passing && other->priority != job->priority) ||
                   !model_may_give(m, other) || other->at_ms > job->calm_ms ||
@@ -57,6 +60,22 @@ static void check_class(const struct world *w, const struct model_job *job)
               "job %" PRIu64 " (at %" PRId64 ") overtakes job %" PRIu64 " (at %" PRId64
               ") of its class",
               job->id.seq, job->at_ms, other->id.seq, other->at_ms);
+    }
+}
+
+/* One at a time, and in order, whatever is on disk. */
+static void check_lane(const struct model *m, const struct model_job *job)
+{
+    const struct model_job *ahead = model_ahead(m, job);
+
+    CHECK(!ahead,
+          "job %" PRIu64 " (due %" PRId64 ") is given though job %" PRIu64 " (%s, due %" PRId64
+          ") of its ordering key is ahead of it",
+          job->id.seq, job->due_ms, ahead->id.seq, job_state_name(ahead->state), ahead->due_ms);
+    for (size_t i = 0; i < m->count && job->order; i++) {
+        const struct model_job *other = &m->jobs[i];
+        if (other->state == JOB_READY && model_ahead(m, other) == job)
+            cover_event(job->holding ? EVENT_LANE_RETRIED : EVENT_LANE_WAITED);
     }
 }
 
@@ -101,6 +120,7 @@ static void leased(struct world *w, const struct wait *request, const struct job
           v->id.seq);
     cover_gates(&w->model, job);
     check_queue(w, request, job);
+    check_lane(&w->model, job);
     if (w->cold)
         check_class(w, job);
     else
@@ -177,6 +197,17 @@ static bool may_refuse_leases(const struct world *w)
     return bytes >= w->options.memory_bytes / 2;
 }
 
+/* Nor those that keep their ordering keys: beyond an eighth of it no others are taken. */
+static bool may_refuse_lanes(const struct world *w)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < w->model.count; i++)
+        if (w->model.jobs[i].holding && w->model.jobs[i].state != JOB_LEASED)
+            bytes += leased_bytes(&w->model.jobs[i]);
+    return w->cold && bytes < UINT64_MAX;
+}
+
 static bool has_quiet(const struct model *m, unsigned queues)
 {
     for (size_t i = 0; i < m->count; i++)
@@ -188,7 +219,7 @@ static bool has_quiet(const struct model *m, unsigned queues)
 
 size_t world_owed(const struct world *w, unsigned queues, size_t count)
 {
-    size_t n = model_deliverable(&w->model, queues);
+    size_t n = model_deliverable(&w->model, queues, !may_refuse_lanes(w));
 
     /* Behind what quiet hours hold there may be something on disk. */
     if (w->cold && has_quiet(&w->model, queues))
@@ -203,7 +234,7 @@ static void check_rates(struct world *w)
 {
     int64_t wall, mono, moment = INT64_MAX;
 
-    if (w->cold && (!w->calm || may_refuse_leases(w)))
+    if (w->cold && (!w->calm || may_refuse_leases(w) || may_refuse_lanes(w)))
         return;
     for (size_t i = 0; i < WAITS_MAX; i++) {
         if (!w->waits[i].live)

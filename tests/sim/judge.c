@@ -54,6 +54,7 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     SAME("queue", text_is(v->queue, TEXT_KIND, tenants_kind(job->queue)), true);
     SAME("payload", text_is(v->payload, TEXT_PAYLOAD, job->payload), true);
     SAME("key", text_is(v->key, TEXT_KEY, job->key), true);
+    SAME("order", text_is(v->order, TEXT_ORDER, job->order), true);
     SAME("priority", v->priority, job->priority);
     SAME("created", v->created_ms, job->created_ms);
     SAME("due", v->due_ms, job->due_ms);
@@ -307,11 +308,13 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
 {
     struct look look = { .partition = p };
 
-    for (uint32_t k = 1; k <= MODEL_KEYS; k++) {
-        char text[TEXT_MAX];
+    for (uint32_t i = 0; i < MODEL_KEYS * (MODEL_ORDERS + 1); i++) {
+        char key[TEXT_MAX], order[TEXT_MAX];
+        uint32_t k = i / MODEL_KEYS * KEYS_OF_ORDER + 1 + i % MODEL_KEYS;
         struct job_id id = { 0 };
         const struct model_job *job = model_find_key(m, q, k);
-        int err = look_key(&look, name, text_make(TEXT_KEY, k, text), &id);
+        int err = look_key(&look, name, text_make(TEXT_ORDER, k / KEYS_OF_ORDER, order),
+                           text_make(TEXT_KEY, k, key), &id);
 
         look_end(&look);
         if (!err && !job && model_may_hold(m, q, k, id))
@@ -394,6 +397,8 @@ static bool same_queue(struct partition *p, const struct model *m, unsigned q, c
     }
     if (!v.counters) /* it is not there */
         return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
+    if (m->cold && v.hold == HOLD_LANES)
+        v.hold = HOLD_NONE;
     if (v.hold == HOLD_NONE ? model_hold(m, q, false) != HOLD_NONE : model_gives(m, q)) {
         snprintf(ret, JUDGE_TEXT, "what holds q%u back: \"%s\", expected: \"%s\"", q,
                  hold_text(v.hold), hold_text(model_hold(m, q, false)));
@@ -566,12 +571,13 @@ size_t judge_resurrect(struct partition *p, struct model *m)
     /* A hold that was over may be on again, unless another job has taken the key. */
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];
-        char queue[TEXT_MAX], key[TEXT_MAX];
+        char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
         struct job_id id;
 
         if (model_ended(job) && job->key && !job->held && job->hold_ms > m->now_ms &&
             !look_key(&look, text_make(TEXT_QUEUE, job->queue, queue),
-                      text_make(TEXT_KEY, job->key, key), &id) &&
+                      text_make(TEXT_ORDER, job->order, order), text_make(TEXT_KEY, job->key, key),
+                      &id) &&
             id.seq == job->id.seq)
             job->held = true;
     }

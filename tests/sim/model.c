@@ -257,6 +257,8 @@ bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
     }
     if (wall_ms > m->now_ms || back)
         set_time(m, wall_ms);
+    if (back)
+        model_rewind(m);
     m->mono_ms = mono_ms;
     for (size_t i = 0; i < m->count; i++)
         if (m->jobs[i].state == JOB_LEASED && m->jobs[i].end_mono_ms <= mono_ms)

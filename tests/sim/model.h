@@ -15,6 +15,7 @@
 #include "sim/tenants.h"
 
 #define MODEL_KEYS      6          /* keys are 1 .. MODEL_KEYS; 0: none */
+#define MODEL_ORDERS    3          /* likewise ordering keys */
 #define ERROR_OF_ENGINE UINT32_MAX /* a text that the engine chose */
 
 struct model_attempt {
@@ -30,7 +31,8 @@ struct model_attempt {
 struct model_job {
     struct job_id id;
     unsigned queue;
-    uint32_t key;
+    uint32_t key; /* with its ordering key: see KEYS_OF_ORDER */
+    uint32_t order;
     uint32_t payload;
     int priority;
     int64_t attempts;
@@ -52,6 +54,7 @@ struct model_job {
     uint32_t stalls;
     int64_t deferred_ms; /* it waits until then because of quiet hours; -1: it does not */
     uint32_t deferrals;
+    bool holding;       /* leased or deferred at its present due time: it keeps its ordering key */
     bool ahead;         /* ready, but the clock was set back since */
     uint64_t fact;      /* model.changes when it last changed, but for leases */
     uint64_t moved;     /* model.steps when it last changed its state or place */
@@ -175,6 +178,7 @@ struct model_spec {
     uint32_t payload;
     int64_t due_ms;
     uint32_t key;
+    uint32_t order;
     enum if_exists if_exists;
     int priority;
     int64_t attempts;
@@ -226,10 +230,20 @@ void model_hold_again(struct model *m, unsigned queue, uint32_t key, struct job_
 /* The engine says that a key is free, which was held by a job that it was free to forget. */
 void model_unhold(struct model *m, unsigned queue, uint32_t key);
 
+/* ---- Ordering keys: model_order.c ---- */
+
+/* Somebody whom this job must wait for, as both have the same; NULL if there is none. */
+const struct model_job *model_ahead(const struct model *m, const struct model_job *job);
+/* Ready, and waits for nobody. */
+bool model_can_go(const struct model *m, const struct model_job *job);
+/* The clock was set back. */
+void model_rewind(struct model *m);
+
 /* ---- Who may give: model_tenant.c ---- */
 
-/* How many jobs a lease of these queues (bits) can get at least. */
-size_t model_deliverable(const struct model *m, unsigned queues);
+/* How many jobs a lease of these queues (bits) can get at least; `fresh`, also those that would
+ * take an ordering key. */
+size_t model_deliverable(const struct model *m, unsigned queues, bool fresh);
 /* Whether these queues have ready jobs, held back or not. */
 bool model_has_ready(const struct model *m, unsigned queues);
 /* What keeps a queue from giving for certain, HOLD_NONE if it may: a job that passes all gates, or

@@ -38,7 +38,7 @@ bool model_may_give(const struct model *m, const struct model_job *job)
 {
     int64_t expires = model_expires(job);
 
-    return job->state == JOB_READY && (expires < 0 || expires > m->now_ms) &&
+    return model_can_go(m, job) && (expires < 0 || expires > m->now_ms) &&
            model_quiet_until(m, job) < 0 &&
            (job->passing || !m->tenants[tenants_of(job->queue)].maintenance);
 }
@@ -53,6 +53,7 @@ bool model_defer(struct model *m, struct model_job *job, int64_t at_ms)
     job->state = JOB_SCHEDULED;
     job->at_ms = job->deferred_ms = at_ms;
     job->deferrals++;
+    job->holding = job->order != 0;
     m->queues[job->queue].counters.deferred++;
     m->changes++; /* no fact about the job for who gets it: that it was deferred is not shown then
                    */

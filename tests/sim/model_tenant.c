@@ -11,12 +11,12 @@ struct census {
     size_t all;                      /* likewise */
 };
 
-static void count_jobs(const struct model *m, struct census *ret)
+static void count_those(const struct model *m, bool fresh, struct census *ret)
 {
     *ret = (struct census){ 0 };
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *job = &m->jobs[i];
-        if (model_may_give(m, job))
+        if (model_may_give(m, job) && (fresh || !job->order || job->holding))
             ret->ready[job->queue]++;
         if (job->state != JOB_LEASED)
             continue;
@@ -24,6 +24,11 @@ static void count_jobs(const struct model *m, struct census *ret)
         ret->of_tenant[tenants_of(job->queue)]++;
         ret->all++;
     }
+}
+
+static void count_jobs(const struct model *m, struct census *ret)
+{
+    count_those(m, true, ret);
 }
 
 static size_t least(size_t a, size_t b)
@@ -37,12 +42,12 @@ static size_t room(int64_t max, size_t running)
     return max == 0 ? SIZE_MAX : (size_t)max > running ? (size_t)max - running : 0;
 }
 
-size_t model_deliverable(const struct model *m, unsigned queues)
+size_t model_deliverable(const struct model *m, unsigned queues, bool fresh)
 {
     struct census c;
     size_t n = 0;
 
-    count_jobs(m, &c);
+    count_those(m, fresh, &c);
     for (unsigned t = 0; t < MODEL_TENANTS; t++) {
         size_t of_tenant = 0;
         for (unsigned q = 0; q < MODEL_QUEUES; q++) {
@@ -61,7 +66,7 @@ size_t model_deliverable(const struct model *m, unsigned queues)
 bool model_has_ready(const struct model *m, unsigned queues)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (m->jobs[i].state == JOB_READY && (queues >> m->jobs[i].queue & 1))
+        if (model_can_go(m, &m->jobs[i]) && (queues >> m->jobs[i].queue & 1))
             return true;
     return false;
 }

@@ -37,11 +37,15 @@ static int64_t or_default(struct world *w, unsigned percent, int64_t value)
 static struct model_spec random_spec(struct world *w)
 {
     struct rng *r = &w->rng;
+    uint32_t order =
+        rng_chance(r, w->order_percent) ? (uint32_t)rng_between(r, 1, MODEL_ORDERS) : 0;
+    uint32_t key = rng_chance(r, 50) ? (uint32_t)rng_between(r, 1, w->keys) : 0;
     return (struct model_spec){
+        .order = order,
         .queue = (unsigned)rng_below(r, MODEL_QUEUES),
         .payload = world_text(w),
         .due_ms = random_due(w),
-        .key = rng_chance(r, 50) ? (uint32_t)rng_between(r, 1, w->keys) : 0,
+        .key = key ? key + order * KEYS_OF_ORDER : 0,
         .if_exists = (enum if_exists)rng_below(r, 3),
         .priority = rng_chance(r, 60) ? 3 : (int)rng_between(r, 1, 5),
         .attempts = or_default(w, 50, rng_chance(r, 40) ? 0 : rng_between(r, 1, 4)),
@@ -76,12 +80,13 @@ static void cover_cold(bool was_cold, enum event e)
 static bool schedule(struct world *w, const struct request *r)
 {
     const struct model_spec *s = &r->spec;
-    char queue[TEXT_MAX], payload[TEXT_MAX], key[TEXT_MAX];
+    char queue[TEXT_MAX], payload[TEXT_MAX], key[TEXT_MAX], order[TEXT_MAX];
     struct job_spec spec = {
         .queue = text_make(TEXT_QUEUE, s->queue, queue),
         .payload = text_make(TEXT_PAYLOAD, s->payload, payload),
         .due_ms = s->due_ms,
         .key = text_make(TEXT_KEY, s->key, key),
+        .order = text_make(TEXT_ORDER, s->order, order),
         .if_exists = s->if_exists,
         .priority = s->priority,
         .attempts = s->attempts,
@@ -98,10 +103,10 @@ static bool schedule(struct world *w, const struct request *r)
     uint64_t cold = world_cold_jobs(w);
     int err = engine_schedule(w->engine, &spec, &is);
 
-    trace_note("SCHEDULE q%u p%u due %" PRId64 " key %u %s priority %d attempts %" PRId64
+    trace_note("SCHEDULE q%u p%u order %u due %" PRId64 " key %u %s priority %d attempts %" PRId64
                " backoff %s lease %" PRId64 " retain %" PRId64 " expire %" PRId64
                " notify %d pass %d: %s, job %" PRIu64,
-               s->queue, s->payload, s->due_ms, s->key,
+               s->queue, s->payload, s->order, s->due_ms, s->key,
                s->if_exists == IFEXISTS_KEEP      ? "keep"
                : s->if_exists == IFEXISTS_REPLACE ? "replace"
                                                   : "reject",
@@ -190,6 +195,7 @@ void step_replace(struct world *w)
         return;
     r.spec.queue = job->queue;
     r.spec.key = job->key;
+    r.spec.order = job->order;
     r.spec.if_exists = IFEXISTS_REPLACE;
     request_send(w, &r);
 }
@@ -224,9 +230,10 @@ void step_cancel(struct world *w)
 
 static bool cancel_key(struct world *w, const struct request *r)
 {
-    char queue[TEXT_MAX], key[TEXT_MAX];
+    char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
     struct job_id id = { 0 };
     int err = engine_find_key(w->engine, text_make(TEXT_QUEUE, r->queue, queue),
+                              text_make(TEXT_ORDER, r->key / KEYS_OF_ORDER, order),
                               text_make(TEXT_KEY, r->key, key), &id);
 
     trace_note("CANCEL key %u of q%u: %s", r->key, r->queue, err ? error_name(err) : "ok");
@@ -250,9 +257,13 @@ static bool cancel_key(struct world *w, const struct request *r)
 
 void step_cancel_key(struct world *w)
 {
+    uint32_t key = (uint32_t)rng_between(&w->rng, 1, w->keys);
+
+    if (rng_chance(&w->rng, w->order_percent))
+        key += (uint32_t)rng_between(&w->rng, 1, MODEL_ORDERS) * KEYS_OF_ORDER;
     request_send(w, &(struct request){ .execute = cancel_key,
                                        .queue = (unsigned)rng_below(&w->rng, MODEL_QUEUES),
-                                       .key = (uint32_t)rng_between(&w->rng, 1, w->keys) });
+                                       .key = key });
 }
 
 /* Fills segments with what is soon worth nothing, so that all that lives is copied forward. */
@@ -324,12 +335,13 @@ void step_reschedule(struct world *w)
 static void hold_again(struct world *w, const struct model_job *job)
 {
     struct look look = { .partition = w->partition };
-    char queue[TEXT_MAX], key[TEXT_MAX];
+    char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
     struct job_id id;
     bool paused = plan_pause(w, true);
 
     if (!look_key(&look, text_make(TEXT_QUEUE, job->queue, queue),
-                  text_make(TEXT_KEY, job->key, key), &id))
+                  text_make(TEXT_ORDER, job->order, order), text_make(TEXT_KEY, job->key, key),
+                  &id))
         model_hold_again(&w->model, job->queue, job->key, id);
     look_end(&look);
     plan_pause(w, paused);
@@ -451,7 +463,8 @@ static int bad_schedule(struct world *w)
         .retain_ms = -1,
     };
 
-    switch (rng_below(&w->rng, 12)) {
+    switch (rng_below(&w->rng, 13)) {
+    case 12: spec.order = (struct str){ long_key, sizeof(long_key) }; break;
     case 0: spec.priority = rng_chance(&w->rng, 50) ? 0 : 6; break;
     case 1: spec.backoff = STR("exp:1h"); break;
     case 2: spec.backoff = STR("soon"); break;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "engine/cold.h"
 
 uint32_t world_text(struct world *w)
 {
@@ -138,6 +139,14 @@ static void check_waiters(const struct world *w)
     CHECK(stats.waiters == all, "%" PRIu64 " workers wait, expected %zu", stats.waiters, all);
 }
 
+static int note_class(void *arg, struct str queue, unsigned class)
+{
+    (void)arg, (void)queue;
+    if (class == CLASS_ORDERED)
+        cover_event(EVENT_LANE_COLD);
+    return 0;
+}
+
 void world_compare(struct world *w)
 {
     char why[JUDGE_TEXT];
@@ -148,6 +157,7 @@ void world_compare(struct world *w)
     engine_verify(w->engine);
     CHECK(judge_same(w->partition, &w->model, why), "%s", why);
     check_waiters(w);
+    engine_classes_on_disk(w->engine, note_class, NULL);
     plan_pause(w, paused);
 }
 
@@ -256,6 +266,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->gates = rng_chance(&w->rng, 60);
     if (rng_chance(&w->rng, 70))
         make_cold(w);
+    w->order_percent = rng_chance(&w->rng, 30) ? 0 : rng_chance(&w->rng, 70) ? 40 : 100;
     model_copy(&w->safe[0], &w->model);
     w->safe_count = 1;
     if (rng_chance(&w->rng, 30))

@@ -123,12 +123,13 @@ struct world {
     uint64_t seed;
     struct rng rng;
     unsigned mutant;
-    bool cold;       /* its memory is small */
-    size_t jobs_max; /* no more at a time, so that a run stays quick */
-    int64_t herd_ms; /* a moment at which many jobs are due */
-    int64_t keys;    /* in use */
-    bool limits;     /* tenants and queues have some */
-    bool gates;      /* tenants have quiet hours */
+    bool cold;              /* its memory is small */
+    size_t jobs_max;        /* no more at a time, so that a run stays quick */
+    int64_t herd_ms;        /* a moment at which many jobs are due */
+    int64_t keys;           /* in use */
+    unsigned order_percent; /* jobs that have an ordering key */
+    bool limits;            /* tenants and queues have some */
+    bool gates;             /* tenants have quiet hours */
     char scope[TEXT_MAX];
     uint64_t lsn; /* before a request was executed */
 
