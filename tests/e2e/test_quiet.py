@@ -197,3 +197,18 @@ def test_a_deferral_survives_a_kill(make_server):
         assert after == job and job["deferrals"] == 1 and job["attempt"] == 0
         assert w.lease("q", "TENANT", "acme") == []
         assert w.call("GET", id, "TENANT", "acme") == job
+
+
+def test_a_parked_worker_gets_what_is_behind_a_night_of_others(b, q, tenant, shared_server):
+    """More than one request puts off: the worker that waits has the rest done in the turns after it."""
+    b.call("TENANT", tenant, "QUIET", window_around_now()[0])
+    b.call("PAUSE", q, "TENANT", tenant)
+    for _ in range(16):
+        b.pipeline([("SCHEDULE", q, "x", "NOTIFY", "yes", "TENANT", tenant)] * 1000)
+    last = b.call("SCHEDULE", q, "y", "TENANT", tenant)
+    with shared_server.wire(3) as worker:
+        worker.send("LEASE", q, "TENANT", "*", "WAIT", "20s")
+        b.call("RESUME", q, "TENANT", tenant)
+        (job,) = worker.recv()
+    assert job["id"] == last
+    assert b.call("QUEUE", q, "TENANT", tenant)["total_deferred"] == 16000
