@@ -134,12 +134,13 @@ static int want(struct page *p, const struct queue *q)
 }
 
 /* The first of those in memory, by their numbers; all of them are behind those on disk. */
-static size_t pick(const struct page *p, const struct job **ret, size_t max, bool *ret_more)
+static size_t pick(const struct page *p, const struct queue *q, const struct job **ret, size_t max,
+                   bool *ret_more)
 {
     const struct list *node;
     size_t n = 0;
 
-    list_each (node, &p->e->audits) {
+    list_each (node, &q->logged) {
         const struct job *j = container_of(node, struct trail, timer.link)->job;
         size_t at = n;
 
@@ -158,7 +159,7 @@ static size_t pick(const struct page *p, const struct job **ret, size_t max, boo
     return n;
 }
 
-static int show_memory(struct page *p, bool *ret_more)
+static int show_memory(struct page *p, const struct queue *q, bool *ret_more)
 {
     size_t max = p->f->limit - p->n, n;
     const struct job **jobs = max ? malloc(max * sizeof(*jobs)) : NULL;
@@ -169,7 +170,7 @@ static int show_memory(struct page *p, bool *ret_more)
         return 0;
     if (!jobs)
         return engine_plain(p->e, BELFRY_NOMEM);
-    n = pick(p, jobs, max, ret_more);
+    n = pick(p, q, jobs, max, ret_more);
     for (size_t i = 0; i < n && !err; i++)
         err = show(p, job_id_of(p->e, jobs[i]), jobs[i]->trail->ended_ms, job_payload(jobs[i]));
     free(jobs);
@@ -189,7 +190,11 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
         p.after = (struct cold_point){ cursor->due_ms, cursor->seq };
     else if (f->from_ms > 0)
         p.after = (struct cold_point){ f->from_ms, 0 };
-    disk = q ? want(&p, q) : 0;
+    if (!q) {
+        *cursor = (struct list_cursor){ 0 };
+        return 0;
+    }
+    disk = want(&p, q);
     if (disk < 0)
         return disk;
     if (disk > 0)
@@ -197,7 +202,7 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
     if (more && p.after.at_ms >= f->to_ms) /* what follows is later */
         more = false;
     else if (!more)
-        err = show_memory(&p, &more);
+        err = show_memory(&p, q, &more);
     *cursor = (struct list_cursor){ .more = more, .due_ms = p.after.at_ms, .seq = p.after.seq };
     return err;
 }

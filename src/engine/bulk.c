@@ -17,7 +17,7 @@
 
 #include "engine/internal.h"
 
-#define PAGE_HOT  256 /* jobs in a slice: of those in memory, */
+#define PAGE_HOT  512 /* jobs in a slice: of those in memory, */
 #define PAGE_COLD 128 /* and of those on disk */
 #define TRIES_MAX 10  /* for a page that cannot be read */
 #define REST_MS   1000
@@ -113,6 +113,11 @@ static void walk_end(struct bulk_walk *w)
     }
 }
 
+void bulk_forget(struct engine *e, uint64_t seq)
+{
+    walk_end(walk_find(e, seq));
+}
+
 void bulks_free(struct engine *e)
 {
     while (!list_empty(&e->walks))
@@ -130,6 +135,7 @@ static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t 
         .from_ms = b->from_ms,
         .to_ms = b->to_ms,
         .limit = limit,
+        .stripe = PAGE_HOT,
         .below = j->seq,
         .looked = &b->looked,
     };
@@ -240,9 +246,9 @@ static int do_page(struct engine *e, const struct job *j, struct bulk *b, struct
     return err;
 }
 
-static void finish(const struct engine *e, struct bulk *b, enum bulk_state state)
+void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
 {
-    b->state = state;
+    b->state = (enum bulk_state)state;
     b->ended_ms = e->now_ms;
 }
 
@@ -263,8 +269,7 @@ static void trim(struct engine *e, struct queue *q)
     }
 }
 
-/* What was done in this slice, and the counts, in the commit that is open. */
-static int record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn)
+int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn)
 {
     struct queue *q = j->queue;
     uint64_t seq = j->seq;
@@ -313,8 +318,8 @@ static int slice(struct engine *e, struct job *j)
     e->whole = true;
     err = do_page(e, j, &b, w);
     if (w->at == w->n && w->last)
-        finish(e, &b, BULK_DONE);
-    recorded = record(e, j, &b, lsn);
+        bulk_finish(e, &b, BULK_DONE);
+    recorded = bulk_record(e, j, &b, lsn);
     e->whole = whole;
     if (!recorded && !whole)
         commit_roll(e);
@@ -369,204 +374,11 @@ void bulk_skip(struct engine *e)
         b.matched++;
         b.skipped++;
     } else if (++w->tries >= TRIES_MAX) {
-        finish(e, &b, BULK_FAILED);
+        bulk_finish(e, &b, BULK_FAILED);
         b.error = STR("jobs on disk could not be read: see the server's log, and belfry check");
     } else {
         e->bulk_rest_ms = e->mono_ms + REST_MS;
         return;
     }
-    record(e, j, &b, e->lsn);
-}
-
-/* ---- Requests ---- */
-
-static unsigned states_for(enum bulk_action a)
-{
-    static const unsigned states[] = {
-#define STATES(name, word, set) set,
-        BULK_ACTIONS(STATES)
-#undef STATES
-    };
-    return states[a];
-}
-
-static int bad_state(struct engine *e, enum bulk_action a)
-{
-    struct buf names = { 0 };
-    int err;
-
-    for (int s = 0; s < JOB_STATE_COUNT; s++)
-        if (states_for(a) >> s & 1)
-            buf_printf(&names, "%s%s", names.len ? ", " : "", job_state_name((enum job_state)s));
-    err = engine_error(e, BELFRY_INVALID, "state: %s is about jobs that are %.*s",
-                       bulk_action_name(a), (int)names.len, names.len ? names.ptr : "");
-    buf_fini(&names);
-    return err;
-}
-
-static int check(struct engine *e, const struct bulk_spec *s)
-{
-    if (!name_valid(s->tenant))
-        return engine_error(e, BELFRY_INVALID, "tenant: expected the name of one");
-    if (s->queue.len == 0 && s->state < 0 && s->tag.len == 0 && s->from_ms < 0 && s->to_ms < 0)
-        return engine_error(e, BELFRY_INVALID,
-                            "expected at least one of QUEUE, STATE, TAG, FROM and TO");
-    if (s->queue.len > 0 && !queue_name_valid(s->queue))
-        return engine_error(e, BELFRY_INVALID,
-                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
-    if (s->state >= 0 && !(states_for(s->action) >> s->state & 1))
-        return bad_state(e, s->action);
-    if (s->from_ms >= 0 && s->to_ms >= 0 && s->from_ms >= s->to_ms)
-        return engine_error(e, BELFRY_INVALID, "from: expected a moment before TO");
-    if (s->due_ms > TIME_MOMENT_MAX)
-        return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
-    return 0;
-}
-
-static size_t length(const struct list *head)
-{
-    const struct list *node;
-    size_t n = 0;
-
-    list_each (node, head)
-        n++;
-    return n;
-}
-
-static int check_room(struct engine *e, const struct queue *q)
-{
-    if (q && q->jobs[JOB_READY] + q->jobs[JOB_SCHEDULED] >= BULKS_MAX)
-        return engine_error(e, BELFRY_LIMIT, "%d bulks of the tenant have not ended", BULKS_MAX);
-    if (length(&e->bulks) >= BULKS_MAX_ALL)
-        return engine_error(e, BELFRY_LIMIT, "%d bulks have not ended", BULKS_MAX_ALL);
-    return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
-}
-
-int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
-{
-    struct bulk b = {
-        .action = s->action,
-        .dry = s->dry,
-        .queue = s->queue,
-        .states = s->state >= 0 ? 1u << s->state : states_for(s->action),
-        .tag = s->tag,
-        .from_ms = s->from_ms >= 0 ? s->from_ms : 0,
-        .to_ms = s->to_ms >= 0 ? s->to_ms : INT64_MAX,
-        .due_ms = s->due_ms >= 0 ? s->due_ms : e->now_ms,
-        .token = (e->o.epoch << TOKEN_COUNTER | e->next_token) + 1,
-    };
-    struct job_image image = {
-        .seq = e->next_seq,
-        .born_ms = e->now_ms,
-        .state = JOB_SCHEDULED,
-        .priority = 1,
-        .due_ms = e->now_ms,
-        .at_ms = 0, /* whatever the clock says */
-    };
-    struct buf payload = { 0 };
-    char name[QUEUE_MAX_BYTES];
-    int err = check(e, s);
-
-    if (err)
-        return err;
-    hidden_queue_name(s->tenant, STR(BULK_QUEUE), name, &image.queue);
-    err = check_room(e, queue_find(e, image.queue));
-    if (err)
-        return err;
-    bulk_encode(&payload, &b);
-    e->scratch.len = 0;
-    wire_put_zigzag(&e->scratch, 0);
-    image.opts = buf_view(&e->scratch);
-    image.payload = buf_view(&payload);
-    err = payload.failed || e->scratch.failed ? engine_plain(e, BELFRY_NOMEM)
-                                              : emit_put_quiet(e, &image);
-    e->scratch.failed = false;
-    buf_fini(&payload);
-    if (!err)
-        *ret = (struct job_id){ image.born_ms, e->o.partition, image.seq };
-    return err;
-}
-
-/* NULL with NOTFOUND, COLD or NOMEM. */
-static struct job *find(struct engine *e, struct str tenant, struct job_id id, int *ret_err)
-{
-    char buf[QUEUE_MAX_BYTES];
-    struct str full;
-    struct job *j;
-
-    e->inside = true;
-    j = job_seek(e, id, false, ret_err);
-    e->inside = false;
-    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
-    if (j && str_eq(full, (struct str){ j->queue->name, j->queue->name_len }))
-        return j;
-    if (j || *ret_err == BELFRY_NOTFOUND)
-        *ret_err = engine_error(e, BELFRY_NOTFOUND, "there is no such bulk, or no longer");
-    return NULL;
-}
-
-static struct bulk_view view_of(struct job_id id, int64_t created_ms, struct str payload)
-{
-    struct bulk_view v = { .id = id, .created_ms = created_ms };
-
-    v.damaged = !bulk_decode(payload, &v.b);
-    return v;
-}
-
-int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret)
-{
-    int err;
-    const struct job *j = find(e, tenant, id, &err);
-
-    if (!j)
-        return err;
-    *ret = view_of(id, (int64_t)j->born_ms, job_payload(j));
-    return 0;
-}
-
-int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
-{
-    int err;
-    const struct job *j = find(e, tenant, id, &err);
-    struct bulk b;
-
-    if (!j)
-        return err;
-    if (j->state > JOB_LEASED)
-        return engine_error(e, BELFRY_STATE, "the bulk has ended");
-    if (!read(j, &b)) { /* nothing is known of it: it can be forgotten */
-        walk_end(walk_find(e, j->seq));
-        return emit_end(e, &(struct end_record){ .seq = j->seq,
-                                                 .state = JOB_CANCELLED,
-                                                 .ended_ms = e->now_ms,
-                                                 .keep_ms = e->now_ms,
-                                                 .outcome = OUTCOME_NONE });
-    }
-    finish(e, &b, BULK_STOPPED);
-    return record(e, j, &b, e->lsn);
-}
-
-struct listing {
-    int (*fn)(void *arg, const struct bulk_view *v);
-    void *arg;
-};
-
-static int list_one(void *arg, const struct job_view *v)
-{
-    const struct listing *l = arg;
-    struct bulk_view view = view_of(v->id, v->created_ms, v->payload);
-
-    return l->fn(l->arg, &view);
-}
-
-int engine_bulks(struct engine *e, struct str tenant, size_t limit,
-                 int (*fn)(void *arg, const struct bulk_view *v), void *arg,
-                 struct list_cursor *cursor)
-{
-    char buf[QUEUE_MAX_BYTES];
-    struct listing l = { fn, arg };
-    struct list_filter f = { .state = -1, .to_ms = INT64_MAX, .limit = limit };
-
-    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &f.queue);
-    return engine_list(e, &f, list_one, &l, cursor);
+    bulk_record(e, j, &b, e->lsn);
 }

@@ -103,7 +103,6 @@ struct engine *engine_new(const struct engine_options *o)
     list_init(&e->tasks);
     list_init(&e->bulks);
     list_init(&e->walks);
-    list_init(&e->audits);
     wheel_init(&e->moments, 0);
     wheel_init(&e->later, 0);
     wheel_init(&e->spare, 0);

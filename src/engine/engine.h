@@ -209,10 +209,9 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
 int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id);
 /* NOTFOUND. */
 int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret);
-/* As engine_list. */
-int engine_bulks(struct engine *e, struct str tenant, size_t limit,
-                 int (*fn)(void *arg, const struct bulk_view *v), void *arg,
-                 struct list_cursor *cursor);
+/* All of a tenant, those that ended first, in the order in which they were asked for. */
+int engine_bulks(struct engine *e, struct str tenant,
+                 int (*fn)(void *arg, const struct bulk_view *v), void *arg);
 
 /* ---- The audit log: see audit.h ---- */
 

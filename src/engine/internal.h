@@ -284,7 +284,8 @@ struct queue {
     bool tally_changed;     /* since then */
     bool hidden;            /* the engine's own: its jobs are not users', see task.c */
     bool bulk;              /* its jobs are bulks, */
-    bool audit;             /* or entries of the audit log */
+    bool audit;             /* or entries of the audit log: */
+    struct list logged;     /* then those of them that have ended, by their trails' timers */
     bool idle;
     struct queue_settings settings;
     struct counters counters;
@@ -377,22 +378,21 @@ struct engine {
     struct list arrived; /* classes, see struct class */
     struct list
         lulls; /* queues that had nothing to give but firsts of lanes, while lanes_are_full */
-    struct list telling;  /* ended jobs, by their trails, that others are to be told of */
-    struct list tasks;    /* recurrences whose time has come, */
-    struct list bulks;    /* and bulks that run */
-    struct list walks;    /* where those are: see bulk.c */
-    struct list audits;   /* entries of the audit log that are in memory, by their trails' timers */
-    uint64_t bulk_asks;   /* the one that answered COLD; 0: none */
-    int64_t bulk_rest_ms; /* monotonic: none goes on before */
-    unsigned small_steps; /* taken since a bulk had its turn */
-    bool tell_turn;       /* before tasks */
-    bool pressed;         /* memory is at its budget: bulks wait */
-    uint64_t tell_seq;    /* the one being told of, */
-    size_t tell_next;     /* and who is told next */
-    struct wheel moments; /* jobs, by wall clock */
-    struct wheel later;   /* jobs beyond the frontier, by wall clock */
-    struct wheel spare;   /* jobs whose class has its share, by wall clock */
-    struct wheel nears;   /* classes */
+    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
+    struct list tasks;     /* recurrences whose time has come, */
+    struct list bulks;     /* and bulks that run */
+    struct list walks;     /* where those are: see bulk.c */
+    uint64_t bulk_asks;    /* the one that answered COLD; 0: none */
+    int64_t bulk_rest_ms;  /* monotonic: none goes on before */
+    unsigned small_steps;  /* taken since a bulk had its turn */
+    bool tell_turn;        /* before tasks */
+    bool pressed;          /* memory is at its budget: bulks wait */
+    uint64_t tell_seq;     /* the one being told of, */
+    size_t tell_next;      /* and who is told next */
+    struct wheel moments;  /* jobs, by wall clock */
+    struct wheel later;    /* jobs beyond the frontier, by wall clock */
+    struct wheel spare;    /* jobs whose class has its share, by wall clock */
+    struct wheel nears;    /* classes */
     struct wheel expiries; /* trails, by wall clock */
     struct wheel leases;   /* trails, by monotonic clock */
     struct wheel waits;    /* waiters, by monotonic clock */
@@ -453,6 +453,7 @@ struct engine {
     struct cold_want want;
     struct absent absent;
     struct cold_answer *answer;
+    size_t answer_at;       /* which of its items was found last */
     struct job *shown;      /* made for an answer, in no index */
     uint32_t *segment_jobs; /* images in each segment from first_segment on */
     size_t segment_count;
@@ -789,6 +790,14 @@ int64_t bulk_wake(const struct engine *e); /* when one can be, by monotonic cloc
 int bulk_step(struct engine *e);
 void bulk_skip(struct engine *e);
 void bulks_free(struct engine *e);
+struct bulk; /* see bulk.h */
+/* It is over: an enum bulk_state. */
+void bulk_finish(const struct engine *e, struct bulk *b, unsigned state);
+/* What stands in its job from now on, which is another afterwards; in the commit that is open. What
+ * was written since `lsn` belongs to it. */
+int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn);
+/* The one of this number is no more. */
+void bulk_forget(struct engine *e, uint64_t seq);
 
 /* recurrence.c */
 struct recurrence;

@@ -373,8 +373,8 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         q->past_bytes += past_bytes(j);
-    if (q->audit) /* an ended job needs no second timer */
-        list_append(&e->audits, &j->trail->timer.link);
+    if (q->audit || q->bulk) /* an ended job needs no second timer */
+        list_append(&q->logged, &j->trail->timer.link);
 }
 
 size_t job_weight(const struct job *j)

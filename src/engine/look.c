@@ -299,9 +299,9 @@ static uint64_t stripe_of(const struct list_cursor *c)
 }
 
 /* As many stripes as there are jobs for, at the start of a walk and between two stripes. */
-static void split_stripes(const struct engine *e, struct list_cursor *c)
+static void split_stripes(const struct engine *e, struct list_cursor *c, size_t size)
 {
-    while (c->due_ms == 0 && c->seq == 0 && e->jobs.count >> c->stripes_log2 > STRIPE_JOBS) {
+    while (c->due_ms == 0 && c->seq == 0 && e->jobs.count >> c->stripes_log2 > size) {
         c->stripes_log2++;
         c->stripe *= 2;
     }
@@ -317,7 +317,7 @@ static int list_memory(struct engine *e, const struct list_filter *f,
 
     if (cursor->stripes_log2 > 40 || cursor->stripe >> cursor->stripes_log2)
         return BELFRY_INVALID;
-    split_stripes(e, cursor);
+    split_stripes(e, cursor, f->stripe ? f->stripe : STRIPE_JOBS);
     p.heap = malloc(f->limit * sizeof(struct job *));
     if (!p.heap)
         return BELFRY_NOMEM;

@@ -116,6 +116,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     list_init(&q->past);
     list_init(&q->held);
     list_init(&q->dead);
+    list_init(&q->logged);
     for (int i = 0; i < CLASSES; i++) {
         struct class *c = &q->classes[i];
 

@@ -414,6 +414,7 @@ struct list_filter {
     size_t limit;      /* 1 .. 1000 */
     unsigned states;   /* bits 1 << enum job_state, in place of `state`; 0: that counts */
     uint64_t below;    /* only jobs with a smaller sequence number; 0: all */
+    size_t stripe;     /* jobs in memory to look at in one call, about; 0: some thousand */
     uint64_t *looked;  /* jobs that were looked at are added here; may be NULL */
 };
 

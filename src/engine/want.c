@@ -41,6 +41,7 @@ int engine_answer(struct engine *e, struct cold_answer *a)
 
     forget_shown(e);
     e->answer = a;
+    e->answer_at = 0;
     if (!a)
         return 0;
     for (size_t i = 0; i < a->n; i++)
@@ -88,14 +89,20 @@ static bool is_there_still(const struct engine *e, const struct cold_item *item,
            !job_find(e, seq);
 }
 
-static const struct cold_item *item_of_seq(const struct engine *e, struct job_id id)
+/* Who asks for several of a page mostly does so in its order: so from where the last one was. */
+static const struct cold_item *item_of_seq(struct engine *e, struct job_id id)
 {
-    for (size_t i = 0; e->answer && i < e->answer->n; i++) {
+    const struct cold_answer *a = e->answer;
+
+    for (size_t k = 0; a && k < a->n; k++) {
+        size_t i = (e->answer_at + k) % a->n;
         struct job_image image;
 
-        if (record_get_job(e->answer->items[i].body, &image) && image.seq == id.seq &&
-            image.born_ms == id.due_ms && is_there_still(e, &e->answer->items[i], image.seq))
-            return &e->answer->items[i];
+        if (record_get_job(a->items[i].body, &image) && image.seq == id.seq &&
+            image.born_ms == id.due_ms && is_there_still(e, &a->items[i], image.seq)) {
+            e->answer_at = i;
+            return &a->items[i];
+        }
     }
     return NULL;
 }

@@ -3,7 +3,6 @@
 #include "engine/bulk.h"
 
 #include "base/wire.h"
-#include "verbs/cursor.h"
 #include "verbs/handlers.h"
 
 static void field_text(struct reply *r, const char *name, struct str s)
@@ -159,16 +158,11 @@ static int gather(void *arg, const struct bulk_view *v)
     return g->bytes.failed ? BELFRY_NOMEM : 0;
 }
 
-static void reply_gathered(struct verb_call *c, const struct gathered *g,
-                           const struct list_cursor *next)
+static void reply_gathered(struct verb_call *c, const struct gathered *g)
 {
     struct wire_reader in = wire_reader_of(buf_view(&g->bytes));
-    struct reply *r = c->reply;
-    char text[CURSOR_TEXT];
 
-    reply_map(r, 2);
-    reply_text(r, "bulks");
-    reply_array(r, g->n);
+    reply_array(c->reply, g->n);
     for (size_t i = 0; i < g->n; i++) {
         struct bulk_view v = { 0 };
 
@@ -176,45 +170,28 @@ static void reply_gathered(struct verb_call *c, const struct gathered *g,
         in.p += sizeof(v.id);
         v.created_ms = wire_zigzag(&in);
         bulk_decode(wire_bytes(&in), &v.b);
-        reply_bulk(r, c->tenant, &v);
+        reply_bulk(c->reply, c->tenant, &v);
     }
-    reply_text(r, "cursor");
-    if (next->more)
-        reply_bytes(r, (struct str){ text, cursor_format(next, text) });
-    else
-        reply_null(r);
-}
-
-static int gather_one(struct verb_call *c, struct gathered *g, struct list_cursor *cursor)
-{
-    struct bulk_view v;
-    int err = engine_bulk_get(c->engine, c->tenant, c->args[BULKS_ID].id, &v);
-
-    *cursor = (struct list_cursor){ 0 };
-    return err ? err : gather(g, &v);
 }
 
 void run_bulks(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    size_t limit = a[BULKS_LIMIT].set ? (size_t)a[BULKS_LIMIT].number : 100;
-    struct list_cursor cursor = { 0 };
+    const struct arg_value *id = &c->args[BULKS_ID];
     struct gathered g = { 0 };
+    struct bulk_view v;
     int err;
 
     if (!one_tenant(c))
         return;
-    if (a[BULKS_CURSOR].set && !cursor_parse(a[BULKS_CURSOR].str, &cursor)) {
-        verb_error(c, BELFRY_INVALID, "cursor: expected one that BULKS gave");
-        return;
+    if (id->set) {
+        err = engine_bulk_get(c->engine, c->tenant, id->id, &v);
+        err = err ? err : gather(&g, &v);
+    } else {
+        err = engine_bulks(c->engine, c->tenant, gather, &g);
     }
-    err = a[BULKS_ID].set ? gather_one(c, &g, &cursor)
-                          : engine_bulks(c->engine, c->tenant, limit, gather, &g, &cursor);
-    if (err == BELFRY_INVALID)
-        verb_error(c, err, "cursor: expected one that BULKS gave");
-    else if (err)
+    if (err)
         verb_error(c, err, err == BELFRY_NOTFOUND ? engine_detail(c->engine) : "");
     else
-        reply_gathered(c, &g, &cursor);
+        reply_gathered(c, &g);
     buf_fini(&g.bytes);
 }

@@ -277,12 +277,9 @@ const struct verb verb_table[] = {
           .help = "yes: changes nothing, matched says how many there are; those that go between memory and disk "
                   "meanwhile may be counted twice" },
         TENANT } },
-    { "BULKS", VERB_READS, "Shows a tenant's bulks, those that run and those that ended during the last day, up to 100 of them, "
-      "page by page.",
-      "a map: bulks (an array of maps, as BULK answers) and cursor, for the next page; null when there are no more", "BULKS", run_bulks, {
+    { "BULKS", VERB_READS, "Shows a tenant's bulks: those that run, and those that ended during the last day, up to 100 of them.",
+      "an array of maps, as BULK answers", "BULKS", run_bulks, {
         { "id", ARG_ID, .help = "only this one" },
-        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
-        { "cursor", ARG_CURSOR, .help = "from the page before" },
         TENANT } },
     { "BULKSTOP", VERB_ADMIN, "Stops a bulk; what it has done stays.", "OK", "BULKSTOP 01…", run_bulkstop, {
         { "id", ARG_ID, POS, .help = "id of the bulk" },
