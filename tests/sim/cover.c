@@ -25,6 +25,7 @@ static struct {
     { .name = "writing jobs from memory to runs" },
     { .name = "loading jobs from runs" },
     { .name = "merging runs" },
+    { .name = "looking up jobs that wait for others, or recurrences" },
     { .name = DOING_FETCH },
 };
 

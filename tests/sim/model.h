@@ -15,6 +15,7 @@
 #include "sim/tenants.h"
 
 #define MODEL_KEYS      6          /* keys are 1 .. MODEL_KEYS; 0: none */
+#define MODEL_AFTERS    4          /* jobs that one waits for, at most */
 #define ERROR_OF_ENGINE UINT32_MAX /* a text that the engine chose */
 
 struct model_attempt {
@@ -27,6 +28,13 @@ struct model_attempt {
     uint32_t error;
 };
 
+/* A job that another waits for. */
+struct model_parent {
+    struct job_id id;
+    bool ended; /* and the engine has not told it yet */
+    bool done;
+};
+
 struct model_job {
     struct job_id id;
     unsigned queue;
@@ -37,6 +45,11 @@ struct model_job {
     unsigned backoff; /* of the job itself; 0: the queue's */
     int64_t lease_ms; /* of the job itself; -1: the queue's */
     int64_t retain_ms;
+    struct model_parent after[MODEL_AFTERS];
+    size_t after_count;
+    enum after_fail after_fail;
+    unsigned listeners; /* who wait for it, or did */
+    bool telling;       /* it has ended, and the engine may not have told them yet */
 
     enum job_state state;
     int64_t created_ms;
@@ -146,6 +159,9 @@ struct model_spec {
     unsigned backoff;
     int64_t lease_ms;
     int64_t retain_ms;
+    struct job_id after[MODEL_AFTERS];
+    size_t after_count;
+    enum after_fail after_fail;
 };
 
 void model_init(struct model *m, struct model_graveyard *graveyard);
@@ -187,6 +203,25 @@ bool model_may_hold(const struct model *m, unsigned queue, uint32_t key, struct 
 void model_hold_again(struct model *m, unsigned queue, uint32_t key, struct job_id id);
 /* The engine says that a key is free, which was held by a job that it was free to forget. */
 void model_unhold(struct model *m, unsigned queue, uint32_t key);
+
+/* ---- Jobs that wait for others: model_after.c ---- */
+
+/* Whether a job may wait for those that it names: 0, INVALID or NOTFOUND. */
+int model_after_check(const struct model *m, const struct model_spec *spec);
+/* The last job of the model waits for these, or is cancelled for want of one. */
+void model_after_begin(struct model *m, const struct model_spec *spec);
+/* A job has ended: those who wait for it may be told. */
+void model_after_ended(struct model *m, const struct model_job *job);
+/* It was put back before they were. */
+void model_after_revived(struct model *m, struct model_job *job);
+/* The engine has told it of those that are not among these; false, with nothing changed, if of one
+ * that it may not be told of. */
+bool model_after_told(struct model *m, struct model_job *job, const struct job_id *left, size_t n);
+/* The same when it was cancelled for want of one. `left` NULL: it is gone. */
+bool model_after_cancelled(struct model *m, struct model_job *job, const struct job_id *left,
+                           size_t n);
+/* The engine has nobody left to tell. */
+void model_all_told(struct model *m);
 
 /* ---- Who may give: model_tenant.c ---- */
 
