@@ -166,6 +166,9 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->waiters = e->waiters;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->live_bytes;
+    ret->untold = 0;
+    list_each (node, &e->telling)
+        ret->untold++;
     ret->counters = e->counters;
     ret->lateness = &e->lateness;
     ret->runtime = &e->runtime;

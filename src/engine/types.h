@@ -362,6 +362,7 @@ struct engine_stats {
     uint64_t runs;
     uint64_t run_bytes;
     uint64_t live_bytes;
+    uint64_t untold; /* ended jobs that others have not been told of yet */
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;

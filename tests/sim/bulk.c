@@ -285,6 +285,10 @@ void step_bulk(struct world *w)
     struct model_bulk *slot = free_bulk(w);
     int state;
 
+    /* What a bulk ends ends those who wait for it, in the same breath: which of the two did what
+     * cannot be told apart from here. */
+    if (w->after_percent > 0)
+        return;
     if (!slot)
         return;
     struct model_bulk b = random_bulk(w, &state);

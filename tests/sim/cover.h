@@ -94,7 +94,22 @@
     X(CRASH_BULK, "a crash came in the middle of a bulk")                         \
     X(LANE_WAITED, "a job was given that others with its ordering key wait for")  \
     X(LANE_RETRIED, "likewise, once more")                                        \
-    X(LANE_COLD, "a job with an ordering key was on disk, in a backlog")
+    X(LANE_COLD, "a job with an ordering key was on disk, in a backlog")          \
+    X(WAITS, "a job waited for another")                                          \
+    X(WAITS_COLD, "a job was to wait for one on disk")                            \
+    X(WAITS_LEASED, "a job waited for one that ran")                              \
+    X(WAITS_DONE, "a job was to wait for one that was done")                      \
+    X(WAITS_LOST, "a job was to wait for one that had ended otherwise")           \
+    X(TOLD, "a job was told that one it waited for had ended")                    \
+    X(TOLD_LATER, "likewise, some time after that had ended")                     \
+    X(TOLD_COLD, "likewise, and it was on disk")                                  \
+    X(TOLD_LAST, "a job ran as the last one it waited for had ended")             \
+    X(TOLD_LOST, "a job was cancelled as one it waited for was lost")             \
+    X(TOLD_CHAIN, "likewise, and one that waited for that one")                   \
+    X(TOLD_RUN, "a job ran though one it waited for was lost")                    \
+    X(REVIVED, "a dead job was put back before all were told of its end")         \
+    X(CRASH_UNTOLD, "a crash came between an end and the telling of it")          \
+    X(CRASH_TOLD_LOST, "a crash took what others had been told")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

@@ -62,7 +62,7 @@ static void check_empty(struct world *w)
 
 void world_drain(struct world *w)
 {
-    unsigned open = 1u << JOB_SCHEDULED | 1u << JOB_READY | 1u << JOB_LEASED;
+    unsigned open = 1u << JOB_SCHEDULED | 1u << JOB_READY | 1u << JOB_LEASED | 1u << JOB_WAITING;
     int rounds = 0;
 
     resume_all(w);

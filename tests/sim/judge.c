@@ -75,6 +75,21 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     return true;
 }
 
+static bool same_parents(const struct model_job *job, const struct job_view *v,
+                         char ret[JUDGE_TEXT])
+{
+    SAME("number of jobs waited for", v->after_count, job->after_count);
+    for (size_t i = 0; i < job->after_count; i++) {
+        bool named = false;
+
+        for (size_t k = 0; k < v->after_count; k++)
+            named = named || (v->after[k].seq == job->after[i].id.seq &&
+                              v->after[k].due_ms == job->after[i].id.due_ms);
+        SAME("a job waited for", named, true);
+    }
+    return true;
+}
+
 static bool same_history(const struct model_job *job, const struct job_view *v,
                          char ret[JUDGE_TEXT])
 {
@@ -109,7 +124,7 @@ static bool same_lease(const struct model_job *job, const struct job_view *v, ch
 bool judge_job(const struct model *m, const struct model_job *job, const struct job_view *v,
                char ret[JUDGE_TEXT])
 {
-    if (!same_plan(m, job, v, ret) || !same_history(job, v, ret))
+    if (!same_plan(m, job, v, ret) || !same_parents(job, v, ret) || !same_history(job, v, ret))
         return false;
     if (job->state == JOB_LEASED && !same_lease(job, v, ret))
         return false;
@@ -319,6 +334,8 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
         look_end(&look);
         if (!err && !job && model_may_hold(m, q, k, id))
             continue;
+        if (err == BELFRY_NOTFOUND && job && job->telling && job->hold_ms <= m->now_ms)
+            continue; /* it was told of, and then its hold was over */
         if (err != (job ? 0 : BELFRY_NOTFOUND) || (job && id.seq != job->id.seq)) {
             snprintf(ret, JUDGE_TEXT, "key k%u of q%u: job %" PRIu64 ", expected %" PRIu64, k, q,
                      err ? 0 : id.seq, job ? job->id.seq : 0);

@@ -96,6 +96,7 @@ bool lanes_work(struct world *w)
     bool more = partition_work(w->partition);
 
     bulks_adopt(w);
+    world_told(w);
     lanes_note(w);
     return more;
 }
@@ -144,6 +145,8 @@ static void finish(struct world *w, enum lane lane)
     CHECK(!err || e->faulted, "a chore fails (%s): %s: %s", name, error_name(err), store_detail());
     CHECK(err != BELFRY_CORRUPT, "a chore finds damage (%s): %s", name, store_detail());
     e->chore = NULL;
+    if (lane == LANE_TASK)
+        world_told(w);
     cover_doing(name, MOMENT_ENDED);
     if (!err && strcmp(name, "removing a run") == 0) {
         cover_event(EVENT_UNLINKED);
@@ -277,6 +280,7 @@ void lanes_calm(struct world *w)
     model_calm(&w->model);
     check_memory(w);
     world_adopt(w);
+    told_check(w);
     w->calm = true;
     world_dispatch(w);
     clock_check(w);

@@ -130,9 +130,9 @@ void model_fire(struct model *m)
             job->ahead = false;
             job->moved = m->steps;
         }
-        if (job->held && job->hold_ms <= m->now_ms)
+        if (job->held && job->hold_ms <= m->now_ms && !job->telling)
             job->held = false;
-        if (model_ended(job) && job->keep_ms <= m->now_ms && !job->held) {
+        if (model_ended(job) && job->keep_ms <= m->now_ms && !job->held && !job->telling) {
             cover_event(EVENT_FORGOTTEN);
             model_forget(m, i);
         } else {
@@ -143,7 +143,8 @@ void model_fire(struct model *m)
 
 int64_t model_expires(const struct model_job *job)
 {
-    bool waits = job->state == JOB_SCHEDULED || job->state == JOB_READY;
+    bool waits =
+        job->state == JOB_SCHEDULED || job->state == JOB_READY || job->state == JOB_WAITING;
 
     return waits && job->token == 0 && job->expire_ms > 0 ? job->due_ms + job->expire_ms : -1;
 }
@@ -194,7 +195,7 @@ bool model_may_forget(const struct model *m, const struct model_job *job)
     int64_t until = job->hold_ms > job->keep_ms ? job->hold_ms : job->keep_ms;
 
     return model_ended(job) && ((m->forgetful && job->state != JOB_DEAD && !job->held) ||
-                                (m->cold && until <= m->latest_ms));
+                                ((m->cold || job->telling) && until <= m->latest_ms));
 }
 
 const struct model_job *model_ghost(const struct model *m, struct job_id id)
@@ -241,7 +242,7 @@ void model_unhold(struct model *m, unsigned queue, uint32_t key)
 {
     struct model_job *job = model_find_key(m, queue, key);
 
-    if (job && job->held && m->cold && job->hold_ms <= m->latest_ms)
+    if (job && job->held && (m->cold || job->telling) && job->hold_ms <= m->latest_ms)
         job->held = false;
 }
 
@@ -311,7 +312,7 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
         int64_t wall = INT64_MAX;
         if (job->state == JOB_SCHEDULED)
             wall = job->at_ms;
-        else if (model_ended(job))
+        else if (model_ended(job) && !job->telling)
             wall = job->held ? job->hold_ms : job->keep_ms;
         else if (job->state == JOB_LEASED && job->end_mono_ms < *ret_mono_ms)
             *ret_mono_ms = job->end_mono_ms;

@@ -16,6 +16,7 @@
 
 #define MODEL_KEYS      6          /* keys are 1 .. MODEL_KEYS; 0: none */
 #define MODEL_ORDERS    3          /* likewise ordering keys */
+#define MODEL_AFTERS    4          /* jobs that one waits for, at most */
 #define ERROR_OF_ENGINE UINT32_MAX /* a text that the engine chose */
 
 struct model_attempt {
@@ -26,6 +27,13 @@ struct model_attempt {
     int64_t late_ms;
     uint32_t worker;
     uint32_t error;
+};
+
+/* A job that another waits for. */
+struct model_parent {
+    struct job_id id;
+    bool ended; /* and the engine has not told it yet */
+    bool done;
 };
 
 struct model_job {
@@ -42,6 +50,11 @@ struct model_job {
     int64_t expire_ms; /* 0: never */
     bool notify;
     bool passing;
+    struct model_parent after[MODEL_AFTERS];
+    size_t after_count;
+    enum after_fail after_fail;
+    unsigned listeners; /* who wait for it, or did */
+    bool telling;       /* it has ended, and the engine may not have told them yet */
 
     enum job_state state;
     int64_t created_ms;
@@ -188,6 +201,9 @@ struct model_spec {
     int64_t expire_ms;
     bool notify;
     bool passing;
+    struct job_id after[MODEL_AFTERS];
+    size_t after_count;
+    enum after_fail after_fail;
 };
 
 void model_init(struct model *m, struct model_graveyard *graveyard);
@@ -238,6 +254,24 @@ const struct model_job *model_ahead(const struct model *m, const struct model_jo
 bool model_can_go(const struct model *m, const struct model_job *job);
 /* The clock was set back. */
 void model_rewind(struct model *m);
+/* ---- Jobs that wait for others: model_after.c ---- */
+
+/* Whether a job may wait for those that it names: 0, INVALID or NOTFOUND. */
+int model_after_check(const struct model *m, const struct model_spec *spec);
+/* The last job of the model waits for these, or is cancelled for want of one. */
+void model_after_begin(struct model *m, const struct model_spec *spec);
+/* A job has ended: those who wait for it may be told. */
+void model_after_ended(struct model *m, const struct model_job *job);
+/* It was put back before they were. */
+void model_after_revived(struct model *m, struct model_job *job);
+/* The engine has told it of those that are not among these; false, with nothing changed, if of one
+ * that it may not be told of. */
+bool model_after_told(struct model *m, struct model_job *job, const struct job_id *left, size_t n);
+/* The same when it was cancelled for want of one. `left` NULL: it is gone. */
+bool model_after_cancelled(struct model *m, struct model_job *job, const struct job_id *left,
+                           size_t n);
+/* The engine has nobody left to tell. */
+void model_all_told(struct model *m);
 
 /* ---- Who may give: model_tenant.c ---- */
 

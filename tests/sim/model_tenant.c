@@ -159,7 +159,7 @@ uint64_t model_pending(const struct model *m, unsigned tenant)
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         if (tenants_of(q) == tenant)
             n += model_count(m, q, JOB_SCHEDULED) + model_count(m, q, JOB_READY) +
-                 model_count(m, q, JOB_LEASED);
+                 model_count(m, q, JOB_LEASED) + model_count(m, q, JOB_WAITING);
     return n;
 }
 

@@ -5,7 +5,7 @@
 #include "sim/cover.h"
 #include "sim/model_job.h"
 
-static void changed(struct model *m, struct model_job *job)
+void model_changed(struct model *m, struct model_job *job)
 {
     job->fact = ++m->changes;
     job->moved = job->placed = m->steps;
@@ -37,7 +37,7 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
     *ret_outcome = SCHEDULE_REPLACED;
     counters->replaced++;
     int64_t due = spec->due_ms < 0 ? m->now_ms : spec->due_ms;
-    changed(m, job);
+    model_changed(m, job);
     if (job->state == JOB_LEASED) {
         job->replacing = true;
         job->next_payload = spec->payload;
@@ -48,10 +48,11 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
     job->deferred_ms = -1;
     job->payload = spec->payload;
     job->due_ms = due;
-    job->at_ms = at_of(m, job->order, due);
     job->holding = false;
     job->attempt = job->stalls = 0;
-    job->state = JOB_SCHEDULED;
+    if (job->state != JOB_WAITING)
+        job->state = JOB_SCHEDULED;
+    job->at_ms = job->state == JOB_WAITING ? due : at_of(m, job->order, due);
     model_fire(m);
     return 0;
 }
@@ -70,6 +71,9 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     }
     if (m->refusing)
         return BELFRY_FULL;
+    int err = model_after_check(m, spec);
+    if (err)
+        return err;
     const struct tenant_settings *tenant = &m->tenants[tenants_of(spec->queue)];
     if (tenant->max_pending > 0 &&
         model_pending(m, tenants_of(spec->queue)) >= (uint64_t)tenant->max_pending)
@@ -95,8 +99,9 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     job->at_ms = at_of(m, job->order, due);
     job->progress = -1;
     job->state = due <= m->now_ms ? JOB_READY : JOB_SCHEDULED;
-    changed(m, job);
+    model_changed(m, job);
     m->queues[spec->queue].counters.scheduled++;
+    model_after_begin(m, spec);
     return 0;
 }
 
@@ -145,10 +150,10 @@ static void attempt_over(struct model *m, struct model_job *job, unsigned outcom
     };
     if (error)
         job->error = error;
-    changed(m, job);
+    model_changed(m, job);
 }
 
-static void ended(struct model *m, struct model_job *job, enum job_state state, uint32_t result)
+void model_end(struct model *m, struct model_job *job, enum job_state state, uint32_t result)
 {
     const struct model_queue *q = &m->queues[job->queue];
     int64_t retain = job->retain_ms >= 0 ? job->retain_ms : q->retain_ms;
@@ -169,14 +174,16 @@ static void ended(struct model *m, struct model_job *job, enum job_state state, 
         m->queues[job->queue].counters.dead++;
     if (state == JOB_CANCELLED)
         m->queues[job->queue].counters.cancelled++;
-    changed(m, job);
+    job->telling = job->listeners > 0;
+    model_changed(m, job);
+    model_after_ended(m, job);
 }
 
 void model_expired(struct model *m, struct model_job *job)
 {
     cover_event(EVENT_EXPIRED);
     m->queues[job->queue].counters.expired++;
-    ended(m, job, JOB_EXPIRED, 0);
+    model_end(m, job, JOB_EXPIRED, 0);
 }
 
 static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)
@@ -184,7 +191,7 @@ static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_
     job->state = JOB_SCHEDULED;
     job->due_ms = due_ms;
     job->at_ms = at_ms;
-    changed(m, job);
+    model_changed(m, job);
 }
 
 /* What the end of an attempt brings before its own outcome counts: true if that was it. */
@@ -195,7 +202,7 @@ static bool marked(struct model *m, struct model_job *job)
     else if (job->cancelling)
         cover_event(EVENT_CANCELLED_RUNNING);
     if (!job->replacing && job->cancelling) {
-        ended(m, job, JOB_CANCELLED, 0);
+        model_end(m, job, JOB_CANCELLED, 0);
         return true;
     }
     if (!job->replacing)
@@ -239,7 +246,7 @@ void model_stall(struct model *m, struct model_job *job)
     else if (job->stalls >= POISON_STALLS)
         cover_event(EVENT_POISON);
     if (job->stalls >= POISON_STALLS || exhausted(m, job))
-        ended(m, job, JOB_DEAD, 0);
+        model_end(m, job, JOB_DEAD, 0);
     else
         retry(m, job);
 }
@@ -270,7 +277,7 @@ int model_complete(struct model *m, struct job_id id, uint64_t token, uint32_t r
     } else if (job->replacing) {
         marked(m, job);
     } else {
-        ended(m, job, job->cancelling && again_ms >= 0 ? JOB_CANCELLED : JOB_DONE, result);
+        model_end(m, job, job->cancelling && again_ms >= 0 ? JOB_CANCELLED : JOB_DONE, result);
     }
     model_fire(m);
     return 0;
@@ -288,7 +295,7 @@ int model_fail(struct model *m, struct job_id id, uint64_t token, uint32_t error
     job->stalls = 0;
     if (!marked(m, job)) {
         if (final || exhausted(m, job)) {
-            ended(m, job, JOB_DEAD, 0);
+            model_end(m, job, JOB_DEAD, 0);
         } else if (retry_ms >= 0) {
             again(m, job, job->due_ms, m->now_ms + retry_ms);
             m->queues[job->queue].counters.retried++;
@@ -316,7 +323,7 @@ int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_
         job->progress = progress;
     if (has_note)
         job->note = note;
-    changed(m, job);
+    model_changed(m, job);
     return 0;
 }
 
@@ -345,12 +352,12 @@ enum cancel_outcome model_cancel(struct model *m, struct job_id id)
         return CANCEL_NOTFOUND;
     if (job->state == JOB_LEASED) {
         if (!job->cancelling || job->replacing)
-            changed(m, job);
+            model_changed(m, job);
         job->cancelling = true;
         job->replacing = false;
         return CANCEL_RUNNING;
     }
-    ended(m, job, JOB_CANCELLED, 0);
+    model_end(m, job, JOB_CANCELLED, 0);
     model_fire(m);
     return CANCEL_CANCELLED;
 }
@@ -360,8 +367,13 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
     struct model_job *job = model_seek(m, id);
     if (!job)
         return BELFRY_NOTFOUND;
-    if (job->state != JOB_SCHEDULED && job->state != JOB_READY)
+    if (job->state != JOB_SCHEDULED && job->state != JOB_READY && job->state != JOB_WAITING)
         return BELFRY_STATE;
+    if (job->state == JOB_WAITING) {
+        job->due_ms = job->at_ms = due_ms;
+        model_changed(m, job);
+        return 0;
+    }
     model_lose_turn(m, job->queue); /* it may have been the last one, and be ready again */
     job->holding = false;
     job->deferred_ms = -1;
@@ -382,6 +394,7 @@ int model_redrive(struct model *m, struct job_id id)
     cover_event(EVENT_REDRIVEN);
     job->attempt = job->stalls = 0;
     again(m, job, m->now_ms, m->now_ms);
+    model_after_revived(m, job);
     model_fire(m);
     return 0;
 }
@@ -404,7 +417,7 @@ struct model_job *model_redrivable(const struct model *m, unsigned queue)
     struct model_job *oldest = NULL;
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];
-        if (job->queue != queue || job->state != JOB_DEAD ||
+        if (job->queue != queue || job->state != JOB_DEAD || job->telling ||
             (job->key && model_find_key(m, queue, job->key)))
             continue;
         if (!oldest || job->ended_ms < oldest->ended_ms)

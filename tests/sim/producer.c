@@ -9,7 +9,7 @@
 #define MINUTE INT64_C(60000)
 #define DAY    (24 * 60 * MINUTE)
 
-#define WAITING      (1u << JOB_SCHEDULED | 1u << JOB_READY)
+#define WAITING      (1u << JOB_SCHEDULED | 1u << JOB_READY | 1u << JOB_WAITING)
 #define PRESSED_JOBS 6 /* taken though memory is at its budget */
 
 /* Near and far, and at one moment with many others. */
@@ -52,11 +52,47 @@ static struct model_spec random_spec(struct world *w)
         .backoff = rng_chance(r, 50) ? (unsigned)rng_between(r, 1, BACKOFFS - 1) : 0,
         .lease_ms = or_default(w, 40, 1 + rng_duration(r, 10 * MINUTE)),
         .retain_ms = or_default(w, 40, rng_chance(r, 30) ? 0 : rng_duration(r, 2 * DAY)),
-        /* On disk a job expires when somebody looks. */
-        .expire_ms = w->cold || rng_chance(r, 70) ? 0 : 1 + rng_duration(r, 10 * MINUTE),
+        /* On disk a job expires when somebody looks; and when those are told who wait for one that
+         * did, the model does not know. */
+        .expire_ms = w->cold || w->after_percent > 0 || rng_chance(r, 70)
+                         ? 0
+                         : 1 + rng_duration(r, 10 * MINUTE),
         .notify = rng_chance(r, w->gates ? 50 : 5),
         .passing = rng_chance(r, 15),
     };
+}
+
+/* Some wait for others, mostly of the same tenant. */
+static void random_after(struct world *w, struct model_spec *spec)
+{
+    struct rng *r = &w->rng;
+    unsigned states = rng_chance(r, 80) ? WAITING | 1u << JOB_LEASED : ~0u;
+
+    if (!rng_chance(r, w->after_percent))
+        return;
+    spec->after_fail = rng_chance(r, 50) ? AFTERFAIL_RUN : AFTERFAIL_CANCEL;
+    spec->after_count = rng_chance(r, 60) ? 1 : (size_t)rng_between(r, 1, MODEL_AFTERS);
+    for (size_t i = 0; i < spec->after_count; i++) {
+        spec->after[i] = world_pick(w, states);
+        const struct model_job *job = model_find(&w->model, spec->after[i]);
+        while (i == 0 && job && rng_chance(r, 95) &&
+               tenants_of(spec->queue) != tenants_of(job->queue))
+            spec->queue = (unsigned)rng_below(r, MODEL_QUEUES);
+        if (i > 0 && job && tenants_of(spec->queue) != tenants_of(job->queue) && rng_chance(r, 90))
+            spec->after_count = i;
+    }
+}
+
+/* What is needed of them comes to memory: on disk they lose their place by that. */
+static void after_note(struct world *w, const struct model_spec *s)
+{
+    for (size_t i = 0; i < s->after_count && w->cold; i++) {
+        struct model_job *job = model_find(&w->model, s->after[i]);
+        if (job)
+            job->placed = job->moved = w->model.steps;
+        if (job && w->again)
+            cover_event(EVENT_WAITS_COLD);
+    }
 }
 
 static void check_id(struct world *w, const struct model_spec *spec, struct job_id id)
@@ -96,6 +132,9 @@ static bool schedule(struct world *w, const struct request *r)
         .expire_ms = s->expire_ms,
         .notify = s->notify,
         .passing = s->passing,
+        .after = s->after,
+        .after_count = s->after_count,
+        .after_fail = s->after_fail,
     };
     struct schedule_result is = { 0 };
     struct job_id id = { 0 };
@@ -105,13 +144,16 @@ static bool schedule(struct world *w, const struct request *r)
 
     trace_note("SCHEDULE q%u p%u order %u due %" PRId64 " key %u %s priority %d attempts %" PRId64
                " backoff %s lease %" PRId64 " retain %" PRId64 " expire %" PRId64
-               " notify %d pass %d: %s, job %" PRIu64,
+               " notify %d pass %d after %zu %s: %s, job %" PRIu64,
                s->queue, s->payload, s->order, s->due_ms, s->key,
                s->if_exists == IFEXISTS_KEEP      ? "keep"
                : s->if_exists == IFEXISTS_REPLACE ? "replace"
                                                   : "reject",
                s->priority, s->attempts, backoffs_text(s->backoff), s->lease_ms, s->retain_ms,
-               s->expire_ms, s->notify, s->passing, err ? error_name(err) : "ok", is.id.seq);
+               s->expire_ms, s->notify, s->passing, s->after_count,
+               s->after_fail == AFTERFAIL_RUN ? "run" : "cancel", err ? error_name(err) : "ok",
+               is.id.seq);
+    after_note(w, s);
     if (err == BELFRY_COLD)
         return false;
     /* A key that exists adds no job; whether a full disk refuses it all the same is not promised.
@@ -124,14 +166,17 @@ static bool schedule(struct world *w, const struct request *r)
         model_unhold(&w->model, s->queue, s->key);
     if ((err == BELFRY_KEYEXISTS || (!err && is.outcome == SCHEDULE_KEPT)) && s->key)
         model_hold_again(&w->model, s->queue, s->key, is.id);
+    for (size_t i = 0; i < s->after_count; i++)
+        world_adopt_job(w, s->after[i]);
     int expected = model_schedule(&w->model, s, &id, &outcome);
     CHECK(err == expected, "SCHEDULE answers %s, expected %s", err ? error_name(err) : "ok",
           expected ? error_name(expected) : "ok");
     if (!err)
         CHECK(is.outcome == outcome, "SCHEDULE: outcome %d, expected %d", is.outcome, outcome);
-    if (!err && outcome == SCHEDULE_CREATED)
+    if (!err && outcome == SCHEDULE_CREATED) {
         check_id(w, s, is.id);
-    else if (!err || err == BELFRY_KEYEXISTS)
+        model_fire(&w->model); /* it may have ended at once */
+    } else if (!err || err == BELFRY_KEYEXISTS)
         CHECK(is.id.seq == id.seq && is.id.due_ms == id.due_ms,
               "SCHEDULE names job %" PRIu64 ", expected %" PRIu64, is.id.seq, id.seq);
     cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_REPLACED);
@@ -153,7 +198,10 @@ static bool is_pressed(struct world *w)
 
 static struct request random_schedule(struct world *w)
 {
-    return (struct request){ .execute = schedule, .spec = random_spec(w) };
+    struct request r = { .execute = schedule, .spec = random_spec(w) };
+
+    random_after(w, &r.spec);
+    return r;
 }
 
 void step_schedule(struct world *w)
@@ -278,6 +326,7 @@ void step_rotate(struct world *w)
         r.spec.key = 0;
         r.spec.due_ms = w->wall_ms + DAY;
         r.spec.retain_ms = 0;
+        r.spec.after_count = 0;
         size_t before = w->model.count;
         schedule(w, &r);
         if (w->model.count == before) /* the tenant has as many as it may */

@@ -221,6 +221,7 @@ void restart_crash(struct world *w, bool power)
     bool settled = !w->commit && engine_lsn(w->engine) == partition_durable_lsn(w->partition);
     uint64_t before = settled ? engine_hash(w->engine) : 0;
 
+    told_crash(w);
     trace_note("crash%s%s", power ? ", power lost" : "", fault_dead(w->store) ? " (by fault)" : "");
     w->crashes++;
     lanes_crash(w);

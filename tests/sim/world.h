@@ -109,6 +109,7 @@ struct traffic {
     uint64_t fed_lsn; /* 0: a segment was removed since, or a run */
     uint64_t loaded_lsn;
     uint64_t merged_lsn;
+    uint64_t told_lsn; /* the last time that somebody was told */
 };
 
 /* Where the journal ends: its last log that has elements, and how many that has. */
@@ -130,6 +131,7 @@ struct world {
     unsigned order_percent; /* jobs that have an ordering key */
     bool limits;            /* tenants and queues have some */
     bool gates;             /* tenants have quiet hours */
+    unsigned after_percent; /* of new jobs wait for others */
     char scope[TEXT_MAX];
     uint64_t lsn; /* before a request was executed */
 
@@ -252,6 +254,15 @@ void lanes_finish(struct world *w);
 void lanes_calm(struct world *w);
 /* Counts what a crash interrupts. */
 void lanes_crash(const struct world *w);
+
+/* ---- told.c: what the engine does of itself ---- */
+
+/* It has, perhaps: follows it, and checks that it was allowed. */
+void world_told(struct world *w);
+/* There is nothing left to tell. */
+void told_check(struct world *w);
+/* Counts what a crash interrupts. */
+void told_crash(const struct world *w);
 
 /* ---- drain.c ---- */
 
