@@ -341,6 +341,82 @@ static void many_that_come_at_once_all_run_in_order(void **state)
     assert_int_equal(done, 50000);
 }
 
+/* One that waits for others is not due: it holds nobody back, and then takes its place. */
+static void one_that_waits_for_another_job_takes_its_place_when_that_is_done(void **state)
+{
+    struct job_id parent = put("p", -1, 1), b, c;
+    struct job_spec spec = spec_of("q");
+    struct schedule_result r;
+    uint64_t token;
+
+    (void)state;
+    spec.order = STR("x");
+    spec.after = &parent;
+    spec.after_count = 1;
+    spec.due_ms = wall - 1000;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    b = put("x", wall, 3);
+    c = put("x", wall, 3);
+    token = take(parent);
+    complete(b, take(b));
+    complete(parent, token);
+    while (engine_task(e) > 0)
+        ;
+    complete(r.id, take(r.id));
+    complete(c, take(c));
+}
+
+static void in_maintenance_a_first_one_that_passes_gates_is_given(void **state)
+{
+    struct job_id plain = put("x", -1, 3), behind, passing;
+    struct job_spec spec = spec_of("q");
+    struct schedule_result r;
+    uint64_t token;
+
+    (void)state;
+    spec.order = STR("x");
+    spec.passing = true;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    behind = r.id;
+    spec.order = STR("y");
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    passing = r.id;
+    set_tenant("default", TENANT_MAINTENANCE, (struct tenant_settings){ .maintenance = true });
+    token = take(passing);
+    take_nothing();
+    fail_it(passing, token, 10);
+    pass(10);
+    complete(passing, take(passing));
+    take_nothing();
+    set_tenant("default", TENANT_MAINTENANCE, (struct tenant_settings){ .maintenance = false });
+    complete(plain, take(plain));
+    complete(behind, take(behind));
+}
+
+static void one_that_quiet_hours_put_off_keeps_its_key(void **state)
+{
+    struct tenant_settings quiet = { .quiet = "22:00-07:00", .tz = "UTC" };
+    struct job_id a, b, c;
+    struct job_spec spec = spec_of("q");
+    struct schedule_result r;
+
+    (void)state;
+    spec.order = STR("x");
+    spec.notify = true;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    a = r.id;
+    b = put("x", -1, 3);
+    c = put("y", -1, 3);
+    assert_int_equal(
+        engine_tenant_set(e, STR("default"), &quiet, 1u << TENANT_QUIET | 1u << TENANT_TZ), 0);
+    quiet_end_ms = wall + 60000;
+    complete(c, take(c));
+    take_nothing();
+    pass(60000);
+    complete(a, take(a));
+    complete(b, take(b));
+}
+
 static void a_parked_worker_gets_the_next_one(void **state)
 {
     struct job_id a = put("x", -1, 3), b = put("x", -1, 3);
@@ -372,6 +448,9 @@ int main(void)
         TEST(replay_gives_the_same_lanes),
         TEST(a_clock_set_back_does_not_change_the_order),
         TEST(many_that_come_at_once_all_run_in_order),
+        TEST(one_that_waits_for_another_job_takes_its_place_when_that_is_done),
+        TEST(in_maintenance_a_first_one_that_passes_gates_is_given),
+        TEST(one_that_quiet_hours_put_off_keeps_its_key),
         TEST(a_parked_worker_gets_the_next_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
