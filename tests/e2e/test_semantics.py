@@ -256,6 +256,50 @@ def test_point_08_list_shows_each_job_once_and_counts_are_kept(deep):
         assert b.call("TENANT", "default")["pending"] == counts["scheduled"] + counts["ready"] + 1
 
 
+def bulk(b, *args):
+    """Asks for a bulk and waits for its end."""
+    id = b.call("BULK", *args)["id"]
+    return wait_for(lambda: (x := b.call("BULKS", "ID", id)[0])["state"] != "running" and x)
+
+
+def test_point_09_a_dry_run_says_how_many_and_a_bulk_changes_them(b, q):
+    due = now_ms() + HOUR
+    mine = [b.call("SCHEDULE", q, "x", "AT", due, "TAG", "mine") for _ in range(20)]
+    other = b.call("SCHEDULE", q, "x", "AT", due)
+    dry = bulk(b, "cancel", "QUEUE", q, "TAG", "mine", "DRYRUN", "yes")
+    assert (dry["state"], dry["matched"], dry["changed"]) == ("done", 20, 0) and state(b, mine[0]) == "scheduled"
+    moved = bulk(b, "reschedule", "QUEUE", q, "TAG", "mine", "FROM", due, "TO", due + 1, "AT", due + HOUR)
+    assert moved["changed"] == 20 and {b.call("GET", id)["due_ms"] for id in mine} == {due + HOUR}
+    assert bulk(b, "cancel", "QUEUE", q, "TAG", "mine")["changed"] == 20
+    assert {state(b, id) for id in mine} == {"cancelled"} and state(b, other) == "scheduled"
+    refused("INVALID", b.call, "BULK", "cancel")
+
+
+def test_point_09_deleting_and_putting_back_many_at_once(b, q):
+    dead = [kill_job(b, q) for _ in range(5)]
+    assert bulk(b, "redrive", "QUEUE", q)["changed"] == 5
+    jobs = b.lease(q, "COUNT", 10)
+    assert {job["id"] for job in jobs} == set(dead)
+    for job in jobs:
+        b.call("COMPLETE", job["id"], job["token"])
+    assert bulk(b, "delete", "QUEUE", q, "STATE", "done")["changed"] == 5
+    assert all(b.call("GET", id) is None for id in dead)
+
+
+def test_point_09_a_bulk_goes_on_after_a_kill(make_server):
+    server = make_server()
+    with server.wire(3) as b:
+        b.call("QUEUE", "q", "RETAIN", "0ms")
+        b.pipeline([("SCHEDULE", "q", "x", "IN", "1h")] * 20_000)
+        id = b.call("BULK", "cancel", "QUEUE", "q")["id"]
+    server.kill()
+    server.start()
+    with server.wire(3) as b:
+        done = wait_for(lambda: (x := b.call("BULKS", "ID", id)[0])["state"] == "done" and x, 30)
+        assert (done["matched"], done["changed"]) == (20_000, 20_000)
+        assert b.call("LIST", "QUEUE", "q")["jobs"] == []
+
+
 def test_point_10_a_paused_queue_waits_until_it_is_resumed(b, q, shared_server):
     b.call("PAUSE", q)
     id = b.call("SCHEDULE", q, "x")
@@ -724,3 +768,17 @@ def test_point_29_connections_and_sizes_have_limits(make_server):
             assert third.recv().code == "BUSY"
         refused("TOOLARGE", w.call, "SCHEDULE", "q", "x" * 101)
         w.call("SCHEDULE", "q", "x" * 100)
+
+
+def test_point_29_audit_tells_who_changed_what_also_after_a_kill(server):
+    with server.wire(3) as b:
+        b.call("CLIENT", "SETNAME", "ops")
+        b.call("PAUSE", "q", "TENANT", "acme")
+    server.kill()
+    server.start()
+    with server.wire(3) as b:
+        (entry,) = b.call("AUDIT", "TENANT", "acme")["entries"]
+        assert (entry["verb"], entry["request"], entry["client"]) == ("PAUSE", "PAUSE q TENANT acme", "ops")
+        assert entry["address"].startswith("127.0.0.1:") and entry["at_ms"] <= now_ms()
+        assert b.call("QUEUE", "q", "TENANT", "acme")["paused"] is True
+        assert b.call("AUDIT")["entries"] == []
