@@ -401,34 +401,28 @@ static bool is_held(struct session *s, const struct session_target *t)
     return false;
 }
 
-uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
-                         size_t n, void *owner, struct buf *out)
+uint64_t session_call(struct session *s, const struct session_target *t, const struct verb *v,
+                      const struct str *words, size_t n, void *owner, struct reply *reply)
 {
-    const struct verb *v = verb_find(verb_table, words[0]);
     struct arg_value args[VERB_ARGS_MAX];
-    struct resp_reply reply = reply_of(s, out);
     struct verb_call call = {
         .engine = partition_engine(t->partition),
         .partition = t->partition,
         .host = t->host,
-        .reply = &reply.base,
+        .reply = reply,
         .args = args,
         .verb = v,
         .words = words,
         .word_count = n,
         .owner = owner,
     };
-    size_t before = out->len;
     char why[512];
     int err;
 
     s->cold = false;
-    s->held = v && v->flags & VERB_ADDS && is_held(s, t);
+    s->held = v->flags & VERB_ADDS && is_held(s, t);
     if (s->held)
         return 0;
-    if (!v)
-        return execute_ask(&(struct ask){ s, t, words, n, out }) ? engine_visible_lsn(call.engine)
-                                                                 : 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
     if (err) {
         verb_error(&call, err, why);
@@ -439,10 +433,28 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     v->run(&call);
     s->parked = call.parked;
     s->cold = call.cold;
-    assert(!s->cold || out->len == before);
-    (void)before;
     return v->flags & VERB_TAKES ? engine_offered_lsn(call.engine)
                                  : engine_visible_lsn(call.engine);
+}
+
+uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
+                         size_t n, void *owner, struct buf *out)
+{
+    const struct verb *v = verb_find(verb_table, words[0]);
+    struct resp_reply reply = reply_of(s, out);
+    size_t before = out->len;
+    uint64_t lsn;
+
+    if (!v) {
+        s->cold = s->held = false;
+        return execute_ask(&(struct ask){ s, t, words, n, out })
+                   ? engine_visible_lsn(partition_engine(t->partition))
+                   : 0;
+    }
+    lsn = session_call(s, t, v, words, n, owner, &reply.base);
+    assert(!s->cold || out->len == before);
+    (void)before;
+    return lsn;
 }
 
 void session_fail(struct session *s, int err, const char *detail, struct buf *out)
