@@ -5,53 +5,32 @@
 #include <stdlib.h>
 
 #include "base/base64.h"
-#include "front/http_status.h"
-#include "front/json.h"
+#include "front/http_fields.h"
 
-#define SUFFIX     "_base64"
-#define HEADER     "Idempotency-Key"
-#define ITEM_WORDS 9999 /* that BATCH can count */
-
-/* One verb's arguments as they are gathered: in any order, from path, query, header and body. */
-struct fields {
-    struct http_call *call;
-    const struct http_route *route; /* NULL: an item of a batch, which takes all */
-    const struct verb *verb;
-    size_t item; /* of a batch, from 1 on */
-    bool given[VERB_ARGS_MAX];
-    struct http_word positional[VERB_ARGS_MAX];
-    struct http_words options;
-};
-
-static int gather_body(struct fields *f, struct json *j);
+#define SUFFIX "_base64"
+#define HEADER "Idempotency-Key"
 
 /* ---- Errors ---- */
 
-static int refuse_text(struct fields *f, const char *name, size_t len, const char *why)
+int fields_refuse_text(struct fields *f, struct str name, const char *why)
 {
     char item[32] = "";
 
     if (f->item)
         snprintf(item, sizeof(item), "item %zu: ", f->item);
-    snprintf(f->call->why, sizeof(f->call->why), "%s%.*s: %s", item, (int)(len < 64 ? len : 64),
-             name, why);
+    snprintf(f->call->why, sizeof(f->call->why), "%s%.*s: %s", item,
+             (int)(name.len < 64 ? name.len : 64), name.ptr ? name.ptr : "", why);
     return BELFRY_INVALID;
 }
 
-static int refuse(struct fields *f, const struct arg *a, const char *why)
+int fields_refuse(struct fields *f, const struct arg *a, const char *why)
 {
-    return refuse_text(f, a->name, strlen(a->name), why);
-}
-
-static int refuse_json(struct fields *f, const struct json *j)
-{
-    snprintf(f->call->why, sizeof(f->call->why), "the body is no JSON: %s", j->why);
-    return BELFRY_PROTOCOL;
+    return fields_refuse_text(f, str_of(a->name), why);
 }
 
 /* ---- Words ---- */
 
-static void add(struct http_words *w, struct http_word word)
+void words_add(struct http_words *w, struct http_word word)
 {
     if (w->n == w->cap) {
         size_t cap = w->cap ? 2 * w->cap : 32;
@@ -67,43 +46,25 @@ static void add(struct http_words *w, struct http_word word)
     w->at[w->n++] = word;
 }
 
-static struct http_word borrowed(struct str s)
-{
-    return (struct http_word){ s.ptr ? s.ptr : "", 0, s.len };
-}
-
-/* What was appended to the call's text since `from`. */
-static struct http_word written(const struct fields *f, size_t from)
-{
-    return (struct http_word){ NULL, from, f->call->text.len - from };
-}
-
-static size_t index_of(const struct fields *f, const struct arg *a)
-{
-    return (size_t)(a - f->verb->args);
-}
-
-/* A value of an argument. */
-static void give(struct fields *f, const struct arg *a, struct http_word value)
+void fields_give(struct fields *f, const struct arg *a, struct http_word value)
 {
     if (a->positional) {
-        f->positional[index_of(f, a)] = value;
+        f->positional[fields_index(f, a)] = value;
     } else {
-        add(&f->options, borrowed(str_of(a->name)));
-        add(&f->options, value);
+        words_add(&f->options, word_borrowed(str_of(a->name)));
+        words_add(&f->options, value);
     }
 }
 
 static int claim(struct fields *f, const struct arg *a)
 {
-    if (f->given[index_of(f, a)] && !a->many)
-        return refuse(f, a, "is given twice");
-    f->given[index_of(f, a)] = true;
+    if (f->given[fields_index(f, a)] && !a->many)
+        return fields_refuse(f, a, "is given twice");
+    f->given[fields_index(f, a)] = true;
     return 0;
 }
 
-/* The argument of a field's name; *ret_base64: by its name with the ending. */
-static const struct arg *find_arg(const struct fields *f, struct str name, bool *ret_base64)
+const struct arg *fields_find(const struct fields *f, struct str name, bool *ret_base64)
 {
     struct str stem = { name.ptr, name.len > strlen(SUFFIX) ? name.len - strlen(SUFFIX) : 0 };
     bool ends = stem.len && memcmp(name.ptr + stem.len, SUFFIX, strlen(SUFFIX)) == 0;
@@ -120,7 +81,7 @@ static const struct arg *find_arg(const struct fields *f, struct str name, bool 
 }
 
 /* Says which there are. */
-static int refuse_unknown(struct fields *f, struct str name, const char *what)
+int fields_refuse_unknown(struct fields *f, struct str name, const char *what)
 {
     struct buf all = { 0 };
     char why[200];
@@ -131,7 +92,7 @@ static int refuse_unknown(struct fields *f, struct str name, const char *what)
     snprintf(why, sizeof(why), "unknown %s; there %s %.*s", what, all.len ? "are" : "is",
              all.len ? (int)all.len : 4, all.len ? all.ptr : "none");
     buf_fini(&all);
-    return refuse_text(f, name.ptr ? name.ptr : "", name.len, why);
+    return fields_refuse_text(f, name, why);
 }
 
 /* ---- Escapes of paths and queries ---- */
@@ -176,20 +137,19 @@ static int gather_path(struct fields *f, const struct http_match *m)
         while (!str_eq(name, str_of(a->name)))
             a++;
         if (!unescape(m->args[i], false, &f->call->text))
-            return refuse(f, a, BAD_ESCAPE);
-        f->given[index_of(f, a)] = true;
-        give(f, a, written(f, from));
+            return fields_refuse(f, a, BAD_ESCAPE);
+        f->given[fields_index(f, a)] = true;
+        fields_give(f, a, word_written(f, from));
     }
     return 0;
 }
 
-static bool is_yes_no(const struct arg *a)
+bool arg_is_yes_no(const struct arg *a)
 {
     return a->type == ARG_WORD && strcmp(a->words, "no|yes") == 0;
 }
 
-/* Text that was appended since `from` and is base64: what it stands for follows. */
-static int decode(struct fields *f, const struct arg *a, size_t *from)
+int fields_decode(struct fields *f, const struct arg *a, size_t *from)
 {
     struct buf *text = &f->call->text;
     size_t len = text->len - *from;
@@ -200,7 +160,7 @@ static int decode(struct fields *f, const struct arg *a, size_t *from)
         char name[80];
 
         snprintf(name, sizeof(name), "%s" SUFFIX, a->name);
-        return refuse_text(f, name, strlen(name), "expected base64 with its padding");
+        return fields_refuse_text(f, str_of(name), "expected base64 with its padding");
     }
     *from += len;
     return 0;
@@ -219,26 +179,26 @@ static int gather_parameter(struct fields *f, struct str pair)
     int err;
 
     if (unescape(raw_name, true, text) && !text->failed)
-        a = find_arg(f, (struct str){ text->ptr + from, text->len - from }, &base64);
+        a = fields_find(f, (struct str){ text->ptr + from, text->len - from }, &base64);
     if (!a || a->type == ARG_META || a->type == ARG_ITEMS ||
         (http_has_body(f->route) && a->type != ARG_TENANT))
-        return refuse_unknown(f, raw_name, "parameter of the query");
+        return fields_refuse_unknown(f, raw_name, "parameter of the query");
     err = claim(f, a);
     if (err)
         return err;
     from = text->len;
     if (!unescape(raw, true, text))
-        return refuse(f, a, BAD_ESCAPE);
-    err = base64 ? decode(f, a, &from) : 0;
+        return fields_refuse(f, a, BAD_ESCAPE);
+    err = base64 ? fields_decode(f, a, &from) : 0;
     if (err)
         return err;
-    if (is_yes_no(a) && str_eq((struct str){ text->ptr + from, text->len - from }, STR("true")))
-        give(f, a, borrowed(STR("yes")));
-    else if (is_yes_no(a) &&
+    if (arg_is_yes_no(a) && str_eq((struct str){ text->ptr + from, text->len - from }, STR("true")))
+        fields_give(f, a, word_borrowed(STR("yes")));
+    else if (arg_is_yes_no(a) &&
              str_eq((struct str){ text->ptr + from, text->len - from }, STR("false")))
-        give(f, a, borrowed(STR("no")));
+        fields_give(f, a, word_borrowed(STR("no")));
     else
-        give(f, a, written(f, from));
+        fields_give(f, a, word_written(f, from));
     return 0;
 }
 
@@ -274,293 +234,42 @@ static int gather_header(struct fields *f, struct str key)
     if (!key.ptr || !(f->verb->flags & VERB_ADDS))
         return 0;
     if (!a || !if_exists)
-        return refuse_text(f, HEADER, strlen(HEADER), "only POST /v1/jobs takes one");
-    if (f->given[index_of(f, a)] || f->given[index_of(f, if_exists)])
-        return refuse(f, a, "is given by Idempotency-Key, which stands for key and ifexists keep");
-    f->given[index_of(f, a)] = f->given[index_of(f, if_exists)] = true;
-    give(f, a, borrowed(key));
-    give(f, if_exists, borrowed(STR("keep")));
+        return fields_refuse_text(f, STR(HEADER), "only POST /v1/jobs takes one");
+    if (f->given[fields_index(f, a)] || f->given[fields_index(f, if_exists)])
+        return fields_refuse(f, a,
+                             "is given by Idempotency-Key, which stands for key and ifexists keep");
+    f->given[fields_index(f, a)] = f->given[fields_index(f, if_exists)] = true;
+    fields_give(f, a, word_borrowed(key));
+    fields_give(f, if_exists, word_borrowed(STR("keep")));
     return 0;
 }
 
-/* ---- The body ---- */
+/* ---- Whole verbs ---- */
 
-/* What a field's value may be, for the error. */
-static const char *expected(const struct arg *a)
-{
-    switch (a->type) {
-    case ARG_INT: return "expected a whole number";
-    case ARG_TOKEN: return "expected a token: a string of digits, or a whole number";
-    case ARG_DURATION: return "expected a duration: a string such as \"10m\", or milliseconds";
-    case ARG_MOMENT:
-        return "expected a moment: a string as in RFC 3339, or milliseconds since 1970";
-    case ARG_RATE: return "expected a string such as \"100/1m\", or 0";
-    case ARG_NAMES: return "expected a string, or an array of strings";
-    case ARG_META: return "expected an object whose values are strings";
-    case ARG_ITEMS: return "expected an array of objects";
-    case ARG_WORD: return is_yes_no(a) ? "expected true or false" : "expected a string";
-    default: return a->many ? "expected a string, or an array of strings" : "expected a string";
-    }
-}
-
-static bool takes_number(const struct arg *a)
-{
-    return a->type == ARG_INT || a->type == ARG_TOKEN || a->type == ARG_DURATION ||
-           a->type == ARG_MOMENT || a->type == ARG_RATE;
-}
-
-/* One value that is neither array nor object. */
-static int gather_single(struct fields *f, struct json *j, const struct arg *a, bool base64)
-{
-    enum json_kind kind = json_peek(j);
-    size_t from = f->call->text.len;
-    struct str number;
-    bool whole;
-    int err = 0;
-
-    if (kind == JSON_STRING && a->type != ARG_INT) {
-        if (!json_string_read(j, &f->call->text))
-            return refuse_json(f, j);
-        if (base64)
-            err = decode(f, a, &from);
-        if (!err)
-            give(f, a, written(f, from));
-        return err;
-    }
-    if (kind == JSON_NUMBER && takes_number(a) && !base64) {
-        if (!json_number(j, &number, &whole))
-            return refuse_json(f, j);
-        if (!whole)
-            return refuse(f, a, expected(a));
-        give(f, a, borrowed(number));
-        return 0;
-    }
-    if ((kind == JSON_TRUE || kind == JSON_FALSE) && is_yes_no(a)) {
-        if (!json_literal(j))
-            return refuse_json(f, j);
-        give(f, a, borrowed(kind == JSON_TRUE ? STR("yes") : STR("no")));
-        return 0;
-    }
-    return kind == JSON_BAD ? refuse_json(f, j) : refuse(f, a, expected(a));
-}
-
-/* An array of values of an option that may be given several times. */
-static int gather_many(struct fields *f, struct json *j, const struct arg *a)
-{
-    size_t n = 0;
-    int more, err = 0;
-
-    if (!json_open(j))
-        return refuse_json(f, j);
-    while (!err && (more = json_next(j, ']', &n)) > 0)
-        err = gather_single(f, j, a, false);
-    return err ? err : j->bad ? refuse_json(f, j) : 0;
-}
-
-/* An array of names, which becomes one word with commas between. */
-static int gather_names(struct fields *f, struct json *j, const struct arg *a)
-{
-    struct buf *text = &f->call->text;
-    size_t from = text->len, n = 0;
-
-    if (!json_open(j))
-        return refuse_json(f, j);
-    while (json_next(j, ']', &n) > 0) {
-        size_t at;
-
-        if (n > 1)
-            buf_text(text, ",");
-        at = text->len;
-        if (json_peek(j) != JSON_STRING)
-            return j->bad ? refuse_json(f, j) : refuse(f, a, expected(a));
-        if (!json_string_read(j, text))
-            return refuse_json(f, j);
-        if (text->len > at && memchr(text->ptr + at, ',', text->len - at))
-            return refuse(f, a, "expected no comma in a name");
-    }
-    if (j->bad)
-        return refuse_json(f, j);
-    give(f, a, written(f, from));
-    return 0;
-}
-
-static bool same_text(const struct fields *f, struct http_word a, struct http_word b)
-{
-    return str_eq((struct str){ f->call->text.ptr + a.at, a.len },
-                  (struct str){ f->call->text.ptr + b.at, b.len });
-}
-
-/* An object: its names and values. */
-static int gather_meta(struct fields *f, struct json *j, const struct arg *a, bool base64)
-{
-    struct buf *text = &f->call->text;
-    size_t n = 0, first = f->options.n;
-
-    if (json_peek(j) != JSON_OBJECT)
-        return j->bad ? refuse_json(f, j) : refuse(f, a, expected(a));
-    if (!json_open(j))
-        return refuse_json(f, j);
-    while (json_next(j, '}', &n) > 0) {
-        struct http_word name;
-        size_t from = text->len;
-        int err = 0;
-
-        if (!json_name(j, text))
-            return refuse_json(f, j);
-        name = written(f, from);
-        for (size_t i = first; !text->failed && i + 2 < f->options.n; i += 3)
-            if (same_text(f, name, f->options.at[i + 1]))
-                return refuse(f, a, "a name is given twice");
-        from = text->len;
-        if (json_peek(j) != JSON_STRING)
-            return j->bad ? refuse_json(f, j) : refuse(f, a, expected(a));
-        if (!json_string_read(j, text))
-            return refuse_json(f, j);
-        err = base64 ? decode(f, a, &from) : 0;
-        if (err)
-            return err;
-        give(f, a, name);
-        add(&f->options, written(f, from));
-    }
-    return j->bad ? refuse_json(f, j) : 0;
-}
-
-static int gather_json(struct fields *f, struct json *j, const struct arg *a)
-{
-    size_t from = f->call->text.len;
-
-    if (json_peek(j) == JSON_STRING ? !json_string_read(j, &f->call->text)
-                                    : !json_copy(j, &f->call->text))
-        return refuse_json(f, j);
-    give(f, a, written(f, from));
-    return 0;
-}
-
-static int require(struct fields *f);
-
-static void fields_fini(struct fields *f)
+void fields_fini(struct fields *f)
 {
     free(f->options.at);
 }
 
-/* Positional arguments in their order, then options: as the verb takes them. */
-static void emit(const struct fields *f, struct http_words *out)
+void fields_emit(const struct fields *f, struct http_words *out)
 {
     for (const struct arg *a = f->verb->args; a->positional; a++)
-        if (f->given[index_of(f, a)] && a->type != ARG_ITEMS)
-            add(out, f->positional[index_of(f, a)]);
+        if (f->given[fields_index(f, a)] && a->type != ARG_ITEMS)
+            words_add(out, f->positional[fields_index(f, a)]);
     for (size_t i = 0; i < f->options.n; i++)
-        add(out, f->options.at[i]);
+        words_add(out, f->options.at[i]);
     out->failed = out->failed || f->options.failed;
 }
 
-/* An item of a batch, appended to `out`: the number of its words and these. */
-static int gather_item(struct fields *f, struct json *j, size_t number)
+int fields_require(struct fields *f)
 {
-    struct fields item = { .call = f->call,
-                           .verb = verb_find(verb_table, STR("SCHEDULE")),
-                           .item = number };
-    size_t at = f->options.n, from = f->call->text.len;
-    int err;
-
-    add(&f->options, (struct http_word){ 0 });
-    err = gather_body(&item, j);
-    if (!err)
-        err = require(&item);
-    if (!err && !f->options.failed) {
-        emit(&item, &f->options);
-        if (f->options.n - at - 1 > ITEM_WORDS)
-            err = refuse_text(&item, "values", 6, "there are too many");
-        from = f->call->text.len;
-        buf_int(&f->call->text, (int64_t)(f->options.n - at - 1));
-        f->options.at[at] = written(f, from);
-    }
-    fields_fini(&item);
-    return err;
-}
-
-static int gather_items(struct fields *f, struct json *j, const struct arg *a)
-{
-    size_t n = 0;
-    int err = 0;
-
-    if (json_peek(j) != JSON_ARRAY)
-        return j->bad ? refuse_json(f, j) : refuse(f, a, expected(a));
-    if (!json_open(j))
-        return refuse_json(f, j);
-    while (!err && json_next(j, ']', &n) > 0) {
-        if (json_peek(j) != JSON_OBJECT)
-            return j->bad ? refuse_json(f, j) : refuse(f, a, expected(a));
-        err = gather_item(f, j, n);
-    }
-    if (!err && j->bad)
-        return refuse_json(f, j);
-    return !err && n == 0 ? refuse(f, a, "expected at least one") : err;
-}
-
-static int gather_value(struct fields *f, struct json *j, const struct arg *a, bool base64)
-{
-    enum json_kind kind = json_peek(j);
-
-    if (a->type == ARG_ITEMS)
-        return gather_items(f, j, a);
-    if (a->type == ARG_META)
-        return gather_meta(f, j, a, base64);
-    if (http_arg_is_json(a) && !base64)
-        return gather_json(f, j, a);
-    if (kind == JSON_ARRAY && a->type == ARG_NAMES)
-        return gather_names(f, j, a);
-    if (kind == JSON_ARRAY && a->many)
-        return gather_many(f, j, a);
-    return gather_single(f, j, a, base64);
-}
-
-static int gather_field(struct fields *f, struct json *j)
-{
-    size_t from = f->call->text.len;
-    const struct arg *a;
-    struct str name;
-    bool base64;
-    int err;
-
-    if (!json_name(j, &f->call->text))
-        return refuse_json(f, j);
-    name = (struct str){ f->call->text.ptr + from, f->call->text.len - from };
-    if (f->call->text.failed)
-        return BELFRY_NOMEM;
-    a = find_arg(f, name, &base64);
-    if (!a)
-        return refuse_unknown(f, name, "field");
-    f->call->text.len = from;     /* the name is done with */
-    if (f->given[index_of(f, a)]) /* also what may be given several times: that is an array */
-        return refuse(f, a, "is given twice");
-    err = claim(f, a);
-    return err ? err : gather_value(f, j, a, base64);
-}
-
-static int gather_body(struct fields *f, struct json *j)
-{
-    size_t n = 0;
-    int err = 0;
-
-    if (json_peek(j) != JSON_OBJECT || !json_open(j)) {
-        json_fail(j, "expected an object");
-        return refuse_json(f, j);
-    }
-    while (!err && json_next(j, '}', &n) > 0)
-        err = gather_field(f, j);
-    return !err && j->bad ? refuse_json(f, j) : err;
+    for (const struct arg *a = f->verb->args; a->positional; a++)
+        if (!a->optional && !f->given[fields_index(f, a)])
+            return fields_refuse(f, a, "is missing");
+    return 0;
 }
 
 /* ---- All of it ---- */
-
-static int require(struct fields *f)
-{
-    for (const struct arg *a = f->verb->args; a->positional; a++)
-        if (!a->optional && !f->given[index_of(f, a)])
-            return refuse(f, a, "is missing");
-    return 0;
-}
 
 static int gather(struct fields *f, const struct http_input *in)
 {
@@ -571,13 +280,13 @@ static int gather(struct fields *f, const struct http_input *in)
         err = gather_query(f, in->query);
     if (!err && in->body.len) {
         json_begin(&j, in->body);
-        err = gather_body(f, &j);
+        err = fields_read_body(f, &j);
         if (!err && !json_done(&j))
-            err = refuse_json(f, &j);
+            err = fields_refuse_json(f, &j);
     }
     if (!err)
         err = gather_header(f, in->idempotency_key);
-    return err ? err : require(f);
+    return err ? err : fields_require(f);
 }
 
 static int finish(struct http_call *c)
@@ -604,8 +313,8 @@ int http_translate(const struct http_input *in, struct http_call *c)
     int err = gather(&f, in);
 
     if (!err) {
-        add(&c->list, borrowed(str_of(f.verb->name)));
-        emit(&f, &c->list);
+        words_add(&c->list, word_borrowed(str_of(f.verb->name)));
+        fields_emit(&f, &c->list);
         err = finish(c);
     }
     if (c->text.failed || c->list.failed || f.options.failed)

@@ -93,6 +93,7 @@ static bool matches(const char *template, struct str path, struct str *args)
     size_t left = strlen(template), n = 0;
     const char *t = template;
 
+    memset(args, 0, HTTP_PATH_ARGS * sizeof(*args)); /* those of a row that began alike */
     while (left && path.len) {
         size_t want = part(t + 1, left - 1) + 1, have = part(path.ptr + 1, path.len - 1) + 1;
 

@@ -287,7 +287,8 @@ static bool take_colon(struct json *j)
 
 bool json_name(struct json *j, struct buf *out)
 {
-    if (json_peek(j) != JSON_STRING)
+    skip_blanks(j);
+    if (!j->bad && (j->at == j->end || *j->at != '"'))
         return json_fail(j, "expected a field's name");
     return read_string(j, out) && take_colon(j);
 }
