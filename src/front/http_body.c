@@ -4,7 +4,9 @@
 
 #include "front/http_fields.h"
 
-#define ITEM_WORDS 9999 /* that BATCH can count */
+#define QUOTE(x)     #x
+#define STRINGIFY(x) QUOTE(x)
+#define ITEM_WORDS   9999 /* that BATCH can count */
 
 int fields_refuse_json(struct fields *f, const struct json *j)
 {
@@ -45,7 +47,7 @@ static int gather_single(struct fields *f, struct json *j, const struct arg *a, 
     bool whole;
     int err = 0;
 
-    if (kind == JSON_STRING && a->type != ARG_INT) {
+    if (kind == KIND_STRING && a->type != ARG_INT) {
         if (!json_string_read(j, &f->call->text))
             return fields_refuse_json(f, j);
         if (base64)
@@ -54,7 +56,7 @@ static int gather_single(struct fields *f, struct json *j, const struct arg *a, 
             fields_give(f, a, word_written(f, from));
         return err;
     }
-    if (kind == JSON_NUMBER && takes_number(a) && !base64) {
+    if (kind == KIND_NUMBER && takes_number(a) && !base64) {
         if (!json_number(j, &number, &whole))
             return fields_refuse_json(f, j);
         if (!whole)
@@ -62,13 +64,13 @@ static int gather_single(struct fields *f, struct json *j, const struct arg *a, 
         fields_give(f, a, word_borrowed(number));
         return 0;
     }
-    if ((kind == JSON_TRUE || kind == JSON_FALSE) && arg_is_yes_no(a)) {
+    if ((kind == KIND_TRUE || kind == KIND_FALSE) && arg_is_yes_no(a)) {
         if (!json_literal(j))
             return fields_refuse_json(f, j);
-        fields_give(f, a, word_borrowed(kind == JSON_TRUE ? STR("yes") : STR("no")));
+        fields_give(f, a, word_borrowed(kind == KIND_TRUE ? STR("yes") : STR("no")));
         return 0;
     }
-    return kind == JSON_BAD ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
+    return kind == KIND_BAD ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
 }
 
 /* An array of values of an option that may be given several times. */
@@ -98,7 +100,7 @@ static int gather_names(struct fields *f, struct json *j, const struct arg *a)
         if (n > 1)
             buf_text(text, ",");
         at = text->len;
-        if (json_peek(j) != JSON_STRING)
+        if (json_peek(j) != KIND_STRING)
             return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
         if (!json_string_read(j, text))
             return fields_refuse_json(f, j);
@@ -113,8 +115,9 @@ static int gather_names(struct fields *f, struct json *j, const struct arg *a)
 
 static bool same_text(const struct fields *f, struct http_word a, struct http_word b)
 {
-    return str_eq((struct str){ f->call->text.ptr + a.at, a.len },
-                  (struct str){ f->call->text.ptr + b.at, b.len });
+    const char *text = f->call->text.ptr;
+
+    return a.len == b.len && (a.len == 0 || memcmp(text + a.at, text + b.at, a.len) == 0);
 }
 
 /* An object: its names and values. */
@@ -123,7 +126,7 @@ static int gather_meta(struct fields *f, struct json *j, const struct arg *a, bo
     struct buf *text = &f->call->text;
     size_t n = 0, first = f->options.n;
 
-    if (json_peek(j) != JSON_OBJECT)
+    if (json_peek(j) != KIND_OBJECT)
         return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
     if (!json_open(j))
         return fields_refuse_json(f, j);
@@ -132,6 +135,8 @@ static int gather_meta(struct fields *f, struct json *j, const struct arg *a, bo
         size_t from = text->len;
         int err = 0;
 
+        if (n > METAS_MAX) /* before they are compared with each other */
+            return fields_refuse(f, a, "expected at most " STRINGIFY(METAS_MAX) " names");
         if (!json_name(j, text))
             return fields_refuse_json(f, j);
         name = word_written(f, from);
@@ -139,7 +144,7 @@ static int gather_meta(struct fields *f, struct json *j, const struct arg *a, bo
             if (same_text(f, name, f->options.at[i + 1]))
                 return fields_refuse(f, a, "a name is given twice");
         from = text->len;
-        if (json_peek(j) != JSON_STRING)
+        if (json_peek(j) != KIND_STRING)
             return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
         if (!json_string_read(j, text))
             return fields_refuse_json(f, j);
@@ -156,8 +161,8 @@ static int gather_json(struct fields *f, struct json *j, const struct arg *a)
 {
     size_t from = f->call->text.len;
 
-    if (json_peek(j) == JSON_STRING ? !json_string_read(j, &f->call->text)
-                                    : !json_copy(j, &f->call->text))
+    if (json_peek(j) == KIND_STRING ? !json_string_read(j, &f->call->text)
+                                    : !json_take(j, &f->call->text))
         return fields_refuse_json(f, j);
     fields_give(f, a, word_written(f, from));
     return 0;
@@ -193,12 +198,12 @@ static int gather_items(struct fields *f, struct json *j, const struct arg *a)
     size_t n = 0;
     int err = 0;
 
-    if (json_peek(j) != JSON_ARRAY)
+    if (json_peek(j) != KIND_ARRAY)
         return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
     if (!json_open(j))
         return fields_refuse_json(f, j);
     while (!err && json_next(j, ']', &n) > 0) {
-        if (json_peek(j) != JSON_OBJECT)
+        if (json_peek(j) != KIND_OBJECT)
             return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
         err = gather_item(f, j, n);
     }
@@ -217,9 +222,9 @@ static int gather_value(struct fields *f, struct json *j, const struct arg *a, b
         return gather_meta(f, j, a, base64);
     if (http_arg_is_json(a) && !base64)
         return gather_json(f, j, a);
-    if (kind == JSON_ARRAY && a->type == ARG_NAMES)
+    if (kind == KIND_ARRAY && a->type == ARG_NAMES)
         return gather_names(f, j, a);
-    if (kind == JSON_ARRAY && a->many)
+    if (kind == KIND_ARRAY && a->many)
         return gather_many(f, j, a);
     return gather_single(f, j, a, base64);
 }
@@ -233,7 +238,7 @@ static int gather_field(struct fields *f, struct json *j)
 
     if (!json_name(j, &f->call->text))
         return fields_refuse_json(f, j);
-    name = (struct str){ f->call->text.ptr + from, f->call->text.len - from };
+    name = text_since(f, from);
     if (f->call->text.failed)
         return BELFRY_NOMEM;
     a = fields_find(f, name, &base64);
@@ -251,7 +256,7 @@ int fields_read_body(struct fields *f, struct json *j)
     size_t n = 0;
     int err = 0;
 
-    if (json_peek(j) != JSON_OBJECT || !json_open(j)) {
+    if (json_peek(j) != KIND_OBJECT || !json_open(j)) {
         json_fail(j, "expected an object");
         return fields_refuse_json(f, j);
     }

@@ -156,7 +156,7 @@ int fields_decode(struct fields *f, const struct arg *a, size_t *from)
 
     if (!buf_reserve(text, len)) /* so that what is read stays where it is */
         return BELFRY_NOMEM;
-    if (!base64_read((struct str){ text->ptr + *from, len }, text)) {
+    if (!base64_read(text_since(f, *from), text)) {
         char name[80];
 
         snprintf(name, sizeof(name), "%s" SUFFIX, a->name);
@@ -179,7 +179,7 @@ static int gather_parameter(struct fields *f, struct str pair)
     int err;
 
     if (unescape(raw_name, true, text) && !text->failed)
-        a = fields_find(f, (struct str){ text->ptr + from, text->len - from }, &base64);
+        a = fields_find(f, text_since(f, from), &base64);
     if (!a || a->type == ARG_META || a->type == ARG_ITEMS ||
         (http_has_body(f->route) && a->type != ARG_TENANT))
         return fields_refuse_unknown(f, raw_name, "parameter of the query");
@@ -192,10 +192,9 @@ static int gather_parameter(struct fields *f, struct str pair)
     err = base64 ? fields_decode(f, a, &from) : 0;
     if (err)
         return err;
-    if (arg_is_yes_no(a) && str_eq((struct str){ text->ptr + from, text->len - from }, STR("true")))
+    if (arg_is_yes_no(a) && str_eq(text_since(f, from), STR("true")))
         fields_give(f, a, word_borrowed(STR("yes")));
-    else if (arg_is_yes_no(a) &&
-             str_eq((struct str){ text->ptr + from, text->len - from }, STR("false")))
+    else if (arg_is_yes_no(a) && str_eq(text_since(f, from), STR("false")))
         fields_give(f, a, word_borrowed(STR("no")));
     else
         fields_give(f, a, word_written(f, from));

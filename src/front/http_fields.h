@@ -35,6 +35,14 @@ static inline struct http_word word_written(const struct fields *f, size_t from)
     return (struct http_word){ NULL, from, f->call->text.len - from };
 }
 
+/* The same as it is now: good until more is appended. */
+static inline struct str text_since(const struct fields *f, size_t from)
+{
+    size_t len = f->call->text.len - from;
+
+    return (struct str){ len ? f->call->text.ptr + from : "", len };
+}
+
 void words_add(struct http_words *w, struct http_word word);
 
 /* The argument of a field's name; *ret_base64: by its name with the ending. */

@@ -27,18 +27,18 @@ static void skip_blanks(struct json *j)
 enum json_kind json_peek(struct json *j)
 {
     if (j->bad)
-        return JSON_BAD;
+        return KIND_BAD;
     skip_blanks(j);
     switch (j->at < j->end ? *j->at : '\0') {
-    case '{': return JSON_OBJECT;
-    case '[': return JSON_ARRAY;
-    case '"': return JSON_STRING;
-    case 'n': return JSON_NULL;
-    case 'f': return JSON_FALSE;
-    case 't': return JSON_TRUE;
+    case '{': return KIND_OBJECT;
+    case '[': return KIND_ARRAY;
+    case '"': return KIND_STRING;
+    case 'n': return KIND_NULL;
+    case 'f': return KIND_FALSE;
+    case 't': return KIND_TRUE;
     case '-':
-    case '0' ... '9': return JSON_NUMBER;
-    default: json_fail(j, "expected a JSON value"); return JSON_BAD;
+    case '0' ... '9': return KIND_NUMBER;
+    default: json_fail(j, "expected a JSON value"); return KIND_BAD;
     }
 }
 
@@ -48,9 +48,9 @@ bool json_literal(struct json *j)
     enum json_kind kind = json_peek(j);
     const char *word;
 
-    if (kind != JSON_NULL && kind != JSON_FALSE && kind != JSON_TRUE)
+    if (kind != KIND_NULL && kind != KIND_FALSE && kind != KIND_TRUE)
         return json_fail(j, "expected null, false or true");
-    word = words[kind - JSON_NULL];
+    word = words[kind - KIND_NULL];
     if ((size_t)(j->end - j->at) < strlen(word) || memcmp(j->at, word, strlen(word)) != 0)
         return json_fail(j, "expected null, false or true");
     j->at += strlen(word);
@@ -72,7 +72,7 @@ bool json_number(struct json *j, struct str *ret, bool *ret_whole)
     const char *p;
     size_t n;
 
-    if (json_peek(j) != JSON_NUMBER)
+    if (json_peek(j) != KIND_NUMBER)
         return json_fail(j, "expected a number");
     p = j->at + (*j->at == '-');
     n = digits(j, p);
@@ -215,7 +215,7 @@ static bool skip_plain(struct json *j)
 /* out NULL: only checks. */
 static bool read_string(struct json *j, struct buf *out)
 {
-    if (json_peek(j) != JSON_STRING)
+    if (json_peek(j) != KIND_STRING)
         return json_fail(j, "expected a string");
     j->at++;
     for (;;) {
@@ -245,7 +245,7 @@ bool json_open(struct json *j)
 {
     enum json_kind kind = json_peek(j);
 
-    if (kind != JSON_ARRAY && kind != JSON_OBJECT)
+    if (kind != KIND_ARRAY && kind != KIND_OBJECT)
         return json_fail(j, "expected an array or an object");
     if (j->depth == JSON_DEPTH_MAX)
         return json_fail(j, "nested too deeply");
@@ -297,7 +297,7 @@ static bool copy_string(struct json *j, struct buf *out)
 {
     const char *from;
 
-    if (json_peek(j) != JSON_STRING)
+    if (json_peek(j) != KIND_STRING)
         return json_fail(j, "expected a string");
     from = j->at;
     if (!read_string(j, NULL))
@@ -322,14 +322,14 @@ static bool copy_elements(struct json *j, bool object, struct buf *out)
                 return false;
             buf_text(out, ":");
         }
-        if (!json_copy(j, out))
+        if (!json_take(j, out))
             return false;
     }
     buf_text(out, object ? "}" : "]");
     return more == 0;
 }
 
-bool json_copy(struct json *j, struct buf *out) /* NOLINT(misc-no-recursion): bounded by depth */
+bool json_take(struct json *j, struct buf *out) /* NOLINT(misc-no-recursion): bounded by depth */
 {
     enum json_kind kind = json_peek(j);
     const char *from = j->at;
@@ -337,11 +337,11 @@ bool json_copy(struct json *j, struct buf *out) /* NOLINT(misc-no-recursion): bo
     bool whole;
 
     switch (kind) {
-    case JSON_BAD: return false;
-    case JSON_STRING: return copy_string(j, out);
-    case JSON_ARRAY:
-    case JSON_OBJECT: return copy_elements(j, kind == JSON_OBJECT, out);
-    case JSON_NUMBER:
+    case KIND_BAD: return false;
+    case KIND_STRING: return copy_string(j, out);
+    case KIND_ARRAY:
+    case KIND_OBJECT: return copy_elements(j, kind == KIND_OBJECT, out);
+    case KIND_NUMBER:
         if (!json_number(j, &number, &whole))
             return false;
         break;

@@ -3,7 +3,7 @@
  * JSON (RFC 8259), strictly, without a tree: a reader that walks a text once, and a writer of
  * strings. Numbers stay as they are written, so that nothing is lost of them. No sockets.
  *
- * A reader stops at the first thing that is wrong: then every call answers JSON_BAD, false or -1,
+ * A reader stops at the first thing that is wrong: then every call answers KIND_BAD, false or -1,
  * and `why` says what was expected and at which byte.
  */
 #ifndef FRONT_JSON_H
@@ -14,14 +14,14 @@
 #define JSON_DEPTH_MAX 64
 
 enum json_kind {
-    JSON_BAD,
-    JSON_NULL,
-    JSON_FALSE,
-    JSON_TRUE,
-    JSON_NUMBER,
-    JSON_STRING,
-    JSON_ARRAY,
-    JSON_OBJECT,
+    KIND_BAD,
+    KIND_NULL,
+    KIND_FALSE,
+    KIND_TRUE,
+    KIND_NUMBER,
+    KIND_STRING,
+    KIND_ARRAY,
+    KIND_OBJECT,
 };
 
 struct json {
@@ -53,7 +53,7 @@ int json_next(struct json *j, char close, size_t *n);
 bool json_name(struct json *j, struct buf *out);
 
 /* Takes any value and appends its text, without the blanks around what it is made of. */
-bool json_copy(struct json *j, struct buf *out);
+bool json_take(struct json *j, struct buf *out);
 
 /* Nothing is left but blanks. */
 bool json_done(struct json *j);

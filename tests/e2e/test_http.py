@@ -221,6 +221,8 @@ BAD_BODIES = [
     (b'{"queue":"q","payload":"x","tag":[["a"]]}', "tag: expected a string"),
     (b'{"queue":"q","payload":"x","meta":["a","b"]}', "meta: expected an object"),
     (b'{"queue":"q","payload":"x","meta":{"a":1}}', "meta: expected an object"),
+    (b'{"queue":"q","payload":"x","meta":{' + b",".join(b'"m%d":""' % i for i in range(100000)) + b"}}",
+     "meta: expected at most 32 names"),
     (b'{"queue":"q","payload":"x","key":["a"]}', "key: expected a string"),
     (b'{"queue":"q","payload":"x","ifexists":true}', "ifexists: expected a string"),
     (b'{"queue":"q","payload":"x","ifexists":"maybe"}', "ifexists: expected one of"),
