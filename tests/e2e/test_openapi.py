@@ -146,9 +146,13 @@ class Maker:
     def body(self, schema, depth=0):
         r = self.rng
         fields = dict(schema["properties"])
-        must = list(schema.get("required", [])) + [o["required"][0] for o in schema.get("oneOf", [])]
+        must = list(schema.get("required", []))
+        if "oneOf" in schema:
+            must += r.choice(schema["oneOf"])["required"]
         likely = 0 if self.sober else 0.12
         chosen = [f for f in fields if f in must and r.random() < 0.97 or f not in must and r.random() < likely]
+        if "oneOf" in schema and r.random() < 0.97:
+            chosen = [f for f in chosen if f in must or not any(f in o["required"] for o in schema["oneOf"])]
         out = {f: self.value(f, fields[f], depth + 1) for f in chosen}
         if "wait" in out:
             out["wait"] = r.choice([0, "1ms", 5])
