@@ -133,6 +133,8 @@ int engine_schedule_ask(struct engine *e, const struct job_spec *spec);
 /* Memory ran out in the middle of what must be whole: the engine is to be discarded with all that
  * was gathered since the last commit, and made again from what is stored. */
 bool engine_torn(const struct engine *e);
+/* It is so from now on. */
+void engine_tear(struct engine *e);
 
 /* Leases up to r->count ready jobs; returns how many. ret_jobs has room for r->count. */
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);

@@ -354,6 +354,11 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     return err;
 }
 
+void engine_tear(struct engine *e)
+{
+    e->torn = true;
+}
+
 bool engine_torn(const struct engine *e)
 {
     return e->torn;

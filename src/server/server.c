@@ -12,8 +12,9 @@
 #include "front/resp.h"
 #include "server/auditlog.h"
 #include "server/chores.h"
-#include "server/conn.h"
+#include "server/client.h"
 #include "server/errand.h"
+#include "server/http.h"
 #include "server/listen.h"
 
 #define SWEEP_MS        500
@@ -91,7 +92,7 @@ bool server_may_execute(const struct server *s)
 }
 
 /* Those that could not go on keep their place before those that did and have more. */
-static void resume_conns(struct server *s)
+static void resume_clients(struct server *s)
 {
     struct list mark;
 
@@ -106,7 +107,8 @@ static void resume_conns(struct server *s)
     }
     list_append(&s->resume, &mark);
     while (s->resume.next != &mark && server_may_execute(s))
-        conn_resume(conn_of_resume(s->resume.next));
+
+        client_resume(client_of_resume(s->resume.next));
     list_remove(&mark);
 }
 
@@ -181,7 +183,7 @@ static void on_turn(uv_prepare_t *handle)
 {
     struct server *s = handle->data;
 
-    resume_conns(s);
+    resume_clients(s);
     if (s->partition && !s->failed && engine_torn(s->engine))
         fail(s, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (s->partition && !s->failed && !s->drained) {
@@ -204,7 +206,7 @@ static void flush_holding(struct server *s)
     struct list *node, *after;
 
     list_each_safe (node, after, &s->holding)
-        conn_flush(conn_of_holding(node));
+        client_flush(client_of_holding(node));
 }
 
 /* ---- The journal ---- */
@@ -212,7 +214,7 @@ static void flush_holding(struct server *s)
 static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 {
     (void)host;
-    conn_deliver(owner, jobs, n);
+    client_deliver(owner, jobs, n);
 }
 
 static int open_partition(struct server *s)
@@ -255,8 +257,8 @@ static int open_partition(struct server *s)
 
 static void close_all(struct server *s)
 {
-    while (!list_empty(&s->conns))
-        conn_close(conn_of_all(s->conns.next));
+    while (!list_empty(&s->clients))
+        client_close(client_of_all(s->clients.next));
 }
 
 /* What was not made durable is gone, and so must be everything that followed from it: the engine is
@@ -324,8 +326,8 @@ static bool all_sent(struct server *s)
 {
     struct list *node;
 
-    list_each (node, &s->conns)
-        if (conn_has_output(conn_of_all(node)))
+    list_each (node, &s->clients)
+        if (client_has_output(client_of_all(node)))
             return false;
     return true;
 }
@@ -358,8 +360,8 @@ static void begin_stop(struct server *s)
     s->stopping = true;
     s->drain_until_ms = time_mono_us() / 1000 + s->options.drain_timeout_ms;
     listen_pause(s);
-    list_each_safe (node, after, &s->conns)
-        conn_drain(conn_of_all(node));
+    list_each_safe (node, after, &s->clients)
+        client_drain(client_of_all(node));
     uv_timer_start(&s->drain, on_drain, 0, 5);
 }
 
@@ -398,8 +400,8 @@ static void on_sweep(uv_timer_t *timer)
     int64_t now = time_mono_us() / 1000;
     struct list *node, *after;
 
-    list_each_safe (node, after, &s->conns)
-        conn_sweep(conn_of_all(node), now);
+    list_each_safe (node, after, &s->clients)
+        client_sweep(client_of_all(node), now);
 }
 
 /* ---- Beginning ---- */
@@ -431,7 +433,7 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     const struct server *s = container_of(h, struct server, host);
 
     ret->uptime_ms = time_mono_us() / 1000 - s->started_mono_ms;
-    ret->connections = s->conn_count;
+    ret->connections = s->client_count;
     ret->commands = s->commands;
     ret->rss_bytes = rss_bytes();
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
@@ -525,7 +527,7 @@ int server_init(struct server *s)
 {
     int err;
 
-    list_init(&s->conns);
+    list_init(&s->clients);
     list_init(&s->holding);
     list_init(&s->resume);
     list_init(&s->held);
@@ -543,6 +545,8 @@ int server_init(struct server *s)
         err = init_loop(s);
     if (!err)
         err = open_partition(s);
+    if (!err)
+        err = http_open(s);
     if (!err)
         err = listen_open(s);
     return err;
@@ -564,6 +568,7 @@ static void close_handle(uv_handle_t *handle, void *arg)
 void server_fini(struct server *s)
 {
     close_all(s);
+    http_stop(s);
     if (s->committer) {
         committer_detach(s->committer);
         committer_free(s->committer);
@@ -584,4 +589,5 @@ void server_fini(struct server *s)
         resp_request_fini(s->request);
     free(s->request);
     free(s->read_buf);
+    http_free(s);
 }

@@ -75,16 +75,17 @@ struct server {
     bool low;      /* of space, as last told in the log */
     bool overfull; /* of memory, likewise */
 
-    struct list conns;   /* all */
+    struct list clients; /* all */
     struct list holding; /* with replies that wait for a commit */
     struct list resume;  /* with input to be looked at in the next turn */
     struct list held;    /* whose next request adds jobs, while there is no room */
-    uint64_t conn_count;
+    uint64_t client_count;
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;
     char *read_buf;
     struct resp_request *request;
+    struct http *http;
 };
 
 /* Opens everything. Writes what went wrong to the log. */

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """METRICS: what Prometheus reads, by Prometheus's own checker."""
+import json
 import re
 import shutil
+import socket
 import subprocess
+import urllib.parse
+import urllib.request
 
 import pytest
+
+from conftest import wait_for
 
 pytestmark = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is missing: scripts/setup test")
 
@@ -31,6 +37,39 @@ def test_promtool_accepts_them(make_server):
     assert found['belfry_lateness_seconds_bucket{tenant="t1",queue="mail",le="+Inf"}'] == "1"
     assert int(found["belfry_journal_commits_total"]) > 0
     assert int(found["belfry_commit_seconds_count"]) > 0
+
+
+def test_prometheus_scrapes_them(make_server, tmp_path):
+    """Prometheus itself reads /metrics, and a query for lateness gives a number."""
+    server = make_server()
+    with server.wire() as w:
+        for i in range(20):
+            w.call("SCHEDULE", "mail", "x")
+            job, = w.lease("mail")
+            w.call("COMPLETE", job["id"], job["token"])
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    config = tmp_path / "prometheus.yml"
+    config.write_text("scrape_configs:\n- job_name: belfry\n  scrape_interval: 1s\n  static_configs:\n"
+                      f"  - targets: ['127.0.0.1:{server.port}']\n")
+    process = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={tmp_path}/tsdb",
+                                f"--web.listen-address=127.0.0.1:{port}", "--log.level=error"])
+    try:
+        query = urllib.parse.quote("histogram_quantile(0.99, sum by (le) (belfry_lateness_seconds_bucket))")
+        found = wait_for(lambda: asked(f"http://127.0.0.1:{port}/api/v1/query?query={query}"), timeout=30)
+        assert 0 <= float(found[0]["value"][1]) < 10, found
+    finally:
+        process.kill()
+        process.wait()
+
+
+def asked(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return json.load(answer)["data"]["result"]
+    except OSError:
+        return None
 
 
 def test_their_number_is_bounded(make_server):
