@@ -77,11 +77,11 @@ static int gather_single(struct fields *f, struct json *j, const struct arg *a, 
 static int gather_many(struct fields *f, struct json *j, const struct arg *a)
 {
     size_t n = 0;
-    int more, err = 0;
+    int err = 0;
 
     if (!json_open(j))
         return fields_refuse_json(f, j);
-    while (!err && (more = json_next(j, ']', &n)) > 0)
+    while (!err && json_next(j, ']', &n) > 0)
         err = gather_single(f, j, a, false);
     return err ? err : j->bad ? fields_refuse_json(f, j) : 0;
 }
@@ -174,7 +174,7 @@ static int gather_item(struct fields *f, struct json *j, size_t number)
     struct fields item = { .call = f->call,
                            .verb = verb_find(verb_table, STR("SCHEDULE")),
                            .item = number };
-    size_t at = f->options.n, from = f->call->text.len;
+    size_t at = f->options.n, from;
     int err;
 
     words_add(&f->options, (struct http_word){ 0 });

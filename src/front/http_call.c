@@ -7,8 +7,10 @@
 #include "base/base64.h"
 #include "front/http_fields.h"
 
-#define SUFFIX "_base64"
-#define HEADER "Idempotency-Key"
+#define KEEP_WORDS 64
+#define KEEP_BYTES ((size_t)4096)
+#define SUFFIX     "_base64"
+#define HEADER     "Idempotency-Key"
 
 /* ---- Errors ---- */
 
@@ -292,7 +294,11 @@ static int finish(struct http_call *c)
 {
     if (c->text.failed || c->list.failed)
         return BELFRY_NOMEM;
-    c->words = malloc(c->list.n * sizeof(*c->words));
+    if (c->words_cap < c->list.n) {
+        free(c->words);
+        c->words = malloc(c->list.cap * sizeof(*c->words));
+        c->words_cap = c->words ? c->list.cap : 0;
+    }
     if (!c->words)
         return BELFRY_NOMEM;
     for (size_t i = 0; i < c->list.n; i++) {
@@ -320,6 +326,18 @@ int http_translate(const struct http_input *in, struct http_call *c)
         err = BELFRY_NOMEM;
     fields_fini(&f);
     return err;
+}
+
+void http_call_reset(struct http_call *c)
+{
+    if (c->list.cap > KEEP_WORDS) {
+        http_call_fini(c);
+        return;
+    }
+    buf_reset(&c->text, KEEP_BYTES);
+    c->list.n = 0;
+    c->list.failed = false;
+    c->why[0] = '\0';
 }
 
 void http_call_fini(struct http_call *c)

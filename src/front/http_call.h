@@ -36,13 +36,17 @@ struct http_words {
 struct http_call {
     struct buf text;
     struct http_words list;
-    struct str *words;
+    struct str *words; /* list.n of them */
+    size_t words_cap;
     char why[256];
 };
 
 void http_call_fini(struct http_call *c);
+/* Makes it as it was at first, but for memory that is kept if it is little. */
+void http_call_reset(struct http_call *c);
 
-/* Fills a zeroed call. INVALID, PROTOCOL (the body is no JSON) or NOMEM with a sentence in c->why.
+/* Fills a zeroed or reset call. INVALID, PROTOCOL (the body is no JSON) or NOMEM with a sentence in
+ * c->why.
  */
 int http_translate(const struct http_input *in, struct http_call *c);
 

@@ -5,7 +5,7 @@
 
 /* docs.html, as bytes; made by CMake. */
 static const unsigned char page[] = {
-#include "docs_html.inc"
+#include <docs_html.inc>
 };
 
 void http_docs(struct buf *out, const char *nonce)

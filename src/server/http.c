@@ -9,8 +9,9 @@
 #include "server/errand.h"
 #include "server/http_client.h"
 
-#define MEMORY_BYTES    ((size_t)32768) /* of a connection: its headers have to fit */
-#define NO_MORE_CLIENTS 2000000u        /* max_connections is looked at when they are accepted */
+#define MEMORY_BYTES \
+    ((size_t)16384) /* of a connection: its headers have to fit; zeroed for each request */
+#define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */
 
 static void end_wait(struct http_client *c);
 

@@ -47,7 +47,7 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     c->key = NULL;
     buf_reset(&c->uri, BUFFER_KEEP);
     buf_reset(&c->body, BUFFER_KEEP);
-    http_call_fini(&c->call);
+    http_call_reset(&c->call);
     buf_reset(&c->answer.body, BUFFER_KEEP);
     c->answer = (struct http_answer){ .body = c->answer.body };
 }
