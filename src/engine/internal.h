@@ -315,6 +315,21 @@ struct absent {
     char keys[ABSENT_MAX][ABSENT_BYTES];
 };
 
+#define PASTS_MAX 4096 /* jobs that one batch may wait for, too */
+
+/* Jobs on disk that have ended, as was found out since this number of moves: a request that names
+ * several is told of one at a time. */
+struct pasts {
+    uint64_t moves;
+    size_t n;
+    struct {
+        struct job_id id;
+        uint64_t tenant; /* a hash of its name */
+        int64_t gone_ms;
+        unsigned state;
+    } jobs[PASTS_MAX];
+};
+
 struct engine {
     struct engine_options o;
     struct pool pool;
@@ -395,9 +410,11 @@ struct engine {
     struct list grave_list;
     uint64_t next_grave;
     int64_t cold[COLD_SLOTS];
+    int64_t hidden_cold[COLD_SLOTS]; /* of them, the engine's own */
     struct batch batch;
     struct cold_want want;
     struct absent absent;
+    struct pasts pasts;
     struct cold_answer *answer;
     struct job *shown;      /* made for an answer, in no index */
     uint32_t *segment_jobs; /* images in each segment from first_segment on */
@@ -684,6 +701,9 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
 void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
 /* LIMIT if the tenant has as many pending jobs as it may. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
+
+/* task.c: the clock was set back, and what was due is not any more. */
+void tasks_rewind(struct engine *e);
 
 /* recurrence.c */
 struct recurrence;

@@ -91,7 +91,7 @@ static bool load_due(struct engine *e, struct load_want *ret)
 /* Nothing of it is given out until somebody says so. */
 static bool is_stopped(const struct queue *q)
 {
-    return q->settings.paused || q->tenant->settings.maintenance;
+    return !q->hidden && (q->settings.paused || q->tenant->settings.maintenance);
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)

@@ -168,6 +168,7 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
     job->telling = job->listeners > 0;
     model_changed(m, job);
     model_after_ended(m, job);
+    model_recur_ended(m, job, true);
 }
 
 static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)
