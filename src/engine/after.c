@@ -8,6 +8,7 @@
 #include "engine/internal.h"
 
 #include <stdio.h>
+#include <xxhash.h>
 
 void opts_put_id(struct buf *out, enum job_opt type, struct job_id id)
 {
@@ -74,22 +75,71 @@ static int check_names(struct engine *e, const struct job_spec *s)
     return 0;
 }
 
-/* They come to memory whatever their state: an answer is about one job only, and none of them is
- * to be asked for twice. */
+/* ---- Those on disk that have ended: they stay there ---- */
+
+static uint64_t tenant_hash(struct str name)
+{
+    return XXH3_64bits(name.ptr, name.len);
+}
+
+/* What is known of a job of the scope; -1: nothing. */
+static int past_state(const struct engine *e, struct job_id id)
+{
+    const struct pasts *p = &e->pasts;
+
+    for (size_t i = 0; p->moves == e->moves && i < p->n; i++)
+        if (p->jobs[i].id.seq == id.seq && p->jobs[i].id.due_ms == id.due_ms &&
+            p->jobs[i].id.partition == id.partition && p->jobs[i].gone_ms > e->now_ms &&
+            p->jobs[i].tenant == tenant_hash(e->scope))
+            return (int)p->jobs[i].state;
+    return -1;
+}
+
+static void note_past(struct engine *e, const struct job *j, struct job_id id)
+{
+    struct pasts *p = &e->pasts;
+    const struct trail *t = j->trail;
+
+    if (p->moves != e->moves || p->n == PASTS_MAX)
+        p->n = 0;
+    p->moves = e->moves;
+    p->jobs[p->n].id = id;
+    p->jobs[p->n].tenant = tenant_hash(e->scope);
+    p->jobs[p->n].gone_ms = t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
+    p->jobs[p->n++].state = (unsigned)j->state;
+}
+
+/* A job's state; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
+static int parent_state(struct engine *e, struct job_id id)
+{
+    const struct job *j = job_of(e, id);
+    int state = j ? -1 : past_state(e, id), err;
+
+    if (state >= 0)
+        return state;
+    j = job_seek(e, id, false, &err);
+    if (j && j->state <= JOB_LEASED)
+        j = job_seek(e, id, true, &err);
+    if (!j)
+        return err == BELFRY_NOTFOUND ? no_parent(e, id) : err;
+    if (j->state > JOB_LEASED && !job_of(e, id))
+        note_past(e, j, id);
+    return (int)j->state;
+}
+
 static int check_parents(struct engine *e, const struct job_spec *s, size_t *ret_waits,
                          struct job_id *ret_lost)
 {
     for (size_t i = 0; i < s->after_count; i++) {
-        int err;
-        const struct job *j = job_seek(e, s->after[i], true, &err);
+        int state = parent_state(e, s->after[i]);
 
-        if (!j)
-            return err == BELFRY_NOTFOUND ? no_parent(e, s->after[i]) : err;
-        if (j->state <= JOB_LEASED) {
-            if (listeners_of(j) >= LISTENERS_MAX)
+        if (state < 0)
+            return state;
+        if (state <= JOB_LEASED) {
+            if (listeners_of(job_of(e, s->after[i])) >= LISTENERS_MAX)
                 return too_many(e, s->after[i]);
             ++*ret_waits;
-        } else if (j->state != JOB_DONE && s->after_fail == AFTERFAIL_CANCEL &&
+        } else if (state != JOB_DONE && s->after_fail == AFTERFAIL_CANCEL &&
                    !MUTANT(e->o.mutant, PARENT_IGNORED)) {
             *ret_lost = s->after[i];
         }
@@ -114,6 +164,13 @@ int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
 
 int after_room(struct engine *e, const struct job_spec *specs, size_t i)
 {
+    size_t all = 0;
+
+    for (size_t k = 0; k <= i; k++)
+        all += specs[k].after_count;
+    if (all > PASTS_MAX)
+        return engine_error(e, BELFRY_INVALID, "after: expected at most %d of them in a batch",
+                            PASTS_MAX);
     for (size_t a = 0; a < specs[i].after_count; a++) {
         const struct job *j = job_of(e, specs[i].after[a]);
         size_t n = j && j->state <= JOB_LEASED ? listeners_of(j) : 0;

@@ -152,8 +152,10 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     memcpy(ret->jobs, e->states, sizeof(ret->jobs));
     ret->cold_jobs = 0;
     for (int i = 0; i < COLD_SLOTS; i++) {
-        ret->jobs[cold_state((enum cold_slot)i)] += (uint64_t)e->cold[i];
-        ret->cold_jobs += (uint64_t)e->cold[i];
+        uint64_t n = (uint64_t)(e->cold[i] - e->hidden_cold[i]);
+
+        ret->jobs[cold_state((enum cold_slot)i)] += n;
+        ret->cold_jobs += n;
     }
     ret->hot_jobs = e->jobs.count - e->hidden_jobs;
     ret->runs = ret->run_bytes = 0;

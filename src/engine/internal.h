@@ -355,6 +355,21 @@ struct absent {
     char keys[ABSENT_MAX][ABSENT_BYTES];
 };
 
+#define PASTS_MAX 4096 /* jobs that one batch may wait for, too */
+
+/* Jobs on disk that have ended, as was found out since this number of moves: a request that names
+ * several is told of one at a time. */
+struct pasts {
+    uint64_t moves;
+    size_t n;
+    struct {
+        struct job_id id;
+        uint64_t tenant; /* a hash of its name */
+        int64_t gone_ms;
+        unsigned state;
+    } jobs[PASTS_MAX];
+};
+
 struct engine {
     struct engine_options o;
     struct pool pool;
@@ -449,9 +464,11 @@ struct engine {
     struct list grave_list;
     uint64_t next_grave;
     int64_t cold[COLD_SLOTS];
+    int64_t hidden_cold[COLD_SLOTS]; /* of them, the engine's own */
     struct batch batch;
     struct cold_want want;
     struct absent absent;
+    struct pasts pasts;
     struct cold_answer *answer;
     size_t answer_at;       /* which of its items was found last */
     struct job *shown;      /* made for an answer, in no index */
@@ -798,6 +815,8 @@ void bulk_finish(const struct engine *e, struct bulk *b, unsigned state);
 int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn);
 /* The one of this number is no more. */
 void bulk_forget(struct engine *e, uint64_t seq);
+/* task.c: the clock was set back, and what was due is not any more. */
+void tasks_rewind(struct engine *e);
 
 /* recurrence.c */
 struct recurrence;

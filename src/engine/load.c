@@ -91,8 +91,10 @@ static bool load_due(struct engine *e, struct load_want *ret)
 /* Nothing of it is given out until somebody says so. */
 static bool is_stopped(const struct class *c)
 {
-    return c->queue->settings.paused ||
-           (c->queue->tenant->settings.maintenance && class_number(c) != CLASS_PASSING);
+    const struct queue *q = c->queue;
+
+    return !q->hidden && (q->settings.paused ||
+                          (q->tenant->settings.maintenance && class_number(c) != CLASS_PASSING));
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)

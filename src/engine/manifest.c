@@ -152,11 +152,11 @@ struct cold_point engine_floor(const struct engine *e, struct str queue, unsigne
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     q->cold[slot] += n;
-    if (!q->hidden) {
-        e->cold[slot] += n;
-        if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
-            q->tenant->pending += n;
-    }
+    e->cold[slot] += n; /* what is hidden, too: runs are kept for it */
+    if (q->hidden)
+        e->hidden_cold[slot] += n;
+    else if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
+        q->tenant->pending += n;
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;

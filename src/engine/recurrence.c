@@ -34,11 +34,11 @@ static bool turn_has_come(const struct recurrence *r)
     return r->queued > 0 && !r->paused && ledger_open(r) == 0;
 }
 
-/* When it is to be looked at next. */
-static int64_t wake_ms(const struct engine *e, const struct recurrence *r)
+/* When it is to be looked at next; 0: now, whatever the clock says. */
+static int64_t wake_ms(const struct recurrence *r)
 {
     if (turn_has_come(r))
-        return e->now_ms;
+        return 0;
     return r->paused || r->next_ms < 0 ? AT_NEVER : r->next_ms;
 }
 
@@ -52,7 +52,7 @@ int recurrence_put(struct engine *e, const struct job *j, const struct recurrenc
     job_image_of(j, &image);
     image.state = JOB_SCHEDULED;
     image.payload = buf_view(&payload);
-    image.at_ms = wake_ms(e, r);
+    image.at_ms = wake_ms(r);
     if (r->next_ms >= 0)
         image.due_ms = r->next_ms;
     err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put(e, &image);
@@ -248,7 +248,7 @@ static int fire(struct engine *e, const struct job *j, struct recurrence *r,
     int err = 0;
 
     e->whole = true;
-    for (int i = 0; i < DECIDE_SLICE && !made && !err && wake_ms(e, r) <= e->now_ms; i++)
+    for (int i = 0; i < DECIDE_SLICE && !made && !err && wake_ms(r) <= e->now_ms; i++)
         err = turn_has_come(r) ? make_queued(e, j, r, rule, &made)
                                : decide_next(e, j, r, rule, &made);
     if (!err) {
@@ -278,8 +278,8 @@ int recurrence_fire(struct engine *e, struct job *j)
 
     if (!recurrence_read(e, j, &r)) /* damaged */
         return put_off(e, j, AT_NEVER);
-    if (wake_ms(e, &r) > e->now_ms) /* the clock was set back */
-        return put_off(e, j, wake_ms(e, &r));
+    if (wake_ms(&r) > e->now_ms) /* it was put off, and is not due by the clock as it is now */
+        return put_off(e, j, wake_ms(&r));
     err = recurrence_rule(e, recurrence_name(j), &r, &rule);
     if (err == BELFRY_NOMEM)
         return err;

@@ -268,6 +268,14 @@ int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name
     return recurrence_put(e, j, &r);
 }
 
+static bool is_taken(const struct recurrence *r, int64_t nominal_ms)
+{
+    for (size_t i = 0; i < r->ledger_count; i++)
+        if (r->ledger[i].id.seq && r->ledger[i].nominal_ms == nominal_ms)
+            return true;
+    return r->next_ms == nominal_ms;
+}
+
 int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, struct job_id *ret)
 {
     struct recurrence r;
@@ -282,10 +290,8 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
         return engine_plain(e, BELFRY_FULL);
     if (!recurrence_read(e, j, &r))
         return engine_error(e, BELFRY_CORRUPT, "what is stored of it cannot be read: delete it");
-    for (size_t i = 0; i < r.ledger_count; i++) /* two in one millisecond are two */
-        if (r.ledger[i].by_hand && r.ledger[i].nominal_ms >= nominal)
-            nominal = r.ledger[i].nominal_ms + 1;
-    nominal += nominal == r.next_ms;
+    while (is_taken(&r, nominal)) /* two in one millisecond are two */
+        nominal++;
     e->whole = true;
     err = recurrence_make(e, j, &r, nominal, true);
     if (!err) {

@@ -98,6 +98,20 @@ static int step(struct engine *e)
     return done;
 }
 
+void tasks_rewind(struct engine *e)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &e->tasks) {
+        struct job *j = container_of(node, struct job, timer.link);
+
+        if (j->timer.at_ms > e->now_ms) {
+            job_unplace(e, j);
+            job_place(e, j, JOB_SCHEDULED);
+        }
+    }
+}
+
 int engine_task(struct engine *e)
 {
     struct str scope = e->scope;

@@ -4,9 +4,11 @@
 
 #define TASK_SLICES 20 /* in one turn */
 
-/* True: there is more. */
+/* True: there is more, of this or of what follows from it. */
 bool own_work(struct partition *p)
 {
+    bool any = false;
+
     engine_press(p->engine, partition_pressed(p));
     for (int i = 0; i < TASK_SLICES && !p->task; i++) {
         int done = engine_task(p->engine);
@@ -17,9 +19,10 @@ bool own_work(struct partition *p)
         if (done == BELFRY_COLD)
             p->task = partition_fetch(p); /* NULL: out of memory, the next turn tries again */
         if (done <= 0)
-            return false;
+            break;
+        any = true;
     }
-    return !p->task;
+    return any;
 }
 
 bool own_begin(struct partition *p, struct chore *c)

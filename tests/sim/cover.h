@@ -109,7 +109,23 @@
     X(TOLD_RUN, "a job ran though one it waited for was lost")                    \
     X(REVIVED, "a dead job was put back before all were told of its end")         \
     X(CRASH_UNTOLD, "a crash came between an end and the telling of it")          \
-    X(CRASH_TOLD_LOST, "a crash took what others had been told")
+    X(CRASH_TOLD_LOST, "a crash took what others had been told")                  \
+    X(RECUR_MADE, "a recurrence made a job")                                      \
+    X(RECUR_TOLD, "a recurrence was told that its job had ended")                 \
+    X(RECUR_TOLD_AGAIN, "likewise, and it had been dead before")                  \
+    X(RECUR_QUEUED, "an occurrence waited for its turn")                          \
+    X(RECUR_TURN, "its turn came")                                                \
+    X(RECUR_OVERLAP, "an occurrence was skipped for the one before it")           \
+    X(RECUR_MISSED, "an occurrence was missed")                                   \
+    X(RECUR_PAUSED, "an occurrence was skipped in a pause")                       \
+    X(RECUR_LIMIT, "an occurrence was skipped for the tenant's limit")            \
+    X(RECUR_FINISHED, "a recurrence came to its end")                             \
+    X(RECUR_RUN, "an occurrence was made by hand")                                \
+    X(RECUR_EDITED, "a recurrence was changed")                                   \
+    X(RECUR_PASSED, "a change left out what was not decided about")               \
+    X(RECUR_DELETED, "a recurrence was deleted while its job ran or waited")      \
+    X(RECUR_COLD, "a recurrence on disk was asked for")                           \
+    X(CRASH_MADE_LOST, "a crash took an occurrence")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

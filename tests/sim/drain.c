@@ -66,6 +66,9 @@ void world_drain(struct world *w)
     int rounds = 0;
 
     resume_all(w);
+    lanes_calm(w);
+    world_compare(w);
+    step_delete_recurrences(w);
     while (count(w, open) > 0) {
         CHECK(rounds++ < ROUNDS_MAX, "jobs are left that are never delivered");
         lanes_calm(w);

@@ -72,6 +72,9 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     SAME("number of deferrals", v->deferrals, job->deferrals);
     if (!model_ended(job))
         SAME("moment it is deferred to", v->deferred_ms, job->deferred_ms);
+    SAME("recurrence", text_is(v->recurrence, TEXT_RECURRENCE, job->recurrence), true);
+    if (job->recurrence)
+        SAME("nominal time", v->nominal_ms, job->nominal_ms);
     return true;
 }
 
@@ -540,7 +543,7 @@ bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]
                  engine_now(e), m->now_ms);
         return false;
     }
-    if (!same_jobs(p, m, ret) || !same_stats(e, m, ret))
+    if (!same_jobs(p, m, ret) || !same_stats(e, m, ret) || !judge_recurrences(p, m, ret))
         return false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         if (!same_queue(p, m, q, ret))

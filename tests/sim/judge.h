@@ -29,6 +29,9 @@ void judge_adopt_job(struct partition *p, struct model *m, struct job_id id);
 /* True if every job, every key and every count is as the model says. */
 bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]);
 
+/* The same for recurrences: judge_recur.c. */
+bool judge_recurrences(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]);
+
 /* True if this one job is as the model says. */
 bool judge_job(const struct model *m, const struct model_job *job, const struct job_view *v,
                char ret[JUDGE_TEXT]);

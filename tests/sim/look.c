@@ -60,6 +60,30 @@ int look_list(struct look *l, const struct list_filter *f,
     return err;
 }
 
+int look_recurrence(struct look *l, struct str tenant, struct str name, struct recurrence_view *ret)
+{
+    int err, tries = 0;
+
+    look_end(l);
+    do
+        err = engine_recurrence_get(partition_engine(l->partition), tenant, name, ret);
+    while (fetched(l, err, &tries));
+    return err;
+}
+
+int look_recurrences(struct look *l, struct str tenant,
+                     int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
+                     struct list_cursor *cursor)
+{
+    int err, tries = 0;
+
+    look_end(l);
+    do
+        err = engine_recurrences(partition_engine(l->partition), tenant, 3, fn, arg, cursor);
+    while (fetched(l, err, &tries));
+    return err;
+}
+
 bool look_has(struct partition *p, struct job_id id)
 {
     struct look l = { .partition = p };

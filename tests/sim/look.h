@@ -19,6 +19,12 @@ int look_key(struct look *l, struct str queue, struct str order, struct str key,
 int look_list(struct look *l, const struct list_filter *f,
               int (*fn)(void *arg, const struct job_view *v), void *arg,
               struct list_cursor *cursor);
+struct recurrence_view;
+int look_recurrence(struct look *l, struct str tenant, struct str name,
+                    struct recurrence_view *ret);
+int look_recurrences(struct look *l, struct str tenant,
+                     int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
+                     struct list_cursor *cursor);
 void look_end(struct look *l);
 
 /* Whether there is such a job. */

@@ -22,6 +22,8 @@ void model_init(struct model *m, struct model_graveyard *graveyard)
             .retain_dead_ms = INT64_C(30) * 86400000,
             .past_grace_ms = -1,
         };
+    for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
+        m->recurrences[i] = (struct model_recurrence){ .next_ms = -1 };
     for (unsigned t = 0; t < MODEL_TENANTS; t++)
         m->tenants[t] = (struct tenant_settings){ .weight = 1 };
 }
@@ -321,5 +323,9 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
             wall = expires;
         if (wall < *ret_wall_ms)
             *ret_wall_ms = wall;
+    }
+    for (unsigned i = 0; i < MODEL_RECURRENCES; i++) {
+        int64_t next = model_recur_next(m, i);
+        *ret_wall_ms = next < *ret_wall_ms ? next : *ret_wall_ms;
     }
 }

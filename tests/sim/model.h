@@ -11,13 +11,15 @@
 #define SIM_MODEL_H
 
 #include "engine/types.h"
+#include "engine/recurrence.h"
 #include "sim/backoffs.h"
 #include "sim/tenants.h"
 
-#define MODEL_KEYS      6          /* keys are 1 .. MODEL_KEYS; 0: none */
-#define MODEL_ORDERS    3          /* likewise ordering keys */
-#define MODEL_AFTERS    4          /* jobs that one waits for, at most */
-#define ERROR_OF_ENGINE UINT32_MAX /* a text that the engine chose */
+#define MODEL_KEYS        6          /* keys are 1 .. MODEL_KEYS; 0: none */
+#define MODEL_ORDERS      3          /* likewise ordering keys */
+#define MODEL_AFTERS      4          /* jobs that one waits for, at most */
+#define MODEL_RECURRENCES 4          /* the tenant of each is fixed: see recurrence_tenant */
+#define ERROR_OF_ENGINE   UINT32_MAX /* a text that the engine chose */
 
 struct model_attempt {
     uint32_t number;
@@ -53,6 +55,8 @@ struct model_job {
     struct model_parent after[MODEL_AFTERS];
     size_t after_count;
     enum after_fail after_fail;
+    unsigned recurrence; /* 1 + the number of the one that made it; 0: none */
+    int64_t nominal_ms;
     unsigned listeners; /* who wait for it, or did */
     bool telling;       /* it has ended, and the engine may not have told them yet */
 
@@ -97,6 +101,50 @@ struct model_job {
     uint32_t error;
     struct model_attempt history[HISTORY_ENTRIES];
     size_t history_count;
+};
+
+/* An occurrence that has not ended, or has and may be put back. */
+struct model_occurrence {
+    struct job_id id;
+    bool ended; /* and the engine has not told the recurrence yet */
+    enum job_state state;
+    int64_t ended_ms;
+    enum ledger_outcome told; /* what the recurrence knows */
+};
+
+/* What somebody says of a recurrence. */
+struct model_recur {
+    int64_t period_ms;
+    int64_t count;    /* 0: for ever */
+    int64_t start_ms; /* -1: now, or as it was */
+    enum catchup catchup;
+    enum overlap overlap;
+    unsigned queue;
+    uint32_t payload;
+    int priority;
+    int64_t attempts;
+    int64_t retain_ms;
+};
+
+#define MODEL_OCCURRENCES 160
+
+struct model_recurrence {
+    bool exists;
+    struct model_recur said;
+    bool paused;
+    uint64_t revision;
+    int64_t last_ms;
+    int64_t next_ms;
+    int64_t skip_ms; /* up to here they are skipped, for this reason */
+    enum ledger_outcome skip_why;
+    struct {
+        int64_t first_ms;
+        uint64_t n;
+    } queue[QUEUE_RANGES]; /* nominal times that wait for their turn, in stretches without a gap */
+    size_t stretches;
+    uint64_t totals[LEDGER_OUTCOME_COUNT];
+    struct model_occurrence occurrences[MODEL_OCCURRENCES];
+    size_t occurrence_count;
 };
 
 struct model_queue {
@@ -145,6 +193,7 @@ struct model {
     struct model_job *jobs;
     size_t count;
     size_t cap;
+    struct model_recurrence recurrences[MODEL_RECURRENCES];
     struct model_queue queues[MODEL_QUEUES];
     struct tenant_settings tenants[MODEL_TENANTS];
     struct model_bucket queue_buckets[MODEL_QUEUES];
@@ -272,6 +321,28 @@ bool model_after_cancelled(struct model *m, struct model_job *job, const struct 
                            size_t n);
 /* The engine has nobody left to tell. */
 void model_all_told(struct model *m);
+
+/* ---- Recurrences: model_recur.c ---- */
+
+unsigned recurrence_tenant(unsigned recurrence);
+/* How many of its occurrences have not ended, as far as it was told. */
+size_t recurrence_open(const struct model_recurrence *r);
+uint64_t recurrence_queued(const struct model_recurrence *r);
+/* 0, INVALID, NOTFOUND, LIMIT or FULL. */
+int model_recur(struct model *m, unsigned recurrence, const struct model_recur *s);
+int model_recur_pause(struct model *m, unsigned recurrence, bool paused);
+int model_recur_delete(struct model *m, unsigned recurrence);
+/* If it answers 0 an occurrence of this id is made. */
+int model_recur_run(struct model *m, unsigned recurrence, struct job_id id);
+/* An occurrence has ended, or was put back. */
+void model_recur_ended(struct model *m, const struct model_job *job, bool ended);
+/* What the engine did of itself, as RECURRENCE shows it; false with a sentence if it may not. */
+bool model_recur_follow(struct model *m, unsigned recurrence, const struct recurrence *is,
+                        char ret[200]);
+/* Whether something is to be done about one now. */
+bool model_recur_is_due(const struct model *m, unsigned recurrence);
+/* When there will be; INT64_MAX: never, or it should have been done already. */
+int64_t model_recur_next(const struct model *m, unsigned recurrence);
 
 /* ---- Who may give: model_tenant.c ---- */
 

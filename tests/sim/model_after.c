@@ -71,6 +71,7 @@ void model_after_revived(struct model *m, struct model_job *job)
     if (job->telling)
         cover_event(EVENT_REVIVED);
     job->telling = false;
+    model_recur_ended(m, job, false);
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *child = &m->jobs[i];
         for (size_t k = 0; k < child->after_count && child->state == JOB_WAITING; k++)

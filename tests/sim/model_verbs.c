@@ -177,6 +177,7 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
     job->telling = job->listeners > 0;
     model_changed(m, job);
     model_after_ended(m, job);
+    model_recur_ended(m, job, true);
 }
 
 void model_expired(struct model *m, struct model_job *job)

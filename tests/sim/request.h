@@ -29,7 +29,9 @@ struct request {
     int64_t progress;
     bool flag; /* FAIL: final; EXTEND: has a note */
     size_t limit;
-    unsigned scope; /* whose jobs it may see: SCOPE_ALL, ... */
+    unsigned recurrence;      /* which one, */
+    struct model_recur recur; /* and what is said of it */
+    unsigned scope;           /* whose jobs it may see: SCOPE_ALL, ... */
 };
 
 #define PARKED_MAX 8

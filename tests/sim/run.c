@@ -32,6 +32,10 @@ static const struct {
     { "pause", 10, MIXED, step_pause },
     { "tenant_set", 12, MIXED, step_tenant_set },
     { "maintenance", 8, MIXED, step_maintenance },
+    { "recur", 10, MIXED, step_recur },
+    { "recur_pause", 8, MIXED, step_recur_pause },
+    { "recur_run", 5, MIXED, step_recur_run },
+    { "recur_delete", 2, MIXED, step_recur_delete },
     { "refuse", 3, MIXED, step_refuse },
     { "invalid", 3, MIXED, step_invalid },
     { "get", 15, MIXED, step_get },
@@ -113,6 +117,8 @@ void run_seed(uint64_t seed, uint64_t count, unsigned mutant, struct run_totals 
     for (int i = 0; i < MODEL_TENANTS && (w.limits || w.gates); i++)
         if (rng_chance(&w.rng, 60))
             step_tenant_set(&w);
+    for (int i = 0; i < MODEL_RECURRENCES; i++)
+        step_recur(&w);
     for (uint64_t i = 0; i < count; i++) {
         w.model.steps++;
         steps[draw_step(&w.rng, weights, sum)].step(&w);

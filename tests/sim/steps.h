@@ -49,6 +49,13 @@ void step_redrive_queue(struct world *w);
 void step_refuse(struct world *w);
 void step_invalid(struct world *w);
 
+/* recur.c: somebody has recurrences */
+void step_recur(struct world *w);
+void step_recur_pause(struct world *w);
+void step_recur_run(struct world *w);
+void step_recur_delete(struct world *w);
+void step_delete_recurrences(struct world *w); /* all of them */
+
 /* admin.c: somebody changes settings */
 void step_queue_set(struct world *w);
 void step_pause(struct world *w);

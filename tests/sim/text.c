@@ -35,6 +35,11 @@ static struct str name(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
 struct str text_make(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
 {
     static const char letters[] = "qpkwerno";
+
+    if (kind == TEXT_RECURRENCE)
+        return (struct str){ buf, number == 0 ? 0
+                                              : (size_t)snprintf(buf, TEXT_MAX, "r%u",
+                                                                 (number - 1) / MODEL_TENANTS) };
     if (kind == TEXT_QUEUE || kind >= TEXT_TENANT)
         return name(kind, number, buf);
     if (number == 0)

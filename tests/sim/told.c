@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the engine does of itself, between requests: it tells jobs that those they wait for have
- * ended. When it does is its own choice, so the model follows; that it does nothing else, and that
- * it does it once everything is calm, is checked.
+ * ended, and recurrences make jobs. When it does is its own choice, so the model follows; that it
+ * does nothing else, and has done it when everything is calm, is checked.
  */
 #include <inttypes.h>
 
@@ -93,12 +93,74 @@ static void check_all_told(struct world *w)
     model_all_told(&w->model);
 }
 
+/* Each of its nominal times is decided about once, and as it has to be. */
+static void follow_recurrence(struct world *w, unsigned i)
+{
+    static struct recurrence_view v;
+    struct look look = { .partition = w->partition };
+    char tenant[TEXT_MAX], name[TEXT_MAX], why[200];
+    int err = look_recurrence(&look, text_make(TEXT_TENANT, recurrence_tenant(i), tenant),
+                              text_make(TEXT_RECURRENCE, 1 + i, name), &v);
+
+    CHECK(err == 0 && !v.damaged, "recurrence %u is lost: %s", i, error_name(err));
+    CHECK(model_recur_follow(&w->model, i, &v.r, why), "%s", why);
+    look_end(&look);
+}
+
+/* A tenant's limit keeps occurrences from being made, and nothing else. */
+struct pending {
+    uint64_t before[MODEL_TENANTS];
+    uint64_t limited[MODEL_TENANTS];
+};
+
+static void count_pending(const struct model *m, struct pending *ret)
+{
+    *ret = (struct pending){ 0 };
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        ret->before[t] = model_pending(m, t);
+    for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
+        ret->limited[recurrence_tenant(i)] += m->recurrences[i].totals[LEDGER_LIMIT];
+}
+
+static void check_pending(const struct model *m, const struct pending *before)
+{
+    struct pending now;
+
+    count_pending(m, &now);
+    for (unsigned t = 0; t < MODEL_TENANTS; t++) {
+        uint64_t most = (uint64_t)m->tenants[t].max_pending;
+        CHECK(most == 0 || now.before[t] <= before->before[t] || now.before[t] <= most,
+              "tenant %u has %" PRIu64 " jobs by its recurrences, and may have %" PRIu64, t,
+              now.before[t], most);
+        CHECK(now.limited[t] == before->limited[t] || before->before[t] >= most ||
+                  now.before[t] >= most,
+              "tenant %u has %" PRIu64 " jobs, may have %" PRIu64
+              ", and an occurrence is skipped for that",
+              t, now.before[t], most);
+    }
+}
+
+static void follow_recurrences(struct world *w)
+{
+    struct pending before;
+    size_t jobs = w->model.count;
+
+    count_pending(&w->model, &before);
+    for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
+        if (w->model.recurrences[i].exists)
+            follow_recurrence(w, i);
+    check_pending(&w->model, &before);
+    if (w->model.count > jobs)
+        w->traffic.made_lsn = engine_lsn(w->engine);
+}
+
 void world_told(struct world *w)
 {
     bool paused = plan_pause(w, true);
     uint64_t cold = w->traffic.cold;
     bool any = follow_to_the_end(w);
 
+    follow_recurrences(w);
     if (any && world_cold_jobs(w) < cold)
         cover_event(EVENT_TOLD_COLD);
     if (any)
@@ -113,6 +175,9 @@ void world_told(struct world *w)
 void told_check(struct world *w)
 {
     CHECK(untold(w) == 0, "somebody is not told, and nothing is left to do");
+    for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
+        CHECK(!model_recur_is_due(&w->model, i), "recurrence %u is due, and nothing is left to do",
+              i);
 }
 
 void told_crash(const struct world *w)
@@ -121,4 +186,6 @@ void told_crash(const struct world *w)
         cover_event(EVENT_CRASH_UNTOLD);
     if (w->traffic.told_lsn > partition_durable_lsn(w->partition))
         cover_event(EVENT_CRASH_TOLD_LOST);
+    if (w->traffic.made_lsn > partition_durable_lsn(w->partition))
+        cover_event(EVENT_CRASH_MADE_LOST);
 }

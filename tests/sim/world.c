@@ -259,6 +259,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     model_init(&w->model, &w->graveyard);
     w->model.forgetful = w->options.history_bytes > 0;
     w->limits = rng_chance(&w->rng, 60);
+    w->recurs = rng_chance(&w->rng, 50);
     w->after_percent = rng_chance(&w->rng, 30) ? 0 : rng_chance(&w->rng, 30) ? 60 : 20;
     if (w->limits && rng_chance(&w->rng, 30))
         w->model.max_running = w->options.max_running = (uint64_t)rng_between(&w->rng, 1, 8);

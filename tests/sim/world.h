@@ -109,7 +109,8 @@ struct traffic {
     uint64_t fed_lsn; /* 0: a segment was removed since, or a run */
     uint64_t loaded_lsn;
     uint64_t merged_lsn;
-    uint64_t told_lsn; /* the last time that somebody was told */
+    uint64_t told_lsn; /* the last time that somebody was told, */
+    uint64_t made_lsn; /* and that a recurrence made a job */
 };
 
 /* Where the journal ends: its last log that has elements, and how many that has. */
@@ -132,6 +133,7 @@ struct world {
     bool limits;            /* tenants and queues have some */
     bool gates;             /* tenants have quiet hours */
     unsigned after_percent; /* of new jobs wait for others */
+    bool recurs;            /* there are recurrences */
     char scope[TEXT_MAX];
     uint64_t lsn; /* before a request was executed */
 

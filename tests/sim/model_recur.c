@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/* Recurrences: each nominal time is START and so many periods. When the engine decides about those
+ * that have passed is its own choice; what it decides is not. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "sim/cover.h"
+#include "sim/model_job.h"
+
+#define LATE_MS    60000
+#define COUNTED    10000 /* of those that an edit passes over */
+#define OPEN_MAX   100
+#define LAST_START INT64_C(253402300799999)
+
+unsigned recurrence_tenant(unsigned recurrence)
+{
+    return recurrence % MODEL_TENANTS;
+}
+
+static int64_t after(const struct model_recur *s, int64_t ms)
+{
+    int64_t n = ms < s->start_ms ? 0 : (ms - s->start_ms) / s->period_ms + 1;
+    int64_t at = s->start_ms + n * s->period_ms;
+
+    return (s->count > 0 && n >= s->count) || at > LAST_START ? -1 : at;
+}
+
+size_t recurrence_open(const struct model_recurrence *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->occurrence_count; i++)
+        n += r->occurrences[i].told == LEDGER_OPEN;
+    return n;
+}
+
+uint64_t recurrence_queued(const struct model_recurrence *r)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < r->stretches; i++)
+        n += r->queue[i].n;
+    return n;
+}
+
+/* ---- Requests ---- */
+
+static bool is_same(const struct model_recur *a, const struct model_recur *b)
+{
+    return a->period_ms == b->period_ms && a->count == b->count && a->start_ms == b->start_ms &&
+           a->catchup == b->catchup && a->overlap == b->overlap && a->queue == b->queue &&
+           a->payload == b->payload && a->priority == b->priority && a->attempts == b->attempts &&
+           a->retain_ms == b->retain_ms;
+}
+
+/* What it had not decided about, or had queued, is skipped. */
+static void pass_over(const struct model *m, struct model_recurrence *r)
+{
+    uint64_t n = 0;
+    int64_t last = -1;
+
+    for (int64_t at = r->next_ms; at >= 0 && at <= m->now_ms && n < COUNTED;
+         at = after(&r->said, at), n++)
+        last = at;
+    if (n > 0)
+        r->last_ms = n == COUNTED ? m->now_ms : last;
+    r->totals[r->paused ? LEDGER_PAUSED : LEDGER_EDITED] += n;
+    r->totals[LEDGER_EDITED] += recurrence_queued(r);
+    if (n > 0 || r->stretches > 0)
+        cover_event(EVENT_RECUR_PASSED);
+    r->stretches = 0;
+}
+
+int model_recur(struct model *m, unsigned recurrence, const struct model_recur *s)
+{
+    struct model_recurrence *r = &m->recurrences[recurrence], next = *r;
+
+    if (m->refusing)
+        return BELFRY_FULL;
+    if (r->exists)
+        pass_over(m, &next);
+    else
+        next = (struct model_recurrence){ .exists = true, .last_ms = -1 };
+    next.said = *s;
+    if (s->start_ms < 0)
+        next.said.start_ms = r->exists ? r->said.start_ms : (m->now_ms + 999) / 1000 * 1000;
+    if (r->exists && is_same(&next.said, &r->said))
+        return 0;
+    int64_t from = r->exists ? m->now_ms : m->now_ms - 1;
+    next.next_ms = after(&next.said, from > next.last_ms ? from : next.last_ms);
+    if (next.next_ms < 0)
+        return BELFRY_INVALID;
+    next.skip_ms = -1;
+    next.revision++;
+    if (r->exists)
+        cover_event(EVENT_RECUR_EDITED);
+    *r = next;
+    m->changes++;
+    return 0;
+}
+
+int model_recur_pause(struct model *m, unsigned recurrence, bool paused)
+{
+    struct model_recurrence *r = &m->recurrences[recurrence];
+
+    if (!r->exists)
+        return BELFRY_NOTFOUND;
+    if (r->paused == paused)
+        return 0;
+    r->paused = paused;
+    m->changes++;
+    if (!paused && r->next_ms >= 0 && r->next_ms <= m->now_ms) {
+        r->skip_ms = m->now_ms;
+        r->skip_why = LEDGER_PAUSED;
+    }
+    return 0;
+}
+
+int model_recur_delete(struct model *m, unsigned recurrence)
+{
+    struct model_recurrence *r = &m->recurrences[recurrence];
+
+    if (!r->exists)
+        return BELFRY_NOTFOUND;
+    if (recurrence_open(r) > 0)
+        cover_event(EVENT_RECUR_DELETED);
+    *r = (struct model_recurrence){ .next_ms = -1 };
+    m->changes++;
+    return 0;
+}
+
+/* ---- Occurrences ---- */
+
+/* Room for one more: of those that were dead when the recurrence was told, the oldest goes. */
+static void make_room(struct model_recurrence *r)
+{
+    size_t i = 0;
+
+    if (r->occurrence_count < MODEL_OCCURRENCES)
+        return;
+    while (r->occurrences[i].told == LEDGER_OPEN || r->occurrences[i].ended)
+        i++;
+    memmove(&r->occurrences[i], &r->occurrences[i + 1],
+            (--r->occurrence_count - i) * sizeof(r->occurrences[0]));
+}
+
+static void make(struct model *m, unsigned recurrence, int64_t nominal_ms, struct job_id id)
+{
+    struct model_recurrence *r = &m->recurrences[recurrence];
+    struct model_job *job = model_add(m);
+
+    *job = (struct model_job){
+        .id = id,
+        .queue = r->said.queue,
+        .payload = r->said.payload,
+        .priority = r->said.priority,
+        .attempts = r->said.attempts,
+        .lease_ms = -1,
+        .retain_ms = r->said.retain_ms,
+        .recurrence = 1 + recurrence,
+        .nominal_ms = nominal_ms,
+        .listeners = 1,
+        .deferred_ms = -1,
+        .state = JOB_SCHEDULED,
+        .created_ms = m->now_ms,
+        .due_ms = nominal_ms,
+        .at_ms = nominal_ms > m->now_ms ? nominal_ms : m->now_ms,
+        .progress = -1,
+    };
+    model_changed(m, job);
+    m->queues[job->queue].exists = true;
+    m->queues[job->queue].counters.scheduled++;
+    m->seq_max = id.seq > m->seq_max ? id.seq : m->seq_max;
+    make_room(r);
+    r->occurrences[r->occurrence_count++] =
+        (struct model_occurrence){ .id = id, .told = LEDGER_OPEN };
+    r->totals[LEDGER_OPEN]++;
+}
+
+static bool at_limit(const struct model *m, unsigned tenant)
+{
+    int64_t most = m->tenants[tenant].max_pending;
+
+    return most > 0 && model_pending(m, tenant) >= (uint64_t)most;
+}
+
+int model_recur_run(struct model *m, unsigned recurrence, struct job_id id)
+{
+    struct model_recurrence *r = &m->recurrences[recurrence];
+
+    if (!r->exists)
+        return BELFRY_NOTFOUND;
+    if (m->refusing)
+        return BELFRY_FULL;
+    if (at_limit(m, recurrence_tenant(recurrence)) || recurrence_open(r) == OPEN_MAX)
+        return BELFRY_LIMIT;
+    make(m, recurrence, id.due_ms, id);
+    model_fire(m);
+    cover_event(EVENT_RECUR_RUN);
+    return 0;
+}
+
+void model_recur_ended(struct model *m, const struct model_job *job, bool ended)
+{
+    struct model_recurrence *r = job->recurrence ? &m->recurrences[job->recurrence - 1] : NULL;
+
+    for (size_t i = 0; r && i < r->occurrence_count; i++) {
+        struct model_occurrence *o = &r->occurrences[i];
+        if (o->id.seq != job->id.seq)
+            continue;
+        o->ended = ended;
+        o->state = job->state;
+        o->ended_ms = job->ended_ms;
+    }
+}
+
+/* ---- What the engine did ---- */
+
+static enum ledger_outcome outcome_of(enum job_state state)
+{
+    return state == JOB_DONE      ? LEDGER_RAN
+           : state == JOB_DEAD    ? LEDGER_FAILED
+           : state == JOB_EXPIRED ? LEDGER_EXPIRED
+                                  : LEDGER_CANCELLED;
+}
+
+static const struct ledger_entry *entry_of(const struct recurrence *is, uint64_t seq)
+{
+    for (size_t i = 0; i < is->ledger_count; i++)
+        if (is->ledger[i].id.seq == seq)
+            return &is->ledger[i];
+    return NULL;
+}
+
+/* It may have been told that one has ended. The entry of one that was dead before may be gone: then
+ * nothing is told. */
+static void follow_end(struct model_recurrence *r, const struct recurrence *is, size_t i)
+{
+    struct model_occurrence *o = &r->occurrences[i];
+    const struct ledger_entry *x = entry_of(is, o->id.seq);
+    enum ledger_outcome outcome = outcome_of(o->state);
+
+    if (!o->ended || (x && o->told == LEDGER_OPEN && x->outcome == LEDGER_OPEN) ||
+        (x && o->told == LEDGER_FAILED && (x->outcome != outcome || x->ended_ms != o->ended_ms)))
+        return;
+    if (x || o->told == LEDGER_OPEN) {
+        r->totals[o->told]--;
+        r->totals[outcome]++;
+        cover_event(o->told == LEDGER_OPEN ? EVENT_RECUR_TOLD : EVENT_RECUR_TOLD_AGAIN);
+        o->told = outcome;
+    }
+    o->ended = false;
+}
+
+static void follow_ends(struct model_recurrence *r, const struct recurrence *is)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < r->occurrence_count; i++) {
+        follow_end(r, is, i);
+        const struct model_occurrence *o = &r->occurrences[i];
+        if (o->told == LEDGER_OPEN || o->told == LEDGER_FAILED || o->ended)
+            r->occurrences[kept++] = *o;
+    }
+    r->occurrence_count = kept;
+}
+
+struct following {
+    struct model *m;
+    unsigned recurrence;
+    struct model_recurrence *r;
+    const struct recurrence *is;
+    bool ended;   /* one before has ended: the engine may have heard of that after it decided */
+    bool stopped; /* the engine has not come further */
+};
+
+static uint64_t skips(const struct model_recurrence *r, const struct recurrence *is,
+                      enum ledger_outcome o)
+{
+    return is->totals[o] - r->totals[o];
+}
+
+/* It is to be made: was it, or was it skipped as it had to be? */
+static void follow_made(struct following *f, int64_t nominal_ms)
+{
+    struct model_recurrence *r = f->r;
+
+    for (size_t i = 0; i < f->is->ledger_count; i++) {
+        const struct ledger_entry *x = &f->is->ledger[i];
+        if (x->nominal_ms != nominal_ms || x->by_hand || x->outcome != LEDGER_OPEN)
+            continue;
+        make(f->m, f->recurrence, nominal_ms, x->id);
+        cover_event(EVENT_RECUR_MADE);
+        return;
+    }
+    if (recurrence_open(r) == OPEN_MAX && skips(r, f->is, LEDGER_CROWD) > 0)
+        r->totals[LEDGER_CROWD]++;
+    else if (f->m->tenants[recurrence_tenant(f->recurrence)].max_pending > 0 &&
+             skips(r, f->is, LEDGER_LIMIT) > 0)
+        r->totals[LEDGER_LIMIT]++, cover_event(EVENT_RECUR_LIMIT);
+    else if (f->ended && r->said.overlap == OVERLAP_SKIP && skips(r, f->is, LEDGER_OVERLAP) > 0)
+        r->totals[LEDGER_OVERLAP]++;
+    else
+        f->stopped = true;
+}
+
+static bool turn_has_come(const struct model_recurrence *r)
+{
+    return r->stretches > 0 && !r->paused && recurrence_open(r) == 0;
+}
+
+static void follow_turn(struct following *f)
+{
+    struct model_recurrence *r = f->r;
+
+    follow_made(f, r->queue[0].first_ms);
+    if (f->stopped)
+        return;
+    cover_event(EVENT_RECUR_TURN);
+    r->queue[0].first_ms += r->said.period_ms;
+    if (--r->queue[0].n == 0)
+        memmove(&r->queue[0], &r->queue[1], --r->stretches * sizeof(r->queue[0]));
+}
+
+static void enqueue(struct model_recurrence *r, int64_t nominal_ms)
+{
+    size_t last = r->stretches - 1;
+
+    if (r->stretches > 0 &&
+        r->queue[last].first_ms + (int64_t)r->queue[last].n * r->said.period_ms == nominal_ms) {
+        r->queue[last].n++;
+    } else if (r->stretches < QUEUE_RANGES) {
+        r->queue[r->stretches].first_ms = nominal_ms;
+        r->queue[r->stretches++].n = 1;
+    } else {
+        r->totals[LEDGER_CROWD]++;
+        return;
+    }
+    cover_event(EVENT_RECUR_QUEUED);
+}
+
+/* Whether what was missed, or passed in a pause, takes this one along. */
+static bool is_passed_over(const struct model *m, struct model_recurrence *r, int64_t nominal_ms,
+                           bool missed)
+{
+    int64_t next = after(&r->said, nominal_ms);
+
+    if (missed && r->stretches == 0 && nominal_ms > r->skip_ms && r->said.catchup != CATCHUP_ALL) {
+        r->skip_ms = r->said.catchup == CATCHUP_LAST ? m->now_ms : m->now_ms - LATE_MS - 1;
+        r->skip_why = LEDGER_MISSED;
+    }
+    if (nominal_ms > r->skip_ms)
+        return false;
+    return r->skip_why == LEDGER_PAUSED || r->said.catchup == CATCHUP_SKIP ||
+           (next >= 0 && next <= r->skip_ms);
+}
+
+static void follow_next(struct following *f)
+{
+    struct model_recurrence *r = f->r;
+    int64_t nominal = r->next_ms;
+    bool missed = f->m->now_ms - nominal > LATE_MS;
+    size_t open = recurrence_open(r);
+    int64_t skip_ms = r->skip_ms;
+    enum ledger_outcome skip_why = r->skip_why;
+
+    if (is_passed_over(f->m, r, nominal, missed)) {
+        r->totals[r->skip_why]++;
+        cover_event(r->skip_why == LEDGER_MISSED ? EVENT_RECUR_MISSED : EVENT_RECUR_PAUSED);
+    } else if (r->stretches > 0 || (open > 0 && (r->said.overlap == OVERLAP_QUEUE ||
+                                                 (missed && r->said.catchup == CATCHUP_ALL)))) {
+        enqueue(r, nominal);
+    } else if (open > 0 && r->said.overlap == OVERLAP_SKIP) {
+        r->totals[LEDGER_OVERLAP]++;
+        cover_event(EVENT_RECUR_OVERLAP);
+    } else {
+        follow_made(f, nominal);
+    }
+    if (f->stopped) { /* and decided nothing */
+        r->skip_ms = skip_ms;
+        r->skip_why = skip_why;
+        return;
+    }
+    r->last_ms = nominal;
+    r->next_ms = after(&r->said, nominal);
+    if (r->next_ms < 0)
+        cover_event(EVENT_RECUR_FINISHED);
+}
+
+#define SAME(what, now, should)                                                                   \
+    do {                                                                                          \
+        if ((int64_t)(now) != (int64_t)(should)) {                                                \
+            snprintf(ret, 200, "recurrence %u: %s is %" PRId64 ", expected %" PRId64, recurrence, \
+                     what, (int64_t)(now), (int64_t)(should));                                    \
+            return false;                                                                         \
+        }                                                                                         \
+    } while (0)
+
+static bool is_as_followed(const struct model_recurrence *r, unsigned recurrence,
+                           const struct recurrence *is, char ret[200])
+{
+    SAME("the next", is->next_ms, r->next_ms);
+    SAME("the last", is->last_ms, r->last_ms);
+    SAME("the number of those that wait", is->queued, recurrence_queued(r));
+    for (int i = 0; i < LEDGER_OUTCOME_COUNT; i++)
+        SAME(ledger_why((enum ledger_outcome)i)[0] ? ledger_why((enum ledger_outcome)i) : "ended",
+             is->totals[i], r->totals[i]);
+    return true;
+}
+
+bool model_recur_follow(struct model *m, unsigned recurrence, const struct recurrence *is,
+                        char ret[200])
+{
+    struct model_recurrence *r = &m->recurrences[recurrence];
+    struct following f = { m, recurrence, r, is, false, false };
+    uint64_t open = r->totals[LEDGER_OPEN], failed = r->totals[LEDGER_FAILED];
+    int64_t next_ms = r->next_ms;
+
+    follow_ends(r, is);
+    f.ended = r->totals[LEDGER_OPEN] != open;
+    m->changes += f.ended || r->totals[LEDGER_FAILED] != failed;
+    while (!f.stopped) {
+        bool behind = r->next_ms >= 0 && (is->next_ms < 0 || r->next_ms < is->next_ms);
+        if (turn_has_come(r))
+            follow_turn(&f);
+        else if (behind && !r->paused && r->next_ms <= m->now_ms)
+            follow_next(&f);
+        else
+            break;
+    }
+    m->changes += r->next_ms != next_ms;
+    return is_as_followed(r, recurrence, is, ret);
+}
+
+int64_t model_recur_next(const struct model *m, unsigned recurrence)
+{
+    const struct model_recurrence *r = &m->recurrences[recurrence];
+
+    return r->exists && !r->paused && r->next_ms > m->now_ms && !turn_has_come(r) ? r->next_ms
+                                                                                  : INT64_MAX;
+}
+
+bool model_recur_is_due(const struct model *m, unsigned recurrence)
+{
+    const struct model_recurrence *r = &m->recurrences[recurrence];
+
+    return r->exists && !r->paused && !m->refusing &&
+           (turn_has_come(r) || (r->next_ms >= 0 && r->next_ms <= m->now_ms));
+}
