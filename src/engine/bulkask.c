@@ -213,7 +213,7 @@ static int want_ended(struct engine *e, const struct queue *q)
     cold_key_queue(&k, FAMILY_PAST, (struct str){ q->name, q->name_len }, 0,
                    (struct cold_point){ 0, 0 });
     e->want = (struct cold_want){ .kind = WANT_PAGE,
-                                  .limit = 10 * BULK_KEEP,
+                                  .limit = (size_t)10 * BULK_KEEP,
                                   .prefix_len = k.len - 16,
                                   .after_len = k.len,
                                   .now_ms = e->now_ms };
