@@ -176,7 +176,7 @@ void run_recur(struct verb_call *c)
         .after_fail = -1,
         .notify = RECUR_NOTIFY,
         .gates = RECUR_GATES,
-        .order = -1,
+        .order = RECUR_ORDER,
     };
     const struct arg_value *a = c->args;
     struct item item;

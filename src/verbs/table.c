@@ -193,6 +193,7 @@ const struct verb verb_table[] = {
         { "meta", ARG_META, .many = true, .help = "metadata for the worker" },
         { "notify", ARG_WORD, .words = "no|yes", .help = "yes: quiet hours put one off to their end" },
         { "gates", ARG_WORD, .words = "hold|pass", .help = "pass: neither quiet hours nor maintenance hold one" },
+        { "order", ARG_KEY, .help = "ordering key of its jobs: they run one at a time, in order" },
         TENANT } },
     { "RECURRENCE", VERB_READS, "Shows a recurrence and its ledger: what became of each of its times.",
       "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
