@@ -254,6 +254,12 @@ static const struct client_ops http_ops = {
 
 /* ---- What libmicrohttpd calls ---- */
 
+/* Seconds, as libmicrohttpd counts; it ends clients that do not take their answer. */
+static unsigned timeout_s(const struct server *s)
+{
+    return (unsigned)((s->options.client_timeout_ms + 999) / 1000) + 1;
+}
+
 static struct http_client *client_new(struct server *s, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -268,6 +274,7 @@ static struct http_client *client_new(struct server *s, struct MHD_Connection *c
     session_init(&c->session, ++s->next_conn);
     client_address(c->fd, c->session.address, sizeof(c->session.address));
     client_init(&c->client, s, &http_ops);
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s(s));
     return c;
 }
 
@@ -336,12 +343,6 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     run(container_of(poll, struct http, poll));
-}
-
-/* Seconds, as libmicrohttpd counts; it ends clients that do not take their answer. */
-static unsigned timeout_s(const struct server *s)
-{
-    return (unsigned)((s->options.client_timeout_ms + 999) / 1000) + 1;
 }
 
 int http_open(struct server *s)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import wait_for
+from conftest import belfry, wait_for
 from web import Problem, Web, raw, read_all, request
 
 
@@ -580,3 +580,32 @@ def test_jobs_on_disk_are_fetched(make_server):
             assert web.get(f"/v1/jobs/{ids[n]}")["payload"] == "x" * 200
             assert web.call("DELETE", f"/v1/queues/cold/keys/k{n // 10000}-{n % 10000}") == {"outcome": "cancelled"}
         assert web.get("/v1/stats")["fetches"] > 0, "they were on disk"
+
+
+@pytest.mark.limit(120)
+def test_those_who_add_wait_while_memory_is_short_and_all_is_kept(make_server):
+    server = make_server(memory="16MiB")
+    made, failed, over = [], [], threading.Event()
+
+    def flood():
+        belfry("bench", "--port", server.port, "--op", "schedule", "--jobs", 600000, "--keep", "--queue", "flood")
+        over.set()
+
+    def add(number):
+        with Web(server.port, timeout=60) as w:
+            while not over.is_set():
+                answer = w.ask("POST", "/v1/jobs", {"queue": "much", "payload": f"{number} " + "x" * 300, "in": "2h"})
+                (made if answer.status == 201 else failed).append(answer)
+
+    threads = [threading.Thread(target=flood)] + [threading.Thread(target=add, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    with Web(server.port) as w:
+        while any(t.is_alive() for t in threads):
+            start = time.monotonic()
+            assert w.get("/healthz")
+            assert time.monotonic() - start < 5, "those who add nothing do not wait"
+            time.sleep(0.02)
+        assert not failed, failed[:3]
+        assert w.get("/v1/queues/much")["scheduled"] == len(made) > 0
+        assert w.get("/v1/queues/flood")["scheduled"] == 600000
