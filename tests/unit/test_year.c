@@ -45,14 +45,14 @@ static int minute_of(int64_t ms)
 
 static const char *when(int minute)
 {
-    static char text[4][40];
+    static char text[8][40];
     static int turn;
     time_t at = (time_t)YEAR_S + (time_t)minute * 60;
     struct tm tm;
 
     if (minute >= SPAN)
         return "never";
-    turn = (turn + 1) % 4;
+    turn = (turn + 1) % 8; /* a message has several */
     gmtime_r(&at, &tm);
     strftime(text[turn], sizeof(text[turn]), "%Y-%m-%dT%H:%MZ", &tm);
     return text[turn];
