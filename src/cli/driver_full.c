@@ -27,7 +27,7 @@ static int prepare(struct target *t, struct client *c)
 
     driver_filler(&t->now, t->payload_bytes);
     for (int i = 0; i < TENANTS && err == 0; i++) {
-        char tenant[8];
+        char tenant[16];
         struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"),
                                STR("0"),     STR("TENANT"),    str_of(tenant) };
         const struct resp_values *v;

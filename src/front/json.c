@@ -167,7 +167,7 @@ static bool read_escape(struct json *j, struct buf *out)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     const char *found;
-    uint32_t c;
+    uint32_t c = 0;
 
     if (j->end - j->at < 2)
         return json_fail(j, "the text ends within a string");
