@@ -164,7 +164,7 @@ static int note(void *arg, const struct job_view *v)
     if (!applies(p->b, v))
         return 0;
     if (p->b->dry)
-        p->b->matched++;
+        p->b->matched += !p->w->again; /* else it was met on disk, and counted there */
     else
         p->w->ids[p->w->n++] = v->id;
     return 0;

@@ -114,14 +114,15 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
 }
 
 /* NULL with NOTFOUND, COLD or NOMEM. */
-static struct job *find(struct engine *e, struct str tenant, struct job_id id, int *ret_err)
+static struct job *find(struct engine *e, struct str tenant, struct job_id id, bool take,
+                        int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
     struct str full;
     struct job *j;
 
     e->inside = true;
-    j = job_seek(e, id, false, ret_err);
+    j = job_seek(e, id, take, ret_err);
     e->inside = false;
     hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
     if (j && str_eq(full, (struct str){ j->queue->name, j->queue->name_len }))
@@ -142,7 +143,7 @@ static struct bulk_view view_of(struct job_id id, int64_t created_ms, struct str
 int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret)
 {
     int err;
-    const struct job *j = find(e, tenant, id, &err);
+    const struct job *j = find(e, tenant, id, false, &err);
 
     if (!j)
         return err;
@@ -153,7 +154,7 @@ int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struc
 int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
 {
     int err;
-    const struct job *j = find(e, tenant, id, &err);
+    const struct job *j = find(e, tenant, id, true, &err);
     struct bulk b;
 
     if (!j)

@@ -261,7 +261,8 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret); /* false if malf
 
 static inline bool slot_is_backlog(enum cold_slot slot)
 {
-    return (slot >= COLD_BACKLOG && slot < COLD_DONE) || slot > COLD_EXPIRED;
+    return (slot >= COLD_BACKLOG && slot < COLD_DONE) || slot == COLD_BACKLOG_7 ||
+           slot == COLD_BACKLOG_8;
 }
 
 /* ---- Loading: from runs to memory ---- */

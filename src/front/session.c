@@ -432,8 +432,9 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     char why[512];
     int err;
 
+    /* One that was let in and had to wait for the disk is not held then: it is executed again. */
+    s->held = v->flags & VERB_ADDS && !s->cold && is_held(s, t);
     s->cold = false;
-    s->held = v->flags & VERB_ADDS && is_held(s, t);
     if (s->held)
         return 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));

@@ -447,6 +447,8 @@ static void conn_fetched(struct client *client, int err, const char *detail)
         reply_error(c, err, detail);
     else
         execute(c, r);
+    if (err)
+        c->session.cold = false;
     if (c->closed || c->errand)
         return;
     buf_consume(&c->in, used);

@@ -21,6 +21,7 @@ void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
     (void)arg;
     if (c && !c->closed) {
         c->phase = PHASE_BEGUN;
+        c->since_ms = time_mono_us() / 1000;
         c->uri.len = 0;
         buf_text(&c->uri, uri);
     }

@@ -2,7 +2,7 @@
 /*
  * METRICS: all figures as text that Prometheus reads. One family after the other, so what is said
  * of queues is gathered first. Cardinality is bounded: QUEUES_MAX queues by name have series of
- * their own, all others together are one, of tenant and queue `_other`.
+ * their own, all others together are one, of tenant and queue `~other`, which is nobody's name.
  */
 #include "verbs/handlers.h"
 
@@ -46,7 +46,7 @@ static void seconds(struct figures *f, const char *name, const char *type, const
 /* Names hold nothing that would have to be escaped. */
 static void labels(struct figures *f, size_t i)
 {
-    struct str tenant = STR("_other"), queue = STR("_other");
+    struct str tenant = STR("~other"), queue = STR("~other");
 
     if (i < f->n)
         scope_split(f->queues[i].name, &tenant, &queue);

@@ -81,5 +81,5 @@ def test_their_number_is_bounded(make_server):
     found = series(text)
     ready = {name: int(n) for name, n in found.items() if name.startswith("belfry_jobs{") and 'state="ready"' in name}
     assert len(ready) == 101 and sum(ready.values()) == 300
-    assert ready['belfry_jobs{tenant="_other",queue="_other",state="ready"}'] == 200
+    assert ready['belfry_jobs{tenant="~other",queue="~other",state="ready"}'] == 200
     assert len(text.splitlines()) < 20_000
