@@ -28,6 +28,7 @@ class Job:
         self.fails = []        # (sent, attempt)
         self.cancels = []      # moments at which one was sent
         self.cancelled = None  # when it was heard
+        self.dead_ms = None    # as the server says: a worker who was killed may have had its last attempt
 
 
 class Checker:
@@ -137,6 +138,8 @@ class Checker:
 
     def may_have_ended(self, job, by):
         """Something happened before `by` that may have ended the job for good."""
+        if job.dead_ms is not None and job.dead_ms <= by:
+            return True
         if any(t <= by for t in job.completes) or any(t <= by for t in job.cancels):
             return True
         if any(t <= by and a >= self.attempts for t, a in job.fails):

@@ -84,7 +84,7 @@ class Producer(Player):
             self.mine = (self.mine + [id])[-200:]
         except Refused as refused:
             self.note("refused", p=payload, why=str(refused))
-        time.sleep(self.rng.uniform(0, 0.06))
+        time.sleep(self.rng.uniform(0, 0.15))
         return None
 
     def cancel(self):
@@ -96,10 +96,12 @@ class Producer(Player):
 class Worker(Player):
     def turn(self):
         asked = now_ms()
-        for job in self.wire.lease(",".join([*QUEUES, "ticks"]), "COUNT", self.rng.randint(1, 4), "WAIT", "300ms",
-                                   "FOR", f"{LEASE_MS}ms", "WORKER", self.name):
+        jobs = self.wire.lease(",".join([*QUEUES, "ticks"]), "COUNT", self.rng.randint(1, 4), "WAIT", "300ms",
+                               "FOR", f"{LEASE_MS}ms", "WORKER", self.name)
+        for job in jobs:  # all of them before anything is done, which may take long
             self.note("lease", id=job["id"], token=job["token"], p=job["payload"], q=job["queue"], a=job["attempt"],
                       due=job["due_ms"], until=job["until_ms"], asked=asked)
+        for job in jobs:
             self.work(job)
 
     def work(self, job):

@@ -123,10 +123,16 @@ class Soak:
 
     def judge(self):
         checker = Checker(self.dir, ATTEMPTS)
+        states = self.states()
+        with self.server.wire() as w:
+            for id, state in states.items():
+                if state == "dead" and id in checker.by_id:
+                    view = w.call("GET", id)
+                    checker.by_id[id].dead_ms = view["ended_ms"] if view["attempt"] == ATTEMPTS else None
         checker.check_jobs()
         checker.check_parents()
         lanes = checker.check_lanes()
-        checker.check_ends(self.states())
+        checker.check_ends(states)
         for name, (start, period) in self.starts.items():
             entries = sorted(self.ledgers[name].values(), key=lambda entry: entry["nominal_ms"])
             queued = name == "queue"  # what still waits for its turn is not in the ledger
