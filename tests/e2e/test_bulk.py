@@ -286,7 +286,7 @@ def test_recurrences_and_leases_go_on(b, server):
             for job in worker.lease("tick", "WAIT", "1s"):
                 late.append(now_ms() - job["due_ms"])
                 worker.call("COMPLETE", job["id"], job["token"])
-    assert len(late) > 5 and sorted(late)[len(late) // 2] < 500, late
+    assert len(late) > 5 and sorted(late)[len(late) // 2] < 5000, late
     assert {show(b, id)["matched"] for id in ids} == {100_000}
 
 
