@@ -18,12 +18,14 @@ int apply_put(struct engine *e, const struct job_image *r)
     struct job *old = r->seq < e->next_seq ? job_find(e, r->seq) : NULL;
     struct queue *q = queue_obtain(e, r->queue);
     struct job *j = q ? job_new(e, r, q) : NULL;
+    int err;
 
     if (!j)
         return BELFRY_NOMEM;
-    if (job_enter(e, j, false) < 0) {
+    err = job_enter(e, j, false);
+    if (err < 0) {
         job_free(e, j);
-        return BELFRY_NOMEM;
+        return err;
     }
     if (old) {
         j->loaded = old->loaded; /* a LIST that is under way knows it by that */

@@ -251,15 +251,17 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
 {
     struct queue *q = queue_obtain(e, image->queue);
     struct job *j = q ? job_new(e, image, q) : NULL;
+    int err;
 
     if (!j)
         return BELFRY_NOMEM;
     j->loaded = e->walk & WALKS;
     e->walk_loaded = true;
     j->near = family == FAMILY_BACKLOG && hot;
-    if (job_enter(e, j, hot) < 0) {
+    err = job_enter(e, j, hot);
+    if (err < 0) {
         job_free(e, j);
-        return BELFRY_NOMEM;
+        return err;
     }
     tally_add(
         e, q,
@@ -365,6 +367,8 @@ int apply_tally(struct engine *e, const struct tally_record *r)
     for (int i = 0; i < COLD_SLOTS; i++) { /* an older version has fewer */
         int64_t count = counts.p < counts.end ? wire_zigzag(&counts) : 0;
 
+        if (count < 0)
+            return BELFRY_CORRUPT;
         tally_add(e, q, (enum cold_slot)i, count - q->cold[i]);
     }
     for (int i = 0; i < CLASSES; i++)

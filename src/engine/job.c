@@ -429,9 +429,10 @@ void job_unplace(struct engine *e, struct job *j)
 int job_enter(struct engine *e, struct job *j, bool hot)
 {
     bool owns_key = !is_terminal(j->state) || j->trail->hold_ms;
+    int err = owns_key ? key_take(e, j) : 0;
 
-    if (owns_key && key_take(e, j) < 0)
-        return BELFRY_NOMEM;
+    if (err < 0)
+        return err;
     table_add(&e->jobs, &j->by_seq);
     e->hidden_jobs += j->queue->hidden;
     segment_add(e, j->segment);

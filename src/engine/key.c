@@ -51,13 +51,14 @@ struct job *key_find(const struct engine *e, const struct queue *q, struct str o
 
 /* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
  * now, set back since, it may seem not to be. */
-static void hold_over(struct engine *e, struct job *j)
+static int hold_over(struct engine *e, struct job *j)
 {
     if (j->state <= JOB_LEASED)
-        return;
+        return BELFRY_CORRUPT;
     job_unplace(e, j);
     j->trail->hold_ms = 0;
     job_place(e, j, j->state);
+    return 0;
 }
 
 int key_take(struct engine *e, struct job *j)
@@ -79,7 +80,10 @@ int key_take(struct engine *e, struct job *j)
         entry->job = j;
         table_add(&e->keys, &entry->node);
     } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
-        hold_over(e, entry->job);
+        int err = hold_over(e, entry->job);
+
+        if (err < 0)
+            return err;
     }
     entry->job = j;
     return 0;
