@@ -317,16 +317,17 @@ struct absent {
 
 #define PASTS_MAX 4096 /* jobs that one batch may wait for, too */
 
-/* Jobs on disk that have ended, as was found out since this number of moves: a request that names
- * several is told of one at a time. */
+/* Jobs on disk that have ended, and ids of none, as was found out since this number of moves: a
+ * request that names several is told of one at a time. */
 struct pasts {
     uint64_t moves;
     size_t n;
     struct {
         struct job_id id;
         uint64_t tenant; /* a hash of its name */
-        int64_t gone_ms;
-        unsigned state;
+        int64_t from_ms; /* when that was found out, */
+        int64_t gone_ms; /* and until when it holds */
+        int state;       /* or NOTFOUND */
     } jobs[PASTS_MAX];
 };
 
@@ -488,6 +489,10 @@ static inline bool job_is_waiting(const struct job *j)
 {
     return j->state == JOB_SCHEDULED && j->timer.at_ms == AT_NEVER;
 }
+/* The moment by which it must be in memory: a waiting one may expire. */
+int64_t job_cold_ms(const struct job *j);
+/* It was not started in time, though nothing has been written about that. */
+bool job_is_over(const struct engine *e, const struct job *j);
 /* What it is counted as. */
 static inline enum job_state job_counts_as(const struct job *j)
 {
@@ -510,7 +515,7 @@ int job_regrow(struct engine *e, struct job *j, struct str opts);
 /* key.c */
 void keys_init(struct engine *e);
 struct job *key_find(const struct engine *e, const struct queue *q, struct str key);
-/* The same, wherever it is; see job_seek. */
+/* The same, wherever it is; see job_seek. One that is only shown may be over (job_is_over). */
 struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err);
 /* No job on disk has this key: for a queue that is about to be made. */
 void key_absent(struct engine *e, struct str queue, struct str key);

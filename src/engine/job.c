@@ -131,6 +131,20 @@ int64_t job_expires_ms(const struct job *j)
                                                        : j->due_ms + o.expire_ms;
 }
 
+bool job_is_over(const struct engine *e, const struct job *j)
+{
+    int64_t expires = j->state <= JOB_READY ? job_expires_ms(j) : -1;
+
+    return expires >= 0 && expires <= e->now_ms;
+}
+
+int64_t job_cold_ms(const struct job *j)
+{
+    int64_t expires = job_is_waiting(j) ? job_expires_ms(j) : -1;
+
+    return expires >= 0 ? expires : j->timer.at_ms;
+}
+
 void job_opts_get(const struct job *j, struct job_opts *ret)
 {
     job_opts_read((struct str){ j->tail, j->opts_len }, (int64_t)j->born_ms, ret);
@@ -430,11 +444,11 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
         j->state = JOB_READY;
         j->where = WHERE_TASK;
         list_append(&e->tasks, &j->timer.link);
-    } else if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
+    } else if (!due && !hot && !e->sinking && job_cold_ms(j) > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
         wheel_add(&e->later, &j->timer);
-    } else if (hot || e->sinking ||
+    } else if (hot || e->sinking || job_is_waiting(j) ||
                (due ? !is_held_back(e, c, j) : !e->started || !class_is_full(e, c))) {
         place_hot(e, j, c, due);
     } else {

@@ -92,14 +92,6 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
     return best;
 }
 
-/* It expired, but its timer has not been looked at yet. */
-static bool is_over(const struct engine *e, const struct job *j)
-{
-    int64_t expires = job_expires_ms(j);
-
-    return expires >= 0 && expires <= e->now_ms;
-}
-
 static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, size_t count,
                          const struct taker *t, struct job **ret)
 {
@@ -113,7 +105,7 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
 
         if (!j)
             break;
-        if (is_over(e, j)) {
+        if (job_is_over(e, j)) { /* its timer has not been looked at yet */
             if (++expired > EXPIRED_MAX || job_expire(e, j) < 0)
                 break;
             continue;

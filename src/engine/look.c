@@ -119,6 +119,8 @@ int engine_find_key(struct engine *e, struct str queue, struct str key, struct j
 
     if (!j)
         return err;
+    if (job_is_over(e, j)) /* on disk: its key is free */
+        return BELFRY_NOTFOUND;
     *ret = job_id_of(e, j);
     return 0;
 }
@@ -323,9 +325,11 @@ static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY
 static bool family_fits(char family, int state)
 {
     switch (family) {
-    case FAMILY_BACKLOG: return state < 0 || state == JOB_READY || state == JOB_SCHEDULED;
+    case FAMILY_BACKLOG: /* some may have expired there */
+        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_EXPIRED;
     case FAMILY_DUE:
-        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_WAITING;
+        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_WAITING ||
+               state == JOB_EXPIRED;
     case FAMILY_PAST:
         return state < 0 || (state > JOB_LEASED && state != JOB_DEAD && state != JOB_WAITING);
     default: return state < 0 || state == JOB_DEAD || state == JOB_DONE;

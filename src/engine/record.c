@@ -108,17 +108,21 @@ static bool trail_ok(const struct trail_image *t)
 }
 
 bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priority,
-                     struct str *ret_queue)
+                     int64_t *ret_at_ms, struct str *ret_queue)
 {
     struct wire_reader r = wire_reader_of(body);
+    uint64_t at;
 
     wire_varint(&r); /* seq */
-    wire_varint(&r); /* born */
+    at = (uint64_t)wire_zigzag(&r);
     *ret_state = wire_u8(&r);
     *ret_priority = wire_u8(&r);
-    for (int i = 0; i < 4; i++) /* due, at, attempt, stalls */
-        wire_varint(&r);
-    wire_bytes(&r); /* tenant */
+    at += (uint64_t)wire_zigzag(&r); /* due, from birth */
+    at += (uint64_t)wire_zigzag(&r); /* at, from due */
+    *ret_at_ms = (int64_t)at;
+    wire_varint(&r); /* attempt */
+    wire_varint(&r); /* stalls */
+    wire_bytes(&r);  /* tenant */
     *ret_queue = wire_bytes(&r);
     return !r.bad;
 }

@@ -268,9 +268,9 @@ void record_put_run(struct buf *out, const struct str *desc);
 void record_put_grave(struct buf *out, const struct grave_record *r);
 void record_put_tally(struct buf *out, const struct tally_record *r);
 void record_put_cold(struct buf *out, const struct cold_record *r);
-/* Of an image only what says which class it belongs to. */
+/* Of an image only what says where it belongs. */
 bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priority,
-                     struct str *ret_queue);
+                     int64_t *ret_at_ms, struct str *ret_queue);
 /* The body of a PUT record alone. */
 void record_put_image(struct buf *out, const struct job_image *r);
 

@@ -54,6 +54,25 @@ int engine_answer(struct engine *e, struct cold_answer *a)
     return BELFRY_COLD;
 }
 
+/* Brings it to memory; there it ends if it should have on disk. */
+static struct job *bring(struct engine *e, const struct cold_item *item, uint64_t seq, int *ret_err)
+{
+    struct job *j;
+
+    *ret_err = emit_taken(
+        e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+    if (*ret_err)
+        return NULL;
+    j = job_find(e, seq);
+    if (!job_is_over(e, j))
+        return j;
+    *ret_err = job_expire(e, j);
+    j = *ret_err ? NULL : job_find(e, seq);
+    if (!j && !*ret_err)
+        *ret_err = engine_plain(e, BELFRY_NOTFOUND);
+    return j;
+}
+
 /* The job of an item: as it is, or brought to memory. */
 static struct job *give(struct engine *e, const struct cold_item *item, bool take, int *ret_err)
 {
@@ -64,11 +83,8 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
         *ret_err = BELFRY_CORRUPT;
         return NULL;
     }
-    if (take) {
-        *ret_err = emit_taken(
-            e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
-        return *ret_err ? NULL : job_find(e, image.seq);
-    }
+    if (take)
+        return bring(e, item, image.seq, ret_err);
     forget_shown(e);
     q = queue_obtain(e, image.queue);
     e->shown = q ? job_new(e, &image, q) : NULL;
@@ -81,12 +97,19 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
     return e->shown;
 }
 
+/* Of an answer that is used again: it may have been taken out, and be gone, since. */
+static bool still_counts(const struct engine *e, const struct cold_item *item)
+{
+    return cold_counts(e, (struct str){ item->key, item->key_len }, item->number);
+}
+
 static const struct cold_item *item_of_seq(const struct engine *e, struct job_id id)
 {
     for (size_t i = 0; e->answer && i < e->answer->n; i++) {
         struct job_image image;
 
-        if (record_get_job(e->answer->items[i].body, &image) && image.seq == id.seq &&
+        if (still_counts(e, &e->answer->items[i]) &&
+            record_get_job(e->answer->items[i].body, &image) && image.seq == id.seq &&
             image.born_ms == id.due_ms && !job_find(e, image.seq))
             return &e->answer->items[i];
     }
@@ -211,9 +234,13 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool tak
     if (j)
         return j;
     if (answers_key(e->answer, q, key)) {
-        for (size_t i = 0; i < e->answer->n; i++)
-            if (holds_key(e, &e->answer->items[i], key))
-                return give(e, &e->answer->items[i], take, ret_err);
+        for (size_t i = 0; i < e->answer->n; i++) {
+            if (!still_counts(e, &e->answer->items[i]) || !holds_key(e, &e->answer->items[i], key))
+                continue;
+            j = give(e, &e->answer->items[i], take, ret_err);
+            if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
+                return j; /* else it expired on disk, and has no key any more */
+        }
         key_absent(e, (struct str){ q->name, q->name_len }, key);
     } else if (key_may_be_cold(e, q, key, &k) && !is_absent(e, &k)) {
         e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };

@@ -447,10 +447,11 @@ static int uncount(const struct merge *m, struct tally *t, const struct run_entr
 {
     unsigned state, priority;
     struct str queue;
+    int64_t at;
 
     if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
         return 0;
-    if (!record_peek_job(e->value, &state, &priority, &queue))
+    if (!record_peek_job(e->value, &state, &priority, &at, &queue))
         return BELFRY_CORRUPT;
     return tally_count(t, queue, cold_slot_of(m->family, state, priority), -1, e->key);
 }

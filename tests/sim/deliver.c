@@ -16,7 +16,7 @@ static void check_rank(const struct model *m, const struct model_job *job)
             return;
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
-        CHECK(other->queue != job->queue || other->state != JOB_READY ||
+        CHECK(other->queue != job->queue || model_shown(m, other) != JOB_READY ||
                   model_rank(other) >= model_rank(job),
               "job %" PRIu64 " (rank %" PRId64 ") overtakes job %" PRIu64 " (rank %" PRId64 ")",
               job->id.seq, model_rank(job), other->id.seq, model_rank(other));
@@ -33,7 +33,7 @@ static void check_class(const struct world *w, const struct model_job *job)
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
         CHECK(other->queue != job->queue || other->priority != job->priority ||
-                  other->state != JOB_READY || other->at_ms > job->calm_ms ||
+                  model_shown(m, other) != JOB_READY || other->at_ms > job->calm_ms ||
                   other->placed >= job->calm_step ||
                   other->at_ms + w->options.lookahead_ms >= job->at_ms,
               "job %" PRIu64 " (at %" PRId64 ") overtakes job %" PRIu64 " (at %" PRId64
@@ -65,6 +65,8 @@ static void leased(struct world *w, const struct wait *request, const struct job
     char why[JUDGE_TEXT];
 
     CHECK(job, "job %" PRIu64 " is leased but does not exist", v->id.seq);
+    CHECK(!model_is_over(&w->model, job), "job %" PRIu64 " is leased though it has expired",
+          v->id.seq);
     CHECK(job->state == JOB_READY, "job %" PRIu64 " is leased while %s (at %" PRId64 ")", v->id.seq,
           job_state_name(job->state), job->at_ms);
     check_queue(w, request, job);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "sim/cover.h"
+#include "sim/labels.h"
 #include "sim/look.h"
 #include "sim/model_job.h"
 #include "sim/text.h"
@@ -49,7 +50,9 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
 {
     int64_t attempts = job->attempts >= 0 ? job->attempts : m->queues[job->queue].attempts;
 
-    SAME("state", v->state, job->state);
+    SAME("state", v->state, model_shown(m, job));
+    SAME("expiry", v->expires_ms, model_expires(job));
+    SAME("labels", labels_are(v, job->labels), true);
     SAME("tenant", text_is(v->tenant, TEXT_TENANT, tenants_of(job->queue)), true);
     SAME("queue", text_is(v->queue, TEXT_KIND, tenants_kind(job->queue)), true);
     SAME("payload", text_is(v->payload, TEXT_PAYLOAD, job->payload), true);
@@ -169,10 +172,30 @@ void judge_adopt_forgotten(struct partition *p, struct model *m)
             i++;
 }
 
+/* Where jobs are on disk the engine finds out that one has expired when it comes to memory: that is
+ * when it ends. */
+static void adopt_expired(struct partition *p, struct model *m, struct model_job *job)
+{
+    struct look look = { .partition = p };
+    struct job_view v;
+    bool gone = look_get(&look, job->id, &v) != 0;
+
+    if (gone || v.ended_ms > 0)
+        model_end(m, job, JOB_EXPIRED, 0);
+    else
+        cover_event(EVENT_EXPIRED_ON_DISK);
+    look_end(&look);
+}
+
 void judge_adopt_job(struct partition *p, struct model *m, struct job_id id)
 {
     struct model_job *job = model_find(m, id);
 
+    if (job && model_is_over(m, job)) {
+        adopt_expired(p, m, job);
+        model_fire(m);
+        job = model_find(m, id);
+    }
     if (job)
         adopt_forgotten(p, m, (size_t)(job - m->jobs));
     else if (model_ghost(m, id) && look_has(p, id))
@@ -200,6 +223,11 @@ bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
         bool ahead = m->cold && job->ahead && job->state == JOB_READY;
         struct job_view v;
 
+        if (model_is_over(m, job)) {
+            adopt_expired(p, m, job);
+            filled = true;
+            continue;
+        }
         if (!job->at_open && !ahead)
             continue;
         if (look_get(&look, job->id, &v)) {
@@ -286,6 +314,8 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
         int err = look_key(&look, name, text_make(TEXT_KEY, k, text), &id);
 
         look_end(&look);
+        if (job && model_is_over(m, job))
+            job = NULL;
         if (!err && !job && model_may_hold(m, q, k, id))
             continue;
         if (err == BELFRY_NOTFOUND && job && job->telling && job->hold_ms <= m->now_ms)

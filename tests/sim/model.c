@@ -83,7 +83,23 @@ struct model_job *model_find(const struct model *m, struct job_id id)
 
 bool model_ended(const struct model_job *job)
 {
-    return job->state == JOB_DONE || job->state == JOB_DEAD || job->state == JOB_CANCELLED;
+    return job->state == JOB_DONE || job->state == JOB_DEAD || job->state == JOB_CANCELLED ||
+           job->state == JOB_EXPIRED;
+}
+
+int64_t model_expires(const struct model_job *job)
+{
+    return job->expire_ms > 0 && job->token == 0 ? job->due_ms + job->expire_ms : -1;
+}
+
+bool model_is_over(const struct model *m, const struct model_job *job)
+{
+    return !model_ended(job) && model_expires(job) >= 0 && model_expires(job) <= m->now_ms;
+}
+
+enum job_state model_shown(const struct model *m, const struct model_job *job)
+{
+    return model_is_over(m, job) ? JOB_EXPIRED : job->state;
 }
 
 struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key)
@@ -131,6 +147,9 @@ void model_fire(struct model *m)
             job->ahead = false;
             job->moved = m->steps;
         }
+        if (!m->cold && !m->replaying &&
+            model_is_over(m, job)) /* else the judge finds out when it does */
+            model_end(m, job, JOB_EXPIRED, 0);
         if (job->held && job->hold_ms <= m->now_ms && !job->telling)
             job->held = false;
         if (model_ended(job) && job->keep_ms <= m->now_ms && !job->held && !job->telling) {
@@ -285,6 +304,8 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
             wall = job->held ? job->hold_ms : job->keep_ms;
         else if (job->state == JOB_LEASED && job->end_mono_ms < *ret_mono_ms)
             *ret_mono_ms = job->end_mono_ms;
+        if (!model_ended(job) && model_expires(job) >= 0 && model_expires(job) < wall)
+            wall = model_expires(job);
         if (wall < *ret_wall_ms)
             *ret_wall_ms = wall;
     }

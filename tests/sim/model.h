@@ -47,6 +47,8 @@ struct model_job {
     unsigned backoff; /* of the job itself; 0: the queue's */
     int64_t lease_ms; /* of the job itself; -1: the queue's */
     int64_t retain_ms;
+    int64_t expire_ms; /* 0: never */
+    uint32_t labels;   /* see labels.h */
     struct model_parent after[MODEL_AFTERS];
     size_t after_count;
     enum after_fail after_fail;
@@ -116,6 +118,8 @@ struct model_recur {
     int priority;
     int64_t attempts;
     int64_t retain_ms;
+    int64_t expire_ms;
+    uint32_t labels;
 };
 
 #define MODEL_OCCURRENCES 160
@@ -171,6 +175,7 @@ struct model {
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
+    bool replaying;    /* nothing expires yet: that is written down when it does */
     bool cold;         /* jobs may be on disk */
     bool forgetful;    /* what is done or cancelled may be forgotten any time */
     bool set_back;     /* the clock was, at some time */
@@ -208,6 +213,8 @@ struct model_spec {
     unsigned backoff;
     int64_t lease_ms;
     int64_t retain_ms;
+    int64_t expire_ms;
+    uint32_t labels;
     struct job_id after[MODEL_AFTERS];
     size_t after_count;
     enum after_fail after_fail;
@@ -221,6 +228,12 @@ void model_graveyard_fini(struct model_graveyard *g);
 struct model_job *model_find(const struct model *m, struct job_id id);
 /* The job that has this key, held keys included. */
 struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key);
+/* When it expires if it is not started by then; -1: never, or it was started. */
+int64_t model_expires(const struct model_job *job);
+/* It was not started in time, but the engine has not come to it: it is on disk. */
+bool model_is_over(const struct model *m, const struct model_job *job);
+/* What users see. */
+enum job_state model_shown(const struct model *m, const struct model_job *job);
 /* Counts jobs of a queue in a state. */
 uint64_t model_count(const struct model *m, unsigned queue, enum job_state state);
 int64_t model_rank(const struct model_job *job);

@@ -51,7 +51,7 @@ static bool is_same(const struct model_recur *a, const struct model_recur *b)
     return a->period_ms == b->period_ms && a->count == b->count && a->start_ms == b->start_ms &&
            a->catchup == b->catchup && a->overlap == b->overlap && a->queue == b->queue &&
            a->payload == b->payload && a->priority == b->priority && a->attempts == b->attempts &&
-           a->retain_ms == b->retain_ms;
+           a->retain_ms == b->retain_ms && a->expire_ms == b->expire_ms && a->labels == b->labels;
 }
 
 /* What it had not decided about, or had queued, is skipped. */
@@ -158,6 +158,8 @@ static void make(struct model *m, unsigned recurrence, int64_t nominal_ms, struc
         .attempts = r->said.attempts,
         .lease_ms = -1,
         .retain_ms = r->said.retain_ms,
+        .expire_ms = r->said.expire_ms,
+        .labels = r->said.labels,
         .recurrence = 1 + recurrence,
         .nominal_ms = nominal_ms,
         .listeners = 1,
@@ -284,6 +286,13 @@ static void follow_made(struct following *f, int64_t nominal_ms)
 {
     struct model_recurrence *r = f->r;
 
+    if (r->said.expire_ms > 0 && nominal_ms + r->said.expire_ms <= f->m->now_ms) {
+        if (skips(r, f->is, LEDGER_EXPIRED) == 0)
+            f->stopped = true;
+        else
+            r->totals[LEDGER_EXPIRED]++, cover_event(EVENT_RECUR_EXPIRED);
+        return;
+    }
     for (size_t i = 0; i < f->is->ledger_count; i++) {
         const struct ledger_entry *x = &f->is->ledger[i];
         if (x->nominal_ms != nominal_ms || x->by_hand || x->outcome != LEDGER_OPEN)

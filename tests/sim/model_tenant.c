@@ -16,7 +16,7 @@ static void count_jobs(const struct model *m, struct census *ret)
     *ret = (struct census){ 0 };
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *job = &m->jobs[i];
-        if (job->state == JOB_READY)
+        if (job->state == JOB_READY && !model_is_over(m, job))
             ret->ready[job->queue]++;
         if (job->state != JOB_LEASED)
             continue;
@@ -63,7 +63,7 @@ size_t model_deliverable(const struct model *m, unsigned queues)
 bool model_has_ready(const struct model *m, unsigned queues)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (m->jobs[i].state == JOB_READY && (queues >> m->jobs[i].queue & 1))
+        if (model_shown(m, &m->jobs[i]) == JOB_READY && (queues >> m->jobs[i].queue & 1))
             return true;
     return false;
 }

@@ -88,6 +88,8 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     job->backoff = spec->backoff;
     job->lease_ms = spec->lease_ms;
     job->retain_ms = spec->retain_ms;
+    job->expire_ms = spec->expire_ms;
+    job->labels = spec->labels;
     job->created_ms = m->now_ms;
     job->due_ms = due;
     job->at_ms = at_of(m, due);
@@ -165,6 +167,12 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
         m->queues[job->queue].counters.dead++;
     if (state == JOB_CANCELLED)
         m->queues[job->queue].counters.cancelled++;
+    if (state == JOB_EXPIRED) {
+        m->queues[job->queue].counters.expired++;
+        cover_event(EVENT_EXPIRED);
+        if (job->after_count > 0)
+            cover_event(EVENT_EXPIRED_WAITING);
+    }
     job->telling = job->listeners > 0;
     model_changed(m, job);
     model_after_ended(m, job);
