@@ -48,7 +48,8 @@ const struct program program_table[] = {
       "Runs a command for each job of some queues.",
       "The job's payload is the command's standard input. Its environment has BELFRY_ID,\n"
       "BELFRY_TOKEN, BELFRY_TENANT, BELFRY_QUEUE, BELFRY_ATTEMPT, BELFRY_DUE_MS, BELFRY_PRIORITY\n"
-      "and, if the job has one, BELFRY_KEY. The lease is extended while the command runs.\n"
+      "and, if the job has one, BELFRY_KEY; of an occurrence also BELFRY_RECURRENCE and\n"
+      "BELFRY_NOMINAL_MS. The lease is extended while the command runs.\n"
       "\n"
       "  exit status 0     the job is completed\n"
       "  exit status 75    the job is released and offered again in 10s, which costs no attempt\n"

@@ -44,8 +44,8 @@ struct task {
 
 /* What a command is told of its job. */
 struct task_job {
-    struct str id, token, tenant, queue, key, payload;
-    int64_t attempt, due_ms, priority;
+    struct str id, token, tenant, queue, key, payload, recurrence;
+    int64_t attempt, due_ms, priority, nominal_ms;
 };
 
 /* Starts argv for the job, capturing standard output or passing it through. 0, or IO with errno.

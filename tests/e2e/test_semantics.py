@@ -3,10 +3,11 @@
 each shows that the promise holds over the wire; the other tests try to break it."""
 import pathlib
 import re
+import time
 
 import pytest
 
-from conftest import ROOT, wait_for
+from conftest import LONG, ROOT, wait_for
 from wire import Refused, now_ms
 
 HOUR = 3_600_000
@@ -476,6 +477,26 @@ def test_point_20_an_attempt_that_kills_the_server_is_counted(make_server):
         assert w.call("GET", id)["attempt"] == 1
 
 
+def test_point_21_however_an_occurrence_ends_its_recurrence_goes_on(b, q):
+    b.call("RECUR", q, q, "x", "EVERY", "100ms", "ATTEMPTS", 1, "RETAIN", "0ms", "OVERLAP", "allow")
+    nominal = []
+    for end in ("done", "dead", "cancelled", "stalled", "done"):
+        job = lease1(b, q, "WAIT", "5s", "FOR", "10ms" if end == "stalled" else "1m")
+        nominal.append(job["nominal_ms"])
+        if end == "done":
+            b.call("COMPLETE", job["id"], job["token"])
+        elif end == "dead":
+            b.call("FAIL", job["id"], job["token"])
+        elif end == "cancelled":
+            b.call("CANCEL", job["id"])
+            b.call("FAIL", job["id"], job["token"])
+    assert nominal == list(range(nominal[0], nominal[0] + 500, 100))
+    b.call("RECURPAUSE", q)
+    ended = wait_for(lambda: (r := b.call("RECURRENCE", q)) and r["failed"] == 2 and r, what="the ledger knows")
+    assert (ended["ran"], ended["cancelled"]) == (2, 1)
+    assert [e["outcome"] for e in ended["ledger"]][:5] == ["ran", "failed", "cancelled", "failed", "ran"]
+
+
 def test_point_22_a_job_that_is_not_started_in_time_expires(b, q):
     id = b.call("SCHEDULE", q, "x", "EXPIRE", "30ms")
     started = b.call("SCHEDULE", q + ".started", "x", "EXPIRE", "1h")
@@ -485,6 +506,66 @@ def test_point_22_a_job_that_is_not_started_in_time_expires(b, q):
     assert b.call("QUEUE", q)["total_expired"] == 1
     b.call("FAIL", started, lease1(b, q + ".started")["token"], "RETRY", "2h")
     assert state(b, started) == "scheduled"  # it was started
+
+
+def test_point_23_a_chain_runs_link_by_link(b, q):
+    ids = [b.call("SCHEDULE", q, 0)]
+    for i in range(1, 4):
+        ids.append(b.call("SCHEDULE", q, i, "AFTER", ids[-1]))
+    shown = b.call("GET", ids[2])
+    assert (shown["state"], shown["after"]) == ("waiting", [ids[1]])
+    for id in ids:
+        job = lease1(b, q, "WAIT", "5s")
+        assert job["id"] == id and b.lease(q) == []
+        b.call("COMPLETE", id, job["token"])
+
+
+def test_point_23_fan_in_waits_for_the_last(make_server):
+    server = make_server()
+    with server.wire(3) as w:
+        parts = w.pipeline([("SCHEDULE", "part", i) for i in range(8)])
+        whole = w.call("SCHEDULE", "whole", "sum", *[x for id in parts for x in ("AFTER", id)])
+    for _ in parts:  # each of them in another process
+        with server.wire(3) as w:
+            assert w.lease("whole") == []
+            job = lease1(w, "part")
+            w.call("COMPLETE", job["id"], job["token"])
+        server.kill()
+        server.start()
+    with server.wire(3) as w:
+        assert lease1(w, "whole", "WAIT", "5s")["id"] == whole
+
+
+@pytest.mark.parametrize("end", ["dead", "cancelled", "expired"])
+def test_point_23_a_job_whose_parent_is_lost_is_cancelled_or_runs(b, q, end):
+    expire = ("EXPIRE", "50ms") if end == "expired" else ()
+    parent = b.call("SCHEDULE", q, "p", *expire)
+    cancels = b.call("SCHEDULE", q + ".c", "x", "AFTER", parent)
+    chained = b.call("SCHEDULE", q + ".c", "x", "AFTER", cancels)
+    runs = b.call("SCHEDULE", q + ".c", "x", "AFTER", parent, "AFTERFAIL", "run")
+    if end == "dead":
+        b.call("FAIL", parent, lease1(b, q)["token"], "FINAL", "yes")
+    elif end == "cancelled":
+        b.call("CANCEL", parent)
+    wait_for(lambda: state(b, chained) == "cancelled", what="those that waited are told")
+    assert (state(b, parent), state(b, cancels)) == (end, "cancelled")
+    assert parent in b.call("GET", cancels)["error"]
+    assert lease1(b, q + ".c", "WAIT", "5s")["id"] == runs
+    late = b.call("SCHEDULE", q + ".c", "x", "AFTER", parent)  # it has been lost already
+    assert state(b, late) == "cancelled"
+
+
+def test_point_23_a_job_waits_for_jobs_that_there_are(b, q):
+    gone = b.call("SCHEDULE", q, "x", "RETAIN", 0)
+    b.call("COMPLETE", gone, lease1(b, q)["token"])
+    refused("NOTFOUND", b.call, "SCHEDULE", q, "x", "AFTER", gone)
+    other = b.call("SCHEDULE", q, "x", "TENANT", "other")
+    refused("NOTFOUND", b.call, "SCHEDULE", q, "x", "AFTER", other)
+    refused("NOTFOUND", b.call, "BATCH", "all", 6, q, "x", "TENANT", "other2", "AFTER", other)
+    refused("INVALID", b.call, "SCHEDULE", q, "x", "AFTER", other, "AFTER", "no id")
+    done = b.call("SCHEDULE", q, "x")
+    b.call("COMPLETE", done, lease1(b, q)["token"])
+    assert state(b, b.call("SCHEDULE", q, "x", "AFTER", done)) == "ready"
 
 
 # ---- Recurrence ----
@@ -511,6 +592,130 @@ def test_point_24_a_local_time_that_does_not_exist_or_exists_twice_runs_once(b):
     autumn, after = preview("2027-10-30T12:00:00Z")
     assert autumn["local"] == "2027-10-31T02:30:00+02:00" and "twice" in autumn["note"]
     assert after["local"] == "2027-11-01T02:30:00+01:00"
+
+
+def test_point_24_recurrences_run_by_rrule_cron_or_every(b, q):
+    b.call("RECUR", q + ".e", q, "e", "EVERY", "50ms")
+    b.call("RECUR", q + ".r", q, "r", "RRULE", "FREQ=SECONDLY;COUNT=2", "TAG", "t", "META", "m", "v")
+    b.call("RECUR", q + ".c", q, "c", "CRON", "0 4 * * *", "TZ", "Europe/Berlin")
+    first = b.call("PREVIEW", "CRON", "0 4 * * *", "TZ", "Europe/Berlin", "COUNT", 1)[0]
+    assert b.call("RECURRENCE", q + ".c")["next_ms"] == first["at_ms"]
+    seen = []
+    while [name for name, _ in seen].count(q + ".r") < 2:
+        job = lease1(b, q, "WAIT", "5s")
+        assert job["nominal_ms"] == job["due_ms"] <= now_ms()
+        if job["payload"] == "r":
+            assert (job["tags"], job["meta"]) == (["t"], {"m": "v"})
+        b.call("COMPLETE", job["id"], job["token"])
+        seen.append((job["recurrence"], job["nominal_ms"]))
+    a, c = [at for name, at in seen if name == q + ".r"]
+    assert c - a == 1000
+    wait_for(lambda: b.call("RECURRENCE", q + ".r")["ran"] == 2, what="the ledger knows")
+    shown = b.call("RECURRENCE", q + ".r")
+    assert shown["finished"] and shown["next_ms"] is None
+    assert {r["name"] for r in b.call("RECURRENCES", "LIMIT", 1000)["recurrences"]} >= {q + ".e", q + ".r", q + ".c"}
+    b.call("RECURDELETE", q + ".e")
+    assert b.call("RECURRENCE", q + ".e") is None
+    refused("INVALID", b.call, "RECUR", q, q, "x", "CRON", "61 * * * *")
+    refused("INVALID", b.call, "RECUR", q, q, "x", "EVERY", "1s", "TZ", "Mars/Base")
+
+
+def test_point_25_an_occurrence_is_made_once_whatever_crashes(make_server):
+    server = make_server()
+    with server.wire(3) as w:
+        w.call("RECUR", "r", "q", "x", "EVERY", "50ms", "OVERLAP", "queue", "CATCHUP", "all", "RETAIN", "0ms")
+    seen = []
+    for round in range(8):
+        with server.wire(3) as w:
+            for _ in range(5):
+                job = lease1(w, "q", "WAIT", "5s", "FOR", "1h")
+                w.call("COMPLETE", job["id"], job["token"])
+                seen.append(job["nominal_ms"])
+        server.kill()
+        server.start()
+    with server.wire(3) as w:
+        w.call("RECURPAUSE", "r")
+        shown = w.call("RECURRENCE", "r")
+        while shown["open"]:
+            job = lease1(w, "q", "WAIT", "5s")
+            seen.append(job["nominal_ms"])
+            w.call("COMPLETE", job["id"], job["token"])
+            shown = wait_for(lambda: (r := w.call("RECURRENCE", "r")) and r["ran"] == len(seen) and r,
+                             what="the ledger knows")
+    assert seen == list(range(seen[0], seen[0] + 50 * len(seen), 50))  # none twice, none left out
+
+
+def test_point_25_overlaps_are_skipped_allowed_or_queued(b, q):
+    for overlap in ("skip", "allow", "queue"):
+        b.call("RECUR", f"{q}.{overlap}", f"{q}.{overlap}", "x", "EVERY", "100ms", "OVERLAP", overlap)
+    held = {overlap: lease1(b, f"{q}.{overlap}", "WAIT", "5s") for overlap in ("skip", "allow", "queue")}
+
+    def shown(overlap):
+        return b.call("RECURRENCE", f"{q}.{overlap}")
+
+    wait_for(lambda: shown("skip")["skipped"] >= 3, what="three are skipped")
+    wait_for(lambda: shown("allow")["open"] >= 3, what="three are under way")
+    wait_for(lambda: shown("queue")["queued"] >= 3, what="three wait for their turn")
+    assert shown("skip")["open"] == shown("queue")["open"] == 1
+    skipped = shown("skip")["ledger"][1]
+    assert (skipped["outcome"], skipped["why"]) == ("skipped", "the one before had not ended")
+    b.call("COMPLETE", held["queue"]["id"], held["queue"]["token"])
+    job = lease1(b, f"{q}.queue", "WAIT", "5s")
+    assert job["nominal_ms"] == held["queue"]["nominal_ms"] + 100
+    for overlap in ("skip", "allow", "queue"):
+        b.call("RECURDELETE", f"{q}.{overlap}")
+
+
+@pytest.mark.limit(150)
+@pytest.mark.skipif(not LONG, reason="takes more than a minute; tests/unit/test_recurrence.c has all of it")
+def test_point_25_what_was_missed_is_caught_up_with(make_server):
+    server = make_server()
+    with server.wire(3) as w:
+        for catchup in ("skip", "last", "all"):
+            overlap = "queue" if catchup == "all" else "skip"
+            w.call("RECUR", catchup, catchup, "x", "EVERY", "20s", "CATCHUP", catchup, "OVERLAP", overlap)
+        start = w.call("RECURRENCE", "skip")["start_ms"]
+        for catchup in ("skip", "last", "all"):
+            job = lease1(w, catchup, "WAIT", "5s")
+            w.call("COMPLETE", job["id"], job["token"])
+    server.kill()
+    time.sleep((start + 90_000 - now_ms()) / 1000)
+    server.start()
+    with server.wire(3) as w:
+        assert lease1(w, "last", "WAIT", "5s")["nominal_ms"] == start + 80_000
+        assert lease1(w, "skip", "WAIT", "5s")["nominal_ms"] == start + 40_000  # less than a minute late
+        for i in range(1, 5):
+            job = lease1(w, "all", "WAIT", "5s")
+            assert job["nominal_ms"] == start + i * 20_000
+            w.call("COMPLETE", job["id"], job["token"])
+
+
+def test_point_26_an_edit_makes_nothing_past_and_a_pause_works_at_once(b, q):
+    b.call("RECUR", q, q, "old", "EVERY", "100ms")
+    job = lease1(b, q, "WAIT", "5s")
+    b.call("COMPLETE", job["id"], job["token"])
+    b.call("RECURPAUSE", q)
+    paused = wait_for(lambda: (r := b.call("RECURRENCE", q)) and not r["open"] and r, what="nothing is under way")
+    assert paused["paused"] and paused["next_ms"] is None
+    time.sleep(0.35)
+    assert b.lease(q) == []
+    before = now_ms()
+    edited = b.call("RECUR", q, q, "new", "EVERY", "70ms", "START", job["nominal_ms"])
+    assert edited["revision"] == 2 and edited["paused"]
+    assert b.call("RECUR", q, q, "new", "EVERY", "70ms")["revision"] == 2  # the same: no change
+    skipped = edited["ledger"][-1]
+    assert (skipped["outcome"], skipped["why"]) == ("skipped", "the recurrence was paused") and skipped["count"] >= 3
+    b.call("RECURRESUME", q)
+    fresh = lease1(b, q, "WAIT", "5s")
+    assert fresh["payload"] == "new" and fresh["nominal_ms"] > before
+    id = b.call("RECURRUN", q)  # besides those of its rule
+    b.call("RECURDELETE", q)  # with one under way
+    b.call("COMPLETE", fresh["id"], fresh["token"])
+    job = lease1(b, q, "WAIT", "5s")
+    while job["id"] != id:
+        job = lease1(b, q, "WAIT", "5s")
+    time.sleep(0.2)
+    assert b.lease(q) == [] and b.call("RECURRENCE", q) is None
 
 
 # ---- Insight ----
@@ -540,6 +745,8 @@ def test_point_28_explain_says_why_a_job_has_not_run_and_until_when(b, q):
     b.call("RESCHEDULE", id)
     b.call("PAUSE", q)
     assert b.call("EXPLAIN", id)["reason"] == "paused"
+    shown = b.call("EXPLAIN", b.call("SCHEDULE", q, "x", "AFTER", id))
+    assert shown["reason"] == "parent" and id in shown["why"] and shown["until_ms"] is None
 
 
 def test_point_28_forecast_says_how_many_are_due_when(b, q):

@@ -10,6 +10,15 @@ struct items {
     struct schedule_result results[BATCH_ITEMS];
 };
 
+/* So does whoever has its key, as long as the batch lasts. */
+static void note_holder(struct world *w, const struct model_spec *s)
+{
+    struct model_job *job = s->key ? model_find_key(&w->model, s->queue, s->key) : NULL;
+
+    if (job && w->cold)
+        job->placed = job->moved = w->model.steps;
+}
+
 static void items_of(struct world *w, const struct request *r, struct items *ret)
 {
     for (size_t i = 0; i < r->batch_count; i++) {
@@ -17,6 +26,7 @@ static void items_of(struct world *w, const struct request *r, struct items *ret
         ret->specs[i] = ret->each[i].spec;
         ret->results[i] = (struct schedule_result){ 0 };
         spec_note(w, &r->batch[i]);
+        note_holder(w, &r->batch[i]);
     }
 }
 
