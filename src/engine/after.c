@@ -229,14 +229,14 @@ int after_listen(struct engine *e, const struct job_spec *s, struct job_id liste
     return err;
 }
 
-static bool waits_for(const struct job *j, uint64_t seq)
+bool after_waits(const struct job *j, const struct job *parent)
 {
     struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
     struct opt o;
 
     wire_zigzag(&r);
-    while (job_opt_next(&r, &o))
-        if (o.type == OPT_AFTER && o.seq == seq)
+    while (job_is_waiting(j) && job_opt_next(&r, &o))
+        if (o.type == OPT_AFTER && o.seq == parent->seq)
             return true;
     return false;
 }
@@ -272,7 +272,7 @@ int after_told(struct engine *e, struct job *j, const struct job *ended)
 {
     struct job_opts o;
 
-    if (!job_is_waiting(j) || !waits_for(j, ended->seq))
+    if (!after_waits(j, ended)) /* it came to memory, and ended by that */
         return 0;
     if (job_is_over(e, j)) /* it came from disk just now */
         return job_expire(e, j);

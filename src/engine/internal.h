@@ -691,6 +691,8 @@ void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
 int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener);
 /* A job that it waited for ended otherwise than done. */
 int after_lost(struct engine *e, struct job *j, struct job_id parent);
+/* Whether it waits for that one. */
+bool after_waits(const struct job *j, const struct job *parent);
 /* A job that was waited for has ended. */
 int after_told(struct engine *e, struct job *j, const struct job *ended);
 /* The options without those of this type, or only without the one that names this job; and with

@@ -116,6 +116,8 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
         break;
     default: return false; /* from a newer version: what follows cannot be read */
     }
+    if (ret->number < 0 || (ret->type >= OPT_AFTER && ret->number > TIME_MOMENT_MAX))
+        r->bad = true;
     return !r->bad;
 }
 

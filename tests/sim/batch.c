@@ -63,7 +63,9 @@ static int expect(struct world *w, const struct request *r, size_t *ret_at, bool
         if (err || outcome != SCHEDULE_CREATED)
             continue;
         struct model_job *job = &m->jobs[m->count - 1];
-        job->id = (struct job_id){ job->due_ms, w->options.number, ++m->seq_max };
+        /* An id that no item can name. */
+        job->id = (struct job_id){ job->due_ms, w->options.number, UINT64_MAX - *ret_at };
+
         *ret_lost = *ret_lost || job->state == JOB_CANCELLED;
     }
     *ret_at -= err != 0;
