@@ -10,19 +10,15 @@
  * in a ready list stays so when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
-    if (job_is_waiting(j) && e->started) {
-        int64_t expires = job_expires_ms(j);
-
-        return expires >= 0 && expires <= e->now_ms ? JOB_EXPIRED : JOB_WAITING;
-    }
-    if (j->state <= JOB_READY && j->where != WHERE_HOT && e->started) {
-        int64_t expires = job_expires_ms(j);
-
-        if (expires >= 0 && expires <= e->now_ms)
-            return JOB_EXPIRED;
-        return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
-    }
-    return (enum job_state)j->state;
+    if (!e->started || j->state > JOB_READY)
+        return (enum job_state)j->state;
+    if (job_is_over(e, j))
+        return JOB_EXPIRED;
+    if (job_is_waiting(j))
+        return JOB_WAITING;
+    if (j->where == WHERE_HOT)
+        return (enum job_state)j->state;
+    return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
 }
 
 static void view_trail(const struct job *j, struct job_view *v)

@@ -54,16 +54,12 @@ int engine_answer(struct engine *e, struct cold_answer *a)
     return BELFRY_COLD;
 }
 
-/* Brings it to memory; there it ends if it should have on disk. */
-static struct job *bring(struct engine *e, const struct cold_item *item, uint64_t seq, int *ret_err)
+/* One that was not started in time ends before a request changes it: its timer may not have been
+ * looked at, or it was on disk. NULL with NOTFOUND if it is gone by that, or NOMEM. */
+static struct job *settled(struct engine *e, struct job *j, int *ret_err)
 {
-    struct job *j;
+    uint64_t seq = j->seq;
 
-    *ret_err = emit_taken(
-        e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
-    if (*ret_err)
-        return NULL;
-    j = job_find(e, seq);
     if (!job_is_over(e, j))
         return j;
     *ret_err = job_expire(e, j);
@@ -71,6 +67,13 @@ static struct job *bring(struct engine *e, const struct cold_item *item, uint64_
     if (!j && !*ret_err)
         *ret_err = engine_plain(e, BELFRY_NOTFOUND);
     return j;
+}
+
+static struct job *bring(struct engine *e, const struct cold_item *item, uint64_t seq, int *ret_err)
+{
+    *ret_err = emit_taken(
+        e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+    return *ret_err ? NULL : settled(e, job_find(e, seq), ret_err);
 }
 
 /* The job of an item: as it is, or brought to memory. */
@@ -159,7 +162,8 @@ struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err
         *ret_err = engine_plain(e, BELFRY_NOTFOUND);
         return NULL;
     }
-    return j && take ? seek(e, id, take, ret_err) : j;
+    j = j && take ? seek(e, id, take, ret_err) : j;
+    return j && take ? settled(e, j, ret_err) : j;
 }
 
 static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str key)
@@ -231,8 +235,12 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool tak
     struct cold_key k;
 
     *ret_err = 0;
-    if (j)
+    if (j && take)
+        j = settled(e, j, ret_err);
+    if (j && j->state != JOB_EXPIRED)
         return j;
+    if (*ret_err == BELFRY_NOMEM)
+        return NULL;
     if (answers_key(e->answer, q, key)) {
         for (size_t i = 0; i < e->answer->n; i++) {
             if (!still_counts(e, &e->answer->items[i]) || !holds_key(e, &e->answer->items[i], key))
