@@ -29,6 +29,7 @@ bench: build
 	@scripts/setup bench
 	bench/run
 	bench/deep
+	bench/http
 
 install: build
 	cmake --install build --prefix $(PREFIX)

@@ -51,8 +51,8 @@ class Beanstalkd(Peer):
 
 
 class Belfry(Peer):
-    def __init__(self, title, *flags):
-        super().__init__(title, "belfry", *flags)
+    def __init__(self, title, *flags, driver="belfry"):
+        super().__init__(title, driver, *flags)
 
     def command(self, build, port, directory):
         return [str(build / "belfryd"), "--bind", "127.0.0.1", "--port", port, "--data",
@@ -61,6 +61,7 @@ class Belfry(Peer):
 
 PEERS = {
     "belfry": Belfry("Belfry, sync", "--durability", "sync"),
+    "belfry-full": Belfry("Belfry, sync, jobs that use everything", "--durability", "sync", driver="belfry-full"),
     "belfry-slow": Belfry("Belfry, sync, each sync 1 ms longer", "--durability", "sync", "--sync-delay", "1ms"),
     "redis": Redis("Redis sorted set, nothing on disk", "--appendonly", "no"),
     "redis-aof": Redis("Redis sorted set, AOF always", "--appendonly", "yes", "--appendfsync", "always"),
@@ -68,7 +69,7 @@ PEERS = {
     "beanstalkd-sync": Beanstalkd("beanstalkd, fsync always", True),
 }
 
-COLOURS = {"belfry": "#b5651d", "belfry-slow": "#d9a066", "redis": "#a33", "redis-aof": "#d77",
+COLOURS = {"belfry": "#b5651d", "belfry-full": "#8a4a10", "belfry-slow": "#d9a066", "redis": "#a33", "redis-aof": "#d77",
            "beanstalkd": "#376", "beanstalkd-sync": "#7b9"}
 
 

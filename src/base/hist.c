@@ -45,6 +45,16 @@ void hist_merge(struct hist *h, const struct hist *other)
         h->buckets[i] += other->buckets[i];
 }
 
+uint64_t hist_upto(const struct hist *h, uint64_t value)
+{
+    unsigned last = bucket_of(value);
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i <= last; i++)
+        n += h->buckets[i];
+    return n;
+}
+
 uint64_t hist_quantile(const struct hist *h, double share)
 {
     uint64_t want = (uint64_t)(share * (double)h->count);

@@ -19,6 +19,8 @@ struct hist {
 
 void hist_add(struct hist *h, int64_t value); /* negative counts as 0 */
 void hist_merge(struct hist *h, const struct hist *other);
+/* How many are at or below a value: exact for one less than a power of two. */
+uint64_t hist_upto(const struct hist *h, uint64_t value);
 /* The value that a share of 0..1 lies at or below (upper edge of its bucket, at most max). */
 uint64_t hist_quantile(const struct hist *h, double share);
 

@@ -39,8 +39,10 @@ enum {
 const struct flag_row bench_flags[] = {
     [DRIVER] = { .name = "driver",
                  .value = "NAME",
-                 .help = "the kind of server: belfry (the default), redis or beanstalkd",
-                 .words = "belfry|redis|beanstalkd" },
+                 .help =
+                     "the kind of server: belfry (the default), belfry-full (jobs that use every "
+                     "option), redis or beanstalkd",
+                 .words = "belfry|belfry-full|redis|beanstalkd" },
     [OP] = { .name = "op",
              .value = "OP[,OP...]",
              .help = "what to measure: schedule, lease, lone, late, fill, drain, ping",

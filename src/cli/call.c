@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/bulk.h"
 #include "cli/command.h"
 #include "cli/forecast.h"
 #include "cli/help.h"
@@ -164,6 +165,8 @@ int call_run(struct cli *cli, const struct verb *v, int argc, char **argv)
         help_verb(v);
     } else if (command_pages(v)) {
         code = listing_run(cli, &c);
+    } else if (command_waits(v) && !c.no_wait) {
+        code = bulk_run(cli, &c);
     } else {
         code = call_once(cli, &c);
     }

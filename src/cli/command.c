@@ -55,6 +55,11 @@ bool command_pages(const struct verb *v)
     return false;
 }
 
+bool command_waits(const struct verb *v)
+{
+    return strcmp(v->name, "BULK") == 0;
+}
+
 void command_flags(const struct verb *v, struct flag_row *ret)
 {
     size_t n = 0;
@@ -66,6 +71,9 @@ void command_flags(const struct verb *v, struct flag_row *ret)
                                     .words = v->args[n].words };
     if (command_pages(v))
         ret[n++] = (struct flag_row){ .name = "all", .help = "everything, page after page" };
+    if (command_waits(v))
+        ret[n++] = (struct flag_row){ .name = "no_wait",
+                                      .help = "end at once, not when all of it has been done" };
     ret[n] = (struct flag_row){ 0 };
 }
 
@@ -166,7 +174,8 @@ static int take_flag(struct command *c, struct given *g, struct buf *options, si
     const struct arg *a = &c->verb->args[which];
 
     if (!a->name) {
-        c->all = true;
+        c->all = command_pages(c->verb);
+        c->no_wait = command_waits(c->verb);
         return 0;
     }
     if (!a->positional) {

@@ -23,6 +23,7 @@ struct command {
     size_t n;
     struct buf payload; /* what was read from a file or standard input */
     bool all;           /* --all, for verbs that come in pages */
+    bool no_wait;       /* --no-wait, for verbs that begin something */
     char why[320];      /* after an error */
 };
 
@@ -43,6 +44,9 @@ void command_flags(const struct verb *v, struct flag_row *ret);
 
 /* Whether the verb answers in pages, so that --all makes sense. */
 bool command_pages(const struct verb *v);
+
+/* Whether the verb begins something that goes on, so that --no-wait makes sense. */
+bool command_waits(const struct verb *v);
 
 /* What stands for a value of this type in help: "DURATION". */
 const char *command_placeholder(const struct arg *a);

@@ -3,7 +3,8 @@
 
 const struct driver *driver_find(const char *name)
 {
-    static const struct driver *const all[] = { &driver_belfry, &driver_redis, &driver_beanstalkd };
+    static const struct driver *const all[] = { &driver_belfry, &driver_belfry_full, &driver_redis,
+                                                &driver_beanstalkd };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         if (strcmp(all[i]->name, name) == 0)

@@ -77,7 +77,12 @@ struct driver {
     int (*wipe)(struct target *t, struct client *c);
 };
 
-extern const struct driver driver_belfry, driver_redis, driver_beanstalkd;
+extern const struct driver driver_belfry, driver_belfry_full, driver_redis, driver_beanstalkd;
+
+/* The replies of both of Belfry's. */
+void driver_belfry_note(struct str reply, char *ret_id);
+unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
+                              unsigned *replies, struct driver_watch *w);
 
 /* NULL if there is none of that name. */
 const struct driver *driver_find(const char *name);

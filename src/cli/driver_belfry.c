@@ -55,7 +55,7 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
         driver_digits(out->ptr + at + t->later_gap, DUE_DIGITS, (uint64_t)driver_due_ms(t, n));
 }
 
-static void note(struct str reply, char *ret_id)
+void driver_belfry_note(struct str reply, char *ret_id)
 {
     struct str id = scan_bulk(&reply);
 
@@ -86,8 +86,8 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
 }
 
 /* A COMPLETE for each job: what is needed is found by name, in RESP2's flat form of a map. */
-static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
-                       struct driver_watch *w)
+unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
+                              unsigned *replies, struct driver_watch *w)
 {
     int64_t jobs = scan_head(&reply);
 
@@ -127,8 +127,8 @@ const struct driver driver_belfry = {
     .scan = scan_reply,
     .put = put,
     .id_bytes = ID_TEXT,
-    .note = note,
+    .note = driver_belfry_note,
     .drop = drop,
     .take = take,
-    .finish = finish,
+    .finish = driver_belfry_finish,
 };

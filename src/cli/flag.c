@@ -24,17 +24,23 @@ const struct flag_row flag_globals[] = {
     { 0 },
 };
 
+static bool is_dash(char c)
+{
+    return c == '-' || c == '_';
+}
+
+/* Dashes do not matter: `--key-hold`, `--key_hold`, `--keyhold`. */
 bool flag_is(const char *name, const char *given, size_t len)
 {
-    if (strlen(name) != len)
-        return false;
     for (size_t i = 0; i < len; i++) {
-        char a = name[i] == '_' ? '-' : name[i];
-        char b = given[i] == '_' ? '-' : (char)tolower((unsigned char)given[i]);
-        if (a != b)
+        if (i > 0 && is_dash(given[i]))
+            continue;
+        while (is_dash(*name))
+            name++;
+        if (*name++ != tolower((unsigned char)given[i]))
             return false;
     }
-    return true;
+    return !*name && len > 0;
 }
 
 static int find_name(const struct flag_row *rows, const char *given, size_t len)

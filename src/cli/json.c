@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/json.h"
 
-#include "cli/utf8.h"
+#include "base/base64.h"
+#include "base/utf8.h"
 
 static void put_char(struct buf *out, struct str s, size_t len, uint32_t c)
 {
@@ -33,18 +34,8 @@ void json_string(struct buf *out, struct str s)
 
 static void put_base64(struct buf *out, struct str s)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = (const unsigned char *)s.ptr;
-
     buf_text(out, "{\"base64\":\"");
-    for (size_t i = 0; i < s.len; i += 3) {
-        uint32_t b1 = i + 1 < s.len ? p[i + 1] : 0, b2 = i + 2 < s.len ? p[i + 2] : 0;
-        uint32_t bits = (uint32_t)p[i] << 16 | b1 << 8 | b2;
-        char four[4] = { digits[bits >> 18], digits[bits >> 12 & 63],
-                         i + 1 < s.len ? digits[bits >> 6 & 63] : '=',
-                         i + 2 < s.len ? digits[bits & 63] : '=' };
-        buf_append(out, four, 4);
-    }
+    base64_put(out, s);
     buf_text(out, "\"}");
 }
 

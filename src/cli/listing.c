@@ -75,10 +75,16 @@ static void put_json(struct listing *l, const struct resp_values *v, size_t at)
     }
 }
 
+/* The array of an answer, which comes first: jobs, or whatever it lists. */
+static const struct resp_value *rows_of(const struct resp_values *v)
+{
+    return v->at[0].type == RESP_MAP && v->at[0].children > 0 ? &v->at[2] : NULL;
+}
+
 /* Shows one page and takes over its cursor. */
 static int take_page(struct listing *l, const struct resp_values *v)
 {
-    const struct resp_value *jobs = client_field(v, 0, "jobs");
+    const struct resp_value *jobs = rows_of(v);
     const struct resp_value *cursor = client_field(v, 0, "cursor");
 
     if (v->at[0].type == RESP_ERROR)
@@ -116,11 +122,19 @@ static void finish(struct listing *l)
     render_pages_end(&l->pages, &l->out, &l->render);
     call_print(&l->out);
     if (l->shown == 0) {
-        cli_say("no jobs");
+        cli_say("nothing there");
     } else if (cursor.len > 0) {
         cli_say("there may be more: --all shows everything, --cursor %.*s goes on from here",
                 STR_ARG(cursor));
     }
+}
+
+/* How the answer as JSON begins. */
+static void put_name(struct listing *l, const struct resp_values *v)
+{
+    buf_text(&l->out, "{");
+    json_string(&l->out, rows_of(v) ? v->at[1].text : STR("jobs"));
+    buf_text(&l->out, ":[");
 }
 
 static int follow(struct listing *l, struct client *client)
@@ -133,7 +147,7 @@ static int follow(struct listing *l, struct client *client)
         if (ask(l, client, &v) < 0)
             return call_lost(client);
         if (first && l->cli->json && v->at[0].type != RESP_ERROR)
-            buf_text(&l->out, "{\"jobs\":[");
+            put_name(l, v);
         first = false;
         code = take_page(l, v);
         if (code != CLI_OK)

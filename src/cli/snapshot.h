@@ -25,6 +25,8 @@
     X(lateness_max_ms)      \
     X(runtime_p50_ms)       \
     X(runtime_p99_ms)       \
+    X(wait_p50_ms)          \
+    X(wait_p99_ms)          \
     X(uptime_ms)            \
     X(connections)          \
     X(commands)             \

@@ -35,6 +35,50 @@ static void set_bytes(const char *name, struct str s)
     free(text);
 }
 
+#define META_PREFIX "BELFRY_META_"
+
+/* Of another job, if we run for one ourselves. */
+static void unset_metas(void)
+{
+    for (char **at = environ; *at;) {
+        char name[256];
+        size_t len = strcspn(*at, "=");
+
+        if (strncmp(*at, META_PREFIX, sizeof(META_PREFIX) - 1) != 0 || len >= sizeof(name)) {
+            at++;
+            continue;
+        }
+        memcpy(name, *at, len);
+        name[len] = '\0';
+        unsetenv(name);
+        at = environ; /* it may be another by now */
+    }
+    unsetenv("TRACEPARENT");
+    unsetenv("TRACESTATE");
+}
+
+/* BELFRY_META_ and the name in capitals, with _ for what a variable's name cannot have. */
+static void set_meta(const struct task_meta *m)
+{
+    char name[sizeof(META_PREFIX) + 128];
+    size_t n = sizeof(META_PREFIX) - 1;
+
+    memcpy(name, META_PREFIX, n);
+    for (size_t i = 0; i < m->name.len && n + 1 < sizeof(name); i++) {
+        char c = m->name.ptr[i];
+
+        name[n++] = (char)(c >= 'a' && c <= 'z'                               ? c - 'a' + 'A'
+                           : (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c
+                                                                              : '_');
+    }
+    name[n] = '\0';
+    set_bytes(name, m->value);
+    if (str_eq(m->name, STR("traceparent")))
+        set_bytes("TRACEPARENT", m->value);
+    if (str_eq(m->name, STR("tracestate")))
+        set_bytes("TRACESTATE", m->value);
+}
+
 static void set_environment(const struct task_job *job)
 {
     set_bytes("BELFRY_ID", job->id);
@@ -54,6 +98,13 @@ static void set_environment(const struct task_job *job)
         set_bytes("BELFRY_RECURRENCE", job->recurrence);
         set_number("BELFRY_NOMINAL_MS", job->nominal_ms);
     }
+    if (job->order.len > 0)
+        set_bytes("BELFRY_ORDER", job->order);
+    else
+        unsetenv("BELFRY_ORDER");
+    unset_metas();
+    for (size_t i = 0; i < job->meta_count; i++)
+        set_meta(&job->metas[i]);
 }
 
 /* In the child; does not return. */

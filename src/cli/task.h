@@ -42,10 +42,18 @@ struct task {
     int status; /* once it has ended, as of waitpid */
 };
 
+#define TASK_METAS 32
+
+struct task_meta {
+    struct str name, value;
+};
+
 /* What a command is told of its job. */
 struct task_job {
-    struct str id, token, tenant, queue, key, payload, recurrence;
+    struct str id, token, tenant, queue, key, order, payload, recurrence;
     int64_t attempt, due_ms, priority, nominal_ms;
+    struct task_meta metas[TASK_METAS];
+    size_t meta_count;
 };
 
 /* Starts argv for the job, capturing standard output or passing it through. 0, or IO with errno.

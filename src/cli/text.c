@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <wchar.h>
 
-#include "cli/utf8.h"
+#include "base/utf8.h"
 
 /* One character or one bad byte of s as it is to be shown, into piece (room for 8). */
 static size_t show_one(struct str s, char *piece, size_t *ret_len, size_t *ret_columns)

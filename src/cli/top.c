@@ -123,6 +123,10 @@ static void put_server(const struct top *t, struct buf *out)
     put_duration(out, s->runtime_p50_ms);
     buf_text(out, "  p99 ");
     put_duration(out, s->runtime_p99_ms);
+    buf_text(out, "   wait p50 ");
+    put_duration(out, s->wait_p50_ms);
+    buf_text(out, "  p99 ");
+    put_duration(out, s->wait_p99_ms);
     buf_text(out, "\n\n");
 }
 
@@ -170,6 +174,8 @@ static void put_row(const struct top *t, struct grid *g, const struct figures *q
     grid_cell(g, str_of(late), NULL);
     time_format_duration(q->runtime_p50_ms, late);
     grid_cell(g, str_of(late), NULL);
+    time_format_duration(q->wait_p50_ms, late);
+    grid_cell(g, str_of(late), NULL);
 }
 
 static int by_business(const void *a, const void *b)
@@ -193,9 +199,9 @@ static bool has_tenants(const struct snapshot *s)
 
 static void put_queues(const struct top *t, struct buf *out, size_t lines)
 {
-    static const char *const titles[] = { "queue",    "scheduled", "ready",  "leased",
-                                          "dead",     "waiting",   "in/s",   "done/s",
-                                          "failed/s", "late p99",  "run p50" };
+    static const char *const titles[] = { "queue",    "scheduled", "ready",   "leased",
+                                          "dead",     "waiting",   "in/s",    "done/s",
+                                          "failed/s", "late p99",  "run p50", "wait p50" };
     struct grid g = { 0 };
     size_t n = t->now.n < lines ? t->now.n : lines;
     bool tenants = has_tenants(&t->now);

@@ -173,6 +173,22 @@ static int64_t lease_length(const struct worker *w, const struct resp_values *v,
     return number(v, at, "lease_ms", ms);
 }
 
+static void metas(const struct resp_values *v, size_t at, struct task_job *ret)
+{
+    const struct resp_value *map = client_field(v, at, "meta");
+
+    if (!map || map->type != RESP_MAP)
+        return;
+    size_t i = (size_t)(map - v->at) + 1;
+
+    for (uint32_t pair = 0; pair < map->children / 2 && pair < TASK_METAS; pair++) {
+        const struct resp_value *value = &v->at[v->at[i].next];
+
+        ret->metas[ret->meta_count++] = (struct task_meta){ v->at[i].text, value->text };
+        i = value->next;
+    }
+}
+
 static void begin(struct worker *w, const struct resp_values *v, size_t at)
 {
     struct task_job job = { .id = bytes(v, at, "id"),
@@ -180,6 +196,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
                             .tenant = bytes(v, at, "tenant"),
                             .queue = bytes(v, at, "queue"),
                             .key = bytes(v, at, "key"),
+                            .order = bytes(v, at, "order"),
                             .recurrence = bytes(v, at, "recurrence"),
                             .nominal_ms = number(v, at, "nominal_ms", 0),
                             .payload = bytes(v, at, "payload"),
@@ -189,6 +206,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
     struct task *t = w->closing ? NULL : free_slot(w);
     struct str none = { 0 };
 
+    metas(v, at, &job);
     if (t && task_start(t, &job, w->o->argv, w->o->capture, w->now_ms) < 0) {
         cli_say("%.*s: cannot start its command: %s", STR_ARG(job.id), strerror(errno));
         t = NULL;

@@ -255,7 +255,7 @@ static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
         return engine_plain(e, BELFRY_NOMEM);
     }
     if (last)
-        image.at_ms = j->due_ms > e->now_ms ? j->due_ms : e->now_ms;
+        image.at_ms = j->due_ms > e->now_ms || j->ordered ? j->due_ms : e->now_ms;
     return emit_put(e, &image);
 }
 

@@ -18,12 +18,14 @@ int apply_put(struct engine *e, const struct job_image *r)
     struct job *old = r->seq < e->next_seq ? job_find(e, r->seq) : NULL;
     struct queue *q = queue_obtain(e, r->queue);
     struct job *j = q ? job_new(e, r, q) : NULL;
+    int err;
 
     if (!j)
         return BELFRY_NOMEM;
-    if (job_enter(e, j, false) < 0) {
+    err = job_enter(e, j, false);
+    if (err < 0) {
         job_free(e, j);
-        return BELFRY_NOMEM;
+        return err;
     }
     if (old) {
         j->loaded = old->loaded; /* a LIST that is under way knows it by that */
@@ -59,7 +61,8 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     t->lease_ms = r->lease_ms;
     t->late_ms = r->late_ms;
     t->progress = -1;
-    t->flags = 0;
+    t->flags = j->ordered ? TRAIL_HOLDING : 0;
+    t->deferred_ms = 0;
     blob_set(&e->pool, &t->note, (struct str){ 0 });
     trail_recount(e, t);
     job_place(e, j, JOB_LEASED);
@@ -112,9 +115,9 @@ static int trail_add_attempt(struct engine *e, struct job *j, int64_t end_ms, un
     return 0;
 }
 
-static void trail_clear_pending(struct engine *e, struct trail *t)
+static void trail_clear_pending(struct engine *e, struct trail *t, bool holds)
 {
-    t->flags = 0;
+    t->flags = holds ? t->flags & TRAIL_HOLDING : 0;
     blob_free(&e->pool, t->pending);
     t->pending = NULL;
 }
@@ -131,7 +134,7 @@ int apply_back(struct engine *e, const struct back_record *r)
     }
     job_unplace(e, j);
     if (j->trail) {
-        trail_clear_pending(e, j->trail);
+        trail_clear_pending(e, j->trail, r->outcome != ATTEMPT_AGAIN);
         trail_recount(e, j->trail);
     }
     j->due_ms = r->due_ms;
@@ -152,7 +155,9 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (!j)
         return 0;
     job_opts_get(j, &o);
-    if (o.listeners == 0 && r->keep_ms <= r->ended_ms && r->hold_ms <= r->ended_ms) {
+    /* Of one that has ended before, this says that it is deleted. */
+    if ((o.listeners == 0 || j->state > JOB_LEASED) && r->keep_ms <= r->ended_ms &&
+        r->hold_ms <= r->ended_ms) {
         job_leave(e, j);
         return 0;
     }
@@ -167,7 +172,7 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (r->outcome == OUTCOME_NONE && r->error.len && !blob_set(&e->pool, &t->error, r->error))
         goto nomem;
     job_unplace(e, j);
-    trail_clear_pending(e, t);
+    trail_clear_pending(e, t, false);
     t->flags = o.listeners > 0 ? TRAIL_TELLING : 0;
     if (e->tell_seq == r->seq) /* it had ended before, and was put back before all were told */
         e->tell_seq = 0;
@@ -256,12 +261,24 @@ int apply_listen(struct engine *e, const struct listen_record *r)
 int apply_move(struct engine *e, const struct move_record *r)
 {
     struct job *j = job_find(e, r->seq);
+    struct trail *t;
 
     if (!j)
         return 0;
+    t = j->trail || !r->deferred ? j->trail : trail_new(e, j);
+    if (r->deferred && !t)
+        return BELFRY_NOMEM;
     job_unplace(e, j);
+    j->trail = t;
     j->due_ms = r->due_ms;
     j->timer.at_ms = r->at_ms;
+    if (t) {
+        t->deferred_ms = r->deferred ? r->at_ms : 0;
+        t->deferrals += r->deferred;
+        /* Another due time is another place in its lane; quiet hours leave it where it is. */
+        t->flags = r->deferred && j->ordered ? TRAIL_HOLDING : 0;
+        trail_recount(e, t);
+    }
     job_place(e, j, JOB_SCHEDULED);
     return 0;
 }
@@ -275,7 +292,7 @@ int apply_mark(struct engine *e, const struct mark_record *r)
         return 0;
     if (!blob_set(&e->pool, &t->pending, r->pending))
         return BELFRY_NOMEM;
-    t->flags = (uint8_t)r->flags;
+    t->flags = (uint8_t)((r->flags & ~TRAIL_HOLDING) | (t->flags & TRAIL_HOLDING));
     t->pending_due_ms = r->pending_due_ms;
     trail_recount(e, t);
     return 0;
@@ -305,6 +322,7 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
     bucket_change(e, &t->bucket, &t->settings.rate, &r->settings.rate);
     t->settings = r->settings;
     t->segment = e->segment;
+    t->quiet_asked_ms = -1;
     list_each (node, &t->queues) {
         struct queue *q = container_of(node, struct queue, of_tenant);
 

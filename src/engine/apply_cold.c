@@ -64,7 +64,7 @@ static int check_tallies(struct engine *e, struct str tallies)
 static void class_spill(struct engine *e, struct queue *q, enum cold_slot slot,
                         struct cold_point first)
 {
-    struct class *c = &q->classes[slot - COLD_BACKLOG];
+    struct class *c = class_at_slot(q, slot);
 
     if (q->cold[slot] <= 0 || point_after(c->from, first))
         class_from(e, c, first);
@@ -251,18 +251,22 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
 {
     struct queue *q = queue_obtain(e, image->queue);
     struct job *j = q ? job_new(e, image, q) : NULL;
+    int err;
 
     if (!j)
         return BELFRY_NOMEM;
     j->loaded = e->walk & WALKS;
     e->walk_loaded = true;
     j->near = family == FAMILY_BACKLOG && hot;
-    if (job_enter(e, j, hot) < 0) {
+    err = job_enter(e, j, hot);
+    if (err < 0) {
         job_free(e, j);
-        return BELFRY_NOMEM;
+        return err;
     }
-    tally_add(e, q, cold_slot_at(cold_slot_of(family, image->state, image->priority), image->at_ms),
-              -1);
+    tally_add(
+        e, q,
+        cold_slot_at(cold_slot_of(family, image->state, class_number(class_of(j))), image->at_ms),
+        -1);
     return 0;
 }
 
@@ -277,7 +281,8 @@ static void leave_again(struct engine *e, struct str images, uint64_t n, char fa
 
         if (j) {
             tally_add(e, j->queue,
-                      cold_slot_at(cold_slot_of(family, image.state, image.priority), image.at_ms),
+                      cold_slot_at(cold_slot_of(family, image.state, class_number(class_of(j))),
+                                   image.at_ms),
                       1);
             job_leave(e, j);
         }
@@ -290,16 +295,22 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     struct cold_point upto = { r->upto_at, r->upto_seq };
     char family = r->queue.len ? FAMILY_BACKLOG : FAMILY_DUE;
     struct queue *q = r->queue.len ? queue_obtain(e, r->queue) : NULL;
+    struct class *c = q ? class_numbered(q, r->class) : NULL;
+    struct cold_point from = c ? c->from : upto;
     struct job_image image;
     uint64_t n = 0;
 
     if (r->queue.len && !q)
         return BELFRY_NOMEM;
+    if (c && point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
+        class_from(e, c, upto);
     for (; images.p < images.end; n++) {
         if (!record_get_job(wire_bytes(&images), &image) || images.bad)
             return BELFRY_CORRUPT;
         if (enter(e, &image, family, q != NULL) < 0) {
             leave_again(e, r->images, n, family);
+            if (c)
+                class_from(e, c, from);
             return BELFRY_NOMEM;
         }
     }
@@ -308,12 +319,11 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
         e->frontier_segment = e->segment;
         return 0;
     }
-    if (floor_raise(&q->classes[r->priority - 1], r->number, upto) < 0) {
+    if (floor_raise(c, r->number, upto) < 0) {
         leave_again(e, r->images, n, family);
+        class_from(e, c, from);
         return BELFRY_NOMEM;
     }
-    if (point_after(upto, q->classes[r->priority - 1].from))
-        class_from(e, &q->classes[r->priority - 1], upto);
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;
@@ -357,21 +367,24 @@ int apply_tally(struct engine *e, const struct tally_record *r)
     for (int i = 0; i < COLD_SLOTS; i++) { /* an older version has fewer */
         int64_t count = counts.p < counts.end ? wire_zigzag(&counts) : 0;
 
+        if (count < 0)
+            return BELFRY_CORRUPT;
         tally_add(e, q, (enum cold_slot)i, count - q->cold[i]);
     }
-    for (int i = 0; i < PRIORITIES; i++)
+    for (int i = 0; i < CLASSES; i++)
         q->classes[i].floor_count = 0;
     while (floors.p < floors.end) {
-        unsigned priority = wire_u8(&floors);
+        unsigned kind = wire_u8(&floors);
+        struct class *c = class_numbered(q, kind & ~TALLY_FROM);
         uint32_t number = (uint32_t)wire_varint(&floors);
         struct floor f = { number, { wire_zigzag(&floors), 0 } };
 
         f.upto.seq = wire_varint(&floors);
-        if (floors.bad || (priority & ~TALLY_FROM) < 1 || (priority & ~TALLY_FROM) > PRIORITIES)
+        if (floors.bad || !c)
             return BELFRY_CORRUPT;
-        if (priority & TALLY_FROM)
-            class_from(e, &q->classes[(priority & ~TALLY_FROM) - 1], f.upto);
-        else if (floor_raise(&q->classes[priority - 1], f.number, f.upto) < 0)
+        if (kind & TALLY_FROM)
+            class_from(e, c, f.upto);
+        else if (floor_raise(c, f.number, f.upto) < 0)
             return BELFRY_NOMEM;
     }
     q->tally_segment = e->segment;

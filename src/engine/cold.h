@@ -7,7 +7,7 @@
  * The keys of runs begin with a family; numbers in them are big-endian:
  *
  *     D at seq                   scheduled, beyond the frontier
- *     B queue 0 priority at seq  due or about to be, but their class has no room in memory
+ *     B queue 0 class at seq     due or about to be, but their class has no room in memory
  *     P queue 0 ended seq        done and cancelled: as long as there is room
  *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> where it is if not where its id
@@ -27,6 +27,16 @@
 #define FAMILY_PAST    'P'
 #define FAMILY_KEPT    'X'
 #define FAMILY_LOCATOR 'L'
+
+/* A class, by its number in keys and records: the jobs of a queue that have one priority, 1-5,
+ * those that have an ordering key, whatever else they have, or those that pass all gates. */
+#define CLASS_ORDERED 7
+#define CLASS_PASSING 8
+
+static inline bool class_is_valid(unsigned class)
+{
+    return (class >= 1 && class <= 5) || class == CLASS_ORDERED || class == CLASS_PASSING;
+}
 
 #define COLD_KEY_MAX  (1 + QUEUE_MAX_BYTES + 2 + 16)
 #define SPREAD_POINTS 32
@@ -79,8 +89,10 @@ struct cold_want {
     struct job_id id;
     size_t queue_len;
     size_t key_len;
+    size_t order_len;
     char queue[QUEUE_MAX_BYTES];
     char key[KEY_MAX_BYTES];
+    char order[KEY_MAX_BYTES];
     size_t after_len;  /* page: entries behind this key, */
     size_t prefix_len; /* as long as this much of it is the same; */
     char after[COLD_KEY_MAX];
@@ -135,13 +147,20 @@ static inline bool point_after(struct cold_point a, struct cold_point b)
 }
 
 void cold_key_due(struct cold_key *ret, struct cold_point p);
-/* Of families B, P and X. For B `priority` is 1-5, else 0 and left out. */
-void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned priority,
+/* Of families B, P and X. For B `class` is its number, else 0 and left out. */
+void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
-void cold_key_of_seq(struct cold_key *ret, uint64_t seq);                     /* locator */
-void cold_key_of_key(struct cold_key *ret, struct str queue, struct str key); /* locator */
+void cold_key_of_seq(struct cold_key *ret, uint64_t seq); /* locator */
+/* Locator: a key, of its queue and of its ordering key, if there is one. */
+void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key);
+/* A job's key and ordering key, of its options as an image has them; empty if it has none. */
+void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order);
+/* The class that a key of B names; 0 if it is of another family. */
+unsigned cold_key_class(struct str key);
 /* The last 16 bytes of a key of D, B, P or X. False if it is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
+/* The class in a key of B; 0 if it is of another family, or too short. */
+unsigned cold_key_class(struct str key);
 uint64_t cold_key_hash(struct str locator_key); /* for filters */
 
 static inline struct str cold_key_str(const struct cold_key *k)
@@ -165,11 +184,11 @@ uint32_t engine_reserve_files(struct engine *e, uint32_t n);
 /* Jobs in DUE runs count if they are behind this. */
 struct cold_point engine_frontier(const struct engine *e);
 /* Jobs of a class in the backlog run of this number count if they are behind the floor. */
-struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned priority,
+struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned class,
                                uint32_t number);
 /* The classes that have jobs, or had them, in backlog runs. */
 int engine_classes_on_disk(const struct engine *e,
-                           int (*fn)(void *arg, struct str queue, unsigned priority), void *arg);
+                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg);
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg);
 /* Whether nothing on disk is left of the backlog. */
 bool engine_backlog_is_empty(const struct engine *e);
@@ -181,7 +200,8 @@ bool engine_backlog_is_empty(const struct engine *e);
 #define FEED_GRAVE  1u /* no body; for the seq, until when there could be something at its place */
 #define FEED_LOCATE 2u /* not where its id says, or it has a key */
 
-/* What a run's jobs count as. Backlog: COLD_BACKLOG + priority - 1. */
+/* What a run's jobs count as. The numbers are on disk. Backlog: COLD_BACKLOG + priority - 1, and
+ * one for each of the classes from 7 on. */
 enum cold_slot {
     COLD_DUE,
     COLD_BACKLOG,
@@ -190,10 +210,12 @@ enum cold_slot {
     COLD_DEAD,
     COLD_EXPIRED,
     COLD_WAITING, /* in D, at the end of time */
+    COLD_BACKLOG_7,
+    COLD_BACKLOG_8,
     COLD_SLOTS
 };
 
-enum cold_slot cold_slot_of(char family, unsigned state, unsigned priority);
+enum cold_slot cold_slot_of(char family, unsigned state, unsigned class);
 /* The same for one of D that may be waiting for others. */
 enum cold_slot cold_slot_at(enum cold_slot slot, int64_t at_ms);
 enum job_state cold_state(enum cold_slot slot);
@@ -239,7 +261,8 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret); /* false if malf
 
 static inline bool slot_is_backlog(enum cold_slot slot)
 {
-    return slot >= COLD_BACKLOG && slot < COLD_DONE;
+    return (slot >= COLD_BACKLOG && slot < COLD_DONE) || slot == COLD_BACKLOG_7 ||
+           slot == COLD_BACKLOG_8;
 }
 
 /* ---- Loading: from runs to memory ---- */
@@ -247,7 +270,7 @@ static inline bool slot_is_backlog(enum cold_slot slot)
 struct load_want {
     bool backlog;
     struct str queue; /* of the class, if backlog; valid until the engine's next call */
-    unsigned priority;
+    unsigned class;
     struct cold_point after; /* DUE: the frontier */
     int64_t upto_ms;         /* DUE: only jobs up to this moment */
     size_t bytes;            /* about so much */
@@ -256,7 +279,7 @@ struct load_want {
 struct load_result {
     bool backlog;
     struct str queue;
-    unsigned priority;
+    unsigned class;
     uint64_t moves;         /* engine_moves when the reading began */
     uint32_t number;        /* backlog: of the youngest run that was read */
     struct cold_point upto; /* all up to here were looked at */

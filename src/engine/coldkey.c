@@ -6,8 +6,9 @@
 
 #include "base/time.h"
 
-#define LOCATE_SEQ 'i'
-#define LOCATE_KEY 'k'
+#define LOCATE_SEQ         'i'
+#define LOCATE_KEY         'k'
+#define LOCATE_ORDERED_KEY 'o'
 
 static void put_big(struct cold_key *k, uint64_t v)
 {
@@ -37,7 +38,7 @@ void cold_key_due(struct cold_key *ret, struct cold_point p)
     put_point(ret, p);
 }
 
-void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned priority,
+void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p)
 {
     ret->len = 0;
@@ -47,7 +48,7 @@ void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigne
     ret->len += queue.len;
     ret->bytes[ret->len++] = 0;
     if (family == FAMILY_BACKLOG)
-        ret->bytes[ret->len++] = (char)priority;
+        ret->bytes[ret->len++] = (char)class;
     put_point(ret, p);
 }
 
@@ -61,13 +62,23 @@ void cold_key_of_seq(struct cold_key *ret, uint64_t seq)
 
 /* 128 bits of hash stand for queue and key: two keys with the same are not to be expected in the
  * lifetime of the universe, let alone of a queue. */
-void cold_key_of_key(struct cold_key *ret, struct str queue, struct str key)
+void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key)
 {
-    XXH128_hash_t h = XXH3_128bits_withSeed(key.ptr, key.len, XXH3_64bits(queue.ptr, queue.len));
+    char both[2 + 2 * KEY_MAX_BYTES];
+    uint64_t seed = XXH3_64bits(queue.ptr, queue.len);
+    XXH128_hash_t h;
 
     ret->len = 0;
     ret->bytes[ret->len++] = FAMILY_LOCATOR;
-    ret->bytes[ret->len++] = LOCATE_KEY;
+    ret->bytes[ret->len++] = order.len > 0 ? LOCATE_ORDERED_KEY : LOCATE_KEY;
+    if (order.len > 0) { /* with its length before it: no other two are the same bytes */
+        both[0] = (char)(order.len >> 8);
+        both[1] = (char)order.len;
+        memcpy(both + 2, order.ptr, order.len);
+        memcpy(both + 2 + order.len, key.ptr, key.len);
+        key = (struct str){ both, 2 + order.len + key.len };
+    }
+    h = XXH3_128bits_withSeed(key.ptr, key.len, seed);
     put_big(ret, h.high64);
     put_big(ret, h.low64);
 }
@@ -79,6 +90,11 @@ bool cold_key_point(struct str key, struct cold_point *ret)
     ret->at_ms = (int64_t)get_big(key.ptr + key.len - 16);
     ret->seq = get_big(key.ptr + key.len - 8);
     return true;
+}
+
+unsigned cold_key_class(struct str key)
+{
+    return key.len > 18 && key.ptr[0] == FAMILY_BACKLOG ? (unsigned char)key.ptr[key.len - 17] : 0;
 }
 
 uint64_t cold_key_hash(struct str locator_key)
@@ -101,10 +117,11 @@ bool cold_place_get(struct str value, struct str *ret_place, int64_t *ret_until)
     return !r.bad && ret_place->len > 0 && ret_place->len <= COLD_KEY_MAX;
 }
 
-enum cold_slot cold_slot_of(char family, unsigned state, unsigned priority)
+enum cold_slot cold_slot_of(char family, unsigned state, unsigned class)
 {
     switch (family) {
-    case FAMILY_BACKLOG: return (enum cold_slot)(COLD_BACKLOG + priority - 1);
+    case FAMILY_BACKLOG:
+        return (enum cold_slot)(class <= 5 ? COLD_BACKLOG + class - 1 : COLD_BACKLOG_7 + class - 7);
     case FAMILY_PAST:
     case FAMILY_KEPT:
         return state == JOB_DONE      ? COLD_DONE

@@ -48,6 +48,14 @@ int emit_put(struct engine *e, const struct job_image *r)
     return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_ALL);
 }
 
+int emit_put_quiet(struct engine *e, const struct job_image *r)
+{
+    size_t start = e->out->len;
+
+    record_put_job(e->out, r);
+    return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_READERS);
+}
+
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
     EMIT(lease, SEEN_BY_NONE);
@@ -74,7 +82,8 @@ int emit_end(struct engine *e, const struct end_record *r)
 
 int emit_move(struct engine *e, const struct move_record *r)
 {
-    EMIT(move, SEEN_BY_ALL);
+    /* What is deferred is given to nobody, and once it is given it does not tell of that. */
+    EMIT(move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
 }
 
 int emit_mark(struct engine *e, const struct mark_record *r)
@@ -236,11 +245,11 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 
     for (int i = 0; i < COLD_SLOTS; i++)
         wire_put_zigzag(&counts, q->cold[i]);
-    for (unsigned i = 0; i < PRIORITIES; i++) {
+    for (unsigned i = 0; i < CLASSES; i++) {
         const struct class *c = &q->classes[i];
 
-        if (q->cold[COLD_BACKLOG + i] > 0) {
-            wire_put_u8(&floors, (uint8_t)((i + 1) | TALLY_FROM));
+        if (class_is_on_disk(c)) {
+            wire_put_u8(&floors, (uint8_t)(class_number(c) | TALLY_FROM));
             wire_put_varint(&floors, 0);
             wire_put_zigzag(&floors, c->from.at_ms);
             wire_put_varint(&floors, c->from.seq);
@@ -248,7 +257,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
         for (size_t f = 0; f < c->floor_count; f++) {
             if (c->floors[f].number < oldest)
                 continue;
-            wire_put_u8(&floors, (uint8_t)(i + 1));
+            wire_put_u8(&floors, (uint8_t)class_number(c));
             wire_put_varint(&floors, c->floors[f].number);
             wire_put_zigzag(&floors, c->floors[f].upto.at_ms);
             wire_put_varint(&floors, c->floors[f].upto.seq);

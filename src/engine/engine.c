@@ -91,13 +91,18 @@ struct engine *engine_new(const struct engine_options *o)
     pool_keep(&e->pool, e->o.memory_bytes / 4);
     jobs_init(e);
     keys_init(e);
+    lanes_init(e);
     tenants_init(e);
     queues_init(e);
     manifest_init(e);
     batch_init(&e->batch);
     list_init(&e->leased);
+    list_init(&e->arrived);
+    list_init(&e->lulls);
     list_init(&e->telling);
     list_init(&e->tasks);
+    list_init(&e->bulks);
+    list_init(&e->walks);
     wheel_init(&e->moments, 0);
     wheel_init(&e->later, 0);
     wheel_init(&e->spare, 0);
@@ -114,6 +119,7 @@ void engine_free(struct engine *e)
     if (!e)
         return;
     waiters_free(e);
+    bulks_free(e);
     queues_free(e);
     tenants_free(e);
     manifest_free(e);
@@ -121,6 +127,7 @@ void engine_free(struct engine *e)
     buf_fini(&e->batch.hints);
     table_fini(&e->names);
     table_fini(&e->keys);
+    table_fini(&e->lanes);
     table_fini(&e->jobs);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
@@ -134,6 +141,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     e->started = true;
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
+    e->start_ms = mono_ms;
     e->strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
     list_each (node, &e->leased) {
         struct trail *t = container_of(node, struct trail, link);
@@ -166,7 +174,7 @@ static void fire(struct engine *e, struct job *j)
         return;
     }
     if (j->state == JOB_SCHEDULED) {
-        const struct class *c = &j->queue->classes[j->priority - 1];
+        const struct class *c = class_of(j);
         bool near = j->near && !tail_is_before(c, (struct cold_point){ j->timer.at_ms, j->seq });
 
         job_unplace(e, j);
@@ -269,6 +277,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         fire(e, container_of(t, struct job, timer));
         budget--;
     }
+    orders_arrive(e, &budget);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
     while (expiries-- > 0 && (t = wheel_pop(&e->expiries, e->now_ms)))
@@ -298,12 +307,17 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     int64_t load = frontier_wake(e);
 
     *ret_wall_ms = moments < later ? moments : later;
+    if (!list_empty(&e->arrived))
+        *ret_wall_ms = e->now_ms;
     *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
     *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;
     *ret_wall_ms = load < *ret_wall_ms ? load : *ret_wall_ms;
     *ret_wall_ms = expiry < *ret_wall_ms ? expiry : *ret_wall_ms;
     *ret_mono_ms = leases < waits ? leases : waits;
     *ret_mono_ms = buckets < *ret_mono_ms ? buckets : *ret_mono_ms;
+    if (!list_empty(&e->dispatch) && slow_start_wake(e) < *ret_mono_ms)
+        *ret_mono_ms = slow_start_wake(e);
+    *ret_mono_ms = bulk_wake(e) < *ret_mono_ms ? bulk_wake(e) : *ret_mono_ms;
 }
 
 void engine_scope(struct engine *e, struct str tenant)
@@ -339,6 +353,11 @@ uint64_t engine_offered_lsn(const struct engine *e)
 uint64_t engine_live_bytes(const struct engine *e)
 {
     return e->live_bytes;
+}
+
+void engine_press(struct engine *e, bool pressed)
+{
+    e->pressed = pressed;
 }
 
 void engine_refuse_new(struct engine *e, bool refuse)

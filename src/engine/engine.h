@@ -38,6 +38,9 @@ struct engine_options {
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     uint64_t max_running;   /* leased at a time. 0: any number */
+    int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
+    size_t bulk_page;       /* jobs in a slice of a bulk, for tests. 0: some hundred */
+    int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     void *host;
@@ -47,6 +50,9 @@ struct engine_options {
     bool (*may_have)(void *journal, uint64_t hash);
     /* The zone of a name; it is good until the next call. As zonedir_load. NULL: there are none. */
     int (*zone)(void *journal, struct str name, const struct zone **ret, const char **ret_why);
+    /* When quiet hours (as given to engine_tenant_set) that it is in now are over; -1: it is not
+     * quiet. NULL: it never is. */
+    int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
 };
 
@@ -127,6 +133,8 @@ int engine_schedule_ask(struct engine *e, const struct job_spec *spec);
 /* Memory ran out in the middle of what must be whole: the engine is to be discarded with all that
  * was gathered since the last commit, and made again from what is stored. */
 bool engine_torn(const struct engine *e);
+/* It is so from now on. */
+void engine_tear(struct engine *e);
 
 /* Leases up to r->count ready jobs; returns how many. ret_jobs has room for r->count. */
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);
@@ -156,11 +164,17 @@ int engine_redrive(struct engine *e, struct job_id id);
  * Returns how many. FULL. */
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
 
+/* Forgets a job that has ended. NOTFOUND, STATE. */
+int engine_delete(struct engine *e, struct job_id id);
+
 /* ---- Its own work ---- */
 
-/* A slice of what the engine does of itself: telling jobs that those they wait for have ended, and
- * recurrences. 1: there may be more; 0: nothing to do now; COLD: as a request; NOMEM. */
+/* A slice of what the engine does of itself: telling jobs that those they wait for have ended,
+ * recurrences, bulks. 1: there may be more; 2: likewise, but that was much, others come first; 0:
+ * nothing to do now; COLD: as a request; NOMEM. */
 int engine_task(struct engine *e);
+/* While set, bulks wait: they bring jobs to memory. */
+void engine_press(struct engine *e, bool pressed);
 /* What it answered COLD for cannot be had: it does without. */
 void engine_task_skip(struct engine *e);
 
@@ -186,6 +200,35 @@ int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
                        int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
                        struct list_cursor *cursor);
 
+/* ---- Bulks: see bulk.h. All but the first may answer COLD. ---- */
+
+struct bulk_spec;
+struct bulk_view;
+
+/* Begins one; what is done follows in slices of engine_task. INVALID, LIMIT, FULL, NOMEM. */
+int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret);
+/* What it has done so far stays. NOTFOUND, STATE (it has ended). */
+int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id);
+/* NOTFOUND. */
+int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret);
+/* All of a tenant, those that ended first, in the order in which they were asked for. */
+int engine_bulks(struct engine *e, struct str tenant,
+                 int (*fn)(void *arg, const struct bulk_view *v), void *arg);
+
+/* ---- The audit log: see audit.h ---- */
+
+struct audit_entry;
+struct audit_filter;
+
+/* Adds an entry, whose id and moment are set here. To be called when what it tells of has been
+ * done: an answer that waits for this waits for both. NOMEM. */
+int engine_audit(struct engine *e, const struct audit_entry *a);
+/* One page, oldest first; it may be short though there is more. Of the cursor `due_ms` and `seq`
+ * count. NOMEM, COLD. */
+int engine_audits(struct engine *e, const struct audit_filter *f,
+                  int (*fn)(void *arg, const struct audit_entry *a), void *arg,
+                  struct list_cursor *cursor);
+
 /* ---- Queues ---- */
 
 /* INVALID. Creates the queue if it is not there. */
@@ -203,7 +246,7 @@ uint64_t engine_pick_steps(const struct engine *e);
 
 /* ---- Tenants ---- */
 
-/* INVALID. */
+/* INVALID. That quiet hours and zone can be read is for the caller to see to. */
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields /* bits 1 << enum tenant_field */);
 /* NOTFOUND. */
@@ -219,8 +262,10 @@ void engine_view(const struct engine *e, const struct job *job, struct job_view 
 int engine_get(struct engine *e, struct job_id id, struct job_view *ret);
 /* NOTFOUND, COLD. */
 int engine_explain(struct engine *e, struct job_id id, struct explanation *ret);
-/* The job that has this key, held keys included. NOTFOUND, COLD. */
-int engine_find_key(struct engine *e, struct str queue, struct str key, struct job_id *ret);
+/* The job that has this key, held keys included; `order`: the ordering key it belongs to, empty if
+ * none. NOTFOUND, COLD. */
+int engine_find_key(struct engine *e, struct str queue, struct str order, struct str key,
+                    struct job_id *ret);
 
 /* One page of jobs that match, by (due, id) within the page's stripe of the table or the run it
  * comes from. A job that does not change meanwhile is in exactly one page, but one that goes from

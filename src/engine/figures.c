@@ -18,10 +18,11 @@ static void queue_view_of(const struct engine *e, const struct queue *q, struct 
         .name = { q->name, q->name_len },
         .settings = &q->settings,
         .waiters = q->post.waiters,
-        .hold = queue_hold(e, q),
+        .hold = queue_hold(e, q, false),
         .counters = &q->counters,
         .lateness = q->lateness ? q->lateness : &none,
         .runtime = q->runtime ? q->runtime : &none,
+        .wait = q->wait ? q->wait : &none,
     };
     memcpy(ret->jobs, q->jobs, sizeof(ret->jobs));
     for (int i = 0; i < COLD_SLOTS; i++)
@@ -86,7 +87,7 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
     return answer;
 }
 
-static void tenant_view_of(const struct tenant *t, struct tenant_view *ret)
+static void tenant_view_of(const struct engine *e, struct tenant *t, struct tenant_view *ret)
 {
     *ret = (struct tenant_view){
         .name = { t->name, t->name_len },
@@ -94,16 +95,17 @@ static void tenant_view_of(const struct tenant *t, struct tenant_view *ret)
         .pending = (uint64_t)t->pending,
         .running = t->running,
         .queues = t->queue_total,
+        .quiet_until_ms = tenant_quiet_until(e, t),
     };
 }
 
 int engine_tenant_get(const struct engine *e, struct str name, struct tenant_view *ret)
 {
-    const struct tenant *t = tenant_find(e, name);
+    struct tenant *t = tenant_find(e, name);
 
     if (!t)
         return BELFRY_NOTFOUND;
-    tenant_view_of(t, ret);
+    tenant_view_of(e, t, ret);
     return 0;
 }
 
@@ -119,7 +121,7 @@ static int tenant_by_name(const void *a, const void *b)
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg)
 {
-    const struct tenant **all = malloc((e->tenant_total + 1) * sizeof(struct tenant *));
+    struct tenant **all = malloc((e->tenant_total + 1) * sizeof(struct tenant *));
     const struct list *node;
     size_t n = 0;
     int answer = 0;
@@ -127,7 +129,7 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
     if (!all)
         return BELFRY_NOMEM;
     list_each (node, &e->tenant_list) {
-        const struct tenant *t = container_of(node, struct tenant, link);
+        struct tenant *t = container_of(node, struct tenant, link);
 
         if (compare_names((struct str){ t->name, t->name_len }, after) > 0)
             all[n++] = t;
@@ -136,7 +138,7 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct tenant_view v;
 
-        tenant_view_of(all[i], &v);
+        tenant_view_of(e, all[i], &v);
         answer = fn(arg, &v);
     }
     free(all);
@@ -172,4 +174,5 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->counters = e->counters;
     ret->lateness = &e->lateness;
     ret->runtime = &e->runtime;
+    ret->wait = &e->wait;
 }

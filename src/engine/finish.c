@@ -89,7 +89,7 @@ static int replace(struct engine *e, struct job *j, unsigned outcome, struct str
     image.state = JOB_SCHEDULED;
     image.payload = image.trail.pending;
     image.due_ms = image.trail.pending_due_ms;
-    image.at_ms = image.due_ms > e->now_ms ? image.due_ms : e->now_ms;
+    image.at_ms = image.due_ms > e->now_ms || j->ordered ? image.due_ms : e->now_ms;
     image.attempt = 0;
     image.stalls = 0;
     image.trail.history = buf_view(&e->scratch);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/internal.h"
 
+#include <stdlib.h>
+
 #define ENTRY_ERROR_BYTES 256
 #define HISTORY_BYTES     4096
 
@@ -42,4 +44,41 @@ void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsign
                                 .worker = blob_str(t->worker),
                                 .error = error,
                             });
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct trail *x = *(struct trail *const *)a;
+    const struct trail *y = *(struct trail *const *)b;
+
+    if (x->ended_ms != y->ended_ms)
+        return x->ended_ms < y->ended_ms ? -1 : 1;
+    return x->job->seq < y->job->seq ? -1 : 1;
+}
+
+static void sort_by_end(struct list *head)
+{
+    struct list *node;
+    struct trail **all;
+    size_t n = 0;
+
+    list_each (node, head)
+        n++;
+    all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
+    if (!all)
+        return; /* out of memory: an order that is not quite right does no harm */
+    for (size_t i = 0; i < n; i++) {
+        all[i] = container_of(head->next, struct trail, link);
+        list_remove(&all[i]->link);
+    }
+    qsort(all, n, sizeof(struct trail *), by_end);
+    for (size_t i = 0; i < n; i++)
+        list_append(head, &all[i]->link);
+    free(all);
+}
+
+void past_sort(struct queue *q)
+{
+    sort_by_end(&q->past);
+    sort_by_end(&q->dead);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests about jobs that are not running: schedule, cancel, reschedule, redrive; and settings. */
+/* Requests about jobs that are not running: schedule, cancel, reschedule, redrive. */
 #include "engine/internal.h"
 
 #include <stdio.h>
@@ -10,6 +10,13 @@
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* When it becomes ready: at once if it is due. With an ordering key it is due when it says, also
+ * before now, as that is its place in the order. */
+static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
+{
+    return ordered ? due : later(due, e->now_ms);
 }
 
 static int refuse_full(struct engine *e)
@@ -77,6 +84,9 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
     if (s->key.len > KEY_MAX_BYTES)
         return engine_error(e, BELFRY_TOOLARGE, "key: %zu bytes, the limit is %d", s->key.len,
                             KEY_MAX_BYTES);
+    if (s->order.len > KEY_MAX_BYTES)
+        return engine_error(e, BELFRY_TOOLARGE, "order: %zu bytes, the limit is %d", s->order.len,
+                            KEY_MAX_BYTES);
     if (s->priority < 1 || s->priority > PRIORITIES)
         return engine_error(e, BELFRY_INVALID, "priority: expected 1 to 5");
     if (s->due_ms > TIME_MOMENT_MAX || s->due_ms < -1)
@@ -110,7 +120,10 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
                                      .backoff = s->backoff,
                                      .lease_ms = s->lease_ms,
                                      .retain_ms = s->retain_ms,
-                                     .expire_ms = s->expire_ms },
+                                     .expire_ms = s->expire_ms,
+                                     .order = s->order,
+                                     .notify = s->notify,
+                                     .passing = s->passing },
                  0);
     put_labels(out, s);
 }
@@ -152,9 +165,11 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
         job_image_of(holder, &image);
         image.payload = s->payload;
         image.due_ms = due;
-        image.at_ms = job_is_waiting(holder) ? AT_NEVER : later(due, e->now_ms);
+        image.at_ms = job_is_waiting(holder) ? AT_NEVER : moment_of(e, holder->ordered, due);
         image.attempt = 0;
         image.stalls = 0;
+        image.trail.flags = 0;
+        image.trail.deferred_ms = 0;
         err = emit_put(e, &image);
     }
     if (err)
@@ -183,11 +198,11 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
     if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
-        key_absent(e, s->queue, s->key);
-    holder = q && s->key.len > 0 ? key_seek(e, q, s->key, take, &err) : NULL;
+        key_absent(e, s->queue, s->order, s->key);
+    holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
     if (holder && holder->state < JOB_LEASED &&
         (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
-        holder = key_seek(e, q, s->key, true, &err);
+        holder = key_seek(e, q, s->order, s->key, true, &err);
     if (!holder && err && err != BELFRY_NOTFOUND)
         return err;
     if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
@@ -245,7 +260,7 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
         .state = JOB_SCHEDULED,
         .priority = (unsigned)s->priority,
         .due_ms = due,
-        .at_ms = later(due, e->now_ms),
+        .at_ms = moment_of(e, s->order.len > 0, due),
         .queue = s->queue,
         .opts = buf_view(&e->scratch),
         .payload = s->payload,
@@ -283,7 +298,8 @@ int engine_schedule_ask(struct engine *e, const struct job_spec *s)
 static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
 {
     for (size_t k = 0; specs[i].key.len > 0 && k < i; k++)
-        if (str_eq(specs[k].key, specs[i].key) && str_eq(specs[k].queue, specs[i].queue))
+        if (str_eq(specs[k].key, specs[i].key) && str_eq(specs[k].queue, specs[i].queue) &&
+            str_eq(specs[k].order, specs[i].order))
             return &specs[k];
     return NULL;
 }
@@ -339,6 +355,11 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     return err;
 }
 
+void engine_tear(struct engine *e)
+{
+    e->torn = true;
+}
+
 bool engine_torn(const struct engine *e)
 {
     return e->torn;
@@ -385,9 +406,12 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
         return err;
     if (j->state >= JOB_LEASED) /* it expired on disk */
         return state_error(e, j);
-    return emit_move(
-        e, &(struct move_record){ j->seq, due_ms,
-                                  job_is_waiting(j) ? AT_NEVER : later(due_ms, e->now_ms) });
+    return emit_move(e,
+                     &(struct move_record){
+                         .seq = j->seq,
+                         .due_ms = due_ms,
+                         .at_ms = job_is_waiting(j) ? AT_NEVER : moment_of(e, j->ordered, due_ms),
+                     });
 }
 
 /* Puts a dead job back whose key, if it has one, is free. */
@@ -413,7 +437,7 @@ static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err
 
     job_opts_get(j, &o);
     *ret_err = BELFRY_NOTFOUND;
-    return o.key.len > 0 ? key_seek(e, j->queue, o.key, true, ret_err) : NULL;
+    return o.key.len > 0 ? key_seek(e, j->queue, o.order, o.key, true, ret_err) : NULL;
 }
 
 int engine_redrive(struct engine *e, struct job_id id)
@@ -487,11 +511,11 @@ static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
 
     for (size_t i = 0; a && a->want->kind == WANT_PAGE && i < a->n && !err; i++) {
         const struct cold_item *item = &a->items[i];
-        unsigned state, priority;
+        unsigned state;
         struct str queue;
         int64_t at;
 
-        if (!record_peek_job(item->body, &state, &priority, &at, &queue) || state != JOB_DEAD)
+        if (!record_peek_job(item->body, &state, &at, &queue) || state != JOB_DEAD)
             continue;
         err = emit_taken(
             e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
@@ -526,62 +550,4 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
         return BELFRY_COLD;
     }
     return n;
-}
-
-static int check_rate(struct engine *e, const struct rate *r)
-{
-    if (r->count == 0 ||
-        (r->count > 0 && r->count <= RATE_COUNT_MAX && r->per_ms > 0 && r->per_ms <= RATE_PER_MAX))
-        return 0;
-    return engine_error(e, BELFRY_INVALID, "rate: expected up to %d in 1ms to 1d", RATE_COUNT_MAX);
-}
-
-int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
-                      unsigned fields)
-{
-    const struct tenant *t = tenant_find(e, name);
-    struct tenant_record r = { .name = name, .settings = t ? t->settings : tenant_defaults };
-    int err;
-
-    if (!name_valid(name))
-        return engine_error(e, BELFRY_INVALID,
-                            "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
-#define SET(field, member)             \
-    if (fields & 1u << TENANT_##field) \
-        memcpy(&r.settings.member, &s->member, sizeof(s->member));
-    TENANT_FIELDS(SET)
-#undef SET
-    if (r.settings.weight < 1 || r.settings.weight > WEIGHT_MAX)
-        return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
-    if (r.settings.max_pending < 0 || r.settings.max_running < 0)
-        return engine_error(e, BELFRY_INVALID, "max_pending, max_running: expected 0 or more");
-    err = check_rate(e, &r.settings.rate);
-    return err ? err : emit_tenant(e, &r);
-}
-
-int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
-                     unsigned fields)
-{
-    struct queue_record r = { .queue = name, .settings = queue_defaults };
-    struct queue *q = queue_find(e, name);
-    int err;
-    struct backoff b;
-    const char *why;
-
-    if (!queue_name_valid(name))
-        return engine_error(e, BELFRY_INVALID,
-                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
-    if (fields & 1u << QUEUE_BACKOFF && backoff_parse(str_of(s->backoff), &b, &why) < 0)
-        return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
-    if (q)
-        r.settings = q->settings;
-#define SET(field, member)            \
-    if (fields & 1u << QUEUE_##field) \
-        memcpy(&r.settings.member, &s->member, sizeof(s->member));
-    QUEUE_FIELDS(SET)
-#undef SET
-    if (r.settings.max_running < 0)
-        return engine_error(e, BELFRY_INVALID, "max_running: expected 0 or more");
-    err = check_rate(e, &r.settings.rate);
-    return err ? err : emit_queue(e, &r);
 }

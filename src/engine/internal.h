@@ -1,426 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the engine is made of. For files of src/engine only.
- *
- *     jobs (by sequence) ---> struct job ---> struct trail (once it has been leased)
- *                               |  \
- *     keys (queue, key) --------+   +--> struct queue: ready lists, waiters, ended jobs
- *
- * A job's timer stands in exactly one place, by its state and `where`:
- *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
- *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class
- *     leased      nowhere: the trail's timer stands in `leases`
- *     ended       in `moments`, at the moment when it is forgotten or its key is given free; not
- *                 while others are to be told of it
- * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
- * though its moment may be up to the lookahead away.
- */
+/* What the files of src/engine do for each other, file by file; what they do it to is in state.h.
+ * For files of src/engine only. */
 #ifndef ENGINE_INTERNAL_H
 #define ENGINE_INTERNAL_H
 
-#include <assert.h>
-
-#include "base/pool.h"
-#include "base/table.h"
-#include "base/time.h"
-#include "engine/cold.h"
-#include "engine/mutant.h"
-#include "engine/record.h"
-#include "engine/wheel.h"
-
-#define PRIORITIES    5
-#define AGE_STEP_MS   INT64_C(30000)
-#define FIRE_SLICE    20000 /* timers fired by one engine_advance */
-#define STANDSTILL_MS 1000  /* a wall clock set back by less than this is waited for */
-#define STRICT_MS     60000
-#define TOKEN_COUNTER 40 /* bits of a token below the epoch */
-#define IDLE_QUEUES   1000
-#define ATTEMPT_MAX   ((1u << 20) - 1)
-#define WALKS         4095u
-
-/* Bytes owned by the engine's pool; NULL stands for none. */
-struct blob {
-    uint32_t len;
-    char bytes[];
-};
-
-/* Arranged so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options
- * and then the payload; options are zigzag(created - born), then tagged ones (enum job_opt). */
-struct job {
-    struct timer timer;
-    struct table_node by_seq;
-    uint64_t seq;
-    struct queue *queue;
-    struct trail *trail;
-    int64_t due_ms;
-    uint64_t born_ms : 48;
-    uint64_t state : 4;
-    uint64_t priority : 4;
-    uint64_t where : 4; /* enum where */
-    uint64_t fed : 1;   /* is in the batch that is being written, as it is now */
-    uint64_t near : 1;  /* came from the backlog */
-    uint32_t payload_len;
-    uint32_t segment;      /* where its last RECORD_PUT stands */
-    uint32_t attempt : 20; /* stops there */
-    uint32_t
-        loaded : 12; /* came from a run, during this walk (engine.walk) at the latest; 0: never */
-    uint16_t opts_len;
-    uint8_t stalls;
-    char tail[];
-};
-
-/* Which part of the memory's budget a job takes. */
-enum where {
-    WHERE_NONE,
-    WHERE_HOT,
-    WHERE_LATER,
-    WHERE_TAIL,
-    WHERE_LEASED,
-    WHERE_PAST,
-    WHERE_TASK,
-    WHERES
-};
-
-enum job_opt {
-    OPT_KEY = 1,
-    OPT_ATTEMPTS = 2,
-    OPT_BACKOFF = 3,
-    OPT_LEASE = 4,
-    OPT_RETAIN = 5,
-    OPT_EXPIRE = 6,
-    OPT_TAG = 7,        /* there may be several of it, */
-    OPT_META = 8,       /* and of it */
-    OPT_AFTER = 12,     /* a job that it waits for; several */
-    OPT_AFTERFAIL = 13, /* enum after_fail */
-    OPT_LISTENER = 14,  /* a job that is told when it has ended; several */
-    OPT_NOMINAL = 15,   /* it is an occurrence: of when, and of which recurrence */
-};
-
-/* The moment of a job that waits for something else than time. */
-#define AT_NEVER (TIME_MOMENT_MAX + 1)
-
-/* One of them, as it stands in a job's tail. */
-struct opt {
-    enum job_opt type;
-    struct str bytes; /* KEY, BACKOFF, TAG, META: its name; NOMINAL: the recurrence's */
-    struct str value; /* META */
-    int64_t number;   /* the others; AFTER, LISTENER: the id's due time */
-    uint64_t seq;     /* AFTER, LISTENER */
-};
-
-struct job_opts {
-    int64_t created_ms;
-    struct str key;
-    int64_t attempts; /* -1: not given; likewise below */
-    struct str backoff;
-    int64_t lease_ms;
-    int64_t retain_ms;
-    int64_t expire_ms;
-    enum after_fail after_fail;
-    size_t afters;
-    size_t listeners;
-};
-
-struct trail {
-    struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
-                           `expiries`, if it can expire */
-    struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead, or in
-                           engine.telling */
-    struct job *job;
-    uint64_t token;
-    int64_t start_ms;
-    int64_t until_ms;
-    int64_t lease_ms;
-    int64_t late_ms;
-    int64_t ended_ms;
-    int64_t keep_ms;
-    int64_t hold_ms;
-    int64_t pending_due_ms;
-    struct blob *worker;
-    struct blob *note;
-    struct blob *result;
-    struct blob *error;
-    struct blob *history;
-    struct blob *pending;
-    uint32_t live_bytes; /* its part of engine.live_bytes, */
-    uint32_t weight;     /* and of job_weight */
-    uint8_t flags;
-    int8_t progress;
-};
-
-struct key_entry {
-    struct table_node node;
-    uint64_t hash;
-    struct job *job;
-};
-
-/* Jobs of this class in backlog runs up to `number` have been loaded up to here. */
-struct floor {
-    uint32_t number;
-    struct cold_point upto;
-};
-
-/* The jobs of one priority of a queue. Those that are due are in three parts, in this order:
- *
- *     ready list (memory) --- backlog runs (disk) --- tail (memory)
- *
- * A class is closed while it has a second or third part: then what becomes due joins the tail, so
- * that nothing overtakes. Those that are not due are in `moments`, or in `spare` if the class has
- * its share of memory there. What waits in a tail or in `spare` goes to disk when that is much. */
-struct class
-{
-    struct queue *queue;
-    struct list ready;
-    struct list tail;
-    struct list link;  /* in engine.closed */
-    struct timer near; /* in engine.nears, when what is on disk should be loaded */
-    bool closed;
-    uint64_t hot_bytes;     /* due and not due; */
-    uint64_t ready_bytes;   /* due only; */
-    uint64_t near_bytes;    /* loaded from the backlog */
-    struct cold_point from; /* what is on disk is not before this */
-    struct floor *floors;   /* numbers rise, points fall */
-    size_t floor_count;
-};
-
-/* Where workers wait: at a queue, or at a kind. */
-struct post {
-    struct list waits;    /* struct wait_link */
-    struct list dispatch; /* in engine.dispatch: may have work for them */
-    size_t waiters;
-    int64_t asked_ms;    /* when a worker last asked here; 0: never */
-    struct queue *queue; /* one of the two */
-    struct kind *kind;
-};
-
-/* What a rate has left, of a queue or of a tenant. */
-struct bucket {
-    struct timer timer; /* in engine.buckets, while somebody waits for it */
-    int64_t full;       /* when it is full again: see tenant.c */
-    struct queue *queue;
-    struct tenant *tenant;
-};
-
-/* See tenant.c. */
-struct tenant {
-    struct table_node by_name;
-    struct list link;   /* in engine.tenant_list */
-    struct list queues; /* by queue.of_tenant */
-    struct list parked; /* by queue.turn */
-    struct bucket bucket;
-    int64_t pending;
-    int64_t promised; /* jobs that are about to be scheduled together */
-    uint64_t running;
-    uint64_t queue_total;
-    uint32_t segment; /* where its settings stand; 0: they are the defaults */
-    struct tenant_settings settings;
-    uint16_t name_len;
-    char name[];
-};
-
-struct kind {
-    struct table_node by_name;
-    struct list link; /* in engine.kind_list */
-    struct list ring; /* by queue.turn */
-    struct post post;
-    size_t queues;
-    uint16_t name_len;
-    char name[];
-};
-
-struct queue {
-    struct table_node by_name;
-    struct list link; /* in engine.queues, or engine.idle when it could be forgotten */
-    struct list of_tenant;
-    struct list turn; /* in the ring of its kind, or parked at its tenant */
-    struct tenant *tenant;
-    struct kind *kind;
-    struct post post;
-    struct bucket bucket;
-    int64_t credit; /* jobs that it may still give before it is the next one's turn */
-    struct class classes[PRIORITIES];
-    struct list past; /* done and cancelled, by end */
-    struct list held; /* done, and their key is held: kept whatever their number */
-    struct list dead;
-    uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
-    int64_t cold[COLD_SLOTS];       /* on disk */
-    uint64_t offered;               /* in the ready lists */
-    uint64_t past_bytes;
-    uint32_t segment;       /* where its settings stand; 0: they are the defaults */
-    uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
-    bool tally_changed;     /* since then */
-    bool hidden;            /* the engine's own: its jobs are not users', see task.c */
-    bool idle;
-    struct queue_settings settings;
-    struct counters counters;
-    struct hist *lateness; /* made with the first lease */
-    struct hist *runtime;
-    uint16_t name_len;
-    char name[];
-};
-
-struct wait_link {
-    struct list link;
-    struct post *post;
-    struct waiter *waiter;
-};
-
-struct waiter {
-    struct timer timer; /* in engine.waits, on the monotonic clock */
-    void *owner;
-    size_t count;
-    int64_t for_ms;
-    struct blob *worker;
-    size_t link_count;
-    struct wait_link links[];
-};
-
-/* A place in a run whose entry no longer counts, until that too is in a run. */
-struct grave {
-    struct table_node node;
-    struct list link;
-    uint64_t serial;
-    int64_t gone_ms; /* see struct grave_record */
-    uint32_t segment;
-    uint16_t len;
-    char key[];
-};
-
-/* What is on its way from memory to runs: one batch at a time. */
-struct batch {
-    bool active;             /* from engine_feed_begin until it is fed and freed, or aborted */
-    bool tails;              /* of classes are in it */
-    bool fed;                /* its jobs are on disk and count there: what is in memory is waste */
-    unsigned slot;           /* of `later` that is looked at next, */
-    unsigned slots_left;     /* and how many are yet to be */
-    uint64_t later_bytes;    /* of what was taken from there */
-    struct list source;      /* jobs of tails, by their timers, that are not in the batch yet */
-    struct list held;        /* jobs that are */
-    struct list past_source; /* ended jobs, by their trails */
-    struct list past_held;
-    uint64_t graves;  /* serial of the last grave in it */
-    struct buf stale; /* jobs in it that changed: see struct fed_record */
-    struct buf hints; /* where the held jobs are in memory, some of them gone: to be looked at by
-                         nobody but the processor's cache */
-    size_t buried;
-};
-
-#define ABSENT_MAX   4096
-#define ABSENT_BYTES 18 /* of a locator's key for a key */
-
-/* Keys that no job on disk has, as was found out since this number of moves. */
-struct absent {
-    uint64_t moves;
-    size_t n;
-    char keys[ABSENT_MAX][ABSENT_BYTES];
-};
-
-#define PASTS_MAX 4096 /* jobs that one batch may wait for, too */
-
-/* Jobs on disk that have ended, and ids of none, as was found out since this number of moves: a
- * request that names several is told of one at a time. */
-struct pasts {
-    uint64_t moves;
-    size_t n;
-    struct {
-        struct job_id id;
-        uint64_t tenant; /* a hash of its name */
-        int64_t from_ms; /* when that was found out, */
-        int64_t gone_ms; /* and until when it holds */
-        int state;       /* or NOTFOUND */
-    } jobs[PASTS_MAX];
-};
-
-struct engine {
-    struct engine_options o;
-    struct pool pool;
-    struct table jobs;
-    struct table keys;
-    struct table names; /* queues */
-    struct table tenants;
-    struct table kinds;
-    struct list tenant_list;
-    struct list kind_list;
-    uint64_t tenant_total;
-    uint64_t pick_steps;  /* queues looked at in picking, so far */
-    struct str scope;     /* whose things requests may see; ptr NULL: everybody's */
-    struct queue *recent; /* the one last asked for by name: mostly the next one, too */
-    struct list queues;
-    struct list idle;
-    size_t idle_count;
-    struct list dispatch; /* posts */
-    struct list leased;
-    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
-    struct list tasks;     /* jobs of hidden queues whose time has come */
-    uint64_t tell_seq;     /* the one being told of, */
-    size_t tell_next;      /* and who is told next */
-    struct wheel moments;  /* jobs, by wall clock */
-    struct wheel later;    /* jobs beyond the frontier, by wall clock */
-    struct wheel spare;    /* jobs whose class has its share, by wall clock */
-    struct wheel nears;    /* classes */
-    struct wheel expiries; /* trails, by wall clock */
-    struct wheel leases;   /* trails, by monotonic clock */
-    struct wheel waits;    /* waiters, by monotonic clock */
-    struct wheel buckets;  /* by monotonic clock */
-    bool started;
-    bool whole;  /* records that follow belong into one commit */
-    bool inside; /* the engine's own work: its jobs are seen */
-    bool torn;   /* not all of them could be made */
-    bool refuse_new;
-    bool load_turn;
-    bool walk_loaded; /* jobs came from disk since the walk did */
-    bool sinking;     /* jobs are moved to `moments` though they are due */
-    bool segments_unknown;
-    int64_t now_ms;
-    int64_t mono_ms;
-    int64_t strict_until_ms; /* monotonic */
-    struct buf *out;
-    uint32_t segment;
-    uint32_t frontier_segment; /* where it says so; 0: nowhere */
-    uint32_t next_file;
-    uint32_t walk; /* 1 .. WALKS: number of the last LIST that began, in a ring; */
-    uint32_t first_segment;
-    uint64_t lsn;
-    uint64_t visible_lsn;
-    uint64_t offered_lsn;
-    uint64_t next_seq;
-    uint64_t next_token;
-    uint64_t random;
-    uint64_t live_bytes;
-    uint64_t waiters;
-    uint64_t queue_total;
-    uint64_t hidden_total; /* of them, the engine's own, */
-    uint64_t hidden_jobs;  /* and jobs in these */
-    uint64_t states[JOB_STATE_COUNT];
-    struct counters counters;
-    struct hist lateness;
-    struct hist runtime;
-    struct buf scratch;
-    char detail[256];
-
-    struct cold_point frontier;
-    struct cold_point frontier_noted; /* as the journal knows it: behind the true one */
-    uint64_t bytes[WHERES];           /* of jobs */
-    struct list closed;               /* classes, */
-    uint64_t closed_count;            /* and how many they are */
-    struct list runs;                 /* that count */
-    struct list gone;                 /* that do not, and are to be removed */
-    uint64_t moves;
-    uint64_t run_changes;
-    struct table graves;
-    struct list grave_list;
-    uint64_t next_grave;
-    int64_t cold[COLD_SLOTS];
-    int64_t hidden_cold[COLD_SLOTS]; /* of them, the engine's own */
-    struct batch batch;
-    struct cold_want want;
-    struct absent absent;
-    struct pasts pasts;
-    struct cold_answer *answer;
-    struct job *shown;      /* made for an answer, in no index */
-    uint32_t *segment_jobs; /* images in each segment from first_segment on */
-    size_t segment_count;
-};
+#include "engine/state.h"
 
 /* engine.c */
 int engine_error(struct engine *e, int err, const char *format, ...)
@@ -476,8 +60,6 @@ bool tail_is_before(const struct class *c, struct cold_point at);
 /* Forgets the queue's oldest history beyond its share, but not what still holds a key. Not while a
  * job is in two versions: it could be one of them. */
 void past_trim(struct engine *e, struct queue *q);
-/* Brings a queue's ended jobs into the order of their ends, which copying forward upsets. */
-void past_sort(struct queue *q);
 void job_opts_get(const struct job *j, struct job_opts *ret);
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 /* The next option; false at the end, or where a newer version's begin. */
@@ -514,11 +96,14 @@ int job_regrow(struct engine *e, struct job *j, struct str opts);
 
 /* key.c */
 void keys_init(struct engine *e);
-struct job *key_find(const struct engine *e, const struct queue *q, struct str key);
+/* A key is of its queue, and of its ordering key if there is one (len > 0). */
+struct job *key_find(const struct engine *e, const struct queue *q, struct str order,
+                     struct str key);
 /* The same, wherever it is; see job_seek. One that is only shown may be over (job_is_over). */
-struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err);
+struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
+                     int *ret_err);
 /* No job on disk has this key: for a queue that is about to be made. */
-void key_absent(struct engine *e, struct str queue, struct str key);
+void key_absent(struct engine *e, struct str queue, struct str order, struct str key);
 int key_take(struct engine *e, struct job *j); /* from whoever has it. NOMEM. */
 void key_release(struct engine *e, struct job *j);
 /* The job that has the key is at another place. */
@@ -530,8 +115,13 @@ struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL if out of memory */
 /* To be called when a queue may have become, or is no longer, without use. */
 void queue_settle(struct engine *e, struct queue *q);
-/* The ready job of lowest rank, or NULL; ret_rank is set if there is one. */
-struct job *queue_head(const struct queue *q, int64_t *ret_rank);
+/* The ready job of lowest rank that its tenant's maintenance lets pass, or NULL; ret_rank is set if
+ * there is one. */
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
+static inline int64_t job_rank(const struct job *j)
+{
+    return j->timer.at_ms + (int64_t)(j->priority - 1) * AGE_STEP_MS;
+}
 /* So many jobs more in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
@@ -555,8 +145,16 @@ void post_init(struct post *p);
 void post_call(struct engine *e, struct post *p);
 /* It may have jobs to give. */
 void queue_offer(struct engine *e, struct queue *q);
+/* Fewer jobs hold their lanes: queues that waited for that may go on. */
+void lulls_end(struct engine *e);
+/* The same, though what its tenant's other jobs wait for may last. */
+void queue_unpark(struct engine *e, struct queue *q);
 bool server_is_full(const struct engine *e);
-enum hold queue_hold(const struct engine *e, const struct queue *q);
+/* When it may run more because slow start goes on, on the monotonic clock; INT64_MAX: never. */
+int64_t slow_start_wake(const struct engine *e);
+bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
+/* For jobs that pass all gates, or others. */
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
 /* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
 bool queue_gives(struct engine *e, struct queue *q);
 /* One was given; `in_turn`: because it was its turn among its kind. */
@@ -573,6 +171,17 @@ bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: any
 
 /* look.c: what users see. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
+bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j);
+/* Whether this answer, which may be NULL, is the page that is wanted. */
+bool want_page_is(const struct cold_answer *a, const struct cold_want *w);
+
+/* class.c */
+struct class *class_of(const struct job *j);
+bool job_says_pass(const struct job *j); /* by its options */
+unsigned class_number(const struct class *c);
+struct class *class_numbered(struct queue *q, unsigned number); /* NULL if there is no such class */
+enum cold_slot class_slot(const struct class *c);
+struct class *class_at_slot(struct queue *q, enum cold_slot slot);
 
 /* spill.c: what leaves memory */
 void batch_init(struct batch *b);
@@ -591,6 +200,7 @@ uint64_t class_least(const struct engine *e);
  */
 void tails_rewind(struct engine *e);
 bool class_is_on_disk(const struct class *c); /* some of it */
+bool batch_takes_tails(const struct engine *e);
 bool tail_comes_first(const struct class *c); /* nothing on disk is before its first one */
 uint64_t hot_room(const struct engine *e);
 
@@ -649,6 +259,8 @@ int apply_cold(struct engine *e, const struct cold_record *r);
 
 /* emit.c: writes a record, then applies it; if that fails the record is taken back. */
 int emit_put(struct engine *e, const struct job_image *r);
+/* The same for one that no worker gets. */
+int emit_put_quiet(struct engine *e, const struct job_image *r);
 void commit_roll(struct engine *e); /* closes the commit if it is large enough */
 int emit_lease(struct engine *e, const struct lease_record *r);
 int emit_extend(struct engine *e, const struct extend_record *r);
@@ -665,9 +277,18 @@ int emit_merged(struct engine *e, const struct merged_record *r);
 int emit_loaded(struct engine *e, const struct loaded_record *r);
 int emit_taken(struct engine *e, const struct taken_record *r);
 
-/* history.c: the attempts of a job with the one that just ended, in out. */
+/* history.c */
+/* Brings a queue's ended jobs into the order of their ends, which copying forward upsets. */
+void past_sort(struct queue *q);
+/* The attempts of a job with the one that just ended, in out. */
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
                     struct str error);
+
+/* gate.c: quiet hours. -1: it is not quiet; for a job: or it may be given all the same. */
+int64_t tenant_quiet_until(const struct engine *e, struct tenant *t);
+int64_t job_quiet_until(const struct engine *e, const struct job *j);
+/* Has it wait until then, and for a part of the spread. */
+int job_defer(struct engine *e, struct job *j, int64_t until_ms);
 
 /* finish.c: the ways an attempt can end. `pause_ms` -1: by back-off. */
 int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str error,
@@ -709,6 +330,27 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
 /* LIMIT if the tenant has as many pending jobs as it may. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
 
+/* task.c: the full name of a hidden queue of a tenant, in buf or `queue` itself. */
+void hidden_queue_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES],
+                       struct str *ret);
+
+/* forget.c: an ended job is forgotten before its time. */
+int emit_forget(struct engine *e, const struct job *j);
+
+/* bulk.c */
+bool bulk_waits(const struct engine *e);   /* a slice can be done */
+int64_t bulk_wake(const struct engine *e); /* when one can be, by monotonic clock */
+int bulk_step(struct engine *e);
+void bulk_skip(struct engine *e);
+void bulks_free(struct engine *e);
+struct bulk; /* see bulk.h */
+/* It is over: an enum bulk_state. */
+void bulk_finish(const struct engine *e, struct bulk *b, unsigned state);
+/* What stands in its job from now on, which is another afterwards; in the commit that is open. What
+ * was written since `lsn` belongs to it. */
+int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn);
+/* The one of this number is no more. */
+void bulk_forget(struct engine *e, uint64_t seq);
 /* task.c: the clock was set back, and what was due is not any more. */
 void tasks_rewind(struct engine *e);
 

@@ -15,7 +15,8 @@ static uint64_t seq_hash(uint64_t seq)
 
 size_t job_size(const struct job *j)
 {
-    return offsetof(struct job, tail) + j->opts_len + j->payload_len;
+    return offsetof(struct job, tail) + j->opts_len + j->payload_len +
+           (j->ordered ? sizeof(struct spot) : 0);
 }
 
 static uint64_t job_live_bytes(const struct job *j)
@@ -56,134 +57,6 @@ struct job_id job_id_of(const struct engine *e, const struct job *j)
 struct str job_payload(const struct job *j)
 {
     return (struct str){ j->tail + j->opts_len, j->payload_len };
-}
-
-void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
-{
-    wire_put_zigzag(out, o->created_ms - born_ms);
-    if (o->key.len > 0) {
-        wire_put_u8(out, OPT_KEY);
-        wire_put_bytes(out, o->key);
-    }
-    if (o->attempts >= 0) {
-        wire_put_u8(out, OPT_ATTEMPTS);
-        wire_put_varint(out, (uint64_t)o->attempts);
-    }
-    if (o->backoff.len > 0) {
-        wire_put_u8(out, OPT_BACKOFF);
-        wire_put_bytes(out, o->backoff);
-    }
-    if (o->lease_ms >= 0) {
-        wire_put_u8(out, OPT_LEASE);
-        wire_put_varint(out, (uint64_t)o->lease_ms);
-    }
-    if (o->retain_ms >= 0) {
-        wire_put_u8(out, OPT_RETAIN);
-        wire_put_varint(out, (uint64_t)o->retain_ms);
-    }
-    if (o->expire_ms > 0) {
-        wire_put_u8(out, OPT_EXPIRE);
-        wire_put_varint(out, (uint64_t)o->expire_ms);
-    }
-}
-
-bool job_opt_next(struct wire_reader *r, struct opt *ret)
-{
-    if (r->p >= r->end)
-        return false;
-    *ret = (struct opt){ .type = (enum job_opt)wire_u8(r) };
-    switch (ret->type) {
-    case OPT_KEY:
-    case OPT_BACKOFF:
-    case OPT_TAG: ret->bytes = wire_bytes(r); break;
-    case OPT_META:
-        ret->bytes = wire_bytes(r);
-        ret->value = wire_bytes(r);
-        break;
-    case OPT_ATTEMPTS:
-    case OPT_LEASE:
-    case OPT_RETAIN:
-    case OPT_AFTERFAIL:
-    case OPT_EXPIRE: ret->number = (int64_t)wire_varint(r); break;
-    case OPT_AFTER:
-    case OPT_LISTENER:
-        ret->number = (int64_t)wire_varint(r);
-        ret->seq = wire_varint(r);
-        break;
-    case OPT_NOMINAL:
-        ret->number = (int64_t)wire_varint(r);
-        ret->bytes = wire_bytes(r);
-        break;
-    default: return false; /* from a newer version: what follows cannot be read */
-    }
-    if (ret->number < 0 || (ret->type >= OPT_AFTER && ret->number > TIME_MOMENT_MAX))
-        r->bad = true;
-    return !r->bad;
-}
-
-int64_t job_expires_ms(const struct job *j)
-{
-    struct job_opts o;
-
-    if (j->opts_len < 3 || (j->trail && j->trail->token))
-        return -1;
-    job_opts_get(j, &o);
-    return o.expire_ms <= 0                            ? -1
-           : o.expire_ms > TIME_MOMENT_MAX - j->due_ms ? TIME_MOMENT_MAX
-                                                       : j->due_ms + o.expire_ms;
-}
-
-bool job_is_over(const struct engine *e, const struct job *j)
-{
-    int64_t expires = j->state <= JOB_READY ? job_expires_ms(j) : -1;
-
-    return expires >= 0 && expires <= e->now_ms;
-}
-
-int64_t job_cold_ms(const struct job *j)
-{
-    int64_t expires = job_is_waiting(j) ? job_expires_ms(j) : -1;
-
-    return expires >= 0 ? expires : j->timer.at_ms;
-}
-
-void job_opts_get(const struct job *j, struct job_opts *ret)
-{
-    job_opts_read((struct str){ j->tail, j->opts_len }, (int64_t)j->born_ms, ret);
-}
-
-void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
-{
-    struct wire_reader r = wire_reader_of(opts);
-
-    struct opt o;
-
-    *ret = (struct job_opts){ .attempts = -1, .lease_ms = -1, .retain_ms = -1 };
-    ret->created_ms = (int64_t)((uint64_t)born_ms + (uint64_t)wire_zigzag(&r));
-    while (job_opt_next(&r, &o)) {
-        switch (o.type) {
-        case OPT_KEY: ret->key = o.bytes; break;
-        case OPT_ATTEMPTS: ret->attempts = o.number; break;
-        case OPT_BACKOFF: ret->backoff = o.bytes; break;
-        case OPT_LEASE: ret->lease_ms = o.number; break;
-        case OPT_RETAIN: ret->retain_ms = o.number; break;
-        case OPT_EXPIRE: ret->expire_ms = o.number; break;
-        case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;
-        case OPT_AFTER: ret->afters++; break;
-        case OPT_LISTENER: ret->listeners++; break;
-        case OPT_NOMINAL:
-        case OPT_TAG:
-        case OPT_META: break; /* see job_opt_next */
-        }
-    }
-}
-
-int64_t job_attempts(const struct job *j)
-{
-    struct job_opts o;
-
-    job_opts_get(j, &o);
-    return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
 }
 
 struct trail *trail_new(struct engine *e, struct job *j)
@@ -236,6 +109,8 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
     t->keep_ms = i->keep_ms;
     t->hold_ms = i->hold_ms;
     t->pending_due_ms = i->pending_due_ms;
+    t->deferred_ms = i->deferred_ms;
+    t->deferrals = i->deferrals;
     t->flags = (uint8_t)i->flags;
     t->progress = (int8_t)i->progress;
     if (!blob_set(p, &t->worker, i->worker) || !blob_set(p, &t->note, i->note) ||
@@ -250,10 +125,17 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
-    struct job *j = pool_alloc(&e->pool, size);
+    struct job_opts o;
+    size_t before;
+    char *memory;
+    struct job *j;
 
-    if (!j)
+    job_opts_read(image->opts, image->born_ms, &o);
+    before = o.order.len > 0 ? sizeof(struct spot) : 0;
+    memory = pool_alloc(&e->pool, before + size);
+    if (!memory)
         return NULL;
+    j = (struct job *)(void *)(memory + before);
     /* As a whole, so that fresh memory is not read before it is written. The last byte is the first
      * of the tail, which is never empty. */
     *j = (struct job){
@@ -264,6 +146,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
         .state = image->state & 15u,
         .priority = image->priority & 15u,
+        .ordered = before > 0,
         .payload_len = (uint32_t)image->payload.len,
         .segment = e->segment,
         .attempt = image->attempt & ATTEMPT_MAX,
@@ -271,7 +154,10 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .stalls = (uint8_t)image->stalls,
     };
     list_init(&j->timer.link);
+    if (j->ordered)
+        spot_init(j, o.order);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
+    j->passing = job_says_pass(j);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
     if (image->has_trail)
@@ -289,8 +175,10 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
 
 void job_free(struct engine *e, struct job *j)
 {
+    void *memory = j->ordered ? (void *)spot_of(j) : j;
+
     trail_free(e, j->trail);
-    pool_free(&e->pool, j, job_size(j));
+    pool_free(&e->pool, memory, job_size(j));
 }
 
 /* What an ended job counts for against its queue's history_bytes. */
@@ -300,43 +188,6 @@ static uint64_t past_bytes(const struct job *j)
 
     return job_size(j) + sizeof(*t) + blob_str(t->result).len + blob_str(t->error).len +
            blob_str(t->history).len + blob_str(t->note).len;
-}
-
-static int by_end(const void *a, const void *b)
-{
-    const struct trail *x = *(struct trail *const *)a;
-    const struct trail *y = *(struct trail *const *)b;
-
-    if (x->ended_ms != y->ended_ms)
-        return x->ended_ms < y->ended_ms ? -1 : 1;
-    return x->job->seq < y->job->seq ? -1 : 1;
-}
-
-static void sort_by_end(struct list *head)
-{
-    struct list *node;
-    struct trail **all;
-    size_t n = 0;
-
-    list_each (node, head)
-        n++;
-    all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
-    if (!all)
-        return; /* out of memory: an order that is not quite right does no harm */
-    for (size_t i = 0; i < n; i++) {
-        all[i] = container_of(head->next, struct trail, link);
-        list_remove(&all[i]->link);
-    }
-    qsort(all, n, sizeof(struct trail *), by_end);
-    for (size_t i = 0; i < n; i++)
-        list_append(head, &all[i]->link);
-    free(all);
-}
-
-void past_sort(struct queue *q)
-{
-    sort_by_end(&q->past);
-    sort_by_end(&q->dead);
 }
 
 void past_trim(struct engine *e, struct queue *q)
@@ -383,6 +234,8 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         q->past_bytes += past_bytes(j);
+    if (q->audit || q->bulk) /* an ended job needs no second timer */
+        list_append(&q->logged, &j->trail->timer.link);
 }
 
 size_t job_weight(const struct job *j)
@@ -434,18 +287,35 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
     c->ready_bytes += job_weight(j);
     list_append(&c->ready, &j->timer.link);
     j->queue->offered++;
-    queue_offer(e, j->queue);
+    if (j->passing)
+        queue_unpark(e, j->queue);
+    else
+        queue_offer(e, j->queue);
+}
+
+/* It keeps its lane: in memory, however far away its next attempt is. */
+static void place_holder(struct engine *e, struct job *j, bool due)
+{
+    j->where = WHERE_HOLDS;
+    j->state = due ? JOB_READY : JOB_SCHEDULED;
+    if (!due)
+        wheel_add(&e->moments, &j->timer);
+    lane_set(e, j, true);
 }
 
 static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
-    struct class *c = &j->queue->classes[j->priority - 1];
+    struct class *c = class_of(j);
     bool due = e->started && !e->sinking && j->timer.at_ms <= e->now_ms;
 
     if (due && j->queue->hidden) {
         j->state = JOB_READY;
         j->where = WHERE_TASK;
-        list_append(&e->tasks, &j->timer.link);
+        list_append(j->queue->bulk ? &e->bulks : &e->tasks, &j->timer.link);
+    } else if (job_holds(j)) {
+        place_holder(e, j, due);
+    } else if (j->ordered && due) {
+        order_place(e, j);
     } else if (!due && !hot && !e->sinking && job_cold_ms(j) > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
@@ -463,11 +333,13 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
             wheel_add(&e->spare, &j->timer);
         }
     }
+    if (j->ordered && j->where != WHERE_HOLDS && !due)
+        lane_set(e, j, false);
 }
 
 static void unplace_hot(struct job *j)
 {
-    struct class *c = &j->queue->classes[j->priority - 1];
+    struct class *c = class_of(j);
 
     c->hot_bytes -= job_weight(j);
     if (j->near)
@@ -499,8 +371,12 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         j->where = WHERE_PAST;
         place_ended(e, j, state);
     }
+    if (j->ordered && state >= JOB_LEASED)
+        lane_set(e, j, state == JOB_LEASED);
     queue_count(e, q, job_counts_as(j), 1);
     e->bytes[j->where] += job_weight(j);
+    if (j->ordered && j->where == WHERE_TAIL)
+        q->classes[ORDERED].tailed++;
     if (q->idle)
         queue_settle(e, q);
 }
@@ -527,7 +403,13 @@ void job_unplace(struct engine *e, struct job *j)
             batch_stale(e, j);
     }
     e->bytes[j->where] -= job_weight(j);
-    if (j->where == WHERE_HOT)
+    if (j->ordered && j->where == WHERE_TAIL)
+        q->classes[ORDERED].tailed--;
+    if (j->where == WHERE_HOLDS)
+        lulls_end(e);
+    if (j->ordered && j->state == JOB_READY)
+        order_unplace(j);
+    else if (j->where == WHERE_HOT)
         unplace_hot(j);
     list_remove(&j->timer.link);
     if (j->trail)
@@ -547,9 +429,10 @@ void job_unplace(struct engine *e, struct job *j)
 int job_enter(struct engine *e, struct job *j, bool hot)
 {
     bool owns_key = !is_terminal(j->state) || j->trail->hold_ms;
+    int err = owns_key ? key_take(e, j) : 0;
 
-    if (owns_key && key_take(e, j) < 0)
-        return BELFRY_NOMEM;
+    if (err < 0)
+        return err;
     table_add(&e->jobs, &j->by_seq);
     e->hidden_jobs += j->queue->hidden;
     segment_add(e, j->segment);
@@ -570,6 +453,8 @@ void job_leave(struct engine *e, struct job *j)
     segment_sub(e, j->segment);
     e->live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);
+    if (j->ordered)
+        lane_set(e, j, false);
     if (j->state == JOB_LEASED)
         queue_freed(e, q);
     job_free(e, j);
@@ -596,6 +481,8 @@ static void trail_image_of(const struct trail *t, struct trail_image *ret)
         .history = blob_str(t->history),
         .pending_due_ms = t->pending_due_ms,
         .pending = blob_str(t->pending),
+        .deferred_ms = t->deferred_ms,
+        .deferrals = t->deferrals,
     };
 }
 

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: an index on jobs, by queue and key. A job has its key while it is not terminal, and after
- * that until trail.hold_ms if the key is held. */
+/* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key while
+ * it is not terminal, and after that until trail.hold_ms if the key is held. */
 #include "engine/internal.h"
 
 #include <xxhash.h>
 
 struct wanted {
     const struct queue *queue;
+    struct str order;
     struct str key;
 };
 
-static uint64_t key_hash(const struct queue *q, struct str key)
+static uint64_t key_hash(const struct queue *q, struct str order, struct str key)
 {
-    return XXH3_64bits_withSeed(key.ptr, key.len, XXH3_64bits(q->name, q->name_len));
+    uint64_t seed = XXH3_64bits(q->name, q->name_len);
+
+    if (order.len > 0)
+        seed = XXH3_64bits_withSeed(order.ptr, order.len, seed);
+    return XXH3_64bits_withSeed(key.ptr, key.len, seed);
 }
 
 static bool entry_matches(const struct table_node *node, const void *arg)
@@ -24,34 +29,36 @@ static bool entry_matches(const struct table_node *node, const void *arg)
     if (j->queue != w->queue)
         return false;
     job_opts_get(j, &o);
-    return str_eq(o.key, w->key);
+    return str_eq(o.key, w->key) && str_eq(o.order, w->order);
 }
 
-static struct key_entry *entry_find(const struct engine *e, const struct queue *q, struct str key,
-                                    uint64_t hash)
+static struct key_entry *entry_find(const struct engine *e, const struct queue *q, struct str order,
+                                    struct str key, uint64_t hash)
 {
-    struct wanted w = { q, key };
+    struct wanted w = { q, order, key };
     struct table_node *node = table_find(&e->keys, hash, entry_matches, &w);
 
     return node ? container_of(node, struct key_entry, node) : NULL;
 }
 
-struct job *key_find(const struct engine *e, const struct queue *q, struct str key)
+struct job *key_find(const struct engine *e, const struct queue *q, struct str order,
+                     struct str key)
 {
-    struct key_entry *entry = entry_find(e, q, key, key_hash(q, key));
+    struct key_entry *entry = entry_find(e, q, order, key, key_hash(q, order, key));
 
     return entry && !job_is_waste(e, entry->job) ? entry->job : NULL;
 }
 
 /* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
  * now, set back since, it may seem not to be. */
-static void hold_over(struct engine *e, struct job *j)
+static int hold_over(struct engine *e, struct job *j)
 {
     if (j->state <= JOB_LEASED)
-        return;
+        return BELFRY_CORRUPT;
     job_unplace(e, j);
     j->trail->hold_ms = 0;
     job_place(e, j, j->state);
+    return 0;
 }
 
 int key_take(struct engine *e, struct job *j)
@@ -63,8 +70,8 @@ int key_take(struct engine *e, struct job *j)
     job_opts_get(j, &o);
     if (o.key.len == 0)
         return 0;
-    hash = key_hash(j->queue, o.key);
-    entry = entry_find(e, j->queue, o.key, hash);
+    hash = key_hash(j->queue, o.order, o.key);
+    entry = entry_find(e, j->queue, o.order, o.key, hash);
     if (!entry) {
         entry = pool_alloc(&e->pool, sizeof(*entry));
         if (!entry)
@@ -73,7 +80,10 @@ int key_take(struct engine *e, struct job *j)
         entry->job = j;
         table_add(&e->keys, &entry->node);
     } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
-        hold_over(e, entry->job);
+        int err = hold_over(e, entry->job);
+
+        if (err < 0)
+            return err;
     }
     entry->job = j;
     return 0;
@@ -87,7 +97,7 @@ void key_release(struct engine *e, struct job *j)
     job_opts_get(j, &o);
     if (o.key.len == 0)
         return;
-    entry = entry_find(e, j->queue, o.key, key_hash(j->queue, o.key));
+    entry = entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key));
     if (entry && entry->job == j) {
         table_remove(&e->keys, &entry->node);
         pool_free(&e->pool, entry, sizeof(*entry));
@@ -100,7 +110,9 @@ void key_follow(struct engine *e, const struct job *from, struct job *to)
     struct key_entry *entry;
 
     job_opts_get(from, &o);
-    entry = o.key.len > 0 ? entry_find(e, from->queue, o.key, key_hash(from->queue, o.key)) : NULL;
+    if (o.key.len == 0)
+        return;
+    entry = entry_find(e, from->queue, o.order, o.key, key_hash(from->queue, o.order, o.key));
     if (entry && entry->job == from)
         entry->job = to;
 }

@@ -6,8 +6,9 @@
 
 #include "base/time.h"
 
-#define EXPIRED_MAX \
-    5000 /* met by one request; after that it finds nothing, and the next one goes on */
+#define PASSED_OVER_MAX                                                                           \
+    5000 /* expired or deferred by one request; after that it finds nothing, the next one goes on \
+          */
 
 struct taker {
     int64_t for_ms;
@@ -27,6 +28,8 @@ static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
         q->lateness = calloc(1, sizeof(*q->lateness));
     if (!q->runtime)
         q->runtime = calloc(1, sizeof(*q->runtime));
+    if (!q->wait)
+        q->wait = calloc(1, sizeof(*q->wait));
     if (q->lateness) /* a figure may be missing when memory is short; jobs go on */
         hist_add(q->lateness, late_ms);
     hist_add(&e->lateness, late_ms);
@@ -82,7 +85,7 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
 
         if (!q)
             continue;
-        j = queue_head(q, &rank);
+        j = queue_head(e, q, &rank);
         if (j && (!best || rank < best_rank)) {
             best = j;
             best_rank = rank;
@@ -92,10 +95,41 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
     return best;
 }
 
+/* 0: it may be given. 1: it was put out of the way. Else an error. */
+static int pass_over(struct engine *e, struct job *j)
+{
+    int64_t quiet;
+    int err = 0;
+
+    if (job_is_over(e, j)) /* its timer has not been looked at yet */
+        err = job_expire(e, j);
+    else if ((quiet = job_quiet_until(e, j)) >= 0)
+        err = job_defer(e, j, quiet);
+    else
+        return 0;
+    return err ? err : 1;
+}
+
+/* A LEASE waited so long for these: counted once, and once for each queue that they are of. */
+static void count_wait(struct engine *e, struct job *const *jobs, size_t n, int64_t waited_ms)
+{
+    if (n == 0)
+        return;
+    hist_add(&e->wait, waited_ms);
+    e->served++;
+    for (size_t i = 0; i < n; i++) {
+        struct queue *q = jobs[i]->queue;
+
+        if (q->wait && q->served != e->served)
+            hist_add(q->wait, waited_ms);
+        q->served = e->served;
+    }
+}
+
 static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, size_t count,
                          const struct taker *t, struct job **ret)
 {
-    size_t taken = 0, bytes = 0, expired = 0;
+    size_t taken = 0, bytes = 0, passed_over = 0;
     bool in_turn;
 
     /* What is leased must stay in memory, so there is an end to it. */
@@ -105,11 +139,12 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
 
         if (!j)
             break;
-        if (job_is_over(e, j)) { /* its timer has not been looked at yet */
-            if (++expired > EXPIRED_MAX || job_expire(e, j) < 0)
-                break;
+        int passed = pass_over(e, j);
+
+        if (passed < 0 || (passed > 0 && ++passed_over > PASSED_OVER_MAX))
+            break;
+        if (passed > 0)
             continue;
-        }
         if (lease_one(e, j, t) < 0)
             break;
         queue_took(e, j->queue, in_turn);
@@ -132,6 +167,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
 {
     struct post *posts[LEASE_QUEUES_MAX];
     struct taker t = { r->for_ms, r->worker };
+    size_t n;
 
     for (size_t i = 0; i < r->queue_count; i++) {
         struct str name;
@@ -148,7 +184,9 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
         if (posts[i])
             posts[i]->asked_ms = e->now_ms;
     }
-    return (int)lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
+    n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
+    count_wait(e, ret_jobs, n, 0);
+    return (int)n;
 }
 
 static void waiter_free(struct engine *e, struct waiter *w)
@@ -193,6 +231,7 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
     w->timer.at_ms = e->mono_ms + wait_ms;
+    w->since_ms = e->mono_ms;
     w->owner = owner;
     w->count = r->count;
     w->for_ms = r->for_ms;
@@ -256,6 +295,7 @@ static bool serve(struct engine *e, struct waiter *w)
     n = lease_some(e, posts, w->link_count, w->count, &t, jobs);
     if (n == 0)
         return false;
+    count_wait(e, jobs, n, e->mono_ms - w->since_ms);
     waiter_free(e, w);
     e->o.deliver(e->o.host, owner, jobs, n);
     return true;
@@ -276,6 +316,7 @@ void engine_dispatch(struct engine *e)
             struct wait_link *l = container_of(p->waits.next, struct wait_link, link);
 
             if (!serve(e, l->waiter)) {
+                list_remove(&p->dispatch); /* one that was passed over may have called it again */
                 list_append(&later, &p->dispatch);
                 break;
             }

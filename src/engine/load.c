@@ -89,20 +89,23 @@ static bool load_due(struct engine *e, struct load_want *ret)
 }
 
 /* Nothing of it is given out until somebody says so. */
-static bool is_stopped(const struct queue *q)
+static bool is_stopped(const struct class *c)
 {
-    return !q->hidden && (q->settings.paused || q->tenant->settings.maintenance);
+    const struct queue *q = c->queue;
+
+    return !q->hidden && (q->settings.paused ||
+                          (q->tenant->settings.maintenance && class_number(c) != CLASS_PASSING));
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)
 {
-    unsigned priority = (unsigned)(c - c->queue->classes) + 1;
-
     /* What cannot be given out has no use for the last of the room. */
-    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c->queue))
+    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
         return false;
     /* What is before all that comes first, without being loaded. */
-    if (c->queue->cold[COLD_BACKLOG + priority - 1] <= 0 || tail_comes_first(c))
+    if (!class_is_on_disk(c) || tail_comes_first(c))
+        return false;
+    if (c == &c->queue->classes[ORDERED] && order_waits(e, c))
         return false;
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;
@@ -127,7 +130,7 @@ static struct class *hungriest(struct engine *e)
         list_append(&e->closed, &c->link);
         if (!is_hungry(e, c))
             continue;
-        if (c->ready_bytes == 0 && !is_stopped(c->queue))
+        if (c->ready_bytes == 0 && !is_stopped(c))
             return c;
         best = best ? best : c;
     }
@@ -144,7 +147,7 @@ static bool load_class(struct engine *e, struct load_want *ret)
     *ret = (struct load_want){
         .backlog = true,
         .queue = { c->queue->name, c->queue->name_len },
-        .priority = (unsigned)(c - c->queue->classes) + 1,
+        .class = class_number(c),
         .bytes = room > load_bytes(e) ? load_bytes(e)
                  : room < LOAD_MIN    ? LOAD_MIN
                                       : room,
@@ -165,7 +168,7 @@ int engine_loaded(struct engine *e, const struct load_result *r)
 {
     struct loaded_record record = {
         .queue = r->backlog ? r->queue : (struct str){ 0 },
-        .priority = r->backlog ? r->priority : 0,
+        .class = r->backlog ? r->class : 0,
         .number = r->number,
         .upto_at = r->end && r->backlog ? INT64_MAX : r->upto.at_ms,
         .upto_seq = r->end && r->backlog ? UINT64_MAX : r->upto.seq,
@@ -175,6 +178,8 @@ int engine_loaded(struct engine *e, const struct load_result *r)
 
     if (r->moves != e->moves) /* what was read may have been taken out and put back, changed */
         return 0;
+    if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
+        return 0; /* what is on its way to disk may come before it */
     for (size_t i = 0; i < r->n; i++) {
         const struct cold_item *item = &r->items[i];
 
@@ -234,7 +239,8 @@ static int sample_job(void *arg, struct table_node *node)
     struct sample *s = arg;
     const struct job *j = container_of(node, struct job, by_seq);
 
-    if (j->state == JOB_SCHEDULED && !job_is_waste(s->e, j) && j->timer.at_ms >= s->from_ms &&
+    if (j->state == JOB_SCHEDULED && !j->queue->hidden && !job_is_waste(s->e, j) &&
+        j->timer.at_ms >= s->from_ms &&
         (uint64_t)(j->timer.at_ms - s->from_ms) / (uint64_t)s->step_ms < s->n)
         s->ret[(j->timer.at_ms - s->from_ms) / s->step_ms] += s->weight;
     return 0;

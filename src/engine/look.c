@@ -16,7 +16,7 @@ enum job_state job_state_now(const struct engine *e, const struct job *j)
         return JOB_EXPIRED;
     if (job_is_waiting(j))
         return JOB_WAITING;
-    if (j->where == WHERE_HOT)
+    if (j->where == WHERE_HOT || j->where == WHERE_HOLDS)
         return (enum job_state)j->state;
     return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
 }
@@ -35,6 +35,8 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->cancelling = t->flags & TRAIL_CANCELLING;
     v->replacing = t->flags & TRAIL_REPLACING;
     v->ended_ms = t->ended_ms;
+    v->deferred_ms = v->state < JOB_LEASED && t->deferred_ms ? t->deferred_ms : -1;
+    v->deferrals = t->deferrals;
     v->keep_ms = t->hold_ms > t->keep_ms ? t->hold_ms : t->keep_ms;
     v->result = blob_str(t->result);
     v->error = blob_str(t->error);
@@ -77,6 +79,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->queue = (struct str){ j->queue->kind->name, j->queue->kind->name_len };
     ret->payload = job_payload(j);
     ret->key = o.key;
+    ret->order = o.order;
     ret->priority = j->priority;
     ret->created_ms = o.created_ms;
     ret->due_ms = j->due_ms;
@@ -89,6 +92,10 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->progress = -1;
     ret->cancelling = ret->replacing = false;
     ret->expires_ms = job_expires_ms(j);
+    ret->notify = o.notify;
+    ret->passing = j->passing;
+    ret->deferred_ms = -1;
+    ret->deferrals = 0;
     view_labels(j, ret);
     ret->worker = ret->note = ret->result = ret->error = (struct str){ "", 0 };
     ret->history_count = 0;
@@ -107,11 +114,12 @@ int engine_get(struct engine *e, struct job_id id, struct job_view *ret)
     return 0;
 }
 
-int engine_find_key(struct engine *e, struct str queue, struct str key, struct job_id *ret)
+int engine_find_key(struct engine *e, struct str queue, struct str order, struct str key,
+                    struct job_id *ret)
 {
     int err = BELFRY_NOTFOUND;
     struct queue *q = queue_find(e, queue);
-    const struct job *j = q ? key_seek(e, q, key, false, &err) : NULL;
+    const struct job *j = q ? key_seek(e, q, order, key, false, &err) : NULL;
 
     if (!j)
         return err;
@@ -130,6 +138,7 @@ struct page {
     const struct job **heap;
     size_t n;
     bool more;
+    uint64_t looked;
 };
 
 static int compare(const struct job *a, const struct job *b)
@@ -177,9 +186,15 @@ static bool has_tag(const struct job *j, struct str tag)
     return false;
 }
 
-static bool passes(const struct engine *e, const struct list_filter *f, const struct job *j)
+/* As bits. */
+static unsigned states_of(const struct list_filter *f)
 {
-    return (f->state < 0 || (enum job_state)f->state == job_state_now(e, j)) &&
+    return f->states ? f->states : f->state < 0 ? ~0u : 1u << f->state;
+}
+
+bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j)
+{
+    return states_of(f) >> job_state_now(e, j) & 1 && (f->below == 0 || j->seq < f->below) &&
            j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
            (f->tag.len == 0 || has_tag(j, f->tag)) &&
            (f->queue.len == 0
@@ -197,7 +212,7 @@ static bool matches(const struct page *p, const struct job *j)
     if (c->phase == LIST_LOADED &&
         (j->loaded == 0 || (j->loaded - c->walk + WALKS) % WALKS > WALKS / 2))
         return false;
-    return passes(p->e, p->f, j);
+    return job_passes(p->e, p->f, j);
 }
 
 static int page_visit(void *arg, struct table_node *node)
@@ -205,6 +220,7 @@ static int page_visit(void *arg, struct table_node *node)
     struct page *p = arg;
     const struct job *j = container_of(node, struct job, by_seq);
 
+    p->looked++;
     if (!matches(p, j))
         return 0;
     if (p->n < p->f->limit) {
@@ -281,9 +297,9 @@ static uint64_t stripe_of(const struct list_cursor *c)
 }
 
 /* As many stripes as there are jobs for, at the start of a walk and between two stripes. */
-static void split_stripes(const struct engine *e, struct list_cursor *c)
+static void split_stripes(const struct engine *e, struct list_cursor *c, size_t size)
 {
-    while (c->due_ms == 0 && c->seq == 0 && e->jobs.count >> c->stripes_log2 > STRIPE_JOBS) {
+    while (c->due_ms == 0 && c->seq == 0 && e->jobs.count >> c->stripes_log2 > size) {
         c->stripes_log2++;
         c->stripe *= 2;
     }
@@ -294,16 +310,20 @@ static int list_memory(struct engine *e, const struct list_filter *f,
                        struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .after = cursor };
+    bool first;
     int answer = 0;
 
     if (cursor->stripes_log2 > 40 || cursor->stripe >> cursor->stripes_log2)
         return BELFRY_INVALID;
-    split_stripes(e, cursor);
+    split_stripes(e, cursor, f->stripe ? f->stripe : STRIPE_JOBS);
     p.heap = malloc(f->limit * sizeof(struct job *));
     if (!p.heap)
         return BELFRY_NOMEM;
     table_each_stripe(&e->jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
     heap_sort(p.heap, p.n);
+    first = cursor->phase == LIST_MEMORY && cursor->due_ms == 0 && cursor->seq == 0;
+    if (f->looked && first) /* the other pages of a stripe look at the same jobs */
+        *f->looked += p.looked;
     cursor_advance(e, cursor, &p);
     for (size_t i = 0; i < p.n && answer == 0; i++) {
         struct job_view v;
@@ -318,26 +338,28 @@ static int list_memory(struct engine *e, const struct list_filter *f,
 /* In the order in which jobs go through them, so that none is missed. */
 static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY_KEPT };
 
-static bool family_fits(char family, int state)
+#define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
+
+/* Whether a family can have jobs of these states. */
+static bool family_fits(char family, unsigned states)
 {
     switch (family) {
     case FAMILY_BACKLOG: /* some may have expired there */
-        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_EXPIRED;
+        return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
     case FAMILY_DUE:
-        return state < 0 || state == JOB_READY || state == JOB_SCHEDULED || state == JOB_WAITING ||
-               state == JOB_EXPIRED;
-    case FAMILY_PAST:
-        return state < 0 || (state > JOB_LEASED && state != JOB_DEAD && state != JOB_WAITING);
-    default: return state < 0 || state == JOB_DEAD || state == JOB_DONE;
+        return states &
+               (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);
+    case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
+    default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
     }
 }
 
-static char next_family(char family, int state)
+static char next_family(char family, const struct list_filter *f)
 {
     const char *last = memchr(families, family, sizeof(families));
 
     for (size_t i = last ? (size_t)(last - families) + 1 : 0; i < sizeof(families); i++)
-        if (family_fits(families[i], state))
+        if (family_fits(families[i], states_of(f)))
             return families[i];
     return 0;
 }
@@ -365,7 +387,7 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     memcpy(e->want.after, k.bytes, k.len);
 }
 
-static bool is_page_of(const struct cold_answer *a, const struct cold_want *w)
+bool want_page_is(const struct cold_answer *a, const struct cold_want *w)
 {
     return a && a->want->kind == WANT_PAGE && a->want->after_len == w->after_len &&
            memcmp(a->want->after, w->after, w->after_len) == 0;
@@ -376,6 +398,8 @@ static int show_page(struct engine *e, const struct list_filter *f,
 {
     int answer = 0;
 
+    if (f->looked)
+        *f->looked += e->answer->n;
     for (size_t i = 0; i < e->answer->n && answer == 0; i++) {
         struct job_image image;
         struct job_view v;
@@ -388,7 +412,7 @@ static int show_page(struct engine *e, const struct list_filter *f,
         j = q ? job_new(e, &image, q) : NULL;
         if (!j)
             return BELFRY_NOMEM;
-        if (passes(e, f, j)) {
+        if (job_passes(e, f, j)) {
             engine_view(e, j, &v);
             answer = fn(arg, &v);
         }
@@ -403,7 +427,7 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
     struct str last = { e->answer->last, e->answer->last_len };
     struct cold_point p;
 
-    return !e->answer->more || (f->state == JOB_READY && last.ptr[0] == FAMILY_DUE &&
+    return !e->answer->more || (states_of(f) == 1u << JOB_READY && last.ptr[0] == FAMILY_DUE &&
                                 cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 
@@ -412,7 +436,7 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
 static void next_run_family(const struct engine *e, const struct list_filter *f,
                             struct list_cursor *c)
 {
-    char next = next_family(c->key[0], f->state);
+    char next = next_family(c->key[0], f);
     bool looks = was_loaded(e, c) && (c->key[0] == FAMILY_DUE || !next);
 
     *c = (struct list_cursor){ .more = next || looks,
@@ -430,7 +454,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     int answer;
 
     if (cursor->key_len == 0) {
-        cursor->key[0] = next_family(0, f->state);
+        cursor->key[0] = next_family(0, f);
         cursor->key_len = 1;
         if (cursor->key[0] == 0) { /* leased ones are in memory only */
             *cursor = (struct list_cursor){ 0 };
@@ -440,7 +464,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     if (cursor->key_len > COLD_KEY_MAX || !memchr(families, cursor->key[0], sizeof(families)))
         return BELFRY_INVALID;
     want_page(e, f, cursor);
-    if (!is_page_of(a, &e->want))
+    if (!want_page_is(a, &e->want))
         return BELFRY_COLD;
     answer = show_page(e, f, fn, arg);
     cursor->more = true;

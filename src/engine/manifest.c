@@ -138,14 +138,13 @@ int floor_raise(struct class *c, uint32_t number, struct cold_point upto)
     return 0;
 }
 
-struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned priority,
+struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned class,
                                uint32_t number)
 {
-    const struct queue *q = queue_find(e, queue);
+    struct queue *q = queue_find(e, queue);
+    const struct class *c = q ? class_numbered(q, class) : NULL;
 
-    if (!q || priority < 1 || priority > PRIORITIES)
-        return (struct cold_point){ -1, 0 };
-    return floor_of(&q->classes[priority - 1], number);
+    return c ? floor_of(c, number) : (struct cold_point){ -1, 0 };
 }
 
 /* ---- Counts ---- */
@@ -162,12 +161,12 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
     if (!q->tally_segment)
         q->tally_segment = e->segment;
     if (slot_is_backlog(slot) && q->cold[slot] > 0)
-        class_close(e, &q->classes[slot - COLD_BACKLOG]);
+        class_close(e, class_at_slot(q, slot));
     queue_settle(e, q);
 }
 
 static int each_class(const struct list *head,
-                      int (*fn)(void *arg, struct str queue, unsigned priority), void *arg)
+                      int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
 {
     const struct list *node;
     int answer = 0;
@@ -175,15 +174,18 @@ static int each_class(const struct list *head,
     list_each (node, head) {
         const struct queue *q = container_of(node, struct queue, link);
 
-        for (unsigned i = 0; i < PRIORITIES && !answer; i++)
-            if (q->cold[COLD_BACKLOG + i] > 0 || q->classes[i].floor_count > 0)
-                answer = fn(arg, (struct str){ q->name, q->name_len }, i + 1);
+        for (unsigned i = 0; i < CLASSES && !answer; i++) {
+            const struct class *c = &q->classes[i];
+
+            if (class_is_on_disk(c) || c->floor_count > 0)
+                answer = fn(arg, (struct str){ q->name, q->name_len }, class_number(c));
+        }
     }
     return answer;
 }
 
 int engine_classes_on_disk(const struct engine *e,
-                           int (*fn)(void *arg, struct str queue, unsigned priority), void *arg)
+                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
 {
     int answer = each_class(&e->queues, fn, arg);
 
@@ -207,8 +209,8 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
 
 bool engine_backlog_is_empty(const struct engine *e)
 {
-    for (int slot = COLD_BACKLOG; slot < COLD_DONE; slot++)
-        if (e->cold[slot] != 0)
+    for (int slot = 0; slot < COLD_SLOTS; slot++)
+        if (slot_is_backlog((enum cold_slot)slot) && e->cold[slot] != 0)
             return false;
     return true;
 }
@@ -281,10 +283,9 @@ void grave_remove(struct engine *e, struct grave *g)
 static const struct class *class_of_key(const struct engine *e, struct str key)
 {
     struct str name = { key.ptr + 1, key.len - 19 };
-    const struct queue *q = key.len > 19 ? queue_find(e, name) : NULL;
-    unsigned priority = key.len > 19 ? (unsigned char)key.ptr[key.len - 17] : 0;
+    struct queue *q = key.len > 19 ? queue_find(e, name) : NULL;
 
-    return q && priority >= 1 && priority <= PRIORITIES ? &q->classes[priority - 1] : NULL;
+    return q ? class_numbered(q, cold_key_class(key)) : NULL;
 }
 
 bool cold_counts(const struct engine *e, struct str key, uint32_t number)

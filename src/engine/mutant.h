@@ -40,7 +40,12 @@
     X(RATE_IGNORED, "a rate is not looked at")                              \
     X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \
     X(UNTOLD, "jobs are not told that those they wait for have ended")      \
-    X(OVERLAP_IGNORED, "a recurrence does not look at the one before")
+    X(OVERLAP_IGNORED, "a recurrence does not look at the one before")      \
+    X(QUIET_IGNORED, "a job is given out in quiet hours")                   \
+    X(PASS_HELD, "maintenance holds jobs that pass all gates")              \
+    X(BULK_SKIPS, "a bulk passes over a page of jobs")                      \
+    X(LANE_OVERLAP, "jobs with one ordering key run at the same time")      \
+    X(LANE_SWAP, "they run in the order in which they were scheduled")
 
 enum mutant {
     MUTANT_NONE,

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "engine/audit.h"
+#include "engine/bulk.h"
+
 const struct queue_settings queue_defaults = {
     .lease_ms = 60000,
     .attempts = 5,
@@ -45,13 +48,17 @@ static void queue_forget(struct engine *e, struct queue *q)
     tenant_settle(e, q->tenant);
     q->kind->queues--;
     kind_settle(e, q->kind);
-    for (int i = 0; i < PRIORITIES; i++) {
+    list_remove(&q->lull);
+    for (int i = 0; i < CLASSES; i++) {
         list_remove(&q->classes[i].link);
+        list_remove(&q->classes[i].arrived);
+        list_remove(&q->classes[i].fed);
         wheel_remove(&q->classes[i].near);
         free(q->classes[i].floors);
     }
     free(q->lateness);
     free(q->runtime);
+    free(q->wait);
     e->queue_total--;
     e->hidden_total -= q->hidden;
     free(q);
@@ -71,6 +78,8 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
         return false;
     }
     q->hidden = kind.ptr[0] == HIDDEN_MARK;
+    q->bulk = str_eq(kind, STR(BULK_QUEUE));
+    q->audit = str_eq(kind, STR(AUDIT_QUEUE));
     list_append(&q->tenant->queues, &q->of_tenant);
     q->tenant->queue_total += !q->hidden;
     q->kind->queues++;
@@ -99,6 +108,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     q->name_len = (uint16_t)name.len;
     memcpy(q->name, name.ptr, name.len);
     list_init(&q->turn);
+    list_init(&q->lull);
     list_init(&q->bucket.timer.link);
     q->bucket.queue = q;
     post_init(&q->post);
@@ -106,7 +116,8 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     list_init(&q->past);
     list_init(&q->held);
     list_init(&q->dead);
-    for (int i = 0; i < PRIORITIES; i++) {
+    list_init(&q->logged);
+    for (int i = 0; i < CLASSES; i++) {
         struct class *c = &q->classes[i];
 
         c->queue = q;
@@ -114,6 +125,8 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         list_init(&c->tail);
         list_init(&c->link);
         list_init(&c->near.link);
+        list_init(&c->arrived);
+        list_init(&c->fed);
     }
     table_add(&e->names, &q->by_name);
     list_append(&e->queues, &q->link);
@@ -157,14 +170,16 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
         q->tenant->running += (uint64_t)n;
 }
 
-struct job *queue_head(const struct queue *q, int64_t *ret_rank)
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
 {
-    struct job *best = NULL;
+    struct job *best = lanes_head(e, q);
 
-    for (int i = 0; i < PRIORITIES; i++) {
+    if (best)
+        *ret_rank = job_rank(best);
+    for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
         if (!list_empty(&q->classes[i].ready)) {
             struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
-            int64_t rank = j->timer.at_ms + i * AGE_STEP_MS;
+            int64_t rank = job_rank(j);
 
             if (!best || rank < *ret_rank) {
                 best = j;

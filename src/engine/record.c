@@ -39,6 +39,8 @@ static void put_trail(struct buf *out, const struct trail_image *t)
     wire_put_bytes(out, t->history);
     wire_put_zigzag(out, t->pending_due_ms);
     wire_put_bytes(out, t->pending);
+    wire_put_zigzag(out, t->deferred_ms);
+    wire_put_varint(out, t->deferrals);
 }
 
 static void get_trail(struct wire_reader *r, struct trail_image *ret)
@@ -60,6 +62,10 @@ static void get_trail(struct wire_reader *r, struct trail_image *ret)
     ret->history = wire_bytes(r);
     ret->pending_due_ms = wire_zigzag(r);
     ret->pending = wire_bytes(r);
+    if (r->p < r->end) { /* later versions */
+        ret->deferred_ms = wire_zigzag(r);
+        ret->deferrals = (uint32_t)wire_varint(r);
+    }
 }
 
 void record_put_image(struct buf *out, const struct job_image *r)
@@ -104,11 +110,11 @@ static bool trail_ok(const struct trail_image *t)
 {
     return moment_ok(t->start_ms) && moment_ok(t->until_ms) && moment_ok(t->lease_ms) &&
            moment_ok(t->ended_ms) && moment_ok(t->keep_ms) && moment_ok(t->hold_ms) &&
-           moment_ok(t->pending_due_ms);
+           moment_ok(t->pending_due_ms) && moment_ok(t->deferred_ms);
 }
 
-bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priority,
-                     int64_t *ret_at_ms, struct str *ret_queue)
+bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
+                     struct str *ret_queue)
 {
     struct wire_reader r = wire_reader_of(body);
     uint64_t at;
@@ -116,7 +122,7 @@ bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priorit
     wire_varint(&r); /* seq */
     at = (uint64_t)wire_zigzag(&r);
     *ret_state = wire_u8(&r);
-    *ret_priority = wire_u8(&r);
+    wire_u8(&r);                     /* priority */
     at += (uint64_t)wire_zigzag(&r); /* due, from birth */
     at += (uint64_t)wire_zigzag(&r); /* at, from due */
     *ret_at_ms = (int64_t)at;
@@ -326,6 +332,8 @@ void record_put_move(struct buf *out, const struct move_record *r)
     wire_put_varint(out, r->seq);
     wire_put_zigzag(out, r->due_ms);
     wire_put_zigzag(out, r->at_ms);
+    if (r->deferred)
+        wire_put_u8(out, 1);
     record_close(out, mark);
 }
 
@@ -336,6 +344,7 @@ bool record_get_move(struct str body, struct move_record *ret)
     ret->seq = wire_varint(&r);
     ret->due_ms = wire_zigzag(&r);
     ret->at_ms = wire_zigzag(&r);
+    ret->deferred = r.p < r.end && wire_u8(&r) == 1;
     return !r.bad && moment_ok(ret->due_ms) && at_ok(ret->at_ms);
 }
 
@@ -406,7 +415,22 @@ void record_put_tenant(struct buf *out, const struct tenant_record *r)
     wire_put_zigzag(out, s->max_pending);
     wire_put_zigzag(out, s->max_running);
     put_rate(out, &s->rate);
+    wire_put_bytes(out, str_of(s->quiet));
+    wire_put_bytes(out, str_of(s->tz));
+    wire_put_zigzag(out, s->spread_ms);
     record_close(out, mark);
+}
+
+/* A text without a zero in it. */
+static bool get_text(struct wire_reader *r, char *ret, size_t max)
+{
+    struct str s = wire_bytes(r);
+
+    if (r->bad || s.len > max || (s.len && memchr(s.ptr, '\0', s.len)))
+        return false;
+    if (s.len)
+        memcpy(ret, s.ptr, s.len);
+    return true;
 }
 
 bool record_get_tenant(struct str body, struct tenant_record *ret)
@@ -419,8 +443,15 @@ bool record_get_tenant(struct str body, struct tenant_record *ret)
     s->maintenance = wire_u8(&r) != 0;
     s->max_pending = wire_zigzag(&r);
     s->max_running = wire_zigzag(&r);
-    return get_rate(&r, &s->rate) && !r.bad && name_valid(ret->name) && s->weight > 0 &&
-           s->weight <= WEIGHT_MAX && s->max_pending >= 0 && s->max_running >= 0;
+    if (!get_rate(&r, &s->rate))
+        return false;
+    if (r.p < r.end) { /* later versions */
+        if (!get_text(&r, s->quiet, QUIET_MAX_BYTES) || !get_text(&r, s->tz, TZ_MAX_BYTES))
+            return false;
+        s->spread_ms = wire_zigzag(&r);
+    }
+    return !r.bad && name_valid(ret->name) && s->weight > 0 && s->weight <= WEIGHT_MAX &&
+           s->max_pending >= 0 && s->max_running >= 0 && moment_ok(s->spread_ms);
 }
 
 bool record_get_queue(struct str body, struct queue_record *ret)

@@ -30,7 +30,7 @@ enum record_type {
     RECORD_EXTEND = 4,  /* a heartbeat */
     RECORD_BACK = 5,    /* an attempt ended and the job is scheduled again */
     RECORD_END = 6,     /* the job is terminal */
-    RECORD_MOVE = 7,    /* rescheduled */
+    RECORD_MOVE = 7,    /* rescheduled, or deferred */
     RECORD_MARK = 8,    /* a leased job is to be cancelled or replaced when its attempt ends */
     RECORD_QUEUE = 9,   /* a queue's settings */
     RECORD_FED = 10,    /* jobs went from memory to new runs */
@@ -52,6 +52,7 @@ enum record_type {
 #define TRAIL_CANCELLING 1u
 #define TRAIL_REPLACING  2u
 #define TRAIL_TELLING    4u /* ended, and those who listen are to be told */
+#define TRAIL_HOLDING    8u /* leased or deferred at its present due time: it keeps its lane */
 
 /* What happened to a job since it was first leased. */
 struct trail_image {
@@ -72,6 +73,8 @@ struct trail_image {
     struct str history; /* encoded attempts, oldest first */
     int64_t pending_due_ms;
     struct str pending; /* payload of a replacement */
+    int64_t deferred_ms;
+    uint32_t deferrals;
 };
 
 struct job_image {
@@ -145,6 +148,7 @@ struct move_record {
     uint64_t seq;
     int64_t due_ms;
     int64_t at_ms;
+    bool deferred; /* by quiet hours, not by a request */
 };
 
 struct mark_record {
@@ -195,7 +199,7 @@ struct merged_record {
 
 struct loaded_record {
     struct str queue; /* empty: by due time; else of the class */
-    unsigned priority;
+    unsigned class;
     uint32_t number; /* of the youngest run that was read */
     int64_t upto_at; /* everything up to here has been loaded */
     uint64_t upto_seq;
@@ -218,7 +222,7 @@ struct grave_record {
 struct tally_record {
     struct str queue;
     struct str counts; /* zigzag, one for each slot */
-    struct str floors; /* priority, number, at, seq; with TALLY_FROM set: class.from */
+    struct str floors; /* class, number, at, seq; with TALLY_FROM set: class.from */
 };
 
 #define TALLY_FROM 0x80u
@@ -268,9 +272,9 @@ void record_put_run(struct buf *out, const struct str *desc);
 void record_put_grave(struct buf *out, const struct grave_record *r);
 void record_put_tally(struct buf *out, const struct tally_record *r);
 void record_put_cold(struct buf *out, const struct cold_record *r);
-/* Of an image only what says where it belongs. */
-bool record_peek_job(struct str body, unsigned *ret_state, unsigned *ret_priority,
-                     int64_t *ret_at_ms, struct str *ret_queue);
+/* Of an image only these. */
+bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
+                     struct str *ret_queue);
 /* The body of a PUT record alone. */
 void record_put_image(struct buf *out, const struct job_image *r);
 

@@ -2,6 +2,8 @@
 /* Records about what is on disk besides the journal. */
 #include "engine/record.h"
 
+#include "engine/cold.h"
+
 void record_put_fed(struct buf *out, const struct fed_record *r)
 {
     size_t mark = record_open(out, RECORD_FED);
@@ -57,7 +59,7 @@ void record_put_loaded(struct buf *out, const struct loaded_record *r)
     size_t mark = record_open(out, RECORD_LOADED);
 
     wire_put_bytes(out, r->queue);
-    wire_put_u8(out, (uint8_t)r->priority);
+    wire_put_u8(out, (uint8_t)r->class);
     wire_put_varint(out, r->number);
     wire_put_zigzag(out, r->upto_at);
     wire_put_varint(out, r->upto_seq);
@@ -71,15 +73,15 @@ bool record_get_loaded(struct str body, struct loaded_record *ret)
     struct wire_reader r = wire_reader_of(body);
 
     ret->queue = wire_bytes(&r);
-    ret->priority = wire_u8(&r);
+    ret->class = wire_u8(&r);
     ret->number = (uint32_t)wire_varint(&r);
     ret->upto_at = wire_zigzag(&r);
     ret->upto_seq = wire_varint(&r);
     ret->count = wire_varint(&r);
     ret->images = wire_bytes(&r);
-    return !r.bad && (ret->queue.len == 0 ? ret->priority == 0
-                                          : ret->queue.len <= QUEUE_MAX_BYTES &&
-                                                ret->priority >= 1 && ret->priority <= 5);
+    return !r.bad &&
+           (ret->queue.len == 0 ? ret->class == 0
+                                : ret->queue.len <= QUEUE_MAX_BYTES && class_is_valid(ret->class));
 }
 
 void record_put_taken(struct buf *out, const struct taken_record *r)

@@ -116,6 +116,7 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
                                   .id = id,
                                   .ended_ms = nominal_ms };
     struct buf *opts = &e->scratch;
+    struct job_opts o;
     int err = tenant_refuses(e, queue_find(e, r->queue), r->queue);
 
     if (err)
@@ -130,6 +131,9 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
     wire_put_varint(opts, (uint64_t)nominal_ms);
     wire_put_bytes(opts, recurrence_name(j));
     image.opts = buf_view(opts);
+    job_opts_read(image.opts, nominal_ms, &o);
+    if (o.order.len > 0) /* their order is that of the times they are for */
+        image.at_ms = nominal_ms;
     if (opts->failed) {
         opts->failed = false;
         return engine_plain(e, BELFRY_NOMEM);
@@ -282,7 +286,8 @@ static int fire(struct engine *e, const struct job *j, struct recurrence *r,
 /* It is looked at again then. */
 static int put_off(struct engine *e, const struct job *j, int64_t at_ms)
 {
-    int err = emit_move(e, &(struct move_record){ j->seq, j->due_ms, at_ms });
+    int err =
+        emit_move(e, &(struct move_record){ .seq = j->seq, .due_ms = j->due_ms, .at_ms = at_ms });
 
     return err ? err : 1;
 }

@@ -29,7 +29,7 @@ static struct job *find(struct engine *e, struct str tenant, struct str name, bo
     *ret_err = BELFRY_NOTFOUND;
     q = queue_find(e, full);
     if (q) {
-        struct job *j = key_seek(e, q, name, take, ret_err);
+        struct job *j = key_seek(e, q, (struct str){ 0 }, name, take, ret_err);
 
         if (j)
             return j;

@@ -21,19 +21,24 @@ static uint64_t share(const struct engine *e, unsigned part)
 
 /* ---- Classes ---- */
 
+static uint64_t hot_bytes(const struct engine *e)
+{
+    return e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED] + e->bytes[WHERE_HOLDS];
+}
+
 /* What hot and leased jobs may still take. A class may have an eighth of it, so that however many
  * there are, each finds something left. */
 uint64_t hot_room(const struct engine *e)
 {
     uint64_t limit = share(e, 8) * 3;
-    uint64_t used = e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED];
+    uint64_t used = hot_bytes(e);
 
     return used < limit ? limit - used : 0;
 }
 
 static bool is_crowded(const struct engine *e)
 {
-    return e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED] > share(e, 4);
+    return hot_bytes(e) > share(e, 4);
 }
 
 bool class_is_full(const struct engine *e, const struct class *c)
@@ -73,16 +78,33 @@ void class_close(struct engine *e, struct class *c)
 
 bool class_is_on_disk(const struct class *c)
 {
-    return c->queue->cold[COLD_BACKLOG + (c - c->queue->classes)] > 0;
+    return c->queue->cold[class_slot(c)] > 0;
+}
+
+static bool is_ordered(const struct class *c)
+{
+    return c == &c->queue->classes[ORDERED];
+}
+
+static bool tail_is_empty(const struct class *c)
+{
+    return list_empty(&c->tail) && !c->waiting.root && !c->feeding.root;
 }
 
 bool tail_comes_first(const struct class *c)
 {
-    const struct job *j = container_of(c->tail.next, const struct job, timer.link);
+    const struct job *j = is_ordered(c) ? order_tail(c)
+                          : list_empty(&c->tail)
+                              ? NULL
+                              : container_of(c->tail.next, const struct job, timer.link);
 
-    return !list_empty(&c->tail) &&
-           !(class_is_on_disk(c) &&
-             point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from));
+    return j && !(class_is_on_disk(c) &&
+                  point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from));
+}
+
+bool batch_takes_tails(const struct engine *e)
+{
+    return e->batch.active && e->batch.tails && !e->batch.fed;
 }
 
 /* The first of the tail, if it is its turn and there is room; or NULL. */
@@ -98,13 +120,15 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
 {
     struct job *j;
 
-    if (e->batch.active && e->batch.tails && !e->batch.fed)
+    if (batch_takes_tails(e))
         return false;
-    for (; *budget > 0 && (j = next_of_tail(e, c)); --*budget) {
+    if (is_ordered(c))
+        order_drain(e, c, budget);
+    for (; *budget > 0 && (j = is_ordered(c) ? NULL : next_of_tail(e, c)); --*budget) {
         job_unplace(e, j);
         job_place_hot(e, j, JOB_SCHEDULED);
     }
-    if (list_empty(&c->tail) && !class_is_on_disk(c)) {
+    if (tail_is_empty(c) && !class_is_on_disk(c)) {
         c->closed = false;
         e->closed_count--;
         list_remove(&c->link);
@@ -116,6 +140,8 @@ void tails_rewind(struct engine *e)
 {
     struct list *node, *after, *timer, *next;
 
+    list_each (node, &e->queues)
+        order_rewind(e, &container_of(node, struct queue, link)->classes[ORDERED]);
     list_each_safe (node, after, &e->closed) {
         struct class *c = container_of(node, struct class, link);
 
@@ -142,6 +168,7 @@ static void prefetch_job(const void *job)
 
 void batch_init(struct batch *b)
 {
+    list_init(&b->orders);
     list_init(&b->source);
     list_init(&b->held);
     list_init(&b->past_source);
@@ -155,7 +182,7 @@ void job_cold_key(const struct job *j, struct cold_key *ret)
     if (j->where == WHERE_LATER)
         cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq });
     else if (j->where == WHERE_TAIL)
-        cold_key_queue(ret, FAMILY_BACKLOG, queue, (unsigned)j->priority,
+        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number(class_of(j)),
                        (struct cold_point){ j->timer.at_ms, j->seq });
     else
         cold_key_queue(ret, j->state == JOB_DEAD || j->trail->hold_ms ? FAMILY_KEPT : FAMILY_PAST,
@@ -177,7 +204,7 @@ void batch_stale(struct engine *e, struct job *j)
     wire_put_bytes(out, cold_key_str(&key));
     wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
     wire_put_u8(out, (uint8_t)cold_slot_at(
-                         cold_slot_of(key.bytes[0], (unsigned)j->state, (unsigned)j->priority),
+                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number(class_of(j))),
                          j->timer.at_ms));
     wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
     j->fed = 0;
@@ -234,8 +261,12 @@ static void take_tails(struct engine *e)
 {
     struct list *node;
 
-    list_each (node, &e->closed)
-        splice(&e->batch.source, &container_of(node, struct class, link)->tail);
+    list_each (node, &e->closed) {
+        struct class *c = container_of(node, struct class, link);
+
+        splice(&e->batch.source, &c->tail);
+        order_feed_begin(e, c);
+    }
     take_wheel(e, &e->spare);
 }
 
@@ -373,8 +404,10 @@ static void feed_next(struct engine *e, struct buf *out, struct job *j)
 
 static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 {
+    struct job *j;
+
     while (*n > 0 && !list_empty(&e->batch.source)) {
-        struct job *j = container_of(e->batch.source.next, struct job, timer.link);
+        j = container_of(e->batch.source.next, struct job, timer.link);
 
         --*n;
         if (stays(e, j)) {
@@ -384,7 +417,9 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
         }
         feed_next(e, out, j);
     }
-    return !list_empty(&e->batch.source);
+    for (; *n > 0 && (j = order_feed_next(e)); --*n)
+        feed_next(e, out, j);
+    return !list_empty(&e->batch.source) || !list_empty(&e->batch.orders);
 }
 
 /* Those beyond the frontier, up to the size of a batch. The next batch goes on where this one ends,
@@ -483,6 +518,7 @@ void engine_feed_abort(struct engine *e)
     if (e->batch.tails)
         list_each (node, &e->closed)
             splice(&newer, &container_of(node, struct class, link)->tail);
+    order_feed_abort(e);
     give_back(e, &e->batch.held);
     give_back(e, &e->batch.source);
     give_back(e, &newer);
@@ -569,6 +605,7 @@ bool engine_work(struct engine *e)
 uint64_t engine_memory(const struct engine *e)
 {
     return pool_used(&e->pool) +
-           (e->jobs.buckets + e->keys.buckets + e->graves.buckets) * sizeof(struct table_node *) +
+           (e->jobs.buckets + e->keys.buckets + e->lanes.buckets + e->graves.buckets) *
+               sizeof(struct table_node *) +
            e->batch.stale.cap + e->batch.hints.cap;
 }

@@ -4,14 +4,17 @@
  *
  *     telling   ended jobs that others listen to: those who wait for them, and recurrences
  *     tasks     jobs of hidden queues whose time has come: recurrences that fire
+ *     bulks     likewise: bulks, which take longer
  *
- * Both lists follow from jobs, so they are there again after a crash, and a step that was done
+ * The lists follow from jobs, so they are there again after a crash, and a step that was done
  * before is seen to have been done. A step may need a job that is on disk: it answers COLD like a
- * request, and is made again when the job is there.
+ * request, and is made again when the job is there. The first two take turns; a bulk has its turn
+ * when they have nothing to do, or have done much.
  */
 #include "engine/internal.h"
 
-#define TELL_SLICE 100
+#define TELL_SLICE  100
+#define SMALL_STEPS 20 /* before a bulk has its turn */
 
 /* The n-th one who is to be told. */
 static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
@@ -69,13 +72,34 @@ static int tell(struct engine *e)
     return 1;
 }
 
+/* Both in turns, but what answered COLD comes first when the answer is there. */
+static int small_step(struct engine *e)
+{
+    bool fires = !list_empty(&e->tasks) && !e->refuse_new;
+    int done;
+
+    if (!list_empty(&e->telling) && (e->tell_turn || !fires)) {
+        done = tell(e);
+        e->tell_turn = done == BELFRY_COLD;
+        return done;
+    }
+    e->tell_turn = true;
+    return fires ? recurrence_fire(e, container_of(e->tasks.next, struct job, timer.link)) : 0;
+}
+
 static int step(struct engine *e)
 {
-    if (!list_empty(&e->telling))
-        return tell(e);
-    if (!list_empty(&e->tasks) && !e->refuse_new)
-        return recurrence_fire(e, container_of(e->tasks.next, struct job, timer.link));
-    return 0;
+    bool small = !list_empty(&e->telling) || (!list_empty(&e->tasks) && !e->refuse_new);
+    int done;
+
+    if (e->bulk_asks || (bulk_waits(e) && (!small || e->small_steps >= SMALL_STEPS))) {
+        done = bulk_step(e);
+        e->small_steps = 0;
+        return done;
+    }
+    done = small ? small_step(e) : 0;
+    e->small_steps += done > 0;
+    return done;
 }
 
 void tasks_rewind(struct engine *e)
@@ -107,6 +131,20 @@ int engine_task(struct engine *e)
 
 void engine_task_skip(struct engine *e)
 {
-    if (!list_empty(&e->telling))
+    if (e->bulk_asks)
+        bulk_skip(e);
+    else if (!list_empty(&e->telling))
         e->tell_next++;
+}
+
+void hidden_queue_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES],
+                       struct str *ret)
+{
+    *ret = queue;
+    if (str_eq(tenant, STR(TENANT_DEFAULT)))
+        return;
+    memcpy(buf, tenant.ptr, tenant.len);
+    buf[tenant.len] = SCOPE_SEP;
+    memcpy(buf + tenant.len + 1, queue.ptr, queue.len);
+    *ret = (struct str){ buf, tenant.len + 1 + queue.len };
 }

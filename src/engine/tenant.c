@@ -6,7 +6,8 @@
  * Workers ask one queue, or a kind: then the kind's tenants take turns.
  *
  *     kind mail ---> ring: acme@mail, mail, zeta@mail ...   have ready jobs; the first is served
- *     tenant acme -> parked: acme@mail, acme@sms            would be, but for its limit
+ *     tenant acme -> parked: acme@mail, acme@sms            would be, but for its limit, or its
+ *                                                           maintenance
  *
  * What keeps a queue from giving (enum hold) is looked at when its turn comes, not when it begins:
  * then the queue leaves the ring, and comes back by the event that ends it. So picking never walks
@@ -87,6 +88,7 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     list_init(&t->parked);
     list_init(&t->bucket.timer.link);
     t->bucket.tenant = t;
+    t->quiet_asked_ms = t->quiet_until_ms = -1;
     table_add(&e->tenants, &t->by_name);
     list_append(&e->tenant_list, &t->link);
     e->tenant_total++;
@@ -217,9 +219,47 @@ void buckets_fire(struct engine *e)
 
 /* ---- Who may give ---- */
 
+#define SLOW_RUNNING 1000 /* what slow start leads to where there is no limit */
+
+/* Slow start: what may run grows evenly, from a tenth to all. */
+struct slope {
+    uint64_t least;
+    uint64_t rise;
+    int64_t passed_ms; /* of slow_start_ms; that or more: it is over */
+};
+
+static struct slope slow_start(const struct engine *e)
+{
+    uint64_t all = e->o.max_running > 0 ? e->o.max_running : SLOW_RUNNING;
+    uint64_t least = all < 20 ? 1 : all / 10;
+
+    return (struct slope){ least, all - least, e->mono_ms - e->start_ms };
+}
+
+static uint64_t server_limit(const struct engine *e)
+{
+    struct slope s = slow_start(e);
+
+    if (s.passed_ms >= e->o.slow_start_ms)
+        return e->o.max_running > 0 ? e->o.max_running : UINT64_MAX;
+    return s.least + s.rise * (uint64_t)s.passed_ms / (uint64_t)e->o.slow_start_ms;
+}
+
 bool server_is_full(const struct engine *e)
 {
-    return e->o.max_running > 0 && e->states[JOB_LEASED] >= e->o.max_running;
+    return e->states[JOB_LEASED] >= server_limit(e);
+}
+
+int64_t slow_start_wake(const struct engine *e)
+{
+    struct slope s = slow_start(e);
+    uint64_t more = e->states[JOB_LEASED] + 1 - s.least;
+
+    if (!server_is_full(e) || s.passed_ms >= e->o.slow_start_ms)
+        return INT64_MAX;
+    if (more > s.rise)
+        return e->o.max_running > 0 ? INT64_MAX : e->start_ms + e->o.slow_start_ms;
+    return e->start_ms + (int64_t)((more * (uint64_t)e->o.slow_start_ms + s.rise - 1) / s.rise);
 }
 
 const char *hold_text(enum hold h)
@@ -232,13 +272,18 @@ const char *hold_text(enum hold h)
     return texts[h];
 }
 
-enum hold queue_hold(const struct engine *e, const struct queue *q)
+bool tenant_is_shut(const struct engine *e, const struct tenant *t)
+{
+    return t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED);
+}
+
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing)
 {
     const struct tenant *t = q->tenant;
 
     if (q->settings.paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
         return HOLD_PAUSED;
-    if (t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED))
+    if (tenant_is_shut(e, t) && (!passing || MUTANT(e->o.mutant, PASS_HELD)))
         return HOLD_MAINTENANCE;
     if (q->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
         q->jobs[JOB_LEASED] >= (uint64_t)q->settings.max_running)
@@ -251,7 +296,11 @@ enum hold queue_hold(const struct engine *e, const struct queue *q)
     if (bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
         return HOLD_TENANT_RATE;
     if (server_is_full(e))
-        return HOLD_SERVER_RUNNING;
+        return e->o.max_running > 0 && e->states[JOB_LEASED] >= e->o.max_running
+                   ? HOLD_SERVER_RUNNING
+                   : HOLD_SLOW_START;
+    if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e))
+        return HOLD_LANES;
     return HOLD_NONE;
 }
 
@@ -266,16 +315,24 @@ int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
 
 bool queue_gives(struct engine *e, struct queue *q)
 {
-    enum hold hold = q->offered > 0 ? queue_hold(e, q) : HOLD_NONE;
+    bool full = q->first_count > 0 && lanes_are_full(e);
+    bool passing = !list_empty(&q->classes[INDEX_PASSING].ready) || q->retries[true].root ||
+                   (q->firsts[true].root && !full);
+    enum hold hold = q->offered > 0 ? queue_hold(e, q, passing) : HOLD_NONE;
 
     e->pick_steps++;
     if (q->offered > 0 && hold == HOLD_NONE)
         return true;
-    if (hold == HOLD_SERVER_RUNNING) /* stays where it is: this ends with any lease */
+    if (hold == HOLD_SERVER_RUNNING || hold == HOLD_SLOW_START) /* stays where it is: this ends with
+                                                                   any lease, or soon */
         return false;
     list_remove(&q->turn);
-    if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE)
+    if (full && list_empty(&q->lull))
+        list_append(&e->lulls, &q->lull);
+    if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE) {
         list_append(&q->tenant->parked, &q->turn);
+        q->parked = true;
+    }
     if (hold == HOLD_QUEUE_RATE)
         bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings.rate));
     if (hold == HOLD_TENANT_RATE)
@@ -289,11 +346,19 @@ void queue_offer(struct engine *e, struct queue *q)
     if (q->offered == 0)
         return;
     if (list_empty(&q->turn)) {
+        q->parked = false;
         q->credit = q->tenant->settings.weight;
         list_append(&q->kind->ring, &q->turn);
     }
     post_call(e, &q->post);
     post_call(e, &q->kind->post);
+}
+
+void queue_unpark(struct engine *e, struct queue *q)
+{
+    if (q->parked)
+        list_remove(&q->turn);
+    queue_offer(e, q);
 }
 
 void tenant_unpark(struct engine *e, struct tenant *t)
@@ -303,6 +368,19 @@ void tenant_unpark(struct engine *e, struct tenant *t)
 
         list_remove(&q->turn);
         queue_offer(e, q);
+    }
+}
+
+void lulls_end(struct engine *e)
+{
+    while (!list_empty(&e->lulls) && !lanes_are_full(e)) {
+        struct queue *q = container_of(e->lulls.next, struct queue, lull);
+
+        list_remove(&q->lull);
+        if (q->firsts[true].root)
+            queue_unpark(e, q);
+        else
+            queue_offer(e, q);
     }
 }
 

@@ -15,7 +15,7 @@
 #define HIDDEN_MARK       '~'
 #define TENANT_DEFAULT    "default"
 #define TENANT_ALL        "*"
-#define KEY_MAX_BYTES     512
+#define KEY_MAX_BYTES     512 /* of an ordering key, too */
 #define BACKOFF_MAX_BYTES 200
 #define ERROR_MAX_BYTES   1024  /* of an error text or note; longer ones are cut */
 #define RESULT_MAX_BYTES  65536 /* of a result; larger is an error */
@@ -24,6 +24,9 @@
 #define META_MAX_BYTES    1024 /* of a value */
 #define AFTER_MAX         64   /* jobs that one may wait for, */
 #define LISTENERS_MAX     1000 /* and that may wait for one */
+#define QUIET_MAX_BYTES   200
+#define TZ_MAX_BYTES      128
+#define SPREAD_MAX_MS     INT64_C(86400000)
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
 #define LEASE_GRACE_MS    10000
@@ -76,7 +79,8 @@ struct job_spec {
     struct str queue;
     struct str payload;
     int64_t due_ms; /* -1: now */
-    struct str key; /* empty: none */
+    struct str key; /* empty: none; likewise order, the ordering key */
+    struct str order;
     enum if_exists if_exists;
     int priority;       /* 1-5 */
     int64_t attempts;   /* 0: for ever; -1: the queue's */
@@ -88,6 +92,8 @@ struct job_spec {
     size_t tag_count;
     const struct meta *meta;
     size_t meta_count;
+    bool notify;                /* quiet hours defer it */
+    bool passing;               /* but neither they nor maintenance hold it */
     const struct job_id *after; /* jobs that it waits for */
     size_t after_count;
     enum after_fail after_fail;
@@ -169,17 +175,20 @@ struct job_view {
     struct str queue; /* without the tenant */
     struct str payload;
     struct str key;
+    struct str order;
     int priority;
     int64_t created_ms;
-    int64_t due_ms;   /* nominal */
-    int64_t at_ms;    /* when it becomes or became ready: due_ms, or the moment of the request
-                         if that was later, or of the retry */
-    uint32_t attempt; /* deliveries so far that count */
-    int64_t attempts; /* allowed; 0: for ever */
-    uint32_t stalls;  /* in a row */
-    uint64_t token;   /* leased, or of the last lease; 0: never leased */
-    int64_t lease_ms; /* leased: length; */
-    int64_t until_ms; /* and end */
+    int64_t due_ms;      /* nominal */
+    int64_t at_ms;       /* when it becomes or became ready: due_ms, or the moment of the request
+                            if that was later, or of the retry */
+    uint32_t attempt;    /* deliveries so far that count */
+    int64_t attempts;    /* allowed; 0: for ever */
+    uint32_t stalls;     /* in a row */
+    uint32_t deferrals;  /* how many times quiet hours put it off; */
+    int64_t deferred_ms; /* they have it wait until then; -1: they do not */
+    uint64_t token;      /* leased, or of the last lease; 0: never leased */
+    int64_t lease_ms;    /* leased: length; */
+    int64_t until_ms;    /* and end */
     struct str worker;
     int64_t progress; /* -1: none told */
     struct str note;
@@ -193,9 +202,11 @@ struct job_view {
     size_t after_count;
     struct str recurrence; /* whose occurrence it is; empty: of none; */
     int64_t nominal_ms;    /* and which one */
-    bool replacing;        /* leased and to run again with another payload */
-    int64_t ended_ms;      /* terminal */
-    int64_t keep_ms;       /* terminal: forgotten then */
+    bool notify;
+    bool passing;
+    bool replacing;   /* leased and to run again with another payload */
+    int64_t ended_ms; /* terminal */
+    int64_t keep_ms;  /* terminal: forgotten then */
     struct str result;
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
@@ -249,7 +260,10 @@ extern const struct queue_settings queue_defaults;
     X(MAINTENANCE, maintenance) \
     X(MAX_PENDING, max_pending) \
     X(MAX_RUNNING, max_running) \
-    X(RATE, rate)
+    X(RATE, rate)               \
+    X(QUIET, quiet)             \
+    X(TZ, tz)                   \
+    X(SPREAD, spread_ms)
 
 enum tenant_field {
 #define TENANT_FIELD_ENUM(name, member) TENANT_##name,
@@ -261,11 +275,14 @@ enum tenant_field {
 
 struct tenant_settings {
     int64_t weight;   /* jobs that it gives in its turn */
-    bool maintenance; /* gives none */
+    bool maintenance; /* gives none but those that pass */
     int64_t
         max_pending; /* jobs that have not ended, 0: any number; beyond it SCHEDULE is refused */
     int64_t max_running;
     struct rate rate;
+    char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see engine_options.quiet_until; empty: none */
+    char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
+    int64_t spread_ms; /* what they deferred is delivered within this after their end */
 };
 
 extern const struct tenant_settings tenant_defaults;
@@ -276,18 +293,21 @@ struct tenant_view {
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
     uint64_t queues;
+    int64_t quiet_until_ms; /* -1: it is not quiet */
 };
 
 /* What keeps a queue from giving out its ready jobs. */
-#define HOLDS(X)                                                      \
-    X(NONE, "")                                                       \
-    X(PAUSED, "the queue is paused")                                  \
-    X(MAINTENANCE, "the tenant is in maintenance")                    \
-    X(QUEUE_RUNNING, "the queue has as many running as it may")       \
-    X(TENANT_RUNNING, "the tenant has as many running as it may")     \
-    X(QUEUE_RATE, "the queue has given as many as its rate allows")   \
-    X(TENANT_RATE, "the tenant has given as many as its rate allows") \
-    X(SERVER_RUNNING, "the server has as many running as it may")
+#define HOLDS(X)                                                                                   \
+    X(NONE, "")                                                                                    \
+    X(PAUSED, "the queue is paused")                                                               \
+    X(MAINTENANCE, "the tenant is in maintenance")                                                 \
+    X(QUEUE_RUNNING, "the queue has as many running as it may")                                    \
+    X(TENANT_RUNNING, "the tenant has as many running as it may")                                  \
+    X(QUEUE_RATE, "the queue has given as many as its rate allows")                                \
+    X(TENANT_RATE, "the tenant has given as many as its rate allows")                              \
+    X(SERVER_RUNNING, "the server has as many running as it may")                                  \
+    X(SLOW_START, "the server started a short while ago and has as many running as it may by now") \
+    X(LANES, "too many jobs that did not succeed keep their ordering keys: others wait for them")
 
 enum hold {
 #define HOLD_ENUM(name, text) HOLD_##name,
@@ -310,7 +330,8 @@ const char *hold_text(enum hold h);
     X(retried, "jobs scheduled again after a failure or stall") \
     X(dead, "jobs that ended dead")                             \
     X(cancelled, "jobs cancelled")                              \
-    X(expired, "jobs that were not started in time")
+    X(expired, "jobs that were not started in time")            \
+    X(deferred, "jobs that quiet hours put off")
 
 struct counters {
 #define ENGINE_COUNTER_MEMBER(name, help) uint64_t name;
@@ -326,6 +347,7 @@ struct queue_view {
     const struct counters *counters;
     const struct hist *lateness; /* ms: delivery - the moment it was to run */
     const struct hist *runtime;  /* ms: end of attempt - its start */
+    const struct hist *wait;     /* ms: how long a LEASE waited until it got jobs */
     enum hold hold;
 };
 
@@ -344,6 +366,7 @@ struct engine_stats {
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;
+    const struct hist *wait;
 };
 
 /* Why a job has not run. */
@@ -359,7 +382,10 @@ struct engine_stats {
     X(ON_DISK, "on_disk")             \
     X(BEHIND, "behind")               \
     X(RUNNING, "running")             \
-    X(ENDED, "ended")
+    X(ENDED, "ended")                 \
+    X(QUIET_HOURS, "quiet_hours")     \
+    X(SLOW_START, "slow_start")       \
+    X(ORDERING_KEY, "ordering_key")
 
 enum reason {
 #define REASON_ENUM(name, text) REASON_##name,
@@ -372,8 +398,10 @@ const char *reason_name(enum reason r);
 struct explanation {
     enum job_state state;
     enum reason reason;
-    int64_t until_ms; /* -1: not known */
-    uint64_t ready;   /* jobs of its queue that are */
+    int64_t until_ms;    /* -1: not known */
+    uint64_t ready;      /* jobs of its queue that are */
+    int64_t deferred_ms; /* see job_view */
+    uint32_t deferrals;
     char why[200];
 };
 
@@ -385,6 +413,10 @@ struct list_filter {
     int64_t to_ms;     /* due; exclusive; INT64_MAX: no end */
     struct str tag;    /* empty: any */
     size_t limit;      /* 1 .. 1000 */
+    unsigned states;   /* bits 1 << enum job_state, in place of `state`; 0: that counts */
+    uint64_t below;    /* only jobs with a smaller sequence number; 0: all */
+    size_t stripe;     /* jobs in memory to look at in one call, about; 0: some thousand */
+    uint64_t *looked;  /* jobs that were looked at are added here; may be NULL */
 };
 
 /* Where the next page starts. All zero: at the beginning. A walk looks at what is in memory, then

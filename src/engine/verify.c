@@ -55,6 +55,24 @@ static uint64_t hash_cold(const struct engine *e)
     return sum;
 }
 
+static uint64_t hash_tenants(const struct engine *e)
+{
+    const struct list *node;
+    uint64_t sum = 0;
+
+    list_each (node, &e->tenant_list) {
+        const struct tenant *t = container_of(node, struct tenant, link);
+        struct buf b = { 0 };
+
+        if (t->segment == 0)
+            continue;
+        record_put_tenant(&b, &(struct tenant_record){ { t->name, t->name_len }, t->settings });
+        sum += XXH3_64bits(b.ptr, b.len);
+        buf_fini(&b);
+    }
+    return sum;
+}
+
 uint64_t engine_hash(const struct engine *e)
 {
     const struct list *heads[] = { &e->queues, &e->idle };
@@ -62,7 +80,7 @@ uint64_t engine_hash(const struct engine *e)
     uint64_t sum;
 
     table_each_stripe(&e->jobs, 0, 0, hash_job, &h);
-    sum = h.sum + hash_cold(e);
+    sum = h.sum + hash_cold(e) + hash_tenants(e);
     for (size_t i = 0; i < 2; i++) {
         const struct list *node;
 
@@ -97,6 +115,8 @@ struct recount {
     uint64_t waste_keys;
     uint64_t bytes[WHERES];
     uint64_t waste;
+    uint64_t unlisted; /* ready, with an ordering key, and in no list */
+    uint64_t listed;
 };
 
 static int check_job(void *arg, struct table_node *node)
@@ -124,11 +144,19 @@ static int check_job(void *arg, struct table_node *node)
     CHECK(queue_find(e, (struct str){ j->queue->name, j->queue->name_len }) == j->queue);
     CHECK(j->state < JOB_LEASED || j->trail);
     CHECK(!j->trail || j->trail->job == j);
-    CHECK(list_empty(&j->timer.link) ==
-          (j->state == JOB_LEASED || (ended && j->trail->flags & TRAIL_TELLING)));
+    if (!j->ordered || ended) {
+        CHECK(list_empty(&j->timer.link) ==
+              (j->state == JOB_LEASED || (ended && j->trail->flags & TRAIL_TELLING)));
+    } else {
+        bool contends = j->state == JOB_LEASED || job_holds(j) ||
+                        (j->state == JOB_READY && j->where == WHERE_HOT);
+
+        CHECK((spot_of(j)->member != SPOT_NONE) == contends);
+        c->unlisted += j->state == JOB_READY && !spot_of(j)->listed;
+    }
     CHECK(j->state != JOB_LEASED || !list_empty(&j->trail->timer.link));
     if (o.key.len > 0 && (!ended || j->trail->hold_ms)) {
-        CHECK(key_find(e, j->queue, o.key) == j);
+        CHECK(key_find(e, j->queue, o.order, o.key) == j);
         c->keys++;
     }
     return 0;
@@ -158,23 +186,37 @@ static size_t telling(const struct engine *e, const struct queue *q, bool dead)
     return n;
 }
 
-static void check_queue(const struct engine *e, const struct queue *q, uint64_t *sums)
+static int count_node(void *arg, struct heap_node *node)
 {
-    size_t ready = 0, tail = 0;
+    (void)node;
+    ++*(size_t *)arg;
+    return 0;
+}
 
-    for (int i = 0; i < PRIORITIES; i++) {
+static void check_queue(const struct engine *e, const struct queue *q, struct recount *r,
+                        uint64_t *sums)
+{
+    size_t ready = 0, tail = 0, firsts = 0, retries = 0;
+
+    order_verify(e, q);
+    for (int i = 0; i < 2; i++) {
+        heap_each(&q->firsts[i], count_node, &firsts);
+        heap_each(&q->retries[i], count_node, &retries);
+    }
+    for (int i = 0; i < CLASSES; i++) {
         const struct class *c = &q->classes[i];
 
         ready += length(&c->ready);
         tail += length(&c->tail);
-        CHECK(c->closed || (list_empty(&c->tail) && q->cold[COLD_BACKLOG + i] == 0));
+        CHECK(c->closed || (list_empty(&c->tail) && !c->waiting.root && !class_is_on_disk(c)));
         CHECK(c->closed == !list_empty(&c->link));
     }
-    CHECK(ready == q->offered);
+    CHECK(firsts == q->first_count);
+    CHECK(ready + firsts + retries == q->offered);
+    r->listed += ready + tail + firsts + retries;
     for (int i = 0; i < COLD_SLOTS; i++)
         CHECK(q->cold[i] >= 0);
     if (!e->batch.active && !q->hidden) {
-        CHECK(ready + tail == q->jobs[JOB_READY]);
         CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
         CHECK(length(&q->past) + length(&q->held) + telling(e, q, false) ==
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
@@ -182,6 +224,32 @@ static void check_queue(const struct engine *e, const struct queue *q, uint64_t 
     CHECK(length(&q->post.waits) == q->post.waiters);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         sums[i] += q->hidden ? 0 : q->jobs[i];
+}
+
+/* What a tenant counts is what its queues do. */
+static void check_tenant(const struct tenant *t)
+{
+    const struct list *node;
+    uint64_t running = 0, queues = 0;
+    int64_t pending = 0;
+
+    list_each (node, &t->queues) {
+        const struct queue *q = container_of(node, struct queue, of_tenant);
+
+        if (q->hidden)
+            continue;
+        pending += (int64_t)q->jobs[JOB_WAITING] + q->cold[COLD_WAITING];
+        for (int i = 0; i <= JOB_LEASED; i++)
+            pending += (int64_t)q->jobs[i];
+        for (int i = 0; i < COLD_SLOTS; i++)
+            pending += cold_state((enum cold_slot)i) < JOB_LEASED ? q->cold[i] : 0;
+        running += q->jobs[JOB_LEASED];
+        queues++;
+    }
+    CHECK(pending == t->pending);
+    CHECK(running == t->running);
+    CHECK(queues == t->queue_total);
+    CHECK(t->promised == 0);
 }
 
 void engine_verify(const struct engine *e)
@@ -192,13 +260,19 @@ void engine_verify(const struct engine *e)
 
     table_each_stripe(&e->jobs, 0, 0, check_job, &c);
     list_each (node, &e->queues)
-        check_queue(e, container_of(node, struct queue, link), sums);
+        check_queue(e, container_of(node, struct queue, link), &c, sums);
     list_each (node, &e->idle)
-        check_queue(e, container_of(node, struct queue, link), sums);
+        check_queue(e, container_of(node, struct queue, link), &c, sums);
+    lanes_verify(e);
+    if (!e->batch.active)
+        CHECK(c.listed + c.unlisted == e->states[JOB_READY]);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {
         CHECK(c.states[i] == e->states[i]);
         CHECK(c.states[i] == sums[i]);
     }
+    list_each (node, &e->tenant_list)
+        check_tenant(container_of(node, struct tenant, link));
+    CHECK(length(&e->tenant_list) == e->tenant_total);
     CHECK(c.keys <= e->keys.count && e->keys.count <= c.keys + c.waste_keys);
     for (int i = 1; i < WHERES; i++)
         CHECK(c.bytes[i] == e->bytes[i]);

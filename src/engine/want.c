@@ -41,6 +41,7 @@ int engine_answer(struct engine *e, struct cold_answer *a)
 
     forget_shown(e);
     e->answer = a;
+    e->answer_at = 0;
     if (!a)
         return 0;
     for (size_t i = 0; i < a->n; i++)
@@ -100,21 +101,27 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
     return e->shown;
 }
 
-/* Of an answer that is used again: it may have been taken out, and be gone, since. */
-static bool still_counts(const struct engine *e, const struct cold_item *item)
+/* It may have been taken to memory, and even have ended there, since the answer came. */
+static bool is_there_still(const struct engine *e, const struct cold_item *item, uint64_t seq)
 {
-    return cold_counts(e, (struct str){ item->key, item->key_len }, item->number);
+    return cold_counts(e, (struct str){ item->key, item->key_len }, item->number) &&
+           !job_find(e, seq);
 }
 
-static const struct cold_item *item_of_seq(const struct engine *e, struct job_id id)
+/* Who asks for several of a page mostly does so in its order: so from where the last one was. */
+static const struct cold_item *item_of_seq(struct engine *e, struct job_id id)
 {
-    for (size_t i = 0; e->answer && i < e->answer->n; i++) {
+    const struct cold_answer *a = e->answer;
+
+    for (size_t k = 0; a && k < a->n; k++) {
+        size_t i = (e->answer_at + k) % a->n;
         struct job_image image;
 
-        if (still_counts(e, &e->answer->items[i]) &&
-            record_get_job(e->answer->items[i].body, &image) && image.seq == id.seq &&
-            image.born_ms == id.due_ms && !job_find(e, image.seq))
-            return &e->answer->items[i];
+        if (record_get_job(a->items[i].body, &image) && image.seq == id.seq &&
+            image.born_ms == id.due_ms && is_there_still(e, &a->items[i], image.seq)) {
+            e->answer_at = i;
+            return &a->items[i];
+        }
     }
     return NULL;
 }
@@ -166,23 +173,25 @@ struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err
     return j && take ? settled(e, j, ret_err) : j;
 }
 
-static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str key)
+static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str order,
+                        struct str key)
 {
     return a && a->want->kind == WANT_KEY &&
            str_eq((struct str){ a->want->queue, a->want->queue_len },
                   (struct str){ q->name, q->name_len }) &&
+           str_eq((struct str){ a->want->order, a->want->order_len }, order) &&
            str_eq((struct str){ a->want->key, a->want->key_len }, key);
 }
 
 /* Whether a locator could have an entry for it. */
-static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str key,
-                            struct cold_key *ret)
+static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str order,
+                            struct str key, struct cold_key *ret)
 {
     const struct list *node;
 
     list_each (node, &e->runs) {
         if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
-            cold_key_of_key(ret, (struct str){ q->name, q->name_len }, key);
+            cold_key_of_key(ret, (struct str){ q->name, q->name_len }, order, key);
             return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
         }
     }
@@ -190,7 +199,8 @@ static bool key_may_be_cold(const struct engine *e, const struct queue *q, struc
 }
 
 /* Of an ended job the key counts while it is held. */
-static bool holds_key(const struct engine *e, const struct cold_item *item, struct str key)
+static bool holds_key(const struct engine *e, const struct cold_item *item, struct str order,
+                      struct str key)
 {
     struct job_image image;
     struct job_opts o;
@@ -198,7 +208,9 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
     if (!record_get_job(item->body, &image))
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
-    return str_eq(o.key, key) && (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms);
+    return str_eq(o.key, key) && str_eq(o.order, order) &&
+           (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms) &&
+           is_there_still(e, item, image.seq);
 }
 
 /* A request about several keys is told of one at a time. What it was told before still holds while
@@ -221,17 +233,18 @@ static void note_absent(struct engine *e, const struct cold_key *k)
     memcpy(a->keys[a->n++], k->bytes, ABSENT_BYTES);
 }
 
-void key_absent(struct engine *e, struct str queue, struct str key)
+void key_absent(struct engine *e, struct str queue, struct str order, struct str key)
 {
     struct cold_key k;
 
-    cold_key_of_key(&k, queue, key);
+    cold_key_of_key(&k, queue, order, key);
     note_absent(e, &k);
 }
 
-struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool take, int *ret_err)
+struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
+                     int *ret_err)
 {
-    struct job *j = key_find(e, q, key);
+    struct job *j = key_find(e, q, order, key);
     struct cold_key k;
 
     *ret_err = 0;
@@ -241,20 +254,23 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str key, bool tak
         return j;
     if (*ret_err == BELFRY_NOMEM)
         return NULL;
-    if (answers_key(e->answer, q, key)) {
+    if (answers_key(e->answer, q, order, key)) {
         for (size_t i = 0; i < e->answer->n; i++) {
-            if (!still_counts(e, &e->answer->items[i]) || !holds_key(e, &e->answer->items[i], key))
+            if (!holds_key(e, &e->answer->items[i], order, key))
                 continue;
             j = give(e, &e->answer->items[i], take, ret_err);
             if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
                 return j; /* else it expired on disk, and has no key any more */
         }
-        key_absent(e, (struct str){ q->name, q->name_len }, key);
-    } else if (key_may_be_cold(e, q, key, &k) && !is_absent(e, &k)) {
+        key_absent(e, (struct str){ q->name, q->name_len }, order, key);
+    } else if (key_may_be_cold(e, q, order, key, &k) && !is_absent(e, &k)) {
         e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
         memcpy(e->want.queue, q->name, q->name_len);
         e->want.key_len = key.len;
         memcpy(e->want.key, key.ptr, key.len);
+        e->want.order_len = order.len;
+        if (order.len > 0)
+            memcpy(e->want.order, order.ptr, order.len);
         *ret_err = BELFRY_COLD;
         return NULL;
     }

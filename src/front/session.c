@@ -163,7 +163,11 @@ static void ask_quit(const struct ask *a)
 
 static void ask_reset(const struct ask *a)
 {
-    session_init(a->s, a->s->id);
+    struct session fresh;
+
+    session_init(&fresh, a->s->id);
+    memcpy(fresh.address, a->s->address, sizeof(fresh.address));
+    *a->s = fresh;
     resp_simple(a->out, "RESET");
 }
 
@@ -401,34 +405,38 @@ static bool is_held(struct session *s, const struct session_target *t)
     return false;
 }
 
-uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
-                         size_t n, void *owner, struct buf *out)
+/* What was changed is in the audit log before the answer leaves, as that waits for both. If there
+ * is no memory for that, nothing of it has happened. */
+static void audit(const struct session *s, struct verb_call *call)
 {
-    const struct verb *v = verb_find(verb_table, words[0]);
+    if (verb_audit(call, str_of(s->name), str_of(s->address)) < 0)
+        engine_tear(call->engine);
+}
+
+uint64_t session_call(struct session *s, const struct session_target *t, const struct verb *v,
+                      const struct str *words, size_t n, void *owner, struct reply *reply)
+{
     struct arg_value args[VERB_ARGS_MAX];
-    struct resp_reply reply = reply_of(s, out);
     struct verb_call call = {
         .engine = partition_engine(t->partition),
         .partition = t->partition,
         .host = t->host,
-        .reply = &reply.base,
+        .reply = reply,
         .args = args,
         .verb = v,
         .words = words,
         .word_count = n,
         .owner = owner,
     };
-    size_t before = out->len;
+    uint64_t lsn = engine_lsn(call.engine);
     char why[512];
     int err;
 
+    /* One that was let in and had to wait for the disk is not held then: it is executed again. */
+    s->held = v->flags & VERB_ADDS && !s->cold && is_held(s, t);
     s->cold = false;
-    s->held = v && v->flags & VERB_ADDS && is_held(s, t);
     if (s->held)
         return 0;
-    if (!v)
-        return execute_ask(&(struct ask){ s, t, words, n, out }) ? engine_visible_lsn(call.engine)
-                                                                 : 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
     if (err) {
         verb_error(&call, err, why);
@@ -439,10 +447,31 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     v->run(&call);
     s->parked = call.parked;
     s->cold = call.cold;
-    assert(!s->cold || out->len == before);
-    (void)before;
+    if (v->flags & (VERB_ADMIN | VERB_AUDITS) && !call.cold && !call.failed &&
+        engine_lsn(call.engine) != lsn)
+        audit(s, &call);
     return v->flags & VERB_TAKES ? engine_offered_lsn(call.engine)
                                  : engine_visible_lsn(call.engine);
+}
+
+uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
+                         size_t n, void *owner, struct buf *out)
+{
+    const struct verb *v = verb_find(verb_table, words[0]);
+    struct resp_reply reply = reply_of(s, out);
+    size_t before = out->len;
+    uint64_t lsn;
+
+    if (!v) {
+        s->cold = s->held = false;
+        return execute_ask(&(struct ask){ s, t, words, n, out })
+                   ? engine_visible_lsn(partition_engine(t->partition))
+                   : 0;
+    }
+    lsn = session_call(s, t, v, words, n, owner, &reply.base);
+    assert(!s->cold || out->len == before);
+    (void)before;
+    return lsn;
 }
 
 void session_fail(struct session *s, int err, const char *detail, struct buf *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's session in RESP: what it said of itself, and the execution of its requests. Verbs of
+ * A client's session: what it said of itself, and the execution of its requests. Verbs of
  * the table go to their handlers; the few that are about the connection itself (HELLO, PING,
  * COMMAND and what Redis clients send when they connect) are answered here. No sockets.
  */
@@ -19,6 +19,7 @@ struct session {
     bool held;             /* there was no room for what the last request adds: likewise */
     int64_t added_ms;      /* when it last added something though there was little room */
     char name[64];
+    char address[64]; /* where it is; set by the host, may be empty */
 };
 
 void session_init(struct session *s, uint64_t id);
@@ -36,6 +37,10 @@ struct session_target {
  */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
+
+/* The same for a verb and its words, with a reply of the caller's: what both protocols do. */
+uint64_t session_call(struct session *s, const struct session_target *t, const struct verb *v,
+                      const struct str *words, size_t n, void *owner, struct reply *reply);
 
 /* The reply of a request that was cold and cannot be executed again, because of this error. */
 void session_fail(struct session *s, int err, const char *detail, struct buf *out);

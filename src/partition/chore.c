@@ -101,7 +101,6 @@ void chores_fini(struct partition *p)
     feed_clear(&p->chores[LANE_FEED].feed);
     load_clear(&p->chores[LANE_LOAD].load);
     merge_clear(&p->chores[LANE_MERGE].merge);
-    zonecache_fini(&p->zones);
     while (!list_empty(&p->fetches))
         partition_fetch_end(p, container_of(p->fetches.next, struct fetch, link));
     if (p->engine) {

@@ -142,33 +142,24 @@ static int64_t until_of(const struct job_image *image, struct str key, uint32_t 
     }
 }
 
-/* The options of a job begin with its creation; the first tag may be its key (OPT_KEY, 1). */
-static struct str key_of(const struct job_image *image)
-{
-    struct wire_reader r = wire_reader_of(image->opts);
-
-    wire_zigzag(&r);
-    return r.p < r.end && wire_u8(&r) == 1 ? wire_bytes(&r) : (struct str){ 0 };
-}
-
 static int add_located(struct sorting *s, struct str key, struct str body, uint32_t number)
 {
     struct job_image image;
     struct cold_key k;
-    struct str user_key;
+    struct str user_key, order;
     bool ended;
     int err = 0;
 
     if (!record_get_job(body, &image))
         return BELFRY_CORRUPT;
     ended = image.state > JOB_LEASED;
-    user_key = key_of(&image);
+    cold_keys_of(image.opts, &user_key, &order);
     if (key.ptr[0] != FAMILY_DUE || image.at_ms != image.born_ms) {
         cold_key_of_seq(&k, image.seq);
         err = locate(s, &k, key, until_of(&image, key, number));
     }
     if (!err && user_key.len && (!ended || image.trail.hold_ms)) {
-        cold_key_of_key(&k, image.queue, user_key);
+        cold_key_of_key(&k, image.queue, order, user_key);
         err = locate(s, &k, key, until_of(&image, key, number));
     }
     return err;
@@ -210,7 +201,7 @@ static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool
 
 static int count_entry(struct feed *f, struct tally *t, const struct entry *e, uint64_t *last_seq)
 {
-    unsigned state, priority;
+    unsigned state;
     struct str queue;
     int64_t at;
 
@@ -218,10 +209,11 @@ static int count_entry(struct feed *f, struct tally *t, const struct entry *e, u
         return 0;
     wire_put_zigzag(&f->seqs, (int64_t)(e->seq - *last_seq));
     *last_seq = e->seq;
-    if (!record_peek_job(entry_value(e), &state, &priority, &at, &queue))
+    if (!record_peek_job(entry_value(e), &state, &at, &queue))
         return BELFRY_CORRUPT;
-    return tally_count(t, queue, cold_slot_at(cold_slot_of(e->key[0], state, priority), at), 1,
-                       entry_key(e));
+    return tally_count(
+        t, queue, cold_slot_at(cold_slot_of(e->key[0], state, cold_key_class(entry_key(e))), at), 1,
+        entry_key(e));
 }
 
 static size_t count_family(const struct sorting *s, size_t from)

@@ -173,6 +173,7 @@ static int fetch_key(struct fetch *f)
         if (f->pinned.runs[i]->d.family == FAMILY_LOCATOR)
             cold_load_filter(f->p, f->pinned.runs[i]);
     cold_key_of_key(&k, (struct str){ f->want.queue, f->want.queue_len },
+                    (struct str){ f->want.order, f->want.order_len },
                     (struct str){ f->want.key, f->want.key_len });
     return add_located(f, &k);
 }

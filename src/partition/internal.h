@@ -154,6 +154,7 @@ struct partition {
     struct store *store;
     struct partition_options o;
     struct engine *engine;
+    struct zonecache zones;
     uint64_t epoch;
     char fence[NAME_BYTES];
 
@@ -175,8 +176,7 @@ struct partition {
 
     struct chore chores[LANES];
     struct list fetches;
-    struct fetch *task; /* that the engine's own work waits for */
-    struct zonecache zones;
+    struct fetch *task;        /* that the engine's own work waits for */
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
     bool feed_paused;       /* after an error */
@@ -288,5 +288,8 @@ struct tally {
 int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key);
 void tally_write(const struct tally *t, struct buf *out);
 void tally_fini(struct tally *t);
+
+/* gate.c */
+int64_t partition_quiet_until(void *arg, struct str quiet, struct str tz, int64_t now_ms);
 
 #endif

@@ -16,8 +16,8 @@ static bool fits_want(void *arg, const struct cold_run *r)
 
         if (r->d.family != FAMILY_BACKLOG)
             return false;
-        cold_key_queue(&k, FAMILY_BACKLOG, w->queue, w->priority, (struct cold_point){ 0, 0 });
-        cold_key_queue(&last, FAMILY_BACKLOG, w->queue, w->priority,
+        cold_key_queue(&k, FAMILY_BACKLOG, w->queue, w->class, (struct cold_point){ 0, 0 });
+        cold_key_queue(&last, FAMILY_BACKLOG, w->queue, w->class,
                        (struct cold_point){ INT64_MAX, UINT64_MAX });
         return run_compare(r->d.first, cold_key_str(&last)) <= 0 &&
                run_compare(r->d.last, cold_key_str(&k)) >= 0;
@@ -77,7 +77,7 @@ bool load_begin(struct partition *p, struct chore *c)
         return false;
     }
     for (size_t i = 0; i < l->pinned.n; i++)
-        l->floors[i] = l->want.backlog ? engine_floor(p->engine, l->want.queue, l->want.priority,
+        l->floors[i] = l->want.backlog ? engine_floor(p->engine, l->want.queue, l->want.class,
                                                       l->pinned.runs[i]->d.number)
                                        : l->want.after;
     return true;
@@ -89,9 +89,9 @@ static void after_key(const struct load *l, size_t i, struct cold_key *ret)
     if (!l->want.backlog)
         cold_key_due(ret, l->floors[i]);
     else if (l->floors[i].at_ms >= 0)
-        cold_key_queue(ret, FAMILY_BACKLOG, l->want.queue, l->want.priority, l->floors[i]);
+        cold_key_queue(ret, FAMILY_BACKLOG, l->want.queue, l->want.class, l->floors[i]);
     else {
-        cold_key_queue(ret, FAMILY_BACKLOG, l->want.queue, l->want.priority,
+        cold_key_queue(ret, FAMILY_BACKLOG, l->want.queue, l->want.class,
                        (struct cold_point){ 0, 0 });
         ret->len -= 16;
     }
@@ -133,7 +133,7 @@ static int read_items(struct load *l, struct run_merge *m)
     struct cold_key prefix;
     int err = 0;
 
-    cold_key_queue(&prefix, FAMILY_BACKLOG, l->want.queue, l->want.priority,
+    cold_key_queue(&prefix, FAMILY_BACKLOG, l->want.queue, l->want.class,
                    (struct cold_point){ 0, 0 });
     prefix.len -= 16;
     l->end = true;
@@ -221,7 +221,7 @@ int load_end(struct partition *p, struct chore *c, int result)
     struct load_result r = {
         .backlog = l->want.backlog,
         .queue = l->want.queue,
-        .priority = l->want.priority,
+        .class = l->want.class,
         .moves = l->moves,
         .number = l->number,
         .upto = l->upto,

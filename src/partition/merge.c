@@ -220,7 +220,7 @@ static bool graves_can_go(const struct merge *m)
 }
 
 /* The floors of every class in the backlog as they are now, in the order of keys. */
-static int note_floor(void *arg, struct str queue, unsigned priority)
+static int note_floor(void *arg, struct str queue, unsigned class)
 {
     struct merge *m = arg;
     struct floors *grown = realloc(m->floors, (m->floor_count + 1) * sizeof(*grown));
@@ -230,14 +230,14 @@ static int note_floor(void *arg, struct str queue, unsigned priority)
         return BELFRY_NOMEM;
     m->floors = grown;
     f = &grown[m->floor_count];
-    cold_key_queue(&f->prefix, FAMILY_BACKLOG, queue, priority, (struct cold_point){ 0, 0 });
+    cold_key_queue(&f->prefix, FAMILY_BACKLOG, queue, class, (struct cold_point){ 0, 0 });
     f->prefix.len -= 16;
     f->points = malloc(m->inputs.n * sizeof(*f->points));
     if (!f->points)
         return BELFRY_NOMEM;
     m->floor_count++;
     for (size_t i = 0; i < m->inputs.n; i++)
-        f->points[i] = engine_floor(m->engine, queue, priority, m->inputs.runs[i]->d.number);
+        f->points[i] = engine_floor(m->engine, queue, class, m->inputs.runs[i]->d.number);
     return 0;
 }
 
@@ -445,15 +445,16 @@ static bool hides_another(const struct merge *m, const struct run_merge *in)
 /* A job of the history that goes: it no longer counts, unless it had been taken out before. */
 static int uncount(const struct merge *m, struct tally *t, const struct run_entry *e)
 {
-    unsigned state, priority;
+    unsigned state;
     struct str queue;
     int64_t at;
 
     if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
         return 0;
-    if (!record_peek_job(e->value, &state, &priority, &at, &queue))
+    if (!record_peek_job(e->value, &state, &at, &queue))
         return BELFRY_CORRUPT;
-    return tally_count(t, queue, cold_slot_of(m->family, state, priority), -1, e->key);
+    return tally_count(t, queue, cold_slot_of(m->family, state, cold_key_class(e->key)), -1,
+                       e->key);
 }
 
 /* The end of an entry of the history. */

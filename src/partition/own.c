@@ -9,8 +9,12 @@ bool own_work(struct partition *p)
 {
     bool any = false;
 
+    engine_press(p->engine, partition_pressed(p));
     for (int i = 0; i < TASK_SLICES && !p->task; i++) {
         int done = engine_task(p->engine);
+
+        if (done == 2)
+            return true;
 
         if (done == BELFRY_COLD)
             p->task = partition_fetch(p); /* NULL: out of memory, the next turn tries again */

@@ -194,6 +194,9 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .history_bytes = p->o.history_bytes,
         .memory_bytes = p->o.memory_bytes,
         .max_running = p->o.max_running,
+        .slow_start_ms = p->o.slow_start_ms,
+        .bulk_page = p->o.bulk_page,
+        .audit_ms = p->o.audit_ms,
         .lookahead_ms = p->o.lookahead_ms,
         .mutant = p->o.mutant,
         .deliver = p->o.deliver,
@@ -202,6 +205,7 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .roll = roll,
         .may_have = cold_may_have,
         .zone = zone_named,
+        .quiet_until = partition_quiet_until,
         .journal = p,
     };
     int err;
@@ -293,6 +297,7 @@ void partition_close(struct partition *p)
     }
     chores_fini(p);
     engine_free(p->engine);
+    zonecache_fini(&p->zones);
     commit_free(p->gathering);
     commit_free(p->writing);
     commits_free(&p->closed);

@@ -35,6 +35,9 @@ struct partition_options {
     uint64_t history_bytes;
     uint64_t memory_bytes;       /* the budget. 0: 256 MiB */
     uint64_t max_running;        /* jobs leased at a time. 0: any number */
+    int64_t slow_start_ms;       /* see engine_options */
+    size_t bulk_page;            /* jobs in a slice of a bulk, for tests. 0: some hundred */
+    int64_t audit_ms;            /* how long the audit log is kept. 0: 90 days */
     uint64_t history_disk_bytes; /* kept on disk of done and cancelled jobs. 0: 1 GiB */
     size_t block_bytes;          /* of runs. 0: 32 KiB */
     uint64_t piece_bytes;        /* the smallest run of a stretch of time. 0: 1 MiB */
@@ -42,6 +45,8 @@ struct partition_options {
     int64_t lookahead_ms; /* jobs are brought to memory so long before they are due. 0: 1 minute */
     unsigned mutant;
     engine_deliver_fn *deliver;
+    /* See engine_options. NULL: by the system's time zones. */
+    int64_t (*quiet_until)(void *host, struct str quiet, struct str tz, int64_t now_ms);
     void *host;
 };
 

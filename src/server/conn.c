@@ -3,13 +3,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/time.h"
+#include "front/http_guess.h"
 #include "front/resp.h"
+#include "server/client.h"
 #include "server/errand.h"
+#include "server/http.h"
 
 #define BUFFER_KEEP  ((size_t)4096) /* an idle connection keeps no more than this */
 #define SLACK_BYTES  (1u << 20)     /* of a request beyond its payload */
@@ -22,12 +26,9 @@ struct mark {
 };
 
 struct conn {
-    struct server *server;
-    struct list all;
-    struct list holding;
-    struct list resume;
+    struct client client;
     uv_poll_t poll;
-    int fd;
+    int fd; /* -1: handed over */
     int events;
     struct session session;
     struct errand *errand; /* for the first request in `in`, which is to be executed again */
@@ -42,6 +43,8 @@ struct conn {
     int64_t stuck_ms;  /* monotonic: since when it takes no replies; 0: it does */
     int64_t half_ms;   /* monotonic: since when a request is not whole; 0: there is none */
     int64_t active_ms; /* monotonic: last request or reply */
+    bool fresh;        /* nothing was taken of its input yet: it may speak HTTP, */
+    int peeked;        /* and so many bytes of it did not tell */
     bool eof;
     bool closed;
 };
@@ -49,19 +52,9 @@ struct conn {
 static void on_poll(uv_poll_t *handle, int status, int events);
 static void end_wait(struct conn *c);
 
-struct conn *conn_of_all(struct list *node)
+static struct conn *of(struct client *c)
 {
-    return container_of(node, struct conn, all);
-}
-
-struct conn *conn_of_holding(struct list *node)
-{
-    return container_of(node, struct conn, holding);
-}
-
-struct conn *conn_of_resume(struct list *node)
-{
-    return container_of(node, struct conn, resume);
+    return container_of(c, struct conn, client);
 }
 
 static size_t unsent(const struct conn *c)
@@ -69,9 +62,9 @@ static size_t unsent(const struct conn *c)
     return c->out.len - c->sent;
 }
 
-bool conn_has_output(const struct conn *c)
+static bool has_output(const struct client *c)
 {
-    return unsent(c) > 0;
+    return unsent(container_of(c, const struct conn, client)) > 0;
 }
 
 /* Whether this client's next request may be executed, as far as it depends on this client. */
@@ -82,7 +75,7 @@ static bool is_free(const struct conn *c)
 
 static bool wants_input(const struct conn *c)
 {
-    return !c->eof && is_free(c) && list_empty(&c->resume) && !c->server->stopping;
+    return !c->eof && is_free(c) && list_empty(&c->client.resume) && !c->client.server->stopping;
 }
 
 static void watch(struct conn *c)
@@ -106,6 +99,24 @@ static void watch(struct conn *c)
     }
 }
 
+static void conn_flush(struct client *client);
+static void conn_resume(struct client *client);
+static void conn_fetched(struct client *client, int err, const char *detail);
+static void conn_deliver(struct client *client, struct job *const *jobs, size_t n);
+static void conn_drain(struct client *client);
+static void conn_sweep(struct client *client, int64_t mono_ms);
+static void close_client(struct client *client);
+
+static const struct client_ops conn_ops = {
+    .flush = conn_flush,
+    .resume = conn_resume,
+    .fetched = conn_fetched,
+    .deliver = conn_deliver,
+    .drain = conn_drain,
+    .has_output = has_output,
+    .sweep = conn_sweep,
+    .close = close_client,
+};
 void conn_open(struct server *s, int fd)
 {
     struct conn *c = calloc(1, sizeof(*c));
@@ -115,15 +126,13 @@ void conn_open(struct server *s, int fd)
         close(fd);
         return;
     }
-    c->server = s;
     c->fd = fd;
+    c->fresh = true;
     c->poll.data = c;
     c->active_ms = time_mono_us() / 1000;
     session_init(&c->session, ++s->next_conn);
-    list_append(&s->conns, &c->all);
-    list_init(&c->holding);
-    list_init(&c->resume);
-    s->conn_count++;
+    client_init(&c->client, s, &conn_ops);
+    client_address(fd, c->session.address, sizeof(c->session.address));
     watch(c);
 }
 
@@ -131,13 +140,14 @@ static void on_closed(uv_handle_t *handle)
 {
     struct conn *c = handle->data;
 
-    close(c->fd);
+    if (c->fd >= 0)
+        close(c->fd);
     free(c);
 }
 
-void conn_close(struct conn *c)
+static void conn_close(struct conn *c)
 {
-    struct server *s = c->server;
+    struct server *s = c->client.server;
 
     if (c->closed)
         return;
@@ -147,14 +157,16 @@ void conn_close(struct conn *c)
     c->session.parked = NULL;
     errand_drop(c->errand);
     c->errand = NULL;
-    list_remove(&c->all);
-    list_remove(&c->holding);
-    list_remove(&c->resume);
-    s->conn_count--;
+    client_fini(&c->client);
     buf_fini(&c->in);
     buf_fini(&c->out);
     free(c->marks);
     uv_close((uv_handle_t *)&c->poll, on_closed);
+}
+
+static void close_client(struct client *client)
+{
+    conn_close(of(client));
 }
 
 /* Tells the log why, and closes. */
@@ -162,7 +174,7 @@ static void cut_off(struct conn *c, const char *why)
 {
     char number[LOG_NUMBER];
 
-    log_line(&c->server->log, LOG_LEVEL_WARN, "client cut off", "client",
+    log_line(&c->client.server->log, LOG_LEVEL_WARN, "client cut off", "client",
              log_number((int64_t)c->session.id, number), "why", why, NULL);
     conn_close(c);
 }
@@ -176,7 +188,7 @@ static bool hold(struct conn *c, uint64_t lsn)
         c->marks[c->mark_count - 1].end = c->out.len;
         return true;
     }
-    if (c->mark_count == 0 && lsn <= c->server->durable_lsn) {
+    if (c->mark_count == 0 && lsn <= c->client.server->durable_lsn) {
         c->released = c->out.len;
         return true;
     }
@@ -190,8 +202,8 @@ static bool hold(struct conn *c, uint64_t lsn)
         c->mark_cap = cap;
     }
     c->marks[c->mark_count++] = (struct mark){ lsn, c->out.len };
-    if (list_empty(&c->holding))
-        list_append(&c->server->holding, &c->holding);
+    if (list_empty(&c->client.holding))
+        list_append(&c->client.server->holding, &c->client.holding);
     return true;
 }
 
@@ -199,13 +211,13 @@ static void release(struct conn *c)
 {
     size_t n = 0;
 
-    while (n < c->mark_count && c->marks[n].lsn <= c->server->durable_lsn)
+    while (n < c->mark_count && c->marks[n].lsn <= c->client.server->durable_lsn)
         c->released = c->marks[n++].end;
     c->mark_count -= n;
     if (n && c->mark_count)
         memmove(c->marks, c->marks + n, c->mark_count * sizeof(*c->marks));
     if (c->mark_count == 0)
-        list_remove(&c->holding);
+        list_remove(&c->client.holding);
 }
 
 /* Gives back what has been sent. */
@@ -230,18 +242,20 @@ static void queue_input(struct conn *c)
 {
     bool whole = c->in.len && c->in.len >= c->in_need;
 
-    if (whole && is_free(c) && list_empty(&c->resume)) {
+    if (whole && is_free(c) && list_empty(&c->client.resume)) {
         if (c->session.held) { /* the server looks at it when there is room */
-            list_append(&c->server->held, &c->resume);
+            list_append(&c->client.server->held, &c->client.resume);
         } else {
-            list_append(&c->server->resume, &c->resume);
-            server_wake(c->server);
+            list_append(&c->client.server->resume, &c->client.resume);
+            server_wake(c->client.server);
         }
     }
 }
 
-void conn_flush(struct conn *c)
+static void conn_flush(struct client *client)
 {
+    struct conn *c = of(client);
+
     if (c->closed)
         return;
     release(c);
@@ -263,7 +277,8 @@ void conn_flush(struct conn *c)
         c->stuck_ms = time_mono_us() / 1000;
     compact(c);
     queue_input(c);
-    if (unsent(c) == 0 && (c->session.quit || (c->eof && is_free(c) && list_empty(&c->resume)))) {
+    if (unsent(c) == 0 &&
+        (c->session.quit || (c->eof && is_free(c) && list_empty(&c->client.resume)))) {
         conn_close(c);
         return;
     }
@@ -277,8 +292,9 @@ static void replied(struct conn *c, uint64_t lsn)
         cut_off(c, "out of memory");
         return;
     }
-    if (unsent(c) > (size_t)(c->server->options.output_limit + c->server->options.max_payload) +
-                        LEASE_BYTES_MAX) /* one answer is never too much */
+    if (unsent(c) >
+        (size_t)(c->client.server->options.output_limit + c->client.server->options.max_payload) +
+            LEASE_BYTES_MAX) /* one answer is never too much */
         cut_off(c, "its unread replies are over output_limit");
 }
 
@@ -315,12 +331,12 @@ static void reply_error(struct conn *c, int err, const char *detail)
 
 static void execute(struct conn *c, const struct resp_request *r)
 {
-    struct server *s = c->server;
+    struct server *s = c->client.server;
     struct session_target target = { s->partition, &s->host };
-    uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, c, &c->out);
+    uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, &c->client, &c->out);
 
     if (c->session.cold) {
-        c->errand = errand_begin(s, c);
+        c->errand = errand_begin(s, &c->client);
         if (!c->errand)
             reply_error(c, BELFRY_NOMEM, "");
     } else if (!c->session.parked && !c->session.held) { /* else there is no reply yet */
@@ -332,17 +348,19 @@ static void execute(struct conn *c, const struct resp_request *r)
 static void take_request(struct conn *c, const struct resp_request *r)
 {
     if (looks_like_http(r->args, r->n))
-        protocol_error(c, "this port speaks RESP: use redis-cli, a Redis client or belfry");
+        protocol_error(c,
+                       "this is neither RESP nor HTTP as it is spoken here: expected a method in "
+                       "upper case, a blank and a path");
     else
         execute(c, r);
-    c->server->commands += !c->session.held;
+    c->client.server->commands += !c->session.held;
 }
 
 /* Executes requests from input; returns how many bytes were used. One that is to be executed again
  * is not used yet. */
 static size_t process(struct conn *c, struct str input)
 {
-    struct server *s = c->server;
+    struct server *s = c->client.server;
     size_t used = 0, commands = 0;
     size_t max_bulk = 2 * (size_t)s->options.max_payload + READ_BYTES;
 
@@ -375,7 +393,7 @@ static size_t process(struct conn *c, struct str input)
 /* What is kept of a request that is not whole is limited as a whole. */
 static void check_input(struct conn *c)
 {
-    size_t limit = 2 * (size_t)c->server->options.max_payload + READ_BYTES + SLACK_BYTES;
+    size_t limit = 2 * (size_t)c->client.server->options.max_payload + READ_BYTES + SLACK_BYTES;
 
     if (c->in.failed)
         cut_off(c, "out of memory");
@@ -415,9 +433,10 @@ static void take_input(struct conn *c, struct str fresh)
     note_half(c, used > 0);
 }
 
-void conn_fetched(struct conn *c, int err, const char *detail)
+static void conn_fetched(struct client *client, int err, const char *detail)
 {
-    struct resp_request *r = c->server->request;
+    struct conn *c = of(client);
+    struct resp_request *r = c->client.server->request;
     size_t used = 0;
 
     c->errand = NULL;
@@ -428,6 +447,8 @@ void conn_fetched(struct conn *c, int err, const char *detail)
         reply_error(c, err, detail);
     else
         execute(c, r);
+    if (err)
+        c->session.cold = false;
     if (c->closed || c->errand)
         return;
     buf_consume(&c->in, used);
@@ -436,7 +457,7 @@ void conn_fetched(struct conn *c, int err, const char *detail)
 
 static void read_input(struct conn *c)
 {
-    struct server *s = c->server;
+    struct server *s = c->client.server;
     ssize_t n = recv(c->fd, s->read_buf, READ_BYTES, 0);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -454,6 +475,50 @@ static void read_input(struct conn *c)
     take_input(c, (struct str){ s->read_buf, (size_t)n });
 }
 
+/* ---- The first bytes ---- */
+
+/* The socket is somebody else's from here on. */
+static void hand_over(struct conn *c)
+{
+    struct server *s = c->client.server;
+    int fd = c->fd;
+
+    c->fd = -1;
+    conn_close(c);
+    http_adopt(s, fd);
+}
+
+/* How many bytes must have come before the loop tells of them. */
+static void set_least(struct conn *c, int bytes)
+{
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+}
+
+/* Looks at the first bytes without taking them. True: it speaks RESP. */
+static bool sniff(struct conn *c)
+{
+    char first[HTTP_GUESS_BYTES];
+    ssize_t n = recv(c->fd, first, sizeof(first), MSG_PEEK);
+    enum http_guess guess = n > 0 ? http_guess((struct str){ first, (size_t)n }) : HTTP_GUESS_NO;
+
+    if (guess == HTTP_GUESS_MORE && n > c->peeked) { /* else no more will come */
+        c->peeked = (int)n;
+        set_least(c, c->peeked + 1);
+        if (!c->half_ms)
+            c->half_ms = time_mono_us() / 1000;
+        return false;
+    }
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (c->peeked)
+        set_least(c, 1);
+    c->fresh = false;
+    c->half_ms = 0;
+    if (guess == HTTP_GUESS_YES)
+        hand_over(c);
+    return guess != HTTP_GUESS_YES;
+}
+
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct conn *c = handle->data;
@@ -468,46 +533,54 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         end_wait(c);
         return;
     }
+    if (events & UV_READABLE && c->fresh && !sniff(c))
+        return;
     if (events & UV_READABLE)
         read_input(c);
-    conn_flush(c);
+    conn_flush(&c->client);
 }
 
-void conn_resume(struct conn *c)
+static void conn_resume(struct client *client)
 {
-    list_remove(&c->resume);
-    server_advance(c->server);
+    struct conn *c = of(client);
+
+    list_remove(&c->client.resume);
+    server_advance(c->client.server);
     take_input(c, (struct str){ 0 });
-    conn_flush(c);
+    conn_flush(client);
 }
 
-void conn_deliver(struct conn *c, struct job *const *jobs, size_t n)
+static void conn_deliver(struct client *client, struct job *const *jobs, size_t n)
 {
-    struct engine *e = c->server->engine;
+    struct conn *c = of(client);
+    struct engine *e = c->client.server->engine;
 
     session_serve(&c->session, e, jobs, n, &c->out);
     c->active_ms = time_mono_us() / 1000;
     replied(c, engine_offered_lsn(e));
-    conn_flush(c);
+    conn_flush(client);
 }
 
 static void end_wait(struct conn *c)
 {
-    engine_wait_cancel(c->server->engine, c->session.parked);
-    conn_deliver(c, NULL, 0);
+    engine_wait_cancel(c->client.server->engine, c->session.parked);
+    conn_deliver(&c->client, NULL, 0);
 }
 
-void conn_drain(struct conn *c)
+static void conn_drain(struct client *client)
 {
+    struct conn *c = of(client);
+
     if (c->session.parked)
         end_wait(c);
     else
         watch(c);
 }
 
-void conn_sweep(struct conn *c, int64_t mono_ms)
+static void conn_sweep(struct client *client, int64_t mono_ms)
 {
-    const struct options *o = &c->server->options;
+    struct conn *c = of(client);
+    const struct options *o = &c->client.server->options;
 
     if (c->stuck_ms && mono_ms - c->stuck_ms > o->client_timeout_ms)
         cut_off(c, "it does not read its replies");

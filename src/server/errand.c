@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 #include "base/time.h"
+#include "server/client.h"
 
 #define ERRANDS_MAX 64 /* on their way at a time */
 #define TELL_MS     1000
 
 struct errand {
     struct server *server;
-    struct conn *conn; /* NULL: closed meanwhile */
+    struct client *client; /* NULL: closed meanwhile */
     struct fetch *fetch;
     struct list link; /* while it waits its turn */
     uv_work_t work;
@@ -65,13 +66,13 @@ static void tell(const struct errand *e, int err)
 static void hand_over(struct errand *e, int err)
 {
     struct server *s = e->server;
-    struct conn *c = e->conn;
+    struct client *c = e->client;
 
     tell(e, err);
     hist_add(&s->fetch_us, time_mono_us() - e->begun_us);
-    conn_fetched(c, err, e->detail);
+    client_fetched(c, err, e->detail);
     end(e);
-    conn_flush(c);
+    client_flush(c);
 }
 
 static void on_back(uv_work_t *work, int status)
@@ -83,17 +84,17 @@ static void on_back(uv_work_t *work, int status)
     (void)status;
     s->errands--;
     server_advance(s); /* before the answer is looked at: jobs may move */
-    err = e->conn ? partition_fetched(s->partition, e->fetch, e->result) : 0;
+    err = e->client ? partition_fetched(s->partition, e->fetch, e->result) : 0;
     if (err == BELFRY_COLD)
         list_append(&s->errands_waiting, &e->link);
-    else if (e->conn)
+    else if (e->client)
         hand_over(e, err);
     else
         end(e);
     send_waiting(s);
 }
 
-struct errand *errand_begin(struct server *s, struct conn *c)
+struct errand *errand_begin(struct server *s, struct client *c)
 {
     struct errand *e = calloc(1, sizeof(*e));
 
@@ -102,7 +103,7 @@ struct errand *errand_begin(struct server *s, struct conn *c)
         return NULL;
     }
     e->server = s;
-    e->conn = c;
+    e->client = c;
     e->work.data = e;
     e->begun_us = time_mono_us();
     list_init(&e->link);
@@ -115,7 +116,7 @@ void errand_drop(struct errand *e)
 {
     if (!e)
         return;
-    e->conn = NULL;
+    e->client = NULL;
     if (!list_empty(&e->link)) { /* it was not sent yet */
         list_remove(&e->link);
         end(e);

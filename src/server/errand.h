@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Errands: what a request needs from disk is fetched in the loop's thread pool while its connection
+ * Errands: what a request needs from disk is fetched in the loop's thread pool while its client
  * waits; then the request is executed again. Only so many are sent at a time, the others wait their
  * turn, so that chores find a free thread soon.
  *
@@ -9,13 +9,14 @@
 #ifndef SERVER_ERRAND_H
 #define SERVER_ERRAND_H
 
-#include "server/conn.h"
+#include "server/server.h"
 
+struct client;
 struct errand;
 
-/* Right after a request of c answered COLD. When it is done, conn_fetched is called. NULL if out of
- * memory. */
-struct errand *errand_begin(struct server *s, struct conn *c);
+/* Right after a request of c answered COLD. When it is done, its `fetched` is called. NULL if out
+ * of memory. */
+struct errand *errand_begin(struct server *s, struct client *c);
 
 /* Its connection closes. Accepts NULL. */
 void errand_drop(struct errand *e);

@@ -51,7 +51,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
                 refuse_without_fd(s);
             return;
         }
-        if (s->conn_count >= (uint64_t)s->options.max_connections) {
+        if (s->client_count >= (uint64_t)s->options.max_connections) {
             refuse(fd);
             continue;
         }

@@ -44,6 +44,8 @@ struct options {
     int64_t segment_size;
     int64_t memory;
     int64_t max_running;
+    int64_t slow_start_ms;
+    int64_t audit_retention_ms;
     int64_t max_payload;
     int64_t max_connections;
     int64_t output_limit;

@@ -41,6 +41,11 @@ static const struct option_row option_table[] = {
     { "max_running", OPTION_INT, FIXED, AT(max_running), "0", 0, 1000000000, NULL,
       "Jobs that are leased at a time, of all queues together; 0 is any number. Queues and tenants have "
       "limits of their own." },
+    { "slow_start", OPTION_DURATION, FIXED, AT(slow_start_ms), "0ms", 0, DAY, NULL,
+      "How long after a start it takes until as many jobs as may run at a time do: from a tenth of max_running "
+      "(of 1000 where that is 0) their number grows evenly; 0 for no time." },
+    { "audit_retention", OPTION_DURATION, FIXED, AT(audit_retention_ms), "90d", HOUR, 3650 * DAY, NULL,
+      "How long entries of the audit log are kept." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
       "Largest payload of a job, and largest argument of a request." },
     { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "16000", 1, 1000000, NULL,

@@ -10,9 +10,11 @@
 
 #include "base/time.h"
 #include "front/resp.h"
+#include "server/auditlog.h"
 #include "server/chores.h"
-#include "server/conn.h"
+#include "server/client.h"
 #include "server/errand.h"
+#include "server/http.h"
 #include "server/listen.h"
 
 #define SWEEP_MS        500
@@ -90,7 +92,7 @@ bool server_may_execute(const struct server *s)
 }
 
 /* Those that could not go on keep their place before those that did and have more. */
-static void resume_conns(struct server *s)
+static void resume_clients(struct server *s)
 {
     struct list mark;
 
@@ -105,7 +107,8 @@ static void resume_conns(struct server *s)
     }
     list_append(&s->resume, &mark);
     while (s->resume.next != &mark && server_may_execute(s))
-        conn_resume(conn_of_resume(s->resume.next));
+
+        client_resume(client_of_resume(s->resume.next));
     list_remove(&mark);
 }
 
@@ -132,6 +135,7 @@ static void start_commit(struct server *s, bool here)
 
     if (!commit)
         return;
+    s->commit_begun_us = time_mono_us();
     if (here && small && may_wait(s)) {
         int err = committer_write_now(s->committer, commit);
 
@@ -179,7 +183,7 @@ static void on_turn(uv_prepare_t *handle)
 {
     struct server *s = handle->data;
 
-    resume_conns(s);
+    resume_clients(s);
     if (s->partition && !s->failed && engine_torn(s->engine))
         fail(s, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (s->partition && !s->failed && !s->drained) {
@@ -202,7 +206,7 @@ static void flush_holding(struct server *s)
     struct list *node, *after;
 
     list_each_safe (node, after, &s->holding)
-        conn_flush(conn_of_holding(node));
+        client_flush(client_of_holding(node));
 }
 
 /* ---- The journal ---- */
@@ -210,7 +214,7 @@ static void flush_holding(struct server *s)
 static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 {
     (void)host;
-    conn_deliver(owner, jobs, n);
+    client_deliver(owner, jobs, n);
 }
 
 static int open_partition(struct server *s)
@@ -221,6 +225,8 @@ static int open_partition(struct server *s)
         .seed = (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15),
         .memory_bytes = (uint64_t)s->options.memory,
         .max_running = (uint64_t)s->options.max_running,
+        .slow_start_ms = s->options.slow_start_ms,
+        .audit_ms = s->options.audit_retention_ms,
         .deliver = deliver,
         .host = s,
     };
@@ -251,8 +257,8 @@ static int open_partition(struct server *s)
 
 static void close_all(struct server *s)
 {
-    while (!list_empty(&s->conns))
-        conn_close(conn_of_all(s->conns.next));
+    while (!list_empty(&s->clients))
+        client_close(client_of_all(s->clients.next));
 }
 
 /* What was not made durable is gone, and so must be everything that followed from it: the engine is
@@ -307,6 +313,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
         fail(s, "the journal could not be written", result, committer_detail(s->committer));
         return;
     }
+    hist_add(&s->commit_us, time_mono_us() - s->commit_begun_us);
     partition_settle(s->partition, commit);
     s->durable_lsn = partition_durable_lsn(s->partition);
     start_commit(s, false); /* first, so that the disk has work while replies are sent */
@@ -319,8 +326,8 @@ static bool all_sent(struct server *s)
 {
     struct list *node;
 
-    list_each (node, &s->conns)
-        if (conn_has_output(conn_of_all(node)))
+    list_each (node, &s->clients)
+        if (client_has_output(client_of_all(node)))
             return false;
     return true;
 }
@@ -353,8 +360,8 @@ static void begin_stop(struct server *s)
     s->stopping = true;
     s->drain_until_ms = time_mono_us() / 1000 + s->options.drain_timeout_ms;
     listen_pause(s);
-    list_each_safe (node, after, &s->conns)
-        conn_drain(conn_of_all(node));
+    list_each_safe (node, after, &s->clients)
+        client_drain(client_of_all(node));
     uv_timer_start(&s->drain, on_drain, 0, 5);
 }
 
@@ -393,8 +400,8 @@ static void on_sweep(uv_timer_t *timer)
     int64_t now = time_mono_us() / 1000;
     struct list *node, *after;
 
-    list_each_safe (node, after, &s->conns)
-        conn_sweep(conn_of_all(node), now);
+    list_each_safe (node, after, &s->clients)
+        client_sweep(client_of_all(node), now);
 }
 
 /* ---- Beginning ---- */
@@ -412,16 +419,28 @@ static uint64_t rss_bytes(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static int64_t cpu_ms(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+           (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
 static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
 {
     const struct server *s = container_of(h, struct server, host);
 
     ret->uptime_ms = time_mono_us() / 1000 - s->started_mono_ms;
-    ret->connections = s->conn_count;
+    ret->connections = s->client_count;
     ret->commands = s->commands;
     ret->rss_bytes = rss_bytes();
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
+    ret->cpu_ms = cpu_ms();
+    ret->started_ms = time_wall_ms() - ret->uptime_ms;
     ret->fetch_us = &s->fetch_us;
+    ret->commit_us = &s->commit_us;
 }
 
 #define OWN_FILES INT64_C(64) /* what the journal and the loop need */
@@ -508,14 +527,14 @@ int server_init(struct server *s)
 {
     int err;
 
-    list_init(&s->conns);
+    list_init(&s->clients);
     list_init(&s->holding);
     list_init(&s->resume);
     list_init(&s->held);
     list_init(&s->errands_waiting);
     s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
     s->started_mono_ms = time_mono_us() / 1000;
-    s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats };
+    s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats, auditlog_line };
     s->read_buf = malloc(READ_BYTES);
     s->request = calloc(1, sizeof(*s->request));
     if (!s->read_buf || !s->request)
@@ -526,6 +545,8 @@ int server_init(struct server *s)
         err = init_loop(s);
     if (!err)
         err = open_partition(s);
+    if (!err)
+        err = http_open(s);
     if (!err)
         err = listen_open(s);
     return err;
@@ -547,6 +568,7 @@ static void close_handle(uv_handle_t *handle, void *arg)
 void server_fini(struct server *s)
 {
     close_all(s);
+    http_stop(s);
     if (s->committer) {
         committer_detach(s->committer);
         committer_free(s->committer);
@@ -567,4 +589,5 @@ void server_fini(struct server *s)
         resp_request_fini(s->request);
     free(s->request);
     free(s->read_buf);
+    http_free(s);
 }

@@ -64,8 +64,10 @@ struct server {
     unsigned errands;        /* on their way */
     int64_t errands_tell_ms; /* monotonic: the log is told of errors, but not before */
     struct hist fetch_us;
-    int64_t opened_ms;      /* monotonic: when the journal was last rebuilt */
-    int64_t drain_until_ms; /* monotonic */
+    struct hist commit_us;
+    int64_t commit_begun_us; /* the one under way, monotonic */
+    int64_t opened_ms;       /* monotonic: when the journal was last rebuilt */
+    int64_t drain_until_ms;  /* monotonic */
     bool failed; /* the journal could not be written: to be rebuilt when nothing is under way */
     bool stopping;
     bool drained;  /* nothing more is begun */
@@ -73,16 +75,17 @@ struct server {
     bool low;      /* of space, as last told in the log */
     bool overfull; /* of memory, likewise */
 
-    struct list conns;   /* all */
+    struct list clients; /* all */
     struct list holding; /* with replies that wait for a commit */
     struct list resume;  /* with input to be looked at in the next turn */
     struct list held;    /* whose next request adds jobs, while there is no room */
-    uint64_t conn_count;
+    uint64_t client_count;
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;
     char *read_buf;
     struct resp_request *request;
+    struct http *http;
 };
 
 /* Opens everything. Writes what went wrong to the log. */

@@ -47,7 +47,7 @@ static void reply_counters(struct reply *r, const struct counters *c)
 }
 
 /* As it is given: `100/1m`; null for none. */
-static void reply_rate(struct reply *r, const struct rate *rate)
+void reply_rate(struct reply *r, const struct rate *rate)
 {
     struct buf text = { 0 };
 
@@ -93,7 +93,7 @@ static int reply_queue(void *arg, const struct queue_view *v)
     struct str tenant, queue;
 
     scope_split(v->name, &tenant, &queue);
-    reply_map(r, 4 + JOB_STATE_COUNT + COUNTER_FIELDS + 2 * HIST_FIELDS + SETTING_FIELDS);
+    reply_map(r, 4 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS + SETTING_FIELDS);
     reply_text(r, "tenant");
     reply_bytes(r, tenant);
     reply_text(r, "queue");
@@ -109,6 +109,7 @@ static int reply_queue(void *arg, const struct queue_view *v)
     reply_counters(r, v->counters);
     reply_hist(r, "lateness", "ms", v->lateness);
     reply_hist(r, "runtime", "ms", v->runtime);
+    reply_hist(r, "wait", "ms", v->wait);
     return 0;
 }
 
@@ -233,84 +234,6 @@ void run_resume(struct verb_call *c)
     set_paused(c, false);
 }
 
-static int reply_tenant(void *arg, const struct tenant_view *v)
-{
-    struct reply *r = arg;
-    const struct tenant_settings *s = v->settings;
-
-    reply_map(r, 9);
-    reply_text(r, "tenant");
-    reply_bytes(r, v->name);
-    field(r, "pending", v->pending);
-    field(r, "running", v->running);
-    field(r, "queues", v->queues);
-    field(r, "weight", (uint64_t)s->weight);
-    reply_text(r, "maintenance");
-    reply_boolean(r, s->maintenance);
-    field(r, "max_pending", (uint64_t)s->max_pending);
-    field(r, "max_running", (uint64_t)s->max_running);
-    reply_rate(r, &s->rate);
-    return 0;
-}
-
-void run_tenant(struct verb_call *c)
-{
-    const struct arg_value *a = c->args;
-    struct tenant_settings s = { 0 };
-    struct tenant_view v;
-    unsigned fields = 0;
-    int err;
-
-#define GIVEN(argument, field, member, value) \
-    if (a[argument].set) {                    \
-        s.member = a[argument].value;         \
-        fields |= 1u << field;                \
-    }
-    GIVEN(TENANT_ARG_WEIGHT, TENANT_WEIGHT, weight, number)
-    GIVEN(TENANT_ARG_MAINTENANCE, TENANT_MAINTENANCE, maintenance, number == 1)
-    GIVEN(TENANT_ARG_MAX_PENDING, TENANT_MAX_PENDING, max_pending, number)
-    GIVEN(TENANT_ARG_MAX_RUNNING, TENANT_MAX_RUNNING, max_running, number)
-    GIVEN(TENANT_ARG_RATE, TENANT_RATE, rate, rate)
-#undef GIVEN
-    err = fields ? engine_tenant_set(c->engine, a[TENANT_NAME].str, &s, fields) : 0;
-    if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else if (engine_tenant_get(c->engine, a[TENANT_NAME].str, &v) == 0)
-        reply_tenant(c->reply, &v);
-    else
-        reply_null(c->reply);
-}
-
-struct tenants {
-    struct tenant_view at[QUEUES_MAX];
-    size_t n;
-};
-
-static int note_tenant(void *arg, const struct tenant_view *v)
-{
-    struct tenants *t = arg;
-
-    t->at[t->n++] = *v;
-    return 0;
-}
-
-void run_tenants(struct verb_call *c)
-{
-    const struct arg_value *a = c->args;
-    struct tenants tenants = { .n = 0 };
-    int err = engine_tenants(c->engine, a[TENANTS_AFTER].set ? a[TENANTS_AFTER].str : STR(""),
-                             a[TENANTS_LIMIT].set ? (size_t)a[TENANTS_LIMIT].number : QUEUES_MAX,
-                             note_tenant, &tenants);
-
-    if (err) {
-        verb_error(c, err, "");
-        return;
-    }
-    reply_array(c->reply, tenants.n);
-    for (size_t i = 0; i < tenants.n; i++)
-        reply_tenant(c->reply, &tenants.at[i]);
-}
-
 void run_stats(struct verb_call *c)
 {
     struct reply *r = c->reply;
@@ -321,7 +244,7 @@ void run_stats(struct verb_call *c)
     engine_stats(c->engine, &s);
     partition_stats(c->partition, &p);
     c->host->stats(c->host, &h);
-    reply_map(r, 25 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS);
+    reply_map(r, 25 + JOB_STATE_COUNT + COUNTER_FIELDS + 4 * HIST_FIELDS);
     reply_text(r, "version");
     reply_text(r, BELFRY_VERSION);
     field(r, "uptime_ms", (uint64_t)h.uptime_ms);
@@ -353,6 +276,7 @@ void run_stats(struct verb_call *c)
     reply_hist(r, "fetch", "us", h.fetch_us);
     reply_hist(r, "lateness", "ms", s.lateness);
     reply_hist(r, "runtime", "ms", s.runtime);
+    reply_hist(r, "wait", "ms", s.wait);
 }
 
 void verb_error(struct verb_call *c, int err, const char *detail)
@@ -365,6 +289,7 @@ void verb_error(struct verb_call *c, int err, const char *detail)
         c->cold = true;
         return;
     }
+    c->failed = true;
     if (!detail[0])
         snprintf(text, sizeof(text), "%s", error_text(err));
     else if (whole)

@@ -108,7 +108,7 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
 
 static size_t spec_bytes(const struct job_spec *s)
 {
-    size_t bytes = s->payload.len + s->queue.len + s->key.len + s->backoff.len + 128;
+    size_t bytes = s->payload.len + s->queue.len + s->key.len + s->order.len + s->backoff.len + 128;
 
     for (size_t i = 0; i < s->tag_count; i++)
         bytes += s->tags[i].len + 2;

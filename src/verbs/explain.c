@@ -21,7 +21,7 @@ void run_explain(struct verb_call *c)
         verb_error(c, err, engine_detail(c->engine));
         return;
     }
-    reply_map(r, 6);
+    reply_map(r, 8);
     reply_text(r, "id");
     reply_id(r, id);
     reply_text(r, "state");
@@ -36,4 +36,10 @@ void run_explain(struct verb_call *c)
     else
         reply_null(r);
     reply_field(r, "ready_in_queue", (int64_t)x.ready);
+    reply_text(r, "deferred_until");
+    if (x.deferred_ms >= 0)
+        reply_integer(r, x.deferred_ms);
+    else
+        reply_null(r);
+    reply_field(r, "deferrals", x.deferrals);
 }

@@ -22,7 +22,10 @@ enum {
     SCHEDULE_TAG,
     SCHEDULE_META,
     SCHEDULE_AFTER,
-    SCHEDULE_AFTERFAIL
+    SCHEDULE_AFTERFAIL,
+    SCHEDULE_NOTIFY,
+    SCHEDULE_GATES,
+    SCHEDULE_ORDER
 };
 enum { BATCH_MODE, BATCH_ITEMS };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
@@ -31,7 +34,7 @@ enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
 enum { FAIL_ERROR = HELD_OPTIONS, FAIL_RETRY, FAIL_FINAL };
 enum { EXTEND_FOR = HELD_OPTIONS, EXTEND_PROGRESS, EXTEND_NOTE };
 enum { RELEASE_IN = HELD_OPTIONS };
-enum { JOB_ID, JOB_KEY, JOB_QUEUE };
+enum { JOB_ID, JOB_KEY, JOB_QUEUE, JOB_ORDER };
 enum { RESCHEDULE_ID, RESCHEDULE_IN, RESCHEDULE_AT };
 enum { LIST_QUEUE, LIST_STATE, LIST_FROM, LIST_TO, LIST_LIMIT, LIST_CURSOR, LIST_TAG };
 enum {
@@ -52,7 +55,10 @@ enum {
     TENANT_ARG_MAINTENANCE,
     TENANT_ARG_MAX_PENDING,
     TENANT_ARG_MAX_RUNNING,
-    TENANT_ARG_RATE
+    TENANT_ARG_RATE,
+    TENANT_ARG_QUIET,
+    TENANT_ARG_TZ,
+    TENANT_ARG_SPREAD
 };
 enum { TENANTS_AFTER, TENANTS_LIMIT };
 enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP };
@@ -86,9 +92,26 @@ enum {
     RECUR_RETAIN,
     RECUR_EXPIRE,
     RECUR_TAG,
-    RECUR_META
+    RECUR_META,
+    RECUR_NOTIFY,
+    RECUR_GATES,
+    RECUR_ORDER
 };
 enum { RECURRENCES_LIMIT, RECURRENCES_CURSOR };
+enum {
+    BULK_ARG_ACTION,
+    BULK_ARG_QUEUE,
+    BULK_ARG_STATE,
+    BULK_ARG_TAG,
+    BULK_ARG_FROM,
+    BULK_ARG_TO,
+    BULK_ARG_IN,
+    BULK_ARG_AT,
+    BULK_ARG_DRYRUN
+};
+enum { BULKS_ID };
+enum { BULKSTOP_ID };
+enum { AUDIT_FROM, AUDIT_TO, AUDIT_LIMIT, AUDIT_CURSOR };
 enum { QUEUES_AFTER, QUEUES_LIMIT };
 enum { REDRIVE_ID, REDRIVE_QUEUE, REDRIVE_LIMIT };
 
@@ -96,9 +119,14 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_reschedule, run_get, run_list, run_forecast, run_stats, run_queues, run_queue, run_pause,
     run_resume, run_redrive, run_tenant, run_tenants, run_preview, run_explain, run_batch,
     run_recur, run_recurrence, run_recurrences, run_recurpause, run_recurresume, run_recurrun,
-    run_recurdelete;
+    run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit;
 
 /* Shared by handlers. */
+
+/* The zone that an argument names, UTC if it is not set; it lives until the next call. 0, or an
+ * error after its reply. */
+struct zone;
+int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zone **ret);
 
 /* A job as SCHEDULE's arguments say, and what they need room for. */
 struct item {
@@ -112,7 +140,7 @@ struct item {
 /* Where a row has the arguments that say what a job is; -1: not at all. */
 struct item_args {
     int queue, payload, in, at, key, if_exists, priority, attempts, backoff, lease, retain, expire,
-        tag, meta, after, after_fail;
+        tag, meta, after, after_fail, notify, gates, order;
 };
 
 extern const struct item_args schedule_args;
@@ -122,8 +150,14 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret);
 /* Which of RRULE, CRON and EVERY is given, the first of them at `first`: its index, or INVALID
  * after an error reply. */
 int rule_given(struct verb_call *c, int first);
+/* IN and AT as one moment; -1 if neither is given. INVALID after an error reply. */
+int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
+           int64_t *ret);
+/* What the audit log says of it: the id of what was made, and a word. */
+void verb_outcome(struct verb_call *c, struct job_id id, const char *word);
 void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
+void reply_rate(struct reply *r, const struct rate *rate); /* a field */
 void reply_token(struct reply *r, uint64_t token);
 /* The full name of a tenant's queue: in buf, or the queue's own. */
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);

@@ -24,9 +24,8 @@ static struct str str_or_empty(const struct arg_value *v)
     return v->set ? v->str : (struct str){ 0 };
 }
 
-/* IN and AT as one moment; -1 if neither is given. */
-static int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
-                  int64_t *ret)
+int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
+           int64_t *ret)
 {
     int64_t now = engine_now(c->engine);
 
@@ -80,6 +79,9 @@ const struct item_args schedule_args = {
     .meta = SCHEDULE_META,
     .after = SCHEDULE_AFTER,
     .after_fail = SCHEDULE_AFTERFAIL,
+    .notify = SCHEDULE_NOTIFY,
+    .gates = SCHEDULE_GATES,
+    .order = SCHEDULE_ORDER,
 };
 
 static const struct arg_value *arg_at(const struct verb_call *c, int at)
@@ -115,6 +117,7 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
     ret->spec = (struct job_spec){
         .payload = c->args[at->payload].str,
         .key = str_or_empty(arg_at(c, at->key)),
+        .order = str_or_empty(arg_at(c, at->order)),
         .if_exists = (enum if_exists)number_or(arg_at(c, at->if_exists), IFEXISTS_KEEP),
         .priority = (int)number_or(arg_at(c, at->priority), 3),
         .attempts = number_or(arg_at(c, at->attempts), -1),
@@ -122,6 +125,8 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
         .lease_ms = number_or(arg_at(c, at->lease), -1),
         .retain_ms = number_or(arg_at(c, at->retain), -1),
         .expire_ms = number_or(arg_at(c, at->expire), -1),
+        .notify = number_or(arg_at(c, at->notify), 0) == 1,
+        .passing = number_or(arg_at(c, at->gates), 0) == 1,
         .tags = ret->tags,
         .meta = ret->meta,
         .after = ret->after,
@@ -152,8 +157,9 @@ int job_named(struct verb_call *c, struct job_id *ret)
     const struct arg_value *id = &c->args[JOB_ID];
     const struct arg_value *key = &c->args[JOB_KEY];
     const struct arg_value *queue = &c->args[JOB_QUEUE];
+    const struct arg_value *order = &c->args[JOB_ORDER];
 
-    if (id->set ? key->set || queue->set : !key->set || !queue->set) {
+    if (id->set ? key->set || queue->set || order->set : !key->set || !queue->set) {
         verb_error(c, BELFRY_INVALID, "expected an id, or KEY and QUEUE");
         return BELFRY_INVALID;
     }
@@ -162,7 +168,7 @@ int job_named(struct verb_call *c, struct job_id *ret)
         struct str name;
 
         return queue_named(c, queue->str, buf, &name)
-                   ? engine_find_key(c->engine, name, key->str, ret)
+                   ? engine_find_key(c->engine, name, str_or_empty(order), key->str, ret)
                    : BELFRY_INVALID;
     }
     *ret = id->id;
@@ -232,4 +238,5 @@ void run_redrive(struct verb_call *c)
         verb_error(c, n, engine_detail(c->engine));
     else
         reply_integer(c->reply, n);
+    snprintf(c->outcome, sizeof(c->outcome), "%d put back", n);
 }

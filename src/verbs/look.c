@@ -57,11 +57,14 @@ struct summary {
     struct str queue;
     struct str key;
     struct str error;
+    struct str order;
     int priority;
     uint32_t attempt;
     int64_t attempts;
     int64_t due_ms;
     int64_t at_ms;
+    int64_t deferred_ms;
+    uint32_t deferrals;
     size_t payload_bytes;
 };
 
@@ -74,16 +77,19 @@ static struct summary summary_of(const struct job_view *v)
         .queue = v->queue,
         .key = v->key,
         .error = v->error,
+        .order = v->order,
         .priority = v->priority,
         .attempt = v->attempt,
         .attempts = v->attempts,
         .due_ms = v->due_ms,
         .at_ms = v->at_ms,
+        .deferred_ms = v->deferred_ms,
+        .deferrals = v->deferrals,
         .payload_bytes = v->payload.len,
     };
 }
 
-#define SUMMARY_FIELDS 12
+#define SUMMARY_FIELDS 15
 
 static void reply_summary(struct reply *r, const struct summary *v)
 {
@@ -102,10 +108,13 @@ static void reply_summary(struct reply *r, const struct summary *v)
     reply_field(r, "attempt", v->attempt);
     reply_field(r, "attempts", v->attempts);
     reply_field(r, "payload_bytes", (int64_t)v->payload_bytes);
+    field_int_if(r, "deferred_until", v->deferred_ms >= 0, v->deferred_ms);
+    reply_field(r, "deferrals", v->deferrals);
     field_bytes(r, "error", v->error);
+    field_bytes(r, "order", v->order);
 }
 
-#define DETAIL_FIELDS 21
+#define DETAIL_FIELDS 23
 
 static void reply_detail(struct reply *r, const struct job_view *v)
 {
@@ -124,6 +133,10 @@ static void reply_detail(struct reply *r, const struct job_view *v)
     field_bytes(r, "recurrence", v->recurrence);
     field_int_if(r, "nominal_ms", v->recurrence.len > 0, v->nominal_ms);
     field_int_if(r, "expires_ms", v->expires_ms >= 0, v->expires_ms);
+    reply_text(r, "notify");
+    reply_boolean(r, v->notify);
+    reply_text(r, "gates");
+    reply_text(r, v->passing ? "pass" : "hold");
     field_int_if(r, "lease_ms", leased, v->lease_ms);
     field_int_if(r, "until_ms", leased, v->until_ms);
     field_bytes(r, "worker", leased ? v->worker : (struct str){ 0 });
@@ -176,7 +189,7 @@ void run_get(struct verb_call *c)
  * engine's call. */
 struct page {
     struct summary
-        jobs[PAGE_MAX]; /* tenant, queue, key and error of each have only their lengths: */
+        jobs[PAGE_MAX]; /* tenant, queue, key, error and order of each have only their lengths: */
     size_t n;
     struct buf text; /* they are here, one behind the other */
 };
@@ -197,6 +210,7 @@ static int page_add(void *arg, const struct job_view *v)
     keep_text(&p->text, &s->queue);
     keep_text(&p->text, &s->key);
     keep_text(&p->text, &s->error);
+    keep_text(&p->text, &s->order);
     return p->text.failed ? BELFRY_NOMEM : 0;
 }
 
@@ -221,6 +235,7 @@ static void reply_page(struct reply *r, struct page *p, const struct list_cursor
         find_text(&at, &s->queue);
         find_text(&at, &s->key);
         find_text(&at, &s->error);
+        find_text(&at, &s->order);
         reply_map(r, SUMMARY_FIELDS);
         reply_summary(r, s);
     }

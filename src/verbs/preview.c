@@ -47,10 +47,8 @@ int rule_given(struct verb_call *c, int first)
     return BELFRY_INVALID;
 }
 
-/* 0, or an error after its reply. */
-static int zone_given(struct verb_call *c, const struct zone **ret)
+int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zone **ret)
 {
-    const struct arg_value *tz = &c->args[PREVIEW_TZ];
     const char *why = "out of memory";
     int err = zonecache_get(&zones, ZONEDIR_DEFAULT, tz->set ? tz->str : STR("UTC"), ret, &why);
 
@@ -81,7 +79,7 @@ static int recur_given(struct verb_call *c, struct recur **ret)
     struct recur_spec spec = { 0 };
     struct rule_error error = { 0, "out of memory" };
     int which = rule_given(c, PREVIEW_RRULE);
-    int err = which < 0 ? which : zone_given(c, &spec.zone);
+    int err = which < 0 ? which : zone_given(c, &c->args[PREVIEW_TZ], &spec.zone);
 
     if (err)
         return err;

@@ -174,6 +174,9 @@ void run_recur(struct verb_call *c)
         .meta = RECUR_META,
         .after = -1,
         .after_fail = -1,
+        .notify = RECUR_NOTIFY,
+        .gates = RECUR_GATES,
+        .order = RECUR_ORDER,
     };
     const struct arg_value *a = c->args;
     struct item item;
@@ -239,6 +242,8 @@ void run_recurrun(struct verb_call *c)
         verb_error(c, err, engine_detail(c->engine));
     else
         reply_id(c->reply, id);
+    if (!err)
+        verb_outcome(c, id, "made");
 }
 
 /* Gathered before anything is answered, as bytes: views last only for the engine's call. */

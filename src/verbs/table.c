@@ -11,6 +11,7 @@
 #define ID       { "id", ARG_ID, POS, .help = "id of the job" }
 #define NAME     { "name", ARG_NAME, POS, .help = "name of the recurrence" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
+#define ORDER    { "order", ARG_KEY, .help = "the key's ordering key, if its job has one" }
 #define TENANT   { "tenant", ARG_TENANT, .help = "whose; default if not given" }
 #define HOLDER   { "tenant", ARG_TENANT, .help = "the job's; need not be given: the token says enough" }
 #define DURATION .min = 0, .max = TIME_DURATION_MAX
@@ -45,7 +46,14 @@ const struct verb verb_table[] = {
         { "after", ARG_ID, .many = true,
           .help = "wait until this job is done, besides its time; up to 64 of them" },
         { "afterfail", ARG_WORD, .words = "cancel|run",
-          .help = "if one of those ends otherwise than done: it is cancelled (the default), or runs all the same" } } },
+          .help = "if one of those ends otherwise than done: it is cancelled (the default), or runs all the same" },
+        { "notify", ARG_WORD, .words = "no|yes",
+          .help = "yes: it disturbs somebody, so that its tenant's quiet hours put it off to their end" },
+        { "gates", ARG_WORD, .words = "hold|pass",
+          .help = "pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do" },
+        { "order", ARG_KEY,
+          .help = "ordering key: jobs of the queue that have the same run one at a time, by due time; its KEY is "
+                  "then unique among these" } } },
     { "BATCH", VERB_ADDS, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
@@ -56,8 +64,8 @@ const struct verb verb_table[] = {
                   "queue, payload, options" } } },
     { "LEASE", VERB_TAKES, "Takes ready jobs, each under a lease that names the worker's right to it.",
       "an array of jobs, each a map: id, token, tenant, queue, payload, attempt, priority, due_ms, lease_ms, "
-      "until_ms, key, tags, meta, recurrence, nominal_ms (of an occurrence: whose, and of when); empty if there is no "
-      "work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
+      "until_ms, key, tags, meta, order, recurrence, nominal_ms (of an occurrence: whose, and of when); empty if there "
+      "is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
         { "queues", ARG_NAMES, POS, .help = "one queue or several with commas between" },
         { "count", ARG_INT, .min = 1, .max = LEASE_COUNT_MAX, .help = "at most so many jobs; 1 if not given" },
         { "wait", ARG_DURATION, .min = 0, .max = 86400000, .help = "how long to wait if there is no work now" },
@@ -96,6 +104,7 @@ const struct verb verb_table[] = {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
         { "queue", ARG_NAME, .help = "the key's queue" },
+        ORDER,
         TENANT } },
     { "RESCHEDULE", 0, "Moves a job that is not running to another time; at once if none is given.",
       "OK", "RESCHEDULE 01… IN 1h", run_reschedule, {
@@ -109,6 +118,7 @@ const struct verb verb_table[] = {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
         { "queue", ARG_NAME, .help = "the key's queue" },
+        ORDER,
         TENANT } },
     { "LIST", VERB_READS, "Lists jobs, page by page. A call does a bounded amount of work: a page may "
       "be short, or empty, though there are more. A job that goes between memory and disk meanwhile may be "
@@ -124,12 +134,14 @@ const struct verb verb_table[] = {
         { "tag", ARG_NAME, .help = "only jobs with this tag" },
         { "tenant", ARG_TENANT, .help = "whose; default if not given; * for all" } } },
     { "EXPLAIN", VERB_READS, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
-      "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, no_worker, "
-      "on_disk, behind, running or ended), why (a sentence), until_ms (null if not known) and ready_in_queue; "
+      "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
+      "slow_start, no_worker, on_disk, behind, ordering_key, running or ended), why (a sentence), until_ms (null if not known), "
+      "ready_in_queue, deferred_until and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
         { "queue", ARG_NAME, .help = "the key's queue" },
+        ORDER,
         TENANT } },
     { "FORECAST", VERB_READS, "Shows how many jobs become due in each step of a time to come. Exact for few "
       "jobs, an estimate for many.",
@@ -151,7 +163,7 @@ const struct verb verb_table[] = {
         { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given" },
         { "from", ARG_MOMENT, .help = "only times at or after this; now if not given" },
         { "count", ARG_INT, .min = 1, .max = 1000, .help = "at most so many times; 10 if not given" } } },
-    { "RECUR", VERB_ADDS, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
+    { "RECUR", VERB_ADDS | VERB_AUDITS, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
       "of that name. Exactly one of RRULE, CRON and EVERY is given. A change makes no past occurrences and leaves those "
       "under way as they are.",
       "the recurrence, as RECURRENCE shows it",
@@ -180,6 +192,9 @@ const struct verb verb_table[] = {
         { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "if one is not started in time it becomes expired" },
         { "tag", ARG_NAME, .many = true, .help = "for LIST" },
         { "meta", ARG_META, .many = true, .help = "metadata for the worker" },
+        { "notify", ARG_WORD, .words = "no|yes", .help = "yes: quiet hours put one off to their end" },
+        { "gates", ARG_WORD, .words = "hold|pass", .help = "pass: neither quiet hours nor maintenance hold one" },
+        { "order", ARG_KEY, .help = "ordering key of its jobs: they run one at a time, in order" },
         TENANT } },
     { "RECURRENCE", VERB_READS, "Shows a recurrence and its ledger: what became of each of its times.",
       "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
@@ -190,11 +205,13 @@ const struct verb verb_table[] = {
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" },
         TENANT } },
-    { "RECURPAUSE", 0, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
-    { "RECURRESUME", 0, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
-    { "RECURRUN", VERB_ADDS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
-    { "RECURDELETE", 0, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
+    { "RECURPAUSE", VERB_AUDITS, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
+    { "RECURRESUME", VERB_AUDITS, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
+    { "RECURRUN", VERB_ADDS | VERB_AUDITS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
+    { "RECURDELETE", VERB_AUDITS, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
     { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
+    { "METRICS", VERB_READS, "Shows all figures as text that Prometheus reads; a hundred queues by name have series of "
+      "their own, the others together one.", "text", "METRICS", run_metrics, { { 0 } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES,
           .help = "only those behind this name: the next page; with TENANT * `tenant@queue`, or `queue` of the default one" },
@@ -221,11 +238,17 @@ const struct verb verb_table[] = {
         { "name", ARG_NAME, POS, .help = "name of the tenant" },
         { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX,
           .help = "jobs that it gives in its turn, where a worker serves all tenants; 1 at first" },
-        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends" },
+        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends, but for those with GATES pass" },
         { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX,
           .help = "jobs that have not ended, beyond which SCHEDULE answers LIMIT; 0, any number, at first" },
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
-        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" } } },
+        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
+        { "quiet", ARG_BYTES, .max = QUIET_MAX_BYTES,
+          .help = "quiet hours, which put jobs with NOTIFY off to their end: windows of local time, each with the "
+                  "days on which it begins if it is not every day: `22:00-07:00;sat,sun 00:00-24:00`; none if empty" },
+        { "tz", ARG_BYTES, .max = TZ_MAX_BYTES, .help = "time zone of the quiet hours, such as Europe/London; UTC at first" },
+        { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS,
+          .help = "what quiet hours put off is due at random within this after their end; 0ms at first" } } },
     { "TENANTS", VERB_READS, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         { "after", ARG_NAME, .help = "only those behind this name: the next page" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" } } },
@@ -236,6 +259,43 @@ const struct verb verb_table[] = {
         { "queue", ARG_NAME, .help = "instead of the id: all dead jobs of this queue" },
         { "limit", ARG_INT, .min = 1, .max = 10000, .help = "at most so many; 1000 if not given" },
         TENANT } },
+    { "BULK", VERB_ADMIN, "Does something to all jobs that match, in the background: cancels those that have not ended (running ones are "
+      "told to stop), moves those that wait to another time (at once if none is given), puts dead ones back, or forgets "
+      "ended ones. At least one of QUEUE, STATE, TAG, FROM and TO is given. Only jobs that are there when it is asked "
+      "for are touched. BULKS shows how far it is.",
+      "a map: id, action, dry_run, state (running, done, stopped or failed), matched, changed and skipped (matched, but "
+      "it could not be done, as with a key that is taken) so far, looked_at, and the filter",
+      "BULK cancel QUEUE reminder.send TAG campaign-7 DRYRUN yes", run_bulk, {
+        { "action", ARG_WORD, POS, .words = "cancel|reschedule|redrive|delete", .help = "what to do" },
+        { "queue", ARG_NAME, .help = "only jobs of this queue" },
+        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",
+          .help = "only this state; if not given all that the action can be about" },
+        { "tag", ARG_NAME, .help = "only jobs with this tag" },
+        { "from", ARG_MOMENT, .help = "only jobs due at or after this" },
+        { "to", ARG_MOMENT, .help = "only jobs due before this" },
+        { "in", ARG_DURATION, DURATION, .help = "reschedule: due this long from now" },
+        { "at", ARG_MOMENT, .help = "reschedule: due at this moment" },
+        { "dryrun", ARG_WORD, .words = "no|yes",
+          .help = "yes: changes nothing, matched says how many there are; those that go between memory and disk "
+                  "meanwhile may be counted twice" },
+        TENANT } },
+    { "BULKS", VERB_READS, "Shows a tenant's bulks: those that run, and those that ended during the last day, up to 100 of them.",
+      "an array of maps, as BULK answers", "BULKS", run_bulks, {
+        { "id", ARG_ID, .help = "only this one" },
+        TENANT } },
+    { "BULKSTOP", VERB_ADMIN, "Stops a bulk; what it has done stays.", "OK", "BULKSTOP 01…", run_bulkstop, {
+        { "id", ARG_ID, POS, .help = "id of the bulk" },
+        TENANT } },
+    { "AUDIT", VERB_READS, "Shows the audit log, oldest first: what was changed by QUEUE, TENANT, PAUSE, RESUME, REDRIVE, BULK, "
+      "BULKSTOP and by those about recurrences. Entries are kept for audit_retention. A page may be short, or empty, "
+      "though there are more.",
+      "a map: entries (an array of maps: at_ms, tenant, user, client, address, verb, request, outcome, id) and cursor, "
+      "for the next page; null when there are no more", "AUDIT FROM 2027-01-01T00:00:00Z TENANT *", run_audit, {
+        { "from", ARG_MOMENT, .help = "only entries of this moment or later" },
+        { "to", ARG_MOMENT, .help = "only entries before this" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
+        { "cursor", ARG_CURSOR, .help = "from the page before" },
+        { "tenant", ARG_TENANT, .help = "whose things were changed; default if not given; * for all" } } },
     { 0 },
 };
 /* clang-format on */

@@ -67,12 +67,19 @@ struct verb_host_stats {
     uint64_t commands;
     uint64_t rss_bytes;
     uint64_t memory_limit_bytes;
-    const struct hist *fetch_us; /* what requests waited for jobs that were on disk */
+    int64_t cpu_ms;
+    int64_t started_ms;           /* wall clock */
+    const struct hist *fetch_us;  /* what requests waited for jobs that were on disk */
+    const struct hist *commit_us; /* from handing a commit to the disk until it is durable */
 };
+
+struct audit_entry;
 
 struct verb_host {
     size_t max_payload;
     void (*stats)(const struct verb_host *h, struct verb_host_stats *ret);
+    /* An entry was added to the audit log; may be NULL. */
+    void (*audited)(const struct verb_host *h, const struct audit_entry *a);
 };
 
 /* Who is asking, kept by the front for as long as the connection lasts. */
@@ -90,16 +97,19 @@ struct verb_call {
     struct waiter *parked; /* set by a handler that parked the call: no reply was written */
     bool cold; /* set by verb_error: no reply was written, the call is to be run again once what it
                   needs was fetched from disk */
+    bool failed;      /* set by verb_error: the reply is an error */
+    char outcome[64]; /* for the audit log; empty: OK */
 };
 
 typedef void verb_fn(struct verb_call *call);
 
 enum verb_flags {
-    VERB_READS = 1,  /* changes nothing */
-    VERB_TAKES = 2,  /* LEASE: gives out jobs, may park, and shows nothing else */
-    VERB_ADMIN = 4,  /* settings */
-    VERB_ADDS = 8,   /* jobs: waits while memory is at its budget */
-    VERB_HOLDS = 16, /* about a lease: its token says enough, so that no tenant need be named */
+    VERB_READS = 1,   /* changes nothing */
+    VERB_TAKES = 2,   /* LEASE: gives out jobs, may park, and shows nothing else */
+    VERB_ADMIN = 4,   /* settings; what it changes is in the audit log */
+    VERB_ADDS = 8,    /* jobs: waits while memory is at its budget */
+    VERB_HOLDS = 16,  /* about a lease: its token says enough, so that no tenant need be named */
+    VERB_AUDITS = 32, /* no setting, but in the audit log all the same */
 };
 
 struct verb {
@@ -132,9 +142,16 @@ struct str verb_tenant(const struct verb *v, const struct arg_value *args);
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
 void verb_usage(const struct verb *v, struct buf *out);
 
+/* All figures as text that Prometheus reads. NOMEM. */
+int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
+                 struct buf *out);
+
 /* Writes an engine's or parser's error as the reply; COLD is none, but sets call->cold. A handler
  * has written nothing before. */
 void verb_error(struct verb_call *call, int err, const char *detail);
+
+/* Enters what a call has changed into the audit log, and who it was. NOMEM. */
+int verb_audit(struct verb_call *call, struct str client, struct str address);
 
 /* The answer of LEASE for these jobs, also for parked calls that are served later. */
 void verb_reply_leases(const struct engine *e, struct reply *r, struct job *const *jobs, size_t n);

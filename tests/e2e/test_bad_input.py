@@ -332,10 +332,12 @@ def test_more_connections_than_the_limit(make_server):
     wait_for(served, what="a place that is free again")
 
 
-@pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1", b"POST /v1/jobs HTTP/1.1", b"GET /healthz HTTP/1.0"])
-def test_http_is_told_that_this_is_not_http(shared_server, b, request_line):
+@pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1", b"POST /v1/jobs HTTP/1.1", b"GET /healthz HTTP/1.0",
+                                          b"get / HTTP/1.1", b"GET http://localhost/ HTTP/1.1"])
+def test_the_body_of_an_http_request_is_never_taken_for_requests_in_resp(shared_server, b, request_line):
     with shared_server.wire(2) as w:
-        w.sock.sendall(request_line + b"\r\nHost: localhost\r\nContent-Length: 20\r\n\r\nSCHEDULE http evil\r\n")
+        w.sock.sendall(request_line + b"\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 20\r\n\r\n"
+                       b"SCHEDULE http evil\r\n")
         answer = read_all(w.sock)
         assert re.match(rb"(-PROTOCOL .*RESP.*|HTTP/1\.[01] 4\d\d .*)", answer), answer
         assert answer.count(b"\r\n-") == 0, "the headers were not taken for commands"

@@ -353,6 +353,18 @@ def test_work_serves_a_tenant_or_all(cli, work, q):
     assert (code, out) == (0, "default\n")
 
 
+def test_work_names_the_occurrence(cli, work, q):
+    ok(cli("recur", q, q, "x", "--every", "1h", "--start", "2020-01-01T00:00:00Z"))
+    run = ok(cli("recurrun", q)).strip()
+    nominal = get(cli, run)["nominal_ms"]
+    show = 'echo "${BELFRY_RECURRENCE-none} ${BELFRY_NOMINAL_MS-none}"'
+    code, out, _ = work(q, "--drain", "--", "sh", "-c", show).wait()
+    assert (code, out) == (0, f"{q} {nominal}\n")
+    schedule(cli, q, "x")
+    code, out, _ = work(q, "--drain", "--", "sh", "-c", show).wait()
+    assert (code, out) == (0, "none none\n")
+
+
 # ---- belfry work ----
 
 def test_work_runs_a_command_for_each_job(cli, work, q):
@@ -366,6 +378,20 @@ def test_work_runs_a_command_for_each_job(cli, work, q):
         job = get(cli, id)
         assert job["state"] == "done" and job["history"][0]["worker"] == "me", err
         assert job["result"] is None
+
+
+def test_work_hands_metadata_and_trace_to_the_command(cli, work, q):
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    schedule(cli, q, "with", "--meta", "user.id=a b=c", "--meta", "Plan-2=x", "--meta", f"traceparent={trace}",
+             "--meta", "tracestate=vendor=1")
+    schedule(cli, q, "without")
+    # Those of another job, if the worker runs for one itself, are not this job's.
+    code, out, err = work(q, "--drain", "--", "sh", "-c", "cat; echo; env | grep -E '^(BELFRY_META|TRACE)' | sort",
+                          BELFRY_META_OLD="1", TRACEPARENT="old", TRACESTATE="old").wait()
+    assert code == 0, err
+    assert out.splitlines() == ["with", "BELFRY_META_PLAN_2=x", f"BELFRY_META_TRACEPARENT={trace}",
+                                "BELFRY_META_TRACESTATE=vendor=1", "BELFRY_META_USER_ID=a b=c",
+                                f"TRACEPARENT={trace}", "TRACESTATE=vendor=1", "without"]
 
 
 def test_work_keeps_output_as_the_result_if_asked(cli, work, q):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A disk that fails to sync: nothing is acknowledged that is not there, and the server rebuilds itself."""
+import http.client
 import pathlib
+import socket
 import subprocess
 import time
 
@@ -8,6 +10,7 @@ import pytest
 
 import conftest
 from conftest import Server
+from web import Web, read_all, request
 from wire import Closed
 
 HERE = pathlib.Path(__file__).parent
@@ -65,6 +68,30 @@ def test_a_failed_sync_is_never_acknowledged_and_everything_acknowledged_stays(f
     server.start()
     with server.wire() as w:
         assert all(w.call("GET", id_) for id_ in acknowledged)
+
+
+def test_the_same_for_clients_that_speak_http(failing):
+    server, flag = failing
+    acknowledged = []
+    for round_ in range(3):
+        waiting = socket.create_connection(("127.0.0.1", server.port))
+        waiting.sendall(request("POST", "/v1/leases", b'{"queues":"none","wait":"60s"}'))
+        idle = Web(server.port)
+        idle.get("/healthz")
+        with Web(server.port) as w:
+            acknowledged += [w.post("/v1/jobs", {"queue": "q", "payload": f"{round_} {i}", "in": "1h"})["id"]
+                             for i in range(20)]
+            flag.touch()
+            with pytest.raises((OSError, http.client.HTTPException)):
+                w.post("/v1/jobs", {"queue": "q", "payload": "lost", "in": "1h"})
+        assert read_all(waiting) == b"", "it waited for what is no longer there"
+        flag.unlink()
+        wait_until_served(server)
+        with pytest.raises((OSError, http.client.HTTPException)):
+            idle.get("/healthz")
+    with Web(server.port) as w:
+        assert all(w.get(f"/v1/jobs/{id_}")["state"] == "scheduled" for id_ in acknowledged)
+        assert w.get("/v1/stats")["connections"] == 1
 
 
 def test_interval_syncs_by_its_deadline_also_under_steady_load(shim, tmp_path, monkeypatch, make_server):

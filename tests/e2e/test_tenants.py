@@ -452,12 +452,14 @@ def test_a_tenant_is_shown_with_counts_and_settings(b, q, mine):
     b.lease(q, "TENANT", mine)
     assert b.call("TENANT", mine) == {
         "tenant": mine, "pending": 2, "running": 1, "queues": 2, "weight": 1, "maintenance": False,
-        "max_pending": 0, "max_running": 0, "rate": None}
+        "max_pending": 0, "max_running": 0, "rate": None, "quiet": None, "tz": None, "spread_ms": 0,
+        "quiet_until_ms": None}
     b.call("TENANT", mine, "WEIGHT", 1000, "RATE", "1000000/1d")
     after = b.call("TENANT", mine, "MAX_RUNNING", 7, "MAX_PENDING", 8, "MAINTENANCE", "yes")
     assert after == {
         "tenant": mine, "pending": 2, "running": 1, "queues": 2, "weight": 1000, "maintenance": True,
-        "max_pending": 8, "max_running": 7, "rate": "1000000/1d"}
+        "max_pending": 8, "max_running": 7, "rate": "1000000/1d", "quiet": None, "tz": None, "spread_ms": 0,
+        "quiet_until_ms": None}
     assert after in b.call("TENANTS")
 
 

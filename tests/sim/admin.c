@@ -24,6 +24,17 @@ static int64_t random_limit(struct world *w, int64_t most)
     return !w->limits || rng_chance(&w->rng, 50) ? 0 : rng_between(&w->rng, 1, most);
 }
 
+/* Quiet for some part of a period, long or short. */
+static void random_quiet(struct world *w, struct tenant_settings *ret)
+{
+    struct rng *r = &w->rng;
+    int64_t period = 2 + rng_duration(r, DAY);
+
+    if (w->gates && rng_chance(r, 70))
+        gate_quiet(ret->quiet, period, rng_between(r, 1, period - 1), rng_between(r, 0, period));
+    snprintf(ret->tz, sizeof(ret->tz), "%s", rng_chance(r, 50) ? "Mars" : "");
+}
+
 /* ---- Queues ---- */
 
 static void queue_set(struct world *w, unsigned q, const struct model_queue *s, unsigned fields)
@@ -97,9 +108,9 @@ static void tenant_set(struct world *w, unsigned t, const struct tenant_settings
     int err = engine_tenant_set(w->engine, text_make(TEXT_TENANT, t, text), s, fields);
 
     trace_note("TENANT %u fields %x: weight %" PRId64 " maintenance %d pending %" PRId64
-               " running %" PRId64 " rate %" PRId64 "/%" PRId64,
+               " running %" PRId64 " rate %" PRId64 "/%" PRId64 " quiet %s spread %" PRId64,
                t, fields, s->weight, s->maintenance, s->max_pending, s->max_running, s->rate.count,
-               s->rate.per_ms);
+               s->rate.per_ms, s->quiet, s->spread_ms);
     CHECK(err == 0, "TENANT answers %s", error_name(err));
     model_tenant_set(&w->model, t, s, fields);
     world_answer(w, "TENANT");
@@ -113,10 +124,12 @@ void step_tenant_set(struct world *w)
         .max_pending = random_limit(w, rng_chance(r, 50) ? 6 : 60),
         .max_running = random_limit(w, 5),
         .rate = random_rate(w),
+        .spread_ms = rng_chance(r, 50) ? 0 : rng_duration(r, 30 * MINUTE),
     };
 
+    random_quiet(w, &s);
     tenant_set(w, (unsigned)rng_below(r, MODEL_TENANTS), &s,
-               (unsigned)rng_next(r) & 0x1f & ~(1u << TENANT_MAINTENANCE));
+               (unsigned)rng_next(r) & 0xff & ~(1u << TENANT_MAINTENANCE));
 }
 
 void step_maintenance(struct world *w)

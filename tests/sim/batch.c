@@ -34,12 +34,13 @@ static void items_of(struct world *w, const struct request *r, struct items *ret
 static void hold_again(struct world *w, const struct model_spec *s)
 {
     struct look look = { .partition = w->partition };
-    char queue[TEXT_MAX], key[TEXT_MAX];
+    char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
     struct job_id id;
     bool paused = plan_pause(w, true);
 
-    if (s->key && !look_key(&look, text_make(TEXT_QUEUE, s->queue, queue),
-                            text_make(TEXT_KEY, s->key, key), &id))
+    if (s->key &&
+        !look_key(&look, text_make(TEXT_QUEUE, s->queue, queue),
+                  text_make(TEXT_ORDER, s->order, order), text_make(TEXT_KEY, s->key, key), &id))
         model_hold_again(&w->model, s->queue, s->key, id);
     else if (s->key)
         model_unhold(&w->model, s->queue, s->key);

@@ -76,6 +76,24 @@
     X(HELD_QUEUE_RATE, "a queue that was asked was at its rate")                  \
     X(HELD_TENANT_RATE, "likewise a tenant")                                      \
     X(HELD_SERVER_RUNNING, "the server had as many running as it may")            \
+    X(HELD_SLOW_START, "likewise, so soon after its start")                       \
+    X(DEFERRED, "quiet hours deferred a job")                                     \
+    X(DEFERRED_GIVEN, "a job that was deferred was given out")                    \
+    X(PASSED, "a job passed maintenance")                                         \
+    X(PASSED_QUIET, "a job passed quiet hours")                                   \
+    X(BULK_CANCELLED, "a bulk cancelled jobs")                                    \
+    X(BULK_MOVED, "a bulk moved jobs")                                            \
+    X(BULK_REDRIVEN, "a bulk put jobs back")                                      \
+    X(BULK_DELETED, "a bulk deleted jobs")                                        \
+    X(BULK_COLD, "a bulk changed jobs on disk")                                   \
+    X(BULK_SKIPPED, "a bulk met a job that it could not change")                  \
+    X(BULK_COUNTED, "a dry run counted jobs, and nothing moved meanwhile")        \
+    X(BULK_AGAIN, "a bulk was done that had begun anew after a restart")          \
+    X(BULK_STOPPED, "a bulk was stopped")                                         \
+    X(CRASH_BULK, "a crash came in the middle of a bulk")                         \
+    X(LANE_WAITED, "a job was given that others with its ordering key wait for")  \
+    X(LANE_RETRIED, "likewise, once more")                                        \
+    X(LANE_COLD, "a job with an ordering key was on disk, in a backlog")          \
     X(WAITS, "a job waited for another")                                          \
     X(WAITS_COLD, "a job was to wait for one on disk")                            \
     X(WAITS_LEASED, "a job waited for one that ran")                              \

@@ -8,6 +8,23 @@
 #define LEASED_BYTES  500
 #define ATTEMPT_BYTES 320
 
+/* Jobs that pass all gates are in the order of time, whatever their priority: one is before others
+ * only as the first of them, and then by its rank. */
+static bool is_before(const struct model *m, const struct model_job *passing,
+                      const struct model_job *job)
+{
+    if (job->passing && !job->order)
+        return passing->at_ms < job->at_ms;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model_job *first = &m->jobs[i];
+        if (first->queue == job->queue && first->passing && !first->order &&
+            model_may_give(m, first) && first->at_ms <= passing->at_ms &&
+            model_rank(first) >= model_rank(job))
+            return false;
+    }
+    return true;
+}
+
 static void check_rank(const struct model *m, const struct model_job *job)
 {
     /* Jobs that were ready before the clock was set back keep their place, whatever their time. */
@@ -16,8 +33,9 @@ static void check_rank(const struct model *m, const struct model_job *job)
             return;
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
-        CHECK(other->queue != job->queue || model_shown(m, other) != JOB_READY ||
-                  model_rank(other) >= model_rank(job),
+        bool in_time = other->passing && !other->order; /* see is_before */
+        CHECK(other->queue != job->queue || !model_may_give(m, other) ||
+                  (in_time ? !is_before(m, other, job) : model_rank(other) >= model_rank(job)),
               "job %" PRIu64 " (rank %" PRId64 ") overtakes job %" PRIu64 " (rank %" PRId64 ")",
               job->id.seq, model_rank(job), other->id.seq, model_rank(other));
     }
@@ -32,8 +50,11 @@ static void check_class(const struct world *w, const struct model_job *job)
 
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
-        CHECK(other->queue != job->queue || other->priority != job->priority ||
-                  model_shown(m, other) != JOB_READY || other->at_ms > job->calm_ms ||
+        if (job->order || other->order)
+            continue;
+        CHECK(other->queue != job->queue || other->passing != job->passing ||
+                  (!job->passing && other->priority != job->priority) ||
+                  !model_may_give(m, other) || other->at_ms > job->calm_ms ||
                   other->placed >= job->calm_step ||
                   other->at_ms + w->options.lookahead_ms >= job->at_ms,
               "job %" PRIu64 " (at %" PRId64 ") overtakes job %" PRIu64 " (at %" PRId64
@@ -42,11 +63,27 @@ static void check_class(const struct world *w, const struct model_job *job)
     }
 }
 
+/* One at a time, and in order, whatever is on disk. */
+static void check_lane(const struct model *m, const struct model_job *job)
+{
+    const struct model_job *ahead = model_ahead(m, job);
+
+    CHECK(!ahead,
+          "job %" PRIu64 " (due %" PRId64 ") is given though job %" PRIu64 " (%s, due %" PRId64
+          ") of its ordering key is ahead of it",
+          job->id.seq, job->due_ms, ahead->id.seq, job_state_name(ahead->state), ahead->due_ms);
+    for (size_t i = 0; i < m->count && job->order; i++) {
+        const struct model_job *other = &m->jobs[i];
+        if (other->state == JOB_READY && model_ahead(m, other) == job)
+            cover_event(job->holding ? EVENT_LANE_RETRIED : EVENT_LANE_WAITED);
+    }
+}
+
 /* Nothing keeps its queue from giving it, and it is its turn. */
 static void check_queue(struct world *w, const struct wait *request, const struct model_job *job)
 {
     unsigned q = job->queue;
-    enum hold hold = model_hold(&w->model, q);
+    enum hold hold = model_hold(&w->model, q, job->passing);
     bool by_turn = request->kinds >> tenants_kind(q) & 1 && !(request->queues >> q & 1);
 
     CHECK(request->reach >> q & 1, "job %" PRIu64 " is not of a queue asked for", job->id.seq);
@@ -59,6 +96,18 @@ static void check_queue(struct world *w, const struct wait *request, const struc
           job->id.seq);
 }
 
+static void cover_gates(const struct model *m, const struct model_job *job)
+{
+    const struct tenant_settings *t = &m->tenants[tenants_of(job->queue)];
+
+    if (job->deferrals > 0)
+        cover_event(EVENT_DEFERRED_GIVEN);
+    if (job->passing && t->maintenance)
+        cover_event(EVENT_PASSED);
+    if (job->passing && job->notify && gate_quiet_until(str_of(t->quiet), m->now_ms) >= 0)
+        cover_event(EVENT_PASSED_QUIET);
+}
+
 static void leased(struct world *w, const struct wait *request, const struct job_view *v)
 {
     struct model_job *job = model_find(&w->model, v->id);
@@ -69,7 +118,11 @@ static void leased(struct world *w, const struct wait *request, const struct job
           v->id.seq);
     CHECK(job->state == JOB_READY, "job %" PRIu64 " is leased while %s (at %" PRId64 ")", v->id.seq,
           job_state_name(job->state), job->at_ms);
+    CHECK(model_quiet_until(&w->model, job) < 0, "job %" PRIu64 " is given in quiet hours",
+          v->id.seq);
+    cover_gates(&w->model, job);
     check_queue(w, request, job);
+    check_lane(&w->model, job);
     if (w->cold)
         check_class(w, job);
     else
@@ -91,6 +144,8 @@ static void leased(struct world *w, const struct wait *request, const struct job
 void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n)
 {
     w->lease_facts = 0;
+    world_adopt_met(w);
+    w->model.served += n > 0;
     for (size_t i = 0; i < n; i++) {
         struct job_view v;
         engine_view(w->engine, jobs[i], &v);
@@ -144,37 +199,63 @@ static bool may_refuse_leases(const struct world *w)
     return bytes >= w->options.memory_bytes / 2;
 }
 
+/* Nor those that keep their ordering keys: beyond an eighth of it no others are taken. */
+static bool may_refuse_lanes(const struct world *w)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < w->model.count; i++)
+        if (w->model.jobs[i].holding && w->model.jobs[i].state != JOB_LEASED)
+            bytes += leased_bytes(&w->model.jobs[i]);
+    return w->cold && bytes < UINT64_MAX;
+}
+
+static bool has_quiet(const struct model *m, unsigned queues)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->jobs[i].state == JOB_READY && (queues >> m->jobs[i].queue & 1) &&
+            model_quiet_until(m, &m->jobs[i]) >= 0)
+            return true;
+    return false;
+}
+
 size_t world_owed(const struct world *w, unsigned queues, size_t count)
 {
-    size_t n = model_deliverable(&w->model, queues);
+    size_t n = model_deliverable(&w->model, queues, !may_refuse_lanes(w));
 
+    /* Behind what quiet hours hold there may be something on disk. */
+    if (w->cold && has_quiet(&w->model, queues))
+        return 0;
     if (w->cold)
         return w->calm && n > 0 && !may_refuse_leases(w) ? 1 : 0;
     return n < count ? n : count;
 }
 
-/* The engine wakes when a rate allows the next one for somebody who waits. */
+/* The engine wakes when a rate allows the next one for somebody who waits, or slow start does. */
 static void check_rates(struct world *w)
 {
     int64_t wall, mono, moment = INT64_MAX;
 
-    if (w->cold && (!w->calm || may_refuse_leases(w)))
+    if (w->cold && (!w->calm || may_refuse_leases(w) || may_refuse_lanes(w)))
         return;
     for (size_t i = 0; i < WAITS_MAX; i++) {
         if (!w->waits[i].live)
             continue;
         int64_t next = model_rate_moment(&w->model, w->waits[i].reach);
         moment = next < moment ? next : moment;
+        next = model_start_moment(&w->model, w->waits[i].reach);
+        moment = next < moment ? next : moment;
     }
     engine_next_wake(w->engine, &wall, &mono);
     CHECK(mono <= moment,
-          "the engine sleeps until %" PRId64 " (mono), but a rate allows a job at %" PRId64, mono,
+          "the engine sleeps until %" PRId64 " (mono), but a job may be given at %" PRId64, mono,
           moment);
 }
 
 void world_dispatch(struct world *w)
 {
     engine_dispatch(w->engine);
+    world_adopt_met(w);
     for (size_t i = 0; i < WAITS_MAX; i++) {
         struct wait *wait = &w->waits[i];
         if (!wait->live)

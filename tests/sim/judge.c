@@ -57,6 +57,7 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     SAME("queue", text_is(v->queue, TEXT_KIND, tenants_kind(job->queue)), true);
     SAME("payload", text_is(v->payload, TEXT_PAYLOAD, job->payload), true);
     SAME("key", text_is(v->key, TEXT_KEY, job->key), true);
+    SAME("order", text_is(v->order, TEXT_ORDER, job->order), true);
     SAME("priority", v->priority, job->priority);
     SAME("created", v->created_ms, job->created_ms);
     SAME("due", v->due_ms, job->due_ms);
@@ -67,6 +68,11 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     SAME("attempt", v->attempt, job->attempt);
     SAME("attempts", v->attempts, attempts);
     SAME("token", v->token, job->token);
+    SAME("notify", v->notify, job->notify);
+    SAME("gates", v->passing, job->passing);
+    SAME("number of deferrals", v->deferrals, job->deferrals);
+    if (!model_ended(job))
+        SAME("moment it is deferred to", v->deferred_ms, job->deferred_ms);
     SAME("recurrence", text_is(v->recurrence, TEXT_RECURRENCE, job->recurrence), true);
     if (job->recurrence)
         SAME("nominal time", v->nominal_ms, job->nominal_ms);
@@ -247,6 +253,44 @@ bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
     return true;
 }
 
+/* It was met, and ended. On disk nobody met it. */
+static bool met_expired(struct engine *e, struct model *m, struct model_job *job)
+{
+    struct job_view v;
+
+    if (!model_is_over(m, job))
+        return false;
+    int err = engine_get(e, job->id, &v);
+    if (err ? err != BELFRY_NOTFOUND : v.ended_ms == 0)
+        return false;
+    model_end(m, job, JOB_EXPIRED, 0);
+    return true;
+}
+
+bool judge_adopt_met(struct engine *e, struct model *m, char ret[JUDGE_TEXT])
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+        struct job_view v;
+
+        if (met_expired(e, m, job))
+            continue;
+        /* One on disk was not met. */
+        if (job->state != JOB_READY || !job->notify || engine_get(e, job->id, &v) ||
+            v.deferrals == job->deferrals)
+            continue;
+        if (v.deferrals != job->deferrals + 1 || !model_defer(m, job, v.deferred_ms)) {
+            snprintf(ret, JUDGE_TEXT,
+                     "job %" PRIu64 " was deferred to %" PRId64 ", but it is quiet until %" PRId64,
+                     v.id.seq, v.deferred_ms, model_quiet_until(m, job));
+            return false;
+        }
+        cover_event(EVENT_DEFERRED);
+    }
+    model_fire(m);
+    return true;
+}
+
 /* ---- Everything ---- */
 
 struct walk {
@@ -307,11 +351,13 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
 {
     struct look look = { .partition = p };
 
-    for (uint32_t k = 1; k <= MODEL_KEYS; k++) {
-        char text[TEXT_MAX];
+    for (uint32_t i = 0; i < MODEL_KEYS * (MODEL_ORDERS + 1); i++) {
+        char key[TEXT_MAX], order[TEXT_MAX];
+        uint32_t k = i / MODEL_KEYS * KEYS_OF_ORDER + 1 + i % MODEL_KEYS;
         struct job_id id = { 0 };
         const struct model_job *job = model_find_key(m, q, k);
-        int err = look_key(&look, name, text_make(TEXT_KEY, k, text), &id);
+        int err = look_key(&look, name, text_make(TEXT_ORDER, k / KEYS_OF_ORDER, order),
+                           text_make(TEXT_KEY, k, key), &id);
 
         look_end(&look);
         if (job && model_is_over(m, job))
@@ -398,9 +444,11 @@ static bool same_queue(struct partition *p, const struct model *m, unsigned q, c
     }
     if (!v.counters) /* it is not there */
         return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
-    if (v.hold == HOLD_NONE ? model_hold(m, q) != HOLD_NONE : model_gives(m, q)) {
+    if (m->cold && v.hold == HOLD_LANES)
+        v.hold = HOLD_NONE;
+    if (v.hold == HOLD_NONE ? model_hold(m, q, false) != HOLD_NONE : model_gives(m, q)) {
         snprintf(ret, JUDGE_TEXT, "what holds q%u back: \"%s\", expected: \"%s\"", q,
-                 hold_text(v.hold), hold_text(model_hold(m, q)));
+                 hold_text(v.hold), hold_text(model_hold(m, q, false)));
         return false;
     }
     return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
@@ -444,7 +492,8 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
     b = v.settings;
     if (a->weight != b->weight || a->maintenance != b->maintenance ||
         a->max_pending != b->max_pending || a->max_running != b->max_running ||
-        !same_rate(&a->rate, &b->rate)) {
+        !same_rate(&a->rate, &b->rate) || strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) ||
+        a->spread_ms != b->spread_ms) {
         snprintf(ret, JUDGE_TEXT, "settings of tenant %u differ", t);
         return false;
     }
@@ -504,7 +553,7 @@ static bool same_stats(const struct engine *e, const struct model *m, char ret[J
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         jobs += s.jobs[i];
     if (jobs >= m->count && jobs <= most && s.hot_jobs + s.cold_jobs >= jobs &&
-        s.counters.picked == picked && s.lateness->count == picked)
+        s.counters.picked == picked && s.lateness->count == picked && s.wait->count == m->served)
         return same_names(e, s.queues, ret) && same_tenants(e, m, s.tenants, ret);
     snprintf(ret, JUDGE_TEXT,
              "there are %" PRIu64 " jobs, expected %zu; %" PRIu64 " leases, expected %" PRIu64,
@@ -569,12 +618,13 @@ size_t judge_resurrect(struct partition *p, struct model *m)
     /* A hold that was over may be on again, unless another job has taken the key. */
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];
-        char queue[TEXT_MAX], key[TEXT_MAX];
+        char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
         struct job_id id;
 
         if (model_ended(job) && job->key && !job->held && job->hold_ms > m->now_ms &&
             !look_key(&look, text_make(TEXT_QUEUE, job->queue, queue),
-                      text_make(TEXT_KEY, job->key, key), &id) &&
+                      text_make(TEXT_ORDER, job->order, order), text_make(TEXT_KEY, job->key, key),
+                      &id) &&
             id.seq == job->id.seq)
             job->held = true;
     }

@@ -69,6 +69,9 @@ void lanes_crash(const struct world *w)
         if (e->chore && !fault_dead(w->store))
             cover_doing(chore_name(e->chore), e->ran ? MOMENT_RAN : MOMENT_BEGUN);
     }
+    for (size_t i = 0; i < MODEL_BULKS; i++)
+        if (w->model.bulks[i].on && w->model.bulks[i].changed > 0)
+            cover_event(EVENT_CRASH_BULK);
     if (w->errands[LANE_FEED].chore)
         cover_event(EVENT_CRASH_GATHERED);
     if (t->fed_lsn)
@@ -92,6 +95,7 @@ bool lanes_work(struct world *w)
 {
     bool more = partition_work(w->partition);
 
+    bulks_adopt(w);
     world_told(w);
     lanes_note(w);
     return more;
@@ -137,6 +141,7 @@ static void finish(struct world *w, enum lane lane)
     int err = partition_chore_done(w->partition, e->chore, e->result);
 
     trace_note("chore done: %s: %s", name, err ? error_name(err) : "ok");
+    bulks_adopt(w);
     CHECK(!err || e->faulted, "a chore fails (%s): %s: %s", name, error_name(err), store_detail());
     CHECK(err != BELFRY_CORRUPT, "a chore finds damage (%s): %s", name, store_detail());
     e->chore = NULL;

@@ -37,13 +37,13 @@ int look_get(struct look *l, struct job_id id, struct job_view *ret)
     return err;
 }
 
-int look_key(struct look *l, struct str queue, struct str key, struct job_id *ret)
+int look_key(struct look *l, struct str queue, struct str order, struct str key, struct job_id *ret)
 {
     int err, tries = 0;
 
     look_end(l);
     do
-        err = engine_find_key(partition_engine(l->partition), queue, key, ret);
+        err = engine_find_key(partition_engine(l->partition), queue, order, key, ret);
     while (fetched(l, err, &tries));
     return err;
 }

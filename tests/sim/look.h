@@ -14,7 +14,8 @@ struct look {
 /* As the engine's functions of these names, but never COLD. What they return lasts until the next
  * call or look_end. */
 int look_get(struct look *l, struct job_id id, struct job_view *ret);
-int look_key(struct look *l, struct str queue, struct str key, struct job_id *ret);
+int look_key(struct look *l, struct str queue, struct str order, struct str key,
+             struct job_id *ret);
 int look_list(struct look *l, const struct list_filter *f,
               int (*fn)(void *arg, const struct job_view *v), void *arg,
               struct list_cursor *cursor);

@@ -68,7 +68,7 @@ void model_copy(struct model *to, const struct model *from)
 struct model_job *model_add(struct model *m)
 {
     m->jobs = grow(m->jobs, &m->cap, m->count, sizeof(*m->jobs));
-    m->jobs[m->count] = (struct model_job){ 0 };
+    m->jobs[m->count] = (struct model_job){ .deferred_ms = -1 };
     return &m->jobs[m->count++];
 }
 
@@ -250,6 +250,8 @@ bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
     }
     if (wall_ms > m->now_ms || back)
         set_time(m, wall_ms);
+    if (back)
+        model_rewind(m);
     m->mono_ms = mono_ms;
     for (size_t i = 0; i < m->count; i++)
         if (m->jobs[i].state == JOB_LEASED && m->jobs[i].end_mono_ms <= mono_ms)
@@ -276,7 +278,8 @@ void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
     upset(m);
     m->set_back = m->set_back || wall_ms < m->now_ms;
     set_time(m, wall_ms);
-    m->mono_ms = mono_ms;
+    m->mono_ms = m->start_mono_ms = mono_ms;
+    m->served = 0;
     m->refusing = false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         m->queues[q].counters = (struct counters){ 0 };

@@ -16,6 +16,7 @@
 #include "sim/tenants.h"
 
 #define MODEL_KEYS        6          /* keys are 1 .. MODEL_KEYS; 0: none */
+#define MODEL_ORDERS      3          /* likewise ordering keys */
 #define MODEL_AFTERS      4          /* jobs that one waits for, at most */
 #define MODEL_RECURRENCES 4          /* the tenant of each is fixed: see recurrence_tenant */
 #define ERROR_OF_ENGINE   UINT32_MAX /* a text that the engine chose */
@@ -40,7 +41,8 @@ struct model_parent {
 struct model_job {
     struct job_id id;
     unsigned queue;
-    uint32_t key;
+    uint32_t key; /* with its ordering key: see KEYS_OF_ORDER */
+    uint32_t order;
     uint32_t payload;
     int priority;
     int64_t attempts;
@@ -49,6 +51,8 @@ struct model_job {
     int64_t retain_ms;
     int64_t expire_ms; /* 0: never */
     uint32_t labels;   /* see labels.h */
+    bool notify;
+    bool passing;
     struct model_parent after[MODEL_AFTERS];
     size_t after_count;
     enum after_fail after_fail;
@@ -66,6 +70,9 @@ struct model_job {
     int64_t at_high;
     uint32_t attempt;
     uint32_t stalls;
+    int64_t deferred_ms; /* it waits until then because of quiet hours; -1: it does not */
+    uint32_t deferrals;
+    bool holding;       /* leased or deferred at its present due time: it keeps its ordering key */
     bool ahead;         /* ready, but the clock was set back since */
     uint64_t fact;      /* model.changes when it last changed, but for leases */
     uint64_t moved;     /* model.steps when it last changed its state or place */
@@ -158,7 +165,34 @@ struct model_queue {
     struct counters counters; /* since the engine was made */
 };
 
+/* What a bulk is about, and how far it is: what the engine said last, and what was seen to change.
+ */
+struct model_bulk {
+    bool on;
+    struct job_id id;
+    unsigned action; /* enum bulk_action */
+    bool dry;
+    unsigned tenant;
+    int queue; /* -1: all of the tenant */
+    unsigned states;
+    int64_t from_ms;
+    int64_t to_ms;
+    int64_t due_ms;
+    uint64_t token;     /* leases behind this one came after it */
+    uint64_t started;   /* model.steps, */
+    uint64_t facts;     /* model.changes, */
+    uint64_t picks;     /* model.leases, */
+    uint64_t movements; /* world.movements, */
+    int64_t asked_ms;   /* and the time then */
+    uint64_t said[5];   /* looked, matched, changed, skipped, walks */
+    uint64_t changed;
+    uint64_t unsure; /* may have been deleted or forgotten */
+};
+
+#define MODEL_BULKS 3
+
 struct model {
+    struct model_bulk bulks[MODEL_BULKS];
     struct model_job *jobs;
     size_t count;
     size_t cap;
@@ -168,6 +202,9 @@ struct model {
     struct model_bucket queue_buckets[MODEL_QUEUES];
     struct model_bucket tenant_buckets[MODEL_TENANTS];
     uint64_t max_running; /* of the server; 0: any number */
+    int64_t slow_start_ms;
+    int64_t start_mono_ms;
+    uint64_t served; /* LEASEs that got jobs, since the engine was made */
     /* By turns: what one has given while it and another had something to give. */
     uint64_t given[MODEL_QUEUES][MODEL_QUEUES];
     bool short_turn[MODEL_QUEUES]; /* its turn under way may be shorter than its weight */
@@ -207,6 +244,7 @@ struct model_spec {
     uint32_t payload;
     int64_t due_ms;
     uint32_t key;
+    uint32_t order;
     enum if_exists if_exists;
     int priority;
     int64_t attempts;
@@ -215,6 +253,8 @@ struct model_spec {
     int64_t retain_ms;
     int64_t expire_ms;
     uint32_t labels;
+    bool notify;
+    bool passing;
     struct job_id after[MODEL_AFTERS];
     size_t after_count;
     enum after_fail after_fail;
@@ -266,6 +306,14 @@ void model_hold_again(struct model *m, unsigned queue, uint32_t key, struct job_
 /* The engine says that a key is free, which was held by a job that it was free to forget. */
 void model_unhold(struct model *m, unsigned queue, uint32_t key);
 
+/* ---- Ordering keys: model_order.c ---- */
+
+/* Somebody whom this job must wait for, as both have the same; NULL if there is none. */
+const struct model_job *model_ahead(const struct model *m, const struct model_job *job);
+/* Ready, and waits for nobody. */
+bool model_can_go(const struct model *m, const struct model_job *job);
+/* The clock was set back. */
+void model_rewind(struct model *m);
 /* ---- Jobs that wait for others: model_after.c ---- */
 
 /* Whether a job may wait for those that it names: 0, INVALID or NOTFOUND. */
@@ -309,17 +357,22 @@ int64_t model_recur_next(const struct model *m, unsigned recurrence);
 
 /* ---- Who may give: model_tenant.c ---- */
 
-/* How many jobs a lease of these queues (bits) can get at least. */
-size_t model_deliverable(const struct model *m, unsigned queues);
+/* How many jobs a lease of these queues (bits) can get at least; `fresh`, also those that would
+ * take an ordering key. */
+size_t model_deliverable(const struct model *m, unsigned queues, bool fresh);
 /* Whether these queues have ready jobs, held back or not. */
 bool model_has_ready(const struct model *m, unsigned queues);
-/* What keeps a queue from giving for certain, HOLD_NONE if it may. */
-enum hold model_hold(const struct model *m, unsigned queue);
-/* Whether nothing keeps it from giving for certain. */
+/* What keeps a queue from giving for certain, HOLD_NONE if it may: a job that passes all gates, or
+ * another. */
+enum hold model_hold(const struct model *m, unsigned queue, bool passing);
+/* Whether nothing keeps it from giving those that pass no gates for certain. */
 bool model_gives(const struct model *m, unsigned queue);
 /* When one of these queues can give at the latest that has a job and is held back by nothing but a
  * rate; monotonic. INT64_MAX: none is. */
 int64_t model_rate_moment(const struct model *m, unsigned queues);
+/* When one of these queues can give that has a job and is held back by nothing but slow start;
+ * likewise. */
+int64_t model_start_moment(const struct model *m, unsigned queues);
 /* Jobs of a tenant that have not ended, and those of them that are leased. */
 uint64_t model_pending(const struct model *m, unsigned tenant);
 uint64_t model_running(const struct model *m, unsigned tenant);
@@ -336,6 +389,23 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
 /* The job that a request of model.scope finds by this id. */
 struct model_job *model_seek(const struct model *m, struct job_id id);
 bool model_in_scope(const struct model *m, const struct model_job *job);
+
+/* ---- Gates and slow start: model_gate.c ---- */
+
+/* Quiet hours as text, and what they mean: until when it is quiet, -1 if it is not. */
+void gate_quiet(char ret[QUIET_MAX_BYTES + 1], int64_t period_ms, int64_t length_ms,
+                int64_t from_ms);
+int64_t gate_quiet_until(struct str quiet, int64_t now_ms);
+/* Until when quiet hours keep a job; -1: they do not. */
+int64_t model_quiet_until(const struct model *m, const struct model_job *job);
+/* Whether a ready job may be given, but for limits. */
+bool model_may_give(const struct model *m, const struct model_job *job);
+/* The engine deferred a job. False if it was not to. */
+bool model_defer(struct model *m, struct model_job *job, int64_t at_ms);
+/* What the server may run now; 0: any number. */
+uint64_t model_limit(const struct model *m);
+/* When it may run more than these; monotonic. */
+int64_t model_slow_moment(const struct model *m, uint64_t running);
 
 /* ---- Requests: the answer the engine must give, the model changed accordingly ---- */
 

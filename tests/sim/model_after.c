@@ -128,7 +128,7 @@ bool model_after_told(struct model *m, struct model_job *job, const struct job_i
         return true;
     cover_event(EVENT_TOLD_LAST);
     job->state = JOB_SCHEDULED;
-    job->at_ms = job->due_ms > m->now_ms ? job->due_ms : m->now_ms;
+    job->at_ms = job->due_ms > m->now_ms || job->order ? job->due_ms : m->now_ms;
     return true;
 }
 

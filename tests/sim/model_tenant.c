@@ -3,7 +3,7 @@
 #include "sim/cover.h"
 #include "sim/model.h"
 
-/* Ready and leased jobs of each queue. */
+/* Ready and leased jobs of each queue; of the ready ones those that no gate holds. */
 struct census {
     size_t ready[MODEL_QUEUES];
     size_t leased[MODEL_QUEUES];
@@ -11,12 +11,12 @@ struct census {
     size_t all;                      /* likewise */
 };
 
-static void count_jobs(const struct model *m, struct census *ret)
+static void count_those(const struct model *m, bool fresh, struct census *ret)
 {
     *ret = (struct census){ 0 };
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *job = &m->jobs[i];
-        if (job->state == JOB_READY && !model_is_over(m, job))
+        if (model_may_give(m, job) && (fresh || !job->order || job->holding))
             ret->ready[job->queue]++;
         if (job->state != JOB_LEASED)
             continue;
@@ -24,6 +24,11 @@ static void count_jobs(const struct model *m, struct census *ret)
         ret->of_tenant[tenants_of(job->queue)]++;
         ret->all++;
     }
+}
+
+static void count_jobs(const struct model *m, struct census *ret)
+{
+    count_those(m, true, ret);
 }
 
 static size_t least(size_t a, size_t b)
@@ -37,12 +42,12 @@ static size_t room(int64_t max, size_t running)
     return max == 0 ? SIZE_MAX : (size_t)max > running ? (size_t)max - running : 0;
 }
 
-size_t model_deliverable(const struct model *m, unsigned queues)
+size_t model_deliverable(const struct model *m, unsigned queues, bool fresh)
 {
     struct census c;
     size_t n = 0;
 
-    count_jobs(m, &c);
+    count_those(m, fresh, &c);
     for (unsigned t = 0; t < MODEL_TENANTS; t++) {
         size_t of_tenant = 0;
         for (unsigned q = 0; q < MODEL_QUEUES; q++) {
@@ -52,30 +57,28 @@ size_t model_deliverable(const struct model *m, unsigned queues)
             size_t most = least(c.ready[q], room(queue->max_running, c.leased[q]));
             of_tenant += least(most, bucket_least(&m->queue_buckets[q], &queue->rate, m->mono_ms));
         }
-        if (m->tenants[t].maintenance)
-            continue;
         of_tenant = least(of_tenant, room(m->tenants[t].max_running, c.of_tenant[t]));
         n += least(of_tenant, bucket_least(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms));
     }
-    return least(n, room((int64_t)m->max_running, c.all));
+    return least(n, room((int64_t)model_limit(m), c.all));
 }
 
 bool model_has_ready(const struct model *m, unsigned queues)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (model_shown(m, &m->jobs[i]) == JOB_READY && (queues >> m->jobs[i].queue & 1))
+        if (model_can_go(m, &m->jobs[i]) && (queues >> m->jobs[i].queue & 1))
             return true;
     return false;
 }
 
 /* What holds a queue, but for rates and the server. */
-static enum hold hold_of(const struct model *m, const struct census *c, unsigned q)
+static enum hold hold_of(const struct model *m, const struct census *c, unsigned q, bool passing)
 {
     unsigned t = tenants_of(q);
 
     if (m->queues[q].paused)
         return HOLD_PAUSED;
-    if (m->tenants[t].maintenance)
+    if (m->tenants[t].maintenance && !passing)
         return HOLD_MAINTENANCE;
     if (room(m->queues[q].max_running, c->leased[q]) == 0)
         return HOLD_QUEUE_RUNNING;
@@ -84,19 +87,21 @@ static enum hold hold_of(const struct model *m, const struct census *c, unsigned
     return HOLD_NONE;
 }
 
-enum hold model_hold(const struct model *m, unsigned q)
+enum hold model_hold(const struct model *m, unsigned q, bool passing)
 {
     struct census c;
     unsigned t = tenants_of(q);
 
     count_jobs(m, &c);
-    if (hold_of(m, &c, q))
-        return hold_of(m, &c, q);
+    if (hold_of(m, &c, q, passing))
+        return hold_of(m, &c, q, passing);
     if (bucket_most(&m->queue_buckets[q], &m->queues[q].rate, m->mono_ms) == 0)
         return HOLD_QUEUE_RATE;
     if (bucket_most(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms) == 0)
         return HOLD_TENANT_RATE;
-    return room((int64_t)m->max_running, c.all) == 0 ? HOLD_SERVER_RUNNING : HOLD_NONE;
+    if (room((int64_t)m->max_running, c.all) == 0)
+        return HOLD_SERVER_RUNNING;
+    return room((int64_t)model_limit(m), c.all) == 0 ? HOLD_SLOW_START : HOLD_NONE;
 }
 
 static bool has_tokens(const struct model *m, unsigned q)
@@ -112,7 +117,8 @@ bool model_gives(const struct model *m, unsigned q)
     struct census c;
 
     count_jobs(m, &c);
-    return !hold_of(m, &c, q) && has_tokens(m, q) && room((int64_t)m->max_running, c.all) > 0;
+    return !hold_of(m, &c, q, false) && has_tokens(m, q) &&
+           room((int64_t)model_limit(m), c.all) > 0;
 }
 
 int64_t model_rate_moment(const struct model *m, unsigned queues)
@@ -123,8 +129,8 @@ int64_t model_rate_moment(const struct model *m, unsigned queues)
     count_jobs(m, &c);
     for (unsigned q = 0; q < MODEL_QUEUES; q++) {
         unsigned t = tenants_of(q);
-        if (!(queues >> q & 1) || c.ready[q] == 0 || hold_of(m, &c, q) || has_tokens(m, q) ||
-            room((int64_t)m->max_running, c.all) == 0)
+        if (!(queues >> q & 1) || c.ready[q] == 0 || hold_of(m, &c, q, true) || has_tokens(m, q) ||
+            room((int64_t)model_limit(m), c.all) == 0)
             continue;
         int64_t a = bucket_moment(&m->queue_buckets[q], &m->queues[q].rate);
         int64_t b = bucket_moment(&m->tenant_buckets[t], &m->tenants[t].rate);
@@ -132,6 +138,18 @@ int64_t model_rate_moment(const struct model *m, unsigned queues)
         first = both < first ? both : first;
     }
     return first;
+}
+
+int64_t model_start_moment(const struct model *m, unsigned queues)
+{
+    struct census c;
+
+    count_jobs(m, &c);
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        if ((queues >> q & 1) && c.ready[q] > 0 && !hold_of(m, &c, q, true) && has_tokens(m, q) &&
+            room((int64_t)model_limit(m), c.all) == 0)
+            return model_slow_moment(m, c.all);
+    return INT64_MAX;
 }
 
 uint64_t model_pending(const struct model *m, unsigned tenant)
@@ -167,7 +185,7 @@ void model_turns(struct model *m)
 
     count_jobs(m, &c);
     for (unsigned q = 0; q < MODEL_QUEUES; q++) {
-        if (c.ready[q] == 0 || hold_of(m, &c, q) || !has_tokens(m, q))
+        if (c.ready[q] == 0 || hold_of(m, &c, q, true) || !has_tokens(m, q))
             model_lose_turn(m, q);
         if (c.ready[q] == 0)
             m->short_turn[q] = false;
@@ -225,6 +243,12 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
     }
     if (fields & 1u << TENANT_MAINTENANCE)
         t->maintenance = s->maintenance;
+    if (fields & 1u << TENANT_QUIET)
+        memcpy(t->quiet, s->quiet, sizeof(t->quiet));
+    if (fields & 1u << TENANT_TZ)
+        memcpy(t->tz, s->tz, sizeof(t->tz));
+    if (fields & 1u << TENANT_SPREAD)
+        t->spread_ms = s->spread_ms;
     if (fields & 1u << TENANT_MAX_PENDING)
         t->max_pending = s->max_pending;
     if (fields & 1u << TENANT_MAX_RUNNING)

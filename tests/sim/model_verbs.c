@@ -13,10 +13,10 @@ void model_changed(struct model *m, struct model_job *job)
     job->calm_step = m->calm_step;
 }
 
-/* What is due already becomes ready now. */
-static int64_t at_of(const struct model *m, int64_t due_ms)
+/* What is due already becomes ready now; with an ordering key its place is where it says. */
+static int64_t at_of(const struct model *m, uint32_t order, int64_t due_ms)
 {
-    return due_ms > m->now_ms ? due_ms : m->now_ms;
+    return due_ms > m->now_ms || order ? due_ms : m->now_ms;
 }
 
 /* ---- Schedule ---- */
@@ -45,12 +45,14 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
         return 0;
     }
     model_lose_turn(m, job->queue);
+    job->deferred_ms = -1;
     job->payload = spec->payload;
     job->due_ms = due;
+    job->holding = false;
     job->attempt = job->stalls = 0;
     if (job->state != JOB_WAITING)
         job->state = JOB_SCHEDULED;
-    job->at_ms = job->state == JOB_WAITING ? due : at_of(m, due);
+    job->at_ms = job->state == JOB_WAITING ? due : at_of(m, job->order, due);
     model_fire(m);
     return 0;
 }
@@ -82,6 +84,7 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     *ret_outcome = SCHEDULE_CREATED;
     job->queue = spec->queue;
     job->key = spec->key;
+    job->order = spec->order;
     job->payload = spec->payload;
     job->priority = spec->priority;
     job->attempts = spec->attempts;
@@ -90,9 +93,11 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     job->retain_ms = spec->retain_ms;
     job->expire_ms = spec->expire_ms;
     job->labels = spec->labels;
+    job->notify = spec->notify;
+    job->passing = spec->passing;
     job->created_ms = m->now_ms;
     job->due_ms = due;
-    job->at_ms = at_of(m, due);
+    job->at_ms = at_of(m, job->order, due);
     job->progress = -1;
     job->state = due <= m->now_ms ? JOB_READY : JOB_SCHEDULED;
     model_changed(m, job);
@@ -110,6 +115,8 @@ void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_
                      : job->lease_ms >= 0 ? job->lease_ms
                                           : m->queues[job->queue].lease_ms;
     job->state = JOB_LEASED;
+    job->holding = job->order != 0;
+    job->deferred_ms = -1;
     job->attempt++;
     job->token = token;
     job->worker = worker;
@@ -154,6 +161,7 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
     if (state == JOB_DEAD)
         retain = q->retain_dead_ms;
     job->state = state;
+    job->holding = false;
     job->result = result;
     job->cancelling = job->replacing = false;
     job->ended_ms = m->now_ms;
@@ -203,7 +211,8 @@ static bool marked(struct model *m, struct model_job *job)
     job->cancelling = job->replacing = false;
     job->payload = job->next_payload;
     job->attempt = job->stalls = 0;
-    again(m, job, job->next_due_ms, at_of(m, job->next_due_ms));
+    job->holding = false;
+    again(m, job, job->next_due_ms, at_of(m, job->order, job->next_due_ms));
     return true;
 }
 
@@ -264,6 +273,7 @@ int model_complete(struct model *m, struct job_id id, uint64_t token, uint32_t r
     attempt_over(m, job, once_more ? ATTEMPT_AGAIN : ATTEMPT_DONE, 0);
     if (once_more) {
         job->attempt = job->stalls = 0;
+        job->holding = false;
         again(m, job, m->now_ms + again_ms, m->now_ms + again_ms);
     } else if (job->replacing) {
         marked(m, job);
@@ -366,7 +376,9 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
         return 0;
     }
     model_lose_turn(m, job->queue); /* it may have been the last one, and be ready again */
-    again(m, job, due_ms, at_of(m, due_ms));
+    job->holding = false;
+    job->deferred_ms = -1;
+    again(m, job, due_ms, at_of(m, job->order, due_ms));
     model_fire(m);
     return 0;
 }

@@ -72,7 +72,7 @@ void step_arm(struct world *w)
     if (w->cold && rng_chance(&w->rng, 50)) {
         p->during = cover_name(rng_next(&w->rng));
         p->point = -1;
-        p->after = rng_below(&w->rng, 20);
+        p->after = rng_below(&w->rng, rng_chance(&w->rng, 50) ? 2 : 20); /* some are short */
     }
     trace_note("arm: %s at %s, after %llu%s%s", p->action == FAULT_CRASH ? "crash" : "failure",
                p->point < 0 ? "any point" : fault_name((enum fault_point)p->point),

@@ -40,9 +40,10 @@ void step_cancel(struct world *w)
 
 static bool cancel_key(struct world *w, const struct request *r)
 {
-    char queue[TEXT_MAX], key[TEXT_MAX];
+    char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
     struct job_id id = { 0 };
     int err = engine_find_key(w->engine, text_make(TEXT_QUEUE, r->queue, queue),
+                              text_make(TEXT_ORDER, r->key / KEYS_OF_ORDER, order),
                               text_make(TEXT_KEY, r->key, key), &id);
 
     trace_note("CANCEL key %u of q%u: %s", r->key, r->queue, err ? error_name(err) : "ok");
@@ -68,9 +69,13 @@ static bool cancel_key(struct world *w, const struct request *r)
 
 void step_cancel_key(struct world *w)
 {
+    uint32_t key = (uint32_t)rng_between(&w->rng, 1, w->keys);
+
+    if (rng_chance(&w->rng, w->order_percent))
+        key += (uint32_t)rng_between(&w->rng, 1, MODEL_ORDERS) * KEYS_OF_ORDER;
     request_send(w, &(struct request){ .execute = cancel_key,
                                        .queue = (unsigned)rng_below(&w->rng, MODEL_QUEUES),
-                                       .key = (uint32_t)rng_between(&w->rng, 1, w->keys) });
+                                       .key = key });
 }
 
 /* Fills segments with what is soon worth nothing, so that all that lives is copied forward. */
@@ -143,12 +148,13 @@ void step_reschedule(struct world *w)
 static void hold_again(struct world *w, const struct model_job *job)
 {
     struct look look = { .partition = w->partition };
-    char queue[TEXT_MAX], key[TEXT_MAX];
+    char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
     struct job_id id;
     bool paused = plan_pause(w, true);
 
     if (!look_key(&look, text_make(TEXT_QUEUE, job->queue, queue),
-                  text_make(TEXT_KEY, job->key, key), &id))
+                  text_make(TEXT_ORDER, job->order, order), text_make(TEXT_KEY, job->key, key),
+                  &id))
         model_hold_again(&w->model, job->queue, job->key, id);
     look_end(&look);
     plan_pause(w, paused);
@@ -270,7 +276,8 @@ static int bad_schedule(struct world *w)
         .retain_ms = -1,
     };
 
-    switch (rng_below(&w->rng, 12)) {
+    switch (rng_below(&w->rng, 13)) {
+    case 12: spec.order = (struct str){ long_key, sizeof(long_key) }; break;
     case 0: spec.priority = rng_chance(&w->rng, 50) ? 0 : 6; break;
     case 1: spec.backoff = STR("exp:1h"); break;
     case 2: spec.backoff = STR("soon"); break;

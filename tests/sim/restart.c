@@ -117,8 +117,8 @@ static void find_state(struct world *w, bool power)
     judge_adopt_forgotten(w->partition, &w->trial);
     CHECK(adopted && judge_same(w->partition, &w->trial, why), "after a restart, %s", why);
     plan_pause(w, paused);
-    w->same_jobs = back == 0 && w->trial.count == m->count && m->count == w->model.count &&
-                   w->trial.changes == m->changes; /* else some have expired meanwhile */
+    w->same_jobs = back == 0 && w->trial.changes == m->changes && w->trial.count == m->count &&
+                   m->count == w->model.count;
     model_copy(&w->model, &w->trial);
 }
 

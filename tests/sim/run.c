@@ -27,6 +27,8 @@ static const struct {
     { "reschedule", 20, MIXED, step_reschedule },
     { "redrive", 10, MIXED, step_redrive },
     { "redrive_queue", 6, MIXED, step_redrive_queue },
+    { "bulk", 16, MIXED, step_bulk },
+    { "bulk_stop", 3, MIXED, step_bulk_stop },
     { "queue_set", 12, MIXED, step_queue_set },
     { "pause", 10, MIXED, step_pause },
     { "tenant_set", 12, MIXED, step_tenant_set },
@@ -113,7 +115,7 @@ void run_seed(uint64_t seed, uint64_t count, unsigned mutant, struct run_totals 
     for (int i = 0; i < MODEL_QUEUES; i++)
         if (rng_chance(&w.rng, 60))
             step_queue_set(&w);
-    for (int i = 0; i < MODEL_TENANTS && w.limits; i++)
+    for (int i = 0; i < MODEL_TENANTS && (w.limits || w.gates); i++)
         if (rng_chance(&w.rng, 60))
             step_tenant_set(&w);
     for (int i = 0; i < MODEL_RECURRENCES; i++)

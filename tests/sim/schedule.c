@@ -35,11 +35,15 @@ static int64_t or_default(struct world *w, unsigned percent, int64_t value)
 static struct model_spec random_spec(struct world *w)
 {
     struct rng *r = &w->rng;
+    uint32_t order =
+        rng_chance(r, w->order_percent) ? (uint32_t)rng_between(r, 1, MODEL_ORDERS) : 0;
+    uint32_t key = rng_chance(r, 50) ? (uint32_t)rng_between(r, 1, w->keys) : 0;
     return (struct model_spec){
+        .order = order,
         .queue = (unsigned)rng_below(r, MODEL_QUEUES),
         .payload = world_text(w),
         .due_ms = schedule_due(w),
-        .key = rng_chance(r, 50) ? (uint32_t)rng_between(r, 1, w->keys) : 0,
+        .key = key ? key + order * KEYS_OF_ORDER : 0,
         .if_exists = (enum if_exists)rng_below(r, 3),
         .priority = rng_chance(r, 60) ? 3 : (int)rng_between(r, 1, 5),
         .attempts = or_default(w, 50, rng_chance(r, 40) ? 0 : rng_between(r, 1, 4)),
@@ -48,6 +52,8 @@ static struct model_spec random_spec(struct world *w)
         .retain_ms = or_default(w, 40, rng_chance(r, 30) ? 0 : rng_duration(r, 2 * DAY)),
         .expire_ms = rng_chance(r, w->expire_percent) ? 1 + rng_duration(r, 2 * DAY) : 0,
         .labels = rng_chance(r, 40) ? (uint32_t)rng_between(r, 1, 1000) : 0,
+        .notify = rng_chance(r, w->gates ? 50 : 5),
+        .passing = rng_chance(r, 15),
     };
 }
 
@@ -110,6 +116,7 @@ void spec_of(const struct model_spec *s, struct spec *ret)
         .payload = text_make(TEXT_PAYLOAD, s->payload, ret->payload),
         .due_ms = s->due_ms,
         .key = text_make(TEXT_KEY, s->key, ret->key),
+        .order = text_make(TEXT_ORDER, s->order, ret->order),
         .if_exists = s->if_exists,
         .priority = s->priority,
         .attempts = s->attempts,
@@ -121,6 +128,8 @@ void spec_of(const struct model_spec *s, struct spec *ret)
         .tag_count = ret->labels.tag_count,
         .meta = ret->labels.meta,
         .meta_count = ret->labels.meta_count,
+        .notify = s->notify,
+        .passing = s->passing,
         .after = s->after,
         .after_count = s->after_count,
         .after_fail = s->after_fail,
@@ -180,17 +189,18 @@ bool schedule_one(struct world *w, const struct request *r)
     spec_of(s, &spec);
     int err = engine_schedule(w->engine, &spec.spec, &is);
 
-    trace_note("SCHEDULE q%u p%u due %" PRId64 " key %u %s priority %d attempts %" PRId64
+    trace_note("SCHEDULE q%u p%u order %u due %" PRId64 " key %u %s priority %d attempts %" PRId64
                " backoff %s lease %" PRId64 " retain %" PRId64 " expire %" PRId64
-               " labels %u after %zu (%" PRIu64 ", %" PRIu64 ") %s: %s, job %" PRIu64,
-               s->queue, s->payload, s->due_ms, s->key,
+               " labels %u notify %d pass %d after %zu (%" PRIu64 ", %" PRIu64
+               ") %s: %s, job %" PRIu64,
+               s->queue, s->payload, s->order, s->due_ms, s->key,
                s->if_exists == IFEXISTS_KEEP      ? "keep"
                : s->if_exists == IFEXISTS_REPLACE ? "replace"
                                                   : "reject",
                s->priority, s->attempts, backoffs_text(s->backoff), s->lease_ms, s->retain_ms,
-               s->expire_ms, s->labels, s->after_count, s->after[0].seq, s->after[1].seq,
-               s->after_fail == AFTERFAIL_RUN ? "run" : "cancel", err ? error_name(err) : "ok",
-               is.id.seq);
+               s->expire_ms, s->labels, s->notify, s->passing, s->after_count, s->after[0].seq,
+               s->after[1].seq, s->after_fail == AFTERFAIL_RUN ? "run" : "cancel",
+               err ? error_name(err) : "ok", is.id.seq);
     spec_note(w, s);
     if (err == BELFRY_COLD)
         return false;
@@ -259,6 +269,7 @@ void step_replace(struct world *w)
         return;
     r.spec.queue = job->queue;
     r.spec.key = job->key;
+    r.spec.order = job->order;
     r.spec.if_exists = IFEXISTS_REPLACE;
     request_send(w, &r);
 }

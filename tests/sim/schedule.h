@@ -12,7 +12,7 @@
 /* A spec as the engine wants it, with memory for its slices. */
 struct spec {
     struct job_spec spec;
-    char queue[TEXT_MAX], payload[TEXT_MAX], key[TEXT_MAX];
+    char queue[TEXT_MAX], payload[TEXT_MAX], key[TEXT_MAX], order[TEXT_MAX];
     struct labels labels;
 };
 

@@ -65,6 +65,12 @@ void step_tenant_set(struct world *w);
 void step_maintenance(struct world *w);
 void step_open_tenant(struct world *w, unsigned tenant); /* no maintenance, no rate */
 
+/* bulk.c: somebody changes many jobs at once */
+void step_bulk(struct world *w);
+void step_bulk_stop(struct world *w);
+/* After the engine did some of its own work: what bulks did is done to the model. */
+void bulks_adopt(struct world *w);
+
 /* worker.c: somebody works */
 void step_lease(struct world *w);
 void step_wait(struct world *w);

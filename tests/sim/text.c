@@ -34,7 +34,7 @@ static struct str name(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
 
 struct str text_make(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
 {
-    static const char letters[] = "qpkwern";
+    static const char letters[] = "qpkwerno";
 
     if (kind == TEXT_RECURRENCE)
         return (struct str){ buf, number == 0 ? 0
@@ -44,6 +44,8 @@ struct str text_make(enum text_kind kind, uint32_t number, char buf[TEXT_MAX])
         return name(kind, number, buf);
     if (number == 0)
         return (struct str){ buf, 0 };
+    if (kind == TEXT_KEY)
+        number %= KEYS_OF_ORDER;
     int head = snprintf(buf, TEXT_MAX, "%c%u", letters[kind], number);
     size_t more = filler(kind, number);
     memset(buf + head, kind == TEXT_PAYLOAD ? '\0' : '~', more);

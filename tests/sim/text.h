@@ -12,6 +12,9 @@
 
 #define TEXT_MAX 4096
 
+/* A key is of its ordering key: that times this, and its own number. */
+#define KEYS_OF_ORDER 256
+
 /* Names of queues in full, of tenants and of kinds, 0 .. ; the other kinds of text differ in their
  * first byte. */
 enum text_kind {
@@ -22,6 +25,7 @@ enum text_kind {
     TEXT_ERROR,
     TEXT_RESULT,
     TEXT_NOTE,
+    TEXT_ORDER,
     TEXT_TENANT,
     TEXT_KIND,      /* the name of its queues */
     TEXT_ALL,       /* the same of all tenants, as a worker asks for it */

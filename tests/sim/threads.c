@@ -133,7 +133,8 @@ static int ask(struct busy *b, const struct question *q)
     case MOVE: return engine_reschedule(b->e, q->id, q->due_ms);
     case FIND:
         n = snprintf(key, sizeof(key), "k%d", q->key);
-        return engine_find_key(b->e, STR("a"), (struct str){ key, (size_t)n }, &id);
+        return engine_find_key(b->e, STR("a"), (struct str){ 0 }, (struct str){ key, (size_t)n },
+                               &id);
     default:
         outcome = engine_cancel(b->e, q->id);
         b->cancelled += outcome == CANCEL_CANCELLED;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "engine/cold.h"
 
 uint32_t world_text(struct world *w)
 {
@@ -97,6 +98,13 @@ void world_adopt(struct world *w)
     plan_pause(w, paused);
 }
 
+void world_adopt_met(struct world *w)
+{
+    char why[JUDGE_TEXT];
+
+    CHECK(judge_adopt_met(w->engine, &w->model, why), "%s", why);
+}
+
 void world_adopt_job(struct world *w, struct job_id id)
 {
     bool paused = plan_pause(w, true);
@@ -132,6 +140,14 @@ static void check_waiters(const struct world *w)
     CHECK(stats.waiters == all, "%" PRIu64 " workers wait, expected %zu", stats.waiters, all);
 }
 
+static int note_class(void *arg, struct str queue, unsigned class)
+{
+    (void)arg, (void)queue;
+    if (class == CLASS_ORDERED)
+        cover_event(EVENT_LANE_COLD);
+    return 0;
+}
+
 void world_compare(struct world *w)
 {
     char why[JUDGE_TEXT];
@@ -142,6 +158,7 @@ void world_compare(struct world *w)
     engine_verify(w->engine);
     CHECK(judge_same(w->partition, &w->model, why), "%s", why);
     check_waiters(w);
+    engine_classes_on_disk(w->engine, note_class, NULL);
     plan_pause(w, paused);
 }
 
@@ -185,6 +202,15 @@ static int64_t store_clock(void *arg)
     return w->wall_ms;
 }
 
+static int64_t quiet_until(void *host, struct str quiet, struct str tz, int64_t now_ms)
+{
+    const struct world *w = host;
+
+    CHECK(now_ms == engine_now(w->engine), "quiet hours are looked at for another moment");
+    CHECK(str_eq(tz, STR("")) || str_eq(tz, STR("Mars")), "quiet hours in zone %.*s", STR_ARG(tz));
+    return gate_quiet_until(quiet, now_ms);
+}
+
 /* Memory for a few dozen jobs, and everything else as small as that. */
 static void make_cold(struct world *w)
 {
@@ -225,8 +251,10 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .durable = rng_chance(&w->rng, 75),
         .seed = seed,
         .history_bytes = rng_chance(&w->rng, 15) ? (uint64_t)rng_between(&w->rng, 500, 5000) : 0,
+        .bulk_page = (size_t)rng_between(&w->rng, 1, rng_chance(&w->rng, 50) ? 4 : 40),
         .mutant = mutant,
         .deliver = world_deliver,
+        .quiet_until = quiet_until,
         .host = w,
     };
     model_init(&w->model, &w->graveyard);
@@ -237,12 +265,18 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->after_percent = rng_chance(&w->rng, 30) ? 0 : rng_chance(&w->rng, 30) ? 60 : 20;
     if (w->limits && rng_chance(&w->rng, 30))
         w->model.max_running = w->options.max_running = (uint64_t)rng_between(&w->rng, 1, 8);
+    if (w->limits && rng_chance(&w->rng, 30))
+        w->model.slow_start_ms = w->options.slow_start_ms = 1 + rng_duration(&w->rng, 3600000);
+    w->gates = rng_chance(&w->rng, 60);
     if (rng_chance(&w->rng, 70))
         make_cold(w);
+    w->order_percent = rng_chance(&w->rng, 30) ? 0 : rng_chance(&w->rng, 70) ? 40 : 100;
     model_copy(&w->safe[0], &w->model);
     w->safe_count = 1;
     if (rng_chance(&w->rng, 30))
         step_arm(w);
+    else if (rng_chance(&w->rng, 3)) /* only here a record is looked for that is not there */
+        w->plan = (struct plan){ .armed = true, .point = FAULT_SCAN_AFTER, .action = FAULT_CRASH };
     restart_open(w);
 }
 

@@ -129,7 +129,9 @@ struct world {
     size_t jobs_max;         /* no more at a time, so that a run stays quick */
     int64_t herd_ms;         /* a moment at which many jobs are due */
     int64_t keys;            /* in use */
+    unsigned order_percent;  /* jobs that have an ordering key */
     bool limits;             /* tenants and queues have some */
+    bool gates;              /* tenants have quiet hours */
     unsigned after_percent;  /* of new jobs wait for others */
     bool recurs;             /* there are recurrences */
     unsigned expire_percent; /* of new jobs can expire */
@@ -206,6 +208,9 @@ void world_release(struct world *w);
 void world_compare(struct world *w);
 /* Fills the model's gaps with what the engine chose. */
 void world_adopt(struct world *w);
+/* The same for jobs that were met in quiet hours or too late; after everything that gives out jobs.
+ */
+void world_adopt_met(struct world *w);
 /* Whether this job was forgotten, where the engine was free to. To be called before the model is
  * asked about one that a request names. */
 void world_adopt_job(struct world *w, struct job_id id);

@@ -20,6 +20,9 @@
 static struct engine *e;
 static struct buf journal;
 static int64_t wall, mono;
+static int64_t slow_start_ms; /* of engines that are made, 0 at first */
+static int64_t quiet_end_ms;  /* it is quiet until then, for who has quiet hours */
+static int quiet_asked;
 
 /* What parked workers were given. */
 static struct {
@@ -47,12 +50,21 @@ static inline void deliver(void *host, void *owner, struct job *const *jobs, siz
     }
 }
 
+static inline int64_t quiet_until(void *arg, struct str quiet, struct str tz, int64_t now_ms)
+{
+    (void)arg, (void)quiet, (void)tz;
+    quiet_asked++;
+    return now_ms < quiet_end_ms ? quiet_end_ms : -1;
+}
+
 static inline struct engine *make(uint64_t epoch, uint64_t max_running)
 {
     return engine_new(&(struct engine_options){ .epoch = epoch,
                                                 .seed = 42,
                                                 .memory_bytes = UINT64_C(4) << 30,
                                                 .max_running = max_running,
+                                                .slow_start_ms = slow_start_ms,
+                                                .quiet_until = quiet_until,
                                                 .deliver = deliver });
 }
 
@@ -60,6 +72,8 @@ static inline void start(uint64_t max_running)
 {
     wall = START;
     mono = 1000;
+    quiet_end_ms = 0;
+    quiet_asked = 0;
     memset(&delivered, 0, sizeof(delivered));
     e = make(1, max_running);
     buf_reserve(&journal, 4096);

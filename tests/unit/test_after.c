@@ -508,10 +508,10 @@ static void a_waiting_job_is_replaced_rescheduled_and_cancelled_by_key(void **st
     spec.key = STR("k2");
     spec.after_count = 1;
     child = schedule(&spec);
-    assert_int_equal(engine_find_key(e, STR("q"), STR("k2"), &found), 0);
+    assert_int_equal(engine_find_key(e, STR("q"), STR(""), STR("k2"), &found), 0);
     assert_int_equal(found.seq, child.seq);
     cancel(child);
-    assert_int_equal(engine_find_key(e, STR("q"), STR("k2"), &found), BELFRY_NOTFOUND);
+    assert_int_equal(engine_find_key(e, STR("q"), STR(""), STR("k2"), &found), BELFRY_NOTFOUND);
     run_all("p");
     assert_int_equal(state_of(child), JOB_CANCELLED);
 }

@@ -103,7 +103,7 @@ static int jobs_there(const struct fixture *x, int *ret_missing)
         char key[16];
 
         snprintf(key, sizeof(key), "job-%d", i);
-        if (engine_find_key(partition_engine(p), STR("q"), str_of(key), &id) == 0)
+        if (engine_find_key(partition_engine(p), STR("q"), STR(""), str_of(key), &id) == 0)
             n++;
         else
             *ret_missing = i;

@@ -414,6 +414,75 @@ static void damage_in_a_run_costs_the_jobs_of_a_block_and_no_others(void **state
     assert_true(done > MANY - 50);
 }
 
+/* A class of their own: those that maintenance holds, on disk before them, do not keep them there.
+ */
+static void passing_jobs_come_from_disk_past_those_that_are_held(void **state)
+{
+    struct tenant_settings s = { .maintenance = true };
+    struct job_spec spec;
+    struct schedule_result r;
+    struct job_view v;
+    int left;
+
+    (void)state;
+    assert_int_equal(engine_tenant_set(e, STR("a"), &s, 1u << TENANT_MAINTENANCE), 0);
+    for (int i = 0; i < MANY; i++) {
+        schedule("a@q", 0);
+        spec = spec_of("a@q", 0);
+        spec.passing = true;
+        spec.priority = 1 + i % 5;
+        assert_int_equal(engine_schedule(e, &spec, &r), 0);
+        settle();
+    }
+    assert_true(stats().cold_jobs > MANY);
+    EXECUTE(left, engine_get(e, r.id, &v));
+    assert_true(v.passing);
+    engine_verify(e);
+    partition_close(p);
+    open_partition();
+    settle();
+    assert_int_equal(work("a@q"), MANY);
+    s.maintenance = false;
+    assert_int_equal(engine_tenant_set(e, STR("a"), &s, 1u << TENANT_MAINTENANCE), 0);
+    settle();
+    assert_int_equal(work("a@q"), MANY);
+}
+
+/* A night's work that does not fit in memory goes from one part of the disk to another. */
+static void a_backlog_is_put_off_by_quiet_hours(void **state)
+{
+    struct tenant_settings s = { .quiet = "00:00-24:00", .tz = "UTC", .spread_ms = 1000 };
+    int n = 0;
+
+    (void)state;
+    /* All of this day, which is a Sunday, and no other. */
+    snprintf(s.quiet, sizeof(s.quiet), "sun 00:00-24:00");
+    wall = INT64_C(1794787200000) - HOUR; /* 2026-11-15T23:00Z */
+    engine_advance(e, wall, mono);
+    assert_int_equal(engine_tenant_set(e, STR("a"), &s, 0xff & ~1u), 0);
+    for (int i = 0; i < MANY; i++) {
+        struct job_spec spec = spec_of("a@q", 0);
+        struct schedule_result r;
+
+        spec.notify = true;
+        assert_int_equal(engine_schedule(e, &spec, &r), 0);
+        settle();
+    }
+    for (int i = 0; i < MANY && stats().counters.deferred < MANY; i++) {
+        assert_int_equal(work("a@q"), 0);
+        settle();
+    }
+    assert_int_equal(stats().counters.deferred, MANY);
+    assert_int_equal(stats().jobs[JOB_SCHEDULED], MANY);
+    pass(HOUR - 1);
+    assert_int_equal(work("a@q"), 0);
+    for (int i = 0; i < 5; i++) {
+        pass(251);
+        n += work("a@q");
+    }
+    assert_int_equal(n, MANY);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -426,6 +495,8 @@ int main(void)
         TEST(a_key_on_disk_is_kept_replaced_and_rejected),
         TEST(a_paused_queue_that_fills_memory_starves_no_other),
         TEST(the_oldest_come_first_after_a_restart),
+        TEST(passing_jobs_come_from_disk_past_those_that_are_held),
+        TEST(a_backlog_is_put_off_by_quiet_hours),
         TEST(damage_in_a_run_costs_the_jobs_of_a_block_and_no_others),
     };
 

@@ -246,7 +246,7 @@ static void it_is_no_job_that_anybody_sees(void **state)
     assert_int_equal(stats().hot_jobs + stats().cold_jobs + stats().queues, 0);
     assert_int_equal(engine_tenant_get(e, STR("acme"), &t), 0);
     assert_int_equal(t.pending + t.queues, 0);
-    assert_int_equal(engine_find_key(e, STR("q"), STR("r"), &found), BELFRY_NOTFOUND);
+    assert_int_equal(engine_find_key(e, STR("q"), STR(""), STR("r"), &found), BELFRY_NOTFOUND);
     /* It is one of its tenant's recurrences, and of nobody else's. */
     memset(&cursor, 0, sizeof(cursor));
     assert_int_equal(engine_recurrences(e, STR("default"), 100, count_recurrence, &n, &cursor), 0);

@@ -264,8 +264,8 @@ static void another_tenants_job_is_as_if_it_were_not_there(void **state)
             assert_string_equal(foreign[k].detail, missing[k].detail);
         }
     }
-    assert_int_equal(engine_find_key(e, STR("b@q"), STR("k"), &r.id), BELFRY_NOTFOUND);
-    assert_int_equal(engine_find_key(e, STR("q"), STR("k"), &r.id), BELFRY_NOTFOUND);
+    assert_int_equal(engine_find_key(e, STR("b@q"), STR(""), STR("k"), &r.id), BELFRY_NOTFOUND);
+    assert_int_equal(engine_find_key(e, STR("q"), STR(""), STR("k"), &r.id), BELFRY_NOTFOUND);
     assert_int_equal(journal.len, written); /* and nothing was changed */
     assert_int_equal(engine_hash(e), hash);
 
@@ -294,7 +294,7 @@ static void each_tenant_has_its_own_keys(void **state)
     for (int i = 0; i < 4; i++) {
         struct job_id id;
 
-        assert_int_equal(engine_find_key(e, str_of(queues[i]), STR("k"), &id), 0);
+        assert_int_equal(engine_find_key(e, str_of(queues[i]), STR(""), STR("k"), &id), 0);
         assert_int_equal(id.seq, ids[i].seq);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* UTF-8, strictly: no overlong forms, no surrogates, nothing above U+10FFFF. */
-#ifndef CLI_UTF8_H
-#define CLI_UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/utf8.h"
+#include "base/utf8.h"
 
 size_t utf8_decode(struct str s, uint32_t *ret)
 {

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/bulk.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/call.h"
+#include "cli/client.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "cli/render.h"
+
+#define POLL_FIRST_MS 20
+#define POLL_MS       500
+
+/* What is asked about it, again and again. */
+struct following {
+    struct client client;
+    char id[ID_TEXT + 1];
+    struct str tenant; /* empty: the default */
+    struct progress progress;
+};
+
+static bool text_is(const struct resp_value *v, const char *text)
+{
+    return v && (v->type == RESP_BULK || v->type == RESP_SIMPLE) && str_eq(v->text, str_of(text));
+}
+
+static struct str tenant_of(const struct command *c)
+{
+    for (size_t i = 2; i + 1 < c->n; i += 2)
+        if (str_ieq(c->words[i], "tenant"))
+            return c->words[i + 1];
+    return (struct str){ 0 };
+}
+
+static int print(const struct cli *cli, const struct resp_values *v, size_t at)
+{
+    const struct resp_value *state = client_field(v, at, "state");
+    struct render r = render_for(STDOUT_FILENO);
+    struct buf out = { 0 };
+    bool printed;
+
+    if (cli->json) {
+        json_put(&out, v, at);
+        buf_text(&out, "\n");
+    } else {
+        render_value(&out, v, at, &r);
+    }
+    printed = call_print(&out);
+    buf_fini(&out);
+    return printed && !text_is(state, "failed") ? CLI_OK : CLI_ERROR;
+}
+
+/* How many jobs there are to look at, about. */
+static uint64_t jobs_of(struct following *f)
+{
+    const struct resp_values *v;
+    const struct resp_value *hot, *cold;
+    struct str words[] = { STR("STATS") };
+
+    if (client_call(&f->client, words, 1, &v) < 0)
+        return 0;
+    hot = client_field(v, 0, "hot_jobs");
+    cold = client_field(v, 0, "cold_jobs");
+    return hot && cold ? (uint64_t)(hot->number + cold->number) : 0;
+}
+
+static void pause_ms(int ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}
+
+/* Asks once; the bulk's map is at *ret_at. */
+static int ask(struct following *f, const struct resp_values **ret, size_t *ret_at)
+{
+    struct str words[] = { STR("BULKS"), STR("ID"), str_of(f->id), STR("TENANT"), f->tenant };
+    if (client_call(&f->client, words, f->tenant.len ? 5 : 3, ret) < 0)
+        return call_lost(&f->client);
+    if ((*ret)->at[0].type == RESP_ERROR)
+        return call_error((*ret)->at[0].text);
+    if ((*ret)->at[0].type != RESP_ARRAY || (*ret)->at[0].children == 0) {
+        cli_say("the server's answer is not about the bulk");
+        return CLI_ERROR;
+    }
+    *ret_at = 1;
+    return CLI_OK;
+}
+
+static int follow(const struct cli *cli, struct following *f)
+{
+    const struct resp_values *v;
+    int wait = POLL_FIRST_MS, code;
+    uint64_t total = jobs_of(f);
+    size_t at = 0;
+
+    progress_begin(&f->progress, "bulk", total, cli->json);
+    for (;;) {
+        const struct resp_value *looked;
+
+        code = ask(f, &v, &at);
+        if (code != CLI_OK || !text_is(client_field(v, at, "state"), "running"))
+            break;
+        looked = client_field(v, at, "looked_at");
+        if (looked)
+            progress_show(&f->progress,
+                          (uint64_t)looked->number < total ? (uint64_t)looked->number : total);
+        pause_ms(wait);
+        wait = wait * 2 < POLL_MS ? wait * 2 : POLL_MS;
+    }
+    progress_end(&f->progress);
+    return code == CLI_OK ? print(cli, v, at) : code;
+}
+
+int bulk_run(struct cli *cli, struct command *c)
+{
+    struct following f = { .tenant = tenant_of(c) };
+    const struct resp_values *v;
+    const struct resp_value *id;
+    int code;
+
+    if (command_check(c) < 0)
+        return cli_usage("%s", c->why);
+    code = call_connect(cli, &f.client);
+    if (code != CLI_OK)
+        return code;
+    if (client_call(&f.client, c->words, c->n, &v) < 0) {
+        code = call_lost(&f.client);
+    } else if (v->at[0].type == RESP_ERROR) {
+        code = call_error(v->at[0].text);
+    } else if ((id = client_field(v, 0, "id")) && id->text.len == ID_TEXT) {
+        memcpy(f.id, id->text.ptr, ID_TEXT);
+        code = follow(cli, &f);
+    } else {
+        cli_say("the server's answer is not about a bulk");
+        code = CLI_ERROR;
+    }
+    client_close(&f.client);
+    return code;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Belfry with everything in use: jobs of ten tenants with a key, an ordering key, a priority, a tag
+ * and metadata, taken by workers who serve all tenants. */
+#include "cli/driver.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "cli/scan.h"
+
+#define TENANTS 10
+#define LANES   1000 /* of each tenant */
+
+static void word(struct buf *out, const char *prefix, uint64_t n)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%s%llu", prefix, (unsigned long long)n);
+    resp_bulk(out, str_of(text));
+}
+
+/* Nothing is kept of jobs that have ended. */
+static int prepare(struct target *t, struct client *c)
+{
+    int err = 0;
+
+    driver_filler(&t->now, t->payload_bytes);
+    for (int i = 0; i < TENANTS && err == 0; i++) {
+        char tenant[16];
+        struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"),
+                               STR("0"),     STR("TENANT"),    str_of(tenant) };
+        const struct resp_values *v;
+
+        snprintf(tenant, sizeof(tenant), "t%d", i);
+        words[5] = str_of(tenant);
+        err = client_call(c, words, 6, &v);
+        if (err == 0 && v->at[0].type == RESP_ERROR) {
+            snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG(v->at[0].text));
+            err = BELFRY_INVALID;
+        }
+    }
+    return err;
+}
+
+static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
+{
+    size_t payload;
+
+    resp_array(out, due ? 16 : 18);
+    resp_bulk(out, STR("SCHEDULE"));
+    resp_bulk(out, str_of(t->queue));
+    resp_bulk(out, buf_view(&t->now));
+    payload = out->len - t->now.len - 2;
+    if (t->now.len >= DRIVER_NUMBER_DIGITS && !out->failed)
+        driver_digits(out->ptr + payload, DRIVER_NUMBER_DIGITS, n);
+    resp_bulk(out, STR("TENANT"));
+    word(out, "t", n % TENANTS);
+    resp_bulk(out, STR("PRIORITY"));
+    word(out, "", 1 + n % 5);
+    resp_bulk(out, STR("KEY"));
+    word(out, "key-", n);
+    resp_bulk(out, STR("ORDER"));
+    word(out, "lane-", n / TENANTS % LANES);
+    resp_bulk(out, STR("TAG"));
+    resp_bulk(out, STR("bench"));
+    resp_bulk(out, STR("META"));
+    resp_bulk(out, STR("source"));
+    resp_bulk(out, STR("belfry-bench"));
+    if (!due) {
+        resp_bulk(out, STR("AT"));
+        word(out, "", (uint64_t)driver_due_ms(t, n));
+    }
+}
+
+static void drop(const struct target *t, struct buf *out, const char *id)
+{
+    (void)t;
+    resp_array(out, 4);
+    resp_bulk(out, STR("CANCEL"));
+    resp_bulk(out, (struct str){ id, ID_TEXT });
+    resp_bulk(out, STR("TENANT"));
+    resp_bulk(out, STR("*"));
+}
+
+static unsigned take(const struct target *t, struct buf *out, unsigned count)
+{
+    resp_array(out, 8);
+    resp_bulk(out, STR("LEASE"));
+    resp_bulk(out, str_of(t->queue));
+    resp_bulk(out, STR("COUNT"));
+    word(out, "", count);
+    resp_bulk(out, STR("WAIT"));
+    resp_bulk(out, STR("1s"));
+    resp_bulk(out, STR("TENANT"));
+    resp_bulk(out, STR("*"));
+    return 1;
+}
+
+const struct driver driver_belfry_full = {
+    .name = "belfry-full",
+    .port = "2355",
+    .prepare = prepare,
+    .scan = scan_reply,
+    .put = put,
+    .id_bytes = ID_TEXT,
+    .note = driver_belfry_note,
+    .drop = drop,
+    .take = take,
+    .finish = driver_belfry_finish,
+};

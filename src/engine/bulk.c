@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk, and does to
+ * each that matches what a request would; a slice at a time, each slice in one commit with the
+ * counts that it brings. Where the walk is stands in memory only: after a restart it begins anew.
+ * That is right because what was done is seen to be done: a job that was cancelled, put back or
+ * deleted no longer matches, one that is running and marked, or due at the moment it was to be
+ * moved to, is as it should be. So each is counted once.
+ *
+ * A job that comes after the bulk (its sequence number says so) is left alone; and so is one that
+ * was given to a worker since, where doing it again would do more: what was put back or moved may
+ * have run meanwhile, and is dead or waits once more.
+ */
+#include "engine/bulk.h"
+
+#include <stdlib.h>
+
+#include "engine/internal.h"
+
+#define PAGE_HOT  512 /* jobs in a slice: of those in memory, */
+#define PAGE_COLD 128 /* and of those on disk */
+#define TRIES_MAX 10  /* for a page that cannot be read */
+#define REST_MS   1000
+
+/* Where a bulk is. */
+struct bulk_walk {
+    struct list link; /* in engine.walks */
+    uint64_t seq;     /* of the bulk */
+    struct list_cursor cursor;
+    bool begun;     /* the bulk says so */
+    bool last;      /* there are no more pages */
+    bool again;     /* the page is of jobs that were loaded: they may have been met before */
+    unsigned tries; /* of a page that could not be read */
+    size_t n;       /* jobs of the page, */
+    size_t at;      /* and how many of them are done */
+    struct job_id ids[PAGE_HOT];
+};
+
+/* ---- What stands in the job ---- */
+
+static bool read(const struct job *j, struct bulk *ret)
+{
+    return bulk_decode(job_payload(j), ret);
+}
+
+/* j is another afterwards. One that is over becomes an ended job. */
+static int put(struct engine *e, const struct job *j, const struct bulk *b)
+{
+    struct buf payload = { 0 };
+    struct job_image image;
+    int err;
+
+    bulk_encode(&payload, b);
+    job_image_of(j, &image);
+    image.payload = buf_view(&payload);
+    if (b->state != BULK_RUNNING) {
+        image.state = b->state == BULK_STOPPED ? JOB_CANCELLED : JOB_DONE;
+        image.at_ms = image.due_ms;
+        image.has_trail = true;
+        image.trail = (struct trail_image){ .progress = -1,
+                                            .ended_ms = b->ended_ms,
+                                            .keep_ms = b->ended_ms + BULK_KEEP_MS };
+    }
+    err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, &image);
+    buf_fini(&payload);
+    return err;
+}
+
+/* ---- Walks ---- */
+
+static struct bulk_walk *walk_find(const struct engine *e, uint64_t seq)
+{
+    const struct list *node;
+
+    list_each (node, &e->walks) {
+        struct bulk_walk *w = container_of(node, struct bulk_walk, link);
+
+        if (w->seq == seq)
+            return w;
+    }
+    return NULL;
+}
+
+/* NULL if out of memory. */
+static struct bulk_walk *walk_of(struct engine *e, const struct job *j)
+{
+    struct bulk_walk *w = walk_find(e, j->seq);
+
+    if (w)
+        return w;
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return NULL;
+    w->seq = j->seq;
+    list_append(&e->walks, &w->link);
+    return w;
+}
+
+/* What an earlier walk counted but did not change is met again. */
+static void count_anew(struct bulk *b)
+{
+    b->walks++;
+    b->looked = 0;
+    b->matched = b->dry ? 0 : b->changed;
+    b->skipped = 0;
+}
+
+static void walk_end(struct bulk_walk *w)
+{
+    if (w) {
+        list_remove(&w->link);
+        free(w);
+    }
+}
+
+void bulk_forget(struct engine *e, uint64_t seq)
+{
+    walk_end(walk_find(e, seq));
+}
+
+void bulks_free(struct engine *e)
+{
+    while (!list_empty(&e->walks))
+        walk_end(container_of(e->walks.next, struct bulk_walk, link));
+}
+
+static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t limit)
+{
+    return (struct list_filter){
+        .tenant = { j->queue->tenant->name, j->queue->tenant->name_len },
+        .queue = b->queue,
+        .state = -1,
+        .states = b->states,
+        .tag = b->tag,
+        .from_ms = b->from_ms,
+        .to_ms = b->to_ms,
+        .limit = limit,
+        .stripe = PAGE_HOT,
+        .below = j->seq,
+        .looked = &b->looked,
+    };
+}
+
+/* Whether there is something to be done to a job of the right kind. */
+static bool applies(const struct bulk *b, const struct job_view *v)
+{
+    switch (b->action) {
+    case BULK_CANCEL: return !v->cancelling || v->replacing;
+    case BULK_RESCHEDULE: return v->due_ms != b->due_ms && v->token < b->token;
+    case BULK_REDRIVE: return v->token < b->token;
+    default: return true;
+    }
+}
+
+struct paging {
+    struct bulk *b;
+    struct bulk_walk *w;
+};
+
+static int note(void *arg, const struct job_view *v)
+{
+    struct paging *p = arg;
+
+    if (!applies(p->b, v))
+        return 0;
+    if (p->b->dry)
+        p->b->matched += !p->w->again; /* else it was met on disk, and counted there */
+    else
+        p->w->ids[p->w->n++] = v->id;
+    return 0;
+}
+
+/* The next jobs that match. */
+static int next_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
+{
+    bool disk = w->cursor.more && w->cursor.phase == LIST_DISK;
+    struct list_filter f = filter_of(j, b,
+                                     e->o.bulk_page ? e->o.bulk_page
+                                     : disk         ? PAGE_COLD
+                                                    : PAGE_HOT);
+    struct paging p = { b, w };
+    int err;
+
+    w->n = w->at = 0;
+    w->again = w->cursor.more && w->cursor.phase == LIST_LOADED;
+    err = engine_list(e, &f, note, &p, &w->cursor);
+    if (err < 0)
+        return err;
+    w->tries = 0;
+    w->last = !w->cursor.more;
+    if (MUTANT(e->o.mutant, BULK_SKIPS) && w->n > 1)
+        w->n = 0;
+    return 0;
+}
+
+/* ---- Doing it ---- */
+
+static int act(struct engine *e, const struct bulk *b, struct job_id id)
+{
+    int outcome;
+
+    switch (b->action) {
+    case BULK_CANCEL: outcome = engine_cancel(e, id); return outcome < 0 ? outcome : 0;
+    case BULK_RESCHEDULE: return engine_reschedule(e, id, b->due_ms);
+    case BULK_REDRIVE: return engine_redrive(e, id);
+    default: return engine_delete(e, id);
+    }
+}
+
+/* One job of the page: 0, or an error that it is to be tried again after. */
+static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, struct bulk_walk *w)
+{
+    struct list_filter f = filter_of(bulk, b, 1);
+    struct job_id id = w->ids[w->at];
+    struct job_view v;
+    int err;
+    const struct job *j = job_seek(e, id, false, &err);
+
+    if (!j)
+        return err == BELFRY_NOTFOUND ? 0 : err;
+    engine_view(e, j, &v);
+    if (!job_passes(e, &f, j) || !applies(b, &v))
+        return 0; /* it changed since the page was made */
+    if (b->action == BULK_DELETE && j->state > JOB_LEASED && j->trail->flags & TRAIL_TELLING)
+        return BELFRY_BUSY; /* those who listen come first */
+    err = act(e, b, id);
+    if (err == BELFRY_COLD || err == BELFRY_NOMEM || err == BELFRY_FULL)
+        return err;
+    if (err && w->again)
+        return 0; /* it was met on disk, and counted there */
+    b->matched++;
+    b->changed += !err;
+    b->skipped += err != 0;
+    return 0;
+}
+
+/* As many as a commit has room for. */
+static int do_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
+{
+    int err = 0;
+
+    while (w->at < w->n && !err && !(e->o.roll && e->out->len >= e->o.commit_bytes)) {
+        err = do_one(e, j, b, w);
+        w->at += !err;
+    }
+    return err;
+}
+
+void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
+{
+    b->state = (enum bulk_state)state;
+    b->ended_ms = e->now_ms;
+}
+
+/* Of a tenant's bulks that are over the oldest go, beyond so many. Those on disk go at their time.
+ */
+static void trim(struct engine *e, struct queue *q)
+{
+    struct list *node, *after;
+    uint64_t n = q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] +
+                 (uint64_t)(q->cold[COLD_DONE] + q->cold[COLD_CANCELLED]);
+
+    list_each_safe (node, after, &q->past) {
+        const struct job *j = container_of(node, struct trail, link)->job;
+
+        if (n <= BULK_KEEP || node == q->past.prev || emit_forget(e, j) < 0)
+            return;
+        n--;
+    }
+}
+
+int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn)
+{
+    struct queue *q = j->queue;
+    uint64_t seq = j->seq;
+    int err = put(e, j, b);
+
+    if (err) {
+        e->torn = e->torn || e->lsn != lsn;
+        return err;
+    }
+    if (b->state != BULK_RUNNING) {
+        walk_end(walk_find(e, seq));
+        trim(e, q);
+    }
+    return 0;
+}
+
+/* What is stored of it cannot be read: it stays for BULKS to show, and does nothing. */
+static int set_aside(struct engine *e, struct job *j)
+{
+    job_unplace(e, j);
+    j->timer.at_ms = AT_NEVER;
+    job_place(e, j, JOB_SCHEDULED);
+    return 1;
+}
+
+static int slice(struct engine *e, struct job *j)
+{
+    uint64_t lsn = e->lsn;
+    bool whole = e->whole;
+    struct bulk_walk *w;
+    struct bulk b;
+    int err = 0, recorded;
+
+    if (!read(j, &b) || b.state != BULK_RUNNING)
+        return set_aside(e, j);
+    w = walk_of(e, j);
+    if (!w)
+        return engine_plain(e, BELFRY_NOMEM);
+    if (!w->begun)
+        count_anew(&b);
+    if (w->at == w->n && !w->last)
+        err = next_page(e, j, &b, w);
+    if (err)
+        return err;
+    w->begun = true;
+    e->whole = true;
+    err = do_page(e, j, &b, w);
+    if (w->at == w->n && w->last)
+        bulk_finish(e, &b, BULK_DONE);
+    recorded = bulk_record(e, j, &b, lsn);
+    e->whole = whole;
+    if (!recorded && !whole)
+        commit_roll(e);
+    if (recorded)
+        return recorded;
+    return err == BELFRY_COLD || err == BELFRY_NOMEM ? err : 2;
+}
+
+/* The one that waits for an answer from disk, or whose turn it is. */
+static struct job *next_bulk(const struct engine *e)
+{
+    struct job *j = e->bulk_asks ? job_find(e, e->bulk_asks) : NULL;
+
+    if (j && j->where == WHERE_TASK)
+        return j;
+    return list_empty(&e->bulks) ? NULL : container_of(e->bulks.next, struct job, timer.link);
+}
+
+bool bulk_waits(const struct engine *e)
+{
+    return !list_empty(&e->bulks) && !e->refuse_new && !e->pressed && e->mono_ms >= e->bulk_rest_ms;
+}
+
+int64_t bulk_wake(const struct engine *e)
+{
+    return list_empty(&e->bulks) || e->mono_ms >= e->bulk_rest_ms ? INT64_MAX : e->bulk_rest_ms;
+}
+
+int bulk_step(struct engine *e)
+{
+    struct job *j = next_bulk(e);
+    uint64_t seq = j ? j->seq : 0;
+    int done = j ? slice(e, j) : 1;
+
+    e->bulk_asks = done == BELFRY_COLD ? seq : 0;
+    return done;
+}
+
+/* What it asked for cannot be read: one job of a page is left out; a page is tried again, and in
+ * the end it is given up. */
+void bulk_skip(struct engine *e)
+{
+    struct job *j = job_find(e, e->bulk_asks);
+    struct bulk_walk *w = j ? walk_find(e, j->seq) : NULL;
+    struct bulk b;
+
+    e->bulk_asks = 0;
+    if (!w || !read(j, &b) || b.state != BULK_RUNNING)
+        return;
+    if (w->at < w->n) {
+        w->at++;
+        b.matched++;
+        b.skipped++;
+    } else if (++w->tries >= TRIES_MAX) {
+        bulk_finish(e, &b, BULK_FAILED);
+        b.error = STR("jobs on disk could not be read: see the server's log, and belfry check");
+    } else {
+        e->bulk_rest_ms = e->mono_ms + REST_MS;
+        return;
+    }
+    bulk_record(e, j, &b, e->lsn);
+}

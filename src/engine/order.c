@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* The class of a queue's ordered jobs: what is hot comes before all the rest. See lane.h. */
+#include "engine/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+static struct job *job_of_due(const struct heap_node *node)
+{
+    return (struct job *)(uintptr_t)(container_of(node, struct spot, by_due) + 1);
+}
+
+static struct cold_point point_of(const struct job *j)
+{
+    return (struct cold_point){ j->timer.at_ms, j->seq };
+}
+
+static bool earlier(const struct heap_node *a, const struct heap_node *b)
+{
+    return point_after(point_of(job_of_due(b)), point_of(job_of_due(a)));
+}
+
+static bool later(const struct heap_node *a, const struct heap_node *b)
+{
+    return earlier(b, a);
+}
+
+void spot_init(struct job *j, struct str order)
+{
+    const struct queue *q = j->queue;
+
+    *spot_of(j) = (struct spot){
+        .hash = XXH3_64bits_withSeed(order.ptr, order.len, XXH3_64bits(q->name, q->name_len)),
+    };
+}
+
+static struct job *last_hot(const struct class *c)
+{
+    return c->hot.root ? job_of_due(c->hot.root) : NULL;
+}
+
+struct job *order_tail(const struct class *c)
+{
+    return c->waiting.root ? job_of_due(c->waiting.root) : NULL;
+}
+
+/* ---- Hot or not ---- */
+
+/* Jobs that are due and not ready yet are not before this. */
+static int64_t unfired_ms(const struct engine *e)
+{
+    int64_t moments = wheel_next(&e->moments);
+    int64_t later_ms = wheel_next(&e->later);
+    int64_t spare = wheel_next(&e->spare);
+    int64_t first = moments < later_ms ? moments : later_ms;
+
+    return first < spare ? first : spare;
+}
+
+/* Whether something that comes before it may not be hot: then it must wait. */
+static bool is_early(const struct engine *e, const struct class *c, struct cold_point at)
+{
+    const struct job *tail = order_tail(c);
+
+    return point_after(at, e->frontier) || at.at_ms >= unfired_ms(e) ||
+           (c->tailed > 0 && batch_takes_tails(e)) ||
+           (class_is_on_disk(c) && point_after(at, c->from)) ||
+           (tail && point_after(at, point_of(tail)));
+}
+
+/* What was loaded has its room already. */
+static bool may_be_hot(const struct engine *e, const struct class *c, const struct job *j)
+{
+    const struct job *last = last_hot(c);
+
+    if (last && point_after(point_of(last), point_of(j)))
+        return true; /* it must be */
+    return !is_early(e, c, point_of(j)) && (j->near || !class_is_glutted(e, c));
+}
+
+bool order_waits(const struct engine *e, const struct class *c)
+{
+    return batch_takes_tails(e) || point_after(c->from, e->frontier);
+}
+
+static void to_tail(struct engine *e, struct class *c, struct job *j)
+{
+    struct spot *s = spot_of(j);
+
+    j->where = WHERE_TAIL;
+    j->state = JOB_READY;
+    s->in = SPOT_TAIL;
+    heap_add(&c->waiting, &s->by_due, earlier);
+    lane_set(e, j, false);
+    class_close(e, c);
+    if (list_empty(&c->arrived) && j->timer.at_ms >= unfired_ms(e))
+        list_append(&e->arrived, &c->arrived);
+}
+
+static void to_hot(struct engine *e, struct class *c, struct job *j)
+{
+    struct spot *s = spot_of(j);
+
+    j->where = WHERE_HOT;
+    j->state = JOB_READY;
+    s->in = SPOT_HOT;
+    heap_add(&c->hot, &s->by_due, later);
+    c->hot_bytes += job_weight(j);
+    c->ready_bytes += job_weight(j);
+    if (j->near)
+        c->near_bytes += job_weight(j);
+    lane_set(e, j, true);
+}
+
+/* Of a hot one; its lane and all else is up to the caller. */
+static void leave_hot(struct class *c, struct job *j)
+{
+    heap_remove(&c->hot, &spot_of(j)->by_due, later);
+    c->hot_bytes -= job_weight(j);
+    c->ready_bytes -= job_weight(j);
+    if (j->near)
+        c->near_bytes -= job_weight(j);
+}
+
+/* The last of the hot ones waits for others to be done. */
+static void evict(struct engine *e, struct class *c)
+{
+    struct job *j = last_hot(c);
+
+    leave_hot(c, j);
+    lane_unlist(j);
+    j->near = 0;
+    e->bytes[WHERE_HOT] -= job_weight(j);
+    e->bytes[WHERE_TAIL] += job_weight(j);
+    c->tailed++;
+    to_tail(e, c, j);
+}
+
+void order_place(struct engine *e, struct job *j)
+{
+    struct class *c = &j->queue->classes[ORDERED];
+
+    if (!may_be_hot(e, c, j)) {
+        to_tail(e, c, j);
+        return;
+    }
+    to_hot(e, c, j);
+    while (class_is_glutted(e, c) && last_hot(c) != j)
+        evict(e, c);
+}
+
+void order_unplace(struct job *j)
+{
+    struct class *c = &j->queue->classes[ORDERED];
+    struct spot *s = spot_of(j);
+
+    lane_unlist(j);
+    if (s->in == SPOT_HOT)
+        leave_hot(c, j);
+    else if (s->in == SPOT_TAIL)
+        heap_remove(c->feeding.root == &s->by_due ? &c->feeding : &c->waiting, &s->by_due, earlier);
+    s->in = SPOT_NOWHERE;
+}
+
+void order_drain(struct engine *e, struct class *c, int *budget)
+{
+    struct job *j;
+
+    for (; *budget > 0 && (j = order_tail(c)) && may_be_hot(e, c, j); --*budget) {
+        job_unplace(e, j);
+        job_place(e, j, JOB_SCHEDULED);
+    }
+}
+
+void orders_arrive(struct engine *e, int *budget)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &e->arrived) {
+        struct class *c = container_of(node, struct class, arrived);
+        const struct job *tail;
+
+        order_drain(e, c, budget);
+        tail = order_tail(c);
+        if (!tail || (*budget > 0 && tail->timer.at_ms < unfired_ms(e)))
+            list_remove(&c->arrived);
+    }
+}
+
+/* ---- The clock set back ---- */
+
+void order_rewind(struct engine *e, struct class *c)
+{
+    struct list again;
+    struct job *j;
+
+    list_init(&again);
+    while ((j = last_hot(c)) && j->timer.at_ms > e->now_ms) {
+        job_unplace(e, j);
+        lane_set(e, j, false);
+        list_append(&again, &j->timer.link);
+    }
+    while ((j = order_tail(c))) {
+        job_unplace(e, j);
+        list_append(&again, &j->timer.link);
+    }
+    while (!list_empty(&again)) {
+        j = container_of(again.next, struct job, timer.link);
+        list_remove(&j->timer.link);
+        job_place(e, j, JOB_SCHEDULED);
+    }
+}
+
+/* ---- Feeding ---- */
+
+void order_feed_begin(struct engine *e, struct class *c)
+{
+    if (!c->waiting.root)
+        return;
+    c->feeding = c->waiting;
+    c->waiting.root = NULL;
+    list_append(&e->batch.orders, &c->fed);
+}
+
+struct job *order_feed_next(struct engine *e)
+{
+    while (!list_empty(&e->batch.orders)) {
+        struct class *c = container_of(e->batch.orders.next, struct class, fed);
+
+        if (c->feeding.root) {
+            struct job *j = job_of_due(c->feeding.root);
+
+            heap_remove(&c->feeding, c->feeding.root, earlier);
+            spot_of(j)->in = SPOT_NOWHERE;
+            return j;
+        }
+        list_remove(&c->fed);
+    }
+    return NULL;
+}
+
+void order_feed_abort(struct engine *e)
+{
+    while (!list_empty(&e->batch.orders)) {
+        struct class *c = container_of(e->batch.orders.next, struct class, fed);
+
+        heap_join(&c->waiting, &c->feeding, earlier);
+        list_remove(&c->fed);
+    }
+}
+
+/* ---- For tests ---- */
+
+#define CHECK(what)                                                                  \
+    do {                                                                             \
+        if (!(what)) {                                                               \
+            fprintf(stderr, "order_verify: %s:%d: %s\n", __FILE__, __LINE__, #what); \
+            abort();                                                                 \
+        }                                                                            \
+    } while (0)
+
+static int verify_hot(void *arg, struct heap_node *node)
+{
+    const struct job *j = job_of_due(node);
+
+    CHECK(j->state == JOB_READY && j->where == WHERE_HOT && spot_of(j)->in == SPOT_HOT);
+    CHECK(spot_of(j)->member != SPOT_NONE && !job_holds(j));
+    *(uint64_t *)arg += job_weight(j);
+    return 0;
+}
+
+static int verify_tail(void *arg, struct heap_node *node)
+{
+    const struct job *j = job_of_due(node), *last = arg;
+
+    CHECK(j->where == WHERE_TAIL && spot_of(j)->in == SPOT_TAIL);
+    CHECK(spot_of(j)->member == SPOT_NONE);
+    CHECK(!last || point_after(point_of(j), point_of(last)));
+    return 0;
+}
+
+void order_verify(const struct engine *e, const struct queue *q)
+{
+    const struct class *c = &q->classes[ORDERED];
+    struct job *last = last_hot(c);
+    uint64_t bytes = 0;
+
+    heap_each(&c->hot, verify_hot, &bytes);
+    CHECK(bytes == c->ready_bytes);
+    heap_each(&c->waiting, verify_tail, last);
+    heap_each(&c->feeding, verify_tail, last);
+    CHECK(list_empty(&c->ready) && list_empty(&c->tail));
+    CHECK(!last || !class_is_on_disk(c) || !point_after(point_of(last), c->from));
+    CHECK(c->feeding.root == NULL || (e->batch.active && !e->batch.fed));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a connection's first bytes are those of HTTP: a method, a blank and a slash. No verb of
+ * RESP typed as a line looks like that: `GET` takes an id, which has no slash.
+ */
+#ifndef FRONT_HTTP_GUESS_H
+#define FRONT_HTTP_GUESS_H
+
+#include "base/str.h"
+
+#define HTTP_GUESS_BYTES 9 /* enough to tell */
+
+enum http_guess { HTTP_GUESS_NO, HTTP_GUESS_YES, HTTP_GUESS_MORE };
+
+enum http_guess http_guess(struct str first);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/http_route.h"
+
+/* clang-format off */
+#define KEYED "/v1/queues/{queue}/keys/{key}"
+
+const struct http_route http_routes[] = {
+    { HTTP_POST, "/v1/jobs", "SCHEDULE", .status = 201, .result = "id" },
+    { HTTP_POST, "/v1/leases", "LEASE", .status = 200, .result = "jobs", .shape = "Lease" },
+    { HTTP_POST, "/v1/jobs/{id}/complete", "COMPLETE", .status = 204 },
+    { HTTP_POST, "/v1/jobs/{id}/fail", "FAIL", .status = 200, .shape = "Failed" },
+    { HTTP_POST, "/v1/jobs/{id}/extend", "EXTEND", .status = 200, .shape = "Extended" },
+    { HTTP_POST, "/v1/jobs/{id}/release", "RELEASE", .status = 204 },
+    { HTTP_POST, "/v1/jobs/batch", "BATCH", .status = 201, .result = "results", .item = "id" },
+    { HTTP_GET, "/v1/jobs", "LIST", .status = 200, .shape = "Page" },
+    { HTTP_GET, "/v1/jobs/{id}", "GET", .less = "key queue", .status = 200, .shape = "Job" },
+    { HTTP_PATCH, "/v1/jobs/{id}", "RESCHEDULE", .status = 204 },
+    { HTTP_DELETE, "/v1/jobs/{id}", "CANCEL", .less = "key queue", .status = 200, .result = "outcome" },
+    { HTTP_GET, "/v1/jobs/{id}/explain", "EXPLAIN", .less = "key queue", .status = 200, .shape = "Explanation" },
+    { HTTP_POST, "/v1/jobs/{id}/redrive", "REDRIVE", .less = "queue limit", .status = 200, .result = "redriven",
+      .summary = "Puts a dead job back, its attempts counted anew." },
+
+    { HTTP_GET, "/v1/queues", "QUEUES", .status = 200, .result = "queues", .shape = "Queue" },
+    { HTTP_GET, "/v1/queues/{queue}", "QUEUE", .only = "tenant", .status = 200, .shape = "Queue",
+      .summary = "Shows a queue." },
+    { HTTP_PATCH, "/v1/queues/{queue}", "QUEUE", .status = 200, .shape = "Queue",
+      .summary = "Changes the settings of a queue that are given, and shows it." },
+    { HTTP_POST, "/v1/queues/{queue}/pause", "PAUSE", .status = 204 },
+    { HTTP_POST, "/v1/queues/{queue}/resume", "RESUME", .status = 204 },
+    { HTTP_POST, "/v1/queues/{queue}/redrive", "REDRIVE", .less = "id", .status = 200, .result = "redriven",
+      .summary = "Puts a queue's dead jobs back, oldest first, attempts counted anew." },
+    { HTTP_GET, KEYED, "GET", .less = "id", .status = 200, .shape = "Job", .summary = "Shows the job that has this key." },
+    { HTTP_DELETE, KEYED, "CANCEL", .less = "id", .status = 200, .result = "outcome",
+      .summary = "Cancels the job that has this key." },
+    { HTTP_GET, KEYED "/explain", "EXPLAIN", .less = "id", .status = 200, .shape = "Explanation",
+      .summary = "Says why the job that has this key has not run." },
+
+    { HTTP_GET, "/v1/recurrences", "RECURRENCES", .status = 200, .shape = "RecurrencePage" },
+    { HTTP_GET, "/v1/recurrences/{name}", "RECURRENCE", .status = 200, .shape = "Recurrence" },
+    { HTTP_PUT, "/v1/recurrences/{name}", "RECUR", .status = 200, .shape = "Recurrence" },
+    { HTTP_DELETE, "/v1/recurrences/{name}", "RECURDELETE", .status = 204 },
+    { HTTP_POST, "/v1/recurrences/{name}/pause", "RECURPAUSE", .status = 204 },
+    { HTTP_POST, "/v1/recurrences/{name}/resume", "RECURRESUME", .status = 204 },
+    { HTTP_POST, "/v1/recurrences/{name}/run", "RECURRUN", .status = 201, .result = "id" },
+    { HTTP_POST, "/v1/preview", "PREVIEW", .status = 200, .result = "times", .shape = "Occurrence" },
+
+    { HTTP_GET, "/v1/tenants", "TENANTS", .status = 200, .result = "tenants", .shape = "Tenant" },
+    { HTTP_GET, "/v1/tenants/{name}", "TENANT", .only = "", .status = 200, .shape = "Tenant",
+      .summary = "Shows a tenant." },
+    { HTTP_PATCH, "/v1/tenants/{name}", "TENANT", .status = 200, .shape = "Tenant",
+      .summary = "Changes the settings of a tenant that are given, and shows it." },
+    { HTTP_POST, "/v1/bulks", "BULK", .status = 201, .shape = "Bulk" },
+    { HTTP_GET, "/v1/bulks", "BULKS", .status = 200, .result = "bulks", .shape = "Bulk" },
+    { HTTP_DELETE, "/v1/bulks/{id}", "BULKSTOP", .status = 204 },
+    { HTTP_GET, "/v1/audit", "AUDIT", .status = 200, .shape = "AuditPage" },
+    { HTTP_GET, "/v1/stats", "STATS", .status = 200, .shape = "Stats" },
+    { HTTP_GET, "/v1/forecast", "FORECAST", .status = 200, .result = "steps", .shape = "Step" },
+
+    { HTTP_GET, "/healthz", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ,
+      .summary = "Answers while the process serves at all." },
+    { HTTP_GET, "/readyz", .status = 200, .shape = "Health", .page = HTTP_READYZ,
+      .summary = "Answers 200 while requests are taken, 503 while they are not." },
+    { HTTP_GET, "/openapi.json", .status = 200, .page = HTTP_OPENAPI, .summary = "This description, as OpenAPI 3.1." },
+    { HTTP_GET, "/metrics", .status = 200, .page = HTTP_METRICS, .summary = "All figures as text that Prometheus reads." },
+    { HTTP_GET, "/docs", .status = 200, .page = HTTP_DOCS, .summary = "The same as a page to read." },
+    { 0 },
+};
+/* clang-format on */
+
+static const char *const method_names[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
+
+const char *http_method_name(enum http_method m)
+{
+    return method_names[m];
+}
+
+static enum http_method method_of(struct str name)
+{
+    unsigned m = 0;
+
+    if (str_eq(name, STR("HEAD")))
+        return HTTP_GET;
+    while (m < HTTP_METHODS && !str_eq(name, str_of(method_names[m])))
+        m++;
+    return (enum http_method)m;
+}
+
+/* The part of a path up to the next slash. */
+static size_t part(const char *p, size_t left)
+{
+    const char *slash = memchr(p, '/', left);
+
+    return slash ? (size_t)(slash - p) : left;
+}
+
+static bool matches(const char *template, struct str path, struct str *args)
+{
+    size_t left = strlen(template), n = 0;
+    const char *t = template;
+
+    memset(args, 0, HTTP_PATH_ARGS * sizeof(*args)); /* those of a row that began alike */
+    while (left && path.len) {
+        size_t want = part(t + 1, left - 1) + 1, have = part(path.ptr + 1, path.len - 1) + 1;
+
+        if (path.ptr[0] != '/' || have == 1)
+            return false;
+        if (t[1] == '{')
+            args[n++] = (struct str){ path.ptr + 1, have - 1 };
+        else if (want != have || memcmp(t, path.ptr, want) != 0)
+            return false;
+        t += want;
+        left -= want;
+        path = (struct str){ path.ptr + have, path.len - have };
+    }
+    return left == 0 && path.len == 0;
+}
+
+/* A path that is written out goes before one with an argument in that place: it comes first in the
+ * table. */
+void http_route_find(struct str method, struct str path, struct http_match *ret)
+{
+    enum http_method m = method_of(method);
+    struct str args[HTTP_PATH_ARGS] = { { 0 } };
+
+    *ret = (struct http_match){ 0 };
+    for (const struct http_route *r = http_routes; r->path; r++) {
+        if (!matches(r->path, path, args))
+            continue;
+        ret->allowed |= 1u << r->method;
+        if (r->method == m && !ret->route) {
+            ret->route = r;
+            memcpy(ret->args, args, sizeof(args));
+        }
+    }
+}
+
+struct str http_path_arg(const struct http_route *r, size_t i)
+{
+    const char *open = r->path, *close;
+
+    for (;;) {
+        open = strchr(open, '{');
+        if (!open)
+            return STR("");
+        close = strchr(open, '}');
+        if (i-- == 0)
+            return (struct str){ open + 1, (size_t)(close - open - 1) };
+        open = close;
+    }
+}
+
+const struct verb *http_route_verb(const struct http_route *r)
+{
+    return r->verb ? verb_find(verb_table, str_of(r->verb)) : NULL;
+}
+
+/* Whether a word is in a list with blanks between. */
+static bool listed(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    while (*list) {
+        size_t n = strcspn(list, " ");
+
+        if (n == len && memcmp(list, word, n) == 0)
+            return true;
+        list += n + (list[n] == ' ');
+    }
+    return false;
+}
+
+bool http_in_path(const struct http_route *r, const struct arg *a)
+{
+    for (size_t i = 0; i < HTTP_PATH_ARGS; i++)
+        if (str_eq(http_path_arg(r, i), str_of(a->name)))
+            return true;
+    return false;
+}
+
+bool http_takes(const struct http_route *r, const struct arg *a)
+{
+    if (http_in_path(r, a) || (r->less && listed(r->less, a->name)))
+        return false;
+    return !r->only || listed(r->only, a->name);
+}
+
+bool http_arg_is_bytes(const struct arg *a)
+{
+    return a->type == ARG_BYTES || a->type == ARG_PAYLOAD || a->type == ARG_KEY ||
+           a->type == ARG_META;
+}
+
+bool http_arg_is_json(const struct arg *a)
+{
+    return a->type == ARG_PAYLOAD || strcmp(a->name, "result") == 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/http_status.h"
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "front/json.h"
+
+static const struct {
+    int err;
+    int status;
+} statuses[] = {
+    { BELFRY_INVALID, 400 }, { BELFRY_PROTOCOL, 400 }, { BELFRY_NOTFOUND, 404 },
+    { BELFRY_UNKNOWN, 404 }, { BELFRY_STALE, 409 },    { BELFRY_KEYEXISTS, 409 },
+    { BELFRY_STATE, 409 },   { BELFRY_CONFLICT, 409 }, { BELFRY_TOOLARGE, 413 },
+    { BELFRY_PAST, 422 },    { BELFRY_LIMIT, 429 },    { BELFRY_IO, 500 },
+    { BELFRY_CORRUPT, 500 }, { BELFRY_INDOUBT, 500 },  { BELFRY_FULL, 503 },
+    { BELFRY_NOMEM, 503 },   { BELFRY_BUSY, 503 },     { BELFRY_FENCED, 503 },
+    { BELFRY_LOCKED, 503 },
+};
+
+static const struct {
+    int status;
+    const char *reason;
+} reasons[] = {
+    { 200, "OK" },
+    { 201, "Created" },
+    { 204, "No Content" },
+    { 400, "Bad Request" },
+    { 403, "Forbidden" },
+    { 404, "Not Found" },
+    { 405, "Method Not Allowed" },
+    { 409, "Conflict" },
+    { 413, "Content Too Large" },
+    { 415, "Unsupported Media Type" },
+    { 421, "Misdirected Request" },
+    { 422, "Unprocessable Content" },
+    { 429, "Too Many Requests" },
+    { 500, "Internal Server Error" },
+    { 503, "Service Unavailable" },
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+int http_status_of(const char *code)
+{
+    for (size_t i = 0; i < COUNT(statuses); i++)
+        if (strcmp(error_name(statuses[i].err), code) == 0)
+            return statuses[i].status;
+    return 500;
+}
+
+int http_error_status(size_t i)
+{
+    for (size_t k = 0; k < COUNT(reasons); k++)
+        if (reasons[k].status >= 400 && i-- == 0)
+            return reasons[k].status;
+    return 0;
+}
+
+const char *http_reason(int status)
+{
+    for (size_t i = 0; i < COUNT(reasons); i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "";
+}
+
+static const char *title_of(const char *code, int status)
+{
+    for (size_t i = 0; i < COUNT(statuses); i++)
+        if (statuses[i].status == status && strcmp(error_name(statuses[i].err), code) == 0)
+            return error_text(statuses[i].err);
+    return http_reason(status); /* what only HTTP has: a wrong method, a body that is no JSON */
+}
+
+/* What a client sent may be in it: whatever is no UTF-8 becomes a question mark. */
+static void quote_any(struct buf *out, struct str s)
+{
+    struct buf clean = { 0 };
+    uint32_t c;
+
+    if (utf8_valid(s)) {
+        json_quote(out, s);
+        return;
+    }
+    while (s.len) {
+        size_t n = utf8_decode(s, &c);
+
+        buf_append(&clean, n ? s.ptr : "?", n ? n : 1);
+        n += n == 0;
+        s = (struct str){ s.ptr + n, s.len - n };
+    }
+    json_quote(out, buf_view(&clean));
+    out->failed = out->failed || clean.failed;
+    buf_fini(&clean);
+}
+
+void http_problem(struct buf *out, const char *code, int status, struct str detail)
+{
+    buf_text(out, "{\"type\":\"urn:belfry:error:");
+    buf_text(out, code);
+    buf_text(out, "\",\"title\":");
+    json_quote(out, str_of(title_of(code, status)));
+    buf_text(out, ",\"status\":");
+    buf_int(out, status);
+    buf_text(out, ",\"code\":");
+    json_quote(out, str_of(code));
+    buf_text(out, ",\"detail\":");
+    quote_any(out, detail);
+    buf_text(out, "}");
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/json.h"
+
+#include <stdio.h>
+
+#include "base/utf8.h"
+
+void json_begin(struct json *j, struct str text)
+{
+    *j = (struct json){ .start = text.ptr, .at = text.ptr, .end = text.ptr + text.len };
+}
+
+bool json_fail(struct json *j, const char *why)
+{
+    if (!j->bad)
+        snprintf(j->why, sizeof(j->why), "at byte %zu: %s", (size_t)(j->at - j->start) + 1, why);
+    j->bad = true;
+    return false;
+}
+
+static void skip_blanks(struct json *j)
+{
+    while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\r' || *j->at == '\t'))
+        j->at++;
+}
+
+enum json_kind json_peek(struct json *j)
+{
+    if (j->bad)
+        return KIND_BAD;
+    skip_blanks(j);
+    switch (j->at < j->end ? *j->at : '\0') {
+    case '{': return KIND_OBJECT;
+    case '[': return KIND_ARRAY;
+    case '"': return KIND_STRING;
+    case 'n': return KIND_NULL;
+    case 'f': return KIND_FALSE;
+    case 't': return KIND_TRUE;
+    case '-':
+    case '0' ... '9': return KIND_NUMBER;
+    default: json_fail(j, "expected a JSON value"); return KIND_BAD;
+    }
+}
+
+bool json_literal(struct json *j)
+{
+    static const char *const words[] = { "null", "false", "true" };
+    enum json_kind kind = json_peek(j);
+    const char *word;
+
+    if (kind != KIND_NULL && kind != KIND_FALSE && kind != KIND_TRUE)
+        return json_fail(j, "expected null, false or true");
+    word = words[kind - KIND_NULL];
+    if ((size_t)(j->end - j->at) < strlen(word) || memcmp(j->at, word, strlen(word)) != 0)
+        return json_fail(j, "expected null, false or true");
+    j->at += strlen(word);
+    return true;
+}
+
+/* How many digits there are from p on. */
+static size_t digits(const struct json *j, const char *p)
+{
+    const char *q = p;
+
+    while (q < j->end && *q >= '0' && *q <= '9')
+        q++;
+    return (size_t)(q - p);
+}
+
+bool json_number(struct json *j, struct str *ret, bool *ret_whole)
+{
+    const char *p;
+    size_t n;
+
+    if (json_peek(j) != KIND_NUMBER)
+        return json_fail(j, "expected a number");
+    p = j->at + (*j->at == '-');
+    n = digits(j, p);
+    if (n == 0 || (n > 1 && *p == '0'))
+        return json_fail(j, "expected a number without leading zeros");
+    p += n;
+    *ret_whole = true;
+    if (p < j->end && *p == '.') {
+        n = digits(j, p + 1);
+        if (n == 0)
+            return json_fail(j, "expected digits behind the point");
+        p += 1 + n;
+        *ret_whole = false;
+    }
+    if (p < j->end && (*p == 'e' || *p == 'E')) {
+        p++;
+        p += p < j->end && (*p == '+' || *p == '-');
+        n = digits(j, p);
+        if (n == 0)
+            return json_fail(j, "expected digits in the exponent");
+        p += n;
+        *ret_whole = false;
+    }
+    *ret = (struct str){ j->at, (size_t)(p - j->at) };
+    j->at = p;
+    return true;
+}
+
+/* ---- Strings ---- */
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
+}
+
+/* Four hexadecimal digits at p; -1: they are not. */
+static int32_t hex_four(const struct json *j, const char *p)
+{
+    int32_t v = 0;
+
+    if (j->end - p < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        int d = hex_digit(p[i]);
+
+        if (d < 0)
+            return -1;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+static void put_utf8(struct buf *out, uint32_t c)
+{
+    char b[4];
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+    if (n == 1)
+        b[0] = (char)c;
+    else
+        b[0] = (char)(0xf00u >> n | c >> (6 * (n - 1)));
+    for (size_t i = 1; i < n; i++)
+        b[i] = (char)(0x80 | (c >> (6 * (n - 1 - i)) & 0x3f));
+    buf_append(out, b, n);
+}
+
+/* \uXXXX, j->at behind the u; both halves of a pair. */
+static bool read_unicode(struct json *j, uint32_t *ret)
+{
+    int32_t c = hex_four(j, j->at), low;
+
+    if (c < 0)
+        return json_fail(j, "expected four hexadecimal digits");
+    if (c >= 0xd800 && c <= 0xdfff) {
+        low = c < 0xdc00 && j->end - j->at >= 6 && j->at[4] == '\\' && j->at[5] == 'u'
+                  ? hex_four(j, j->at + 6)
+                  : -1;
+        if (low < 0xdc00 || low > 0xdfff)
+            return json_fail(j, "half of a surrogate pair");
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        j->at += 6;
+    }
+    j->at += 4;
+    *ret = (uint32_t)c;
+    return true;
+}
+
+/* j->at is at the backslash. */
+static bool read_escape(struct json *j, struct buf *out)
+{
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    const char *found;
+    uint32_t c = 0;
+
+    if (j->end - j->at < 2)
+        return json_fail(j, "the text ends within a string");
+    if (j->at[1] == 'u') {
+        j->at += 2;
+        if (!read_unicode(j, &c))
+            return false;
+        if (out)
+            put_utf8(out, c);
+        return true;
+    }
+    found = j->at[1] ? strchr(letters, j->at[1]) : NULL;
+    if (!found)
+        return json_fail(j, "unknown escape in a string");
+    if (out)
+        buf_append(out, &meant[found - letters], 1);
+    j->at += 2;
+    return true;
+}
+
+/* What may stand in a string as it is, for as long as it does. */
+static bool skip_plain(struct json *j)
+{
+    while (j->at < j->end) {
+        unsigned char c = (unsigned char)*j->at;
+
+        if (c == '"' || c == '\\')
+            return true;
+        if (c < 0x20)
+            return json_fail(j, "a control character in a string: expected an escape");
+        if (c < 0x80) {
+            j->at++;
+        } else {
+            uint32_t code;
+            size_t n = utf8_decode((struct str){ j->at, (size_t)(j->end - j->at) }, &code);
+
+            if (n == 0)
+                return json_fail(j, "not UTF-8");
+            j->at += n;
+        }
+    }
+    return json_fail(j, "the text ends within a string");
+}
+
+/* out NULL: only checks. */
+static bool read_string(struct json *j, struct buf *out)
+{
+    if (json_peek(j) != KIND_STRING)
+        return json_fail(j, "expected a string");
+    j->at++;
+    for (;;) {
+        const char *from = j->at;
+
+        if (!skip_plain(j))
+            return false;
+        if (out)
+            buf_append(out, from, (size_t)(j->at - from));
+        if (*j->at == '"') {
+            j->at++;
+            return true;
+        }
+        if (!read_escape(j, out))
+            return false;
+    }
+}
+
+bool json_string_read(struct json *j, struct buf *out)
+{
+    return read_string(j, out);
+}
+
+/* ---- What has elements ---- */
+
+bool json_open(struct json *j)
+{
+    enum json_kind kind = json_peek(j);
+
+    if (kind != KIND_ARRAY && kind != KIND_OBJECT)
+        return json_fail(j, "expected an array or an object");
+    if (j->depth == JSON_DEPTH_MAX)
+        return json_fail(j, "nested too deeply");
+    j->depth++;
+    j->at++;
+    return true;
+}
+
+int json_next(struct json *j, char close, size_t *n)
+{
+    if (j->bad)
+        return -1;
+    skip_blanks(j);
+    if (j->at < j->end && *j->at == close) {
+        j->at++;
+        j->depth--;
+        return 0;
+    }
+    if ((*n)++ == 0)
+        return 1;
+    if (j->at == j->end || *j->at != ',') {
+        json_fail(j, close == '}' ? "expected , or }" : "expected , or ]");
+        return -1;
+    }
+    j->at++;
+    return 1;
+}
+
+static bool take_colon(struct json *j)
+{
+    if (j->bad)
+        return false;
+    skip_blanks(j);
+    if (j->at == j->end || *j->at != ':')
+        return json_fail(j, "expected : behind a field's name");
+    j->at++;
+    return true;
+}
+
+bool json_name(struct json *j, struct buf *out)
+{
+    skip_blanks(j);
+    if (!j->bad && (j->at == j->end || *j->at != '"'))
+        return json_fail(j, "expected a field's name");
+    return read_string(j, out) && take_colon(j);
+}
+
+static bool copy_string(struct json *j, struct buf *out)
+{
+    const char *from;
+
+    if (json_peek(j) != KIND_STRING)
+        return json_fail(j, "expected a string");
+    from = j->at;
+    if (!read_string(j, NULL))
+        return false;
+    buf_append(out, from, (size_t)(j->at - from));
+    return true;
+}
+
+static bool copy_elements(struct json *j, bool object, struct buf *out)
+{
+    size_t n = 0;
+    int more;
+
+    if (!json_open(j))
+        return false;
+    buf_text(out, object ? "{" : "[");
+    while ((more = json_next(j, object ? '}' : ']', &n)) > 0) {
+        if (n > 1)
+            buf_text(out, ",");
+        if (object) {
+            if (!copy_string(j, out) || !take_colon(j))
+                return false;
+            buf_text(out, ":");
+        }
+        if (!json_take(j, out))
+            return false;
+    }
+    buf_text(out, object ? "}" : "]");
+    return more == 0;
+}
+
+bool json_take(struct json *j, struct buf *out) /* NOLINT(misc-no-recursion): bounded by depth */
+{
+    enum json_kind kind = json_peek(j);
+    const char *from = j->at;
+    struct str number;
+    bool whole;
+
+    switch (kind) {
+    case KIND_BAD: return false;
+    case KIND_STRING: return copy_string(j, out);
+    case KIND_ARRAY:
+    case KIND_OBJECT: return copy_elements(j, kind == KIND_OBJECT, out);
+    case KIND_NUMBER:
+        if (!json_number(j, &number, &whole))
+            return false;
+        break;
+    default:
+        if (!json_literal(j))
+            return false;
+    }
+    buf_append(out, from, (size_t)(j->at - from));
+    return true;
+}
+
+bool json_done(struct json *j)
+{
+    if (j->bad)
+        return false;
+    skip_blanks(j);
+    return j->at == j->end || json_fail(j, "expected nothing behind the value");
+}
+
+/* ---- Writing ---- */
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+}
+
+static void put_escape(struct buf *out, unsigned char c)
+{
+    static const char names[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
+    const char *name = c ? strchr(names, c) : NULL;
+
+    if (name)
+        buf_append(out, (char[]){ '\\', letters[name - names] }, 2);
+    else
+        buf_printf(out, "\\u%04x", c);
+}
+
+void json_quote(struct buf *out, struct str s)
+{
+    size_t i = 0;
+
+    buf_append(out, "\"", 1);
+    while (i < s.len) {
+        size_t from = i;
+
+        while (i < s.len && is_plain((unsigned char)s.ptr[i]))
+            i++;
+        buf_append(out, s.ptr + from, i - from);
+        if (i < s.len)
+            put_escape(out, (unsigned char)s.ptr[i++]);
+    }
+    buf_append(out, "\"", 1);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON (RFC 8259), strictly, without a tree: a reader that walks a text once, and a writer of
+ * strings. Numbers stay as they are written, so that nothing is lost of them. No sockets.
+ *
+ * A reader stops at the first thing that is wrong: then every call answers KIND_BAD, false or -1,
+ * and `why` says what was expected and at which byte.
+ */
+#ifndef FRONT_JSON_H
+#define FRONT_JSON_H
+
+#include "base/buf.h"
+
+#define JSON_DEPTH_MAX 64
+
+enum json_kind {
+    KIND_BAD,
+    KIND_NULL,
+    KIND_FALSE,
+    KIND_TRUE,
+    KIND_NUMBER,
+    KIND_STRING,
+    KIND_ARRAY,
+    KIND_OBJECT,
+};
+
+struct json {
+    const char *start;
+    const char *at;
+    const char *end;
+    unsigned depth;
+    bool bad;
+    char why[128];
+};
+
+void json_begin(struct json *j, struct str text);
+
+/* What comes next; nothing is taken but blanks. */
+enum json_kind json_peek(struct json *j);
+
+/* Takes a null, false or true. */
+bool json_literal(struct json *j);
+/* Takes a number; ret borrows it from the text. ret_whole: it has neither fraction nor exponent. */
+bool json_number(struct json *j, struct str *ret, bool *ret_whole);
+/* Takes a string and appends what it says. */
+bool json_string_read(struct json *j, struct buf *out);
+
+/* Takes the opening of an array or object. */
+bool json_open(struct json *j);
+/* 1: an element follows; 0: that was the last, the end is taken. `n` counts them: 0 at first. */
+int json_next(struct json *j, char close, size_t *n);
+/* A field's name and its colon. */
+bool json_name(struct json *j, struct buf *out);
+
+/* Takes any value and appends its text, without the blanks around what it is made of. */
+bool json_take(struct json *j, struct buf *out);
+
+/* Nothing is left but blanks. */
+bool json_done(struct json *j);
+
+/* Makes the reader bad with this reason, unless it is already. Always false. */
+bool json_fail(struct json *j, const char *why);
+
+/* Appends s, which is UTF-8, as a string. */
+void json_quote(struct buf *out, struct str s);
+
+#endif

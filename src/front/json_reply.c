@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/json_reply.h"
+
+#include <assert.h>
+
+#include "base/base64.h"
+#include "base/list.h"
+#include "base/utf8.h"
+#include "front/http_status.h"
+#include "front/json.h"
+
+static struct json_reply *of(struct reply *r)
+{
+    return container_of(r, struct json_reply, base);
+}
+
+/* Whether the next bytes are the name of a field. */
+static bool at_name(const struct json_reply *j)
+{
+    return j->depth && j->level[j->depth - 1].map && j->level[j->depth - 1].left % 2 == 0;
+}
+
+/* Whether a value that comes now gets a field of its own around it. */
+static bool is_item(const struct json_reply *j)
+{
+    return j->item && j->depth == 1 && !j->level[0].map;
+}
+
+static void put_name(struct buf *out, const char *name)
+{
+    json_quote(out, str_of(name));
+    buf_text(out, ":");
+}
+
+/* Before a value (not a name): what stands in front of it. */
+static void begin_value(struct json_reply *j, bool single)
+{
+    j->outcome = JSON_OUTCOME_BODY;
+    if (j->depth == 0) {
+        buf_text(j->out, "{");
+        put_name(j->out, j->name ? j->name : "value");
+    } else if (single && is_item(j)) {
+        buf_text(j->out, "{");
+        put_name(j->out, j->item);
+    }
+}
+
+/* Closes what is complete, from the inside out. */
+static void close_levels(struct json_reply *j)
+{
+    while (j->depth && j->level[j->depth - 1].left == 0) {
+        buf_text(j->out, j->level[--j->depth].map ? "}" : "]");
+        if (j->depth)
+            j->level[j->depth - 1].left--;
+        else if (!j->level[0].map)
+            buf_text(j->out, "}");
+        if (j->depth && j->level[j->depth - 1].left)
+            buf_text(j->out, ",");
+    }
+}
+
+/* After a value. */
+static void end_value(struct json_reply *j, bool single)
+{
+    j->key_end = 0;
+    if (j->depth == 0) {
+        buf_text(j->out, "}");
+        return;
+    }
+    if (single && is_item(j))
+        buf_text(j->out, "}");
+    if (--j->level[j->depth - 1].left)
+        buf_text(j->out, ",");
+    else
+        close_levels(j);
+}
+
+static void write_name(struct json_reply *j, struct str s)
+{
+    json_quote(j->out, s);
+    buf_text(j->out, ":");
+    j->key_end = j->out->len;
+    j->level[j->depth - 1].left--;
+}
+
+/* The name that was written last gets an ending: the colon and the quote are moved behind it. */
+static void name_base64(struct json_reply *j)
+{
+    assert(j->key_end == j->out->len || j->out->failed);
+    if (j->out->failed)
+        return;
+    j->out->len -= 2;
+    buf_text(j->out, "_base64\":");
+}
+
+static void write_base64(struct json_reply *j, struct str s)
+{
+    if (j->key_end)
+        name_base64(j);
+    else
+        buf_text(j->out, "{\"base64\":");
+    buf_text(j->out, "\"");
+    base64_put(j->out, s);
+    buf_text(j->out, j->key_end ? "\"" : "\"}");
+}
+
+static void write_bytes(struct reply *r, struct str s)
+{
+    struct json_reply *j = of(r);
+
+    if (at_name(j)) {
+        write_name(j, s);
+        return;
+    }
+    begin_value(j, true);
+    if (utf8_valid(s))
+        json_quote(j->out, s);
+    else
+        write_base64(j, s);
+    end_value(j, true);
+}
+
+static void write_status(struct reply *r, const char *word)
+{
+    if (of(r)->depth == 0 && strcmp(word, "OK") == 0)
+        of(r)->outcome = JSON_OUTCOME_OK;
+    else if (of(r)->depth == 0 && strcmp(word, "notfound") == 0)
+        of(r)->outcome = JSON_OUTCOME_NULL;
+    else
+        write_bytes(r, str_of(word));
+}
+
+static void write_error(struct reply *r, const char *code, struct str text)
+{
+    struct json_reply *j = of(r);
+
+    if (j->depth == 0) {
+        j->outcome = JSON_OUTCOME_ERROR;
+        j->code = code;
+        buf_str(j->out, text);
+        return;
+    }
+    begin_value(j, false);
+    j->errors++;
+    buf_text(j->out, "{\"error\":");
+    http_problem(j->out, code, http_status_of(code), text);
+    buf_text(j->out, "}");
+    end_value(j, false);
+}
+
+static void write_integer(struct reply *r, int64_t v)
+{
+    begin_value(of(r), true);
+    buf_int(of(r)->out, v);
+    end_value(of(r), true);
+}
+
+static void write_null(struct reply *r)
+{
+    if (of(r)->depth == 0) {
+        of(r)->outcome = JSON_OUTCOME_NULL;
+        return;
+    }
+    begin_value(of(r), true);
+    buf_text(of(r)->out, "null");
+    end_value(of(r), true);
+}
+
+static void write_boolean(struct reply *r, bool v)
+{
+    begin_value(of(r), true);
+    buf_text(of(r)->out, v ? "true" : "false");
+    end_value(of(r), true);
+}
+
+static void open_level(struct json_reply *j, size_t left, bool map)
+{
+    assert(j->depth < JSON_REPLY_DEPTH);
+    j->outcome = JSON_OUTCOME_BODY;
+    if (j->depth == 0 && !map)
+        begin_value(j, false);
+    buf_text(j->out, map ? "{" : "[");
+    j->key_end = 0;
+    j->level[j->depth].left = left;
+    j->level[j->depth].map = map;
+    j->depth++;
+    close_levels(j);
+}
+
+static void write_array(struct reply *r, size_t n)
+{
+    open_level(of(r), n, false);
+}
+
+static void write_map(struct reply *r, size_t pairs)
+{
+    open_level(of(r), 2 * pairs, true);
+}
+
+static const struct reply_ops json_reply_ops = {
+    .status = write_status,
+    .error = write_error,
+    .integer = write_integer,
+    .bytes = write_bytes,
+    .null = write_null,
+    .boolean = write_boolean,
+    .array = write_array,
+    .map = write_map,
+};
+
+void json_reply_init(struct json_reply *r, struct buf *out, const char *name, const char *item)
+{
+    *r = (struct json_reply){ .base = { &json_reply_ops }, .out = out, .name = name, .item = item };
+}

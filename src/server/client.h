@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the server knows of a client, whatever it speaks: lists that it stands in, and what can be
+ * asked of it. The first member of a connection's own struct.
+ */
+#ifndef SERVER_CLIENT_H
+#define SERVER_CLIENT_H
+
+#include "server/server.h"
+
+struct client;
+
+struct client_ops {
+    /* The durable lsn has grown, or something was added to its output: sends what may be sent. */
+    void (*flush)(struct client *c);
+    /* It stood in a list of those that could not go on: looks at its request again. */
+    void (*resume)(struct client *c);
+    /* What its suspended request needs is there: executes that again. Or it could not be had:
+     * answers the error. To be followed by flush. */
+    void (*fetched)(struct client *c, int err, const char *detail);
+    /* The engine's deliver call for a parked LEASE. */
+    void (*deliver)(struct client *c, struct job *const *jobs, size_t n);
+    /* Ends the wait of a parked LEASE with an empty answer, and takes no more requests. */
+    void (*drain)(struct client *c);
+    bool (*has_output)(const struct client *c);
+    /* Cuts it off if it has been stuck for too long. */
+    void (*sweep)(struct client *c, int64_t mono_ms);
+    void (*close)(struct client *c);
+};
+
+struct client {
+    struct server *server;
+    const struct client_ops *ops;
+    struct list all;
+    struct list holding; /* while a reply waits for a commit */
+    struct list resume;  /* while it waits in `resume` or `held` of the server */
+};
+
+static inline void client_init(struct client *c, struct server *s, const struct client_ops *ops)
+{
+    c->server = s;
+    c->ops = ops;
+    list_init(&c->holding);
+    list_init(&c->resume);
+    list_append(&s->clients, &c->all);
+    s->client_count++;
+}
+
+/* It is no longer counted and in no list. */
+static inline void client_fini(struct client *c)
+{
+    list_remove(&c->all);
+    list_remove(&c->holding);
+    list_remove(&c->resume);
+    c->server->client_count--;
+}
+
+static inline struct client *client_of_all(struct list *node)
+{
+    return container_of(node, struct client, all);
+}
+
+static inline struct client *client_of_holding(struct list *node)
+{
+    return container_of(node, struct client, holding);
+}
+
+static inline struct client *client_of_resume(struct list *node)
+{
+    return container_of(node, struct client, resume);
+}
+
+/* "127.0.0.1:50000", for the audit log; "" if it is not known. */
+void client_address(int fd, char *ret, size_t size);
+
+static inline void client_flush(struct client *c)
+{
+    c->ops->flush(c);
+}
+
+static inline void client_resume(struct client *c)
+{
+    c->ops->resume(c);
+}
+
+static inline void client_fetched(struct client *c, int err, const char *detail)
+{
+    c->ops->fetched(c, err, detail);
+}
+
+static inline void client_deliver(struct client *c, struct job *const *jobs, size_t n)
+{
+    c->ops->deliver(c, jobs, n);
+}
+
+static inline void client_drain(struct client *c)
+{
+    c->ops->drain(c);
+}
+
+static inline void client_sweep(struct client *c, int64_t mono_ms)
+{
+    c->ops->sweep(c, mono_ms);
+}
+
+static inline void client_close(struct client *c)
+{
+    c->ops->close(c);
+}
+
+static inline bool client_has_output(const struct client *c)
+{
+    return c->ops->has_output(c);
+}
+
+#endif

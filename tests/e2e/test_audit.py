@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""The audit log: what admins change is in it, durable before they are answered."""
+import json
+import random
+import time
+
+import pytest
+
+from conftest import belfry, wait_for
+from wire import Closed, Refused, encode, now_ms
+
+
+@pytest.fixture
+def b(server):
+    with server.wire(3) as w:
+        yield w
+
+
+def entries(b, *options):
+    """All pages."""
+    found, cursor = [], ()
+    while True:
+        page = b.call("AUDIT", "TENANT", "*", *options, *cursor)
+        found += page["entries"]
+        if not page["cursor"]:
+            return found
+        cursor = ("CURSOR", page["cursor"])
+
+
+def verbs(b):
+    return [e["verb"] for e in entries(b)]
+
+
+def test_every_change_by_an_admin_is_an_entry(b):
+    b.call("CLIENT", "SETNAME", "ops-laptop")
+    start = now_ms()
+    b.call("QUEUE", "q", "ATTEMPTS", 1)
+    b.call("PAUSE", "other")
+    b.call("RESUME", "q", "TENANT", "acme")
+    b.call("TENANT", "zeta", "WEIGHT", 3)
+    id = b.call("SCHEDULE", "q", "x")
+    (job,) = b.lease("q")
+    b.call("FAIL", id, job["token"])
+    b.call("REDRIVE", id)
+    bulk = b.call("BULK", "cancel", "QUEUE", "q")["id"]
+    b.call("RECUR", "r", "q", "a secret", "EVERY", "1h")
+    b.call("RECURPAUSE", "r")
+    b.call("RECURRESUME", "r")
+    made = b.call("RECURRUN", "r")
+    b.call("RECURDELETE", "r")
+    log = entries(b)
+    assert [(e["verb"], e["tenant"]) for e in log] == [
+        ("QUEUE", "default"), ("PAUSE", "default"), ("RESUME", "acme"), ("TENANT", "zeta"), ("REDRIVE", "default"),
+        ("BULK", "default"), ("RECUR", "default"), ("RECURPAUSE", "default"), ("RECURRESUME", "default"),
+        ("RECURRUN", "default"), ("RECURDELETE", "default")]
+    assert {e["client"] for e in log} == {"ops-laptop"} and {e["user"] for e in log} == {None}
+    assert all(e["address"].startswith("127.0.0.1:") for e in log)
+    assert all(start <= e["at_ms"] <= now_ms() for e in log)
+    by = {e["verb"]: e for e in log}
+    assert by["QUEUE"]["request"] == "QUEUE q ATTEMPTS 1"
+    assert by["REDRIVE"]["outcome"] == "1 put back"
+    assert by["BULK"]["outcome"].startswith(bulk)
+    assert by["RECUR"]["request"] == "RECUR r q (8 bytes) EVERY 1h"
+    assert by["RECURRUN"]["outcome"].startswith(made)
+
+
+def test_what_changes_nothing_is_not(b):
+    b.call("SCHEDULE", "q", "x")
+    b.call("QUEUE", "q")
+    b.call("TENANT", "default")
+    b.call("QUEUES"), b.call("STATS"), b.call("LIST"), b.call("BULKS"), b.call("AUDIT")
+    assert b.call("REDRIVE", "QUEUE", "q") == 0
+    for bad in (("QUEUE", "q", "ATTEMPTS", "-1"), ("PAUSE",), ("BULK", "cancel"), ("RECURPAUSE", "none"),
+                ("REDRIVE", "0" * 26), ("TENANT", "*", "WEIGHT", 1)):
+        with pytest.raises(Refused):
+            b.call(*bad)
+    assert entries(b) == []
+
+
+def test_a_tenant_sees_its_own(b):
+    for tenant in ("acme", "default", "acme", "zeta"):
+        b.call("PAUSE", "q", "TENANT", tenant)
+    assert len(b.call("AUDIT", "TENANT", "acme")["entries"]) == 2
+    assert len(b.call("AUDIT")["entries"]) == 1
+    assert len(entries(b)) == 4
+
+
+def test_words_are_cut_and_quoted(b):
+    b.call("QUEUE", "q", "BACKOFF", "fixed:20s")
+    b.call("RECUR", "r", "q", "p", "EVERY", "1h", "META", "note", 'say "hi"\n', "META", "long", "x" * 1000)
+    assert entries(b)[-1]["request"] == (
+        'RECUR r q (1 bytes) EVERY 1h META note "say \\"hi\\"\\x0a" META long ' + "x" * 100 + "...")
+    b.call("RECUR", "r", "q", "p", "EVERY", "1h", *(w for i in range(30) for w in ("META", f"n{i}", "y" * 500)))
+    assert len(entries(b)[-1]["request"]) <= 1024
+
+
+def test_pages_and_times(b):
+    for i in range(50):
+        b.call("QUEUE", f"q{i}", "ATTEMPTS", i)
+    for limit in (1, 7, 50, 1000):
+        assert [e["request"] for e in entries(b, "LIMIT", limit)] == [f"QUEUE q{i} ATTEMPTS {i}" for i in range(50)]
+    middle = entries(b)[20]["at_ms"]
+    late = entries(b, "FROM", middle, "LIMIT", 3)
+    assert all(e["at_ms"] >= middle for e in late)
+    early = entries(b, "TO", middle, "LIMIT", 3)
+    assert len(early) + len(late) == 50
+    for bad in ("x", "1-0-0-0", "0-0-0-0-1-2-ff"):
+        with pytest.raises(Refused) as info:
+            b.call("AUDIT", "CURSOR", bad)
+        assert str(info.value).startswith("INVALID cursor")
+
+
+def test_they_are_not_jobs(b):
+    b.call("PAUSE", "q")
+    (entry,) = entries(b)
+    assert b.call("GET", entry["id"]) is None
+    assert b.call("LIST", "TENANT", "*")["jobs"] == []
+    assert [q["queue"] for q in b.call("QUEUES")] == ["q"]
+    assert b.call("STATS")["done"] == 0
+    assert b.call("BULK", "delete", "STATE", "done")["id"]
+    wait_for(lambda: b.call("BULKS")[0]["state"] == "done")
+    assert b.call("BULKS")[0]["matched"] == 0 and "PAUSE" in verbs(b)
+
+
+def test_they_are_in_the_servers_log(b, server):
+    b.call("PAUSE", "q")
+    line = next(x for x in map(json.loads, server.log().splitlines()) if x["message"] == "audit")
+    assert (line["level"], line["verb"], line["request"], line["tenant"]) == ("info", "PAUSE", "PAUSE q", "default")
+
+
+def test_retention(make_server):
+    refused = make_server(start=False, audit_retention="1s").refused()
+    assert refused[0] != 0 and "--audit-retention: expected a duration from 1h" in refused[1]
+    with make_server(audit_retention="1h").wire(3) as b:
+        b.call("PAUSE", "q")
+        assert len(entries(b)) == 1
+
+
+def test_on_disk_and_in_memory_they_are_in_order(make_server):
+    """Memory is small and full of other things: older entries go to disk."""
+    server = make_server(memory="16MiB")
+    with server.wire(3) as b:
+        n = 0
+        for round in range(6):
+            b.pipeline([("QUEUE", "q", "ATTEMPTS", i % 7) for i in range(3000)], timeout=60)
+            n += 3000
+            b.pipeline([("SCHEDULE", "jobs", "x" * 700, "IN", "9h") for _ in range(4000)], timeout=60)
+        log = entries(b, "LIMIT", 1000)
+        assert len(log) == n and [e["request"] for e in log[:3000]] == [f"QUEUE q ATTEMPTS {i % 7}" for i in range(3000)]
+        ids = [e["id"] for e in log]
+        assert len(set(ids)) == n
+        at = [e["at_ms"] for e in log]
+        assert at == sorted(at)
+        server.kill()
+        server.start()
+        with server.wire(3) as again:
+            assert [e["id"] for e in entries(again, "LIMIT", 777)] == ids
+
+
+@pytest.mark.limit(120)
+def test_what_was_answered_is_in_it_after_kill(make_server):
+    server = make_server()
+    random.seed(now_ms())
+    acknowledged = 0
+    for round in range(5):
+        replies = []
+        w = server.wire(3)
+        try:
+            commands = b"".join(encode("QUEUE", f"q{round}", "ATTEMPTS", i) for i in range(5000))
+            stop = time.monotonic() + random.uniform(0.01, 0.3)
+            w.sock.sendall(commands[:200_000])
+            sent = commands[:200_000].count(b"ATTEMPTS") - 1
+            while time.monotonic() < stop and len(replies) < sent:
+                replies.append(w.recv())
+        finally:
+            server.kill()
+            try:
+                while True:
+                    replies.append(w.recv())
+            except (Closed, OSError):
+                pass
+        acknowledged = len([r for r in replies if not isinstance(r, Refused)])
+        server.start()
+        with server.wire(3) as b:
+            logged = [e["request"] for e in entries(b, "LIMIT", 1000) if f" q{round} " in e["request"]]
+            # Those that were answered, in order; of the others the first ones may be there, too.
+            assert logged == [f"QUEUE q{round} ATTEMPTS {i}" for i in range(len(logged))]
+            assert len(logged) >= acknowledged > 0
+            attempts = b.call("QUEUE", f"q{round}")["attempts"]
+            assert attempts in (len(logged) - 1, len(logged)), "what was done and what was logged differ"
+
+
+def test_command_line(b, server):
+    b.call("PAUSE", "q")
+    out = belfry("audit", "--tenant", "*", "--port", server.port)
+    assert out.returncode == 0 and "PAUSE q" in out.stdout, out
+    out = belfry("audit", "--json", "--port", server.port)
+    assert json.loads(out.stdout)["entries"][0]["verb"] == "PAUSE"

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Quiet hours and slow start. */
+#include <stdio.h>
+
+#include "sim/model_job.h"
+
+#define SLOW_RUNNING 1000
+
+/* ---- Quiet hours: so many milliseconds in every period, from some moment on ---- */
+
+void gate_quiet(char ret[QUIET_MAX_BYTES + 1], int64_t period_ms, int64_t length_ms,
+                int64_t from_ms)
+{
+    snprintf(ret, QUIET_MAX_BYTES + 1, "%lld %lld %lld", (long long)period_ms, (long long)length_ms,
+             (long long)from_ms);
+}
+
+int64_t gate_quiet_until(struct str quiet, int64_t now_ms)
+{
+    char text[QUIET_MAX_BYTES + 1];
+    long long period, length, from;
+
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(quiet));
+    if (sscanf(text, "%lld %lld %lld", &period, &length, &from) != 3)
+        return -1;
+    int64_t phase = ((now_ms - from) % period + period) % period;
+    return phase < length ? now_ms + length - phase : -1;
+}
+
+int64_t model_quiet_until(const struct model *m, const struct model_job *job)
+{
+    if (!job->notify || job->passing)
+        return -1;
+    return gate_quiet_until(str_of(m->tenants[tenants_of(job->queue)].quiet), m->now_ms);
+}
+
+bool model_may_give(const struct model *m, const struct model_job *job)
+{
+    return model_can_go(m, job) && !model_is_over(m, job) && model_quiet_until(m, job) < 0 &&
+           (job->passing || !m->tenants[tenants_of(job->queue)].maintenance);
+}
+
+bool model_defer(struct model *m, struct model_job *job, int64_t at_ms)
+{
+    int64_t until = model_quiet_until(m, job);
+    int64_t spread = m->tenants[tenants_of(job->queue)].spread_ms;
+
+    if (job->state != JOB_READY || until < 0 || at_ms < until || at_ms > until + spread)
+        return false;
+    job->state = JOB_SCHEDULED;
+    job->at_ms = job->deferred_ms = at_ms;
+    job->deferrals++;
+    job->holding = job->order != 0;
+    m->queues[job->queue].counters.deferred++;
+    m->changes++; /* no fact about the job for who gets it: that it was deferred is not shown then
+                   */
+    job->moved = job->placed = m->steps;
+    job->calm_ms = m->calm_ms;
+    job->calm_step = m->calm_step;
+    return true;
+}
+
+/* ---- Slow start ---- */
+
+static uint64_t limit_at(const struct model *m, int64_t mono_ms)
+{
+    uint64_t all = m->max_running ? m->max_running : SLOW_RUNNING;
+    uint64_t least = all / 10 > 0 ? all / 10 : 1;
+
+    if (mono_ms - m->start_mono_ms >= m->slow_start_ms)
+        return m->max_running;
+    return least +
+           (all - least) * (uint64_t)(mono_ms - m->start_mono_ms) / (uint64_t)m->slow_start_ms;
+}
+
+uint64_t model_limit(const struct model *m)
+{
+    return limit_at(m, m->mono_ms);
+}
+
+int64_t model_slow_moment(const struct model *m, uint64_t running)
+{
+    int64_t low = m->mono_ms, high = m->start_mono_ms + m->slow_start_ms;
+
+    if (high <= low || (m->max_running && running >= m->max_running))
+        return INT64_MAX;
+    while (high - low > 1) { /* not by `low`, but by `high` */
+        int64_t middle = low + (high - low) / 2;
+        if (limit_at(m, middle) > running)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
