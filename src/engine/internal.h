@@ -172,6 +172,8 @@ bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: any
 /* look.c: what users see. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
 bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j);
+/* A number for a walk that begins: what has been loaded before has another one. */
+uint32_t walk_begin(struct engine *e);
 /* Whether this answer, which may be NULL, is the page that is wanted. */
 bool want_page_is(const struct cold_answer *a, const struct cold_want *w);
 
@@ -343,6 +345,8 @@ int64_t bulk_wake(const struct engine *e); /* when one can be, by monotonic cloc
 int bulk_step(struct engine *e);
 void bulk_skip(struct engine *e);
 void bulks_free(struct engine *e);
+/* Jobs by due time have come to memory: their images, each with its length. */
+void bulks_loaded(struct engine *e, struct str images);
 struct bulk; /* see bulk.h */
 /* It is over: an enum bulk_state. */
 void bulk_finish(const struct engine *e, struct bulk *b, unsigned state);

@@ -276,8 +276,7 @@ static void cursor_advance(struct engine *e, struct list_cursor *c, const struct
     c->stripe = c->stripes_log2 = 0;
 }
 
-/* A number for a walk that begins: what has been loaded before has another one. */
-static uint32_t walk_begin(struct engine *e)
+uint32_t walk_begin(struct engine *e)
 {
     if (e->walk_loaded)
         e->walk = e->walk % WALKS + 1;
