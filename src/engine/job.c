@@ -316,11 +316,11 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
         place_holder(e, j, due);
     } else if (j->ordered && due) {
         order_place(e, j);
-    } else if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
+    } else if (!due && !hot && !e->sinking && job_cold_ms(j) > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
         wheel_add(&e->later, &j->timer);
-    } else if (hot || e->sinking ||
+    } else if (hot || e->sinking || job_is_waiting(j) ||
                (due ? !is_held_back(e, c, j) : !e->started || !class_is_full(e, c))) {
         place_hot(e, j, c, due);
     } else {
