@@ -38,10 +38,11 @@ int call_connect(const struct cli *cli, struct client *ret)
 {
     const char *host = cli_host(cli), *port = cli_port(cli);
 
-    if (client_open_belfry(ret, host, port, CLIENT_CONNECT_MS) == 0)
+    int err = client_open_belfry(ret, host, port, CLIENT_CONNECT_MS);
+
+    if (err == 0)
         return CLI_OK;
-    if (ret->fd >= 0) { /* it is there, but does not want us */
-        client_close(ret);
+    if (err == BELFRY_WRONGPASS || err == BELFRY_INVALID) { /* it is there */
         cli_say("%s:%s: %s", host, port, ret->why);
         return CLI_ERROR;
     }

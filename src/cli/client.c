@@ -91,7 +91,7 @@ static int say_hello(struct client *c, const struct resp_values **ret)
 {
     struct str hello[] = { STR("HELLO"), STR("3"), STR("AUTH"), STR("token"), { 0 } };
     struct buf token = { 0 };
-    int err = auth_token(&token, c->why, sizeof(c->why));
+    int err = auth_token(&token, c->why, sizeof(c->why)) < 0 ? BELFRY_INVALID : 0;
 
     hello[4] = buf_view(&token);
     if (!err)
@@ -114,7 +114,7 @@ static int greet(struct client *c)
         return err;
     if (v->at[0].type == RESP_ERROR) {
         snprintf(c->why, sizeof(c->why), "it refused HELLO: %.*s", STR_ARG(v->at[0].text));
-        return BELFRY_IO;
+        return BELFRY_WRONGPASS;
     }
     server = client_field(v, 0, "server");
     if (server && !str_ieq(server->text, "belfry")) {

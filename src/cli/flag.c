@@ -22,8 +22,9 @@ const struct flag_row flag_globals[] = {
                       .help = "server's port; else $BELFRY_PORT, else 2355" },
     [GLOBAL_AUTH_FILE] = { .name = "auth_file",
                            .value = "FILE",
-                           .help = "file with the token to show; else $BELFRY_AUTH (the token), else "
-                                   "$BELFRY_AUTH_FILE, else none" },
+                           .help =
+                               "file with the token to show; else $BELFRY_AUTH (the token), else "
+                               "$BELFRY_AUTH_FILE, else none" },
     [GLOBAL_JSON] = { .name = "json", .help = "answer as JSON, for programs" },
     [GLOBAL_HELP] = { .name = "help", .help = "show this", .letter = 'h' },
     { 0 },

@@ -44,8 +44,7 @@ static int by_name(const void *a, const void *b)
     const struct queue *x = *(const struct queue *const *)a;
     const struct queue *y = *(const struct queue *const *)b;
 
-    return str_compare((struct str){ x->name, x->name_len },
-                         (struct str){ y->name, y->name_len });
+    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
 }
 
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
@@ -107,8 +106,7 @@ static int tenant_by_name(const void *a, const void *b)
     const struct tenant *x = *(const struct tenant *const *)a;
     const struct tenant *y = *(const struct tenant *const *)b;
 
-    return str_compare((struct str){ x->name, x->name_len },
-                         (struct str){ y->name, y->name_len });
+    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
 }
 
 int engine_tenants(const struct engine *e, struct str after, size_t limit,

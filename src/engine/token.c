@@ -22,10 +22,9 @@ struct token {
 
 const char *role_name(enum role r)
 {
-    static const char *const names[] = {
-        [ROLE_NONE] = "none",
+    static const char *const names[] = { [ROLE_NONE] = "none",
 #define NAME(name, number, text) [ROLE_##name] = text,
-        ROLES(NAME)
+                                         ROLES(NAME)
 #undef NAME
     };
     return names[r];

@@ -4,8 +4,8 @@
  * that only its owner has. They are few and small: all are in memory, and their records are copied
  * forward like settings. The engine neither makes secrets nor hashes them.
  *
- * As long as there is any, there is an admin of tenant `*` that does not expire: somebody can always
- * make others and revoke them.
+ * As long as there is any, there is an admin of tenant `*` that does not expire: somebody can
+ * always make others and revoke them.
  */
 #ifndef ENGINE_TOKEN_H
 #define ENGINE_TOKEN_H
@@ -42,9 +42,9 @@ struct token_view {
     struct str tenant; /* `*`: all */
     enum role role;
     int64_t created_ms;
-    int64_t expires_ms;      /* 0: never */
-    const uint8_t *hash;     /* TOKEN_HASH_BYTES */
-    uint64_t serial;         /* of no other token since the engine was made; set by it */
+    int64_t expires_ms;  /* 0: never */
+    const uint8_t *hash; /* TOKEN_HASH_BYTES */
+    uint64_t serial;     /* of no other token since the engine was made; set by it */
 };
 
 /* INVALID, KEYEXISTS (the name is taken), LIMIT, NOMEM; engine_detail() says all of it. */

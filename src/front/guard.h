@@ -2,8 +2,8 @@
 /*
  * Who has shown wrong tokens, by address: after GUARD_FAILURES of them within GUARD_MS an address
  * may show none until that time is over. It is not for keeping secrets, which nobody can guess, but
- * so that guessing costs little here and is seen. Of fixed size: where there are more addresses than
- * there is room for, those that failed longest ago are forgotten.
+ * so that guessing costs little here and is seen. Of fixed size: where there are more addresses
+ * than there is room for, those that failed longest ago are forgotten.
  */
 #ifndef FRONT_GUARD_H
 #define FRONT_GUARD_H

@@ -533,9 +533,10 @@ void openapi_write(struct buf *out)
     close(out, '}');
     buf_text(out, ",\"security\":[{},{\"token\":[]}]");
     object(out, "components");
-    buf_text(out, "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\","
-                  "\"description\":\"name.secret, as TOKENCREATE answered it; needed as soon as there "
-                  "is a token\"}}");
+    buf_text(out,
+             "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\","
+             "\"description\":\"name.secret, as TOKENCREATE answered it; needed as soon as there "
+             "is a token\"}}");
     object(out, "schemas");
     key(out, "Item");
     body_schema(out, verb_find(verb_table, STR("SCHEDULE")), NULL);

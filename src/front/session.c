@@ -252,11 +252,11 @@ static void ask_info(const struct ask *a)
                "# Memory\r\nused_memory:%llu\r\nused_memory_rss:%llu\r\nmaxmemory:%llu\r\n"
                "# Stats\r\ntotal_commands_processed:%llu\r\n"
                "# Jobs\r\nhot_jobs:%llu\r\ncold_jobs:%llu\r\nruns:%llu\r\nrun_bytes:%llu\r\n",
-               (unsigned long long)h.connections, (unsigned long long)s.waiters, (unsigned long long)p.memory_bytes,
-               (unsigned long long)h.rss_bytes, (unsigned long long)h.memory_limit_bytes,
-               (unsigned long long)h.commands, (unsigned long long)s.hot_jobs,
-               (unsigned long long)s.cold_jobs, (unsigned long long)s.runs,
-               (unsigned long long)s.run_bytes);
+               (unsigned long long)h.connections, (unsigned long long)s.waiters,
+               (unsigned long long)p.memory_bytes, (unsigned long long)h.rss_bytes,
+               (unsigned long long)h.memory_limit_bytes, (unsigned long long)h.commands,
+               (unsigned long long)s.hot_jobs, (unsigned long long)s.cold_jobs,
+               (unsigned long long)s.runs, (unsigned long long)s.run_bytes);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         buf_printf(&text, "jobs_%s:%llu\r\n", job_state_name((enum job_state)i),
                    (unsigned long long)s.jobs[i]);
@@ -467,8 +467,9 @@ int session_auth(struct session *s, const struct session_target *t, struct str u
 
 const char *session_auth_why(int err)
 {
-    return err == BELFRY_BUSY ? "too many wrong tokens came from this address: try again in a minute"
-                              : error_text(err);
+    return err == BELFRY_BUSY
+               ? "too many wrong tokens came from this address: try again in a minute"
+               : error_text(err);
 }
 
 /* While memory is short a session may add once in a millisecond, so that those who add little do

@@ -263,6 +263,8 @@ static void authenticate(struct http_client *c)
         snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
                  identity_why(&c->session.who, s->engine));
         refuse(c, "NOAUTH", 401, text);
+    } else if (c->match.route && !http_admit(&c->session, c->match.route, &c->answer)) {
+        c->answered = true;
     }
 }
 

@@ -83,7 +83,8 @@ static const char *refusal(const struct server *s, const struct sockaddr *a)
 {
     if (!is_loopback(a) && engine_token_count(s->engine) == 0)
         return "there are no tokens, so that anybody could do anything: start it once with bind = "
-               "127.0.0.1, make the first one there (belfry token create root admin), then start it "
+               "127.0.0.1, make the first one there (belfry token create root admin), then start "
+               "it "
                "again with this bind";
     return NULL;
 }

@@ -552,7 +552,7 @@ int server_init(struct server *s)
     s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
     s->started_mono_ms = time_mono_us() / 1000;
     s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats, auditlog_line,
-                                   auditlog_wrong_token };
+                                  auditlog_wrong_token };
     s->read_buf = malloc(READ_BYTES);
     s->request = calloc(1, sizeof(*s->request));
     if (!s->read_buf || !s->request)

@@ -71,6 +71,7 @@ const char *identity_why(const struct identity *i, const struct engine *e)
 {
     if (engine_token_count(e) == 0)
         return "there are no tokens yet, so that only loopback is served";
-    return i->serial ? "the one that was shown has expired or was revoked"
-                     : "AUTH name.secret, or over HTTP the header Authorization: Bearer name.secret";
+    return i->serial
+               ? "the one that was shown has expired or was revoked"
+               : "AUTH name.secret, or over HTTP the header Authorization: Bearer name.secret";
 }

@@ -12,7 +12,7 @@
 #include "engine/token.h"
 
 #define SECRET_BYTES 32
-#define SECRET_TEXT  43 /* of base64url without padding */
+#define SECRET_TEXT  43  /* of base64url without padding */
 #define SECRET_MAX   512 /* of what is given for one; longer is wrong without being hashed whole */
 
 /* False: the system has no random bytes. */

@@ -83,9 +83,8 @@ static bool may_limit(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
 
-    if (!verb_is_confined(c) ||
-        !(a[TENANT_ARG_WEIGHT].set || a[TENANT_ARG_MAX_PENDING].set ||
-          a[TENANT_ARG_MAX_RUNNING].set || a[TENANT_ARG_RATE].set))
+    if (!verb_is_confined(c) || !(a[TENANT_ARG_WEIGHT].set || a[TENANT_ARG_MAX_PENDING].set ||
+                                  a[TENANT_ARG_MAX_RUNNING].set || a[TENANT_ARG_RATE].set))
         return true;
     verb_error(c, BELFRY_NOPERM,
                "weight, max_pending, max_running and rate are set by an admin of tenant *");

@@ -136,9 +136,9 @@ void run_tokens(struct verb_call *c)
     int err;
 
     l.n = 0;
-    err = engine_tokens(c->engine, c->tenant, a[TOKENS_AFTER].set ? a[TOKENS_AFTER].str : STR(""),
-                        a[TOKENS_LIMIT].set ? (size_t)a[TOKENS_LIMIT].number : LISTED_MAX, note,
-                        &l);
+    err =
+        engine_tokens(c->engine, c->tenant, a[TOKENS_AFTER].set ? a[TOKENS_AFTER].str : STR(""),
+                      a[TOKENS_LIMIT].set ? (size_t)a[TOKENS_LIMIT].number : LISTED_MAX, note, &l);
     if (err) {
         verb_error(c, err, "");
         return;
@@ -148,7 +148,6 @@ void run_tokens(struct verb_call *c)
         reply_map(c->reply, VIEW_FIELDS + 1);
         reply_token_view(c->reply, &l.at[i]);
         reply_text(c->reply, "expired");
-        reply_boolean(c->reply,
-                      l.at[i].expires_ms && engine_now(c->engine) >= l.at[i].expires_ms);
+        reply_boolean(c->reply, l.at[i].expires_ms && engine_now(c->engine) >= l.at[i].expires_ms);
     }
 }

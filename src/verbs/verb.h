@@ -97,10 +97,10 @@ struct verb_call {
     const struct verb *verb;
     const struct str *words; /* of the request, */
     size_t word_count;
-    struct str tenant;     /* whose things it is about; `*`: everybody's */
+    struct str tenant;          /* whose things it is about; `*`: everybody's */
     const struct identity *who; /* NULL: one who may do everything */
-    void *owner;           /* for a parked LEASE */
-    struct waiter *parked; /* set by a handler that parked the call: no reply was written */
+    void *owner;                /* for a parked LEASE */
+    struct waiter *parked;      /* set by a handler that parked the call: no reply was written */
     bool cold; /* set by verb_error: no reply was written, the call is to be run again once what it
                   needs was fetched from disk */
     bool failed;      /* set by verb_error: the reply is an error */
@@ -163,7 +163,8 @@ int verb_scope(struct verb_call *call);
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
 void verb_usage(const struct verb *v, struct buf *out);
 
-/* All figures as text that Prometheus reads; of one tenant (not `*`) only what is its own. NOMEM. */
+/* All figures as text that Prometheus reads; of one tenant (not `*`) only what is its own. NOMEM.
+ */
 int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
                  struct str tenant, struct buf *out);
 

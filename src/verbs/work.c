@@ -60,8 +60,8 @@ void verb_reply_leases(const struct engine *e, struct reply *r, struct job *cons
 static int64_t wait_of(const struct verb_call *c)
 {
     int64_t wait_ms = c->args[LEASE_WAIT].number;
-    int64_t left_ms = c->who && c->who->expires_ms ? c->who->expires_ms - engine_now(c->engine)
-                                                   : wait_ms;
+    int64_t left_ms =
+        c->who && c->who->expires_ms ? c->who->expires_ms - engine_now(c->engine) : wait_ms;
 
     return left_ms < wait_ms ? left_ms : wait_ms;
 }
