@@ -163,11 +163,21 @@ static void put_argument(struct buf *out, const struct arg *a)
     buf_text(out, " |\n");
 }
 
+/* Who may call it, and whether for one tenant. */
+static void put_roles(struct buf *out, const struct verb *v)
+{
+    char roles[64];
+
+    verb_roles(v, roles, sizeof(roles));
+    buf_printf(out, "Roles: %s%s.\n\n", roles, v->flags & VERB_SERVER ? ", of tenant `*`" : "");
+}
+
 static void put_verb(struct buf *out, const struct verb *v)
 {
     buf_printf(out, "### %s\n\n%s\n\n    ", v->name, v->summary);
     verb_usage(v, out);
     buf_text(out, "\n\n");
+    put_roles(out, v);
     if (v->args[0].type != ARG_END)
         buf_text(out, "| argument | value | meaning |\n| --- | --- | --- |\n");
     for (const struct arg *a = v->args; a->type != ARG_END; a++)
@@ -181,10 +191,13 @@ static void put_verb(struct buf *out, const struct verb *v)
 
 static const char session_text[] =
     "## About the connection\n\n"
-    "What Redis clients send of themselves is understood.\n\n"
+    "What Redis clients send of themselves is understood. Once there are tokens (see\n"
+    "[security.md](security.md)) only PING, HELLO, AUTH, RESET and QUIT are answered without one; "
+    "everything\nelse is `NOAUTH`.\n\n"
     "| request | answer |\n"
     "| --- | --- |\n"
-    "| HELLO [2\\|3] [SETNAME name] | a map that describes the server, in the protocol asked for "
+    "| HELLO [2\\|3] [AUTH user token] [SETNAME name] | a map that describes the server, in the "
+    "protocol asked for "
     "|\n"
     "| PING [text] | PONG, or the text |\n"
     "| ECHO text | the text |\n"
@@ -195,7 +208,9 @@ static const char session_text[] =
     "| INFO | figures as text, in the form of Redis; STATS has more |\n"
     "| CLIENT SETNAME name \\| GETNAME \\| SETINFO ... \\| ID | as in Redis |\n"
     "| SELECT 0 | OK; there is one database, queues keep work apart |\n"
-    "| AUTH ... | an error: there are no users |\n"
+    "| AUTH token \\| AUTH name secret | OK; the connection has the token's rights until its next "
+    "AUTH or RESET, or until it is revoked. A token is `name.secret`; as libraries send a user and "
+    "a password: any user with the token as password will do |\n"
     "| RESET | RESET; the connection is as new |\n"
     "| QUIT | OK, and the connection is closed |\n\n";
 

@@ -27,7 +27,10 @@
     X(UNKNOWN,  17, "unknown verb")                                                               \
     X(BUSY,     18, "too many clients")                                                           \
     X(COLD,     19, "it is on disk and has to be fetched first")                                \
-    X(LIMIT,    20, "the tenant has as many jobs as it may")
+    X(LIMIT,    20, "the tenant has as many jobs as it may")                                      \
+    X(NOAUTH,   21, "a token is needed")                                                          \
+    X(WRONGPASS, 22, "no such token, or it has expired")                                          \
+    X(NOPERM,   23, "this token may not do that")
 /* clang-format on */
 
 enum belfry_error {

@@ -33,6 +33,15 @@ static inline bool str_ieq(struct str a, const char *text)
     return a.len == strlen(text) && strncasecmp(a.ptr, text, a.len) == 0;
 }
 
+/* As memcmp; what is the beginning of the other comes before it. */
+static inline int str_compare(struct str a, struct str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 static inline bool str_starts(struct str s, struct str prefix)
 {
     return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;

@@ -27,6 +27,9 @@ static const struct {
     { "PAST", "the queue's past_grace decides: see belfry queue NAME" },
     { "UNKNOWN", "the server may be older than this belfry" },
     { "BUSY", "try again later, or raise max_connections in the server's configuration" },
+    { "NOAUTH", "say which token to show: $BELFRY_AUTH, $BELFRY_AUTH_FILE or --auth-file FILE" },
+    { "WRONGPASS", "an admin sees with belfry token list which there are" },
+    { "NOPERM", "belfry token list shows what each token may do" },
     { "CORRUPT", "belfry check on the server's data directory shows what is damaged" },
     { "INDOUBT", "it may or may not have happened: look with belfry get or belfry list" },
 };
@@ -35,8 +38,14 @@ int call_connect(const struct cli *cli, struct client *ret)
 {
     const char *host = cli_host(cli), *port = cli_port(cli);
 
-    if (client_open_belfry(ret, host, port, CLIENT_CONNECT_MS) == 0)
+    int err = client_open_belfry(ret, host, port, CLIENT_CONNECT_MS);
+
+    if (err == 0)
         return CLI_OK;
+    if (err == BELFRY_WRONGPASS || err == BELFRY_INVALID) { /* it is there */
+        cli_say("%s:%s: %s", host, port, ret->why);
+        return CLI_ERROR;
+    }
     cli_say("cannot reach a server at %s:%s: %s", host, port, ret->why);
     cli_say("start one with `belfryd` or `make run`, or say where it is with --host and --port");
     return CLI_OFFLINE;

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "cli/auth.h"
 
 #define READ_BYTES (64u << 10)
 
@@ -85,12 +86,27 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     return 0;
 }
 
+/* HELLO, with the token if there is one. */
+static int say_hello(struct client *c, const struct resp_values **ret)
+{
+    struct str hello[] = { STR("HELLO"), STR("3"), STR("AUTH"), STR("token"), { 0 } };
+    struct buf token = { 0 };
+    int err = auth_token(&token, c->why, sizeof(c->why)) < 0 ? BELFRY_INVALID : 0;
+
+    hello[4] = buf_view(&token);
+    if (!err)
+        err = client_call(c, hello, token.len ? 5 : 2, ret);
+    if (token.len)
+        explicit_bzero(token.ptr, token.len);
+    buf_fini(&token);
+    return err;
+}
+
 static int greet(struct client *c)
 {
-    struct str hello[] = { STR("HELLO"), STR("3") };
     const struct resp_values *v;
     const struct resp_value *server;
-    int err = client_call(c, hello, 2, &v);
+    int err = say_hello(c, &v);
 
     if (err == BELFRY_PROTOCOL)
         return fail(c, BELFRY_IO, "what answers there is not Belfry");
@@ -98,7 +114,7 @@ static int greet(struct client *c)
         return err;
     if (v->at[0].type == RESP_ERROR) {
         snprintf(c->why, sizeof(c->why), "it refused HELLO: %.*s", STR_ARG(v->at[0].text));
-        return BELFRY_IO;
+        return BELFRY_WRONGPASS;
     }
     server = client_field(v, 0, "server");
     if (server && !str_ieq(server->text, "belfry")) {

@@ -25,7 +25,9 @@ struct client {
 /* Connects within timeout_ms. 0, or IO with why. The struct need not be initialised. */
 int client_open(struct client *c, const char *host, const char *port, int timeout_ms);
 
-/* The same, then HELLO 3, so that replies have maps; refuses a server that is not Belfry. */
+/* The same, then HELLO 3, so that replies have maps, with the token if there is one (auth.h);
+ * refuses a server that is not Belfry. WRONGPASS: it did not take that; INVALID: the token cannot
+ * be read. */
 int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms);
 
 /* Accepts a struct that is closed already. */

@@ -262,7 +262,7 @@ bool command_asks_all_tenants(const struct command *c)
     struct arg_value values[VERB_ARGS_MAX] = { 0 };
     char why[sizeof(c->why)];
 
-    return !(c->verb->flags & VERB_HOLDS) &&
+    return !(c->verb->flags & (VERB_HOLDS | VERB_WIDE)) &&
            verb_parse(c->verb, &host, c->words, c->n, values, why, sizeof(why)) == 0 &&
            str_eq(verb_tenant(c->verb, values), STR(TENANT_ALL));
 }

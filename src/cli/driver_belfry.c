@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/auth.h"
 #include "cli/driver.h"
 
 #include <stdio.h>
@@ -120,10 +121,28 @@ unsigned driver_belfry_finish(const struct target *t, struct str reply, struct b
     return (unsigned)jobs;
 }
 
+/* The token was good for the connection before these. */
+static unsigned greet(const struct target *t, struct buf *out)
+{
+    struct buf token = { 0 };
+    char why[64];
+    bool some = auth_token(&token, why, sizeof(why)) == 0 && token.len > 0;
+
+    (void)t;
+    if (some) {
+        resp_array(out, 2);
+        resp_bulk(out, STR("AUTH"));
+        resp_bulk(out, buf_view(&token));
+    }
+    buf_fini(&token);
+    return some;
+}
+
 const struct driver driver_belfry = {
     .name = "belfry",
     .port = "2355",
     .prepare = prepare,
+    .greet = greet,
     .scan = scan_reply,
     .put = put,
     .id_bytes = ID_TEXT,

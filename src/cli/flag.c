@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cli/auth.h"
 #include "cli/suggest.h"
 
-enum { GLOBAL_HOST, GLOBAL_PORT, GLOBAL_JSON, GLOBAL_HELP };
+enum { GLOBAL_HOST, GLOBAL_PORT, GLOBAL_AUTH_FILE, GLOBAL_JSON, GLOBAL_HELP };
 
 const struct flag_row flag_globals[] = {
     [GLOBAL_HOST] = { .name = "host",
@@ -19,6 +20,11 @@ const struct flag_row flag_globals[] = {
     [GLOBAL_PORT] = { .name = "port",
                       .value = "PORT",
                       .help = "server's port; else $BELFRY_PORT, else 2355" },
+    [GLOBAL_AUTH_FILE] = { .name = "auth_file",
+                           .value = "FILE",
+                           .help =
+                               "file with the token to show; else $BELFRY_AUTH (the token), else "
+                               "$BELFRY_AUTH_FILE, else none" },
     [GLOBAL_JSON] = { .name = "json", .help = "answer as JSON, for programs" },
     [GLOBAL_HELP] = { .name = "help", .help = "show this", .letter = 'h' },
     { 0 },
@@ -104,6 +110,7 @@ static bool take_global(struct flags *o, int which, const char *attached)
     switch (which) {
     case GLOBAL_HOST: o->cli->host = o->value; break;
     case GLOBAL_PORT: o->cli->port = o->value; break;
+    case GLOBAL_AUTH_FILE: auth_use_file(o->value); break;
     case GLOBAL_JSON: o->cli->json = true; break;
     default: o->cli->help = true; break;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/bench.h"
+#include "cli/call.h"
 #include "cli/check.h"
 #include "cli/completion.h"
 #include "cli/help.h"
@@ -35,6 +36,19 @@ static int run_check(struct cli *cli, int argc, char **argv)
 static int run_repair(struct cli *cli, int argc, char **argv)
 {
     return run_offline(cli, argc, argv, repair_run);
+}
+
+/* `belfry token create` and so on, for verbs that are one word. */
+static int run_token(struct cli *cli, int argc, char **argv)
+{
+    static const struct {
+        const char *word, *verb;
+    } words[] = { { "create", "TOKENCREATE" }, { "list", "TOKENS" }, { "revoke", "TOKENREVOKE" } };
+
+    for (size_t i = 0; argc > 0 && i < sizeof(words) / sizeof(*words); i++)
+        if (strcmp(argv[0], words[i].word) == 0)
+            return call_run(cli, verb_find(verb_table, str_of(words[i].verb)), argc - 1, argv + 1);
+    return cli_usage("token: expected create, list or revoke; see belfry help token");
 }
 
 static int run_help(struct cli *cli, int argc, char **argv)
@@ -92,6 +106,16 @@ const struct program program_table[] = {
       "it is 2 if runs stay damaged, though a server starts on them. What is replaced is kept in\n"
       "DIR/damaged.",
       repair_flags, NULL, run_repair },
+    { "token", "create NAME ROLE [--tenant NAME] [--expire DURATION] | list | revoke NAME",
+      "Makes, shows and ends tokens: who may do what.",
+      "The same as tokencreate, tokens and tokenrevoke. ROLE is admin, producer, worker or\n"
+      "read-only; see belfry help tokencreate. The first token is to be an admin of all tenants:\n"
+      "\n"
+      "  belfry --json token create root admin\n"
+      "\n"
+      "A token is shown once, when it is made. It is used from a file (--auth-file, or\n"
+      "$BELFRY_AUTH_FILE) or from $BELFRY_AUTH.",
+      NULL, "create|list|revoke", run_token },
     { "completion", COMPLETION_SHELLS, "Prints a completion script for a shell.",
       "  bash   belfry completion bash > /etc/bash_completion.d/belfry\n"
       "  zsh    belfry completion zsh > ~/.zfunc/_belfry\n"

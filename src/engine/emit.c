@@ -101,6 +101,23 @@ int emit_tenant(struct engine *e, const struct tenant_record *r)
     EMIT(tenant, SEEN_BY_ALL);
 }
 
+int emit_token(struct engine *e, const struct token_record *r)
+{
+    EMIT(token, SEEN_BY_ALL);
+}
+
+int emit_token_copy(struct engine *e, const struct token_record *r, uint32_t *ret_segment)
+{
+    uint32_t now = e->segment;
+    size_t start = e->out->len;
+
+    record_put_token(e->out, r);
+    if (settle(e, start, 0, SEEN_BY_NONE) < 0)
+        return BELFRY_NOMEM;
+    *ret_segment = now;
+    return 0;
+}
+
 int emit_told(struct engine *e, const struct told_record *r)
 {
     EMIT(told, SEEN_BY_NONE);
@@ -386,6 +403,8 @@ int engine_copy_rest(struct engine *e, uint32_t segment)
         err = copy_queues(e, &e->idle, segment);
     if (!err)
         err = copy_tenants(e, segment);
+    if (!err)
+        err = tokens_copy(e, segment);
     if (!err && e->frontier_segment && e->frontier_segment <= segment) {
         uint32_t now = e->segment;
         size_t start = e->out->len;
@@ -415,6 +434,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         struct mark_record mark;
         struct queue_record queue;
         struct tenant_record tenant;
+        struct token_record token;
         struct told_record told;
         struct listen_record listen;
         struct fed_record fed;
@@ -441,6 +461,7 @@ static int replay_record(void *arg, enum record_type type, struct str body)
         REPLAY(MARK, mark, mark)
         REPLAY(QUEUE, queue, queue)
         REPLAY(TENANT, tenant, tenant)
+        REPLAY(TOKEN, token, token)
         REPLAY(TOLD, told, told)
         REPLAY(LISTEN, listen, listen)
         REPLAY(FED, fed, fed)

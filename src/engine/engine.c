@@ -93,6 +93,7 @@ struct engine *engine_new(const struct engine_options *o)
     keys_init(e);
     lanes_init(e);
     tenants_init(e);
+    tokens_init(e);
     queues_init(e);
     manifest_init(e);
     batch_init(&e->batch);
@@ -122,6 +123,7 @@ void engine_free(struct engine *e)
     bulks_free(e);
     queues_free(e);
     tenants_free(e);
+    tokens_free(e);
     manifest_free(e);
     buf_fini(&e->batch.stale);
     buf_fini(&e->batch.hints);

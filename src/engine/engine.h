@@ -280,7 +280,14 @@ int engine_list(struct engine *e, const struct list_filter *f,
 void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, size_t n,
                      uint64_t *ret);
 
+/* The same of one tenant, by what is in memory. STATE: some of it is on disk, and the summaries of
+ * runs do not say whose. */
+int engine_forecast_of(const struct engine *e, struct str tenant, int64_t from_ms, int64_t step_ms,
+                       size_t n, uint64_t *ret);
+
 void engine_stats(const struct engine *e, struct engine_stats *ret);
+/* All are 0 if there is no such tenant. */
+void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret);
 
 /* A hash of the logical state: equal after replay of what was written. Walks everything. */
 uint64_t engine_hash(const struct engine *e);

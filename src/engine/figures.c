@@ -39,20 +39,12 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
     return 0;
 }
 
-static int compare_names(struct str a, struct str b)
-{
-    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
-
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int by_name(const void *a, const void *b)
 {
     const struct queue *x = *(const struct queue *const *)a;
     const struct queue *y = *(const struct queue *const *)b;
 
-    return compare_names((struct str){ x->name, x->name_len },
-                         (struct str){ y->name, y->name_len });
+    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
 }
 
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
@@ -72,7 +64,7 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
             const struct queue *q = container_of(node, struct queue, link);
 
             if (!q->hidden && queue_is_of(q, tenant) &&
-                compare_names((struct str){ q->name, q->name_len }, after) > 0)
+                str_compare((struct str){ q->name, q->name_len }, after) > 0)
                 all[n++] = q;
         }
     }
@@ -114,8 +106,7 @@ static int tenant_by_name(const void *a, const void *b)
     const struct tenant *x = *(const struct tenant *const *)a;
     const struct tenant *y = *(const struct tenant *const *)b;
 
-    return compare_names((struct str){ x->name, x->name_len },
-                         (struct str){ y->name, y->name_len });
+    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
 }
 
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
@@ -131,7 +122,7 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
     list_each (node, &e->tenant_list) {
         struct tenant *t = container_of(node, struct tenant, link);
 
-        if (compare_names((struct str){ t->name, t->name_len }, after) > 0)
+        if (str_compare((struct str){ t->name, t->name_len }, after) > 0)
             all[n++] = t;
     }
     qsort(all, n, sizeof(struct tenant *), tenant_by_name);
@@ -143,6 +134,34 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
     }
     free(all);
     return answer;
+}
+
+void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret)
+{
+    const struct tenant *t = tenant_find(e, tenant);
+    const struct list *node;
+
+    *ret = (struct tenant_stats){ 0 };
+    if (!t)
+        return;
+    list_each (node, &t->queues) {
+        const struct queue *q = container_of(node, struct queue, of_tenant);
+        struct queue_view v;
+
+        if (q->hidden)
+            continue;
+        queue_view_of(e, q, &v);
+        ret->queues++;
+        ret->waiters += v.waiters;
+        for (int i = 0; i < JOB_STATE_COUNT; i++)
+            ret->jobs[i] += v.jobs[i];
+#define ADD(name, help) ret->counters.name += v.counters->name;
+        ENGINE_COUNTERS(ADD)
+#undef ADD
+        hist_merge(&ret->lateness, v.lateness);
+        hist_merge(&ret->runtime, v.runtime);
+        hist_merge(&ret->wait, v.wait);
+    }
 }
 
 void engine_stats(const struct engine *e, struct engine_stats *ret)

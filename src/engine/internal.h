@@ -143,6 +143,10 @@ void queues_free(struct engine *e);
 
 /* tenant.c */
 void tenants_init(struct engine *e);
+void tokens_init(struct engine *e);
+void tokens_free(struct engine *e);
+/* Copies forward those that stand in this segment or before. NOMEM. */
+int tokens_copy(struct engine *e, uint32_t segment);
 void tenants_free(struct engine *e);
 struct tenant *tenant_find(const struct engine *e, struct str name);
 struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL if out of memory */
@@ -261,6 +265,7 @@ int apply_move(struct engine *e, const struct move_record *r);
 int apply_mark(struct engine *e, const struct mark_record *r);
 int apply_queue(struct engine *e, const struct queue_record *r);
 int apply_tenant(struct engine *e, const struct tenant_record *r);
+int apply_token(struct engine *e, const struct token_record *r);
 int apply_told(struct engine *e, const struct told_record *r);
 int apply_listen(struct engine *e, const struct listen_record *r);
 
@@ -287,6 +292,9 @@ int emit_move(struct engine *e, const struct move_record *r);
 int emit_mark(struct engine *e, const struct mark_record *r);
 int emit_queue(struct engine *e, const struct queue_record *r);
 int emit_tenant(struct engine *e, const struct tenant_record *r);
+int emit_token(struct engine *e, const struct token_record *r);
+/* Copies it forward; where it stands then. NOMEM. */
+int emit_token_copy(struct engine *e, const struct token_record *r, uint32_t *ret_segment);
 int emit_told(struct engine *e, const struct told_record *r);
 int emit_listen(struct engine *e, const struct listen_record *r);
 int emit_fed(struct engine *e, const struct fed_record *r);

@@ -232,6 +232,7 @@ struct sample {
     uint64_t *ret;
     uint64_t weight;
     const struct engine *e;
+    struct str tenant;
 };
 
 static int sample_job(void *arg, struct table_node *node)
@@ -240,18 +241,56 @@ static int sample_job(void *arg, struct table_node *node)
     const struct job *j = container_of(node, struct job, by_seq);
 
     if (j->state == JOB_SCHEDULED && !j->queue->hidden && !job_is_waste(s->e, j) &&
-        j->timer.at_ms >= s->from_ms &&
+        queue_is_of(j->queue, s->tenant) && j->timer.at_ms >= s->from_ms &&
         (uint64_t)(j->timer.at_ms - s->from_ms) / (uint64_t)s->step_ms < s->n)
         s->ret[(j->timer.at_ms - s->from_ms) / s->step_ms] += s->weight;
+    return 0;
+}
+
+/* Whether some of its jobs that are not due yet are on disk. */
+static bool tenant_waits_on_disk(const struct engine *e, struct str tenant)
+{
+    const struct tenant *t = tenant_find(e, tenant);
+    const struct list *node;
+
+    if (!t)
+        return false;
+    list_each (node, &t->queues) {
+        const struct queue *q = container_of(node, struct queue, of_tenant);
+
+        if (!q->hidden && q->cold[COLD_DUE] > 0)
+            return true;
+    }
+    return false;
+}
+
+static void sample_all(const struct engine *e, struct sample *s)
+{
+    unsigned log2 = 0;
+
+    while (e->jobs.count >> log2 > SAMPLE_JOBS)
+        log2++;
+    s->weight = UINT64_C(1) << log2;
+    table_each_stripe(&e->jobs, log2, 0, sample_job, s);
+}
+
+int engine_forecast_of(const struct engine *e, struct str tenant, int64_t from_ms, int64_t step_ms,
+                       size_t n, uint64_t *ret)
+{
+    struct sample s = { from_ms, step_ms, n, ret, 1, e, tenant };
+
+    if (tenant_waits_on_disk(e, tenant))
+        return BELFRY_STATE;
+    memset(ret, 0, n * sizeof(*ret));
+    sample_all(e, &s);
     return 0;
 }
 
 void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, size_t n,
                      uint64_t *ret)
 {
-    struct sample s = { from_ms, step_ms, n, ret, 1, e };
+    struct sample s = { from_ms, step_ms, n, ret, 1, e, STR(TENANT_ALL) };
     const struct list *node;
-    unsigned log2 = 0;
 
     memset(ret, 0, n * sizeof(*ret));
     list_each (node, &e->runs)
@@ -259,8 +298,5 @@ void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, s
             ret[i] +=
                 run_jobs(e, &container_of(node, struct cold_run, link)->d,
                          from_ms + (int64_t)i * step_ms, from_ms + (int64_t)(i + 1) * step_ms);
-    while (e->jobs.count >> log2 > SAMPLE_JOBS)
-        log2++;
-    s.weight = UINT64_C(1) << log2;
-    table_each_stripe(&e->jobs, log2, 0, sample_job, &s);
+    sample_all(e, &s);
 }

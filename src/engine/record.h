@@ -44,6 +44,7 @@ enum record_type {
     RECORD_TENANT = 18, /* a tenant's settings */
     RECORD_TOLD = 19,   /* those who listen have been told of a job's end */
     RECORD_LISTEN = 20, /* one more listens */
+    RECORD_TOKEN = 24,  /* a token, or that it is no more */
 };
 
 #define COMMIT_VERSION 1
@@ -179,6 +180,16 @@ struct listen_record {
     uint64_t listener;
 };
 
+struct token_record {
+    struct str name;
+    bool gone; /* revoked: what follows is not there */
+    unsigned role;
+    struct str tenant;
+    int64_t created_ms;
+    int64_t expires_ms;
+    struct str hash;
+};
+
 struct fed_record {
     int64_t frontier_at;
     uint64_t frontier_seq;
@@ -264,6 +275,7 @@ void record_put_queue(struct buf *out, const struct queue_record *r);
 void record_put_tenant(struct buf *out, const struct tenant_record *r);
 void record_put_told(struct buf *out, const struct told_record *r);
 void record_put_listen(struct buf *out, const struct listen_record *r);
+void record_put_token(struct buf *out, const struct token_record *r);
 void record_put_fed(struct buf *out, const struct fed_record *r);
 void record_put_merged(struct buf *out, const struct merged_record *r);
 void record_put_loaded(struct buf *out, const struct loaded_record *r);
@@ -291,6 +303,7 @@ bool record_get_queue(struct str body, struct queue_record *ret);
 bool record_get_tenant(struct str body, struct tenant_record *ret);
 bool record_get_told(struct str body, struct told_record *ret);
 bool record_get_listen(struct str body, struct listen_record *ret);
+bool record_get_token(struct str body, struct token_record *ret);
 bool record_get_fed(struct str body, struct fed_record *ret);
 bool record_get_merged(struct str body, struct merged_record *ret);
 bool record_get_loaded(struct str body, struct loaded_record *ret);

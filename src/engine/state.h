@@ -371,6 +371,15 @@ struct pasts {
     } jobs[PASTS_MAX];
 };
 
+/* See token.c. */
+struct token_set {
+    struct table by_name;
+    struct list all;
+    size_t count; /* without the server's own secret */
+    uint64_t serial;
+    uint64_t generation;
+};
+
 struct engine {
     struct engine_options o;
     struct pool pool;
@@ -380,6 +389,7 @@ struct engine {
     struct table names; /* queues */
     struct table tenants;
     struct table kinds;
+    struct token_set tokens;
     struct list tenant_list;
     struct list kind_list;
     uint64_t tenant_total;

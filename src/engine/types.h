@@ -369,6 +369,17 @@ struct engine_stats {
     const struct hist *wait;
 };
 
+/* The same of one tenant, summed up over its queues. */
+struct tenant_stats {
+    uint64_t jobs[JOB_STATE_COUNT];
+    uint64_t queues;
+    uint64_t waiters; /* at its queues: those of all tenants are not among them */
+    struct counters counters;
+    struct hist lateness;
+    struct hist runtime;
+    struct hist wait;
+};
+
 /* Why a job has not run. */
 #define REASONS(X)                    \
     X(SCHEDULED, "scheduled")         \

@@ -67,6 +67,22 @@ static void conclude(const struct json_reply *r, const struct http_route *route,
     }
 }
 
+bool http_admit(const struct session *s, const struct http_route *route, struct http_answer *ret)
+{
+    struct json_reply reply;
+    struct verb_call call = { .reply = &reply.base,
+                              .verb = http_route_verb(route),
+                              .who = &s->who };
+
+    if (!call.verb)
+        return true;
+    json_reply_init(&reply, &ret->body, NULL, NULL);
+    if (verb_admit(&call) == 0)
+        return true;
+    conclude(&reply, route, ret);
+    return false;
+}
+
 uint64_t http_execute(struct session *s, const struct session_target *t,
                       const struct http_route *route, const struct http_call *call, void *owner,
                       struct http_answer *ret)

@@ -59,6 +59,10 @@ struct http_answer {
 
 void http_answer_fini(struct http_answer *a);
 
+/* Whether the session's token may ask it at all, which can be known before the body is read. False:
+ * the answer is there. */
+bool http_admit(const struct session *s, const struct http_route *route, struct http_answer *ret);
+
 /* As session_execute: the answer is there unless it parked, is cold or is held. */
 uint64_t http_execute(struct session *s, const struct session_target *t,
                       const struct http_route *route, const struct http_call *call, void *owner,

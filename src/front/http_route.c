@@ -53,8 +53,15 @@ const struct http_route http_routes[] = {
     { HTTP_GET, "/v1/bulks", "BULKS", .status = 200, .result = "bulks", .shape = "Bulk" },
     { HTTP_DELETE, "/v1/bulks/{id}", "BULKSTOP", .status = 204 },
     { HTTP_GET, "/v1/audit", "AUDIT", .status = 200, .shape = "AuditPage" },
-    { HTTP_GET, "/v1/stats", "STATS", .status = 200, .shape = "Stats" },
+    { HTTP_GET, "/v1/stats", "STATS", .less = "tenant", .status = 200, .shape = "Stats",
+      .summary = "Shows the server's figures; to a token of one tenant that tenant's." },
+    { HTTP_GET, "/v1/tenants/{tenant}/stats", "STATS", .status = 200, .shape = "TenantStats",
+      .summary = "Shows a tenant's figures." },
     { HTTP_GET, "/v1/forecast", "FORECAST", .status = 200, .result = "steps", .shape = "Step" },
+
+    { HTTP_POST, "/v1/tokens", "TOKENCREATE", .status = 201, .shape = "NewToken" },
+    { HTTP_GET, "/v1/tokens", "TOKENS", .status = 200, .result = "tokens", .shape = "Token" },
+    { HTTP_DELETE, "/v1/tokens/{name}", "TOKENREVOKE", .status = 204 },
 
     { HTTP_GET, "/healthz", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ,
       .summary = "Answers while the process serves at all." },

@@ -41,6 +41,8 @@ const struct http_shape http_shapes[] = {
       "loaded_jobs:i merged_runs:i live_bytes:i journal_bytes:i journal_segments:i journal_reclaimed:i "
       "journal_copied_bytes:i commits:i epoch:i " ENGINE_COUNTERS(COUNTER)
       "fetches:i " HIST("fetch", "us") HIST("lateness", "ms") HIST("runtime", "ms") HIST("wait", "ms") },
+    { "TenantStats", "tenant:s waiting_workers:i queues:i " JOB_STATES(STATE) ENGINE_COUNTERS(COUNTER)
+      HIST("lateness", "ms") HIST("runtime", "ms") HIST("wait", "ms") },
     { "Step", "from_ms:i to_ms:i jobs:i" },
     { "Occurrence", "at_ms:i local:s note:s?" },
     { "Recurrence", RECURRENCE "ledger:[#LedgerEntry]" },
@@ -51,6 +53,8 @@ const struct http_shape http_shapes[] = {
       "tag:s? from_ms:i? to_ms:i? due_ms:i? created_ms:i ended_ms:i? error:s?" },
     { "AuditEntry", "at_ms:i tenant:s user:s? client:B? address:s? verb:s request:B outcome:s? id:s" },
     { "AuditPage", "entries:[#AuditEntry] cursor:s?" },
+    { "Token", "name:s role:s tenant:s created_ms:i expires_ms:i? expired:b" },
+    { "NewToken", "name:s role:s tenant:s created_ms:i expires_ms:i? token:s" },
     { "Health", "status:s" },
     { "Problem", "type:s title:s status:i code:s detail:s" },
     { 0 },

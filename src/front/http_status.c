@@ -15,7 +15,8 @@ static const struct {
     { BELFRY_PAST, 422 },    { BELFRY_LIMIT, 429 },    { BELFRY_IO, 500 },
     { BELFRY_CORRUPT, 500 }, { BELFRY_INDOUBT, 500 },  { BELFRY_FULL, 503 },
     { BELFRY_NOMEM, 503 },   { BELFRY_BUSY, 503 },     { BELFRY_FENCED, 503 },
-    { BELFRY_LOCKED, 503 },
+    { BELFRY_LOCKED, 503 },  { BELFRY_NOAUTH, 401 },   { BELFRY_WRONGPASS, 401 },
+    { BELFRY_NOPERM, 403 },
 };
 
 static const struct {
@@ -26,6 +27,7 @@ static const struct {
     { 201, "Created" },
     { 204, "No Content" },
     { 400, "Bad Request" },
+    { 401, "Unauthorized" },
     { 403, "Forbidden" },
     { 404, "Not Found" },
     { 405, "Method Not Allowed" },

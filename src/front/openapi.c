@@ -451,6 +451,17 @@ static void operation_id(struct buf *o, const struct http_route *r)
     buf_text(o, "\"");
 }
 
+/* Who may ask it. */
+static void roles(struct buf *o, const struct verb *v)
+{
+    key(o, "x-roles");
+    open(o, '[');
+    for (enum role r = ROLE_NONE + 1; r < ROLE_END; r++)
+        if (verb_allows(v, r))
+            string(o, role_name(r));
+    close(o, ']');
+}
+
 static void operation(struct buf *o, const struct http_route *r)
 {
     const struct verb *v = http_route_verb(r);
@@ -467,8 +478,11 @@ static void operation(struct buf *o, const struct http_route *r)
     string(o, tag);
     close(o, ']');
     field(o, "summary", r->summary ? r->summary : v->summary);
+    if (r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ)
+        buf_text(o, ",\"security\":[]");
     if (v) {
         field(o, "x-verb", v->name);
+        roles(o, v);
         parameters(o, v, r);
     }
     if (v && http_has_body(r)) {
@@ -517,7 +531,12 @@ void openapi_write(struct buf *out)
         if (is_first(r))
             path(out, r);
     close(out, '}');
+    buf_text(out, ",\"security\":[{},{\"token\":[]}]");
     object(out, "components");
+    buf_text(out,
+             "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\","
+             "\"description\":\"name.secret, as TOKENCREATE answered it; needed as soon as there "
+             "is a token\"}}");
     object(out, "schemas");
     key(out, "Item");
     body_schema(out, verb_find(verb_table, STR("SCHEDULE")), NULL);

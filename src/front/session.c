@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/list.h"
+#include "base/time.h"
 #include "front/resp.h"
 
 /* The reply vtable on RESP. */
@@ -107,10 +108,26 @@ static void field(const struct ask *a, const char *name, const char *value)
     resp_bulk(a->out, str_of(value));
 }
 
+/* False after an error reply. */
+static bool show_token(const struct ask *a, struct str user, struct str password)
+{
+    int err;
+
+    if (engine_token_count(partition_engine(a->t->partition)) == 0) {
+        fail(a, "ERR", "there are no tokens: connect without a password");
+        return false;
+    }
+    err = session_auth(a->s, a->t, user, password);
+    if (err)
+        fail(a, error_name(err), session_auth_why(err));
+    return !err;
+}
+
 /* HELLO [2|3] [AUTH user password] [SETNAME name] */
 static void ask_hello(const struct ask *a)
 {
     int proto = a->s->proto;
+    size_t auth = 0;
 
     if (a->n > 1) {
         if (a->words[1].len != 1 || (a->words[1].ptr[0] != '2' && a->words[1].ptr[0] != '3')) {
@@ -122,14 +139,15 @@ static void ask_hello(const struct ask *a)
     for (size_t i = 2; i < a->n; i += 2) {
         if (str_ieq(a->words[i], "SETNAME") && i + 1 < a->n) {
             set_name(a, a->words[i + 1]);
-        } else if (str_ieq(a->words[i], "AUTH")) {
-            fail(a, "ERR", "AUTH: this server has no users; connect without a password");
-            return;
+        } else if (str_ieq(a->words[i], "AUTH") && i + 2 < a->n) {
+            auth = i++;
         } else {
-            fail(a, "INVALID", "usage: HELLO [2|3] [SETNAME name]");
+            fail(a, "INVALID", "usage: HELLO [2|3] [AUTH user token] [SETNAME name]");
             return;
         }
     }
+    if (auth && !show_token(a, a->words[auth + 1], a->words[auth + 2]))
+        return;
     a->s->proto = proto;
     resp_map(a->out, proto, 6);
     field(a, "server", "belfry");
@@ -167,6 +185,7 @@ static void ask_reset(const struct ask *a)
 
     session_init(&fresh, a->s->id);
     memcpy(fresh.address, a->s->address, sizeof(fresh.address));
+    fresh.remote = a->s->remote;
     *a->s = fresh;
     resp_simple(a->out, "RESET");
 }
@@ -196,11 +215,18 @@ static void ask_client(const struct ask *a)
     }
 }
 
+/* AUTH token, AUTH name secret, and AUTH anything token: what libraries send. */
 static void ask_auth(const struct ask *a)
 {
-    fail(a, "ERR", "AUTH: this server has no users; connect without a password");
+    bool both = a->n == 3;
+
+    if (a->n > 3)
+        fail(a, "INVALID", "usage: AUTH token, or AUTH name secret");
+    else if (show_token(a, both ? a->words[1] : (struct str){ 0 }, a->words[both ? 2 : 1]))
+        resp_simple(a->out, "OK");
 }
 
+/* What clients look for when they connect; figures are for those who may see all of them. */
 static void ask_info(const struct ask *a)
 {
     struct engine *e = partition_engine(a->t->partition);
@@ -214,17 +240,23 @@ static void ask_info(const struct ask *a)
     partition_stats(a->t->partition, &p);
     buf_printf(&text,
                "# Server\r\nserver:belfry\r\nbelfry_version:%s\r\nredis_mode:standalone\r\n"
-               "loading:0\r\nuptime_in_seconds:%lld\r\n"
+               "loading:0\r\nuptime_in_seconds:%lld\r\n",
+               BELFRY_VERSION, (long long)h.uptime_ms / 1000);
+    if (a->s->who.confined) {
+        resp_bulk(a->out, buf_view(&text));
+        buf_fini(&text);
+        return;
+    }
+    buf_printf(&text,
                "# Clients\r\nconnected_clients:%llu\r\nblocked_clients:%llu\r\n"
                "# Memory\r\nused_memory:%llu\r\nused_memory_rss:%llu\r\nmaxmemory:%llu\r\n"
                "# Stats\r\ntotal_commands_processed:%llu\r\n"
                "# Jobs\r\nhot_jobs:%llu\r\ncold_jobs:%llu\r\nruns:%llu\r\nrun_bytes:%llu\r\n",
-               BELFRY_VERSION, (long long)h.uptime_ms / 1000, (unsigned long long)h.connections,
-               (unsigned long long)s.waiters, (unsigned long long)p.memory_bytes,
-               (unsigned long long)h.rss_bytes, (unsigned long long)h.memory_limit_bytes,
-               (unsigned long long)h.commands, (unsigned long long)s.hot_jobs,
-               (unsigned long long)s.cold_jobs, (unsigned long long)s.runs,
-               (unsigned long long)s.run_bytes);
+               (unsigned long long)h.connections, (unsigned long long)s.waiters,
+               (unsigned long long)p.memory_bytes, (unsigned long long)h.rss_bytes,
+               (unsigned long long)h.memory_limit_bytes, (unsigned long long)h.commands,
+               (unsigned long long)s.hot_jobs, (unsigned long long)s.cold_jobs,
+               (unsigned long long)s.runs, (unsigned long long)s.run_bytes);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         buf_printf(&text, "jobs_%s:%llu\r\n", job_state_name((enum job_state)i),
                    (unsigned long long)s.jobs[i]);
@@ -362,15 +394,38 @@ static const struct {
     const char *name;
     size_t min_words;
     bool sees_state;
+    bool open; /* to those who have shown no token, too */
     void (*run)(const struct ask *a);
 } asks[] = {
-    { "PING", 1, false, ask_ping },       { "HELLO", 1, false, ask_hello },
-    { "COMMAND", 1, false, ask_command }, { "CLIENT", 2, false, ask_client },
-    { "INFO", 1, true, ask_info },        { "HELP", 1, false, ask_help },
-    { "ECHO", 2, false, ask_echo },       { "SELECT", 2, false, ask_select },
-    { "AUTH", 2, false, ask_auth },       { "RESET", 1, false, ask_reset },
-    { "QUIT", 1, false, ask_quit },
+    { "PING", 1, false, true, ask_ping },        { "HELLO", 1, false, true, ask_hello },
+    { "COMMAND", 1, false, false, ask_command }, { "CLIENT", 2, false, false, ask_client },
+    { "INFO", 1, true, false, ask_info },        { "HELP", 1, false, false, ask_help },
+    { "ECHO", 2, false, false, ask_echo },       { "SELECT", 2, false, false, ask_select },
+    { "AUTH", 2, false, true, ask_auth },        { "RESET", 1, false, true, ask_reset },
+    { "QUIT", 1, false, true, ask_quit },
 };
+
+/* NOAUTH is an answer to whatever was asked. */
+static uint64_t refuse_unknown(const struct session *s, const struct session_target *t,
+                               struct reply *r)
+{
+    struct engine *e = partition_engine(t->partition);
+    struct verb_call call = { .reply = r };
+
+    verb_error(&call, BELFRY_NOAUTH, identity_why(&s->who, e));
+    return engine_visible_lsn(e); /* it tells that there are tokens */
+}
+
+/* Whether it may be answered now. */
+static bool may_ask(const struct ask *a)
+{
+    if (identity_check(&a->s->who, partition_engine(a->t->partition), a->s->remote) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+        if (str_ieq(a->words[0], asks[i].name))
+            return asks[i].open;
+    return false;
+}
 
 static bool execute_ask(const struct ask *a)
 {
@@ -391,6 +446,32 @@ static bool execute_ask(const struct ask *a)
     return false;
 }
 
+int session_auth(struct session *s, const struct session_target *t, struct str user,
+                 struct str password)
+{
+    struct str address = str_of(s->address);
+    int64_t mono_ms = time_mono_us() / 1000;
+    uint32_t failures;
+    int err;
+
+    if (t->guard && !guard_admits(t->guard, address, mono_ms))
+        return BELFRY_BUSY;
+    err = identity_show(&s->who, partition_engine(t->partition), user, password);
+    if (err && t->guard) {
+        failures = guard_failed(t->guard, address, mono_ms);
+        if (t->host->auth_failed)
+            t->host->auth_failed(t->host, address, failures);
+    }
+    return err;
+}
+
+const char *session_auth_why(int err)
+{
+    return err == BELFRY_BUSY
+               ? "too many wrong tokens came from this address: try again in a minute"
+               : error_text(err);
+}
+
 /* While memory is short a session may add once in a millisecond, so that those who add little do
  * not wait for those who add much. */
 static bool is_held(struct session *s, const struct session_target *t)
@@ -403,6 +484,16 @@ static bool is_held(struct session *s, const struct session_target *t)
         return true;
     s->added_ms = now;
     return false;
+}
+
+bool session_is_remote(const struct session *s)
+{
+    static const char *const own[] = { "127.", "[::1]:", "[::ffff:127." };
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (str_starts(str_of(s->address), str_of(own[i])))
+            return false;
+    return true;
 }
 
 /* What was changed is in the audit log before the answer leaves, as that waits for both. If there
@@ -427,14 +518,20 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         .words = words,
         .word_count = n,
         .owner = owner,
+        .who = &s->who,
     };
     uint64_t lsn = engine_lsn(call.engine);
+    bool again = s->cold;
     char why[512];
     int err;
 
+    s->cold = s->held = false;
+    if (identity_check(&s->who, call.engine, s->remote) < 0)
+        return refuse_unknown(s, t, reply);
+    if (verb_admit(&call) < 0)
+        return engine_visible_lsn(call.engine);
     /* One that was let in and had to wait for the disk is not held then: it is executed again. */
-    s->held = v->flags & VERB_ADDS && !s->cold && is_held(s, t);
-    s->cold = false;
+    s->held = v->flags & VERB_ADDS && !again && is_held(s, t);
     if (s->held)
         return 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
@@ -442,7 +539,8 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         verb_error(&call, err, why);
         return 0;
     }
-    call.tenant = verb_tenant(v, args);
+    if (verb_scope(&call) < 0)
+        return engine_visible_lsn(call.engine);
     engine_scope(call.engine, call.tenant);
     v->run(&call);
     s->parked = call.parked;
@@ -463,10 +561,12 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     uint64_t lsn;
 
     if (!v) {
+        struct ask a = { s, t, words, n, out };
+
         s->cold = s->held = false;
-        return execute_ask(&(struct ask){ s, t, words, n, out })
-                   ? engine_visible_lsn(partition_engine(t->partition))
-                   : 0;
+        if (!may_ask(&a))
+            return refuse_unknown(s, t, &reply.base);
+        return execute_ask(&a) ? engine_visible_lsn(partition_engine(t->partition)) : 0;
     }
     lsn = session_call(s, t, v, words, n, owner, &reply.base);
     assert(!s->cold || out->len == before);

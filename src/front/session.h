@@ -8,6 +8,7 @@
 #define FRONT_SESSION_H
 
 #include "base/buf.h"
+#include "front/guard.h"
 #include "verbs/verb.h"
 
 struct session {
@@ -20,14 +21,19 @@ struct session {
     int64_t added_ms;      /* when it last added something though there was little room */
     char name[64];
     char address[64]; /* where it is; set by the host, may be empty */
+    bool remote;      /* not on this machine; likewise */
+    struct identity who;
 };
 
 void session_init(struct session *s, uint64_t id);
+/* By its address, as the host wrote it: whether it is on another machine, or nobody knows. */
+bool session_is_remote(const struct session *s);
 
 /* What requests run against. */
 struct session_target {
     struct partition *partition;
     const struct verb_host *host;
+    struct guard *guard; /* NULL: nobody is watched */
 };
 
 /* Executes one request and appends its reply to out, unless it parked (s->parked is set; `owner` is
@@ -37,6 +43,13 @@ struct session_target {
  */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
+
+/* Shows a token, as user and password (user.ptr NULL: there is none): 0, WRONGPASS, or BUSY: there
+ * were too many wrong ones. Whoever was shown before is forgotten if it is wrong. */
+int session_auth(struct session *s, const struct session_target *t, struct str user,
+                 struct str password);
+/* What to say then. */
+const char *session_auth_why(int err);
 
 /* The same for a verb and its words, with a reply of the caller's: what both protocols do. */
 uint64_t session_call(struct session *s, const struct session_target *t, const struct verb *v,

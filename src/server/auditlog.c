@@ -18,10 +18,25 @@ void auditlog_line(const struct verb_host *h, const struct audit_entry *a)
 {
     const struct server *s = container_of(h, struct server, host);
     char tenant[AUDIT_WORDS_MAX + 1], client[AUDIT_WORDS_MAX + 1], request[AUDIT_WORDS_MAX + 1];
-    char address[AUDIT_WORDS_MAX + 1], verb[AUDIT_WORDS_MAX + 1], outcome[AUDIT_WORDS_MAX + 1];
+    char user[AUDIT_WORDS_MAX + 1], address[AUDIT_WORDS_MAX + 1], verb[AUDIT_WORDS_MAX + 1],
+        outcome[AUDIT_WORDS_MAX + 1];
 
-    log_line(&s->log, LOG_LEVEL_INFO, "audit", "tenant", log_text(a->tenant, tenant), "client",
-             log_text(a->client, client), "address", log_text(a->address, address), "verb",
-             log_text(a->verb, verb), "request", log_text(a->request, request), "outcome",
-             log_text(a->outcome, outcome), NULL);
+    log_line(&s->log, LOG_LEVEL_INFO, "audit", "tenant", log_text(a->tenant, tenant), "user",
+             log_text(a->user, user), "client", log_text(a->client, client), "address",
+             log_text(a->address, address), "verb", log_text(a->verb, verb), "request",
+             log_text(a->request, request), "outcome", log_text(a->outcome, outcome), NULL);
+}
+
+void auditlog_wrong_token(const struct verb_host *h, struct str address, uint32_t n)
+{
+    const struct server *s = container_of(h, struct server, host);
+    char from[AUDIT_WORDS_MAX + 1];
+
+    if (n == 1)
+        log_line(&s->log, LOG_LEVEL_WARN, "a wrong token was shown", "address",
+                 log_text(address, from), NULL);
+    else if (n == GUARD_FAILURES)
+        log_line(&s->log, LOG_LEVEL_WARN,
+                 "many wrong tokens were shown: no more are looked at from there for a minute",
+                 "address", log_text(address, from), NULL);
 }

@@ -73,6 +73,12 @@ static inline struct client *client_of_resume(struct list *node)
 /* "127.0.0.1:50000", for the audit log; "" if it is not known. */
 void client_address(int fd, char *ret, size_t size);
 
+/* What requests run against. */
+static inline struct session_target client_target(struct server *s)
+{
+    return (struct session_target){ s->partition, &s->host, &s->guard };
+}
+
 static inline void client_flush(struct client *c)
 {
     c->ops->flush(c);

@@ -133,6 +133,7 @@ void conn_open(struct server *s, int fd)
     session_init(&c->session, ++s->next_conn);
     client_init(&c->client, s, &conn_ops);
     client_address(fd, c->session.address, sizeof(c->session.address));
+    c->session.remote = session_is_remote(&c->session);
     watch(c);
 }
 
@@ -332,7 +333,7 @@ static void reply_error(struct conn *c, int err, const char *detail)
 static void execute(struct conn *c, const struct resp_request *r)
 {
     struct server *s = c->client.server;
-    struct session_target target = { s->partition, &s->host };
+    struct session_target target = client_target(s);
     uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, &c->client, &c->out);
 
     if (c->session.cold) {

@@ -106,7 +106,7 @@ static void settle(struct http_client *c, uint64_t lsn)
 static void execute(struct http_client *c)
 {
     struct server *s = c->client.server;
-    struct session_target target = { s->partition, &s->host };
+    struct session_target target = client_target(s);
     uint64_t lsn =
         http_execute(&c->session, &target, c->match.route, &c->call, &c->client, &c->answer);
 
@@ -273,6 +273,7 @@ static struct http_client *client_new(struct server *s, struct MHD_Connection *c
     c->since_ms = now_ms();
     session_init(&c->session, ++s->next_conn);
     client_address(c->fd, c->session.address, sizeof(c->session.address));
+    c->session.remote = session_is_remote(&c->session);
     client_init(&c->client, s, &http_ops);
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s(s));
     return c;

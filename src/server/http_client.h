@@ -41,7 +41,9 @@ struct http_client {
     bool suspended;
     bool closed; /* it is to end: nothing is done for it any more */
     struct session session;
-    int64_t since_ms; /* monotonic: when the last answer was out, or it came */
+    bool has_shown;                  /* a token that was right, on this connection; */
+    uint8_t shown[TOKEN_HASH_BYTES]; /* a hash of it */
+    int64_t since_ms;                /* monotonic: when the last answer was out, or it came */
 
     /* The request. */
     enum phase phase;

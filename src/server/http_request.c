@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests in HTTP as they are read, and answers as they are sent. */
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -9,6 +10,7 @@
 #include "front/http_status.h"
 #include "front/openapi.h"
 #include "server/http_client.h"
+#include "verbs/secret.h"
 
 #define BUFFER_KEEP ((size_t)4096) /* of a connection that is idle */
 #define SLACK_BYTES (1u << 20)     /* of a body beyond its payload */
@@ -101,6 +103,8 @@ static void add_headers(const struct http_client *c, struct MHD_Response *r)
                               : "application/json");
     if (a->location[0])
         add_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
+    if (a->status == 401)
+        add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"belfry\"");
     if (a->status == 405)
         add_allow(c, r);
     if (a->status == 429 || a->status == 503)
@@ -165,6 +169,11 @@ static bool is_own_host(const char *host)
     return len > 0 && strspn(host, "0123456789.") == len;
 }
 
+static bool has_tokens(const struct server *s)
+{
+    return s->partition && engine_token_count(s->engine) > 0;
+}
+
 /* A page of somebody else's in a browser on this machine must not be able to ask anything: it
  * cannot make JSON without asking first (415), its Origin is another, and a name of its own that
  * leads here is not ours. True: refused. */
@@ -173,11 +182,90 @@ static bool refuse_strangers(struct http_client *c)
     const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
     const char *from = origin ? strstr(origin, "://") : NULL;
 
+    if (has_tokens(c->client.server)) /* which no browser sends by itself */
+        return false;
     if (host && !is_own_host(host))
         refuse(c, "INVALID", 421, "Host: expected localhost or an address");
     else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
         refuse(c, "INVALID", 403, "Origin: pages of other origins are not answered");
     return c->answered;
+}
+
+/* `Bearer name.secret`; ptr NULL if it is something else. */
+static struct str bearer_of(const char *value)
+{
+    static const char scheme[] = "Bearer ";
+
+    if (strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
+        return (struct str){ 0 };
+    value += sizeof(scheme) - 1;
+    return str_of(value + strspn(value, " "));
+}
+
+/* What is served to anybody, so that a probe needs no token. */
+static bool is_open(const struct http_route *r)
+{
+    return r && (r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ);
+}
+
+/* Whether it is the token that was right before on this connection, and still is: then it is not
+ * looked for again, and what others at the same address have done does not matter. */
+static bool is_shown_again(struct http_client *c, const uint8_t *hash)
+{
+    return c->has_shown && CRYPTO_memcmp(c->shown, hash, sizeof(c->shown)) == 0 &&
+           identity_check(&c->session.who, c->client.server->engine, c->session.remote) == 0;
+}
+
+/* 0, WRONGPASS, BUSY. */
+static int show(struct http_client *c, struct str token)
+{
+    struct session_target target = client_target(c->client.server);
+    uint8_t hash[TOKEN_HASH_BYTES];
+    int err;
+
+    secret_hash(token, hash);
+    if (is_shown_again(c, hash))
+        return 0;
+    c->has_shown = false;
+    identity_forget(&c->session.who);
+    err = session_auth(&c->session, &target, (struct str){ 0 }, token);
+    if (!err) {
+        memcpy(c->shown, hash, sizeof(hash));
+        c->has_shown = true;
+    }
+    return err;
+}
+
+/* Each request shows its token; before its body is read, so that a stranger's is not kept. */
+static void authenticate(struct http_client *c)
+{
+    struct server *s = c->client.server;
+    const char *value = header(c, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct str token = value ? bearer_of(value) : (struct str){ 0 };
+    char text[160];
+    int err = 0;
+
+    if (is_open(c->match.route))
+        return;
+    if (!s->partition || s->failed) {
+        refuse(c, "BUSY", 503, "the journal is being opened");
+        return;
+    }
+    if (token.ptr && has_tokens(s))
+        err = show(c, token);
+    else
+        identity_forget(&c->session.who);
+    if (err == BELFRY_BUSY) {
+        refuse(c, "BUSY", 429, session_auth_why(err));
+    } else if (err) {
+        refuse(c, error_name(err), 401, session_auth_why(err));
+    } else if (identity_check(&c->session.who, s->engine, c->session.remote) < 0) {
+        snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
+                 identity_why(&c->session.who, s->engine));
+        refuse(c, "NOAUTH", 401, text);
+    } else if (c->match.route && !http_admit(&c->session, c->match.route, &c->answer)) {
+        c->answered = true;
+    }
 }
 
 static size_t body_limit(const struct http_client *c)
@@ -198,7 +286,8 @@ static void check_body(struct http_client *c, const char *length, bool chunked)
         refuse(c, "INVALID", 415, "Content-Type: expected application/json");
 }
 
-static void find_route(struct http_client *c, const char *method)
+/* False: there is none. */
+static bool find_route(struct http_client *c, const char *method)
 {
     struct str uri = buf_view(&c->uri);
     const char *mark = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
@@ -206,8 +295,11 @@ static void find_route(struct http_client *c, const char *method)
 
     c->query = mark ? (struct str){ mark + 1, uri.len - path.len - 1 } : STR("");
     http_route_find(str_of(method), path, &c->match);
-    if (c->match.route || c->answered)
-        return;
+    return c->match.route;
+}
+
+static void refuse_route(struct http_client *c)
+{
     if (c->match.allowed)
         refuse(c, "UNKNOWN", 405, "this path has no such method; Allow says which it has");
     else
@@ -219,13 +311,18 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
 {
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    bool route;
 
     c->phase = PHASE_BODY;
     if (c->uri.failed)
         return MHD_NO;
     if (!refuse_strangers(c) && c->client.server->stopping)
         refuse(c, "BUSY", 503, "the server is stopping");
-    find_route(c, method);
+    route = find_route(c, method);
+    if (!c->answered)
+        authenticate(c);
+    if (!c->answered && !route)
+        refuse_route(c);
     if (!c->answered)
         check_body(c, length, chunked);
     if (length && strtoull(length, NULL, 10) > body_limit(c)) {
@@ -262,6 +359,30 @@ static bool draw_nonce(char *ret)
     return true;
 }
 
+/* For whoever may ask METRICS. */
+static void answer_metrics(struct http_client *c)
+{
+    struct server *s = c->client.server;
+    const struct identity *who = &c->session.who;
+    const struct verb *v = verb_find(verb_table, STR("METRICS"));
+    char roles[64], text[128];
+
+    if (!s->partition || s->failed) {
+        refuse(c, "BUSY", 503, "the journal is being opened");
+    } else if (!verb_allows(v, who->role)) {
+        verb_roles(v, roles, sizeof(roles));
+        snprintf(text, sizeof(text), "/metrics is for %s; this token is %s", roles,
+                 role_name(who->role));
+        refuse(c, "NOPERM", 403, text);
+    } else {
+        c->plain = true;
+        if (metrics_text(s->engine, s->partition, &s->host,
+                         who->confined ? identity_tenant(who) : STR(TENANT_ALL),
+                         &c->answer.body) < 0)
+            c->answer.body.failed = true;
+    }
+}
+
 static void answer_page(struct http_client *c)
 {
     struct server *s = c->client.server;
@@ -283,13 +404,7 @@ static void answer_page(struct http_client *c)
         buf_str(&a->body, buf_view(&s->http->openapi));
         a->body.failed = a->body.failed || s->http->openapi.failed;
         break;
-    case HTTP_METRICS:
-        c->plain = true;
-        if (!s->partition || s->failed)
-            refuse(c, "BUSY", 503, "the journal is being opened");
-        else if (metrics_text(s->engine, s->partition, &s->host, &a->body) < 0)
-            a->body.failed = true;
-        break;
+    case HTTP_METRICS: answer_metrics(c); break;
     case HTTP_DOCS:
         c->html = true;
         if (!draw_nonce(c->nonce))

@@ -78,14 +78,24 @@ static bool is_loopback(const struct sockaddr *a)
     return false;
 }
 
+/* Why it must not listen there, and what to do about it; or NULL. */
+static const char *refusal(const struct server *s, const struct sockaddr *a)
+{
+    if (!is_loopback(a) && engine_token_count(s->engine) == 0)
+        return "there are no tokens, so that anybody could do anything: start it once with bind = "
+               "127.0.0.1, make the first one there (belfry token create root admin), then start "
+               "it "
+               "again with this bind";
+    return NULL;
+}
+
 static int bind_to(struct server *s, const struct addrinfo *a)
 {
+    const char *why = refusal(s, a->ai_addr);
     int one = 1;
 
-    if (!is_loopback(a->ai_addr))
-        return fail(s, "only loopback is served",
-                    "there are no users and no encryption: bind to 127.0.0.1 or ::1 and put a "
-                    "proxy that has them in front");
+    if (why)
+        return fail(s, "only loopback is served", why);
     s->listen_fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->listen_fd < 0)
         return fail(s, "cannot make a socket", strerror(errno));

@@ -43,6 +43,8 @@ struct server {
     struct committer *committer;
     uint64_t durable_lsn;
     struct verb_host host;
+    struct guard guard;
+    uint64_t token_generation; /* as last seen */
 
     int listen_fd;
     int spare_fd; /* given up to accept and refuse when there are no more descriptors */

@@ -234,7 +234,25 @@ void run_resume(struct verb_call *c)
     set_paused(c, false);
 }
 
-void run_stats(struct verb_call *c)
+static void tenant_stats(struct verb_call *c)
+{
+    struct reply *r = c->reply;
+    struct tenant_stats s;
+
+    engine_tenant_stats(c->engine, c->tenant, &s);
+    reply_map(r, 3 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS);
+    reply_text(r, "tenant");
+    reply_bytes(r, c->tenant);
+    field(r, "waiting_workers", s.waiters);
+    field(r, "queues", s.queues);
+    reply_states(r, s.jobs);
+    reply_counters(r, &s.counters);
+    reply_hist(r, "lateness", "ms", &s.lateness);
+    reply_hist(r, "runtime", "ms", &s.runtime);
+    reply_hist(r, "wait", "ms", &s.wait);
+}
+
+static void server_stats(struct verb_call *c)
 {
     struct reply *r = c->reply;
     struct engine_stats s;
@@ -277,6 +295,14 @@ void run_stats(struct verb_call *c)
     reply_hist(r, "lateness", "ms", s.lateness);
     reply_hist(r, "runtime", "ms", s.runtime);
     reply_hist(r, "wait", "ms", s.wait);
+}
+
+void run_stats(struct verb_call *c)
+{
+    if (str_eq(c->tenant, STR(TENANT_ALL)))
+        server_stats(c);
+    else
+        tenant_stats(c);
 }
 
 void verb_error(struct verb_call *c, int err, const char *detail)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/wire.h"
-#include "verbs/cursor.h"
 #include "verbs/handlers.h"
+#include "verbs/seal.h"
 
 #define WORD_MAX 100 /* bytes of a word that are kept */
 
@@ -74,6 +74,7 @@ int verb_audit(struct verb_call *c, struct str client, struct str address)
     struct audit_entry a = {
         .at_ms = engine_now(c->engine),
         .tenant = tenant_of(c),
+        .user = c->who ? identity_name(c->who) : STR(""),
         .client = client,
         .address = address,
         .verb = str_of(c->verb->name),
@@ -151,11 +152,11 @@ static void reply_entry(struct reply *r, struct wire_reader *in)
     reply_id(r, id);
 }
 
-static void reply_gathered(struct reply *r, const struct gathered *g,
+static void reply_gathered(struct verb_call *c, const struct gathered *g,
                            const struct list_cursor *next)
 {
     struct wire_reader in = wire_reader_of(buf_view(&g->bytes));
-    char text[CURSOR_TEXT];
+    struct reply *r = c->reply;
 
     reply_map(r, 2);
     reply_text(r, "entries");
@@ -163,10 +164,7 @@ static void reply_gathered(struct reply *r, const struct gathered *g,
     for (size_t i = 0; i < g->n; i++)
         reply_entry(r, &in);
     reply_text(r, "cursor");
-    if (next->more)
-        reply_bytes(r, (struct str){ text, cursor_format(next, text) });
-    else
-        reply_null(r);
+    seal_reply(c, next);
 }
 
 void run_audit(struct verb_call *c)
@@ -182,7 +180,7 @@ void run_audit(struct verb_call *c)
     struct gathered g = { 0 };
     int err;
 
-    if (a[AUDIT_CURSOR].set && (!cursor_parse(a[AUDIT_CURSOR].str, &cursor) || cursor.phase ||
+    if (a[AUDIT_CURSOR].set && (!seal_parse(c, a[AUDIT_CURSOR].str, &cursor) || cursor.phase ||
                                 cursor.stripe || cursor.stripes_log2 || cursor.key_len)) {
         verb_error(c, BELFRY_INVALID, "cursor: expected one that AUDIT gave");
         return;
@@ -191,6 +189,6 @@ void run_audit(struct verb_call *c)
     if (err)
         verb_error(c, err, "");
     else
-        reply_gathered(c->reply, &g, &cursor);
+        reply_gathered(c, &g, &cursor);
     buf_fini(&g.bytes);
 }

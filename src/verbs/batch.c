@@ -87,6 +87,7 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
         .engine = c->engine,
         .partition = c->partition,
         .host = c->host,
+        .who = c->who,
         .reply = &ret->note.base,
         .args = args,
         .verb = verb_find(verb_table, STR("SCHEDULE")),
@@ -102,8 +103,8 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
         verb_error(&call, err, why);
         return;
     }
-    call.tenant = verb_tenant(call.verb, args);
-    item_of(&call, &schedule_args, &ret->item);
+    if (verb_scope(&call) == 0)
+        item_of(&call, &schedule_args, &ret->item);
 }
 
 static size_t spec_bytes(const struct job_spec *s)

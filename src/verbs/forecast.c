@@ -42,6 +42,14 @@ static int forecast_of(struct verb_call *c, struct forecast *ret)
     return 0;
 }
 
+static int ask(struct verb_call *c, int64_t from_ms, int64_t step_ms, size_t n, uint64_t *ret)
+{
+    if (!str_eq(c->tenant, STR(TENANT_ALL)))
+        return engine_forecast_of(c->engine, c->tenant, from_ms, step_ms, n, ret);
+    engine_forecast(c->engine, from_ms, step_ms, n, ret);
+    return 0;
+}
+
 void run_forecast(struct verb_call *c)
 {
     uint64_t jobs[STEPS_MAX];
@@ -51,9 +59,14 @@ void run_forecast(struct verb_call *c)
     if (forecast_of(c, &f) < 0)
         return;
     last_ms = f.from_ms + (int64_t)(f.n - 1) * f.step_ms;
-    engine_forecast(c->engine, f.from_ms, f.step_ms, f.n, jobs);
-    if (f.to_ms - last_ms < f.step_ms)
-        engine_forecast(c->engine, last_ms, f.to_ms - last_ms, 1, &jobs[f.n - 1]);
+    if (ask(c, f.from_ms, f.step_ms, f.n, jobs) < 0 ||
+        (f.to_ms - last_ms < f.step_ms &&
+         ask(c, last_ms, f.to_ms - last_ms, 1, &jobs[f.n - 1]) < 0)) {
+        verb_refuse(c, BELFRY_STATE,
+                    "some of this tenant's jobs wait on disk, where they are counted together with "
+                    "those of all: only a token of tenant * can ask, for all of them");
+        return;
+    }
     reply_array(c->reply, f.n);
     for (size_t i = 0; i < f.n; i++) {
         int64_t from_ms = f.from_ms + (int64_t)i * f.step_ms;

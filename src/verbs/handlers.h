@@ -61,7 +61,10 @@ enum {
     TENANT_ARG_SPREAD
 };
 enum { TENANTS_AFTER, TENANTS_LIMIT };
-enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP };
+enum { TOKENCREATE_NAME, TOKENCREATE_ROLE, TOKENCREATE_TENANT, TOKENCREATE_EXPIRE };
+enum { TOKENREVOKE_NAME };
+enum { TOKENS_AFTER, TOKENS_LIMIT };
+enum { FORECAST_FROM, FORECAST_TO, FORECAST_STEP, FORECAST_TENANT };
 enum {
     PREVIEW_RRULE,
     PREVIEW_CRON,
@@ -119,9 +122,15 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_reschedule, run_get, run_list, run_forecast, run_stats, run_queues, run_queue, run_pause,
     run_resume, run_redrive, run_tenant, run_tenants, run_preview, run_explain, run_batch,
     run_recur, run_recurrence, run_recurrences, run_recurpause, run_recurresume, run_recurrun,
-    run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit;
+    run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit, run_tokencreate,
+    run_tokens, run_tokenrevoke;
 
 /* Shared by handlers. */
+
+/* An error whose text is all that there is to say. */
+void verb_refuse(struct verb_call *c, int err, const char *text);
+/* The caller may see nothing but what is his tenant's. */
+bool verb_is_confined(const struct verb_call *c);
 
 /* The zone that an argument names, UTC if it is not set; it lives until the next call. 0, or an
  * error after its reply. */

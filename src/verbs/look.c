@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GET and LIST. */
-#include "verbs/cursor.h"
 #include "verbs/handlers.h"
+#include "verbs/seal.h"
 
 static void field_bytes(struct reply *r, const char *name, struct str s)
 {
@@ -220,10 +220,10 @@ static void find_text(const char **at, struct str *s)
     *at += s->len;
 }
 
-static void reply_page(struct reply *r, struct page *p, const struct list_cursor *next)
+static void reply_page(struct verb_call *c, struct page *p, const struct list_cursor *next)
 {
     const char *at = p->text.ptr;
-    char text[CURSOR_TEXT];
+    struct reply *r = c->reply;
 
     reply_map(r, 2);
     reply_text(r, "jobs");
@@ -240,10 +240,7 @@ static void reply_page(struct reply *r, struct page *p, const struct list_cursor
         reply_summary(r, s);
     }
     reply_text(r, "cursor");
-    if (next->more)
-        reply_bytes(r, (struct str){ text, cursor_format(next, text) });
-    else
-        reply_null(r);
+    seal_reply(c, next);
 }
 
 void run_list(struct verb_call *c)
@@ -266,13 +263,13 @@ void run_list(struct verb_call *c)
         return;
     page.n = 0;
     page.text = (struct buf){ 0 };
-    if (a[LIST_CURSOR].set && !cursor_parse(a[LIST_CURSOR].str, &cursor))
+    if (a[LIST_CURSOR].set && !seal_parse(c, a[LIST_CURSOR].str, &cursor))
         err = BELFRY_INVALID;
     if (!err)
         err = engine_list(c->engine, &f, page_add, &page, &cursor);
     if (err)
         verb_error(c, err, err == BELFRY_INVALID ? "cursor: expected one that LIST gave" : "");
     else
-        reply_page(c->reply, &page, &cursor);
+        reply_page(c, &page, &cursor);
     buf_fini(&page.text);
 }

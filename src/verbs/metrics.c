@@ -14,8 +14,10 @@ struct figures {
     struct engine_stats s;
     struct partition_stats p;
     struct verb_host_stats h;
+    struct tenant_stats t; /* for one tenant */
     struct queue_view queues[QUEUES_MAX];
     size_t n;
+    size_t tokens;
     struct buf *out;
 };
 
@@ -202,6 +204,12 @@ static void put_server(struct figures *f)
     one(f, "memory_bytes", "gauge", "Memory by the account that the budget limits.",
         f->p.memory_bytes);
     one(f, "memory_limit_bytes", "gauge", "The budget.", f->h.memory_limit_bytes);
+    one(f, "tokens", "gauge", "Tokens that there are.", f->tokens);
+    one(f, "auth_failures_total", "counter", "Tokens that were shown and are none.",
+        f->h.auth_failures);
+    one(f, "auth_refused_total", "counter",
+        "Attempts to show a token that were refused unseen, after many failures.",
+        f->h.auth_refused);
     put_server_hist(f, "fetch_seconds", "What requests waited for jobs that were on disk.",
                     f->h.fetch_us);
     put_server_hist(f, "commit_seconds", "From handing records to the disk until they are durable.",
@@ -251,34 +259,56 @@ static int gather(void *arg, const struct queue_view *v)
     return 0;
 }
 
-int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
-                 struct buf *out)
+/* What has series by queue. */
+static void put_queues(struct figures *f)
 {
+    put_states(f);
+    put_waiters(f);
+    put_counters(f);
+    put_hist(f, "lateness_seconds", "From the moment a job was to run until its delivery.",
+             f->s.lateness, pick_lateness);
+    put_hist(f, "runtime_seconds", "From a job's delivery until its attempt ended.", f->s.runtime,
+             pick_runtime);
+    put_hist(f, "wait_seconds", "How long a LEASE waited until it got jobs.", f->s.wait, pick_wait);
+}
+
+/* The sums are the tenant's. */
+static void take_tenant(struct figures *f, const struct engine *e, struct str tenant)
+{
+    engine_tenant_stats(e, tenant, &f->t);
+    memcpy(f->s.jobs, f->t.jobs, sizeof(f->s.jobs));
+    f->s.counters = f->t.counters;
+    f->s.lateness = &f->t.lateness;
+    f->s.runtime = &f->t.runtime;
+    f->s.wait = &f->t.wait;
+}
+
+int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
+                 struct str tenant, struct buf *out)
+{
+    bool all = str_eq(tenant, STR(TENANT_ALL));
     struct figures *f = calloc(1, sizeof(*f));
     int err;
 
     if (!f)
         return BELFRY_NOMEM;
     f->out = out;
+    f->tokens = engine_token_count(e);
     engine_stats(e, &f->s);
     partition_stats(p, &f->p);
     host->stats(host, &f->h);
-    err = engine_queues(e, STR(TENANT_ALL), (struct str){ "", 0 }, QUEUES_MAX, gather, f);
-    if (!err) {
+    err = engine_queues(e, tenant, (struct str){ "", 0 }, QUEUES_MAX, gather, f);
+    if (!err && all) {
         put_server(f);
         put_storage(f);
-        put_states(f);
-        put_waiters(f);
-        put_counters(f);
-        put_hist(f, "lateness_seconds", "From the moment a job was to run until its delivery.",
-                 f->s.lateness, pick_lateness);
-        put_hist(f, "runtime_seconds", "From a job's delivery until its attempt ended.",
-                 f->s.runtime, pick_runtime);
-        put_hist(f, "wait_seconds", "How long a LEASE waited until it got jobs.", f->s.wait,
-                 pick_wait);
+        put_queues(f);
         put_process(f);
-        err = out->failed ? BELFRY_NOMEM : 0;
+    } else if (!err) {
+        take_tenant(f, e, tenant);
+        put_queues(f);
     }
+    if (!err && out->failed)
+        err = BELFRY_NOMEM;
     free(f);
     return err;
 }
@@ -286,7 +316,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
 void run_metrics(struct verb_call *c)
 {
     struct buf text = { 0 };
-    int err = metrics_text(c->engine, c->partition, c->host, &text);
+    int err = metrics_text(c->engine, c->partition, c->host, c->tenant, &text);
 
     if (err)
         verb_error(c, err, "");

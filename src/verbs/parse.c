@@ -314,14 +314,6 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
     return 0;
 }
 
-struct str verb_tenant(const struct verb *v, const struct arg_value *args)
-{
-    for (size_t i = 0; v->args[i].type != ARG_END; i++)
-        if (v->args[i].type == ARG_TENANT && args[i].set)
-            return args[i].str;
-    return v->flags & VERB_HOLDS ? STR(TENANT_ALL) : STR(TENANT_DEFAULT);
-}
-
 static void usage_type(const struct arg *a, struct buf *out)
 {
     static const char *const kinds[] = {

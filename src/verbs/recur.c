@@ -2,8 +2,8 @@
 /* RECUR and the other verbs about recurrences. */
 #include "base/wire.h"
 #include "engine/recurrence.h"
-#include "verbs/cursor.h"
 #include "verbs/handlers.h"
+#include "verbs/seal.h"
 
 static const char *const catchups[] = {
 #define WORD(name, text) [CATCHUP_##name] = text,
@@ -269,11 +269,11 @@ static int gather(void *arg, const struct recurrence_view *v)
     return g->bytes.failed ? BELFRY_NOMEM : 0;
 }
 
-static void reply_gathered(struct reply *r, const struct gathered *g,
+static void reply_gathered(struct verb_call *c, const struct gathered *g,
                            const struct list_cursor *next)
 {
     struct wire_reader in = wire_reader_of(buf_view(&g->bytes));
-    char text[CURSOR_TEXT];
+    struct reply *r = c->reply;
 
     reply_map(r, 2);
     reply_text(r, "recurrences");
@@ -288,10 +288,7 @@ static void reply_gathered(struct reply *r, const struct gathered *g,
         reply_view(r, &v, false);
     }
     reply_text(r, "cursor");
-    if (next->more)
-        reply_bytes(r, (struct str){ text, cursor_format(next, text) });
-    else
-        reply_null(r);
+    seal_reply(c, next);
 }
 
 void run_recurrences(struct verb_call *c)
@@ -304,7 +301,7 @@ void run_recurrences(struct verb_call *c)
 
     if (!one_tenant(c))
         return;
-    if (a[RECURRENCES_CURSOR].set && !cursor_parse(a[RECURRENCES_CURSOR].str, &cursor))
+    if (a[RECURRENCES_CURSOR].set && !seal_parse(c, a[RECURRENCES_CURSOR].str, &cursor))
         err = BELFRY_INVALID;
     if (!err)
         err = engine_recurrences(c->engine, c->tenant, limit, gather, &g, &cursor);
@@ -312,6 +309,6 @@ void run_recurrences(struct verb_call *c)
         verb_error(c, err,
                    err == BELFRY_INVALID ? "cursor: expected one that RECURRENCES gave" : "");
     else
-        reply_gathered(c->reply, &g, &cursor);
+        reply_gathered(c, &g, &cursor);
     buf_fini(&g.bytes);
 }

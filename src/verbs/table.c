@@ -12,12 +12,12 @@
 #define NAME     { "name", ARG_NAME, POS, .help = "name of the recurrence" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
 #define ORDER    { "order", ARG_KEY, .help = "the key's ordering key, if its job has one" }
-#define TENANT   { "tenant", ARG_TENANT, .help = "whose; default if not given" }
+#define TENANT   { "tenant", ARG_TENANT, .help = "whose; if not given the token's, or default" }
 #define HOLDER   { "tenant", ARG_TENANT, .help = "the job's; need not be given: the token says enough" }
 #define DURATION .min = 0, .max = TIME_DURATION_MAX
 
 const struct verb verb_table[] = {
-    { "SCHEDULE", VERB_ADDS, "Schedules a job; at once if neither IN nor AT is given.",
+    { "SCHEDULE", VERB_ADDS | VERB_PRODUCER, "Schedules a job; at once if neither IN nor AT is given.",
       "the job's id", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
         QUEUE,
         { "payload", ARG_PAYLOAD, POS, .help = "any bytes, up to max_payload" },
@@ -54,7 +54,7 @@ const struct verb verb_table[] = {
         { "order", ARG_KEY,
           .help = "ordering key: jobs of the queue that have the same run one at a time, by due time; its KEY is "
                   "then unique among these" } } },
-    { "BATCH", VERB_ADDS, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
+    { "BATCH", VERB_ADDS | VERB_PRODUCER, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
         { "mode", ARG_WORD, POS, .words = "all|each",
@@ -62,7 +62,7 @@ const struct verb verb_table[] = {
         { "items", ARG_ITEMS, POS,
           .help = "up to 1000, each of them the number of its words and these, as SCHEDULE takes them: "
                   "queue, payload, options" } } },
-    { "LEASE", VERB_TAKES, "Takes ready jobs, each under a lease that names the worker's right to it.",
+    { "LEASE", VERB_TAKES | VERB_WORKER, "Takes ready jobs, each under a lease that names the worker's right to it.",
       "an array of jobs, each a map: id, token, tenant, queue, payload, attempt, priority, due_ms, lease_ms, "
       "until_ms, key, tags, meta, order, recurrence, nominal_ms (of an occurrence: whose, and of when); empty if there "
       "is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
@@ -72,33 +72,33 @@ const struct verb verb_table[] = {
         { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS,
           .help = "length of the lease; the job's or queue's if not given" },
         { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, .help = "who takes it, for the job's history" },
-        { "tenant", ARG_TENANT, .help = "whose jobs; default if not given; * for all tenants, who take turns" } } },
-    { "COMPLETE", VERB_HOLDS, "Ends a leased job as done.", "OK",
+        { "tenant", ARG_TENANT, .help = "whose jobs; if not given the token's, or default; * for all tenants, who take turns" } } },
+    { "COMPLETE", VERB_HOLDS | VERB_WORKER, "Ends a leased job as done.", "OK",
       "COMPLETE 01… 1099511627777 RESULT \"sent\"", run_complete, {
         ID, TOKEN,
         { "result", ARG_BYTES, .max = RESULT_MAX_BYTES, .help = "kept with the job and shown by GET" },
         { "again", ARG_DURATION, DURATION,
           .help = "run the job again this long from now, its attempts counted anew" },
         HOLDER } },
-    { "FAIL", VERB_HOLDS, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
+    { "FAIL", VERB_HOLDS | VERB_WORKER, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
       "a map: state (scheduled, dead or cancelled) and at_ms, when it runs again",
       "FAIL 01… 1099511627777 ERROR \"timeout\"", run_fail, {
         ID, TOKEN,
         { "error", ARG_BYTES, .max = 0, .help = "what went wrong; kept up to 1024 bytes" },
         { "retry", ARG_DURATION, DURATION, .help = "run again after this pause instead of the back-off" },
         { "final", ARG_WORD, .words = "no|yes", .help = "yes: do not retry" }, HOLDER } },
-    { "EXTEND", VERB_HOLDS, "The heartbeat: lengthens a lease from now.",
+    { "EXTEND", VERB_HOLDS | VERB_WORKER, "The heartbeat: lengthens a lease from now.",
       "a map: until_ms, the lease's new end, and cancelled, true if the worker should stop",
       "EXTEND 01… 1099511627777 FOR 1m PROGRESS 40", run_extend, {
         ID, TOKEN,
         { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "from now; as long as it was leased for if not given" },
         { "progress", ARG_INT, .min = 0, .max = 100, .help = "percent, shown by GET" },
         { "note", ARG_BYTES, .max = 0, .help = "shown by GET; kept up to 1024 bytes" }, HOLDER } },
-    { "RELEASE", VERB_HOLDS, "Gives a leased job back without costing an attempt.", "OK",
+    { "RELEASE", VERB_HOLDS | VERB_WORKER, "Gives a leased job back without costing an attempt.", "OK",
       "RELEASE 01… 1099511627777 IN 30s", run_release, {
         ID, TOKEN,
         { "in", ARG_DURATION, DURATION, .help = "offer it again only after this pause" }, HOLDER } },
-    { "CANCEL", 0, "Cancels a job, by id or by KEY and QUEUE.",
+    { "CANCEL", VERB_PRODUCER, "Cancels a job, by id or by KEY and QUEUE.",
       "cancelled; running if a worker has it: it is told at its next EXTEND and the job is not "
       "retried; or notfound", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
@@ -106,13 +106,13 @@ const struct verb verb_table[] = {
         { "queue", ARG_NAME, .help = "the key's queue" },
         ORDER,
         TENANT } },
-    { "RESCHEDULE", 0, "Moves a job that is not running to another time; at once if none is given.",
+    { "RESCHEDULE", VERB_PRODUCER, "Moves a job that is not running to another time; at once if none is given.",
       "OK", "RESCHEDULE 01… IN 1h", run_reschedule, {
         ID,
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
         { "at", ARG_MOMENT, .help = "due at this moment" },
         TENANT } },
-    { "GET", VERB_READS, "Shows a job, by id or by KEY and QUEUE.",
+    { "GET", VERB_READS | VERB_PRODUCER | VERB_WORKER, "Shows a job, by id or by KEY and QUEUE.",
       "a map with everything known of the job, its attempts included; null if there is none",
       "GET 01…", run_get, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
@@ -120,7 +120,7 @@ const struct verb verb_table[] = {
         { "queue", ARG_NAME, .help = "the key's queue" },
         ORDER,
         TENANT } },
-    { "LIST", VERB_READS, "Lists jobs, page by page. A call does a bounded amount of work: a page may "
+    { "LIST", VERB_READS | VERB_PRODUCER, "Lists jobs, page by page. A call does a bounded amount of work: a page may "
       "be short, or empty, though there are more. A job that goes between memory and disk meanwhile may be "
       "in two pages.",
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
@@ -132,8 +132,8 @@ const struct verb verb_table[] = {
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "jobs in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" },
         { "tag", ARG_NAME, .help = "only jobs with this tag" },
-        { "tenant", ARG_TENANT, .help = "whose; default if not given; * for all" } } },
-    { "EXPLAIN", VERB_READS, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
+        { "tenant", ARG_TENANT, .help = "whose; if not given the token's, or default; * for all" } } },
+    { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
       "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
       "slow_start, no_worker, on_disk, behind, ordering_key, running or ended), why (a sentence), until_ms (null if not known), "
       "ready_in_queue, deferred_until and deferrals; "
@@ -143,15 +143,17 @@ const struct verb verb_table[] = {
         { "queue", ARG_NAME, .help = "the key's queue" },
         ORDER,
         TENANT } },
-    { "FORECAST", VERB_READS, "Shows how many jobs become due in each step of a time to come. Exact for few "
+    { "FORECAST", VERB_READS | VERB_WIDE, "Shows how many jobs become due in each step of a time to come. Exact for few "
       "jobs, an estimate for many.",
       "an array of maps, one for each step: from_ms, to_ms, jobs; the last step ends at TO",
       "FORECAST STEP 15m", run_forecast, {
         { "from", ARG_MOMENT, .help = "where the first step begins; now if not given" },
         { "to", ARG_MOMENT, .help = "where the last step ends; a day after FROM if not given" },
         { "step", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
-          .help = "length of a step; 1h if not given. There are at most 1000 of them" } } },
-    { "PREVIEW", VERB_READS, "Shows when a rule runs next, before anything is made to run by it. Exactly one of "
+          .help = "length of a step; 1h if not given. There are at most 1000 of them" },
+        { "tenant", ARG_TENANT,
+          .help = "only this one's, which is possible while none of its jobs waits on disk; * for all, if not given" } } },
+    { "PREVIEW", VERB_READS | VERB_PRODUCER, "Shows when a rule runs next, before anything is made to run by it. Exactly one of "
       "RRULE, CRON and EVERY is given.",
       "an array of maps, one for each time: at_ms, local (with its offset from UTC) and note: null, or what a "
       "change of the clock has to do with it; fewer than COUNT if the rule ends",
@@ -163,7 +165,7 @@ const struct verb verb_table[] = {
         { "start", ARG_MOMENT, .help = "where the rule begins and counts from; now, at a whole second, if not given" },
         { "from", ARG_MOMENT, .help = "only times at or after this; now if not given" },
         { "count", ARG_INT, .min = 1, .max = 1000, .help = "at most so many times; 10 if not given" } } },
-    { "RECUR", VERB_ADDS | VERB_AUDITS, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
+    { "RECUR", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER, "Makes a recurrence, which schedules a job at each time that its rule says; or changes the one "
       "of that name. Exactly one of RRULE, CRON and EVERY is given. A change makes no past occurrences and leaves those "
       "under way as they are.",
       "the recurrence, as RECURRENCE shows it",
@@ -196,22 +198,24 @@ const struct verb verb_table[] = {
         { "gates", ARG_WORD, .words = "hold|pass", .help = "pass: neither quiet hours nor maintenance hold one" },
         { "order", ARG_KEY, .help = "ordering key of its jobs: they run one at a time, in order" },
         TENANT } },
-    { "RECURRENCE", VERB_READS, "Shows a recurrence and its ledger: what became of each of its times.",
+    { "RECURRENCE", VERB_READS | VERB_PRODUCER, "Shows a recurrence and its ledger: what became of each of its times.",
       "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
       "map: nominal_ms, upto_ms and count (several in a row that were skipped alike are one entry), outcome (open, "
       "ran, failed, cancelled or skipped), why, by_hand, id, ended_ms", "RECURRENCE nightly", run_recurrence, { NAME, TENANT } },
-    { "RECURRENCES", VERB_READS, "Shows a tenant's recurrences, page by page, as LIST shows jobs.",
+    { "RECURRENCES", VERB_READS | VERB_PRODUCER, "Shows a tenant's recurrences, page by page, as LIST shows jobs.",
       "a map: recurrences (an array of maps) and cursor, for the next page; null when there are no more", "RECURRENCES", run_recurrences, {
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" },
         TENANT } },
-    { "RECURPAUSE", VERB_AUDITS, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
-    { "RECURRESUME", VERB_AUDITS, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
-    { "RECURRUN", VERB_ADDS | VERB_AUDITS, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
-    { "RECURDELETE", VERB_AUDITS, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
-    { "STATS", VERB_READS, "Shows the server's figures.", "a map", "STATS", run_stats, { { 0 } } },
-    { "METRICS", VERB_READS, "Shows all figures as text that Prometheus reads; a hundred queues by name have series of "
-      "their own, the others together one.", "text", "METRICS", run_metrics, { { 0 } } },
+    { "RECURPAUSE", VERB_AUDITS | VERB_PRODUCER, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
+    { "RECURRESUME", VERB_AUDITS | VERB_PRODUCER, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
+    { "RECURRUN", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
+    { "RECURDELETE", VERB_AUDITS | VERB_PRODUCER, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
+    { "STATS", VERB_READS | VERB_WIDE, "Shows the server's figures, or a tenant's.", "a map", "STATS", run_stats, {
+        { "tenant", ARG_TENANT, .help = "only what is this one's: its queues, jobs, counters and times; * for the whole server, if not given" } } },
+    { "METRICS", VERB_READS | VERB_WIDE, "Shows all figures as text that Prometheus reads; a hundred queues by name have series of "
+      "their own, the others together one.", "text", "METRICS", run_metrics, {
+        { "tenant", ARG_TENANT, .help = "only what is this one's; * for the whole server, if not given" } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES,
           .help = "only those behind this name: the next page; with TENANT * `tenant@queue`, or `queue` of the default one" },
@@ -249,7 +253,7 @@ const struct verb verb_table[] = {
         { "tz", ARG_BYTES, .max = TZ_MAX_BYTES, .help = "time zone of the quiet hours, such as Europe/London; UTC at first" },
         { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS,
           .help = "what quiet hours put off is due at random within this after their end; 0ms at first" } } },
-    { "TENANTS", VERB_READS, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
+    { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         { "after", ARG_NAME, .help = "only those behind this name: the next page" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" } } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS, "Puts dead jobs back, attempts counted anew: one by id, or a queue's, oldest first.",
@@ -287,7 +291,7 @@ const struct verb verb_table[] = {
         { "id", ARG_ID, POS, .help = "id of the bulk" },
         TENANT } },
     { "AUDIT", VERB_READS, "Shows the audit log, oldest first: what was changed by QUEUE, TENANT, PAUSE, RESUME, REDRIVE, BULK, "
-      "BULKSTOP and by those about recurrences. Entries are kept for audit_retention. A page may be short, or empty, "
+      "BULKSTOP, TOKENCREATE, TOKENREVOKE and by those about recurrences. Entries are kept for audit_retention. A page may be short, or empty, "
       "though there are more.",
       "a map: entries (an array of maps: at_ms, tenant, user, client, address, verb, request, outcome, id) and cursor, "
       "for the next page; null when there are no more", "AUDIT FROM 2027-01-01T00:00:00Z TENANT *", run_audit, {
@@ -295,7 +299,23 @@ const struct verb verb_table[] = {
         { "to", ARG_MOMENT, .help = "only entries before this" },
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" },
-        { "tenant", ARG_TENANT, .help = "whose things were changed; default if not given; * for all" } } },
+        { "tenant", ARG_TENANT, .help = "whose things were changed; if not given the token's, or default; * for all" } } },
+    { "TOKENCREATE", VERB_ADMIN | VERB_SERVER, "Makes a token. The first one is to be an admin of tenant *; from then on nobody is "
+      "served without a token. Its text is in this answer only: what is stored is a hash.",
+      "a map: name, role, tenant, created_ms, expires_ms and token, the text to AUTH with",
+      "TOKENCREATE shop producer TENANT acme", run_tokencreate, {
+        { "name", ARG_NAME, POS, .help = "name of the token, for TOKENS, TOKENREVOKE and the audit log" },
+        { "role", ARG_WORD, POS, .words = "admin|producer|worker|read-only", .help = "what it may do: see the roles of each verb" },
+        { "tenant", ARG_TENANT, .help = "whose things it may see and change, nobody else's; * for all. If not given: * for an admin, else default" },
+        { "expire", ARG_DURATION, .min = 1000, .max = TIME_DURATION_MAX, .help = "it is good for so long; for ever if not given" } } },
+    { "TOKENS", VERB_READS | VERB_ADMIN | VERB_SERVER | VERB_WIDE, "Shows tokens, by name; their secrets are not known.",
+      "an array of maps: name, role, tenant, created_ms, expires_ms, expired", "TOKENS", run_tokens, {
+        { "after", ARG_NAME, .help = "only those behind this name: the next page" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "at most so many; 1000 if not given" },
+        { "tenant", ARG_TENANT, .help = "only those of this tenant; * for all, if not given" } } },
+    { "TOKENREVOKE", VERB_ADMIN | VERB_SERVER | VERB_WIDE, "Ends a token; those who are connected with it have no rights from their next request on.",
+      "OK", "TOKENREVOKE shop", run_tokenrevoke, {
+        { "name", ARG_NAME, POS, .help = "name of the token" } } },
     { 0 },
 };
 /* clang-format on */

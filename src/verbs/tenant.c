@@ -77,15 +77,29 @@ static int quiet_given(struct verb_call *c, struct tenant_settings *ret, unsigne
     return 0;
 }
 
+/* What a tenant may take of the server is not for its own admin to say. False after an error reply.
+ */
+static bool may_limit(struct verb_call *c)
+{
+    const struct arg_value *a = c->args;
+
+    if (!verb_is_confined(c) || !(a[TENANT_ARG_WEIGHT].set || a[TENANT_ARG_MAX_PENDING].set ||
+                                  a[TENANT_ARG_MAX_RUNNING].set || a[TENANT_ARG_RATE].set))
+        return true;
+    verb_error(c, BELFRY_NOPERM,
+               "weight, max_pending, max_running and rate are set by an admin of tenant *");
+    return false;
+}
+
 void run_tenant(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
     struct tenant_settings s = { 0 };
     struct tenant_view v;
     unsigned fields = 0;
-    int err = quiet_given(c, &s, &fields);
+    int err;
 
-    if (err)
+    if (!may_limit(c) || quiet_given(c, &s, &fields) < 0)
         return;
 #define GIVEN(argument, field, member, value) \
     if (a[argument].set) {                    \
@@ -121,13 +135,24 @@ static int note_tenant(void *arg, const struct tenant_view *v)
     return 0;
 }
 
+/* One who is confined to his tenant sees that. */
+static int own_tenant(struct verb_call *c, struct str after, struct tenants *ret)
+{
+    struct tenant_view v;
+
+    if (str_compare(c->tenant, after) > 0 && engine_tenant_get(c->engine, c->tenant, &v) == 0)
+        note_tenant(ret, &v);
+    return 0;
+}
+
 void run_tenants(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
     struct tenants tenants = { .n = 0 };
-    int err = engine_tenants(c->engine, a[TENANTS_AFTER].set ? a[TENANTS_AFTER].str : STR(""),
-                             a[TENANTS_LIMIT].set ? (size_t)a[TENANTS_LIMIT].number : TENANTS_MAX,
-                             note_tenant, &tenants);
+    struct str after = a[TENANTS_AFTER].set ? a[TENANTS_AFTER].str : STR("");
+    size_t limit = a[TENANTS_LIMIT].set ? (size_t)a[TENANTS_LIMIT].number : TENANTS_MAX;
+    int err = verb_is_confined(c) ? own_tenant(c, after, &tenants)
+                                  : engine_tenants(c->engine, after, limit, note_tenant, &tenants);
 
     if (err) {
         verb_error(c, err, "");

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "partition/partition.h"
+#include "verbs/identity.h"
 #include "verbs/reply.h"
 
 #define VERB_ARGS_MAX 32
@@ -71,6 +72,8 @@ struct verb_host_stats {
     int64_t started_ms;           /* wall clock */
     const struct hist *fetch_us;  /* what requests waited for jobs that were on disk */
     const struct hist *commit_us; /* from handing a commit to the disk until it is durable */
+    uint64_t auth_failures;       /* tokens that were shown and are none, */
+    uint64_t auth_refused;        /* and attempts that were not looked at after many of them */
 };
 
 struct audit_entry;
@@ -80,6 +83,8 @@ struct verb_host {
     void (*stats)(const struct verb_host *h, struct verb_host_stats *ret);
     /* An entry was added to the audit log; may be NULL. */
     void (*audited)(const struct verb_host *h, const struct audit_entry *a);
+    /* A wrong token was shown from there, the n-th within a minute; may be NULL. */
+    void (*auth_failed)(const struct verb_host *h, struct str address, uint32_t n);
 };
 
 /* Who is asking, kept by the front for as long as the connection lasts. */
@@ -92,9 +97,10 @@ struct verb_call {
     const struct verb *verb;
     const struct str *words; /* of the request, */
     size_t word_count;
-    struct str tenant;     /* whose things it is about; `*`: everybody's */
-    void *owner;           /* for a parked LEASE */
-    struct waiter *parked; /* set by a handler that parked the call: no reply was written */
+    struct str tenant;          /* whose things it is about; `*`: everybody's */
+    const struct identity *who; /* NULL: one who may do everything */
+    void *owner;                /* for a parked LEASE */
+    struct waiter *parked;      /* set by a handler that parked the call: no reply was written */
     bool cold; /* set by verb_error: no reply was written, the call is to be run again once what it
                   needs was fetched from disk */
     bool failed;      /* set by verb_error: the reply is an error */
@@ -110,6 +116,11 @@ enum verb_flags {
     VERB_ADDS = 8,    /* jobs: waits while memory is at its budget */
     VERB_HOLDS = 16,  /* about a lease: its token says enough, so that no tenant need be named */
     VERB_AUDITS = 32, /* no setting, but in the audit log all the same */
+    /* Who may call it, besides admins; read-only tokens may what only reads. */
+    VERB_PRODUCER = 64,
+    VERB_WORKER = 128,
+    VERB_WIDE = 256,   /* about all tenants, if none is given */
+    VERB_SERVER = 512, /* only for tokens of tenant `*` */
 };
 
 struct verb {
@@ -139,12 +150,23 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
 /* The tenant that the call is about: as given, or what its row has for one that is not. */
 struct str verb_tenant(const struct verb *v, const struct arg_value *args);
 
+/* Whether a token of this role may call it. */
+bool verb_allows(const struct verb *v, enum role r);
+/* "admin, producer": who may. Returns the length. */
+size_t verb_roles(const struct verb *v, char *ret, size_t size);
+/* Whether the caller's role may call the verb: 0, or NOPERM after an error reply. */
+int verb_admit(struct verb_call *call);
+/* Sets call->tenant to the one that the arguments say, or to the caller's own if he has one and
+ * they say none. NOPERM after an error reply if he named another. */
+int verb_scope(struct verb_call *call);
+
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
 void verb_usage(const struct verb *v, struct buf *out);
 
-/* All figures as text that Prometheus reads. NOMEM. */
+/* All figures as text that Prometheus reads; of one tenant (not `*`) only what is its own. NOMEM.
+ */
 int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
-                 struct buf *out);
+                 struct str tenant, struct buf *out);
 
 /* Writes an engine's or parser's error as the reply; COLD is none, but sets call->cold. A handler
  * has written nothing before. */

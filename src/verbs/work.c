@@ -66,6 +66,16 @@ void verb_reply_leases(const struct engine *e, struct reply *r, struct job *cons
         reply_lease(e, r, jobs[i]);
 }
 
+/* Nobody waits beyond the end of his token. */
+static int64_t wait_of(const struct verb_call *c)
+{
+    int64_t wait_ms = c->args[LEASE_WAIT].number;
+    int64_t left_ms =
+        c->who && c->who->expires_ms ? c->who->expires_ms - engine_now(c->engine) : wait_ms;
+
+    return left_ms < wait_ms ? left_ms : wait_ms;
+}
+
 void run_lease(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
@@ -94,7 +104,7 @@ void run_lease(struct verb_call *c)
 
     n = engine_lease(c->engine, &r, jobs);
     if (n == 0 && a[LEASE_WAIT].set && a[LEASE_WAIT].number > 0) {
-        n = engine_wait(c->engine, &r, a[LEASE_WAIT].number, c->owner, &c->parked);
+        n = engine_wait(c->engine, &r, wait_of(c), c->owner, &c->parked);
         if (n == 0)
             return;
     }

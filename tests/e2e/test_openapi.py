@@ -18,8 +18,15 @@ ROUNDS = int(os.environ.get("BELFRY_ROUNDS", 200 if LONG else 12))
 
 
 @pytest.fixture(scope="module")
-def api(shared_server):
+def token(shared_server):
+    """All operations may be tried, those about tokens too: so there is one from the start."""
     with Web(shared_server.port) as w:
+        return w.post("/v1/tokens", {"name": "the-one-of-this-test", "role": "admin"})["token"]
+
+
+@pytest.fixture(scope="module")
+def api(shared_server, token):
+    with Web(shared_server.port, token=token) as w:
         return w.get("/openapi.json")
 
 
@@ -175,12 +182,12 @@ def path_of(path, params):
 
 
 @pytest.mark.limit(60 + 3 * ROUNDS)
-def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api):
+def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api, token):
     print(f"BELFRY_SEED={SEED}")
     rng = random.Random(SEED)
     maker = Maker(rng, api)
     statuses, went_well = {}, set()
-    with Web(shared_server.port) as web:
+    with Web(shared_server.port, token=token) as web:
         for _ in range(ROUNDS):
             todo = list(operations(api)) * 3
             rng.shuffle(todo)
@@ -228,9 +235,9 @@ def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api
     assert len(missed) <= 16 and statuses.get(200, 0) > 100 and statuses.get(400, 0) > 20, (missed, statuses)
 
 
-def test_every_answer_has_the_fields_that_are_described(shared_server, api):
+def test_every_answer_has_the_fields_that_are_described(shared_server, api, token):
     """In full: with jobs in every state the answers have all their parts."""
-    with Web(shared_server.port) as w:
+    with Web(shared_server.port, token=token) as w:
         id = w.post("/v1/jobs", {"queue": "full", "payload": "x", "tag": ["t"], "meta": {"a": "b"}, "key": "full"})["id"]
         lease = w.post("/v1/leases", {"queues": "full", "worker": "w"})
         token = lease["jobs"][0]["token"]
@@ -250,6 +257,8 @@ def test_every_answer_has_the_fields_that_are_described(shared_server, api):
             ("/v1/tenants", "get"): w.get("/v1/tenants"),
             ("/v1/stats", "get"): w.get("/v1/stats"),
             ("/v1/forecast", "get"): w.get("/v1/forecast"),
+            ("/v1/tokens", "get"): w.get("/v1/tokens"),
+            ("/v1/tenants/{tenant}/stats", "get"): w.get("/v1/tenants/default/stats"),
         }
         w.call("DELETE", f"/v1/jobs/{id}")
         w.call("DELETE", "/v1/recurrences/full")

@@ -23,7 +23,8 @@ class Problem(Exception):
 class Web:
     """Keeps one connection."""
 
-    def __init__(self, port, timeout=20):
+    def __init__(self, port, timeout=20, token=None):
+        self.token = token
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
     def __enter__(self):
@@ -38,6 +39,8 @@ class Web:
     def ask(self, method, path, body=None, headers=None):
         """Any answer. A body that is not bytes is sent as JSON."""
         headers = dict(headers or {})
+        if self.token:
+            headers.setdefault("Authorization", "Bearer " + self.token)
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         if body is not None:

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What a caller may ask, by the verb's row and the caller's token. */
+#include <stdio.h>
+
+#include "verbs/handlers.h"
+
+bool verb_allows(const struct verb *v, enum role r)
+{
+    switch (r) {
+    case ROLE_ADMIN: return true;
+    case ROLE_PRODUCER: return v->flags & VERB_PRODUCER;
+    case ROLE_WORKER: return v->flags & VERB_WORKER;
+    case ROLE_READONLY: return v->flags & VERB_READS && !(v->flags & VERB_ADMIN);
+    case ROLE_NONE:
+    case ROLE_END: break;
+    }
+    return false;
+}
+
+size_t verb_roles(const struct verb *v, char *ret, size_t size)
+{
+    size_t len = 0;
+
+    for (enum role r = ROLE_NONE + 1; r < ROLE_END && len < size; r++)
+        if (verb_allows(v, r))
+            len += (size_t)snprintf(ret + len, size - len, "%s%s", len ? ", " : "", role_name(r));
+    return len;
+}
+
+void verb_refuse(struct verb_call *c, int err, const char *text)
+{
+    c->failed = true;
+    c->reply->ops->error(c->reply, error_name(err), str_of(text));
+}
+
+bool verb_is_confined(const struct verb_call *c)
+{
+    return c->who && c->who->confined;
+}
+
+int verb_admit(struct verb_call *c)
+{
+    char roles[64], text[256];
+
+    if (!c->who)
+        return 0;
+    if (!verb_allows(c->verb, c->who->role)) {
+        verb_roles(c->verb, roles, sizeof(roles));
+        snprintf(text, sizeof(text), "%s is for %s; this token is %s", c->verb->name, roles,
+                 role_name(c->who->role));
+    } else if (c->verb->flags & VERB_SERVER && c->who->confined) {
+        snprintf(text, sizeof(text), "%s is for tokens of tenant *", c->verb->name);
+    } else {
+        return 0;
+    }
+    verb_error(c, BELFRY_NOPERM, text);
+    return BELFRY_NOPERM;
+}
+
+static const struct arg_value *tenant_given(const struct verb *v, const struct arg_value *args)
+{
+    for (size_t i = 0; v->args[i].type != ARG_END; i++)
+        if (v->args[i].type == ARG_TENANT && args[i].set)
+            return &args[i];
+    return NULL;
+}
+
+struct str verb_tenant(const struct verb *v, const struct arg_value *args)
+{
+    const struct arg_value *given = tenant_given(v, args);
+
+    if (given)
+        return given->str;
+    return v->flags & (VERB_HOLDS | VERB_WIDE) ? STR(TENANT_ALL) : STR(TENANT_DEFAULT);
+}
+
+/* Whether the tenant is there is not looked at: the answer does not depend on it. */
+int verb_scope(struct verb_call *c)
+{
+    const struct arg_value *given = tenant_given(c->verb, c->args);
+    char text[NAME_MAX_BYTES + 64];
+
+    if (c->verb->run == run_tenant)
+        given = &c->args[TENANT_NAME];
+    if (!verb_is_confined(c)) {
+        c->tenant = verb_tenant(c->verb, c->args);
+        return 0;
+    }
+    c->tenant = identity_tenant(c->who);
+    if (!given || str_eq(given->str, c->tenant))
+        return 0;
+    snprintf(text, sizeof(text), "it is for tenant %.*s only", STR_ARG(c->tenant));
+    verb_error(c, BELFRY_NOPERM, text);
+    return BELFRY_NOPERM;
+}
