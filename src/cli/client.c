@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "cli/client_tls.h"
 
 #define READ_BYTES (64u << 10)
 
@@ -82,7 +83,7 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     if (c->fd < 0)
         return fail(c, BELFRY_IO, strerror(err));
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    return 0;
+    return client_tls_begin(c, host, timeout_ms);
 }
 
 static int greet(struct client *c)
@@ -182,6 +183,15 @@ int client_push(struct client *c)
     return 0;
 }
 
+static int fail_ended(struct client *c)
+{
+    const char *why = client_tls_why();
+
+    snprintf(c->why, sizeof(c->why), "the server closed the connection%s%s", why ? ": " : "",
+             why ? why : "");
+    return BELFRY_IO;
+}
+
 /* One receive; 1 if something came, 0 if it would block. */
 static int receive(struct client *c, int flags)
 {
@@ -197,7 +207,7 @@ static int receive(struct client *c, int flags)
         n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, flags);
     while (n < 0 && errno == EINTR);
     if (n == 0)
-        return fail(c, BELFRY_IO, "the server closed the connection");
+        return fail_ended(c);
     if (n < 0 && errno == EAGAIN)
         return flags & MSG_DONTWAIT ? 0 : fail(c, BELFRY_IO, "no answer in time");
     if (n < 0)

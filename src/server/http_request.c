@@ -167,13 +167,13 @@ static bool is_own_host(const char *host)
 
 /* A page of somebody else's in a browser on this machine must not be able to ask anything: it
  * cannot make JSON without asking first (415), its Origin is another, and a name of its own that
- * leads here is not ours. True: refused. */
+ * leads here is not ours; with TLS its browser sees that from the certificate. True: refused. */
 static bool refuse_strangers(struct http_client *c)
 {
     const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
     const char *from = origin ? strstr(origin, "://") : NULL;
 
-    if (host && !is_own_host(host))
+    if (host && !c->client.peer.tls && !is_own_host(host))
         refuse(c, "INVALID", 421, "Host: expected localhost or an address");
     else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
         refuse(c, "INVALID", 403, "Origin: pages of other origins are not answered");

@@ -14,8 +14,10 @@
 #include "server/chores.h"
 #include "server/client.h"
 #include "server/errand.h"
+#include "server/filelimit.h"
 #include "server/http.h"
 #include "server/listen.h"
+#include "server/tls.h"
 
 #define SWEEP_MS        500
 #define REBUILD_MS      1000
@@ -377,6 +379,7 @@ static void reload(struct server *s)
         s->log.level = (enum option_log_level)s->options.log_level;
         s->log.format = (enum option_log_format)s->options.log_format;
         s->host.max_payload = (size_t)s->options.max_payload;
+        tls_reload(s);
         buf_append(&ignored, "", 1);
         log_line(&s->log, LOG_LEVEL_INFO, "configuration reloaded", "needs_restart",
                  ignored.ptr ? ignored.ptr : "", NULL);
@@ -402,6 +405,7 @@ static void on_sweep(uv_timer_t *timer)
 
     list_each_safe (node, after, &s->clients)
         client_sweep(client_of_all(node), now);
+    tls_sweep(s);
 }
 
 /* ---- Beginning ---- */
@@ -442,8 +446,6 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->fetch_us = &s->fetch_us;
     ret->commit_us = &s->commit_us;
 }
-
-#define OWN_FILES INT64_C(64) /* what the journal and the loop need */
 
 static int init_loop(struct server *s)
 {
@@ -502,27 +504,6 @@ static int open_store(struct server *s)
     return err;
 }
 
-/* As many descriptors as there may be; and no more clients than leave the journal its own. */
-static void fit_file_limit(struct server *s)
-{
-    struct rlimit files;
-    char number[LOG_NUMBER];
-    int64_t most;
-
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-        return;
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    most = files.rlim_max > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_max;
-    most = most > 2 * OWN_FILES ? most - OWN_FILES : OWN_FILES;
-    if (s->options.max_connections <= most)
-        return;
-    s->options.max_connections = most;
-    log_line(&s->log, LOG_LEVEL_WARN,
-             "max_connections is lowered: the limit on open files (ulimit -n) is too low",
-             "max_connections", log_number(most, number), NULL);
-}
-
 int server_init(struct server *s)
 {
     int err;
@@ -535,12 +516,15 @@ int server_init(struct server *s)
     s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
     s->started_mono_ms = time_mono_us() / 1000;
     s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats, auditlog_line };
+    peers_init(&s->peers);
     s->read_buf = malloc(READ_BYTES);
     s->request = calloc(1, sizeof(*s->request));
     if (!s->read_buf || !s->request)
         return BELFRY_NOMEM;
-    fit_file_limit(s);
-    err = open_store(s);
+    filelimit_fit(s);
+    err = tls_open(s);
+    if (!err)
+        err = open_store(s);
     if (!err)
         err = init_loop(s);
     if (!err)
@@ -576,6 +560,8 @@ void server_fini(struct server *s)
         uv_run(&s->loop, UV_RUN_DEFAULT);
         uv_loop_close(&s->loop);
     }
+    tls_close(s);
+    peers_fini(&s->peers);
     if (s->partition && !s->failed)
         partition_flush(s->partition);
     partition_close(s->partition);
