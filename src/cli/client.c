@@ -26,7 +26,10 @@ static int fail(struct client *c, int err, const char *text)
 
 static int fail_errno(struct client *c)
 {
-    return fail(c, BELFRY_IO, strerror(errno));
+    int err = errno;
+    const char *why = client_tls_why();
+
+    return fail(c, BELFRY_IO, why ? why : strerror(err));
 }
 
 static void set_blocking(int fd, bool blocking)

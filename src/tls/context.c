@@ -58,7 +58,8 @@ static bool use_cert(SSL_CTX *c, const struct tls_files *f, const struct tls_nam
         return fail(why, n->cert, f->cert, strerror(errno));
     if (SSL_CTX_use_certificate_chain_file(c, f->cert) == 1)
         return true;
-    if (ERR_GET_LIB(ERR_peek_last_error()) != ERR_LIB_SSL)
+    if (ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE ||
+        ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_PEM_LIB)
         return fail(why, n->cert, f->cert, "expected a certificate in PEM");
     tls_error(text); /* a key that is too short, for example */
     return fail(why, n->cert, f->cert, text);

@@ -199,12 +199,12 @@ static void fail(struct link *l, const char *why)
 static void fail_ssl(struct link *l)
 {
     char why[TLS_WHY];
-    long verified = SSL_get_verify_result(l->ssl);
+    bool cert = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_CERTIFICATE_VERIFY_FAILED;
 
     tls_error(why);
-    if (l->stage == STAGE_HANDSHAKE && verified != X509_V_OK && SSL_get0_peer_certificate(l->ssl))
-        snprintf(why, sizeof(why), "the other side's certificate: %s",
-                 X509_verify_cert_error_string(verified));
+    if (cert)
+        snprintf(why, sizeof(why), "its certificate is not accepted: %s",
+                 X509_verify_cert_error_string(SSL_get_verify_result(l->ssl)));
     fail(l, why);
 }
 
