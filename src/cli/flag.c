@@ -31,7 +31,8 @@ const struct flag_row flag_globals[] = {
     [GLOBAL_TLS] = { .name = "tls", .help = "connect by TLS; else as $BELFRY_TLS says (on, off)" },
     [GLOBAL_CA] = { .name = "ca",
                     .value = "FILE",
-                    .help = "certificates to believe, with --tls; else $BELFRY_CA, else the system's" },
+                    .help =
+                        "certificates to believe, with --tls; else $BELFRY_CA, else the system's" },
     [GLOBAL_CERT] = { .name = "cert",
                       .value = "FILE",
                       .help = "own certificate, with --tls; else $BELFRY_CERT" },

@@ -8,9 +8,11 @@ const char *bindrule_refusal(const struct bindrule *r)
     if (r->loopback)
         return NULL;
     if (!r->users)
-        return "there are no users: bind to 127.0.0.1 or ::1 and put a proxy that has them in front";
+        return "there are no users: bind to 127.0.0.1 or ::1 and put a proxy that has them in "
+               "front";
     if (!r->tls && !r->insecure)
         return "what is said would be readable on its way: set tls = on with tls_cert and tls_key, "
-               "or bind to 127.0.0.1 or ::1, or say insecure_plaintext = yes if the network is trusted";
+               "or bind to 127.0.0.1 or ::1, or say insecure_plaintext = yes if the network is "
+               "trusted";
     return NULL;
 }

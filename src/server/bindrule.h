@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the server may listen, given how it would know its clients and keep others from listening in. */
+/* Where the server may listen, given how it would know its clients and keep others from listening
+ * in. */
 #ifndef SERVER_BINDRULE_H
 #define SERVER_BINDRULE_H
 

@@ -363,8 +363,9 @@ int http_open(struct server *s)
         http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
         MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, s, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri,
         s, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)s->options.max_headers, MHD_OPTION_CONNECTION_LIMIT, NO_MORE_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT,
-        timeout_s(s), MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        (size_t)s->options.max_headers, MHD_OPTION_CONNECTION_LIMIT, NO_MORE_CLIENTS,
+        MHD_OPTION_CONNECTION_TIMEOUT, timeout_s(s), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
     info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info || uv_poll_init(&s->loop, &h->poll, info->epoll_fd) != 0) {
         log_line(&s->log, LOG_LEVEL_ERROR, "cannot begin to serve HTTP", NULL);

@@ -5,8 +5,8 @@
  * commit, for something from disk, for room, or for work, its connection is suspended: nothing is
  * read of it, and the next request behind it waits.
  *
- * A client has client_timeout for each request, from its first line on, and keepalive_timeout between
- * two; one that takes its answer too slowly is cut off as well.
+ * A client has client_timeout for each request, from its first line on, and keepalive_timeout
+ * between two; one that takes its answer too slowly is cut off as well.
  */
 #ifndef SERVER_HTTP_H
 #define SERVER_HTTP_H

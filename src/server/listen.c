@@ -16,7 +16,8 @@
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up the others */
 
 #define BUSY_ALL "-BUSY too many clients: max_connections is reached\r\n"
-#define BUSY_ONE "-BUSY too many clients from your address: max_connections_per_address is reached\r\n"
+#define BUSY_ONE \
+    "-BUSY too many clients from your address: max_connections_per_address is reached\r\n"
 
 static void refuse(int fd, const char *busy)
 {
@@ -56,7 +57,8 @@ static void on_connection(uv_poll_t *handle, int status, int events)
     (void)events;
     for (int i = 0; i < ACCEPT_TURN; i++) {
         socklen_t len = sizeof(from);
-        int fd = accept4(s->listen_fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd =
+            accept4(s->listen_fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE)

@@ -46,7 +46,8 @@ void peer_text(const struct peer *p, char *ret, size_t size)
 
 struct address {
     struct table_node node;
-    uint64_t bits; /* of IPv4: behind four bytes of ones, as no address of IPv6 begins that speaks */
+    uint64_t
+        bits; /* of IPv4: behind four bytes of ones, as no address of IPv6 begins that speaks */
     uint64_t count;
 };
 

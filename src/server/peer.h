@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is at the other end of a connection. Kept from the moment it is accepted: once TLS is spoken for
- * it, its socket here is one of a pair and knows no address. And how many connections each address has.
+ * Who is at the other end of a connection. Kept from the moment it is accepted: once TLS is spoken
+ * for it, its socket here is one of a pair and knows no address. And how many connections each
+ * address has.
  */
 #ifndef SERVER_PEER_H
 #define SERVER_PEER_H

@@ -17,6 +17,7 @@
 #include "server/filelimit.h"
 #include "server/http.h"
 #include "server/listen.h"
+#include "server/notify.h"
 #include "server/tls.h"
 
 #define SWEEP_MS        500
@@ -359,6 +360,7 @@ static void begin_stop(struct server *s)
         return;
     log_line(&s->log, LOG_LEVEL_INFO, "stopping: no new requests, finishing what is under way",
              NULL);
+    notify_send("STOPPING=1");
     s->stopping = true;
     s->drain_until_ms = time_mono_us() / 1000 + s->options.drain_timeout_ms;
     listen_pause(s);
@@ -372,6 +374,7 @@ static void reload(struct server *s)
     struct option_error err;
     struct buf ignored = { 0 };
 
+    notify_reloading();
     if (options_reload(&s->options, &ignored, &err) < 0) {
         log_line(&s->log, LOG_LEVEL_ERROR, "reload refused, nothing changed", "error", err.text,
                  NULL);
@@ -385,6 +388,7 @@ static void reload(struct server *s)
                  ignored.ptr ? ignored.ptr : "", NULL);
     }
     buf_fini(&ignored);
+    notify_send("READY=1");
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -533,6 +537,8 @@ int server_init(struct server *s)
         err = http_open(s);
     if (!err)
         err = listen_open(s);
+    if (!err)
+        notify_send("READY=1");
     return err;
 }
 

@@ -33,7 +33,8 @@ bool tls_may_be_plain(const struct options *o, const struct peer *peer)
     return o->tls == TLS_ON && (o->insecure_plaintext || peer_is_loopback(peer));
 }
 
-/* Nothing can be told of HTTP before so much has come; on a pair of sockets nobody could wait for it. */
+/* Nothing can be told of HTTP before so much has come; on a pair of sockets nobody could wait for
+ * it. */
 static bool enough(struct str first)
 {
     return http_guess(first) != HTTP_GUESS_MORE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS for the server: its certificate, and the relay (tls/relay.h) that connections whose first byte is
- * that of a handshake are handed to. The relay gives back a plain socket, on which the connection
- * begins anew with the address of its peer, whatever protocol it speaks.
+ * TLS for the server: its certificate, and the relay (tls/relay.h) that connections whose first
+ * byte is that of a handshake are handed to. The relay gives back a plain socket, on which the
+ * connection begins anew with the address of its peer, whatever protocol it speaks.
  */
 #ifndef SERVER_TLS_H
 #define SERVER_TLS_H
@@ -14,9 +14,9 @@
 /* What one that may not be plain is told. */
 #define TLS_PLAIN_WHY  "this server is spoken to by TLS only"
 #define TLS_PLAIN_RESP "-PROTOCOL " TLS_PLAIN_WHY "\r\n"
-#define TLS_PLAIN_HTTP                                                                  \
-    "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" \
-    TLS_PLAIN_WHY ": ask with https\n"
+#define TLS_PLAIN_HTTP                                                   \
+    "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: " \
+    "close\r\n\r\n" TLS_PLAIN_WHY ": ask with https\n"
 
 /* Why these options do not go together, or NULL. */
 const char *tls_options_wrong(const struct options *o);

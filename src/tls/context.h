@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What TLS is spoken with: certificates, keys, whom to believe. TLS 1.2 and 1.3; ciphers that encrypt
- * and authenticate in one; no renegotiation, no compression, and no sessions that are resumed, so
- * that a certificate that is no longer accepted is not accepted from the next connection on.
+ * What TLS is spoken with: certificates, keys, whom to believe. TLS 1.2 and 1.3; ciphers that
+ * encrypt and authenticate in one; no renegotiation, no compression, and no sessions that are
+ * resumed, so that a certificate that is no longer accepted is not accepted from the next
+ * connection on.
  *
  * Every file is PEM. An error's text names the setting and the file, and what is wrong with it.
  */
@@ -29,8 +30,10 @@ struct tls_names {
 };
 
 /* A context of the caller's (SSL_CTX_free), or NULL with why. */
-SSL_CTX *tls_server_context(const struct tls_files *f, const struct tls_names *n, char why[TLS_WHY]);
-SSL_CTX *tls_client_context(const struct tls_files *f, const struct tls_names *n, char why[TLS_WHY]);
+SSL_CTX *tls_server_context(const struct tls_files *f, const struct tls_names *n,
+                            char why[TLS_WHY]);
+SSL_CTX *tls_client_context(const struct tls_files *f, const struct tls_names *n,
+                            char why[TLS_WHY]);
 
 /* When the context's certificate ends, in milliseconds; 0 if that is not known. */
 int64_t tls_expires_ms(SSL_CTX *context);

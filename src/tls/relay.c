@@ -30,7 +30,8 @@
 enum stage {
     STAGE_HANDSHAKE,
     STAGE_OPEN,
-    STAGE_LINGER, /* all was sent; what still comes is dropped, so that it does not reset the rest */
+    STAGE_LINGER, /* all was sent; what still comes is dropped, so that it does not reset the rest
+                   */
     STAGE_DEAD    /* to be freed when the turn is over */
 };
 
@@ -48,9 +49,9 @@ struct link {
     struct end net;
     struct end plain;
     enum stage stage;
-    struct buf up;    /* decrypted, not passed on yet */
-    struct buf down;  /* to be encrypted; only what did not fit */
-    bool first;       /* `up` is held back until it is enough */
+    struct buf up;   /* decrypted, not passed on yet */
+    struct buf down; /* to be encrypted; only what did not fit */
+    bool first;      /* `up` is held back until it is enough */
     bool net_wants_out;
     bool net_ended;   /* nothing more comes from there, */
     bool plain_ended; /* or from there */

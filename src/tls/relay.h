@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that speaks TLS for connections whose other end, here in the process, is plain: what comes
- * decrypted goes to one end of a pair of sockets, and whoever has the other end reads and writes it as
- * if there were no TLS. So there is one path for all protocols, and no handshake ever holds up the
- * thread that serves.
+ * A thread that speaks TLS for connections whose other end, here in the process, is plain: what
+ * comes decrypted goes to one end of a pair of sockets, and whoever has the other end reads and
+ * writes it as if there were no TLS. So there is one path for all protocols, and no handshake ever
+ * holds up the thread that serves.
  *
  *     network ══ TLS ══ net │ link │ plain ── pair of sockets ── whoever serves, or asks
  *
- * What is buffered of a connection is bounded: a record of 16 KiB in each direction besides what the
- * two sockets hold. Nothing is read from a side while what came from it cannot be passed on. The end
- * of one direction is passed on as such (close_notify), the other goes on.
+ * What is buffered of a connection is bounded: a record of 16 KiB in each direction besides what
+ * the two sockets hold. Nothing is read from a side while what came from it cannot be passed on.
+ * The end of one direction is passed on as such (close_notify), the other goes on.
  *
  * All calls are for one thread, that of the owner, unless they say otherwise.
  */
