@@ -7,6 +7,7 @@
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -18,10 +19,18 @@
 static const struct cli *options;
 static SSL_CTX *context;
 static struct relay *relay;
+static bool ends; /* `end` is registered */
 
 void client_tls_use(const struct cli *cli)
 {
     options = cli;
+}
+
+/* Before OpenSSL's own end, which it registered earlier. Every answer that matters has come by then. */
+static void end(void)
+{
+    relay_free(relay, 0);
+    SSL_CTX_free(context);
 }
 
 static bool prepare(char why[TLS_WHY])
@@ -34,6 +43,8 @@ static bool prepare(char why[TLS_WHY])
         context = tls_client_context(&files, &names, why);
     if (context && !relay && relay_new(&o, &relay) < 0)
         snprintf(why, TLS_WHY, "cannot start a thread");
+    else if (relay && !ends)
+        ends = atexit(end) == 0;
     return context && relay;
 }
 
