@@ -26,7 +26,8 @@ void client_tls_use(const struct cli *cli)
     options = cli;
 }
 
-/* Before OpenSSL's own end, which it registered earlier. Every answer that matters has come by then. */
+/* Before OpenSSL's own end, which it registered earlier. Every answer that matters has come by
+ * then. */
 static void end(void)
 {
     relay_free(relay, 0);

@@ -241,10 +241,12 @@ def test_the_end_is_told_with_close_notify(server, pki):
         assert s.recv(100) == b"", "an end without close_notify would raise"
 
 
-def test_a_wait_ends_when_its_client_goes_away(server, pki):
+@pytest.mark.parametrize("data", [encode("LEASE", "gone", "WAIT", "60s"),
+                                  request("POST", "/v1/leases", b'{"queues":"gone","wait":"60s"}')])
+def test_a_wait_ends_when_its_client_goes_away(server, pki, data):
     for bye in ("close_notify", "reset"):
         s = connect(server, pki)
-        s.sendall(encode("LEASE", "gone", "WAIT", "60s"))
+        s.sendall(data)
         with server.wire() as w:
             wait_for(lambda: (w.call("QUEUE", "gone") or {}).get("waiting_workers") == 1, what="it waits")
             if bye == "close_notify":
