@@ -225,17 +225,23 @@ static void cut_off(struct http_client *c, const char *why)
     http_close(&c->client);
 }
 
+static int64_t keepalive_ms(const struct options *o)
+{
+    return o->keepalive_timeout_ms ? o->keepalive_timeout_ms : o->client_timeout_ms;
+}
+
 static void http_sweep(struct client *client, int64_t mono_ms)
 {
     struct http_client *c = of(client);
     const struct options *o = &client->server->options;
     int64_t age = mono_ms - c->since_ms;
 
-    if (c->phase == PHASE_IDLE && age > o->keepalive_timeout_ms)
+    if (c->phase == PHASE_IDLE && c->served && age > keepalive_ms(o))
         http_close(client); /* between requests, as far as one can see */
     else if (c->phase == PHASE_IDLE && o->idle_timeout_ms && age > o->idle_timeout_ms)
         http_close(client);
-    else if (c->phase > PHASE_IDLE && c->phase < PHASE_WAITS && age > o->client_timeout_ms)
+    else if (c->phase < PHASE_WAITS && !(c->phase == PHASE_IDLE && c->served) &&
+             age > o->client_timeout_ms)
         cut_off(c, "it stopped within a request");
 }
 
@@ -255,11 +261,9 @@ static const struct client_ops http_ops = {
 /* Seconds, as libmicrohttpd counts; it ends clients that do not take their answer. */
 static unsigned timeout_s(const struct server *s)
 {
-    const struct options *o = &s->options;
-    int64_t ms = o->keepalive_timeout_ms > o->client_timeout_ms ? o->keepalive_timeout_ms
-                                                                : o->client_timeout_ms;
+    int64_t ms = s->options.client_timeout_ms, idle = keepalive_ms(&s->options);
 
-    return (unsigned)((ms + 999) / 1000) + 1;
+    return (unsigned)(((idle > ms ? idle : ms) + 999) / 1000) + 1;
 }
 
 static struct http_client *client_new(struct server *s, struct MHD_Connection *connection)

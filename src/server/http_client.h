@@ -40,6 +40,7 @@ struct http_client {
     int fd;
     bool suspended;
     bool closed; /* it is to end: nothing is done for it any more */
+    bool served; /* a request of it is over */
     struct session session;
     int64_t since_ms; /* monotonic: when the last answer was out, or it came */
 

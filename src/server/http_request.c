@@ -41,6 +41,7 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     if (!c->closed)
         http_abandon(c);
     c->phase = PHASE_IDLE;
+    c->served = true;
     c->since_ms = time_mono_us() / 1000;
     c->answered = c->html = c->plain = c->last = false;
     c->lsn = 0;

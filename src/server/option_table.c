@@ -85,9 +85,9 @@ static const struct option_row option_table[] = {
     { "max_headers", OPTION_SIZE, FIXED, AT(max_headers), "16KiB", 4 * KIB, MIB, NULL,
       "Memory for the first line and the headers of a request in HTTP, with some bytes for each header; one that "
       "needs more is answered with status 431, or 414 if the first line is too long." },
-    { "keepalive_timeout", OPTION_DURATION, RELOADABLE, AT(keepalive_timeout_ms), "30s", 10, DAY, NULL,
-      "A connection in HTTP without a request, or with part of its first line, is closed after this. One that does "
-      "not take its answer is cut off after the longer of this and client_timeout." },
+    { "keepalive_timeout", OPTION_DURATION, RELOADABLE, AT(keepalive_timeout_ms), "0ms", 0, DAY, NULL,
+      "A connection in HTTP that was answered is closed after this, unless its next request comes; 0 for "
+      "client_timeout. One that does not take its answer is cut off after the longer of the two." },
 };
 /* clang-format on */
 

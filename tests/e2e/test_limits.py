@@ -210,7 +210,7 @@ SLOW = {
 @pytest.mark.limit(120)
 def test_slow_requests(make_server):
     """Many of each kind that send a little now and then: all are cut off, however they go on."""
-    server = make_server(client_timeout="2s", keepalive_timeout="2s")
+    server = make_server(client_timeout="2s")
     slow = [(name, connect(server), more) for name, (_, more) in SLOW.items() for _ in range(12)]
     for name, s, _ in slow:
         s.setblocking(False)
@@ -261,7 +261,7 @@ def test_idle_connections_in_http(make_server):
 
 
 def test_a_slow_reader(make_server):
-    server = make_server(client_timeout="1s", keepalive_timeout="1s", output_limit="1MiB")
+    server = make_server(client_timeout="1s", output_limit="1MiB")
     with server.wire() as w:
         ids = w.pipeline([("SCHEDULE", "q", "x" * 900_000) for _ in range(8)])
         slow = []

@@ -392,7 +392,7 @@ def client_hello(pki):
 
 
 def test_a_slow_request_is_cut_off_as_without_tls(make_server, cert, pki):
-    server = make_server(**options(cert, client_timeout="700ms", keepalive_timeout="700ms"))
+    server = make_server(**options(cert, client_timeout="700ms"))
     for data in (b"*2\r\n$4\r\nECHO\r\n$100\r\nabc", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"):
         with connect(server, pki) as s:
             s.sendall(data)
