@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *choose(const char *given, const char *variable, const char *otherwise)
 {
@@ -22,6 +23,27 @@ const char *cli_host(const struct cli *c)
 const char *cli_port(const struct cli *c)
 {
     return choose(c->port, "BELFRY_PORT", CLI_PORT_DEFAULT);
+}
+
+const char *cli_ca(const struct cli *c)
+{
+    return choose(c->ca, "BELFRY_CA", "");
+}
+
+const char *cli_cert(const struct cli *c)
+{
+    return choose(c->cert, "BELFRY_CERT", "");
+}
+
+const char *cli_cert_key(const struct cli *c)
+{
+    return choose(c->cert_key, "BELFRY_CERT_KEY", "");
+}
+
+bool cli_tls(const struct cli *c)
+{
+    return c->tls || *cli_ca(c) || *cli_cert(c) || *cli_cert_key(c) ||
+           strcmp(choose(NULL, "BELFRY_TLS", "off"), "off") != 0;
 }
 
 __attribute__((format(printf, 1, 0))) static void say(const char *format, va_list args)

@@ -26,6 +26,10 @@ enum cli_exit {
 struct cli {
     const char *host; /* NULL: not given */
     const char *port;
+    bool tls;
+    const char *ca;
+    const char *cert;
+    const char *cert_key;
     bool json;
     bool help;
 };
@@ -33,6 +37,13 @@ struct cli {
 /* What was given, else BELFRY_HOST / BELFRY_PORT, else 127.0.0.1 and 2355. */
 const char *cli_host(const struct cli *c);
 const char *cli_port(const struct cli *c);
+
+/* Whether to connect by TLS: --tls, any of the files below, or BELFRY_TLS, unless that is `off`. */
+bool cli_tls(const struct cli *c);
+/* What was given, else BELFRY_CA, BELFRY_CERT, BELFRY_CERT_KEY, else "". */
+const char *cli_ca(const struct cli *c);
+const char *cli_cert(const struct cli *c);
+const char *cli_cert_key(const struct cli *c);
 
 /* "belfry: " and a line, on standard error. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

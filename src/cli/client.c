@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cli/auth.h"
+#include "cli/client_tls.h"
 
 #define READ_BYTES (64u << 10)
 
@@ -26,7 +27,10 @@ static int fail(struct client *c, int err, const char *text)
 
 static int fail_errno(struct client *c)
 {
-    return fail(c, BELFRY_IO, strerror(errno));
+    int err = errno;
+    const char *why = client_tls_why();
+
+    return fail(c, BELFRY_IO, why ? why : strerror(err));
 }
 
 static void set_blocking(int fd, bool blocking)
@@ -83,7 +87,7 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     if (c->fd < 0)
         return fail(c, BELFRY_IO, strerror(err));
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    return 0;
+    return client_tls_begin(c, host, timeout_ms);
 }
 
 /* HELLO, with the token if there is one. */
@@ -198,6 +202,15 @@ int client_push(struct client *c)
     return 0;
 }
 
+static int fail_ended(struct client *c)
+{
+    const char *why = client_tls_why();
+
+    snprintf(c->why, sizeof(c->why), "the server closed the connection%s%s", why ? ": " : "",
+             why ? why : "");
+    return BELFRY_IO;
+}
+
 /* One receive; 1 if something came, 0 if it would block. */
 static int receive(struct client *c, int flags)
 {
@@ -213,7 +226,7 @@ static int receive(struct client *c, int flags)
         n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, flags);
     while (n < 0 && errno == EINTR);
     if (n == 0)
-        return fail(c, BELFRY_IO, "the server closed the connection");
+        return fail_ended(c);
     if (n < 0 && errno == EAGAIN)
         return flags & MSG_DONTWAIT ? 0 : fail(c, BELFRY_IO, "no answer in time");
     if (n < 0)

@@ -11,7 +11,17 @@
 #include "cli/auth.h"
 #include "cli/suggest.h"
 
-enum { GLOBAL_HOST, GLOBAL_PORT, GLOBAL_AUTH_FILE, GLOBAL_JSON, GLOBAL_HELP };
+enum {
+    GLOBAL_HOST,
+    GLOBAL_PORT,
+    GLOBAL_AUTH_FILE,
+    GLOBAL_TLS,
+    GLOBAL_CA,
+    GLOBAL_CERT,
+    GLOBAL_CERT_KEY,
+    GLOBAL_JSON,
+    GLOBAL_HELP
+};
 
 const struct flag_row flag_globals[] = {
     [GLOBAL_HOST] = { .name = "host",
@@ -25,6 +35,17 @@ const struct flag_row flag_globals[] = {
                            .help =
                                "file with the token to show; else $BELFRY_AUTH (the token), else "
                                "$BELFRY_AUTH_FILE, else none" },
+    [GLOBAL_TLS] = { .name = "tls", .help = "connect by TLS; else as $BELFRY_TLS says (on, off)" },
+    [GLOBAL_CA] = { .name = "ca",
+                    .value = "FILE",
+                    .help =
+                        "certificates to believe, with --tls; else $BELFRY_CA, else the system's" },
+    [GLOBAL_CERT] = { .name = "cert",
+                      .value = "FILE",
+                      .help = "own certificate, with --tls; else $BELFRY_CERT" },
+    [GLOBAL_CERT_KEY] = { .name = "cert-key",
+                          .value = "FILE",
+                          .help = "key of --cert; else $BELFRY_CERT_KEY" },
     [GLOBAL_JSON] = { .name = "json", .help = "answer as JSON, for programs" },
     [GLOBAL_HELP] = { .name = "help", .help = "show this", .letter = 'h' },
     { 0 },
@@ -111,6 +132,10 @@ static bool take_global(struct flags *o, int which, const char *attached)
     case GLOBAL_HOST: o->cli->host = o->value; break;
     case GLOBAL_PORT: o->cli->port = o->value; break;
     case GLOBAL_AUTH_FILE: auth_use_file(o->value); break;
+    case GLOBAL_TLS: o->cli->tls = true; break;
+    case GLOBAL_CA: o->cli->ca = o->value; break;
+    case GLOBAL_CERT: o->cli->cert = o->value; break;
+    case GLOBAL_CERT_KEY: o->cli->cert_key = o->value; break;
     case GLOBAL_JSON: o->cli->json = true; break;
     default: o->cli->help = true; break;
     }

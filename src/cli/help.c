@@ -243,7 +243,8 @@ void help_program(const struct program *p)
         heading("Options");
         flag_entries(p->rows);
     }
-    printf("\nOptions of every command: --host HOST, --port PORT, --json, --help.\n");
+    printf("\nOptions of every command: --host HOST, --port PORT, --tls, --ca FILE, --cert FILE,\n"
+           "--cert-key FILE, --json, --help.\n");
 }
 
 int help_unknown(const char *name)

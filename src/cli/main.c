@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/call.h"
+#include "cli/client_tls.h"
 #include "cli/help.h"
 #include "cli/program.h"
 
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 
     setlocale(LC_CTYPE, "C.UTF-8");
     signal(SIGPIPE, SIG_IGN);
+    client_tls_use(&cli);
     if (which == FLAG_BAD)
         return cli_usage("%s; see belfry help", f.why);
     if (which == FLAG_WORD)

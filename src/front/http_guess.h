@@ -14,4 +14,8 @@ enum http_guess { HTTP_GUESS_NO, HTTP_GUESS_YES, HTTP_GUESS_MORE };
 
 enum http_guess http_guess(struct str first);
 
+/* Whether a request of RESP that was a line is one of HTTP all the same: a browser, or somebody who
+ * has a browser ask for him. */
+bool http_guess_words(const struct str *words, size_t n);
+
 #endif

@@ -486,16 +486,6 @@ static bool is_held(struct session *s, const struct session_target *t)
     return false;
 }
 
-bool session_is_remote(const struct session *s)
-{
-    static const char *const own[] = { "127.", "[::1]:", "[::ffff:127." };
-
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (str_starts(str_of(s->address), str_of(own[i])))
-            return false;
-    return true;
-}
-
 /* What was changed is in the audit log before the answer leaves, as that waits for both. If there
  * is no memory for that, nothing of it has happened. */
 static void audit(const struct session *s, struct verb_call *call)

@@ -26,8 +26,6 @@ struct session {
 };
 
 void session_init(struct session *s, uint64_t id);
-/* By its address, as the host wrote it: whether it is on another machine, or nobody knows. */
-bool session_is_remote(const struct session *s);
 
 /* What requests run against. */
 struct session_target {

@@ -6,6 +6,7 @@
 #ifndef SERVER_CLIENT_H
 #define SERVER_CLIENT_H
 
+#include "server/peer.h"
 #include "server/server.h"
 
 struct client;
@@ -31,15 +32,20 @@ struct client_ops {
 struct client {
     struct server *server;
     const struct client_ops *ops;
+    struct peer peer;
+    bool counted; /* at its address */
     struct list all;
     struct list holding; /* while a reply waits for a commit */
     struct list resume;  /* while it waits in `resume` or `held` of the server */
 };
 
-static inline void client_init(struct client *c, struct server *s, const struct client_ops *ops)
+static inline void client_init(struct client *c, struct server *s, const struct client_ops *ops,
+                               const struct peer *peer)
 {
     c->server = s;
     c->ops = ops;
+    c->peer = *peer;
+    c->counted = peers_add(&s->peers, peer);
     list_init(&c->holding);
     list_init(&c->resume);
     list_append(&s->clients, &c->all);
@@ -53,6 +59,8 @@ static inline void client_fini(struct client *c)
     list_remove(&c->holding);
     list_remove(&c->resume);
     c->server->client_count--;
+    if (c->counted)
+        peers_remove(&c->server->peers, &c->peer);
 }
 
 static inline struct client *client_of_all(struct list *node)
@@ -69,9 +77,6 @@ static inline struct client *client_of_resume(struct list *node)
 {
     return container_of(node, struct client, resume);
 }
-
-/* "127.0.0.1:50000", for the audit log; "" if it is not known. */
-void client_address(int fd, char *ret, size_t size);
 
 /* What requests run against. */
 static inline struct session_target client_target(struct server *s)

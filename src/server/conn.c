@@ -14,6 +14,7 @@
 #include "server/client.h"
 #include "server/errand.h"
 #include "server/http.h"
+#include "server/tls.h"
 
 #define BUFFER_KEEP  ((size_t)4096) /* an idle connection keeps no more than this */
 #define SLACK_BYTES  (1u << 20)     /* of a request beyond its payload */
@@ -117,7 +118,8 @@ static const struct client_ops conn_ops = {
     .sweep = conn_sweep,
     .close = close_client,
 };
-void conn_open(struct server *s, int fd)
+
+void conn_open(struct server *s, int fd, const struct peer *peer)
 {
     struct conn *c = calloc(1, sizeof(*c));
 
@@ -131,9 +133,9 @@ void conn_open(struct server *s, int fd)
     c->poll.data = c;
     c->active_ms = time_mono_us() / 1000;
     session_init(&c->session, ++s->next_conn);
-    client_init(&c->client, s, &conn_ops);
-    client_address(fd, c->session.address, sizeof(c->session.address));
-    c->session.remote = session_is_remote(&c->session);
+    client_init(&c->client, s, &conn_ops, peer);
+    peer_text(peer, c->session.address, sizeof(c->session.address));
+    c->session.remote = !peer_is_loopback(peer);
     watch(c);
 }
 
@@ -308,22 +310,6 @@ static void protocol_error(struct conn *c, const char *why)
     replied(c, 0);
 }
 
-/* A browser, or somebody who has a browser ask for him. */
-static bool looks_like_http(const struct str *words, size_t n)
-{
-    static const char *const methods[] = { "GET",   "POST",   "HEAD",   "PUT",
-                                           "PATCH", "DELETE", "OPTIONS" };
-
-    if (n > 0 && str_ieq(words[0], "host:"))
-        return true;
-    if (n != 3 || !str_starts(words[2], STR("HTTP/")))
-        return false;
-    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-        if (str_ieq(words[0], methods[i]))
-            return true;
-    return false;
-}
-
 static void reply_error(struct conn *c, int err, const char *detail)
 {
     session_fail(&c->session, err, detail, &c->out);
@@ -348,7 +334,7 @@ static void execute(struct conn *c, const struct resp_request *r)
 /* A request that has not been executed before. */
 static void take_request(struct conn *c, const struct resp_request *r)
 {
-    if (looks_like_http(r->args, r->n))
+    if (http_guess_words(r->args, r->n))
         protocol_error(c,
                        "this is neither RESP nor HTTP as it is spoken here: expected a method in "
                        "upper case, a blank and a path");
@@ -479,14 +465,26 @@ static void read_input(struct conn *c)
 /* ---- The first bytes ---- */
 
 /* The socket is somebody else's from here on. */
-static void hand_over(struct conn *c)
+static void hand_over(struct conn *c, void (*adopt)(struct server *s, int fd, const struct peer *))
 {
     struct server *s = c->client.server;
+    struct peer peer = c->client.peer;
     int fd = c->fd;
 
     c->fd = -1;
     conn_close(c);
-    http_adopt(s, fd);
+    adopt(s, fd, &peer);
+}
+
+/* In the words of the protocol that it speaks. */
+static void refuse_plain(struct conn *c, bool http)
+{
+    if (recv(c->fd, c->client.server->read_buf, READ_BYTES, 0) < 0) {
+        /* What it said is dropped, lest closing lose the answer. */
+    }
+    buf_text(&c->out, http ? TLS_PLAIN_HTTP : TLS_PLAIN_RESP);
+    c->session.quit = true;
+    replied(c, 0);
 }
 
 /* How many bytes must have come before the loop tells of them. */
@@ -495,12 +493,30 @@ static void set_least(struct conn *c, int bytes)
     setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }
 
+/* What follows from the first bytes. True: it speaks RESP. */
+static bool choose(struct conn *c, struct str first, bool http)
+{
+    const struct server *s = c->client.server;
+    const struct peer *peer = &c->client.peer;
+
+    if (first.len && first.ptr[0] == TLS_FIRST_BYTE && !peer->tls && s->tls)
+        hand_over(c, tls_adopt);
+    else if (first.len && !tls_may_be_plain(&s->options, peer))
+        refuse_plain(c, http);
+    else if (http)
+        hand_over(c, http_adopt);
+    else
+        return true;
+    return false;
+}
+
 /* Looks at the first bytes without taking them. True: it speaks RESP. */
 static bool sniff(struct conn *c)
 {
     char first[HTTP_GUESS_BYTES];
     ssize_t n = recv(c->fd, first, sizeof(first), MSG_PEEK);
-    enum http_guess guess = n > 0 ? http_guess((struct str){ first, (size_t)n }) : HTTP_GUESS_NO;
+    struct str seen = { first, n > 0 ? (size_t)n : 0 };
+    enum http_guess guess = seen.len ? http_guess(seen) : HTTP_GUESS_NO;
 
     if (guess == HTTP_GUESS_MORE && n > c->peeked) { /* else no more will come */
         c->peeked = (int)n;
@@ -515,9 +531,7 @@ static bool sniff(struct conn *c)
         set_least(c, 1);
     c->fresh = false;
     c->half_ms = 0;
-    if (guess == HTTP_GUESS_YES)
-        hand_over(c);
-    return guess != HTTP_GUESS_YES;
+    return choose(c, seen, guess == HTTP_GUESS_YES);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events)
@@ -534,8 +548,11 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         end_wait(c);
         return;
     }
-    if (events & UV_READABLE && c->fresh && !sniff(c))
+    if (events & UV_READABLE && c->fresh && !sniff(c)) {
+        if (!c->fresh)
+            conn_flush(&c->client); /* unless it was handed over it was refused */
         return;
+    }
     if (events & UV_READABLE)
         read_input(c);
     conn_flush(&c->client);

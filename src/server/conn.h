@@ -6,14 +6,15 @@
  * something from disk stays first in the input until that is there; nothing behind it is executed.
  *
  * Every connection begins as one of these. Its first bytes are looked at before they are taken: one
- * that speaks HTTP is handed to http.h.
+ * that speaks HTTP is handed to http.h. One that speaks TLS is handed to tls.h, and what it says
+ * within TLS comes back as a connection that begins anew.
  */
 #ifndef SERVER_CONN_H
 #define SERVER_CONN_H
 
 #include "server/server.h"
 
-/* Takes over an accepted socket; closes it if there is no memory. */
-void conn_open(struct server *s, int fd);
+/* Takes over a socket; closes it if there is no memory. */
+void conn_open(struct server *s, int fd, const struct peer *peer);
 
 #endif

@@ -9,8 +9,6 @@
 #include "server/errand.h"
 #include "server/http_client.h"
 
-#define MEMORY_BYTES \
-    ((size_t)16384) /* of a connection: its headers have to fit; zeroed for each request */
 #define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */
 
 static void end_wait(struct http_client *c);
@@ -227,17 +225,23 @@ static void cut_off(struct http_client *c, const char *why)
     http_close(&c->client);
 }
 
+static int64_t keepalive_ms(const struct options *o)
+{
+    return o->keepalive_timeout_ms ? o->keepalive_timeout_ms : o->client_timeout_ms;
+}
+
 static void http_sweep(struct client *client, int64_t mono_ms)
 {
     struct http_client *c = of(client);
     const struct options *o = &client->server->options;
     int64_t age = mono_ms - c->since_ms;
 
-    if (c->phase == PHASE_IDLE && age > o->client_timeout_ms)
+    if (c->phase == PHASE_IDLE && c->served && age > keepalive_ms(o))
         http_close(client); /* between requests, as far as one can see */
     else if (c->phase == PHASE_IDLE && o->idle_timeout_ms && age > o->idle_timeout_ms)
         http_close(client);
-    else if (c->phase < PHASE_WAITS && age > o->client_timeout_ms)
+    else if (c->phase < PHASE_WAITS && !(c->phase == PHASE_IDLE && c->served) &&
+             age > o->client_timeout_ms)
         cut_off(c, "it stopped within a request");
 }
 
@@ -257,24 +261,30 @@ static const struct client_ops http_ops = {
 /* Seconds, as libmicrohttpd counts; it ends clients that do not take their answer. */
 static unsigned timeout_s(const struct server *s)
 {
-    return (unsigned)((s->options.client_timeout_ms + 999) / 1000) + 1;
+    int64_t ms = s->options.client_timeout_ms, idle = keepalive_ms(&s->options);
+
+    return (unsigned)(((idle > ms ? idle : ms) + 999) / 1000) + 1;
 }
 
 static struct http_client *client_new(struct server *s, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct http_client *c = info ? calloc(1, sizeof(*c)) : NULL;
+    const union MHD_ConnectionInfo *from =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct http_client *c = info && from ? calloc(1, sizeof(*c)) : NULL;
+    struct peer peer;
 
     if (!c)
         return NULL;
+    memcpy(&peer, from->client_addr, sizeof(peer)); /* as it was given with the socket */
     c->connection = connection;
     c->fd = info->connect_fd;
     c->since_ms = now_ms();
     session_init(&c->session, ++s->next_conn);
-    client_address(c->fd, c->session.address, sizeof(c->session.address));
-    c->session.remote = session_is_remote(&c->session);
-    client_init(&c->client, s, &http_ops);
+    peer_text(&peer, c->session.address, sizeof(c->session.address));
+    c->session.remote = !peer_is_loopback(&peer);
+    client_init(&c->client, s, &http_ops, &peer);
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s(s));
     return c;
 }
@@ -358,8 +368,9 @@ int http_open(struct server *s)
         http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
         MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, s, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri,
         s, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        MEMORY_BYTES, MHD_OPTION_CONNECTION_LIMIT, NO_MORE_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT,
-        timeout_s(s), MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        (size_t)s->options.max_headers, MHD_OPTION_CONNECTION_LIMIT, NO_MORE_CLIENTS,
+        MHD_OPTION_CONNECTION_TIMEOUT, timeout_s(s), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
     info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info || uv_poll_init(&s->loop, &h->poll, info->epoll_fd) != 0) {
         log_line(&s->log, LOG_LEVEL_ERROR, "cannot begin to serve HTTP", NULL);
@@ -373,17 +384,10 @@ int http_open(struct server *s)
     return 0;
 }
 
-void http_adopt(struct server *s, int fd)
+void http_adopt(struct server *s, int fd, const struct peer *peer)
 {
-    struct sockaddr_storage from = { 0 };
-    socklen_t len = sizeof(from);
-
-    if (getpeername(fd, (struct sockaddr *)&from, &len) < 0) {
-        close(fd);
-        return;
-    }
     /* It closes the socket itself when it cannot take it. */
-    MHD_add_connection(s->http->daemon, fd, (struct sockaddr *)&from, len);
+    MHD_add_connection(s->http->daemon, fd, &peer->at.any, sizeof(*peer));
     arm(s->http);
 }
 

@@ -5,8 +5,8 @@
  * commit, for something from disk, for room, or for work, its connection is suspended: nothing is
  * read of it, and the next request behind it waits.
  *
- * A client has client_timeout for each request, from the end of the one before; one that takes its
- * answer too slowly is cut off likewise.
+ * A client has client_timeout for each request, from its first line on, and keepalive_timeout
+ * between two; one that takes its answer too slowly is cut off as well.
  */
 #ifndef SERVER_HTTP_H
 #define SERVER_HTTP_H
@@ -19,6 +19,6 @@ void http_stop(struct server *s);
 void http_free(struct server *s);
 
 /* Takes over a socket whose first bytes are those of HTTP and have not been taken. */
-void http_adopt(struct server *s, int fd);
+void http_adopt(struct server *s, int fd, const struct peer *peer);
 
 #endif

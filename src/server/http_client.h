@@ -40,6 +40,7 @@ struct http_client {
     int fd;
     bool suspended;
     bool closed; /* it is to end: nothing is done for it any more */
+    bool served; /* a request of it is over */
     struct session session;
     bool has_shown;                  /* a token that was right, on this connection; */
     uint8_t shown[TOKEN_HASH_BYTES]; /* a hash of it */
@@ -60,6 +61,7 @@ struct http_client {
     uint64_t lsn;  /* the answer waits for this to be durable */
     bool answered; /* `answer` is there */
     struct http_answer answer;
+    bool last;      /* where the next request would begin is not known: the connection ends */
     bool plain;     /* the answer is text for Prometheus */
     bool html;      /* the answer is a page, */
     char nonce[24]; /* whose scripts and styles have this */

@@ -43,8 +43,9 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     if (!c->closed)
         http_abandon(c);
     c->phase = PHASE_IDLE;
+    c->served = true;
     c->since_ms = time_mono_us() / 1000;
-    c->answered = c->html = c->plain = false;
+    c->answered = c->html = c->plain = c->last = false;
     c->lsn = 0;
     c->dropped = 0;
     c->key = NULL;
@@ -109,7 +110,7 @@ static void add_headers(const struct http_client *c, struct MHD_Response *r)
         add_allow(c, r);
     if (a->status == 429 || a->status == 503)
         add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    if (c->client.server->stopping)
+    if (c->client.server->stopping || c->last)
         add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
@@ -176,7 +177,7 @@ static bool has_tokens(const struct server *s)
 
 /* A page of somebody else's in a browser on this machine must not be able to ask anything: it
  * cannot make JSON without asking first (415), its Origin is another, and a name of its own that
- * leads here is not ours. True: refused. */
+ * leads here is not ours; with TLS its browser sees that from the certificate. True: refused. */
 static bool refuse_strangers(struct http_client *c)
 {
     const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
@@ -184,7 +185,7 @@ static bool refuse_strangers(struct http_client *c)
 
     if (has_tokens(c->client.server)) /* which no browser sends by itself */
         return false;
-    if (host && !is_own_host(host))
+    if (host && !c->client.peer.tls && !is_own_host(host))
         refuse(c, "INVALID", 421, "Host: expected localhost or an address");
     else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
         refuse(c, "INVALID", 403, "Origin: pages of other origins are not answered");
@@ -306,16 +307,58 @@ static void refuse_route(struct http_client *c)
         refuse(c, "UNKNOWN", 404, "there is no such path; /openapi.json lists them");
 }
 
+/* Headers that say one thing, and how often they were given. */
+static const char *const single[] = { MHD_HTTP_HEADER_HOST, MHD_HTTP_HEADER_CONTENT_LENGTH,
+                                      MHD_HTTP_HEADER_TRANSFER_ENCODING,
+                                      MHD_HTTP_HEADER_CONTENT_TYPE, "Idempotency-Key" };
+#define SINGLES (sizeof(single) / sizeof(single[0]))
+
+static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    unsigned *counts = arg;
+
+    (void)kind;
+    (void)value;
+    for (size_t i = 0; i < SINGLES; i++)
+        counts[i] += strcasecmp(name, single[i]) == 0;
+    return MHD_YES;
+}
+
+/* Of headers that contradict each other a proxy in front may believe another one than we, and so
+ * see other requests than we do. Says what is wrong, or NULL. */
+static const char *ambiguous(struct http_client *c, char *text, size_t size)
+{
+    unsigned counts[SINGLES] = { 0 };
+
+    MHD_get_connection_values(c->connection, MHD_HEADER_KIND, count_single, counts);
+    for (size_t i = 0; i < SINGLES; i++) {
+        if (counts[i] > 1) {
+            snprintf(text, size, "%s: is given twice", single[i]);
+            return text;
+        }
+    }
+    return counts[1] && counts[2] ? "Content-Length and Transfer-Encoding: expected one of them"
+                                  : NULL;
+}
+
 /* The headers are there. */
 static enum MHD_Result begin(struct http_client *c, const char *method)
 {
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
     bool route;
+    char text[64];
+    const char *wrong = ambiguous(c, text, sizeof(text));
 
     c->phase = PHASE_BODY;
     if (c->uri.failed)
         return MHD_NO;
+    if (wrong) {
+        c->last = true;
+        http_refuse("INVALID", 400, wrong, &c->answer);
+        return send_answer(c);
+    }
     if (!refuse_strangers(c) && c->client.server->stopping)
         refuse(c, "BUSY", 503, "the server is stopping");
     route = find_route(c, method);

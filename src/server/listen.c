@@ -10,15 +10,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/bindrule.h"
 #include "server/conn.h"
 
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up the others */
 
-static void refuse(int fd)
-{
-    static const char busy[] = "-BUSY too many clients: max_connections is reached\r\n";
+#define BUSY_ALL "-BUSY too many clients: max_connections is reached\r\n"
+#define BUSY_ONE \
+    "-BUSY too many clients from your address: max_connections_per_address is reached\r\n"
 
-    if (send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+static void refuse(int fd, const char *busy)
+{
+    if (send(fd, busy, strlen(busy), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
         /* It is turned away in any case. */
     }
     close(fd);
@@ -32,31 +35,45 @@ static void refuse_without_fd(struct server *s)
     close(s->spare_fd);
     fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0)
-        refuse(fd);
+        refuse(fd, BUSY_ALL);
     s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static bool is_one_too_many(const struct server *s, const struct peer *peer)
+{
+    uint64_t most = (uint64_t)s->options.max_connections_per_address;
+
+    return most && peers_count(&s->peers, peer) >= most;
 }
 
 static void on_connection(uv_poll_t *handle, int status, int events)
 {
     struct server *s = handle->data;
+    struct sockaddr_storage from;
+    struct peer peer;
     int one = 1;
 
     (void)status;
     (void)events;
     for (int i = 0; i < ACCEPT_TURN; i++) {
-        int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        socklen_t len = sizeof(from);
+        int fd =
+            accept4(s->listen_fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE)
                 refuse_without_fd(s);
             return;
         }
+        peer_set(&peer, (const struct sockaddr *)&from);
         if (s->client_count >= (uint64_t)s->options.max_connections) {
-            refuse(fd);
-            continue;
+            refuse(fd, BUSY_ALL);
+        } else if (is_one_too_many(s, &peer)) {
+            refuse(fd, BUSY_ONE);
+        } else {
+            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+            conn_open(s, fd, &peer);
         }
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-        conn_open(s, fd);
     }
 }
 
@@ -69,24 +86,17 @@ static int fail(struct server *s, const char *what, const char *why)
     return BELFRY_IO;
 }
 
-static bool is_loopback(const struct sockaddr *a)
-{
-    if (a->sa_family == AF_INET)
-        return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
-    if (a->sa_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
-    return false;
-}
-
-/* Why it must not listen there, and what to do about it; or NULL. */
+/* Why it must not listen there, or NULL. */
 static const char *refusal(const struct server *s, const struct sockaddr *a)
 {
-    if (!is_loopback(a) && engine_token_count(s->engine) == 0)
-        return "there are no tokens, so that anybody could do anything: start it once with bind = "
-               "127.0.0.1, make the first one there (belfry token create root admin), then start "
-               "it "
-               "again with this bind";
-    return NULL;
+    struct bindrule rule = { .users = engine_token_count(s->engine) > 0,
+                             .tls = s->options.tls != TLS_OFF,
+                             .insecure = s->options.insecure_plaintext };
+    struct peer peer;
+
+    peer_set(&peer, a);
+    rule.loopback = peer_is_loopback(&peer);
+    return bindrule_refusal(&rule);
 }
 
 static int bind_to(struct server *s, const struct addrinfo *a)

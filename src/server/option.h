@@ -21,6 +21,7 @@
 enum option_durability { DURABILITY_SYNC, DURABILITY_INTERVAL, DURABILITY_NONE };
 enum option_log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
 enum option_log_format { LOG_FORMAT_JSON, LOG_FORMAT_TEXT };
+enum option_tls { TLS_OFF, TLS_ON, TLS_ONLY };
 
 /* The shape of getenv, so that tests have an environment of their own. */
 typedef char *(*option_env_fn)(const char *name);
@@ -54,6 +55,15 @@ struct options {
     int64_t drain_timeout_ms;
     int64_t log_level;
     int64_t log_format;
+    int64_t tls;
+    char *tls_cert; /* empty: none */
+    char *tls_key;
+    char *tls_client_ca;
+    int64_t tls_handshake_timeout_ms;
+    int64_t insecure_plaintext;
+    int64_t max_connections_per_address; /* 0: any number */
+    int64_t max_headers;
+    int64_t keepalive_timeout_ms;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file */

@@ -47,7 +47,8 @@ static const struct option_row option_table[] = {
     { "audit_retention", OPTION_DURATION, FIXED, AT(audit_retention_ms), "90d", HOUR, 3650 * DAY, NULL,
       "How long entries of the audit log are kept." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
-      "Largest payload of a job, and largest argument of a request." },
+      "Largest payload of a job, and largest argument of a request. A request as a whole may have twice this and "
+      "1 MiB more." },
     { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "16000", 1, 1000000, NULL,
       "Connections at a time; further ones are told BUSY and closed." },
     { "output_limit", OPTION_SIZE, RELOADABLE, AT(output_limit), "64MiB", 64 * KIB, 16 * GIB, NULL,
@@ -63,6 +64,30 @@ static const struct option_row option_table[] = {
       "The least important lines to log." },
     { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",
       "Form of the log lines: one JSON object each, or text for people." },
+    { "tls", OPTION_WORD, FIXED, AT(tls), "off", 0, 0, "off|on|only",
+      "Whether TLS is spoken, on the same port, for RESP and HTTP: on, other machines have to and this one may; "
+      "only, everybody has to." },
+    { "tls_cert", OPTION_STRING, RELOADABLE, AT(tls_cert), "", 0, 4000, NULL,
+      "File with the server's certificate in PEM, followed by those that lead to one that clients believe. "
+      "SIGHUP loads the files again; if something is wrong with them the log says so, and those before stay." },
+    { "tls_key", OPTION_STRING, RELOADABLE, AT(tls_key), "", 0, 4000, NULL,
+      "File with the certificate's private key in PEM, without a passphrase." },
+    { "tls_client_ca", OPTION_STRING, RELOADABLE, AT(tls_client_ca), "", 0, 4000, NULL,
+      "File with certificates in PEM: only clients that have a certificate from one of these are served by TLS; "
+      "empty to ask for none." },
+    { "tls_handshake_timeout", OPTION_DURATION, RELOADABLE, AT(tls_handshake_timeout_ms), "10s", 10, HOUR, NULL,
+      "A handshake that takes longer is given up." },
+    { "insecure_plaintext", OPTION_WORD, FIXED, AT(insecure_plaintext), "no", 0, 0, "no|yes",
+      "Serves other machines also without TLS: everybody on the way can read and change what is said." },
+    { "max_connections_per_address", OPTION_INT, RELOADABLE, AT(max_connections_per_address), "0", 0, 1000000, NULL,
+      "Connections at a time from one address (of IPv6: one network of 64 bits); further ones are told BUSY and "
+      "closed; 0 is any number." },
+    { "max_headers", OPTION_SIZE, FIXED, AT(max_headers), "16KiB", 4 * KIB, MIB, NULL,
+      "Memory for the first line and the headers of a request in HTTP, with some bytes for each header; one that "
+      "needs more is answered with status 431, or 414 if the first line is too long." },
+    { "keepalive_timeout", OPTION_DURATION, RELOADABLE, AT(keepalive_timeout_ms), "0ms", 0, DAY, NULL,
+      "A connection in HTTP that was answered is closed after this, unless its next request comes; 0 for "
+      "client_timeout. One that does not take its answer is cut off after the longer of the two." },
 };
 /* clang-format on */
 

@@ -14,8 +14,11 @@
 #include "server/chores.h"
 #include "server/client.h"
 #include "server/errand.h"
+#include "server/filelimit.h"
 #include "server/http.h"
 #include "server/listen.h"
+#include "server/notify.h"
+#include "server/tls.h"
 
 #define SWEEP_MS        500
 #define REBUILD_MS      1000
@@ -372,6 +375,7 @@ static void begin_stop(struct server *s)
         return;
     log_line(&s->log, LOG_LEVEL_INFO, "stopping: no new requests, finishing what is under way",
              NULL);
+    notify_send("STOPPING=1");
     s->stopping = true;
     s->drain_until_ms = time_mono_us() / 1000 + s->options.drain_timeout_ms;
     listen_pause(s);
@@ -385,6 +389,7 @@ static void reload(struct server *s)
     struct option_error err;
     struct buf ignored = { 0 };
 
+    notify_reloading();
     if (options_reload(&s->options, &ignored, &err) < 0) {
         log_line(&s->log, LOG_LEVEL_ERROR, "reload refused, nothing changed", "error", err.text,
                  NULL);
@@ -392,11 +397,13 @@ static void reload(struct server *s)
         s->log.level = (enum option_log_level)s->options.log_level;
         s->log.format = (enum option_log_format)s->options.log_format;
         s->host.max_payload = (size_t)s->options.max_payload;
+        tls_reload(s);
         buf_append(&ignored, "", 1);
         log_line(&s->log, LOG_LEVEL_INFO, "configuration reloaded", "needs_restart",
                  ignored.ptr ? ignored.ptr : "", NULL);
     }
     buf_fini(&ignored);
+    notify_send("READY=1");
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -417,6 +424,7 @@ static void on_sweep(uv_timer_t *timer)
 
     list_each_safe (node, after, &s->clients)
         client_sweep(client_of_all(node), now);
+    tls_sweep(s);
 }
 
 /* ---- Beginning ---- */
@@ -459,8 +467,6 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->auth_failures = s->guard.failures;
     ret->auth_refused = s->guard.refused;
 }
-
-#define OWN_FILES INT64_C(64) /* what the journal and the loop need */
 
 static int init_loop(struct server *s)
 {
@@ -519,27 +525,6 @@ static int open_store(struct server *s)
     return err;
 }
 
-/* As many descriptors as there may be; and no more clients than leave the journal its own. */
-static void fit_file_limit(struct server *s)
-{
-    struct rlimit files;
-    char number[LOG_NUMBER];
-    int64_t most;
-
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-        return;
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    most = files.rlim_max > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_max;
-    most = most > 2 * OWN_FILES ? most - OWN_FILES : OWN_FILES;
-    if (s->options.max_connections <= most)
-        return;
-    s->options.max_connections = most;
-    log_line(&s->log, LOG_LEVEL_WARN,
-             "max_connections is lowered: the limit on open files (ulimit -n) is too low",
-             "max_connections", log_number(most, number), NULL);
-}
-
 int server_init(struct server *s)
 {
     int err;
@@ -553,12 +538,15 @@ int server_init(struct server *s)
     s->started_mono_ms = time_mono_us() / 1000;
     s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats, auditlog_line,
                                   auditlog_wrong_token };
+    peers_init(&s->peers);
     s->read_buf = malloc(READ_BYTES);
     s->request = calloc(1, sizeof(*s->request));
     if (!s->read_buf || !s->request)
         return BELFRY_NOMEM;
-    fit_file_limit(s);
-    err = open_store(s);
+    filelimit_fit(s);
+    err = tls_open(s);
+    if (!err)
+        err = open_store(s);
     if (!err)
         err = init_loop(s);
     if (!err)
@@ -567,6 +555,8 @@ int server_init(struct server *s)
         err = http_open(s);
     if (!err)
         err = listen_open(s);
+    if (!err)
+        notify_send("READY=1");
     return err;
 }
 
@@ -594,6 +584,8 @@ void server_fini(struct server *s)
         uv_run(&s->loop, UV_RUN_DEFAULT);
         uv_loop_close(&s->loop);
     }
+    tls_close(s);
+    peers_fini(&s->peers);
     if (s->partition && !s->failed)
         partition_flush(s->partition);
     partition_close(s->partition);

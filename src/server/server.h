@@ -17,6 +17,7 @@
 #include "server/committer.h"
 #include "server/log.h"
 #include "server/option.h"
+#include "server/peer.h"
 
 #define READ_BYTES   (64u << 10)
 #define OUTPUT_PAUSE (1u << 20) /* unsent replies beyond which a client is not read from */
@@ -82,12 +83,14 @@ struct server {
     struct list resume;  /* with input to be looked at in the next turn */
     struct list held;    /* whose next request adds jobs, while there is no room */
     uint64_t client_count;
+    struct peers peers; /* the same by address */
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;
     char *read_buf;
     struct resp_request *request;
     struct http *http;
+    struct tls *tls; /* NULL: off */
 };
 
 /* Opens everything. Writes what went wrong to the log. */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/peer.h"
+
+#include <assert.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+void peer_set(struct peer *p, const struct sockaddr *a)
+{
+    *p = (struct peer){ 0 };
+    if (a->sa_family == AF_INET) {
+        memcpy(&p->at.v4, a, sizeof(p->at.v4));
+    } else if (a->sa_family == AF_INET6) {
+        memcpy(&p->at.v6, a, sizeof(p->at.v6));
+        if (IN6_IS_ADDR_V4MAPPED(&p->at.v6.sin6_addr)) {
+            struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = p->at.v6.sin6_port };
+
+            memcpy(&v4.sin_addr, p->at.v6.sin6_addr.s6_addr + 12, 4);
+            p->at.v4 = v4;
+        }
+    }
+}
+
+bool peer_is_loopback(const struct peer *p)
+{
+    if (p->at.any.sa_family == AF_INET)
+        return (ntohl(p->at.v4.sin_addr.s_addr) >> 24) == 127;
+    return p->at.any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&p->at.v6.sin6_addr);
+}
+
+void peer_text(const struct peer *p, char *ret, size_t size)
+{
+    bool v6 = p->at.any.sa_family == AF_INET6;
+    char host[64], port[8];
+
+    ret[0] = '\0';
+    if (getnameinfo(&p->at.any, v6 ? sizeof(p->at.v6) : sizeof(p->at.v4), host, sizeof(host), port,
+                    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        snprintf(ret, size, v6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+/* ---- Connections by address ---- */
+
+struct address {
+    struct table_node node;
+    uint64_t
+        bits; /* of IPv4: behind four bytes of ones, as no address of IPv6 begins that speaks */
+    uint64_t count;
+};
+
+static uint64_t bits_of(const struct peer *p)
+{
+    uint64_t bits = 0;
+
+    if (p->at.any.sa_family == AF_INET6)
+        memcpy(&bits, p->at.v6.sin6_addr.s6_addr, sizeof(bits));
+    else
+        bits = (uint64_t)p->at.v4.sin_addr.s_addr << 32 | UINT32_C(0xffffffff);
+    return bits;
+}
+
+static uint64_t hash_bits(uint64_t bits)
+{
+    return XXH3_64bits(&bits, sizeof(bits));
+}
+
+static uint64_t hash_node(const struct table_node *node)
+{
+    return hash_bits(((const struct address *)(const void *)node)->bits);
+}
+
+static bool match(const struct table_node *node, const void *key)
+{
+    return ((const struct address *)(const void *)node)->bits == *(const uint64_t *)key;
+}
+
+static struct address *find(const struct peers *ps, const struct peer *p)
+{
+    uint64_t bits = bits_of(p);
+
+    return (struct address *)(void *)table_find(&ps->table, hash_bits(bits), match, &bits);
+}
+
+void peers_init(struct peers *ps)
+{
+    table_init(&ps->table, hash_node);
+}
+
+static int free_node(void *arg, struct table_node *node)
+{
+    table_remove(arg, node);
+    free(node);
+    return 0;
+}
+
+void peers_fini(struct peers *ps)
+{
+    table_each_stripe(&ps->table, 0, 0, free_node, &ps->table);
+    table_fini(&ps->table);
+}
+
+uint64_t peers_count(const struct peers *ps, const struct peer *p)
+{
+    const struct address *a = find(ps, p);
+
+    return a ? a->count : 0;
+}
+
+bool peers_add(struct peers *ps, const struct peer *p)
+{
+    struct address *a = find(ps, p);
+
+    if (!a) {
+        a = calloc(1, sizeof(*a));
+        if (!a)
+            return false;
+        a->bits = bits_of(p);
+        table_add(&ps->table, &a->node);
+    }
+    a->count++;
+    return true;
+}
+
+void peers_remove(struct peers *ps, const struct peer *p)
+{
+    struct address *a = find(ps, p);
+
+    assert(a && a->count > 0);
+    if (--a->count > 0)
+        return;
+    table_remove(&ps->table, &a->node);
+    free(a);
+}
