@@ -51,6 +51,8 @@ const struct http_shape http_shapes[] = {
       "tag:s? from_ms:i? to_ms:i? due_ms:i? created_ms:i ended_ms:i? error:s?" },
     { "AuditEntry", "at_ms:i tenant:s user:s? client:B? address:s? verb:s request:B outcome:s? id:s" },
     { "AuditPage", "entries:[#AuditEntry] cursor:s?" },
+    { "Event", "id:s tenant:s queue:s state:s from:s? cause:s attempt:i happened_ms:i due_ms:i at_ms:i? outcome:s? "
+      "lateness_ms:i? duration_ms:i? worker:B? error:B?" },
     { "Health", "status:s" },
     { "Problem", "type:s title:s status:i code:s detail:s" },
     { 0 },

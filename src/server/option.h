@@ -21,6 +21,7 @@
 enum option_durability { DURABILITY_SYNC, DURABILITY_INTERVAL, DURABILITY_NONE };
 enum option_log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
 enum option_log_format { LOG_FORMAT_JSON, LOG_FORMAT_TEXT };
+enum option_log_jobs { LOG_JOBS_OFF, LOG_JOBS_ENDED, LOG_JOBS_ALL };
 
 /* The shape of getenv, so that tests have an environment of their own. */
 typedef char *(*option_env_fn)(const char *name);
@@ -54,6 +55,10 @@ struct options {
     int64_t drain_timeout_ms;
     int64_t log_level;
     int64_t log_format;
+    int64_t log_jobs;
+    int64_t log_jobs_rate; /* lines in a second; 0: any number */
+    int64_t max_streams;
+    int64_t events_memory;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file */

@@ -63,6 +63,16 @@ static const struct option_row option_table[] = {
       "The least important lines to log." },
     { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",
       "Form of the log lines: one JSON object each, or text for people." },
+    { "log_jobs", OPTION_WORD, RELOADABLE, AT(log_jobs), "off", 0, 0, "off|ended|all",
+      "Log lines about jobs: ended, one for each attempt that ended and for each job that ended without one; all, one "
+      "for each change of a job." },
+    { "log_jobs_rate", OPTION_INT, RELOADABLE, AT(log_jobs_rate), "1000", 0, 1000000, NULL,
+      "Lines about jobs in a second; further ones are left out, and a line says how many; 0 for any number." },
+    { "max_streams", OPTION_INT, RELOADABLE, AT(max_streams), "100", 0, 10000, NULL,
+      "Readers of /v1/events at a time; further ones are refused." },
+    { "events_memory", OPTION_SIZE, FIXED, AT(events_memory), "4MiB", 64 * KIB, 64 * MIB, NULL,
+      "Memory for the last events, taken while somebody reads them: a reader that falls behind by more misses some, and "
+      "is told so." },
 };
 /* clang-format on */
 

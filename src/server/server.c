@@ -14,6 +14,7 @@
 #include "server/chores.h"
 #include "server/client.h"
 #include "server/errand.h"
+#include "server/events.h"
 #include "server/http.h"
 #include "server/listen.h"
 
@@ -228,6 +229,8 @@ static int open_partition(struct server *s)
         .slow_start_ms = s->options.slow_start_ms,
         .audit_ms = s->options.audit_retention_ms,
         .deliver = deliver,
+        .event = events_take,
+        .listen = events_begin(s),
         .host = s,
     };
     struct partition_report r;
@@ -245,6 +248,7 @@ static int open_partition(struct server *s)
     }
     s->engine = partition_engine(s->partition);
     s->durable_lsn = 0;
+    events_opened(s, r.epoch);
     if (r.torn_bytes)
         log_line(&s->log, LOG_LEVEL_WARN,
                  "a torn commit at the end of the journal was cut off; it was never acknowledged",
@@ -318,6 +322,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
     s->durable_lsn = partition_durable_lsn(s->partition);
     start_commit(s, false); /* first, so that the disk has work while replies are sent */
     flush_holding(s);
+    events_settled(s);
 }
 
 /* ---- Ending ---- */
@@ -377,6 +382,7 @@ static void reload(struct server *s)
         s->log.level = (enum option_log_level)s->options.log_level;
         s->log.format = (enum option_log_format)s->options.log_format;
         s->host.max_payload = (size_t)s->options.max_payload;
+        events_reload(s);
         buf_append(&ignored, "", 1);
         log_line(&s->log, LOG_LEVEL_INFO, "configuration reloaded", "needs_restart",
                  ignored.ptr ? ignored.ptr : "", NULL);
@@ -402,6 +408,7 @@ static void on_sweep(uv_timer_t *timer)
 
     list_each_safe (node, after, &s->clients)
         client_sweep(client_of_all(node), now);
+    events_sweep(s, now);
 }
 
 /* ---- Beginning ---- */
@@ -540,7 +547,9 @@ int server_init(struct server *s)
     if (!s->read_buf || !s->request)
         return BELFRY_NOMEM;
     fit_file_limit(s);
-    err = open_store(s);
+    err = events_init(s);
+    if (!err)
+        err = open_store(s);
     if (!err)
         err = init_loop(s);
     if (!err)
@@ -590,4 +599,5 @@ void server_fini(struct server *s)
     free(s->request);
     free(s->read_buf);
     http_free(s);
+    events_fini(s);
 }
