@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "server/joblog.h"
+#include "server/tracer.h"
 
 #define LINGER_MS (5 * 60 * 1000) /* how long events are kept for a stream that may come back */
 
@@ -14,22 +15,47 @@ int events_init(struct server *s)
     if (!s->events)
         return BELFRY_NOMEM;
     list_init(&s->events->streams);
-    return 0;
+    return tracer_new(s, &s->events->tracer);
+}
+
+void events_stop(struct server *s)
+{
+    if (s->events)
+        tracer_stop(s->events->tracer);
 }
 
 void events_fini(struct server *s)
 {
     if (!s->events)
         return;
+    tracer_free(s->events->tracer);
     event_ring_close(&s->events->ring);
     free(s->events);
     s->events = NULL;
 }
 
+bool events_drain(struct server *s)
+{
+    return tracer_drain(s->events->tracer);
+}
+
+void events_stats(const struct server *s, struct verb_host_stats *ret)
+{
+    const struct events *v = s->events;
+    struct tracer_stats t;
+
+    tracer_stats(v->tracer, &t);
+    ret->event_streams = v->stream_count;
+    ret->events = v->taken;
+    ret->events_missed = v->missed;
+    ret->spans_exported = t.exported;
+    ret->spans_dropped = t.dropped;
+}
+
 /* Somebody reads besides streams. */
 static bool is_logged(const struct server *s)
 {
-    return s->options.log_jobs != LOG_JOBS_OFF;
+    return s->options.log_jobs != LOG_JOBS_OFF || s->events->tracer;
 }
 
 static void tell_no_memory(struct server *s)
@@ -77,10 +103,11 @@ void events_take(void *host, const struct job_event *ev)
 {
     struct server *s = host;
 
+    s->events->taken++;
     event_ring_put(&s->events->ring, ev);
 }
 
-/* The log has no place of its own to wait in: it takes all that is durable at once. */
+/* The log and traces take all that is durable at once. */
 static void consume(struct server *s)
 {
     struct events *v = s->events;
@@ -89,10 +116,13 @@ static void consume(struct server *s)
     enum event_read got;
 
     while ((got = event_ring_read(&v->ring, &v->cursor, &ev, &missed)) != EVENT_READ_NONE) {
-        if (got == EVENT_READ_GAP)
+        if (got == EVENT_READ_GAP) {
             v->missed += missed == EVENTS_UNKNOWN ? 0 : missed;
-        else
-            joblog_event(s, &ev);
+            continue;
+        }
+        joblog_event(s, &ev);
+        if (v->tracer)
+            tracer_event(v->tracer, &ev);
     }
 }
 

@@ -59,6 +59,9 @@ struct options {
     int64_t log_jobs_rate; /* lines in a second; 0: any number */
     int64_t max_streams;
     int64_t events_memory;
+    char *otlp_endpoint; /* empty: no traces are exported */
+    char *otlp_headers;
+    char *otlp_service;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file */

@@ -73,6 +73,13 @@ static const struct option_row option_table[] = {
     { "events_memory", OPTION_SIZE, FIXED, AT(events_memory), "4MiB", 64 * KIB, 64 * MIB, NULL,
       "Memory for the last events, taken while somebody reads them: a reader that falls behind by more misses some, and "
       "is told so." },
+    { "otlp_endpoint", OPTION_STRING, FIXED, AT(otlp_endpoint), "", 0, 4000, NULL,
+      "Where traces of jobs are sent as OTLP over HTTP, such as http://127.0.0.1:4318: /v1/traces is added; empty for "
+      "none." },
+    { "otlp_headers", OPTION_STRING, FIXED, AT(otlp_headers), "", 0, 8000, NULL,
+      "Headers to send along: name=value, with commas between." },
+    { "otlp_service", OPTION_STRING, FIXED, AT(otlp_service), "belfry", 1, 255, NULL,
+      "The name of this service in traces." },
 };
 /* clang-format on */
 

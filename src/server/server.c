@@ -341,7 +341,7 @@ static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
     bool done = !s->failed && s->partition && chores_idle(s) && errands_idle(s) &&
-                partition_idle(s->partition) && all_sent(s);
+                partition_idle(s->partition) && all_sent(s) && events_drain(s);
 
     if (!done && !s->failed && time_mono_us() / 1000 < s->drain_until_ms)
         return;
@@ -448,6 +448,7 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->started_ms = time_wall_ms() - ret->uptime_ms;
     ret->fetch_us = &s->fetch_us;
     ret->commit_us = &s->commit_us;
+    events_stats(s, ret);
 }
 
 #define OWN_FILES INT64_C(64) /* what the journal and the loop need */
@@ -547,11 +548,11 @@ int server_init(struct server *s)
     if (!s->read_buf || !s->request)
         return BELFRY_NOMEM;
     fit_file_limit(s);
-    err = events_init(s);
-    if (!err)
-        err = open_store(s);
+    err = open_store(s);
     if (!err)
         err = init_loop(s);
+    if (!err)
+        err = events_init(s);
     if (!err)
         err = open_partition(s);
     if (!err)
@@ -578,6 +579,7 @@ void server_fini(struct server *s)
 {
     close_all(s);
     http_stop(s);
+    events_stop(s);
     if (s->committer) {
         committer_detach(s->committer);
         committer_free(s->committer);

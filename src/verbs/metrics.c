@@ -208,6 +208,19 @@ static void put_server(struct figures *f)
                     f->h.commit_us);
 }
 
+static void put_events(struct figures *f)
+{
+    one(f, "event_streams", "gauge", "Readers of /v1/events.", f->h.event_streams);
+    one(f, "events_total", "counter", "Changes of jobs that were told to those who listen.",
+        f->h.events);
+    one(f, "events_missed_total", "counter", "Of them, those that the log and traces missed.",
+        f->h.events_missed);
+    one(f, "otlp_spans_exported_total", "counter", "Spans that the OTLP receiver took.",
+        f->h.spans_exported);
+    one(f, "otlp_spans_dropped_total", "counter", "Spans that it did not take in time.",
+        f->h.spans_dropped);
+}
+
 static void put_storage(struct figures *f)
 {
     one(f, "hot_jobs", "gauge", "Jobs in memory, of any state.", f->s.hot_jobs);
@@ -266,6 +279,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
     err = engine_queues(e, STR(TENANT_ALL), (struct str){ "", 0 }, QUEUES_MAX, gather, f);
     if (!err) {
         put_server(f);
+        put_events(f);
         put_storage(f);
         put_states(f);
         put_waiters(f);
