@@ -172,7 +172,7 @@ def test_a_slow_reader_is_not_waited_for_and_learns_what_it_missed(make_server):
         while total < 60000:  # more than sockets hold
             for _ in range(500):
                 w.send("SCHEDULE", "q", "x", "IN", "1h")
-            ids = [w.read() for _ in range(500)]
+            ids = [w.recv() for _ in range(500)]
             total += len(ids)
         seen, missed, gaps, last = 0, 0, 0, None
         while seen + missed < total:
@@ -289,7 +289,7 @@ def test_the_log_is_bounded_and_follows_a_reload(make_server, tmp_path):
         for _ in range(200):
             w.send("SCHEDULE", "q", "x", "IN", "1h")
         for _ in range(200):
-            w.read()
+            w.recv()
         skipped = wait_for(lambda: re.findall(r'left out.*"lines":"(\d+)"', server.log()), 20, "the line about lines")
         assert 5 <= len(lines_about_jobs(server)) < 100
         wait_for(lambda: len(lines_about_jobs(server)) + sum(map(int, re.findall(r'left out.*"lines":"(\d+)"', server.log())))
