@@ -111,7 +111,7 @@ static void draft_created(const struct engine *e, const struct job_image *r, str
 {
     d->ev = (struct job_event){
         .id = { r->born_ms, e->o.partition, r->seq },
-        .cause = EVENT_CREATED,
+        .cause = CAUSE_CREATED,
         .from = -1,
         .now_ms = e->now_ms,
         .outcome = -1,
@@ -135,9 +135,9 @@ bool event_draft_put(const struct engine *e, const struct job_image *r, struct e
         draft_created(e, r, d);
     } else {
         draft(e, j, d);
-        d->ev.cause = j->state == JOB_DEAD          ? EVENT_REDRIVEN
-                      : job_is_waiting(j) && !waits ? EVENT_UNBLOCKED
-                                                    : EVENT_REPLACED;
+        d->ev.cause = j->state == JOB_DEAD          ? CAUSE_REDRIVEN
+                      : job_is_waiting(j) && !waits ? CAUSE_UNBLOCKED
+                                                    : CAUSE_REPLACED;
         if (job_is_waiting(j) && waits && r->opts.len != j->opts_len)
             return false; /* one less to wait for */
         draft_replaced(j, r, d);
@@ -156,7 +156,7 @@ bool event_draft_lease(const struct engine *e, const struct lease_record *r, str
 
     if (!begin(e, r->seq, d, &j))
         return false;
-    d->ev.cause = EVENT_LEASED;
+    d->ev.cause = CAUSE_LEASED;
     d->ev.state = JOB_LEASED;
     d->ev.attempt = r->attempt;
     d->ev.start_ms = r->start_ms;
@@ -173,9 +173,9 @@ bool event_draft_back(const struct engine *e, const struct back_record *r, struc
     if (!begin(e, r->seq, d, &j))
         return false;
     draft_attempt(j, r->outcome, r->error, d);
-    d->ev.cause = r->outcome == ATTEMPT_RELEASED ? EVENT_RELEASED
-                  : r->outcome == ATTEMPT_AGAIN  ? EVENT_AGAIN
-                                                 : EVENT_RETRIED;
+    d->ev.cause = r->outcome == ATTEMPT_RELEASED ? CAUSE_RELEASED
+                  : r->outcome == ATTEMPT_AGAIN  ? CAUSE_AGAIN
+                                                 : CAUSE_RETRIED;
     d->ev.state = JOB_SCHEDULED;
     d->ev.due_ms = r->due_ms;
     d->ev.at_ms = moment(r->at_ms);
@@ -189,7 +189,7 @@ bool event_draft_end(const struct engine *e, const struct end_record *r, struct 
     if (!begin(e, r->seq, d, &j) || j->state > JOB_LEASED) /* then it is forgotten */
         return false;
     draft_attempt(j, r->outcome, r->error, d);
-    d->ev.cause = EVENT_ENDED;
+    d->ev.cause = CAUSE_ENDED;
     d->ev.state = (enum job_state)r->state;
     d->ev.error = keep(d->error, sizeof(d->error), r->error);
     return true;
@@ -201,7 +201,7 @@ bool event_draft_move(const struct engine *e, const struct move_record *r, struc
 
     if (!begin(e, r->seq, d, &j))
         return false;
-    d->ev.cause = r->deferred ? EVENT_DEFERRED : EVENT_RESCHEDULED;
+    d->ev.cause = r->deferred ? CAUSE_DEFERRED : CAUSE_RESCHEDULED;
     d->ev.state = r->at_ms == AT_NEVER ? JOB_WAITING : JOB_SCHEDULED;
     d->ev.due_ms = r->due_ms;
     d->ev.at_ms = moment(r->at_ms);

@@ -29,10 +29,10 @@
     X(ENDED, "ended")
 
 enum event_cause {
-#define EVENT_CAUSE_ENUM(name, text) EVENT_##name,
+#define EVENT_CAUSE_ENUM(name, text) CAUSE_##name,
     EVENT_CAUSES(EVENT_CAUSE_ENUM)
 #undef EVENT_CAUSE_ENUM
-        EVENT_CAUSE_COUNT
+        CAUSE_COUNT
 };
 
 const char *event_cause_name(enum event_cause c);

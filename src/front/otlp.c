@@ -196,14 +196,14 @@ unsigned otlp_spans(const struct job_event *ev, bool first, struct buf *out)
         id_bytes(ev->id, c.trace);
     if (!c.sampled)
         return 0;
-    if (ev->cause == EVENT_CREATED)
+    if (ev->cause == CAUSE_CREATED)
         spans[n++] = (struct span){ "schedule", KIND_PRODUCER, schedule, given ? c.parent : NULL,
                                     ev->now_ms, false };
     if (ev->outcome >= 0)
         spans[n++] =
             (struct span){ "deliver",      KIND_CONSUMER, deliver,
                            schedule.bytes, ev->start_ms,  is_failure((unsigned)ev->outcome) };
-    if (ev->cause == EVENT_ENDED)
+    if (ev->cause == CAUSE_ENDED)
         spans[n++] = (struct span){ "finish",
                                     KIND_INTERNAL,
                                     span_id(ev->id, ROLE_FINISH, (uint64_t)ev->now_ms),

@@ -58,6 +58,7 @@ struct http_client {
     uint64_t lsn;  /* the answer waits for this to be durable */
     bool answered; /* `answer` is there */
     struct http_answer answer;
+    bool head;                  /* HEAD: of the answer its headers only */
     bool plain;                 /* the answer is text for Prometheus */
     bool html;                  /* the answer is a page, */
     char nonce[24];             /* whose scripts and styles have this */

@@ -66,8 +66,12 @@ static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
 
 struct MHD_Response *http_stream_response(struct http_client *c)
 {
-    struct MHD_Response *r =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, on_read, c, NULL);
+    struct MHD_Response *r;
+
+    if (c->head) /* of a length that is not known libmicrohttpd would send the end of the body */
+        r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    else
+        r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, on_read, c, NULL);
 
     if (r) { /* without memory for one of these it is right, too */
         MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");

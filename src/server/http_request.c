@@ -223,6 +223,7 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
     bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
 
     c->phase = PHASE_BODY;
+    c->head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     if (c->uri.failed)
         return MHD_NO;
     if (!refuse_strangers(c) && c->client.server->stopping)

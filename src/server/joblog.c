@@ -25,7 +25,7 @@ static bool may_log(struct server *s)
 
 static bool has_ended(const struct job_event *ev)
 {
-    return ev->outcome >= 0 || ev->cause == EVENT_ENDED;
+    return ev->outcome >= 0 || ev->cause == CAUSE_ENDED;
 }
 
 struct line {

@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 
+import jsonschema
 import pytest
 
 from conftest import wait_for
@@ -61,6 +62,24 @@ def test_the_life_of_a_job_comes_in_order(server):
     assert got[0].data["due_ms"] == got[0].data["at_ms"] and got[11].data["at_ms"] is None
     numbers = [int(e.id.split("-")[1]) for e in got]
     assert numbers == sorted(set(numbers)) and {e.id.split("-")[0] for e in got} == {"1"}
+
+
+def test_events_are_as_they_are_described(server):
+    with Web(server.port) as web, Stream(server.port) as s, server.wire() as w:
+        api = web.get("/openapi.json")
+        op = api["paths"]["/v1/events"]["get"]
+        assert {p["name"]: p["in"] for p in op["parameters"]} == {
+            "tenant": "query", "queue": "query", "state": "query", "after": "query", "Last-Event-ID": "header"}
+        schema = op["responses"]["200"]["content"]["text/event-stream"]["schema"]
+        assert schema == {"$ref": "#/components/schemas/Event"}
+        shape = {**api["components"]["schemas"]["Event"], "additionalProperties": False}
+        s.ready()
+        id = w.call("SCHEDULE", "q", "x")
+        job, = w.lease("q", "WORKER", b"\xff")
+        w.call("FAIL", id, job["token"], "ERROR", b"\xfe")
+        for event in s.take(3):
+            jsonschema.Draft202012Validator(shape).validate(event.data)
+        assert event.data["worker_base64"] == "/w==" and event.data["error_base64"] == "/g=="
 
 
 def test_what_matches_the_filters_comes_and_nothing_else(server):

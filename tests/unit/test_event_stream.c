@@ -47,7 +47,7 @@ static int ask(const char *last_id, const char *const *options)
 static struct job_event event(const char *tenant, const char *queue, enum job_state state)
 {
     return (struct job_event){ .id = { 1, 0, 2 },
-                               .cause = EVENT_CREATED,
+                               .cause = CAUSE_CREATED,
                                .tenant = str_of(tenant),
                                .queue = str_of(queue),
                                .state = state,
@@ -176,7 +176,7 @@ static void bytes_that_are_no_text_come_as_base64(void **state)
     ev.error = STR("\xff\"\n");
     ev.worker = STR("a\"b\n");
     ev.from = JOB_LEASED;
-    ev.cause = EVENT_ENDED;
+    ev.cause = CAUSE_ENDED;
     ev.outcome = ATTEMPT_STALLED;
     ev.now_ms = 500;
     ev.start_ms = 200;

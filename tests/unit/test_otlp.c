@@ -55,7 +55,7 @@ static struct job_event event(enum event_cause cause, int outcome)
 {
     return (struct job_event){ .id = { 0x010203, 4, 5 },
                                .cause = cause,
-                               .state = cause == EVENT_ENDED ? JOB_DEAD : JOB_SCHEDULED,
+                               .state = cause == CAUSE_ENDED ? JOB_DEAD : JOB_SCHEDULED,
                                .from = -1,
                                .outcome = outcome,
                                .now_ms = 2000,
@@ -107,30 +107,30 @@ static void spans_are_in_one_trace_and_know_their_parents(void **state)
     char schedule[17], deliver[17], other[17];
 
     (void)state;
-    assert_int_equal(spans(event(EVENT_CREATED, -1), PARENT), 1);
+    assert_int_equal(spans(event(CAUSE_CREATED, -1), PARENT), 1);
     span_id_of(0, schedule);
     has("\"traceId\":\"", "0af7651916cd43dd8448eb211c80319c");
     has("\"parentSpanId\":\"", "b7ad6b7169203331");
     has("\"name\":\"", "schedule q");
     has("\"startTimeUnixNano\":\"", "2000000000");
 
-    assert_int_equal(spans(event(EVENT_RETRIED, ATTEMPT_FAILED), PARENT), 1);
+    assert_int_equal(spans(event(CAUSE_RETRIED, ATTEMPT_FAILED), PARENT), 1);
     span_id_of(0, deliver);
     has("\"parentSpanId\":\"", schedule);
     has("\"startTimeUnixNano\":\"", "1500000000");
     has("\"status\":{\"code\":2,\"message\":\"", "(bytes)");
 
-    assert_int_equal(spans(event(EVENT_ENDED, ATTEMPT_FAILED), PARENT), 2);
+    assert_int_equal(spans(event(CAUSE_ENDED, ATTEMPT_FAILED), PARENT), 2);
     span_id_of(0, other);
     assert_string_equal(other, deliver); /* the same lease */
     has("\"parentSpanId\":\"", schedule);
     has("\"parentSpanId\":\"", deliver);
     has("\"name\":\"", "finish q");
 
-    assert_int_equal(spans(event(EVENT_ENDED, -1), PARENT), 1);
+    assert_int_equal(spans(event(CAUSE_ENDED, -1), PARENT), 1);
     has("\"parentSpanId\":\"", schedule);
 
-    struct job_event again = event(EVENT_RETRIED, ATTEMPT_FAILED);
+    struct job_event again = event(CAUSE_RETRIED, ATTEMPT_FAILED);
     again.token = 100;
     assert_int_equal(spans(again, PARENT), 1);
     span_id_of(0, other);
@@ -140,7 +140,7 @@ static void spans_are_in_one_trace_and_know_their_parents(void **state)
 static void without_a_traceparent_the_id_is_the_trace(void **state)
 {
     (void)state;
-    assert_int_equal(spans(event(EVENT_CREATED, -1), "nonsense"), 1);
+    assert_int_equal(spans(event(CAUSE_CREATED, -1), "nonsense"), 1);
     has("\"traceId\":\"", "00000001020300040000000000000005");
     assert_null(strstr(out.ptr, "parentSpanId"));
 }
@@ -149,19 +149,19 @@ static void what_is_not_sampled_or_no_span_is_left_out(void **state)
 {
     (void)state;
     assert_int_equal(
-        spans(event(EVENT_CREATED, -1), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"),
+        spans(event(CAUSE_CREATED, -1), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"),
         0);
-    assert_int_equal(spans(event(EVENT_LEASED, -1), PARENT), 0);
-    assert_int_equal(spans(event(EVENT_RESCHEDULED, -1), PARENT), 0);
+    assert_int_equal(spans(event(CAUSE_LEASED, -1), PARENT), 0);
+    assert_int_equal(spans(event(CAUSE_RESCHEDULED, -1), PARENT), 0);
     assert_int_equal(out.len, 0);
-    assert_int_equal(spans(event(EVENT_RELEASED, ATTEMPT_RELEASED), PARENT), 1);
+    assert_int_equal(spans(event(CAUSE_RELEASED, ATTEMPT_RELEASED), PARENT), 1);
     assert_null(strstr(out.ptr, "status"));
 }
 
 static void a_request_is_json(void **state)
 {
     struct buf all = { 0 }, request = { 0 }, text = { 0 };
-    struct job_event ev = event(EVENT_ENDED, ATTEMPT_STALLED);
+    struct job_event ev = event(CAUSE_ENDED, ATTEMPT_STALLED);
     struct json j;
 
     (void)state;
