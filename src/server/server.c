@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -435,6 +436,17 @@ static int64_t cpu_ms(void)
            (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 }
 
+static void disk_stats(const struct server *s, struct verb_host_stats *ret)
+{
+    struct statvfs v;
+
+    ret->disk_low = s->low;
+    if (statvfs(s->options.data, &v) < 0)
+        return;
+    ret->disk_bytes = (uint64_t)v.f_blocks * v.f_frsize;
+    ret->disk_free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
+}
+
 static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
 {
     const struct server *s = container_of(h, struct server, host);
@@ -448,6 +460,7 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->started_ms = time_wall_ms() - ret->uptime_ms;
     ret->fetch_us = &s->fetch_us;
     ret->commit_us = &s->commit_us;
+    disk_stats(s, ret);
     events_stats(s, ret);
 }
 

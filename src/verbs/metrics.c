@@ -223,6 +223,10 @@ static void put_events(struct figures *f)
 
 static void put_storage(struct figures *f)
 {
+    one(f, "disk_bytes", "gauge", "Size of the file system that has the data.", f->h.disk_bytes);
+    one(f, "disk_free_bytes", "gauge", "What is left of it.", f->h.disk_free_bytes);
+    one(f, "disk_low", "gauge", "1 while space is at its reserve and new jobs are refused.",
+        f->h.disk_low);
     one(f, "hot_jobs", "gauge", "Jobs in memory, of any state.", f->s.hot_jobs);
     one(f, "cold_jobs", "gauge", "Jobs on disk only.", f->s.cold_jobs);
     one(f, "runs", "gauge", "Sorted files of jobs on disk.", f->s.runs);

@@ -71,6 +71,9 @@ struct verb_host_stats {
     int64_t started_ms;           /* wall clock */
     const struct hist *fetch_us;  /* what requests waited for jobs that were on disk */
     const struct hist *commit_us; /* from handing a commit to the disk until it is durable */
+    uint64_t disk_bytes;          /* of the file system that has the data; 0: not known */
+    uint64_t disk_free_bytes;     /* of it, what is left */
+    bool disk_low;                /* at its reserve: new jobs are refused */
     uint64_t event_streams;       /* readers of events */
     uint64_t events;              /* told of jobs, while somebody listened */
     uint64_t events_missed;       /* by the log and traces */
