@@ -170,7 +170,7 @@ bool event_draft_back(const struct engine *e, const struct back_record *r, struc
 {
     const struct job *j;
 
-    if (!begin(e, r->seq, d, &j))
+    if (MUTANT(e->o.mutant, EVENT_LOST) || !begin(e, r->seq, d, &j))
         return false;
     draft_attempt(j, r->outcome, r->error, d);
     d->ev.cause = r->outcome == ATTEMPT_RELEASED ? CAUSE_RELEASED
