@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing records: encode, apply, and take back what could not be applied. */
-#include "engine/internal.h"
+#include "engine/draft.h"
 
 /* Whose answers must wait for a record to be durable. Not even a lease's own, for its record (see
  * "Commits" in ARCHITECTURE.md); and a job that is given out shows what made it so, but nothing of
@@ -40,12 +40,18 @@ static int settle(struct engine *e, size_t start, int applied, enum seen seen)
     record_put_##kind(e->out, r); \
     return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen)
 
+/* The same for what those who listen are told of. */
+#define EMIT_EVENT(kind, record, seen)                        \
+    struct event_draft d;                                     \
+    bool told = e->listening && event_draft_##kind(e, r, &d); \
+    size_t start = e->out->len;                               \
+    record_put_##record(e->out, r);                           \
+    return event_tell(e, told ? &d : NULL,                    \
+                      settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen))
+
 int emit_put(struct engine *e, const struct job_image *r)
 {
-    size_t start = e->out->len;
-
-    record_put_job(e->out, r);
-    return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_ALL);
+    EMIT_EVENT(put, job, SEEN_BY_ALL);
 }
 
 int emit_put_quiet(struct engine *e, const struct job_image *r)
@@ -58,7 +64,7 @@ int emit_put_quiet(struct engine *e, const struct job_image *r)
 
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
-    EMIT(lease, SEEN_BY_NONE);
+    EMIT_EVENT(lease, lease, SEEN_BY_NONE);
 }
 
 int emit_extend(struct engine *e, const struct extend_record *r)
@@ -70,20 +76,20 @@ int emit_back(struct engine *e, const struct back_record *r)
 {
     if (MUTANT(e->o.mutant, LOST_RETRY))
         return apply_back(e, r);
-    EMIT(back, SEEN_BY_ALL);
+    EMIT_EVENT(back, back, SEEN_BY_ALL);
 }
 
 int emit_end(struct engine *e, const struct end_record *r)
 {
     if (MUTANT(e->o.mutant, LOST_END))
         return apply_end(e, r);
-    EMIT(end, SEEN_BY_READERS);
+    EMIT_EVENT(end, end, SEEN_BY_READERS);
 }
 
 int emit_move(struct engine *e, const struct move_record *r)
 {
     /* What is deferred is given to nobody, and once it is given it does not tell of that. */
-    EMIT(move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
+    EMIT_EVENT(move, move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
 }
 
 int emit_mark(struct engine *e, const struct mark_record *r)

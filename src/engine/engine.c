@@ -85,6 +85,7 @@ struct engine *engine_new(const struct engine_options *o)
     if (!e->o.lookahead_ms)
         e->o.lookahead_ms = LOOKAHEAD_DEFAULT;
     e->random = o->seed | 1;
+    engine_listen(e, o->listen);
     e->next_seq = 1;
     e->walk = 1;
     pool_init(&e->pool);

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "engine/event.h"
 #include "engine/types.h"
 
 struct engine;
@@ -43,6 +44,8 @@ struct engine_options {
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
+    engine_event_fn *event; /* see event.h; NULL: nobody listens */
+    bool listen;            /* as engine_listen, from the start on */
     void *host;
     uint64_t commit_bytes;       /* records beyond which roll is called */
     void (*roll)(void *journal); /* may call engine_direct. NULL: never called */

@@ -45,7 +45,8 @@
     X(PASS_HELD, "maintenance holds jobs that pass all gates")              \
     X(BULK_SKIPS, "a bulk passes over a page of jobs")                      \
     X(LANE_OVERLAP, "jobs with one ordering key run at the same time")      \
-    X(LANE_SWAP, "they run in the order in which they were scheduled")
+    X(LANE_SWAP, "they run in the order in which they were scheduled")      \
+    X(EVENT_LOST, "a retry is not told to those who listen")
 
 enum mutant {
     MUTANT_NONE,

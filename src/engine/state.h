@@ -485,6 +485,7 @@ struct engine {
     struct job *shown;      /* made for an answer, in no index */
     uint32_t *segment_jobs; /* images in each segment from first_segment on */
     size_t segment_count;
+    bool listening; /* events are told */
 };
 
 #endif

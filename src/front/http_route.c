@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/http_route.h"
 
+#include "front/event_stream.h"
+
 /* clang-format off */
 #define KEYED "/v1/queues/{queue}/keys/{key}"
 
@@ -69,6 +71,9 @@ const struct http_route http_routes[] = {
       .summary = "Answers 200 while requests are taken, 503 while they are not." },
     { HTTP_GET, "/openapi.json", .status = 200, .page = HTTP_OPENAPI, .summary = "This description, as OpenAPI 3.1." },
     { HTTP_GET, "/metrics", .status = 200, .page = HTTP_METRICS, .summary = "All figures as text that Prometheus reads." },
+    { HTTP_GET, "/v1/events", .status = 200, .shape = "Event", .page = HTTP_EVENTS,
+      .summary = "What happens to jobs, as it happens: a stream of server-sent events that does not end. Each has the new "
+                 "state as its name and this object as its data; `gap` says that some were missed, and how many." },
     { HTTP_GET, "/docs", .status = 200, .page = HTTP_DOCS, .summary = "The same as a page to read." },
     { 0 },
 };
@@ -158,6 +163,8 @@ struct str http_path_arg(const struct http_route *r, size_t i)
 
 const struct verb *http_route_verb(const struct http_route *r)
 {
+    if (r->page == HTTP_EVENTS)
+        return &event_options;
     return r->verb ? verb_find(verb_table, str_of(r->verb)) : NULL;
 }
 

@@ -14,7 +14,15 @@
 enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_METHODS };
 
 /* What is answered without a verb. */
-enum http_page { HTTP_VERB, HTTP_HEALTHZ, HTTP_READYZ, HTTP_OPENAPI, HTTP_DOCS, HTTP_METRICS };
+enum http_page {
+    HTTP_VERB,
+    HTTP_HEALTHZ,
+    HTTP_READYZ,
+    HTTP_OPENAPI,
+    HTTP_DOCS,
+    HTTP_METRICS,
+    HTTP_EVENTS
+};
 
 struct http_route {
     enum http_method method;
@@ -48,7 +56,7 @@ void http_route_find(struct str method, struct str path, struct http_match *ret)
 /* The i-th argument in a template: its name; an empty one past the last. */
 struct str http_path_arg(const struct http_route *r, size_t i);
 
-/* The verb's row; NULL if it has none. */
+/* The verb's row, or one with its options alone if it is no verb but has some; else NULL. */
 const struct verb *http_route_verb(const struct http_route *r);
 
 /* Whether the argument is given in the path, and whether it may be given elsewhere. */

@@ -55,6 +55,8 @@ const struct http_shape http_shapes[] = {
     { "AuditPage", "entries:[#AuditEntry] cursor:s?" },
     { "Token", "name:s role:s tenant:s created_ms:i expires_ms:i? expired:b" },
     { "NewToken", "name:s role:s tenant:s created_ms:i expires_ms:i? token:s" },
+    { "Event", "id:s tenant:s queue:s state:s from:s? cause:s attempt:i happened_ms:i due_ms:i at_ms:i? outcome:s? "
+      "lateness_ms:i? duration_ms:i? worker:B? error:B?" },
     { "Health", "status:s" },
     { "Problem", "type:s title:s status:i code:s detail:s" },
     { 0 },

@@ -270,6 +270,12 @@ static void parameters(struct buf *o, const struct verb *v, const struct http_ro
                                  .type = ARG_KEY,
                                  .help = "stands for key, with ifexists keep" },
                   "header");
+    if (r->page == HTTP_EVENTS)
+        parameter(o,
+                  &(struct arg){ .name = "Last-Event-ID",
+                                 .type = ARG_BYTES,
+                                 .help = "stands for after: browsers send it when they reconnect" },
+                  "header");
     close(o, ']');
 }
 
@@ -423,8 +429,11 @@ static void responses(struct buf *o, const struct http_route *r, const struct ve
     if (r->page == HTTP_DOCS || r->page == HTTP_METRICS)
         response(o, status, "a page", NULL, NULL);
     else
-        response(o, status, v ? v->returns : "as it says",
-                 r->status == 204 ? NULL : "application/json", r);
+        response(o, status, r->verb ? v->returns : "as it says",
+                 r->status == 204         ? NULL
+                 : r->page == HTTP_EVENTS ? "text/event-stream"
+                                          : "application/json",
+                 r);
     if (r->item)
         response(o, "200", "some were refused: an error stands in the place of each",
                  "application/json", r);
@@ -480,8 +489,9 @@ static void operation(struct buf *o, const struct http_route *r)
     field(o, "summary", r->summary ? r->summary : v->summary);
     if (r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ)
         buf_text(o, ",\"security\":[]");
-    if (v) {
+    if (r->verb)
         field(o, "x-verb", v->name);
+    if (v) {
         roles(o, v);
         parameters(o, v, r);
     }

@@ -45,6 +45,8 @@ struct partition_options {
     int64_t lookahead_ms; /* jobs are brought to memory so long before they are due. 0: 1 minute */
     unsigned mutant;
     engine_deliver_fn *deliver;
+    engine_event_fn *event; /* see event.h */
+    bool listen;
     /* See engine_options. NULL: by the system's time zones. */
     int64_t (*quiet_until)(void *host, struct str quiet, struct str tz, int64_t now_ms);
     void *host;

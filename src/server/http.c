@@ -12,6 +12,7 @@
 #define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */
 
 static void end_wait(struct http_client *c);
+static void http_close(struct client *client);
 
 static struct http_client *of(struct client *c)
 {
@@ -43,12 +44,16 @@ static void on_gone(uv_poll_t *poll, int status, int events)
 {
     struct watch *w = container_of(poll, struct watch, poll);
 
-    if (w->client && (status < 0 || events & UV_DISCONNECT))
+    if (!w->client || (status >= 0 && !(events & UV_DISCONNECT)))
+        return;
+    if (w->client->stream)
+        http_close(&w->client->client);
+    else
         end_wait(w->client);
 }
 
 /* Without memory for it the wait lasts as long as was asked for, whoever is there. */
-static void watch(struct http_client *c)
+void http_watch(struct http_client *c)
 {
     struct watch *w = calloc(1, sizeof(*w));
 
@@ -65,7 +70,7 @@ static void on_timer(uv_timer_t *timer);
 
 /* The answer can be sent, or the connection is to end: libmicrohttpd asks again in its next turn,
  * one for all that are woken now. */
-static void wake(struct http_client *c)
+void http_wake(struct http_client *c)
 {
     struct http *h = c->client.server->http;
 
@@ -85,7 +90,7 @@ static void http_flush(struct client *client)
     if (c->closed || !http_is_ready(c))
         return;
     list_remove(&client->holding);
-    wake(c);
+    http_wake(c);
 }
 
 /* The answer is there; it waits for lsn. */
@@ -117,7 +122,7 @@ static void execute(struct http_client *c)
     } else if (c->session.held) {
         list_append(&s->held, &c->client.resume);
     } else if (c->session.parked) {
-        watch(c);
+        http_watch(c);
     } else {
         settle(c, lsn);
     }
@@ -180,11 +185,15 @@ static void http_drain(struct client *client)
 {
     if (of(client)->session.parked)
         end_wait(of(client));
+    if (of(client)->stream)
+        http_stream_end(of(client));
 }
 
 static bool http_has_output(const struct client *client)
 {
-    return container_of(client, const struct http_client, client)->phase >= PHASE_WAITS;
+    const struct http_client *c = container_of(client, const struct http_client, client);
+
+    return c->phase >= PHASE_WAITS && !c->stream;
 }
 
 /* ---- Ending ---- */
@@ -197,6 +206,7 @@ void http_abandon(struct http_client *c)
     if (c->session.parked && s->engine)
         engine_wait_cancel(s->engine, c->session.parked);
     c->session.parked = NULL;
+    http_stream_free(c);
     unwatch(c);
     errand_drop(c->errand);
     c->errand = NULL;
@@ -213,7 +223,7 @@ static void http_close(struct client *client)
     client_fini(client);
     c->closed = true;
     shutdown(c->fd, SHUT_RDWR);
-    wake(c);
+    http_wake(c);
 }
 
 static void cut_off(struct http_client *c, const char *why)

@@ -61,10 +61,12 @@ struct http_client {
     uint64_t lsn;  /* the answer waits for this to be durable */
     bool answered; /* `answer` is there */
     struct http_answer answer;
-    bool last;      /* where the next request would begin is not known: the connection ends */
-    bool plain;     /* the answer is text for Prometheus */
-    bool html;      /* the answer is a page, */
-    char nonce[24]; /* whose scripts and styles have this */
+    bool last;                  /* where the next request would begin is not known: the connection ends */
+    bool head;                  /* HEAD: of the answer its headers only */
+    bool plain;                 /* the answer is text for Prometheus */
+    bool html;                  /* the answer is a page, */
+    char nonce[24];             /* whose scripts and styles have this */
+    struct http_stream *stream; /* the answer is a stream of events; NULL: it is not */
 };
 
 static inline struct http_client *http_client_of(struct MHD_Connection *connection)
@@ -93,5 +95,22 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
                        enum MHD_RequestTerminationCode code);
 /* The request is over, in whatever way: what it waited for is given up. */
 void http_abandon(struct http_client *c);
+
+/* Has libmicrohttpd ask again for a suspended connection's answer. */
+void http_wake(struct http_client *c);
+/* Has the client's going away seen while its connection is suspended. */
+void http_watch(struct http_client *c);
+
+/* ---- Streams of events: http_events.c ---- */
+
+struct MHD_Response;
+
+/* By the words of its request: there is a stream then, or the answer is an error. */
+void http_stream_begin(struct http_client *c, const char *last_id);
+/* What is sent, with its headers; NULL without memory. */
+struct MHD_Response *http_stream_response(struct http_client *c);
+/* It ends when what was taken for it is sent. */
+void http_stream_end(struct http_client *c);
+void http_stream_free(struct http_client *c); /* also if there is none */
 
 #endif

@@ -123,7 +123,9 @@ static enum MHD_Result send_answer(struct http_client *c)
 
     if (a->body.failed)
         return MHD_NO;
-    r = MHD_create_response_from_buffer(a->body.len, a->body.ptr, MHD_RESPMEM_PERSISTENT);
+    r = c->stream
+            ? http_stream_response(c)
+            : MHD_create_response_from_buffer(a->body.len, a->body.ptr, MHD_RESPMEM_PERSISTENT);
     if (!r)
         return MHD_NO;
     add_headers(c, r);
@@ -352,6 +354,7 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
     const char *wrong = ambiguous(c, text, sizeof(text));
 
     c->phase = PHASE_BODY;
+    c->head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     if (c->uri.failed)
         return MHD_NO;
     if (wrong) {
@@ -448,6 +451,7 @@ static void answer_page(struct http_client *c)
         a->body.failed = a->body.failed || s->http->openapi.failed;
         break;
     case HTTP_METRICS: answer_metrics(c); break;
+    case HTTP_EVENTS: http_stream_begin(c, header(c, "Last-Event-ID")); break;
     case HTTP_DOCS:
         c->html = true;
         if (!draw_nonce(c->nonce))
@@ -472,18 +476,16 @@ static void take_request(struct http_client *c)
     c->phase = PHASE_WAITS;
     if (c->answered)
         return;
-    if (c->match.route->page != HTTP_VERB) {
-        answer_page(c);
-        return;
-    }
-    c->client.server->commands++;
-    err = http_translate(&in, &c->call);
+    c->client.server->commands += c->match.route->page == HTTP_VERB;
+    err = http_route_verb(c->match.route) ? http_translate(&in, &c->call) : 0;
     if (err) {
         http_fail(err, c->call.why, &c->answer);
         c->answered = true;
-        return;
+    } else if (c->match.route->page != HTTP_VERB) {
+        answer_page(c);
+    } else {
+        http_start(c);
     }
-    http_start(c);
 }
 
 enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection, const char *url,

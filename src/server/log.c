@@ -4,19 +4,22 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "base/utf8.h"
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 
-static void put_json_text(struct buf *b, const char *text)
+static void put_json_text(struct buf *b, struct str text)
 {
     buf_text(b, "\"");
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            buf_printf(b, "\\%c", *p);
-        else if (*p < 0x20)
-            buf_printf(b, "\\u%04x", *p);
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else if (c < 0x20)
+            buf_printf(b, "\\u%04x", c);
         else
-            buf_append(b, p, 1);
+            buf_append(b, &c, 1);
     }
     buf_text(b, "\"");
 }
@@ -29,9 +32,9 @@ static void put_pair(struct buf *b, enum option_log_format format, const char *n
         return;
     }
     buf_text(b, b->len > 1 ? "," : "");
-    put_json_text(b, name);
+    put_json_text(b, str_of(name));
     buf_text(b, ":");
-    put_json_text(b, value);
+    put_json_text(b, str_of(value));
 }
 
 const char *log_number(int64_t v, char buf[LOG_NUMBER])
@@ -40,31 +43,76 @@ const char *log_number(int64_t v, char buf[LOG_NUMBER])
     return buf;
 }
 
+static void begin(const struct log *l, enum option_log_level level, const char *message,
+                  struct buf *b)
+{
+    char now[TIME_TEXT];
+
+    time_format_moment(time_wall_ms(), now);
+    if (l->format == LOG_FORMAT_TEXT) {
+        buf_printf(b, "%s %-5s %s", now, level_names[level], message);
+        return;
+    }
+    buf_text(b, "{");
+    put_pair(b, l->format, "time", now);
+    put_pair(b, l->format, "level", level_names[level]);
+    put_pair(b, l->format, "message", message);
+}
+
+static void end(const struct log *l, struct buf *b)
+{
+    buf_text(b, l->format == LOG_FORMAT_TEXT ? "\n" : "}\n");
+    if (!b->failed && write(STDERR_FILENO, b->ptr, b->len) < 0) {
+        /* There is nobody left to tell. */
+    }
+    buf_fini(b);
+}
+
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)
 {
     struct buf b = { 0 };
-    char now[TIME_TEXT];
     const char *name;
     va_list args;
 
     if (level < l->level)
         return;
-    time_format_moment(time_wall_ms(), now);
-    if (l->format == LOG_FORMAT_TEXT) {
-        buf_printf(&b, "%s %-5s %s", now, level_names[level], message);
-    } else {
-        buf_text(&b, "{");
-        put_pair(&b, l->format, "time", now);
-        put_pair(&b, l->format, "level", level_names[level]);
-        put_pair(&b, l->format, "message", message);
-    }
+    begin(l, level, message, &b);
     va_start(args, message);
     while ((name = va_arg(args, const char *)))
         put_pair(&b, l->format, name, va_arg(args, const char *));
     va_end(args);
-    buf_text(&b, l->format == LOG_FORMAT_TEXT ? "\n" : "}\n");
-    if (!b.failed && write(STDERR_FILENO, b.ptr, b.len) < 0) {
-        /* There is nobody left to tell. */
+    end(l, &b);
+}
+
+/* What somebody else's text may hold: in a line for people nothing that would look like another. */
+static void put_field(struct buf *b, enum option_log_format format, struct str text)
+{
+    size_t start = b->len;
+    bool plain = utf8_valid(text);
+
+    if (format == LOG_FORMAT_JSON)
+        put_json_text(b, text);
+    else
+        buf_str(b, text);
+    for (size_t i = start; i < b->len && !b->failed; i++)
+        if (((unsigned char)b->ptr[i] >= 0x80 && !plain) || (unsigned char)b->ptr[i] < 0x20)
+            b->ptr[i] = '?';
+}
+
+void log_fields(const struct log *l, enum option_log_level level, const char *message,
+                const struct log_field *fields, size_t n)
+{
+    struct buf b = { 0 };
+
+    if (level < l->level)
+        return;
+    begin(l, level, message, &b);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&b, l->format == LOG_FORMAT_TEXT ? " %s=" : ",\"%s\":", fields[i].name);
+        if (fields[i].text.ptr)
+            put_field(&b, l->format, fields[i].text);
+        else
+            buf_int(&b, fields[i].number);
     }
-    buf_fini(&b);
+    end(l, &b);
 }

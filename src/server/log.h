@@ -16,6 +16,16 @@ struct log {
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)
     __attribute__((sentinel));
 
+struct log_field {
+    const char *name;
+    struct str text; /* ptr NULL: the number; bytes that are no UTF-8 become question marks */
+    int64_t number;
+};
+
+/* The same with fields that are texts or numbers. */
+void log_fields(const struct log *l, enum option_log_level level, const char *message,
+                const struct log_field *fields, size_t n);
+
 /* A number as a field's value, in a buffer of the caller. */
 #define LOG_NUMBER 24
 const char *log_number(int64_t v, char buf[LOG_NUMBER]);

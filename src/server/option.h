@@ -22,6 +22,7 @@ enum option_durability { DURABILITY_SYNC, DURABILITY_INTERVAL, DURABILITY_NONE }
 enum option_log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
 enum option_log_format { LOG_FORMAT_JSON, LOG_FORMAT_TEXT };
 enum option_tls { TLS_OFF, TLS_ON, TLS_ONLY };
+enum option_log_jobs { LOG_JOBS_OFF, LOG_JOBS_ENDED, LOG_JOBS_ALL };
 
 /* The shape of getenv, so that tests have an environment of their own. */
 typedef char *(*option_env_fn)(const char *name);
@@ -64,6 +65,13 @@ struct options {
     int64_t max_connections_per_address; /* 0: any number */
     int64_t max_headers;
     int64_t keepalive_timeout_ms;
+    int64_t log_jobs;
+    int64_t log_jobs_rate; /* lines in a second; 0: any number */
+    int64_t max_streams;
+    int64_t events_memory;
+    char *otlp_endpoint; /* empty: no traces are exported */
+    char *otlp_headers;
+    char *otlp_service;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file */

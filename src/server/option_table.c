@@ -88,6 +88,23 @@ static const struct option_row option_table[] = {
     { "keepalive_timeout", OPTION_DURATION, RELOADABLE, AT(keepalive_timeout_ms), "0ms", 0, DAY, NULL,
       "A connection in HTTP that was answered is closed after this, unless its next request comes; 0 for "
       "client_timeout. One that does not take its answer is cut off after the longer of the two." },
+    { "log_jobs", OPTION_WORD, RELOADABLE, AT(log_jobs), "off", 0, 0, "off|ended|all",
+      "Log lines about jobs: ended, one for each attempt that ended and for each job that ended without one; all, one "
+      "for each change of a job." },
+    { "log_jobs_rate", OPTION_INT, RELOADABLE, AT(log_jobs_rate), "1000", 0, 1000000, NULL,
+      "Lines about jobs in a second; further ones are left out, and a line says how many; 0 for any number." },
+    { "max_streams", OPTION_INT, RELOADABLE, AT(max_streams), "100", 0, 10000, NULL,
+      "Readers of /v1/events at a time; further ones are refused." },
+    { "events_memory", OPTION_SIZE, FIXED, AT(events_memory), "4MiB", 64 * KIB, 64 * MIB, NULL,
+      "Memory for the last events, taken while somebody reads them: a reader that falls behind by more misses some, and "
+      "is told so." },
+    { "otlp_endpoint", OPTION_STRING, FIXED, AT(otlp_endpoint), "", 0, 4000, NULL,
+      "Where traces of jobs are sent as OTLP over HTTP, such as http://127.0.0.1:4318: /v1/traces is added; empty for "
+      "none." },
+    { "otlp_headers", OPTION_STRING, FIXED, AT(otlp_headers), "", 0, 8000, NULL,
+      "Headers to send along: name=value, with commas between." },
+    { "otlp_service", OPTION_STRING, FIXED, AT(otlp_service), "belfry", 1, 255, NULL,
+      "The name of this service in traces." },
 };
 /* clang-format on */
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "server/chores.h"
 #include "server/client.h"
 #include "server/errand.h"
+#include "server/events.h"
 #include "server/filelimit.h"
 #include "server/http.h"
 #include "server/listen.h"
@@ -246,6 +248,8 @@ static int open_partition(struct server *s)
         .slow_start_ms = s->options.slow_start_ms,
         .audit_ms = s->options.audit_retention_ms,
         .deliver = deliver,
+        .event = events_take,
+        .listen = events_begin(s),
         .host = s,
     };
     struct partition_report r;
@@ -263,6 +267,7 @@ static int open_partition(struct server *s)
     }
     s->engine = partition_engine(s->partition);
     s->durable_lsn = 0;
+    events_opened(s, r.epoch);
     if (r.torn_bytes)
         log_line(&s->log, LOG_LEVEL_WARN,
                  "a torn commit at the end of the journal was cut off; it was never acknowledged",
@@ -336,6 +341,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
     s->durable_lsn = partition_durable_lsn(s->partition);
     start_commit(s, false); /* first, so that the disk has work while replies are sent */
     flush_holding(s);
+    events_settled(s);
 }
 
 /* ---- Ending ---- */
@@ -354,7 +360,7 @@ static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
     bool done = !s->failed && s->partition && chores_idle(s) && errands_idle(s) &&
-                partition_idle(s->partition) && all_sent(s);
+                partition_idle(s->partition) && all_sent(s) && events_drain(s);
 
     if (!done && !s->failed && time_mono_us() / 1000 < s->drain_until_ms)
         return;
@@ -398,6 +404,7 @@ static void reload(struct server *s)
         s->log.format = (enum option_log_format)s->options.log_format;
         s->host.max_payload = (size_t)s->options.max_payload;
         tls_reload(s);
+        events_reload(s);
         buf_append(&ignored, "", 1);
         log_line(&s->log, LOG_LEVEL_INFO, "configuration reloaded", "needs_restart",
                  ignored.ptr ? ignored.ptr : "", NULL);
@@ -425,6 +432,7 @@ static void on_sweep(uv_timer_t *timer)
     list_each_safe (node, after, &s->clients)
         client_sweep(client_of_all(node), now);
     tls_sweep(s);
+    events_sweep(s, now);
 }
 
 /* ---- Beginning ---- */
@@ -451,6 +459,17 @@ static int64_t cpu_ms(void)
            (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 }
 
+static void disk_stats(const struct server *s, struct verb_host_stats *ret)
+{
+    struct statvfs v;
+
+    ret->disk_low = s->low;
+    if (statvfs(s->options.data, &v) < 0)
+        return;
+    ret->disk_bytes = (uint64_t)v.f_blocks * v.f_frsize;
+    ret->disk_free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
+}
+
 static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
 {
     const struct server *s = container_of(h, struct server, host);
@@ -466,6 +485,8 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->commit_us = &s->commit_us;
     ret->auth_failures = s->guard.failures;
     ret->auth_refused = s->guard.refused;
+    disk_stats(s, ret);
+    events_stats(s, ret);
 }
 
 static int init_loop(struct server *s)
@@ -550,6 +571,8 @@ int server_init(struct server *s)
     if (!err)
         err = init_loop(s);
     if (!err)
+        err = events_init(s);
+    if (!err)
         err = open_partition(s);
     if (!err)
         err = http_open(s);
@@ -577,6 +600,7 @@ void server_fini(struct server *s)
 {
     close_all(s);
     http_stop(s);
+    events_stop(s);
     if (s->committer) {
         committer_detach(s->committer);
         committer_free(s->committer);
@@ -600,4 +624,5 @@ void server_fini(struct server *s)
     free(s->request);
     free(s->read_buf);
     http_free(s);
+    events_fini(s);
 }

@@ -91,6 +91,7 @@ struct server {
     struct resp_request *request;
     struct http *http;
     struct tls *tls; /* NULL: off */
+    struct events *events;
 };
 
 /* Opens everything. Writes what went wrong to the log. */

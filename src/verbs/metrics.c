@@ -216,8 +216,25 @@ static void put_server(struct figures *f)
                     f->h.commit_us);
 }
 
+static void put_events(struct figures *f)
+{
+    one(f, "event_streams", "gauge", "Readers of /v1/events.", f->h.event_streams);
+    one(f, "events_total", "counter", "Changes of jobs that were told to those who listen.",
+        f->h.events);
+    one(f, "events_missed_total", "counter", "Of them, those that the log and traces missed.",
+        f->h.events_missed);
+    one(f, "otlp_spans_exported_total", "counter", "Spans that the OTLP receiver took.",
+        f->h.spans_exported);
+    one(f, "otlp_spans_dropped_total", "counter", "Spans that it did not take in time.",
+        f->h.spans_dropped);
+}
+
 static void put_storage(struct figures *f)
 {
+    one(f, "disk_bytes", "gauge", "Size of the file system that has the data.", f->h.disk_bytes);
+    one(f, "disk_free_bytes", "gauge", "What is left of it.", f->h.disk_free_bytes);
+    one(f, "disk_low", "gauge", "1 while space is at its reserve and new jobs are refused.",
+        f->h.disk_low);
     one(f, "hot_jobs", "gauge", "Jobs in memory, of any state.", f->s.hot_jobs);
     one(f, "cold_jobs", "gauge", "Jobs on disk only.", f->s.cold_jobs);
     one(f, "runs", "gauge", "Sorted files of jobs on disk.", f->s.runs);
@@ -300,6 +317,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
     err = engine_queues(e, tenant, (struct str){ "", 0 }, QUEUES_MAX, gather, f);
     if (!err && all) {
         put_server(f);
+        put_events(f);
         put_storage(f);
         put_queues(f);
         put_process(f);

@@ -74,6 +74,14 @@ struct verb_host_stats {
     const struct hist *commit_us; /* from handing a commit to the disk until it is durable */
     uint64_t auth_failures;       /* tokens that were shown and are none, */
     uint64_t auth_refused;        /* and attempts that were not looked at after many of them */
+    uint64_t disk_bytes;          /* of the file system that has the data; 0: not known */
+    uint64_t disk_free_bytes;     /* of it, what is left */
+    bool disk_low;                /* at its reserve: new jobs are refused */
+    uint64_t event_streams;       /* readers of events */
+    uint64_t events;              /* told of jobs, while somebody listened */
+    uint64_t events_missed;       /* by the log and traces */
+    uint64_t spans_exported;
+    uint64_t spans_dropped;
 };
 
 struct audit_entry;

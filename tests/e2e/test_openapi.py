@@ -36,6 +36,11 @@ def operations(api):
             yield path, method, op
 
 
+def is_stream(op):
+    """Its answer does not end: see test_events.py."""
+    return "text/event-stream" in op["responses"]["200"].get("content", {}) if "200" in op["responses"] else False
+
+
 def schema_of(api, schema):
     """With what it refers to."""
     return {**schema, "components": api["components"]}
@@ -189,7 +194,7 @@ def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api
     statuses, went_well = {}, set()
     with Web(shared_server.port, token=token) as web:
         for _ in range(ROUNDS):
-            todo = list(operations(api)) * 3
+            todo = [o for o in operations(api) if not is_stream(o[2])] * 3
             rng.shuffle(todo)
             for path, method, op in todo:
                 maker.sober = rng.random() < 0.5

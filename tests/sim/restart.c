@@ -168,8 +168,10 @@ enum ending { CLEAN, UNCLEAN, EITHER };
 static void open_and_find(struct world *w, bool power, enum ending before)
 {
     struct partition_report report = { 0 };
-    bool torn = search(w).torn;
-    bool failed = open_partition(w, &report, &power);
+    bool torn = search(w).torn, failed;
+
+    w->watch.on = false;
+    failed = open_partition(w, &report, &power);
 
     w->engine = partition_engine(w->partition);
     trace_note("open: epoch %" PRIu64 ", %s, %u segments, %" PRIu64 " commits, torn %" PRIu64
@@ -192,6 +194,7 @@ static void open_and_find(struct world *w, bool power, enum ending before)
     model_copy(&w->safe[0], &w->found);
     w->tails[0] = restart_tail(w);
     w->safe_count = 1;
+    watch_begin(w);
     clock_show(w);
 }
 

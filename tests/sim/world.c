@@ -157,6 +157,7 @@ void world_compare(struct world *w)
     judge_adopt_forgotten(w->partition, &w->model);
     engine_verify(w->engine);
     CHECK(judge_same(w->partition, &w->model, why), "%s", why);
+    watch_compare(w);
     check_waiters(w);
     engine_classes_on_disk(w->engine, note_class, NULL);
     plan_pause(w, paused);
@@ -254,6 +255,8 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .bulk_page = (size_t)rng_between(&w->rng, 1, rng_chance(&w->rng, 50) ? 4 : 40),
         .mutant = mutant,
         .deliver = world_deliver,
+        .event = watch_event,
+        .listen = true,
         .quiet_until = quiet_until,
         .host = w,
     };
@@ -303,4 +306,5 @@ void world_fini(struct world *w)
     model_graveyard_fini(&w->graveyard);
     free(w->answers);
     free(w->lister.seen);
+    free(w->watch.jobs);
 }

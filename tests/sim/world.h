@@ -119,6 +119,25 @@ struct tail {
     uint64_t elements;
 };
 
+/* A job as it is by what the engine told of it, see watch.c. */
+struct watched {
+    struct job_id id;
+    enum job_state state; /* never ready */
+    int64_t due_ms;
+    int64_t at_ms; /* AT_ANY: not known */
+};
+
+#define AT_ANY (-2)
+
+struct watch {
+    struct watched *jobs;
+    size_t count;
+    size_t cap;
+    uint64_t lsn; /* of the last event */
+    uint64_t events;
+    bool on;
+};
+
 enum write_state { WRITE_NONE, WRITE_TAKEN, WRITE_TRIED, WRITE_DONE };
 
 struct world {
@@ -184,6 +203,7 @@ struct world {
     uint64_t leases_told; /* answers have told of so many */
     uint32_t texts;       /* last number used for a text */
     struct lister lister;
+    struct watch watch;
 
     /* Counted for the summary. */
     uint64_t crashes;
@@ -268,6 +288,14 @@ bool told_left(const struct world *w);
 void told_check(struct world *w);
 /* Counts what a crash interrupts. */
 void told_crash(const struct world *w);
+
+/* ---- watch.c: what is told of jobs ---- */
+
+engine_event_fn watch_event;
+/* What was told is what the model says. */
+void watch_compare(struct world *w);
+/* The engine has been opened, and the model is as it is: from now on everything is told. */
+void watch_begin(struct world *w);
 
 /* ---- drain.c ---- */
 

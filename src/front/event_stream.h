@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stream of events for one reader: what it asked for, where it is, and what it is sent, as
+ * server-sent events. No sockets.
+ *
+ * An event's id is EPOCH-NUMBER: the epoch changes with every start of the server.
+ */
+#ifndef FRONT_EVENT_STREAM_H
+#define FRONT_EVENT_STREAM_H
+
+#include "base/buf.h"
+#include "front/event_ring.h"
+#include "verbs/verb.h"
+
+/* The options of GET /v1/events, as a row that is no verb. */
+extern const struct verb event_options;
+
+struct event_stream {
+    char tenant[NAME_MAX_BYTES + 1]; /* empty: all tenants' */
+    char queue[NAME_MAX_BYTES + 1];  /* empty: all queues */
+    unsigned states;                 /* bits 1 << enum job_state */
+    struct event_cursor cursor;
+};
+
+/* By words that http_translate made of a query, and the header Last-Event-ID (NULL: none), which
+ * goes before `after`. INVALID with a sentence in `why`. */
+int event_stream_init(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
+                      const struct str *words, size_t n, const char *last_id, char *why,
+                      size_t why_size);
+
+/* Whose events it has, whatever it asked for: for who may see one tenant's only. */
+void event_stream_force_tenant(struct event_stream *s, struct str tenant);
+
+bool event_stream_wants(const struct event_stream *s, const struct job_event *ev);
+
+/* What stands first in a stream; and what shows that it lives, and where it is. */
+void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf *out);
+void event_stream_beat(const struct event_stream *s, uint64_t epoch, struct buf *out);
+
+/* Goes on, past what it does not want: true if something was appended, which is one event or gap.
+ */
+bool event_stream_next(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
+                       struct buf *out);
+
+/* An event as a JSON object. */
+void event_json(const struct job_event *ev, struct buf *out);
+
+/* "3-17"; false if it is none. */
+bool event_id_parse(struct str text, uint64_t *ret_epoch, uint64_t *ret_number);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/events: an answer that does not end. A stream takes events from the ring when its
+ * connection has taken the ones before, so a slow one costs a small buffer and nobody waits for it.
+ * While there is nothing for it the connection is suspended.
+ */
+#include <microhttpd.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "server/events.h"
+#include "server/http_client.h"
+
+#define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and one event more */
+#define BEAT_MS     15000
+
+struct http_stream {
+    struct event_stream stream;
+    struct http_client *client;
+    struct list link;
+    struct buf out;
+    size_t sent;     /* of it */
+    int64_t beat_ms; /* monotonic: when something was sent last */
+    bool ending;
+};
+
+static void fill(struct http_stream *st)
+{
+    struct server *s = st->client->client.server;
+    const struct events *v = s->events;
+    struct session *session = &st->client->session;
+
+    /* Its token may have been revoked meanwhile. */
+    if (s->partition && identity_check(&session->who, s->engine, session->remote) < 0)
+        st->ending = true;
+    if (st->sent == st->out.len)
+        buf_reset(&st->out, 2 * PIECE_BYTES);
+    if (st->out.len == 0)
+        st->sent = 0;
+    while (!st->ending && v->ring.bytes && st->out.len < PIECE_BYTES && !st->out.failed &&
+           event_stream_next(&st->stream, &v->ring, v->epoch, &st->out))
+        ;
+}
+
+static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
+{
+    struct http_client *c = arg;
+    struct http_stream *st = c->stream;
+    size_t n;
+
+    (void)at;
+    if (c->closed || !st)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (st->sent == st->out.len)
+        fill(st);
+    if (st->out.failed)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    n = st->out.len - st->sent < max ? st->out.len - st->sent : max;
+    if (n) {
+        memcpy(to, st->out.ptr + st->sent, n);
+        st->sent += n;
+        st->beat_ms = time_mono_us() / 1000;
+        return (ssize_t)n;
+    }
+    if (st->ending)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    c->suspended = true;
+    MHD_suspend_connection(c->connection);
+    return 0;
+}
+
+struct MHD_Response *http_stream_response(struct http_client *c)
+{
+    struct MHD_Response *r;
+
+    if (c->head) /* of a length that is not known libmicrohttpd would send the end of the body */
+        r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    else
+        r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, on_read, c, NULL);
+
+    if (r) { /* without memory for one of these it is right, too */
+        MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
+        MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+        MHD_add_response_header(r, "X-Accel-Buffering", "no");
+    }
+    return r;
+}
+
+static void refuse(struct http_client *c, const char *code, int status, const char *why)
+{
+    http_refuse(code, status, why, &c->answer);
+}
+
+/* The tenant that was asked for; empty: none was. */
+static struct str tenant_given(const struct http_client *c)
+{
+    for (size_t i = 1; i + 1 < c->call.list.n; i += 2)
+        if (str_ieq(c->call.words[i], "tenant"))
+            return c->call.words[i + 1];
+    return STR("");
+}
+
+/* A token of one tenant sees that one's. False: refused. */
+static bool confine(struct http_client *c, struct event_stream *stream)
+{
+    const struct identity *who = &c->session.who;
+    struct str given = tenant_given(c);
+    char text[NAME_MAX_BYTES + 64];
+
+    if (!who->confined)
+        return true;
+    snprintf(text, sizeof(text), "it is for tenant %.*s only", STR_ARG(identity_tenant(who)));
+    if (given.len > 0 && !str_eq(given, identity_tenant(who))) {
+        http_fail(BELFRY_NOPERM, text, &c->answer);
+        return false;
+    }
+    event_stream_force_tenant(stream, identity_tenant(who));
+    return true;
+}
+
+void http_stream_begin(struct http_client *c, const char *last_id)
+{
+    struct server *s = c->client.server;
+    struct events *v = s->events;
+    struct http_stream *st;
+    char why[256] = "";
+    int err;
+
+    if (!s->partition || s->failed) {
+        refuse(c, "BUSY", 503, "the journal is being opened");
+        return;
+    }
+    if (v->stream_count >= (uint64_t)s->options.max_streams) {
+        refuse(c, "LIMIT", 429, "there are as many streams as max_streams allows");
+        return;
+    }
+    st = calloc(1, sizeof(*st));
+    err = st ? events_want(s) : BELFRY_NOMEM;
+    if (!err)
+        err = event_stream_init(&st->stream, &v->ring, v->epoch, c->call.words, c->call.list.n,
+                                last_id, why, sizeof(why));
+    if (err)
+        http_fail(err, why, &c->answer);
+    if (err || !confine(c, &st->stream)) {
+        free(st);
+        return;
+    }
+    st->client = c;
+    list_append(&v->streams, &st->link);
+    v->stream_count++;
+    c->stream = st;
+    event_stream_hello(&st->stream, v->epoch, &st->out);
+    http_watch(c);
+}
+
+void http_stream_end(struct http_client *c)
+{
+    c->stream->ending = true;
+    http_wake(c);
+}
+
+void http_stream_free(struct http_client *c)
+{
+    struct http_stream *st = c->stream;
+
+    if (!st)
+        return;
+    list_remove(&st->link);
+    c->client.server->events->stream_count--;
+    buf_fini(&st->out);
+    free(st);
+    c->stream = NULL;
+}
+
+static struct http_stream *stream_of(struct list *node)
+{
+    return container_of(node, struct http_stream, link);
+}
+
+void http_streams_feed(struct server *s)
+{
+    struct list *node;
+
+    list_each (node, &s->events->streams) {
+        struct http_stream *st = stream_of(node);
+
+        if (!st->client->suspended)
+            continue;
+        fill(st);
+        if (st->out.len > st->sent || st->out.failed)
+            http_wake(st->client);
+    }
+}
+
+void http_streams_sweep(struct server *s, int64_t mono_ms)
+{
+    struct list *node;
+
+    list_each (node, &s->events->streams) {
+        struct http_stream *st = stream_of(node);
+
+        if (!st->client->suspended || mono_ms - st->beat_ms < BEAT_MS)
+            continue;
+        fill(st);
+        event_stream_beat(&st->stream, s->events->epoch, &st->out);
+        http_wake(st->client);
+    }
+}
