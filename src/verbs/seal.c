@@ -9,7 +9,7 @@
 /*     nonce (12 bytes) | the cursor's text, enciphered | tag (16)     and that as base64url */
 #define NONCE_BYTES 12
 #define TAG_BYTES   16
-#define SEALED_MAX  (NONCE_BYTES + CURSOR_TEXT + TAG_BYTES)
+#define SEALED_MAX  ((size_t)NONCE_BYTES + CURSOR_TEXT + TAG_BYTES)
 
 /* Whose cursor it is, and what for, is bound to it but not in it. */
 static bool bind(EVP_CIPHER_CTX *x, const struct verb_call *c, bool seals)

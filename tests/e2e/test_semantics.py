@@ -932,3 +932,19 @@ def test_point_29_audit_tells_who_changed_what_also_after_a_kill(server):
         assert entry["address"].startswith("127.0.0.1:") and entry["at_ms"] <= now_ms()
         assert b.call("QUEUE", "q", "TENANT", "acme")["paused"] is True
         assert b.call("AUDIT")["entries"] == []
+
+
+def test_point_29_a_token_says_who_may_do_what(server):
+    with server.wire(3) as b, server.wire(3) as shop, server.wire(3) as other:
+        root = b.call("TOKENCREATE", "root", "admin")["token"]
+        refused("NOAUTH", b.call, "STATS")
+        b.call("AUTH", root)
+        shop.call("AUTH", b.call("TOKENCREATE", "shop", "producer", "TENANT", "acme")["token"])
+        other.call("AUTH", b.call("TOKENCREATE", "other", "admin", "TENANT", "zeta")["token"])
+        id = shop.call("SCHEDULE", "q", "x")
+        assert shop.call("GET", id)["tenant"] == "acme" and other.call("GET", id) is None
+        refused("NOPERM", shop.call, "LEASE", "q")
+        refused("NOPERM", shop.call, "SCHEDULE", "q", "x", "TENANT", "zeta")
+        assert other.call("QUEUES") == [] and other.call("STATS")["ready"] == 0
+        b.call("TOKENREVOKE", "shop")
+        refused("NOAUTH", shop.call, "GET", id)
