@@ -100,45 +100,6 @@ static void watch(struct conn *c)
     }
 }
 
-static void conn_flush(struct client *client);
-static void conn_resume(struct client *client);
-static void conn_fetched(struct client *client, int err, const char *detail);
-static void conn_deliver(struct client *client, struct job *const *jobs, size_t n);
-static void conn_drain(struct client *client);
-static void conn_sweep(struct client *client, int64_t mono_ms);
-static void close_client(struct client *client);
-
-static const struct client_ops conn_ops = {
-    .flush = conn_flush,
-    .resume = conn_resume,
-    .fetched = conn_fetched,
-    .deliver = conn_deliver,
-    .drain = conn_drain,
-    .has_output = has_output,
-    .sweep = conn_sweep,
-    .close = close_client,
-};
-
-void conn_open(struct server *s, int fd, const struct peer *peer)
-{
-    struct conn *c = calloc(1, sizeof(*c));
-
-    if (!c || uv_poll_init_socket(&s->loop, &c->poll, fd) != 0) {
-        free(c);
-        close(fd);
-        return;
-    }
-    c->fd = fd;
-    c->fresh = true;
-    c->poll.data = c;
-    c->active_ms = time_mono_us() / 1000;
-    session_init(&c->session, ++s->next_conn);
-    client_init(&c->client, s, &conn_ops, peer);
-    peer_text(peer, c->session.address, sizeof(c->session.address));
-    c->session.remote = !peer_is_loopback(peer);
-    watch(c);
-}
-
 static void on_closed(uv_handle_t *handle)
 {
     struct conn *c = handle->data;
@@ -607,4 +568,35 @@ static void conn_sweep(struct client *client, int64_t mono_ms)
     else if (o->idle_timeout_ms && !c->session.parked && !c->errand &&
              mono_ms - c->active_ms > o->idle_timeout_ms)
         conn_close(c);
+}
+
+static const struct client_ops conn_ops = {
+    .flush = conn_flush,
+    .resume = conn_resume,
+    .fetched = conn_fetched,
+    .deliver = conn_deliver,
+    .drain = conn_drain,
+    .has_output = has_output,
+    .sweep = conn_sweep,
+    .close = close_client,
+};
+
+void conn_open(struct server *s, int fd, const struct peer *peer)
+{
+    struct conn *c = calloc(1, sizeof(*c));
+
+    if (!c || uv_poll_init_socket(&s->loop, &c->poll, fd) != 0) {
+        free(c);
+        close(fd);
+        return;
+    }
+    c->fd = fd;
+    c->fresh = true;
+    c->poll.data = c;
+    c->active_ms = time_mono_us() / 1000;
+    session_init(&c->session, ++s->next_conn);
+    client_init(&c->client, s, &conn_ops, peer);
+    peer_text(peer, c->session.address, sizeof(c->session.address));
+    c->session.remote = !peer_is_loopback(peer);
+    watch(c);
 }
