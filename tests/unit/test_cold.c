@@ -129,11 +129,16 @@ static void settle(void)
     }
 }
 
-static void pass(int64_t ms)
+static void advance(int64_t ms)
 {
     wall += ms;
     mono += ms;
     engine_advance(e, wall, mono);
+}
+
+static void pass(int64_t ms)
+{
+    advance(ms);
     settle();
 }
 
@@ -489,43 +494,91 @@ static void load_for(int64_t ms)
 {
     struct chore *c;
 
-    wall += ms;
-    mono += ms;
-    engine_advance(e, wall, mono);
+    advance(ms);
     while ((c = partition_chore(p, LANE_LOAD)))
         assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
     assert_int_equal(partition_flush(p), 0);
 }
 
+static struct bulk_spec bulk_of(enum bulk_action action, const char *queue)
+{
+    return (struct bulk_spec){ .tenant = STR("default"),
+                               .action = action,
+                               .queue = str_of(queue),
+                               .state = -1,
+                               .from_ms = -1,
+                               .to_ms = -1,
+                               .due_ms = -1 };
+}
+
+/* One step of the engine's own work. */
+static struct bulk_view step(struct job_id bulk)
+{
+    struct bulk_view v;
+    int is;
+
+    EXECUTE(is, engine_task(e));
+    assert_true(is > 0);
+    assert_int_equal(engine_bulk_get(e, STR("default"), bulk, &v), 0);
+    return v;
+}
+
 static void a_dry_run_counts_each_job_once_while_some_are_loaded(void **state)
 {
-    struct bulk_spec s = { .tenant = STR("default"),
-                           .action = BULK_CANCEL,
-                           .dry = true,
-                           .queue = STR("q"),
-                           .state = -1,
-                           .from_ms = -1,
-                           .to_ms = -1,
-                           .due_ms = -1 };
-    struct bulk_view v = { 0 };
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "q");
+    struct bulk_view v;
     struct job_id id;
-    uint64_t cold;
-    int is, steps = 0;
+    int steps = 0;
 
     (void)state;
     for (int i = 0; i < MANY; i++)
         schedule("q", HOUR + i * 1000);
     pass(HOUR - 2000);
-    cold = stats().cold_jobs;
+    uint64_t cold = stats().cold_jobs;
+    s.dry = true;
     assert_int_equal(engine_bulk(e, &s, &id), 0);
     do {
         load_for(3000); /* before the walk is on disk, and behind and before where it is there */
-        EXECUTE(is, engine_task(e));
-        assert_true(is > 0 && steps++ < MANY);
-        assert_int_equal(engine_bulk_get(e, STR("default"), id, &v), 0);
+        v = step(id);
+        assert_true(steps++ < MANY);
     } while (v.b.state == BULK_RUNNING);
     assert_true(cold > MANY / 2 && stats().cold_jobs < cold - 20);
     assert_int_equal(v.b.matched, MANY);
+}
+
+/* Nobody has noted it there: that comes first, and it may be gone by that. */
+static void what_expired_on_disk_is_deleted_in_bulk(void **state)
+{
+    struct job_spec spec = spec_of("x", HOUR), after = spec_of("y", 0);
+    struct bulk_spec s = bulk_of(BULK_DELETE, "x");
+    struct schedule_result kept, gone, child;
+    struct bulk_view v;
+    struct job_view j;
+    struct job_id id;
+    int is;
+
+    (void)state;
+    spec.expire_ms = 1000;
+    assert_int_equal(engine_schedule(e, &spec, &kept), 0);
+    spec.retain_ms = 0;
+    assert_int_equal(engine_schedule(e, &spec, &gone), 0);
+    after.after = &kept.id;
+    after.after_count = 1;
+    assert_int_equal(engine_schedule(e, &after, &child), 0);
+    push_out(kept.id);
+    push_out(gone.id);
+    advance(HOUR + 1000);
+    assert_int_equal(engine_get(e, gone.id, &j), BELFRY_COLD);
+    assert_int_equal(engine_bulk(e, &s, &id), 0);
+    for (int i = 0; (v = step(id)).b.state == BULK_RUNNING; i++)
+        assert_true(i < MANY);
+    assert_int_equal(v.b.changed, 2);
+    assert_int_equal(v.b.skipped, 0);
+    EXECUTE(is, engine_get(e, kept.id, &j));
+    assert_int_equal(is, BELFRY_NOTFOUND);
+    EXECUTE(is, engine_get(e, child.id, &j)); /* was told before */
+    assert_int_equal(is, 0);
+    assert_int_equal(j.state, JOB_CANCELLED);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -543,6 +596,7 @@ int main(void)
         TEST(passing_jobs_come_from_disk_past_those_that_are_held),
         TEST(a_backlog_is_put_off_by_quiet_hours),
         TEST(a_dry_run_counts_each_job_once_while_some_are_loaded),
+        TEST(what_expired_on_disk_is_deleted_in_bulk),
         TEST(damage_in_a_run_costs_the_jobs_of_a_block_and_no_others),
     };
 
