@@ -245,6 +245,16 @@ void bulks_loaded(struct engine *e, struct str images)
 
 /* ---- Doing it ---- */
 
+static int delete_one(struct engine *e, struct job_id id)
+{
+    int err = engine_delete(e, id);
+    const struct job *j = err == BELFRY_STATE ? job_of(e, id) : NULL;
+
+    if (j && j->state > JOB_LEASED && j->trail->flags & TRAIL_TELLING)
+        return BELFRY_BUSY;                  /* those who listen come first */
+    return err == BELFRY_NOTFOUND ? 0 : err; /* it expired on disk, and is gone by that */
+}
+
 static int act(struct engine *e, const struct bulk *b, struct job_id id)
 {
     int outcome;
@@ -253,7 +263,7 @@ static int act(struct engine *e, const struct bulk *b, struct job_id id)
     case BULK_CANCEL: outcome = engine_cancel(e, id); return outcome < 0 ? outcome : 0;
     case BULK_RESCHEDULE: return engine_reschedule(e, id, b->due_ms);
     case BULK_REDRIVE: return engine_redrive(e, id);
-    default: return engine_delete(e, id);
+    default: return delete_one(e, id);
     }
 }
 
@@ -271,10 +281,8 @@ static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, stru
     engine_view(e, j, &v);
     if (!job_passes(e, &f, j) || !applies(b, &v))
         return 0; /* it changed since the page was made */
-    if (b->action == BULK_DELETE && j->state > JOB_LEASED && j->trail->flags & TRAIL_TELLING)
-        return BELFRY_BUSY; /* those who listen come first */
     err = act(e, b, id);
-    if (err == BELFRY_COLD || err == BELFRY_NOMEM || err == BELFRY_FULL)
+    if (err == BELFRY_COLD || err == BELFRY_NOMEM || err == BELFRY_FULL || err == BELFRY_BUSY)
         return err;
     if (err && w->again)
         return 0; /* it was met on disk, and counted there */

@@ -262,6 +262,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         wheel_rewind(&e->expiries, wall_ms);
         tails_rewind(e);
         tasks_rewind(e);
+        e->absent.n = 0; /* keys whose hold was over may be held again */
     } else if (wall_ms > e->now_ms) {
         if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
             mono_ms += wall_ms - e->now_ms;

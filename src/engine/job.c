@@ -306,7 +306,8 @@ static void place_holder(struct engine *e, struct job *j, bool due)
 static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
     struct class *c = class_of(j);
-    bool due = e->started && !e->sinking && j->timer.at_ms <= e->now_ms;
+    bool stays = j->state == JOB_READY && job_holds(j); /* though the clock was set back */
+    bool due = e->started && !e->sinking && (stays || j->timer.at_ms <= e->now_ms);
 
     if (due && j->queue->hidden) {
         j->state = JOB_READY;

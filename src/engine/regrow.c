@@ -83,7 +83,7 @@ static void leave_place(struct engine *e, struct job *j, struct job *n)
 
 static void take_place(struct engine *e, struct job *n, int64_t lease_ends_ms)
 {
-    job_place(e, n, n->state == JOB_LEASED ? JOB_LEASED : JOB_SCHEDULED);
+    job_place(e, n, (enum job_state)n->state);
     if (n->state == JOB_LEASED && e->started) { /* its lease ends when it would have ended */
         wheel_remove(&n->trail->timer);
         n->trail->timer.at_ms = lease_ends_ms;

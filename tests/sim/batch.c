@@ -133,6 +133,7 @@ static bool batch_each(struct world *w, const struct request *r)
             trace_note("BATCH each of %zu: COLD", r->batch_count);
             return false;
         }
+    w->model.replaying = true; /* what is late already expires when the time is looked at */
     for (size_t i = 0; i < r->batch_count; i++) {
         int err = engine_schedule(w->engine, &items.specs[i], &items.results[i]);
         trace_note("BATCH each, item %zu: %s, job %" PRIu64, i, err ? error_name(err) : "ok",
@@ -140,6 +141,8 @@ static bool batch_each(struct world *w, const struct request *r)
         CHECK(err != BELFRY_COLD, "an item of a batch is COLD after all was fetched");
         spec_judge(w, &r->batch[i], err, &items.results[i]);
     }
+    w->model.replaying = false;
+    model_fire(&w->model);
     if (w->again)
         cover_event(EVENT_BATCH_COLD);
     cover_event(EVENT_BATCH_EACH);

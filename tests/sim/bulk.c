@@ -81,7 +81,11 @@ static void change(struct world *w, struct model_bulk *b, struct model_job *job)
             model_unhold(m, job->queue, job->key);
         err = model_redrive(m, id);
         break;
-    default: cover_event(EVENT_BULK_DELETED); forget(m, b, job);
+    default:
+        cover_event(EVENT_BULK_DELETED);
+        if (model_is_over(m, job)) /* on disk: that is noted first */
+            model_end(m, job, JOB_EXPIRED, 0);
+        forget(m, b, job);
     }
     CHECK(err == 0, "a bulk changes job %" PRIu64 ", which answers %s", id.seq, error_name(err));
 }
@@ -223,6 +227,18 @@ void bulks_adopt(struct world *w)
     plan_pause(w, paused);
 }
 
+unsigned bulks_about(const struct world *w, const struct model_job *job, unsigned action)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < MODEL_BULKS; i++) {
+        const struct model_bulk *b = &w->model.bulks[i];
+        if (b->on && b->action == action && !b->dry && matches(&w->model, b, job))
+            bits |= 1u << i;
+    }
+    return bits;
+}
+
 /* ---- Steps ---- */
 
 static unsigned random_states(struct world *w, enum bulk_action action, int *ret_state)
@@ -286,10 +302,6 @@ void step_bulk(struct world *w)
     struct model_bulk *slot = free_bulk(w);
     int state;
 
-    /* What a bulk ends ends those who wait for it, in the same breath: which of the two did what
-     * cannot be told apart from here. */
-    if (w->after_percent > 0)
-        return;
     if (!slot)
         return;
     struct model_bulk b = random_bulk(w, &state);

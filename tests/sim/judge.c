@@ -71,7 +71,7 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     SAME("notify", v->notify, job->notify);
     SAME("gates", v->passing, job->passing);
     SAME("number of deferrals", v->deferrals, job->deferrals);
-    if (!model_ended(job))
+    if (!model_ended(job) && !model_is_over(m, job))
         SAME("moment it is deferred to", v->deferred_ms, job->deferred_ms);
     SAME("recurrence", text_is(v->recurrence, TEXT_RECURRENCE, job->recurrence), true);
     if (job->recurrence)

@@ -95,7 +95,6 @@ bool lanes_work(struct world *w)
 {
     bool more = partition_work(w->partition);
 
-    bulks_adopt(w);
     world_told(w);
     lanes_note(w);
     return more;
@@ -141,7 +140,6 @@ static void finish(struct world *w, enum lane lane)
     int err = partition_chore_done(w->partition, e->chore, e->result);
 
     trace_note("chore done: %s: %s", name, err ? error_name(err) : "ok");
-    bulks_adopt(w);
     CHECK(!err || e->faulted, "a chore fails (%s): %s: %s", name, error_name(err), store_detail());
     CHECK(err != BELFRY_CORRUPT, "a chore finds damage (%s): %s", name, store_detail());
     e->chore = NULL;

@@ -212,7 +212,7 @@ struct model {
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
-    bool replaying;    /* nothing expires yet: that is written down when it does */
+    bool replaying;    /* nothing expires yet: that is when the engine looks at the time */
     bool cold;         /* jobs may be on disk */
     bool forgetful;    /* what is done or cancelled may be forgotten any time */
     bool set_back;     /* the clock was, at some time */

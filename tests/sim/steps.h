@@ -70,6 +70,8 @@ void step_bulk(struct world *w);
 void step_bulk_stop(struct world *w);
 /* After the engine did some of its own work: what bulks did is done to the model. */
 void bulks_adopt(struct world *w);
+/* Those, as bits, that may have done this to a job. */
+unsigned bulks_about(const struct world *w, const struct model_job *job, unsigned action);
 
 /* worker.c: somebody works */
 void step_lease(struct world *w);

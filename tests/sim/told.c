@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 
+#include "engine/bulk.h"
 #include "sim/model_job.h"
 #include "sim/steps.h"
 
@@ -42,15 +43,21 @@ static enum told follow(struct world *w, struct model_job *job)
         model_end(&w->model, job, JOB_EXPIRED, 0);
         return TOLD;
     }
-    if (!err && v.state != JOB_CANCELLED && v.after_count == job->after_count)
+    bool by_bulk = !err && v.state == JOB_CANCELLED && v.error.len == 0; /* since it was told */
+    bool ended = err || (v.state == JOB_CANCELLED && !by_bulk);
+    if (!ended && v.after_count == job->after_count)
         return TOLD_NOTHING;
-    if (err || v.state == JOB_CANCELLED)
+    unsigned bulks = err ? bulks_about(w, job, BULK_CANCEL) : 0;
+    if (ended)
         told = model_after_cancelled(&w->model, job, err ? NULL : v.after, err ? 0 : v.after_count);
     else
         told = model_after_told(&w->model, job, v.after, v.after_count);
-    CHECK(!err || !told || model_may_forget(&w->model, job) || job->keep_ms <= w->model.now_ms,
+    CHECK(!err || !told || model_may_forget(&w->model, job) || job->keep_ms <= w->model.now_ms ||
+              bulks_about(w, job, BULK_DELETE),
           "job %" PRIu64 " is lost when one that it waits for is", job->id.seq);
-    return told ? TOLD : UNEXPLAINED;
+    for (size_t i = 0; i < MODEL_BULKS && told; i++) /* or one of them did it */
+        w->model.bulks[i].unsure += bulks >> i & 1;
+    return told ? TOLD : bulks ? TOLD_NOTHING : UNEXPLAINED;
 }
 
 /* Those that are told may end by that, and then others are told: what is not explained yet is by
@@ -166,6 +173,8 @@ void world_told(struct world *w)
     bool any = follow_to_the_end(w);
 
     follow_recurrences(w);
+    model_fire(&w->model);
+    bulks_adopt(w); /* a slice of one is the last that is done in a turn */
     if (any && world_cold_jobs(w) < cold)
         cover_event(EVENT_TOLD_COLD);
     if (any)

@@ -48,6 +48,25 @@ static enum job_state state_of(struct job_id id)
     return v.state;
 }
 
+static void who_waits_for_a_job_that_is_ready_changes_nothing(void **state)
+{
+    struct job_id a = put("x", -1, 3);
+    struct job_spec child = spec_of("q");
+    struct schedule_result r;
+
+    (void)state;
+    fail_it(a, take(a), 60000);
+    pass(60000);
+    assert_int_equal(state_of(a), JOB_READY);
+    wall -= 30000; /* what is ready stays so */
+    engine_advance(e, wall, mono);
+    child.after = &a;
+    child.after_count = 1;
+    assert_int_equal(engine_schedule(e, &child, &r), 0);
+    assert_int_equal(state_of(a), JOB_READY);
+    complete(a, take(a));
+}
+
 static void one_at_a_time_and_other_keys_go_on(void **state)
 {
     struct job_id a = put("x", -1, 3), b = put("x", -1, 3), c = put("y", -1, 3);
@@ -435,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(one_at_a_time_and_other_keys_go_on),
+        TEST(who_waits_for_a_job_that_is_ready_changes_nothing),
         TEST(by_due_time_and_then_by_sequence_whatever_the_priority),
         TEST(one_that_is_due_earlier_takes_the_place_of_one_that_waits),
         TEST(those_of_one_moment_become_ready_in_order),

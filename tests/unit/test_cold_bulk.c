@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Bulks and keys on disk, while jobs come and go and the clock does. */
+#include "unit/spilled.h"
+
+#include "engine/bulk.h"
+
+/* Only this, of all that goes on: what is near comes to memory. */
+static void load_for(int64_t ms)
+{
+    struct chore *c;
+
+    advance(ms);
+    while ((c = partition_chore(p, LANE_LOAD)))
+        assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
+    assert_int_equal(partition_flush(p), 0);
+}
+
+static struct bulk_spec bulk_of(enum bulk_action action, const char *queue)
+{
+    return (struct bulk_spec){ .tenant = STR("default"),
+                               .action = action,
+                               .queue = str_of(queue),
+                               .state = -1,
+                               .from_ms = -1,
+                               .to_ms = -1,
+                               .due_ms = -1 };
+}
+
+/* One step of the engine's own work. */
+static struct bulk_view step(struct job_id bulk)
+{
+    struct bulk_view v;
+    int is;
+
+    EXECUTE(is, engine_task(e));
+    assert_true(is > 0);
+    assert_int_equal(engine_bulk_get(e, STR("default"), bulk, &v), 0);
+    return v;
+}
+
+static void a_dry_run_counts_each_job_once_while_some_are_loaded(void **state)
+{
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "q");
+    struct bulk_view v;
+    struct job_id id;
+    int steps = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        schedule("q", HOUR + i * 1000);
+    pass(HOUR - 2000);
+    uint64_t cold = stats().cold_jobs;
+    s.dry = true;
+    assert_int_equal(engine_bulk(e, &s, &id), 0);
+    do {
+        load_for(3000); /* before the walk is on disk, and behind and before where it is there */
+        v = step(id);
+        assert_true(steps++ < MANY);
+    } while (v.b.state == BULK_RUNNING);
+    assert_true(cold > MANY / 2 && stats().cold_jobs < cold - 20);
+    assert_int_equal(v.b.matched, MANY);
+}
+
+/* Nobody has noted it there: that comes first, and it may be gone by that. */
+static void what_expired_on_disk_is_deleted_in_bulk(void **state)
+{
+    struct job_spec spec = spec_of("x", HOUR), after = spec_of("y", 0);
+    struct bulk_spec s = bulk_of(BULK_DELETE, "x");
+    struct schedule_result kept, gone, child;
+    struct bulk_view v;
+    struct job_view j;
+    struct job_id id;
+    int is;
+
+    (void)state;
+    spec.expire_ms = 1000;
+    assert_int_equal(engine_schedule(e, &spec, &kept), 0);
+    spec.retain_ms = 0;
+    assert_int_equal(engine_schedule(e, &spec, &gone), 0);
+    after.after = &kept.id;
+    after.after_count = 1;
+    assert_int_equal(engine_schedule(e, &after, &child), 0);
+    push_out(kept.id);
+    push_out(gone.id);
+    advance(HOUR + 1000);
+    assert_int_equal(engine_get(e, gone.id, &j), BELFRY_COLD);
+    assert_int_equal(engine_bulk(e, &s, &id), 0);
+    for (int i = 0; (v = step(id)).b.state == BULK_RUNNING; i++)
+        assert_true(i < MANY);
+    assert_int_equal(v.b.changed, 2);
+    assert_int_equal(v.b.skipped, 0);
+    EXECUTE(is, engine_get(e, kept.id, &j));
+    assert_int_equal(is, BELFRY_NOTFOUND);
+    EXECUTE(is, engine_get(e, child.id, &j)); /* was told before */
+    assert_int_equal(is, 0);
+    assert_int_equal(j.state, JOB_CANCELLED);
+}
+
+/* Keys of jobs that are done are free when their hold is over, by the clock as it is. */
+static void a_key_on_disk_may_be_held_again_when_the_clock_is_set_back(void **state)
+{
+    struct queue_settings s = { .key_hold_ms = HOUR };
+    struct schedule_result first = { 0 };
+    struct job_view v;
+    struct job_id id;
+    char key[20];
+    int is;
+
+    (void)state;
+    assert_int_equal(engine_queue_set(e, STR("k"), &s, 1u << QUEUE_KEY_HOLD), 0);
+    for (int n = 0; n < MANY; n++) {
+        struct job_spec spec = spec_of("k", 0);
+        struct schedule_result r;
+
+        snprintf(key, sizeof(key), "key %d", n);
+        spec.key = str_of(key);
+        EXECUTE(is, engine_schedule(e, &spec, &r));
+        assert_int_equal(is, 0);
+        first = n == 0 ? r : first;
+        if (n % 100 == 99)
+            work("k");
+    }
+    assert_int_equal(engine_get(e, first.id, &v), BELFRY_COLD);
+    advance(HOUR);
+    EXECUTE(is, engine_find_key(e, STR("k"), STR(""), STR("key 0"), &id));
+    assert_int_equal(is, BELFRY_NOTFOUND);
+    wall -= HOUR / 2;
+    engine_advance(e, wall, mono);
+    EXECUTE(is, engine_find_key(e, STR("k"), STR(""), STR("key 0"), &id));
+    assert_int_equal(is, 0);
+    assert_int_equal(id.seq, first.id.seq);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_dry_run_counts_each_job_once_while_some_are_loaded),
+        TEST(what_expired_on_disk_is_deleted_in_bulk),
+        TEST(a_key_on_disk_may_be_held_again_when_the_clock_is_set_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
