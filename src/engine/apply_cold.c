@@ -44,17 +44,19 @@ static void forget_runs(struct engine *e, struct str runs)
     }
 }
 
-/* Everything about tallies that can fail: their queues are there after that. */
+/* Everything about tallies that can fail: their queues and asides are there after that. */
 static int check_tallies(struct engine *e, struct str tallies)
 {
     struct wire_reader r = wire_reader_of(tallies);
 
     while (r.p < r.end) {
         struct tally_entry t;
+        struct queue *q;
 
         if (!tally_get(&r, &t))
             return BELFRY_CORRUPT;
-        if (!queue_obtain(e, t.queue))
+        q = queue_obtain(e, t.queue);
+        if (!q || (t.slot == COLD_ASIDE && !aside_obtain(e, q, t.lane)))
             return BELFRY_NOMEM;
     }
     return 0;
@@ -80,7 +82,9 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
 
         tally_get(&r, &t);
         q = queue_obtain(e, t.queue);
-        if (slot_is_backlog(t.slot))
+        if (t.slot == COLD_ASIDE)
+            aside_fed(e, q, t.lane, t.first);
+        else if (slot_is_backlog(t.slot))
             class_spill(e, q, t.slot, t.first);
         if (moved)
             count_moved(e, q, t.slot, t.n);
@@ -220,6 +224,7 @@ int apply_fed(struct engine *e, const struct fed_record *r)
     if (!e->started)
         err = evict(e, r->seqs, &stale);
     free(stale.seqs);
+    asides_feed_end(e);
     e->batch.fed = e->batch.active;
     e->moves++;
     return err;
@@ -246,8 +251,18 @@ int apply_merged(struct engine *e, const struct merged_record *r)
     return err;
 }
 
+/* What a job counts as that came from there; `class`: 0, or the number that its key had. */
+static enum cold_slot slot_of(const struct job *j, const struct job_image *image, char family,
+                              unsigned class)
+{
+    unsigned number = class ? class : class_number(class_of(j));
+
+    return cold_slot_at(cold_slot_of(family, image->state, number), image->at_ms);
+}
+
 /* A job comes to memory from a run. */
-static int enter(struct engine *e, const struct job_image *image, char family, bool hot)
+static int enter(struct engine *e, const struct job_image *image, char family, unsigned class,
+                 bool hot)
 {
     struct queue *q = queue_obtain(e, image->queue);
     struct job *j = q ? job_new(e, image, q) : NULL;
@@ -263,15 +278,13 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         job_free(e, j);
         return err;
     }
-    tally_add(
-        e, q,
-        cold_slot_at(cold_slot_of(family, image->state, class_number(class_of(j))), image->at_ms),
-        -1);
+    tally_add(e, q, slot_of(j, image, family, class), -1);
     return 0;
 }
 
 /* Takes back the first n. */
-static void leave_again(struct engine *e, struct str images, uint64_t n, char family)
+static void leave_again(struct engine *e, struct str images, uint64_t n, char family,
+                        unsigned class)
 {
     struct wire_reader r = wire_reader_of(images);
     struct job_image image;
@@ -280,13 +293,71 @@ static void leave_again(struct engine *e, struct str images, uint64_t n, char fa
         struct job *j = job_find(e, image.seq);
 
         if (j) {
-            tally_add(e, j->queue,
-                      cold_slot_at(cold_slot_of(family, image.state, class_number(class_of(j))),
-                                   image.at_ms),
-                      1);
+            tally_add(e, j->queue, slot_of(j, &image, family, class), 1);
             job_leave(e, j);
         }
     }
+}
+
+/* One that was aside comes to memory, and leaves a grave. */
+static int enter_aside(struct engine *e, const struct loaded_record *r,
+                       const struct job_image *image, uint64_t serial)
+{
+    struct cold_key key;
+
+    cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image->at_ms, image->seq });
+    if (grave_add(e, cold_key_str(&key), serial, 0) < 0)
+        return BELFRY_NOMEM;
+    if (enter(e, image, FAMILY_BACKLOG, CLASS_ASIDE, true) < 0) {
+        grave_remove(e, grave_find(e, cold_key_str(&key)));
+        return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+static void leave_aside_again(struct engine *e, const struct loaded_record *r, uint64_t n)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct job_image image;
+    struct cold_key key;
+
+    leave_again(e, r->images, n, FAMILY_BACKLOG, CLASS_ASIDE);
+    for (; n > 0 && record_get_job(wire_bytes(&images), &image); n--) {
+        cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
+        grave_remove(e, grave_find(e, cold_key_str(&key)));
+    }
+}
+
+static int apply_aside_loaded(struct engine *e, const struct loaded_record *r)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct queue *q = queue_obtain(e, r->queue);
+    struct aside *a = q ? aside_obtain(e, q, r->lane) : NULL;
+    struct cold_point from = a ? a->from : (struct cold_point){ 0, 0 };
+    struct job_image image;
+    uint64_t n = 0;
+    int err = 0;
+
+    if (!a)
+        return BELFRY_NOMEM;
+    a->pinned = true;
+    a->from = (struct cold_point){ r->upto_at, r->upto_seq };
+    for (; images.p < images.end && !err; n += !err) {
+        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
+            err = BELFRY_CORRUPT;
+        else
+            err = enter_aside(e, r, &image, r->serial + n);
+    }
+    if (err == BELFRY_NOMEM) {
+        leave_aside_again(e, r, n);
+        a->from = from;
+    }
+    q->tally_changed = true;
+    if (!q->tally_segment)
+        q->tally_segment = e->segment;
+    a->pinned = false;
+    aside_settle(e, a);
+    return err;
 }
 
 int apply_loaded(struct engine *e, const struct loaded_record *r)
@@ -300,6 +371,8 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     struct job_image image;
     uint64_t n = 0;
 
+    if (r->class == CLASS_ASIDE)
+        return apply_aside_loaded(e, r);
     if (r->queue.len && !q)
         return BELFRY_NOMEM;
     if (c && point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
@@ -307,8 +380,8 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     for (; images.p < images.end; n++) {
         if (!record_get_job(wire_bytes(&images), &image) || images.bad)
             return BELFRY_CORRUPT;
-        if (enter(e, &image, family, q != NULL) < 0) {
-            leave_again(e, r->images, n, family);
+        if (enter(e, &image, family, 0, q != NULL) < 0) {
+            leave_again(e, r->images, n, family, 0);
             if (c)
                 class_from(e, c, from);
             return BELFRY_NOMEM;
@@ -320,7 +393,7 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
         return 0;
     }
     if (floor_raise(c, r->number, upto) < 0) {
-        leave_again(e, r->images, n, family);
+        leave_again(e, r->images, n, family, 0);
         class_from(e, c, from);
         return BELFRY_NOMEM;
     }
@@ -338,7 +411,7 @@ int apply_taken(struct engine *e, const struct taken_record *r)
         return BELFRY_CORRUPT;
     if (grave_add(e, r->key, r->serial, image_gone_ms(&image)) < 0)
         return BELFRY_NOMEM;
-    if (enter(e, &image, r->key.ptr[0], false) < 0) {
+    if (enter(e, &image, r->key.ptr[0], cold_key_class(r->key), false) < 0) {
         grave_remove(e, grave_find(e, r->key));
         return BELFRY_NOMEM;
     }
@@ -373,16 +446,22 @@ int apply_tally(struct engine *e, const struct tally_record *r)
     }
     for (int i = 0; i < CLASSES; i++)
         q->classes[i].floor_count = 0;
+    asides_forget(e, q);
     while (floors.p < floors.end) {
         unsigned kind = wire_u8(&floors);
         struct class *c = class_numbered(q, kind & ~TALLY_FROM);
-        uint32_t number = (uint32_t)wire_varint(&floors);
-        struct floor f = { number, { wire_zigzag(&floors), 0 } };
+        uint64_t number = wire_varint(&floors);
+        struct floor f = { (uint32_t)number, { wire_zigzag(&floors), 0 } };
+        struct aside *a = kind == CLASS_ASIDE ? aside_obtain(e, q, number) : NULL;
 
         f.upto.seq = wire_varint(&floors);
-        if (floors.bad || !c)
+        if (floors.bad || (!c && kind != CLASS_ASIDE))
             return BELFRY_CORRUPT;
-        if (kind & TALLY_FROM)
+        if (kind == CLASS_ASIDE && !a)
+            return BELFRY_NOMEM;
+        if (a)
+            a->from = f.upto;
+        else if (kind & TALLY_FROM)
             class_from(e, c, f.upto);
         else if (floor_raise(c, f.number, f.upto) < 0)
             return BELFRY_NOMEM;

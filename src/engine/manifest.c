@@ -160,7 +160,7 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;
-    if (slot_is_backlog(slot) && q->cold[slot] > 0)
+    if (slot_is_backlog(slot) && slot != COLD_ASIDE && q->cold[slot] > 0)
         class_close(e, class_at_slot(q, slot));
     queue_settle(e, q);
 }
@@ -297,7 +297,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
         return false;
     if (key.ptr[0] == FAMILY_DUE)
         return point_after(p, e->frontier);
-    if (key.ptr[0] != FAMILY_BACKLOG)
+    if (key.ptr[0] != FAMILY_BACKLOG || cold_key_class(key) == CLASS_ASIDE)
         return true;
     c = class_of_key(e, key);
     return c && point_after(p, floor_of(c, number));

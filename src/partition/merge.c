@@ -394,7 +394,8 @@ static struct cold_point floor_for(const struct merge *m, struct str key, size_t
     struct floors wanted;
     const struct floors *f;
 
-    if (key.len < 17 || key.len > COLD_KEY_MAX || m->floor_count == 0)
+    if (key.len < 17 || key.len > COLD_KEY_MAX || m->floor_count == 0 ||
+        cold_key_class(key) == CLASS_ASIDE) /* has graves instead */
         return (struct cold_point){ -1, 0 };
     wanted.prefix.len = key.len - 16;
     memcpy(wanted.prefix.bytes, key.ptr, wanted.prefix.len);
