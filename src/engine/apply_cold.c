@@ -251,18 +251,8 @@ int apply_merged(struct engine *e, const struct merged_record *r)
     return err;
 }
 
-/* What a job counts as that came from there; `class`: 0, or the number that its key had. */
-static enum cold_slot slot_of(const struct job *j, const struct job_image *image, char family,
-                              unsigned class)
-{
-    unsigned number = class ? class : class_number(class_of(j));
-
-    return cold_slot_at(cold_slot_of(family, image->state, number), image->at_ms);
-}
-
 /* A job comes to memory from a run. */
-static int enter(struct engine *e, const struct job_image *image, char family, unsigned class,
-                 bool hot)
+static int enter(struct engine *e, const struct job_image *image, char family, bool hot)
 {
     struct queue *q = queue_obtain(e, image->queue);
     struct job *j = q ? job_new(e, image, q) : NULL;
@@ -272,19 +262,23 @@ static int enter(struct engine *e, const struct job_image *image, char family, u
         return BELFRY_NOMEM;
     j->loaded = e->walk & WALKS;
     e->walk_loaded = true;
-    j->near = family == FAMILY_BACKLOG && hot;
+    j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
+    if (j->ordered && family == FAMILY_ASIDE)
+        spot_of(j)->back = 1;
     err = job_enter(e, j, hot);
     if (err < 0) {
         job_free(e, j);
         return err;
     }
-    tally_add(e, q, slot_of(j, image, family, class), -1);
+    tally_add(
+        e, q,
+        cold_slot_at(cold_slot_of(family, image->state, class_number(class_of(j))), image->at_ms),
+        -1);
     return 0;
 }
 
 /* Takes back the first n. */
-static void leave_again(struct engine *e, struct str images, uint64_t n, char family,
-                        unsigned class)
+static void leave_again(struct engine *e, struct str images, uint64_t n, char family)
 {
     struct wire_reader r = wire_reader_of(images);
     struct job_image image;
@@ -293,7 +287,10 @@ static void leave_again(struct engine *e, struct str images, uint64_t n, char fa
         struct job *j = job_find(e, image.seq);
 
         if (j) {
-            tally_add(e, j->queue, slot_of(j, &image, family, class), 1);
+            tally_add(e, j->queue,
+                      cold_slot_at(cold_slot_of(family, image.state, class_number(class_of(j))),
+                                   image.at_ms),
+                      1);
             job_leave(e, j);
         }
     }
@@ -308,7 +305,7 @@ static int enter_aside(struct engine *e, const struct loaded_record *r,
     cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image->at_ms, image->seq });
     if (grave_add(e, cold_key_str(&key), serial, 0) < 0)
         return BELFRY_NOMEM;
-    if (enter(e, image, FAMILY_BACKLOG, CLASS_ASIDE, true) < 0) {
+    if (enter(e, image, FAMILY_ASIDE, true) < 0) {
         grave_remove(e, grave_find(e, cold_key_str(&key)));
         return BELFRY_NOMEM;
     }
@@ -321,7 +318,7 @@ static void leave_aside_again(struct engine *e, const struct loaded_record *r, u
     struct job_image image;
     struct cold_key key;
 
-    leave_again(e, r->images, n, FAMILY_BACKLOG, CLASS_ASIDE);
+    leave_again(e, r->images, n, FAMILY_ASIDE);
     for (; n > 0 && record_get_job(wire_bytes(&images), &image); n--) {
         cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
         grave_remove(e, grave_find(e, cold_key_str(&key)));
@@ -380,8 +377,8 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     for (; images.p < images.end; n++) {
         if (!record_get_job(wire_bytes(&images), &image) || images.bad)
             return BELFRY_CORRUPT;
-        if (enter(e, &image, family, 0, q != NULL) < 0) {
-            leave_again(e, r->images, n, family, 0);
+        if (enter(e, &image, family, q != NULL) < 0) {
+            leave_again(e, r->images, n, family);
             if (c)
                 class_from(e, c, from);
             return BELFRY_NOMEM;
@@ -393,7 +390,7 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
         return 0;
     }
     if (floor_raise(c, r->number, upto) < 0) {
-        leave_again(e, r->images, n, family, 0);
+        leave_again(e, r->images, n, family);
         class_from(e, c, from);
         return BELFRY_NOMEM;
     }
@@ -411,7 +408,7 @@ int apply_taken(struct engine *e, const struct taken_record *r)
         return BELFRY_CORRUPT;
     if (grave_add(e, r->key, r->serial, image_gone_ms(&image)) < 0)
         return BELFRY_NOMEM;
-    if (enter(e, &image, r->key.ptr[0], cold_key_class(r->key), false) < 0) {
+    if (enter(e, &image, r->key.ptr[0], false) < 0) {
         grave_remove(e, grave_find(e, r->key));
         return BELFRY_NOMEM;
     }

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ASIDES_MIN  64
 #define ASIDES_MAX  16384
 #define ASIDES_PART 32 /* of the budget */
+#define BACK_PART   16 /* likewise */
 #define LOOKED_AT   64 /* at one time */
 
 static const struct cold_point nowhere = { INT64_MAX, UINT64_MAX };
@@ -58,8 +60,8 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
 /* One more, if there are not too many. */
 static struct aside *aside_begin(struct engine *e, const struct job *j)
 {
-    bool many = e->asides.count >= ASIDES_MAX ||
-                e->asides.count * sizeof(struct aside) > e->o.memory_bytes / ASIDES_PART;
+    uint64_t most = ASIDES_MIN + e->o.memory_bytes / ASIDES_PART / sizeof(struct aside);
+    bool many = e->asides.count >= (most < ASIDES_MAX ? most : ASIDES_MAX);
     uint64_t lane = spot_of(j)->hash;
 
     return many ? aside_find(e, j->queue, lane) : aside_obtain(e, j->queue, lane);
@@ -118,6 +120,7 @@ void aside_add(struct engine *e, struct aside *a, struct job *j)
     j->state = JOB_READY;
     s->in = SPOT_ASIDE;
     heap_add(&a->waiting, &s->by_due, order_earlier);
+    e->back_bytes += s->back ? job_weight(j) : 0;
     lane_set(e, j, false);
 }
 
@@ -140,6 +143,7 @@ void aside_remove(struct engine *e, struct job *j)
 
     heap_remove(a->feeding.root == &s->by_due ? &a->feeding : &a->waiting, &s->by_due,
                 order_earlier);
+    e->back_bytes -= s->back ? job_weight(j) : 0;
     aside_settle(e, a);
 }
 
@@ -200,12 +204,16 @@ static void refill(struct engine *e, struct aside *a, int *budget)
     }
 }
 
-void asides_refill(struct engine *e, int *budget)
+void asides_wake(struct engine *e)
 {
     struct timer *t;
 
     while ((t = wheel_pop(&e->sleepers, e->now_ms)))
         list_append(&e->lows, &t->link);
+}
+
+void asides_refill(struct engine *e, int *budget)
+{
     for (int i = 0; i<LOOKED_AT && * budget> 0 && !list_empty(&e->lows); i++, --*budget) {
         struct aside *a = container_of(e->lows.next, struct aside, low.link);
 
@@ -234,7 +242,7 @@ bool asides_load(struct engine *e, struct load_want *ret)
             .queue = { a->queue->name, a->queue->name_len },
             .class = CLASS_ASIDE,
             .lane = a->lane,
-            .count = LANE_HOT,
+            .count = memory_is_crowded(e) ? 1 : LANE_HOT,
             .after = a->from,
             .bytes = room < LANE_LOAD_MAX ? room : LANE_LOAD_MAX,
         };
@@ -294,8 +302,16 @@ struct job *asides_feed_next(struct engine *e)
         struct job *j = first_of(&a->feeding);
 
         if (j) {
+            struct spot *s = spot_of(j);
+
             heap_remove(&a->feeding, a->feeding.root, order_earlier);
-            spot_of(j)->in = SPOT_FED;
+            /* A walk over disk and memory that is under way would miss what goes back. */
+            if (s->back && e->back_bytes <= e->o.memory_bytes / BACK_PART) {
+                heap_add(&a->waiting, &s->by_due, order_earlier);
+                continue;
+            }
+            e->back_bytes -= s->back ? job_weight(j) : 0;
+            s->in = SPOT_FED;
             return j;
         }
         list_remove(&a->fed);

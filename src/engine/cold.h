@@ -8,7 +8,7 @@
  *
  *     D at seq                   scheduled, beyond the frontier
  *     B queue 0 class at seq     due or about to be, but their class has no room in memory
- *     B queue 0 9 lane at seq    set aside: their ordering key is stuck, see lane.h
+ *     A queue 0 lane at seq      set aside: their ordering key is stuck, see lane.h
  *     P queue 0 ended seq        done and cancelled: as long as there is room
  *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> where it is if not where its id
@@ -25,6 +25,7 @@
 
 #define FAMILY_DUE     'D'
 #define FAMILY_BACKLOG 'B'
+#define FAMILY_ASIDE   'A'
 #define FAMILY_PAST    'P'
 #define FAMILY_KEPT    'X'
 #define FAMILY_LOCATOR 'L'
@@ -33,7 +34,7 @@
  * those that have an ordering key, whatever else they have, or those that pass all gates. */
 #define CLASS_ORDERED 7
 #define CLASS_PASSING 8
-/* In keys and records only: jobs of the ordered class that were set aside. */
+/* In records only: those of the ordered class that were set aside. */
 #define CLASS_ASIDE 9
 
 static inline bool class_is_valid(unsigned class)
@@ -153,7 +154,7 @@ void cold_key_due(struct cold_key *ret, struct cold_point p);
 /* Of families B, P and X. For B `class` is its number, else 0 and left out. */
 void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
-/* Of B: of a job that was set aside. */
+/* Of A. */
 void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p);
 /* The lane that such a key names. */
 uint64_t cold_key_lane_of(struct str key);
@@ -162,7 +163,7 @@ void cold_key_of_seq(struct cold_key *ret, uint64_t seq); /* locator */
 void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key);
 /* A job's key and ordering key, of its options as an image has them; empty if it has none. */
 void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order);
-/* The last 16 bytes of a key of D, B, P or X. False if it is too short. */
+/* The last 16 bytes of a key of D, B, A, P or X. False if it is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
 /* The class in a key of B; 0 if it is of another family, or too short. */
 unsigned cold_key_class(struct str key);
@@ -197,6 +198,8 @@ int engine_classes_on_disk(const struct engine *e,
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg);
 /* Whether nothing on disk is left of the backlog. */
 bool engine_backlog_is_empty(const struct engine *e);
+/* Likewise of what was set aside. */
+bool engine_aside_is_empty(const struct engine *e);
 
 /* ---- Feeding: from memory to runs ---- */
 

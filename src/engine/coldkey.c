@@ -54,7 +54,7 @@ void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigne
 
 void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p)
 {
-    cold_key_queue(ret, FAMILY_BACKLOG, queue, CLASS_ASIDE, p);
+    cold_key_queue(ret, FAMILY_ASIDE, queue, 0, p);
     ret->len -= 16;
     put_big(ret, lane);
     put_point(ret, p);
@@ -107,13 +107,7 @@ bool cold_key_point(struct str key, struct cold_point *ret)
 
 unsigned cold_key_class(struct str key)
 {
-    const char *zero = key.len > 18 && key.ptr[0] == FAMILY_BACKLOG
-                           ? memchr(key.ptr + 1, 0, key.len - 18) /* no name has one */
-                           : NULL;
-    size_t before = zero ? (size_t)(zero - key.ptr) + 2 : 0;
-    unsigned class = zero ? (unsigned char)zero[1] : 0;
-
-    return key.len == before + (class == CLASS_ASIDE ? 24 : 16) ? class : 0;
+    return key.len > 18 && key.ptr[0] == FAMILY_BACKLOG ? (unsigned char)key.ptr[key.len - 17] : 0;
 }
 
 uint64_t cold_key_hash(struct str locator_key)
@@ -141,6 +135,7 @@ enum cold_slot cold_slot_of(char family, unsigned state, unsigned class)
     switch (family) {
     case FAMILY_BACKLOG:
         return (enum cold_slot)(class <= 5 ? COLD_BACKLOG + class - 1 : COLD_BACKLOG_7 + class - 7);
+    case FAMILY_ASIDE: return COLD_ASIDE;
     case FAMILY_PAST:
     case FAMILY_KEPT:
         return state == JOB_DONE      ? COLD_DONE

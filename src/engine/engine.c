@@ -275,6 +275,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     sink(e, &e->spare, &budget);
     while ((t = wheel_pop(&e->nears, e->now_ms)))
         class_is_near(e, container_of(t, struct class, near));
+    asides_wake(e);
     while (budget > 0 && (t = wheel_pop(&e->moments, e->now_ms))) {
         fire(e, container_of(t, struct job, timer));
         budget--;

@@ -49,6 +49,7 @@ struct spot {
     unsigned char in;          /* enum spot_in */
     unsigned char member;      /* enum spot_member */
     unsigned char listed;      /* enum spot_listed: can be given out */
+    unsigned char back;        /* was aside on disk: stays in memory, if there is room */
     uint32_t behind;           /* first: how many */
 };
 
@@ -148,6 +149,8 @@ void aside_remove(struct engine *e, struct job *j);
 /* Lets some come back, from memory; or says what of them is to be loaded. */
 void asides_refill(struct engine *e, int *budget);
 bool asides_load(struct engine *e, struct load_want *ret);
+/* Time has passed: some may be due by now. */
+void asides_wake(struct engine *e);
 void asides_rewind(struct engine *e);
 /* Like those of order.c; the end is that of both kinds. */
 void asides_feed_begin(struct engine *e);

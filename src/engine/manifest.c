@@ -210,9 +210,14 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
 bool engine_backlog_is_empty(const struct engine *e)
 {
     for (int slot = 0; slot < COLD_SLOTS; slot++)
-        if (slot_is_backlog((enum cold_slot)slot) && e->cold[slot] != 0)
+        if (slot_is_backlog((enum cold_slot)slot) && slot != COLD_ASIDE && e->cold[slot] != 0)
             return false;
     return true;
+}
+
+bool engine_aside_is_empty(const struct engine *e)
+{
+    return e->cold[COLD_ASIDE] == 0;
 }
 
 /* ---- Graves ---- */
@@ -297,7 +302,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
         return false;
     if (key.ptr[0] == FAMILY_DUE)
         return point_after(p, e->frontier);
-    if (key.ptr[0] != FAMILY_BACKLOG || cold_key_class(key) == CLASS_ASIDE)
+    if (key.ptr[0] != FAMILY_BACKLOG)
         return true;
     c = class_of_key(e, key);
     return c && point_after(p, floor_of(c, number));

@@ -215,9 +215,9 @@ void batch_stale(struct engine *e, struct job *j)
     wire_put_varint(out, j->seq);
     wire_put_bytes(out, cold_key_str(&key));
     wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
-    wire_put_u8(out, (uint8_t)cold_slot_at(cold_slot_of(key.bytes[0], (unsigned)j->state,
-                                                        cold_key_class(cold_key_str(&key))),
-                                           j->timer.at_ms));
+    wire_put_u8(out, (uint8_t)cold_slot_at(
+                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number(class_of(j))),
+                         j->timer.at_ms));
     wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
     j->fed = 0;
 }

@@ -23,7 +23,7 @@ static bool fits_want(void *arg, const struct cold_run *r)
     if (w->backlog) {
         struct cold_key last;
 
-        if (r->d.family != FAMILY_BACKLOG)
+        if (r->d.family != (w->class == CLASS_ASIDE ? FAMILY_ASIDE : FAMILY_BACKLOG))
             return false;
         backlog_key(&k, w, (struct cold_point){ 0, 0 });
         backlog_key(&last, w, (struct cold_point){ INT64_MAX, UINT64_MAX });
