@@ -120,6 +120,7 @@ void aside_add(struct engine *e, struct aside *a, struct job *j)
     j->state = JOB_READY;
     s->in = SPOT_ASIDE;
     heap_add(&a->waiting, &s->by_due, order_earlier);
+    e->aside_bytes += job_weight(j);
     e->back_bytes += s->back ? job_weight(j) : 0;
     lane_set(e, j, false);
 }
@@ -136,6 +137,12 @@ bool aside_take_last(struct engine *e, struct job *j)
     return true;
 }
 
+static void uncount(struct engine *e, const struct job *j)
+{
+    e->aside_bytes -= job_weight(j);
+    e->back_bytes -= spot_of(j)->back ? job_weight(j) : 0;
+}
+
 void aside_remove(struct engine *e, struct job *j)
 {
     struct spot *s = spot_of(j);
@@ -143,7 +150,7 @@ void aside_remove(struct engine *e, struct job *j)
 
     heap_remove(a->feeding.root == &s->by_due ? &a->feeding : &a->waiting, &s->by_due,
                 order_earlier);
-    e->back_bytes -= s->back ? job_weight(j) : 0;
+    uncount(e, j);
     aside_settle(e, a);
 }
 
@@ -310,7 +317,7 @@ struct job *asides_feed_next(struct engine *e)
                 heap_add(&a->waiting, &s->by_due, order_earlier);
                 continue;
             }
-            e->back_bytes -= s->back ? job_weight(j) : 0;
+            uncount(e, j);
             s->in = SPOT_FED;
             return j;
         }

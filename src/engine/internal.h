@@ -191,7 +191,7 @@ bool class_is_glutted(const struct engine *e, const struct class *c);
 bool class_is_half_glutted(const struct engine *e, const struct class *c);
 /* Hot and leased jobs take so much that classes have shares. */
 bool memory_is_crowded(const struct engine *e);
-/* So much in memory belongs on disk that a batch is due, or under way. */
+/* So much is aside in memory that a batch is due, or under way. */
 bool memory_is_pressed(const struct engine *e);
 /* The first of it on disk is not before this. */
 void class_from(struct engine *e, struct class *c, struct cold_point from);

@@ -249,7 +249,7 @@ static bool graves_are_many(const struct engine *e)
 
 bool memory_is_pressed(const struct engine *e)
 {
-    return pool_used(&e->pool) > share(e, 16) * 7 && e->bytes[WHERE_TAIL] > share(e, 8);
+    return pool_used(&e->pool) > share(e, 16) * 7 && e->aside_bytes > share(e, 8);
 }
 
 /* While there is room nothing is written that might not have to be. */

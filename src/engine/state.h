@@ -382,7 +382,8 @@ struct engine {
     struct table lanes; /* the first of each */
     struct table asides;
     struct list aside_list;
-    uint64_t back_bytes;   /* of those that are aside again: see struct spot */
+    uint64_t aside_bytes;  /* in memory, not in a batch; */
+    uint64_t back_bytes;   /* those of them that are aside again: see struct spot */
     struct list lows;      /* asides some of which may be needed, */
     struct wheel sleepers; /* and those that will when they are due, by wall clock */
     struct table names;    /* queues */

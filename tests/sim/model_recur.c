@@ -422,7 +422,9 @@ bool model_recur_follow(struct model *m, unsigned recurrence, const struct recur
     m->changes += f.ended || r->totals[LEDGER_FAILED] != failed;
     while (!f.stopped) {
         bool behind = r->next_ms >= 0 && (is->next_ms < 0 || r->next_ms < is->next_ms);
-        if (turn_has_come(r))
+        /* It may have looked at its next times before it was told of the ends. */
+        bool first = f.ended && behind && is->queued > recurrence_queued(r);
+        if (turn_has_come(r) && !first)
             follow_turn(&f);
         else if (behind && !r->paused && r->next_ms <= m->now_ms)
             follow_next(&f);
