@@ -159,6 +159,8 @@ void world_compare(struct world *w)
     CHECK(judge_same(w->partition, &w->model, why), "%s", why);
     check_waiters(w);
     engine_classes_on_disk(w->engine, note_class, NULL);
+    if (!engine_aside_is_empty(w->engine))
+        cover_event(EVENT_LANE_ASIDE);
     plan_pause(w, paused);
 }
 
