@@ -14,6 +14,7 @@
 const struct runs_kind runs_kinds[RUNS_KINDS] = {
     { FAMILY_DUE, "due", "scheduled jobs" },
     { FAMILY_BACKLOG, "backlog", "due jobs that wait for room in memory" },
+    { FAMILY_ASIDE, "aside", "due jobs whose ordering key is stuck" },
     { FAMILY_PAST, "past", "done and cancelled jobs" },
     { FAMILY_KEPT, "kept", "dead jobs, and ended ones that hold their keys" },
     { FAMILY_LOCATOR, "locator", "places of jobs, by key and id" },

@@ -18,7 +18,7 @@ struct runs_kind {
     const char *words; /* for people: what is in it */
 };
 
-#define RUNS_KINDS 6 /* the last is for those that this version does not know */
+#define RUNS_KINDS 7 /* the last is for those that this version does not know */
 
 extern const struct runs_kind runs_kinds[RUNS_KINDS];
 

@@ -44,17 +44,19 @@ static void forget_runs(struct engine *e, struct str runs)
     }
 }
 
-/* Everything about tallies that can fail: their queues are there after that. */
+/* Everything about tallies that can fail: their queues and asides are there after that. */
 static int check_tallies(struct engine *e, struct str tallies)
 {
     struct wire_reader r = wire_reader_of(tallies);
 
     while (r.p < r.end) {
         struct tally_entry t;
+        struct queue *q;
 
         if (!tally_get(&r, &t))
             return BELFRY_CORRUPT;
-        if (!queue_obtain(e, t.queue))
+        q = queue_obtain(e, t.queue);
+        if (!q || (t.slot == COLD_ASIDE && !aside_obtain(e, q, t.lane)))
             return BELFRY_NOMEM;
     }
     return 0;
@@ -80,7 +82,9 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
 
         tally_get(&r, &t);
         q = queue_obtain(e, t.queue);
-        if (slot_is_backlog(t.slot))
+        if (t.slot == COLD_ASIDE)
+            aside_fed(e, q, t.lane, t.first);
+        else if (slot_is_backlog(t.slot))
             class_spill(e, q, t.slot, t.first);
         if (moved)
             count_moved(e, q, t.slot, t.n);
@@ -220,6 +224,7 @@ int apply_fed(struct engine *e, const struct fed_record *r)
     if (!e->started)
         err = evict(e, r->seqs, &stale);
     free(stale.seqs);
+    asides_feed_end(e);
     e->batch.fed = e->batch.active;
     e->moves++;
     return err;
@@ -257,7 +262,9 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         return BELFRY_NOMEM;
     j->loaded = e->walk & WALKS;
     e->walk_loaded = true;
-    j->near = family == FAMILY_BACKLOG && hot;
+    j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
+    if (j->ordered && family == FAMILY_ASIDE)
+        spot_of(j)->back = 1;
     err = job_enter(e, j, hot);
     if (err < 0) {
         job_free(e, j);
@@ -289,6 +296,67 @@ static void leave_again(struct engine *e, struct str images, uint64_t n, char fa
     }
 }
 
+/* One that was aside comes to memory, and leaves a grave. */
+static int enter_aside(struct engine *e, const struct loaded_record *r,
+                       const struct job_image *image, uint64_t serial)
+{
+    struct cold_key key;
+
+    cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image->at_ms, image->seq });
+    if (grave_add(e, cold_key_str(&key), serial, 0) < 0)
+        return BELFRY_NOMEM;
+    if (enter(e, image, FAMILY_ASIDE, true) < 0) {
+        grave_remove(e, grave_find(e, cold_key_str(&key)));
+        return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+static void leave_aside_again(struct engine *e, const struct loaded_record *r, uint64_t n)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct job_image image;
+    struct cold_key key;
+
+    leave_again(e, r->images, n, FAMILY_ASIDE);
+    for (; n > 0 && record_get_job(wire_bytes(&images), &image); n--) {
+        cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
+        grave_remove(e, grave_find(e, cold_key_str(&key)));
+    }
+}
+
+static int apply_aside_loaded(struct engine *e, const struct loaded_record *r)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct queue *q = queue_obtain(e, r->queue);
+    struct aside *a = q ? aside_obtain(e, q, r->lane) : NULL;
+    struct cold_point from = a ? a->from : (struct cold_point){ 0, 0 };
+    struct job_image image;
+    uint64_t n = 0;
+    int err = 0;
+
+    if (!a)
+        return BELFRY_NOMEM;
+    a->pinned = true;
+    a->from = (struct cold_point){ r->upto_at, r->upto_seq };
+    for (; images.p < images.end && !err; n += !err) {
+        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
+            err = BELFRY_CORRUPT;
+        else
+            err = enter_aside(e, r, &image, r->serial + n);
+    }
+    if (err == BELFRY_NOMEM) {
+        leave_aside_again(e, r, n);
+        a->from = from;
+    }
+    q->tally_changed = true;
+    if (!q->tally_segment)
+        q->tally_segment = e->segment;
+    a->pinned = false;
+    aside_settle(e, a);
+    return err;
+}
+
 int apply_loaded(struct engine *e, const struct loaded_record *r)
 {
     struct wire_reader images = wire_reader_of(r->images);
@@ -300,6 +368,8 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     struct job_image image;
     uint64_t n = 0;
 
+    if (r->class == CLASS_ASIDE)
+        return apply_aside_loaded(e, r);
     if (r->queue.len && !q)
         return BELFRY_NOMEM;
     if (c && point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
@@ -374,16 +444,22 @@ int apply_tally(struct engine *e, const struct tally_record *r)
     }
     for (int i = 0; i < CLASSES; i++)
         q->classes[i].floor_count = 0;
+    asides_forget(e, q);
     while (floors.p < floors.end) {
         unsigned kind = wire_u8(&floors);
         struct class *c = class_numbered(q, kind & ~TALLY_FROM);
-        uint32_t number = (uint32_t)wire_varint(&floors);
-        struct floor f = { number, { wire_zigzag(&floors), 0 } };
+        uint64_t number = wire_varint(&floors);
+        struct floor f = { (uint32_t)number, { wire_zigzag(&floors), 0 } };
+        struct aside *a = kind == CLASS_ASIDE ? aside_obtain(e, q, number) : NULL;
 
         f.upto.seq = wire_varint(&floors);
-        if (floors.bad || !c)
+        if (floors.bad || (!c && kind != CLASS_ASIDE))
             return BELFRY_CORRUPT;
-        if (kind & TALLY_FROM)
+        if (kind == CLASS_ASIDE && !a)
+            return BELFRY_NOMEM;
+        if (a)
+            a->from = f.upto;
+        else if (kind & TALLY_FROM)
             class_from(e, c, f.upto);
         else if (floor_raise(c, f.number, f.upto) < 0)
             return BELFRY_NOMEM;

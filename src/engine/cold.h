@@ -8,6 +8,7 @@
  *
  *     D at seq                   scheduled, beyond the frontier
  *     B queue 0 class at seq     due or about to be, but their class has no room in memory
+ *     A queue 0 lane at seq      set aside: their ordering key is stuck, see lane.h
  *     P queue 0 ended seq        done and cancelled: as long as there is room
  *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> where it is if not where its id
@@ -24,6 +25,7 @@
 
 #define FAMILY_DUE     'D'
 #define FAMILY_BACKLOG 'B'
+#define FAMILY_ASIDE   'A'
 #define FAMILY_PAST    'P'
 #define FAMILY_KEPT    'X'
 #define FAMILY_LOCATOR 'L'
@@ -32,13 +34,15 @@
  * those that have an ordering key, whatever else they have, or those that pass all gates. */
 #define CLASS_ORDERED 7
 #define CLASS_PASSING 8
+/* In records only: those of the ordered class that were set aside. */
+#define CLASS_ASIDE 9
 
 static inline bool class_is_valid(unsigned class)
 {
     return (class >= 1 && class <= 5) || class == CLASS_ORDERED || class == CLASS_PASSING;
 }
 
-#define COLD_KEY_MAX  (1 + QUEUE_MAX_BYTES + 2 + 16)
+#define COLD_KEY_MAX  (1 + QUEUE_MAX_BYTES + 2 + 8 + 16)
 #define SPREAD_POINTS 32
 
 /* A run, as the journal knows it. */
@@ -150,14 +154,16 @@ void cold_key_due(struct cold_key *ret, struct cold_point p);
 /* Of families B, P and X. For B `class` is its number, else 0 and left out. */
 void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
+/* Of A. */
+void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p);
+/* The lane that such a key names. */
+uint64_t cold_key_lane_of(struct str key);
 void cold_key_of_seq(struct cold_key *ret, uint64_t seq); /* locator */
 /* Locator: a key, of its queue and of its ordering key, if there is one. */
 void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key);
 /* A job's key and ordering key, of its options as an image has them; empty if it has none. */
 void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order);
-/* The class that a key of B names; 0 if it is of another family. */
-unsigned cold_key_class(struct str key);
-/* The last 16 bytes of a key of D, B, P or X. False if it is too short. */
+/* The last 16 bytes of a key of D, B, A, P or X. False if it is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
 /* The class in a key of B; 0 if it is of another family, or too short. */
 unsigned cold_key_class(struct str key);
@@ -192,6 +198,8 @@ int engine_classes_on_disk(const struct engine *e,
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg);
 /* Whether nothing on disk is left of the backlog. */
 bool engine_backlog_is_empty(const struct engine *e);
+/* Likewise of what was set aside. */
+bool engine_aside_is_empty(const struct engine *e);
 
 /* ---- Feeding: from memory to runs ---- */
 
@@ -212,6 +220,7 @@ enum cold_slot {
     COLD_WAITING, /* in D, at the end of time */
     COLD_BACKLOG_7,
     COLD_BACKLOG_8,
+    COLD_ASIDE,
     COLD_SLOTS
 };
 
@@ -246,23 +255,23 @@ int engine_merged(struct engine *e, struct str drops, struct str runs, struct st
 
 void run_desc_put(struct buf *out, const struct run_desc *d);
 bool run_desc_get(struct wire_reader *r, struct run_desc *ret); /* keys are borrowed */
-/* `first`: of a backlog, the first of the jobs. */
-void tally_put(struct buf *out, struct str queue, enum cold_slot slot, int64_t n,
-               struct cold_point first);
 
 struct tally_entry {
     struct str queue;
     enum cold_slot slot;
     int64_t n;
-    struct cold_point first;
+    struct cold_point first; /* of a backlog: of the jobs */
+    uint64_t lane;           /* COLD_ASIDE: whose they are */
 };
+
+void tally_put(struct buf *out, const struct tally_entry *t);
 
 bool tally_get(struct wire_reader *r, struct tally_entry *ret); /* false if malformed */
 
 static inline bool slot_is_backlog(enum cold_slot slot)
 {
     return (slot >= COLD_BACKLOG && slot < COLD_DONE) || slot == COLD_BACKLOG_7 ||
-           slot == COLD_BACKLOG_8;
+           slot == COLD_BACKLOG_8 || slot == COLD_ASIDE;
 }
 
 /* ---- Loading: from runs to memory ---- */
@@ -271,7 +280,9 @@ struct load_want {
     bool backlog;
     struct str queue; /* of the class, if backlog; valid until the engine's next call */
     unsigned class;
-    struct cold_point after; /* DUE: the frontier */
+    uint64_t lane;           /* CLASS_ASIDE: only of this one, */
+    size_t count;            /* and no more than so many */
+    struct cold_point after; /* DUE: the frontier; CLASS_ASIDE: likewise what was loaded */
     int64_t upto_ms;         /* DUE: only jobs up to this moment */
     size_t bytes;            /* about so much */
 };
@@ -280,6 +291,7 @@ struct load_result {
     bool backlog;
     struct str queue;
     unsigned class;
+    uint64_t lane;
     uint64_t moves;         /* engine_moves when the reading began */
     uint32_t number;        /* backlog: of the youngest run that was read */
     struct cold_point upto; /* all up to here were looked at */

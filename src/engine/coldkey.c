@@ -52,6 +52,19 @@ void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigne
     put_point(ret, p);
 }
 
+void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p)
+{
+    cold_key_queue(ret, FAMILY_ASIDE, queue, 0, p);
+    ret->len -= 16;
+    put_big(ret, lane);
+    put_point(ret, p);
+}
+
+uint64_t cold_key_lane_of(struct str key)
+{
+    return get_big(key.ptr + key.len - 24);
+}
+
 void cold_key_of_seq(struct cold_key *ret, uint64_t seq)
 {
     ret->len = 0;
@@ -122,6 +135,7 @@ enum cold_slot cold_slot_of(char family, unsigned state, unsigned class)
     switch (family) {
     case FAMILY_BACKLOG:
         return (enum cold_slot)(class <= 5 ? COLD_BACKLOG + class - 1 : COLD_BACKLOG_7 + class - 7);
+    case FAMILY_ASIDE: return COLD_ASIDE;
     case FAMILY_PAST:
     case FAMILY_KEPT:
         return state == JOB_DONE      ? COLD_DONE
@@ -150,16 +164,17 @@ enum job_state cold_state(enum cold_slot slot)
     }
 }
 
-void tally_put(struct buf *out, struct str queue, enum cold_slot slot, int64_t n,
-               struct cold_point first)
+void tally_put(struct buf *out, const struct tally_entry *t)
 {
-    wire_put_bytes(out, queue);
-    wire_put_u8(out, (uint8_t)slot);
-    wire_put_zigzag(out, n);
-    if (slot_is_backlog(slot)) {
-        wire_put_zigzag(out, first.at_ms);
-        wire_put_varint(out, first.seq);
+    wire_put_bytes(out, t->queue);
+    wire_put_u8(out, (uint8_t)t->slot);
+    wire_put_zigzag(out, t->n);
+    if (slot_is_backlog(t->slot)) {
+        wire_put_zigzag(out, t->first.at_ms);
+        wire_put_varint(out, t->first.seq);
     }
+    if (t->slot == COLD_ASIDE)
+        wire_put_u64(out, t->lane);
 }
 
 bool tally_get(struct wire_reader *r, struct tally_entry *ret)
@@ -174,6 +189,7 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
         ret->first.at_ms = wire_zigzag(r);
         ret->first.seq = wire_varint(r);
     }
+    ret->lane = slot == COLD_ASIDE ? wire_u64(r) : 0;
     return !r->bad && slot < COLD_SLOTS && stored_name_valid(ret->queue);
 }
 

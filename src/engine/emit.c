@@ -260,6 +260,17 @@ int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment)
     return record_walk(commit, NULL, copy_record, &c);
 }
 
+static int put_aside(void *arg, uint64_t lane, struct cold_point from)
+{
+    struct buf *floors = arg;
+
+    wire_put_u8(floors, CLASS_ASIDE);
+    wire_put_varint(floors, lane);
+    wire_put_zigzag(floors, from.at_ms);
+    wire_put_varint(floors, from.seq);
+    return 0;
+}
+
 /* Counts on disk and floors, as they are now. Those of runs that are no more are left out. */
 static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
@@ -286,6 +297,8 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
             wire_put_varint(&floors, c->floors[f].upto.seq);
         }
     }
+    if (q->asides > 0)
+        asides_each(e, q, put_aside, &floors);
     r.counts = buf_view(&counts);
     r.floors = buf_view(&floors);
     if (counts.failed || floors.failed)
@@ -316,7 +329,7 @@ static bool tally_is_nothing(const struct queue *q)
     for (int i = 0; i < COLD_SLOTS; i++)
         if (q->cold[i] != 0)
             return false;
-    return true;
+    return q->asides == 0;
 }
 
 /* The settings of queues too. */

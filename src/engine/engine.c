@@ -93,6 +93,7 @@ struct engine *engine_new(const struct engine_options *o)
     jobs_init(e);
     keys_init(e);
     lanes_init(e);
+    asides_init(e);
     tenants_init(e);
     tokens_init(e);
     queues_init(e);
@@ -131,6 +132,7 @@ void engine_free(struct engine *e)
     table_fini(&e->names);
     table_fini(&e->keys);
     table_fini(&e->lanes);
+    table_fini(&e->asides);
     table_fini(&e->jobs);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
@@ -277,6 +279,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     sink(e, &e->spare, &budget);
     while ((t = wheel_pop(&e->nears, e->now_ms)))
         class_is_near(e, container_of(t, struct class, near));
+    asides_wake(e);
     while (budget > 0 && (t = wheel_pop(&e->moments, e->now_ms))) {
         fire(e, container_of(t, struct job, timer));
         budget--;
@@ -307,6 +310,7 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     int64_t later = wheel_next(&e->later);
     int64_t spare = wheel_next(&e->spare);
     int64_t near = wheel_next(&e->nears);
+    int64_t sleepers = wheel_next(&e->sleepers);
     int64_t expiry = wheel_next(&e->expiries);
     int64_t load = frontier_wake(e);
 
@@ -314,6 +318,7 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     if (!list_empty(&e->arrived))
         *ret_wall_ms = e->now_ms;
     *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
+    *ret_wall_ms = sleepers < *ret_wall_ms ? sleepers : *ret_wall_ms;
     *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;
     *ret_wall_ms = load < *ret_wall_ms ? load : *ret_wall_ms;
     *ret_wall_ms = expiry < *ret_wall_ms ? expiry : *ret_wall_ms;

@@ -96,7 +96,7 @@ static bool explain_lane(const struct engine *e, const struct job *j, struct exp
         return true;
     }
     if (first && !job_holds(j) && queue_hold(e, j->queue, j->passing) == HOLD_NONE &&
-        lanes_are_full(e)) {
+        lanes_are_full(e, j->queue->tenant)) {
         say(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
         return true;
     }

@@ -164,8 +164,8 @@ void post_init(struct post *p);
 void post_call(struct engine *e, struct post *p);
 /* It may have jobs to give. */
 void queue_offer(struct engine *e, struct queue *q);
-/* Fewer jobs hold their lanes: queues that waited for that may go on. */
-void lulls_end(struct engine *e);
+/* Fewer jobs of a tenant hold their lanes: queues that waited for that may go on. */
+void lulls_end(struct engine *e, const struct tenant *t);
 /* The same, though what its tenant's other jobs wait for may last. */
 void queue_unpark(struct engine *e, struct queue *q);
 bool server_is_full(const struct engine *e);
@@ -213,6 +213,11 @@ void batch_release_dead(struct engine *e, const struct queue *q);
 /* It has its share of memory: of jobs that are not due, or of those that are. */
 bool class_is_full(const struct engine *e, const struct class *c);
 bool class_is_glutted(const struct engine *e, const struct class *c);
+bool class_is_half_glutted(const struct engine *e, const struct class *c);
+/* Hot and leased jobs take so much that classes have shares. */
+bool memory_is_crowded(const struct engine *e);
+/* So much is aside in memory that a batch is due, or under way. */
+bool memory_is_pressed(const struct engine *e);
 /* The first of it on disk is not before this. */
 void class_from(struct engine *e, struct class *c, struct cold_point from);
 void class_close(struct engine *e, struct class *c);

@@ -376,7 +376,9 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         lane_set(e, j, state == JOB_LEASED);
     queue_count(e, q, job_counts_as(j), 1);
     e->bytes[j->where] += job_weight(j);
-    if (j->ordered && j->where == WHERE_TAIL)
+    if (j->where == WHERE_HOLDS)
+        q->tenant->holding += job_weight(j);
+    if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in != SPOT_ASIDE)
         q->classes[ORDERED].tailed++;
     if (q->idle)
         queue_settle(e, q);
@@ -404,12 +406,14 @@ void job_unplace(struct engine *e, struct job *j)
             batch_stale(e, j);
     }
     e->bytes[j->where] -= job_weight(j);
-    if (j->ordered && j->where == WHERE_TAIL)
+    if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
         q->classes[ORDERED].tailed--;
-    if (j->where == WHERE_HOLDS)
-        lulls_end(e);
+    if (j->where == WHERE_HOLDS) {
+        q->tenant->holding -= job_weight(j);
+        lulls_end(e, q->tenant);
+    }
     if (j->ordered && j->state == JOB_READY)
-        order_unplace(j);
+        order_unplace(e, j);
     else if (j->where == WHERE_HOT)
         unplace_hot(j);
     list_remove(&j->timer.link);

@@ -7,14 +7,9 @@
 
 #define HOLDERS 8 /* part of the budget that those may take who hold their lanes */
 
-static struct job *job_of_spot(const struct spot *s)
-{
-    return (struct job *)(uintptr_t)(s + 1);
-}
-
 static struct job *job_of_line(const struct heap_node *node)
 {
-    return job_of_spot(container_of(node, struct spot, line));
+    return spot_job(container_of(node, struct spot, line));
 }
 
 bool job_holds(const struct job *j)
@@ -91,9 +86,14 @@ void lane_unlist(struct job *j)
         list_remove(&q->turn); /* so that no turn comes to one that has nothing */
 }
 
-bool lanes_are_full(const struct engine *e)
+/* As much as it leaves to others: so each of them finds something left. */
+bool lanes_are_full(const struct engine *e, const struct tenant *t)
 {
-    return e->bytes[WHERE_HOLDS] > e->o.memory_bytes / HOLDERS;
+    uint64_t limit = e->o.memory_bytes / HOLDERS, used = e->bytes[WHERE_HOLDS];
+
+    if (MUTANT(e->o.mutant, HOLDERS_SHARED))
+        return used > limit;
+    return t->holding > (used < limit ? limit - used : 0);
 }
 
 struct job *lanes_head(const struct engine *e, const struct queue *q)
@@ -101,8 +101,9 @@ struct job *lanes_head(const struct engine *e, const struct queue *q)
     const struct heap_node *best = NULL;
 
     for (int passing = tenant_is_shut(e, q->tenant); passing < 2; passing++) {
-        const struct heap_node *heads[] = { q->retries[passing].root,
-                                            lanes_are_full(e) ? NULL : q->firsts[passing].root };
+        const struct heap_node *heads[] = {
+            q->retries[passing].root, lanes_are_full(e, q->tenant) ? NULL : q->firsts[passing].root
+        };
 
         for (int i = 0; i < 2; i++)
             if (heads[i] && (!best || rank_before(heads[i], best)))
@@ -115,7 +116,7 @@ struct job *lanes_head(const struct engine *e, const struct queue *q)
 
 static bool same_lane(const struct table_node *node, const void *arg)
 {
-    const struct job *a = job_of_spot(container_of(node, struct spot, by_lane)), *b = arg;
+    const struct job *a = spot_job(container_of(node, struct spot, by_lane)), *b = arg;
     struct job_opts x, y;
 
     if (a->queue != b->queue)
@@ -131,15 +132,33 @@ struct job *lane_first(const struct engine *e, const struct job *j)
 
     if (!node || MUTANT(e->o.mutant, LANE_OVERLAP))
         return NULL;
-    return job_of_spot(container_of(node, struct spot, by_lane));
+    return spot_job(container_of(node, struct spot, by_lane));
 }
 
-static void become_first(struct engine *e, struct job *j, struct heap followers)
+static bool is_of_queue(const struct table_node *node, const void *arg)
+{
+    return spot_job(container_of(node, struct spot, by_lane))->queue == arg;
+}
+
+bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane)
+{
+    return table_find(&e->lanes, lane, is_of_queue, q);
+}
+
+unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lane)
+{
+    const struct table_node *node = table_find(&e->lanes, lane, is_of_queue, q);
+
+    return node ? container_of(node, struct spot, by_lane)->behind : 0;
+}
+
+static void become_first(struct engine *e, struct job *j, struct heap followers, uint32_t behind)
 {
     struct spot *s = spot_of(j);
 
     s->member = SPOT_FIRST;
     s->followers = followers;
+    s->behind = behind;
     table_add(&e->lanes, &s->by_lane);
 }
 
@@ -154,6 +173,7 @@ static struct job *take_out(struct engine *e, struct job *first, struct job *j)
     s->member = SPOT_NONE;
     if (first != j) {
         heap_remove(&spot_of(first)->followers, &s->line, line_order(e));
+        spot_of(first)->behind--;
         return first;
     }
     table_remove(&e->lanes, &s->by_lane);
@@ -162,7 +182,7 @@ static struct job *take_out(struct engine *e, struct job *first, struct job *j)
         return NULL;
     next = job_of_line(rest.root);
     heap_remove(&rest, rest.root, line_order(e));
-    become_first(e, next, rest);
+    become_first(e, next, rest, s->behind - 1);
     return next;
 }
 
@@ -171,18 +191,19 @@ static struct job *put_in(struct engine *e, struct job *first, struct job *j)
     struct spot *s = spot_of(j), *f = first ? spot_of(first) : NULL;
 
     if (!first) {
-        become_first(e, j, (struct heap){ 0 });
+        become_first(e, j, (struct heap){ 0 }, 0);
         return j;
     }
     if (!goes_before(j, first)) {
         s->member = SPOT_BEHIND;
         heap_add(&f->followers, &s->line, line_order(e));
+        f->behind++;
         return first;
     }
     lane_unlist(first);
     table_remove(&e->lanes, &f->by_lane);
     f->member = SPOT_BEHIND;
-    become_first(e, j, f->followers);
+    become_first(e, j, f->followers, f->behind + 1);
     heap_add(&s->followers, &f->line, line_order(e));
     return j;
 }
@@ -195,8 +216,10 @@ void lane_set(struct engine *e, struct job *j, bool in)
     if (s->member == SPOT_NONE && !in)
         return;
     first = s->member == SPOT_FIRST ? j : lane_first(e, j);
-    if (s->member != SPOT_NONE)
+    if (s->member != SPOT_NONE) {
         first = take_out(e, first, j);
+        aside_touch(e, j->queue, s->hash);
+    }
     if (in)
         first = put_in(e, first, j);
     if (first)
@@ -223,9 +246,19 @@ void lanes_init(struct engine *e)
         }                                                                            \
     } while (0)
 
+struct following {
+    const struct engine *e;
+    const struct job *first;
+    uint32_t n;
+};
+
 static int verify_follower(void *arg, struct heap_node *node)
 {
-    const struct job *first = arg, *j = job_of_line(node);
+    struct following *f = arg;
+    const struct job *first = f->first, *j = job_of_line(node);
+
+    f->n++;
+    CHECK(spot_of(j)->in != SPOT_HOT || !aside_before(f->e, j));
 
     CHECK(spot_of(j)->member == SPOT_BEHIND && !spot_of(j)->listed);
     CHECK(j->state != JOB_LEASED && !goes_before(j, first));
@@ -236,12 +269,15 @@ static int verify_follower(void *arg, struct heap_node *node)
 static int verify_lane(void *arg, struct table_node *node)
 {
     const struct engine *e = arg;
-    struct job *first = job_of_spot(container_of(node, struct spot, by_lane));
+    struct job *first = spot_job(container_of(node, struct spot, by_lane));
+    struct following f = { e, first, 0 };
 
+    CHECK(spot_of(first)->in != SPOT_HOT || !aside_before(e, first));
     CHECK(job_find(e, first->seq) && first->ordered);
     CHECK(spot_of(first)->member == SPOT_FIRST && lane_first(e, first) == first);
     CHECK((spot_of(first)->listed != SPOT_UNLISTED) == (first->state == JOB_READY));
-    heap_each(&spot_of(first)->followers, verify_follower, first);
+    heap_each(&spot_of(first)->followers, verify_follower, &f);
+    CHECK(f.n == spot_of(first)->behind);
     return 0;
 }
 

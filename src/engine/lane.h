@@ -20,6 +20,10 @@
  * A job that is due therefore waits in the tail until all that could be before it has come: from
  * the wheels, from the runs by due time (the frontier), from the backlog. One that has to be hot
  * though there is no room sends the last of the hot ones to the tail.
+ *
+ * But a lane may be stuck, and then those behind its first would fill the room of the class. When
+ * memory is crowded the last of them are set aside (aside.c), and wait there, in memory and then on
+ * disk, until their lane needs them. Of a lane what is hot comes before what is aside, always.
  */
 #ifndef ENGINE_LANE_H
 #define ENGINE_LANE_H
@@ -27,11 +31,13 @@
 #include "base/heap.h"
 #include "base/table.h"
 #include "engine/cold.h"
+#include "engine/wheel.h"
 
 struct class;
 struct engine;
 struct job;
 struct queue;
+struct tenant;
 
 /* In front of an ordered job's own memory, so that it cannot be missing when it is needed. */
 struct spot {
@@ -43,9 +49,12 @@ struct spot {
     unsigned char in;          /* enum spot_in */
     unsigned char member;      /* enum spot_member */
     unsigned char listed;      /* enum spot_listed: can be given out */
+    unsigned char back;        /* was aside on disk: stays in memory, if there is room */
+    uint32_t behind;           /* first: how many */
 };
 
-enum spot_in { SPOT_NOWHERE, SPOT_HOT, SPOT_TAIL };
+/* FED: it was aside, and is in a batch. */
+enum spot_in { SPOT_NOWHERE, SPOT_HOT, SPOT_TAIL, SPOT_ASIDE, SPOT_FED };
 enum spot_member { SPOT_NONE, SPOT_FIRST, SPOT_BEHIND };
 enum spot_listed { SPOT_UNLISTED, SPOT_RETRY, SPOT_FRESH };
 
@@ -53,6 +62,32 @@ static inline struct spot *spot_of(const struct job *j)
 {
     return (struct spot *)(uintptr_t)j - 1;
 }
+
+static inline struct job *spot_job(const struct spot *s)
+{
+    return (struct job *)(uintptr_t)(s + 1);
+}
+
+/* Jobs behind the first that are hot at most while memory is crowded; and when there are fewer,
+ * more come from those aside. */
+#define LANE_HOT      32
+#define LANE_LOW      16
+#define LANE_LOAD_MAX (256u << 10)
+
+/* What is known of a lane that has jobs aside. */
+struct aside {
+    struct table_node node; /* in engine.asides */
+    struct list link;       /* in engine.aside_list */
+    struct list fed;        /* in batch.asides, or .asides_fed */
+    struct timer low;       /* in engine.lows: it may need some of them; or in .sleepers */
+    struct queue *queue;
+    uint64_t lane; /* a hash, see struct spot */
+    struct heap waiting;
+    struct heap feeding;
+    struct cold_point feeds; /* the first of those on their way to disk, */
+    struct cold_point from;  /* and those on disk are after this; at_ms INT64_MAX: there are none */
+    bool pinned;
+};
 
 void lanes_init(struct engine *e);
 /* The first of the lane that an ordered job belongs to, or would; NULL if nobody contends. */
@@ -63,8 +98,12 @@ void lane_set(struct engine *e, struct job *j, bool in);
 void lane_unlist(struct job *j);
 /* The ready job of lowest rank among the firsts of a queue's lanes, or NULL. */
 struct job *lanes_head(const struct engine *e, const struct queue *q);
-/* Jobs that hold their lanes have to stay in memory: while they are many, no lane is begun. */
-bool lanes_are_full(const struct engine *e);
+/* Jobs that hold their lanes have to stay in memory: while they are many, no lane of their tenant
+ * is begun. */
+bool lanes_are_full(const struct engine *e, const struct tenant *t);
+/* Of a lane: whether anybody contends for it, and how many are behind the first. */
+bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane);
+unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lane);
 /* Whether it keeps its lane though it is not leased: it was, for its present due time. */
 bool job_holds(const struct job *j);
 
@@ -72,7 +111,12 @@ bool job_holds(const struct job *j);
 void spot_init(struct job *j, struct str order);
 /* Places one that is due. */
 void order_place(struct engine *e, struct job *j);
-void order_unplace(struct job *j);
+void order_unplace(struct engine *e, struct job *j);
+heap_before_fn order_earlier; /* by_due */
+/* Whether something that comes before it may not be hot: then it must wait. */
+bool order_is_early(const struct engine *e, const struct class *c, struct cold_point at);
+/* Sets aside what is in the way of others. */
+void order_shed(struct engine *e, struct class *c, int *budget);
 struct job *order_tail(const struct class *c); /* the first of its tail, or NULL */
 /* It has jobs on disk, but what comes before them is on its way. */
 bool order_waits(const struct engine *e, const struct class *c);
@@ -86,6 +130,41 @@ void order_rewind(struct engine *e, struct class *c);
 void order_feed_begin(struct engine *e, struct class *c);
 struct job *order_feed_next(struct engine *e);
 void order_feed_abort(struct engine *e);
+
+/* aside.c: jobs that were set aside. */
+void asides_init(struct engine *e);
+struct aside *aside_find(const struct engine *e, const struct queue *q,
+                         uint64_t lane);                                      /* or NULL */
+struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane); /* NULL: no memory */
+/* It may have no more of them: then it is gone. */
+void aside_settle(struct engine *e, struct aside *a);
+/* Somebody has left a lane. */
+void aside_touch(struct engine *e, const struct queue *q, uint64_t lane);
+/* Where a job has to go that is due, as one of its lane that is aside comes before it; or NULL. */
+struct aside *aside_before(const struct engine *e, const struct job *j);
+void aside_add(struct engine *e, struct aside *a, struct job *j);
+/* The same for the last of a lane, which must not be hot any more. False: there are too many. */
+bool aside_take_last(struct engine *e, struct job *j);
+void aside_remove(struct engine *e, struct job *j);
+/* Lets some come back, from memory; or says what of them is to be loaded. */
+void asides_refill(struct engine *e, int *budget);
+bool asides_load(struct engine *e, struct load_want *ret);
+/* Time has passed: some may be due by now. */
+void asides_wake(struct engine *e);
+void asides_rewind(struct engine *e);
+/* Like those of order.c; the end is that of both kinds. */
+void asides_feed_begin(struct engine *e);
+struct job *asides_feed_next(struct engine *e);
+void asides_feed_end(struct engine *e);
+/* Some went to disk, this one the first of them; its aside is there. */
+void aside_fed(struct engine *e, struct queue *q, uint64_t lane, struct cold_point first);
+/* What the journal said so far of those of a queue on disk does not count. */
+void asides_forget(struct engine *e, const struct queue *q);
+/* Those on disk, of a queue or of all. */
+int asides_each(const struct engine *e, const struct queue *q,
+                int (*fn)(void *arg, uint64_t lane, struct cold_point from), void *arg);
+void asides_verify(const struct engine *e);
+
 /* For tests: aborts if a lane or class is not as it should be. */
 void order_verify(const struct engine *e, const struct queue *q);
 void lanes_verify(const struct engine *e);

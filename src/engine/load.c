@@ -105,8 +105,8 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* What is before all that comes first, without being loaded. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
-    if (c == &c->queue->classes[ORDERED] && order_waits(e, c))
-        return false;
+    if (c == &c->queue->classes[ORDERED] && (order_waits(e, c) || memory_is_pressed(e)))
+        return false; /* some of it may be set aside, and has to leave again */
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;
     /* Nor may what was loaded too early, by a clock that was set back since, keep out what is due.
@@ -161,7 +161,7 @@ bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
     e->load_turn = !e->load_turn;
     if (e->load_turn && due_too && load_due(e, ret))
         return true;
-    return load_class(e, ret) || (due_too && load_due(e, ret));
+    return asides_load(e, ret) || load_class(e, ret) || (due_too && load_due(e, ret));
 }
 
 int engine_loaded(struct engine *e, const struct load_result *r)
@@ -169,6 +169,8 @@ int engine_loaded(struct engine *e, const struct load_result *r)
     struct loaded_record record = {
         .queue = r->backlog ? r->queue : (struct str){ 0 },
         .class = r->backlog ? r->class : 0,
+        .lane = r->lane,
+        .serial = e->next_grave,
         .number = r->number,
         .upto_at = r->end && r->backlog ? INT64_MAX : r->upto.at_ms,
         .upto_seq = r->end && r->backlog ? UINT64_MAX : r->upto.seq,

@@ -335,7 +335,8 @@ static int list_memory(struct engine *e, const struct list_filter *f,
 }
 
 /* In the order in which jobs go through them, so that none is missed. */
-static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY_KEPT };
+static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
+                                 FAMILY_KEPT };
 
 #define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
 
@@ -344,6 +345,7 @@ static bool family_fits(char family, unsigned states)
 {
     switch (family) {
     case FAMILY_BACKLOG: /* some may have expired there */
+    case FAMILY_ASIDE:
         return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
     case FAMILY_DUE:
         return states &
@@ -430,13 +432,14 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
                                 cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 
-/* Jobs go from D to memory, from there to B, and back to memory: what was loaded is looked at
- * between the two, and at the end. */
+/* Jobs go from D to memory, from there to B, to memory, to A, and back to memory: what was loaded
+ * is looked at in between, and at the end. */
 static void next_run_family(const struct engine *e, const struct list_filter *f,
                             struct list_cursor *c)
 {
     char next = next_family(c->key[0], f);
-    bool looks = was_loaded(e, c) && (c->key[0] == FAMILY_DUE || !next);
+    bool looks =
+        was_loaded(e, c) && (c->key[0] == FAMILY_DUE || c->key[0] == FAMILY_BACKLOG || !next);
 
     *c = (struct list_cursor){ .more = next || looks,
                                .phase = looks ? LIST_LOADED : LIST_DISK,

@@ -160,7 +160,7 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;
-    if (slot_is_backlog(slot) && q->cold[slot] > 0)
+    if (slot_is_backlog(slot) && slot != COLD_ASIDE && q->cold[slot] > 0)
         class_close(e, class_at_slot(q, slot));
     queue_settle(e, q);
 }
@@ -210,9 +210,14 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
 bool engine_backlog_is_empty(const struct engine *e)
 {
     for (int slot = 0; slot < COLD_SLOTS; slot++)
-        if (slot_is_backlog((enum cold_slot)slot) && e->cold[slot] != 0)
+        if (slot_is_backlog((enum cold_slot)slot) && slot != COLD_ASIDE && e->cold[slot] != 0)
             return false;
     return true;
+}
+
+bool engine_aside_is_empty(const struct engine *e)
+{
+    return e->cold[COLD_ASIDE] == 0;
 }
 
 /* ---- Graves ---- */

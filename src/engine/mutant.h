@@ -46,7 +46,10 @@
     X(BULK_SKIPS, "a bulk passes over a page of jobs")                      \
     X(LANE_OVERLAP, "jobs with one ordering key run at the same time")      \
     X(LANE_SWAP, "they run in the order in which they were scheduled")      \
-    X(EVENT_LOST, "a retry is not told to those who listen")
+    X(EVENT_LOST, "a retry is not told to those who listen")                \
+    X(ASIDE_OVERTAKEN, "they overtake those of them that were set aside")   \
+    X(ASIDE_STUCK, "those that were set aside are not asked for again")     \
+    X(HOLDERS_SHARED, "who keeps an ordering key is in all tenants' way")
 
 enum mutant {
     MUTANT_NONE,

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#define SHED_SLICE 1000 /* jobs set aside because of one that comes */
+
 static struct job *job_of_due(const struct heap_node *node)
 {
-    return (struct job *)(uintptr_t)(container_of(node, struct spot, by_due) + 1);
+    return spot_job(container_of(node, struct spot, by_due));
 }
 
 static struct cold_point point_of(const struct job *j)
@@ -16,14 +18,14 @@ static struct cold_point point_of(const struct job *j)
     return (struct cold_point){ j->timer.at_ms, j->seq };
 }
 
-static bool earlier(const struct heap_node *a, const struct heap_node *b)
+bool order_earlier(const struct heap_node *a, const struct heap_node *b)
 {
     return point_after(point_of(job_of_due(b)), point_of(job_of_due(a)));
 }
 
 static bool later(const struct heap_node *a, const struct heap_node *b)
 {
-    return earlier(b, a);
+    return order_earlier(b, a);
 }
 
 void spot_init(struct job *j, struct str order)
@@ -58,8 +60,7 @@ static int64_t unfired_ms(const struct engine *e)
     return first < spare ? first : spare;
 }
 
-/* Whether something that comes before it may not be hot: then it must wait. */
-static bool is_early(const struct engine *e, const struct class *c, struct cold_point at)
+bool order_is_early(const struct engine *e, const struct class *c, struct cold_point at)
 {
     const struct job *tail = order_tail(c);
 
@@ -76,7 +77,7 @@ static bool may_be_hot(const struct engine *e, const struct class *c, const stru
 
     if (last && point_after(point_of(last), point_of(j)))
         return true; /* it must be */
-    return !is_early(e, c, point_of(j)) && (j->near || !class_is_glutted(e, c));
+    return !order_is_early(e, c, point_of(j)) && (j->near || !class_is_glutted(e, c));
 }
 
 bool order_waits(const struct engine *e, const struct class *c)
@@ -91,7 +92,7 @@ static void to_tail(struct engine *e, struct class *c, struct job *j)
     j->where = WHERE_TAIL;
     j->state = JOB_READY;
     s->in = SPOT_TAIL;
-    heap_add(&c->waiting, &s->by_due, earlier);
+    heap_add(&c->waiting, &s->by_due, order_earlier);
     lane_set(e, j, false);
     class_close(e, c);
     if (list_empty(&c->arrived) && j->timer.at_ms >= unfired_ms(e))
@@ -123,6 +124,12 @@ static void leave_hot(struct class *c, struct job *j)
         c->near_bytes -= job_weight(j);
 }
 
+static void count_as_tail(struct engine *e, struct job *j)
+{
+    e->bytes[WHERE_HOT] -= job_weight(j);
+    e->bytes[WHERE_TAIL] += job_weight(j);
+}
+
 /* The last of the hot ones waits for others to be done. */
 static void evict(struct engine *e, struct class *c)
 {
@@ -131,26 +138,76 @@ static void evict(struct engine *e, struct class *c)
     leave_hot(c, j);
     lane_unlist(j);
     j->near = 0;
-    e->bytes[WHERE_HOT] -= job_weight(j);
-    e->bytes[WHERE_TAIL] += job_weight(j);
+    count_as_tail(e, j);
     c->tailed++;
     to_tail(e, c, j);
+}
+
+/* Whether the last of the hot ones, which cannot be given out, is in the way of others. */
+static bool should_be_aside(const struct engine *e, const struct class *c, const struct job *j)
+{
+    return j && spot_of(j)->member == SPOT_BEHIND && memory_is_crowded(e) &&
+           (class_is_half_glutted(e, c) || lane_behind(e, j->queue, spot_of(j)->hash) > LANE_HOT);
+}
+
+/* Sets the last of the hot ones aside. */
+static bool shed(struct engine *e, struct class *c)
+{
+    struct job *j = last_hot(c);
+
+    leave_hot(c, j);
+    if (!aside_take_last(e, j)) {
+        heap_add(&c->hot, &spot_of(j)->by_due, later);
+        c->hot_bytes += job_weight(j);
+        c->ready_bytes += job_weight(j);
+        if (j->near)
+            c->near_bytes += job_weight(j);
+        return false;
+    }
+    j->near = 0;
+    return true;
+}
+
+void order_shed(struct engine *e, struct class *c, int *budget)
+{
+    struct job *j;
+
+    for (; *budget > 0 && should_be_aside(e, c, j = last_hot(c)); --*budget) {
+        if (!shed(e, c))
+            return;
+        count_as_tail(e, j);
+    }
 }
 
 void order_place(struct engine *e, struct job *j)
 {
     struct class *c = &j->queue->classes[ORDERED];
+    struct aside *a = aside_before(e, j);
+    int budget = SHED_SLICE;
 
+    if (a) {
+        aside_add(e, a, j);
+        return;
+    }
     if (!may_be_hot(e, c, j)) {
         to_tail(e, c, j);
         return;
     }
     to_hot(e, c, j);
+    while (budget-- > 0 && should_be_aside(e, c, last_hot(c))) {
+        struct job *last = last_hot(c);
+
+        if (!shed(e, c))
+            break;
+        if (last == j) /* its bytes are counted by who places it */
+            return;
+        count_as_tail(e, last);
+    }
     while (class_is_glutted(e, c) && last_hot(c) != j)
         evict(e, c);
 }
 
-void order_unplace(struct job *j)
+void order_unplace(struct engine *e, struct job *j)
 {
     struct class *c = &j->queue->classes[ORDERED];
     struct spot *s = spot_of(j);
@@ -159,7 +216,10 @@ void order_unplace(struct job *j)
     if (s->in == SPOT_HOT)
         leave_hot(c, j);
     else if (s->in == SPOT_TAIL)
-        heap_remove(c->feeding.root == &s->by_due ? &c->feeding : &c->waiting, &s->by_due, earlier);
+        heap_remove(c->feeding.root == &s->by_due ? &c->feeding : &c->waiting, &s->by_due,
+                    order_earlier);
+    else if (s->in == SPOT_ASIDE)
+        aside_remove(e, j);
     s->in = SPOT_NOWHERE;
 }
 
@@ -167,6 +227,7 @@ void order_drain(struct engine *e, struct class *c, int *budget)
 {
     struct job *j;
 
+    order_shed(e, c, budget);
     for (; *budget > 0 && (j = order_tail(c)) && may_be_hot(e, c, j); --*budget) {
         job_unplace(e, j);
         job_place(e, j, JOB_SCHEDULED);
@@ -231,7 +292,7 @@ struct job *order_feed_next(struct engine *e)
         if (c->feeding.root) {
             struct job *j = job_of_due(c->feeding.root);
 
-            heap_remove(&c->feeding, c->feeding.root, earlier);
+            heap_remove(&c->feeding, c->feeding.root, order_earlier);
             spot_of(j)->in = SPOT_NOWHERE;
             return j;
         }
@@ -245,7 +306,7 @@ void order_feed_abort(struct engine *e)
     while (!list_empty(&e->batch.orders)) {
         struct class *c = container_of(e->batch.orders.next, struct class, fed);
 
-        heap_join(&c->waiting, &c->feeding, earlier);
+        heap_join(&c->waiting, &c->feeding, order_earlier);
         list_remove(&c->fed);
     }
 }

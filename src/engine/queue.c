@@ -140,7 +140,7 @@ static bool is_idle(const struct queue *q)
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (q->jobs[i])
             return false;
-    return q->post.waiters == 0 && q->segment == 0 && q->tally_segment == 0;
+    return q->post.waiters == 0 && q->asides == 0 && q->segment == 0 && q->tally_segment == 0;
 }
 
 /* Queues come and go with their jobs: names are free to choose, so those without any use are

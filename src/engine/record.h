@@ -216,6 +216,8 @@ struct loaded_record {
     uint64_t upto_seq;
     uint64_t count;
     struct str images; /* bodies of PUT records, each with its length */
+    uint64_t lane;     /* CLASS_ASIDE only: which, */
+    uint64_t serial;   /* and of the first one's grave; the others follow */
 };
 
 struct taken_record {
@@ -233,7 +235,8 @@ struct grave_record {
 struct tally_record {
     struct str queue;
     struct str counts; /* zigzag, one for each slot */
-    struct str floors; /* class, number, at, seq; with TALLY_FROM set: class.from */
+    struct str floors; /* class, number, at, seq; with TALLY_FROM set: class.from; CLASS_ASIDE:
+                          lane, and the point behind which its jobs are */
 };
 
 #define TALLY_FROM 0x80u

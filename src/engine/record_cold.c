@@ -65,6 +65,10 @@ void record_put_loaded(struct buf *out, const struct loaded_record *r)
     wire_put_varint(out, r->upto_seq);
     wire_put_varint(out, r->count);
     wire_put_bytes(out, r->images);
+    if (r->class == CLASS_ASIDE) {
+        wire_put_u64(out, r->lane);
+        wire_put_varint(out, r->serial);
+    }
     record_close(out, mark);
 }
 
@@ -79,9 +83,12 @@ bool record_get_loaded(struct str body, struct loaded_record *ret)
     ret->upto_seq = wire_varint(&r);
     ret->count = wire_varint(&r);
     ret->images = wire_bytes(&r);
+    ret->lane = ret->class == CLASS_ASIDE ? wire_u64(&r) : 0;
+    ret->serial = ret->class == CLASS_ASIDE ? wire_varint(&r) : 0;
     return !r.bad &&
            (ret->queue.len == 0 ? ret->class == 0
-                                : ret->queue.len <= QUEUE_MAX_BYTES && class_is_valid(ret->class));
+                                : ret->queue.len <= QUEUE_MAX_BYTES &&
+                                      (class_is_valid(ret->class) || ret->class == CLASS_ASIDE));
 }
 
 void record_put_taken(struct buf *out, const struct taken_record *r)

@@ -10,6 +10,8 @@
 
 #define WORK_SLICE    1000
 #define GRAVES_MAX    20000
+#define GRAVES_MIN    64
+#define GRAVE_BYTES   128
 #define DRAIN_CLASSES 64
 #define HINT_AHEAD    8
 #define NEAR          12 /* part of the lookahead */
@@ -36,14 +38,14 @@ uint64_t hot_room(const struct engine *e)
     return used < limit ? limit - used : 0;
 }
 
-static bool is_crowded(const struct engine *e)
+bool memory_is_crowded(const struct engine *e)
 {
     return hot_bytes(e) > share(e, 4);
 }
 
 bool class_is_full(const struct engine *e, const struct class *c)
 {
-    return is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
+    return memory_is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
 }
 
 /* What a class may have though there is no room: all of them together, a sixteenth. */
@@ -54,7 +56,12 @@ uint64_t class_least(const struct engine *e)
 
 bool class_is_glutted(const struct engine *e, const struct class *c)
 {
-    return is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + class_least(e);
+    return memory_is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + class_least(e);
+}
+
+bool class_is_half_glutted(const struct engine *e, const struct class *c)
+{
+    return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
 }
 
 /* What is on disk is loaded a little before it is due, though there may be no room for it then. */
@@ -142,6 +149,7 @@ void tails_rewind(struct engine *e)
 
     list_each (node, &e->queues)
         order_rewind(e, &container_of(node, struct queue, link)->classes[ORDERED]);
+    asides_rewind(e);
     list_each_safe (node, after, &e->closed) {
         struct class *c = container_of(node, struct class, link);
 
@@ -169,6 +177,8 @@ static void prefetch_job(const void *job)
 void batch_init(struct batch *b)
 {
     list_init(&b->orders);
+    list_init(&b->asides);
+    list_init(&b->asides_fed);
     list_init(&b->source);
     list_init(&b->held);
     list_init(&b->past_source);
@@ -181,6 +191,8 @@ void job_cold_key(const struct job *j, struct cold_key *ret)
 
     if (j->where == WHERE_LATER)
         cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq });
+    else if (j->where == WHERE_TAIL && j->ordered && spot_of(j)->in >= SPOT_ASIDE)
+        cold_key_lane(ret, queue, spot_of(j)->hash, (struct cold_point){ j->timer.at_ms, j->seq });
     else if (j->where == WHERE_TAIL)
         cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number(class_of(j)),
                        (struct cold_point){ j->timer.at_ms, j->seq });
@@ -228,12 +240,24 @@ void batch_release_dead(struct engine *e, const struct queue *q)
     }
 }
 
+static bool graves_are_many(const struct engine *e)
+{
+    uint64_t most = share(e, 16) / GRAVE_BYTES + GRAVES_MIN;
+
+    return e->graves.count > (most < GRAVES_MAX ? most : GRAVES_MAX);
+}
+
+bool memory_is_pressed(const struct engine *e)
+{
+    return pool_used(&e->pool) > share(e, 16) * 7 && e->aside_bytes > share(e, 8);
+}
+
 /* While there is room nothing is written that might not have to be. */
 bool engine_feed_due(const struct engine *e)
 {
     if (e->batch.active)
         return false;
-    return e->graves.count > GRAVES_MAX ||
+    return graves_are_many(e) ||
            (pool_used(&e->pool) > share(e, 16) * 7 &&
             (e->bytes[WHERE_LATER] > share(e, 8) || e->bytes[WHERE_TAIL] > share(e, 8) ||
              e->bytes[WHERE_PAST] > share(e, 8)));
@@ -267,6 +291,7 @@ static void take_tails(struct engine *e)
         splice(&e->batch.source, &c->tail);
         order_feed_begin(e, c);
     }
+    asides_feed_begin(e);
     take_wheel(e, &e->spare);
 }
 
@@ -421,7 +446,10 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
     }
     for (; *n > 0 && (j = order_feed_next(e)); --*n)
         feed_next(e, out, j);
-    return !list_empty(&e->batch.source) || !list_empty(&e->batch.orders);
+    for (; *n > 0 && (j = asides_feed_next(e)); --*n)
+        feed_next(e, out, j);
+    return !list_empty(&e->batch.source) || !list_empty(&e->batch.orders) ||
+           !list_empty(&e->batch.asides);
 }
 
 /* Those beyond the frontier, up to the size of a batch. The next batch goes on where this one ends,
@@ -521,6 +549,7 @@ void engine_feed_abort(struct engine *e)
         list_each (node, &e->closed)
             splice(&newer, &container_of(node, struct class, link)->tail);
     order_feed_abort(e);
+    asides_feed_end(e);
     give_back(e, &e->batch.held);
     give_back(e, &e->batch.source);
     give_back(e, &newer);
@@ -593,6 +622,7 @@ bool engine_work(struct engine *e)
         job_place(e, j, JOB_SCHEDULED);
         budget--;
     }
+    asides_refill(e, &budget); /* before others of their classes */
     for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->closed); i++) {
         struct class *c = container_of(e->closed.next, struct class, link);
 
@@ -607,7 +637,8 @@ bool engine_work(struct engine *e)
 uint64_t engine_memory(const struct engine *e)
 {
     return pool_used(&e->pool) +
-           (e->jobs.buckets + e->keys.buckets + e->lanes.buckets + e->graves.buckets) *
+           (e->jobs.buckets + e->keys.buckets + e->lanes.buckets + e->graves.buckets +
+            e->asides.buckets) *
                sizeof(struct table_node *) +
            e->batch.stale.cap + e->batch.hints.cap;
 }

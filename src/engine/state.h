@@ -235,6 +235,7 @@ struct tenant {
     int64_t pending;
     int64_t promised; /* jobs that are about to be scheduled together */
     uint64_t running;
+    uint64_t holding; /* bytes of jobs that hold their lanes */
     uint64_t queue_total;
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     int64_t quiet_asked_ms; /* at this moment it was quiet until that one; -1: it was not; */
@@ -272,6 +273,7 @@ struct queue {
     struct heap firsts[2];
     struct heap retries[2];
     uint64_t first_count;
+    uint64_t asides;  /* lanes that have jobs aside */
     struct list past; /* done and cancelled, by end */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
@@ -334,6 +336,8 @@ struct batch {
     unsigned slots_left;     /* and how many are yet to be */
     uint64_t later_bytes;    /* of what was taken from there */
     struct list orders;      /* classes whose tails are not in the batch yet, */
+    struct list asides;      /* likewise those that are aside, by lane; */
+    struct list asides_fed;  /* lanes all of which are in it, */
     struct list source;      /* and jobs of other tails, by their timers */
     struct list held;        /* jobs that are */
     struct list past_source; /* ended jobs, by their trails */
@@ -386,7 +390,13 @@ struct engine {
     struct table jobs;
     struct table keys;
     struct table lanes; /* the first of each */
-    struct table names; /* queues */
+    struct table asides;
+    struct list aside_list;
+    uint64_t aside_bytes;  /* in memory, not in a batch; */
+    uint64_t back_bytes;   /* those of them that are aside again: see struct spot */
+    struct list lows;      /* asides some of which may be needed, */
+    struct wheel sleepers; /* and those that will when they are due, by wall clock */
+    struct table names;    /* queues */
     struct table tenants;
     struct table kinds;
     struct token_set tokens;

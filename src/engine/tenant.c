@@ -299,7 +299,7 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
         return e->o.max_running > 0 && e->states[JOB_LEASED] >= e->o.max_running
                    ? HOLD_SERVER_RUNNING
                    : HOLD_SLOW_START;
-    if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e))
+    if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
         return HOLD_LANES;
     return HOLD_NONE;
 }
@@ -315,7 +315,7 @@ int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
 
 bool queue_gives(struct engine *e, struct queue *q)
 {
-    bool full = q->first_count > 0 && lanes_are_full(e);
+    bool full = q->first_count > 0 && lanes_are_full(e, q->tenant);
     bool passing = !list_empty(&q->classes[INDEX_PASSING].ready) || q->retries[true].root ||
                    (q->firsts[true].root && !full);
     enum hold hold = q->offered > 0 ? queue_hold(e, q, passing) : HOLD_NONE;
@@ -371,11 +371,17 @@ void tenant_unpark(struct engine *e, struct tenant *t)
     }
 }
 
-void lulls_end(struct engine *e)
+void lulls_end(struct engine *e, const struct tenant *t)
 {
-    while (!list_empty(&e->lulls) && !lanes_are_full(e)) {
-        struct queue *q = container_of(e->lulls.next, struct queue, lull);
+    struct list *node, *after;
 
+    if (lanes_are_full(e, t) && e->bytes[WHERE_HOLDS] >= e->o.memory_bytes / 8)
+        return; /* nor has anybody else more room than before */
+    list_each_safe (node, after, &e->lulls) {
+        struct queue *q = container_of(node, struct queue, lull);
+
+        if (lanes_are_full(e, q->tenant))
+            continue;
         list_remove(&q->lull);
         if (q->firsts[true].root)
             queue_unpark(e, q);

@@ -30,6 +30,14 @@ static int hash_job(void *arg, struct table_node *node)
     return 0;
 }
 
+static int hash_aside(void *arg, uint64_t lane, struct cold_point from)
+{
+    uint64_t words[] = { lane, (uint64_t)from.at_ms, from.seq };
+
+    *(uint64_t *)arg += XXH3_64bits(words, sizeof(words));
+    return 0;
+}
+
 /* The runs, and what of them counts: the frontier and the floors are part of that. */
 static uint64_t hash_cold(const struct engine *e)
 {
@@ -52,6 +60,7 @@ static uint64_t hash_cold(const struct engine *e)
     }
     for (int i = 0; i < COLD_SLOTS; i++)
         sum += (uint64_t)(e->cold[i] * (i + 1));
+    asides_each(e, NULL, hash_aside, &sum);
     return sum;
 }
 
@@ -264,6 +273,7 @@ void engine_verify(const struct engine *e)
     list_each (node, &e->idle)
         check_queue(e, container_of(node, struct queue, link), &c, sums);
     lanes_verify(e);
+    asides_verify(e);
     if (!e->batch.active)
         CHECK(c.listed + c.unlisted == e->states[JOB_READY]);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {

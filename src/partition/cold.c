@@ -228,12 +228,13 @@ int64_t entry_gone_ms(const struct run_entry *e)
     int64_t until;
 
     if (e->key.ptr[0] == FAMILY_LOCATOR) {
-        if (!cold_place_get(e->value, &place, &until) || place.ptr[0] == FAMILY_BACKLOG)
+        if (!cold_place_get(e->value, &place, &until) || place.ptr[0] == FAMILY_BACKLOG ||
+            place.ptr[0] == FAMILY_ASIDE)
             return INT64_MAX;
         return until;
     }
     if (e->key.ptr[0] == FAMILY_DUE || e->key.ptr[0] == FAMILY_BACKLOG ||
-        !record_get_job(e->value, &image) || !image.has_trail)
+        e->key.ptr[0] == FAMILY_ASIDE || !record_get_job(e->value, &image) || !image.has_trail)
         return INT64_MAX;
     return image.trail.keep_ms > image.trail.hold_ms ? image.trail.keep_ms : image.trail.hold_ms;
 }

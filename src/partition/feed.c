@@ -135,7 +135,8 @@ static int64_t until_of(const struct job_image *image, struct str key, uint32_t 
 
     switch (key.ptr[0]) {
     case FAMILY_DUE: cold_key_point(key, &p); return p.at_ms;
-    case FAMILY_BACKLOG: return number;
+    case FAMILY_BACKLOG:
+    case FAMILY_ASIDE: return number;
     default:
         return image->trail.keep_ms > image->trail.hold_ms ? image->trail.keep_ms
                                                            : image->trail.hold_ms;

@@ -283,6 +283,9 @@ struct tally {
     struct tally_item *last; /* counted */
     size_t n;
     size_t cap;
+    struct buf asides;        /* of lanes that are counted, */
+    struct tally_entry aside; /* and of the one that is being; n 0: none */
+    char aside_queue[QUEUE_MAX_BYTES];
 };
 /* `key`: of the job; of a class the first that comes is remembered. NOMEM. */
 int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key);

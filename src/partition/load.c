@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The key of a place in what is wanted of the backlog. */
+static void backlog_key(struct cold_key *ret, const struct load_want *w, struct cold_point p)
+{
+    if (w->class == CLASS_ASIDE)
+        cold_key_lane(ret, w->queue, w->lane, p);
+    else
+        cold_key_queue(ret, FAMILY_BACKLOG, w->queue, w->class, p);
+}
+
 static bool fits_want(void *arg, const struct cold_run *r)
 {
     const struct load_want *w = arg;
@@ -14,11 +23,10 @@ static bool fits_want(void *arg, const struct cold_run *r)
     if (w->backlog) {
         struct cold_key last;
 
-        if (r->d.family != FAMILY_BACKLOG)
+        if (r->d.family != (w->class == CLASS_ASIDE ? FAMILY_ASIDE : FAMILY_BACKLOG))
             return false;
-        cold_key_queue(&k, FAMILY_BACKLOG, w->queue, w->class, (struct cold_point){ 0, 0 });
-        cold_key_queue(&last, FAMILY_BACKLOG, w->queue, w->class,
-                       (struct cold_point){ INT64_MAX, UINT64_MAX });
+        backlog_key(&k, w, (struct cold_point){ 0, 0 });
+        backlog_key(&last, w, (struct cold_point){ INT64_MAX, UINT64_MAX });
         return run_compare(r->d.first, cold_key_str(&last)) <= 0 &&
                run_compare(r->d.last, cold_key_str(&k)) >= 0;
     }
@@ -77,9 +85,10 @@ bool load_begin(struct partition *p, struct chore *c)
         return false;
     }
     for (size_t i = 0; i < l->pinned.n; i++)
-        l->floors[i] = l->want.backlog ? engine_floor(p->engine, l->want.queue, l->want.class,
-                                                      l->pinned.runs[i]->d.number)
-                                       : l->want.after;
+        l->floors[i] =
+            l->want.backlog && l->want.class != CLASS_ASIDE
+                ? engine_floor(p->engine, l->want.queue, l->want.class, l->pinned.runs[i]->d.number)
+                : l->want.after;
     return true;
 }
 
@@ -89,10 +98,9 @@ static void after_key(const struct load *l, size_t i, struct cold_key *ret)
     if (!l->want.backlog)
         cold_key_due(ret, l->floors[i]);
     else if (l->floors[i].at_ms >= 0)
-        cold_key_queue(ret, FAMILY_BACKLOG, l->want.queue, l->want.class, l->floors[i]);
+        backlog_key(ret, &l->want, l->floors[i]);
     else {
-        cold_key_queue(ret, FAMILY_BACKLOG, l->want.queue, l->want.class,
-                       (struct cold_point){ 0, 0 });
+        backlog_key(ret, &l->want, (struct cold_point){ 0, 0 });
         ret->len -= 16;
     }
 }
@@ -133,8 +141,7 @@ static int read_items(struct load *l, struct run_merge *m)
     struct cold_key prefix;
     int err = 0;
 
-    cold_key_queue(&prefix, FAMILY_BACKLOG, l->want.queue, l->want.class,
-                   (struct cold_point){ 0, 0 });
+    backlog_key(&prefix, &l->want, (struct cold_point){ 0, 0 });
     prefix.len -= 16;
     l->end = true;
     while (m->now && !err) {
@@ -143,7 +150,7 @@ static int read_items(struct load *l, struct run_merge *m)
 
         if (!in_range(l, e->key, &prefix))
             return 0;
-        if (l->bodies.len > l->want.bytes) {
+        if (l->bodies.len > l->want.bytes || (l->want.count > 0 && l->n == l->want.count)) {
             l->end = false;
             return 0;
         }
@@ -222,6 +229,7 @@ int load_end(struct partition *p, struct chore *c, int result)
         .backlog = l->want.backlog,
         .queue = l->want.queue,
         .class = l->want.class,
+        .lane = l->want.lane,
         .moves = l->moves,
         .number = l->number,
         .upto = l->upto,

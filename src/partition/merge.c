@@ -3,7 +3,7 @@
  * Merging: few runs of many, so that a lookup reads few. What no longer counts is left out.
  *
  *     D   eight that hold all times are split into stretches of time; eight of one stretch become
- * one B L P X   eight of about the same size become one
+ * one B A L P X   eight of about the same size become one
  *
  * History whose time is over is not merged but dropped whole, after counting what it still held.
  */
@@ -125,6 +125,7 @@ static bool is_over(struct partition *p, const struct cold_run *r)
     switch (r->d.family) {
     case FAMILY_DUE: return cold_key_point(r->d.last, &last) && !point_after(last, frontier);
     case FAMILY_BACKLOG: return engine_backlog_is_empty(p->engine);
+    case FAMILY_ASIDE: return engine_aside_is_empty(p->engine);
     case FAMILY_LOCATOR: return r->d.gone_ms < now && r->d.gone_ms < frontier.at_ms;
     default: return r->d.gone_ms < now;
     }
@@ -290,7 +291,8 @@ static int take_notes(struct partition *p, struct merge *m)
          node = node->next) {
         const struct cold_run *r = container_of(node, struct cold_run, link);
 
-        if (r->d.family == FAMILY_BACKLOG && r->d.oldest < m->oldest_backlog)
+        if ((r->d.family == FAMILY_BACKLOG || r->d.family == FAMILY_ASIDE) &&
+            r->d.oldest < m->oldest_backlog)
             m->oldest_backlog = r->d.oldest;
     }
     if (m->family == FAMILY_BACKLOG) {
@@ -411,7 +413,8 @@ static bool place_is_dead(const struct merge *m, const struct run_entry *e)
         return false;
     switch (place.ptr[0]) {
     case FAMILY_DUE: return until < m->frontier.at_ms;
-    case FAMILY_BACKLOG: return until < (int64_t)m->oldest_backlog;
+    case FAMILY_BACKLOG:
+    case FAMILY_ASIDE: return until < (int64_t)m->oldest_backlog;
     default: return until < m->now_ms;
     }
 }
@@ -427,6 +430,7 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
     case FAMILY_DUE: return cold_key_point(e->key, &p) && !point_after(p, m->frontier);
     case FAMILY_BACKLOG:
         return cold_key_point(e->key, &p) && !point_after(p, floor_for(m, e->key, input));
+    case FAMILY_ASIDE: return false; /* each has a grave when it is */
     case FAMILY_LOCATOR: return place_is_dead(m, e);
     default: return m->expires || e->grave || entry_gone_ms(e) < m->now_ms;
     }

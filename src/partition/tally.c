@@ -37,8 +37,29 @@ static int grow(struct tally *t)
             *slot_for(&bigger, old->hash, (struct str){ old->queue, old->len }) = *old;
     }
     free(t->items);
-    *t = bigger;
+    t->items = bigger.items;
+    t->cap = bigger.cap;
+    t->last = NULL;
     return 0;
+}
+
+/* Jobs that were set aside come sorted: those of a lane one after another. */
+static int count_aside(struct tally *t, struct str queue, int64_t n, struct str key)
+{
+    uint64_t lane = cold_key_lane_of(key);
+    struct tally_entry *a = &t->aside;
+
+    if (a->n && a->lane == lane && str_eq(a->queue, queue)) {
+        a->n += n;
+        return 0;
+    }
+    if (a->n)
+        tally_put(&t->asides, a);
+    *a = (struct tally_entry){ .slot = COLD_ASIDE, .n = n, .lane = lane };
+    cold_key_point(key, &a->first);
+    memcpy(t->aside_queue, queue.ptr, queue.len);
+    a->queue = (struct str){ t->aside_queue, queue.len };
+    return t->asides.failed ? BELFRY_NOMEM : 0;
 }
 
 static void item_count(struct tally_item *item, enum cold_slot slot, int64_t n, struct str key)
@@ -53,6 +74,8 @@ int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t 
     uint64_t hash;
     struct tally_item *item = t->last;
 
+    if (slot == COLD_ASIDE)
+        return count_aside(t, queue, n, key);
     if (item && str_eq(queue, (struct str){ item->queue, item->len })) {
         item_count(item, slot, n, key);
         return 0;
@@ -77,12 +100,21 @@ void tally_write(const struct tally *t, struct buf *out)
     for (size_t i = 0; i < t->cap; i++)
         for (int slot = 0; t->items[i].hash && slot < COLD_SLOTS; slot++)
             if (t->items[i].counts[slot])
-                tally_put(out, (struct str){ t->items[i].queue, t->items[i].len },
-                          (enum cold_slot)slot, t->items[i].counts[slot], t->items[i].first[slot]);
+                tally_put(out,
+                          &(struct tally_entry){ .queue = { t->items[i].queue, t->items[i].len },
+                                                 .slot = (enum cold_slot)slot,
+                                                 .n = t->items[i].counts[slot],
+                                                 .first = t->items[i].first[slot] });
+    buf_str(out, buf_view(&t->asides));
+    if (t->asides.failed)
+        out->failed = true;
+    if (t->aside.n)
+        tally_put(out, &t->aside);
 }
 
 void tally_fini(struct tally *t)
 {
     free(t->items);
+    buf_fini(&t->asides);
     *t = (struct tally){ 0 };
 }

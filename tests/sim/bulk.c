@@ -221,6 +221,8 @@ void bulks_adopt(struct world *w)
 {
     bool paused = plan_pause(w, true);
 
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        w->bulked[t] = model_pending(&w->model, t);
     for (size_t i = 0; i < MODEL_BULKS; i++)
         if (w->model.bulks[i].on)
             adopt(w, &w->model.bulks[i]);

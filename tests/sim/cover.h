@@ -94,6 +94,7 @@
     X(LANE_WAITED, "a job was given that others with its ordering key wait for")  \
     X(LANE_RETRIED, "likewise, once more")                                        \
     X(LANE_COLD, "a job with an ordering key was on disk, in a backlog")          \
+    X(LANE_ASIDE, "likewise, set aside as its ordering key was stuck")            \
     X(WAITS, "a job waited for another")                                          \
     X(WAITS_COLD, "a job was to wait for one on disk")                            \
     X(WAITS_LEASED, "a job waited for one that ran")                              \

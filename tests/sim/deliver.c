@@ -8,6 +8,8 @@
 #define LEASED_BYTES  500
 #define ATTEMPT_BYTES 320
 
+#define EVERY_TENANT ((1u << MODEL_TENANTS) - 1)
+
 /* Jobs that pass all gates are in the order of time, whatever their priority: one is before others
  * only as the first of them, and then by its rank. */
 static bool is_before(const struct model *m, const struct model_job *passing,
@@ -199,15 +201,25 @@ static bool may_refuse_leases(const struct world *w)
     return bytes >= w->options.memory_bytes / 2;
 }
 
-/* Nor those that keep their ordering keys: beyond an eighth of it no others are taken. */
-static bool may_refuse_lanes(const struct world *w)
+/* Nor those that keep their ordering keys: a tenant takes no others while its own have more than
+ * they leave of an eighth. The tenants that must be given new keys. */
+static unsigned fresh_tenants(const struct world *w)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes[MODEL_TENANTS] = { 0 }, all = 0;
+    unsigned fresh = 0;
 
-    for (size_t i = 0; i < w->model.count; i++)
-        if (w->model.jobs[i].holding && w->model.jobs[i].state != JOB_LEASED)
-            bytes += leased_bytes(&w->model.jobs[i]);
-    return w->cold && bytes < UINT64_MAX;
+    for (size_t i = 0; i < w->model.count; i++) {
+        const struct model_job *job = &w->model.jobs[i];
+
+        if (!job->holding || job->state == JOB_LEASED)
+            continue;
+        bytes[tenants_of(job->queue)] += leased_bytes(job);
+        all += leased_bytes(job);
+    }
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        if (!w->cold || bytes[t] == 0 || bytes[t] + all < w->options.memory_bytes / 8)
+            fresh |= 1u << t;
+    return fresh;
 }
 
 static bool has_quiet(const struct model *m, unsigned queues)
@@ -221,7 +233,7 @@ static bool has_quiet(const struct model *m, unsigned queues)
 
 size_t world_owed(const struct world *w, unsigned queues, size_t count)
 {
-    size_t n = model_deliverable(&w->model, queues, !may_refuse_lanes(w));
+    size_t n = model_deliverable(&w->model, queues, fresh_tenants(w));
 
     /* Behind what quiet hours hold there may be something on disk. */
     if (w->cold && has_quiet(&w->model, queues))
@@ -236,7 +248,7 @@ static void check_rates(struct world *w)
 {
     int64_t wall, mono, moment = INT64_MAX;
 
-    if (w->cold && (!w->calm || may_refuse_leases(w) || may_refuse_lanes(w)))
+    if (w->cold && (!w->calm || may_refuse_leases(w) || fresh_tenants(w) != EVERY_TENANT))
         return;
     for (size_t i = 0; i < WAITS_MAX; i++) {
         if (!w->waits[i].live)

@@ -357,9 +357,9 @@ int64_t model_recur_next(const struct model *m, unsigned recurrence);
 
 /* ---- Who may give: model_tenant.c ---- */
 
-/* How many jobs a lease of these queues (bits) can get at least; `fresh`, also those that would
- * take an ordering key. */
-size_t model_deliverable(const struct model *m, unsigned queues, bool fresh);
+/* How many jobs a lease of these queues (bits) can get at least; those that would
+ * take an ordering key only of tenants (bits) that are `fresh`. */
+size_t model_deliverable(const struct model *m, unsigned queues, unsigned fresh);
 /* Whether these queues have ready jobs, held back or not. */
 bool model_has_ready(const struct model *m, unsigned queues);
 /* What keeps a queue from giving for certain, HOLD_NONE if it may: a job that passes all gates, or

@@ -11,12 +11,22 @@ struct census {
     size_t all;                      /* likewise */
 };
 
-static void count_those(const struct model *m, bool fresh, struct census *ret)
+/* One that takes an ordering key must be given if its tenant may take one; but on disk those that a
+ * gate holds may be before it. */
+static bool may_take_key(const struct model *m, const struct model_job *job, unsigned fresh)
+{
+    unsigned t = tenants_of(job->queue);
+
+    return fresh >> t & 1 && !(m->cold && m->tenants[t].maintenance);
+}
+
+static void count_those(const struct model *m, const unsigned *fresh, struct census *ret)
 {
     *ret = (struct census){ 0 };
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *job = &m->jobs[i];
-        if (model_may_give(m, job) && (fresh || !job->order || job->holding))
+        if (model_may_give(m, job) &&
+            (!job->order || job->holding || !fresh || may_take_key(m, job, *fresh)))
             ret->ready[job->queue]++;
         if (job->state != JOB_LEASED)
             continue;
@@ -28,7 +38,7 @@ static void count_those(const struct model *m, bool fresh, struct census *ret)
 
 static void count_jobs(const struct model *m, struct census *ret)
 {
-    count_those(m, true, ret);
+    count_those(m, NULL, ret);
 }
 
 static size_t least(size_t a, size_t b)
@@ -42,12 +52,12 @@ static size_t room(int64_t max, size_t running)
     return max == 0 ? SIZE_MAX : (size_t)max > running ? (size_t)max - running : 0;
 }
 
-size_t model_deliverable(const struct model *m, unsigned queues, bool fresh)
+size_t model_deliverable(const struct model *m, unsigned queues, unsigned fresh)
 {
     struct census c;
     size_t n = 0;
 
-    count_those(m, fresh, &c);
+    count_those(m, &fresh, &c);
     for (unsigned t = 0; t < MODEL_TENANTS; t++) {
         size_t of_tenant = 0;
         for (unsigned q = 0; q < MODEL_QUEUES; q++) {

@@ -158,6 +158,11 @@ static void follow_recurrences(struct world *w)
     size_t jobs = w->model.count;
 
     count_pending(&w->model, &before);
+    for (unsigned t = 0; t < MODEL_TENANTS; t++) { /* recurrences went before bulks */
+        if (w->bulked[t] > before.before[t])
+            before.before[t] = w->bulked[t];
+        w->bulked[t] = 0;
+    }
     for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
         if (w->model.recurrences[i].exists)
             follow_recurrence(w, i);

@@ -160,6 +160,8 @@ void world_compare(struct world *w)
     watch_compare(w);
     check_waiters(w);
     engine_classes_on_disk(w->engine, note_class, NULL);
+    if (!engine_aside_is_empty(w->engine))
+        cover_event(EVENT_LANE_ASIDE);
     plan_pause(w, paused);
 }
 
