@@ -47,6 +47,7 @@ struct partition_options {
     engine_deliver_fn *deliver;
     /* See engine_options. NULL: by the system's time zones. */
     int64_t (*quiet_until)(void *host, struct str quiet, struct str tz, int64_t now_ms);
+    int64_t (*endpoint_until)(void *host, struct str url, int64_t now_ms); /* likewise */
     void *host;
 };
 

@@ -86,6 +86,7 @@ struct server {
     char *read_buf;
     struct resp_request *request;
     struct http *http;
+    struct pusher *pusher;
 };
 
 /* Opens everything. Writes what went wrong to the log. */

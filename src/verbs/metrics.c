@@ -208,6 +208,24 @@ static void put_server(struct figures *f)
                     f->h.commit_us);
 }
 
+static void put_pushes(struct figures *f)
+{
+    static const char *const names[] = {
+#define NAME(name, help) [PUSH_##name] = #name,
+        PUSH_OUTCOMES(NAME)
+#undef NAME
+    };
+
+    family(f, "push_requests_total", "counter", "Pushes by what became of them.");
+    for (size_t i = 0; i < PUSH_OUTCOME_COUNT; i++)
+        buf_printf(f->out, "belfry_push_requests_total{outcome=\"%s\"} %llu\n", names[i],
+                   (unsigned long long)f->h.push->outcomes[i]);
+    one(f, "push_running", "gauge", "Pushes under way.", f->h.push->running);
+    one(f, "push_circuits_open", "gauge", "Endpoints that failed and are left alone for a while.",
+        f->h.push->circuits);
+    put_server_hist(f, "push_seconds", "From a push's start to its answer.", &f->h.push->took_us);
+}
+
 static void put_storage(struct figures *f)
 {
     one(f, "hot_jobs", "gauge", "Jobs in memory, of any state.", f->s.hot_jobs);
@@ -267,6 +285,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
     if (!err) {
         put_server(f);
         put_storage(f);
+        put_pushes(f);
         put_states(f);
         put_waiters(f);
         put_counters(f);
