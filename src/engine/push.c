@@ -30,7 +30,7 @@ static size_t span(struct str s, const char *stop)
 {
     size_t n = 0;
 
-    while (n < s.len && !strchr(stop, s.ptr[n]))
+    while (n < s.len && (s.ptr[n] == '\0' || !strchr(stop, s.ptr[n])))
         n++;
     return n;
 }
@@ -128,7 +128,8 @@ static struct str trimmed(struct str s)
 {
     while (s.len > 0 && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
         skip(&s, 1);
-    while (s.len > 0 && strchr(" \t\r", s.ptr[s.len - 1]))
+    while (s.len > 0 &&
+           (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t' || s.ptr[s.len - 1] == '\r'))
         s.len--;
     return s;
 }
@@ -186,7 +187,7 @@ bool push_headers_check(struct str headers, const char **ret_why)
     while (push_header_next(&headers, &name, &value)) {
         if (++n > HEADERS_MAX)
             return fail(ret_why, "expected at most 32 of them");
-        if (!is_token(name) || name.ptr[name.len] != ':' || value.len == 0)
+        if (!is_token(name) || value.len == 0)
             return fail(ret_why, "expected lines such as `Authorization: Bearer abc`");
         if (is_reserved(name))
             return fail(ret_why, "expected no header that the server sets itself, such as Host, "
