@@ -18,6 +18,7 @@
 
 static uv_loop_t loop;
 static uv_tcp_t listener;
+static uv_timer_t tick; /* uv_run looks at timers first, and then waits for something else */
 static struct outgoing *out;
 static int port;
 static bool let_through;
@@ -110,6 +111,11 @@ static bool allowed(void *arg, const struct sockaddr *address)
     return let_through;
 }
 
+static void on_tick(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
 static int setup(void **state)
 {
     struct sockaddr_in a;
@@ -117,6 +123,8 @@ static int setup(void **state)
 
     (void)state;
     uv_loop_init(&loop);
+    uv_timer_init(&loop, &tick);
+    uv_timer_start(&tick, on_tick, 5, 5);
     uv_tcp_init(&loop, &listener);
     uv_ip4_addr("127.0.0.1", 0, &a);
     assert_int_equal(uv_tcp_bind(&listener, (struct sockaddr *)&a, 0), 0);
