@@ -483,6 +483,9 @@ def test_jobs_with_urls_of_their_own(server, receive):
         job = made.json["id"]
         assert ended(w, job)["push"] == well.url, "one endpoint that is down holds up no other"
         assert web.ask("GET", f"/v1/jobs/{job}").json["push"] == well.url
+        w.call("RECUR", "often", "each", "tick", "EVERY", "500ms", "PUSH", well.url)
+        wait_for(lambda: any(x.body == b"tick" for x in well.requests), PRETTY_SOON)
+        w.call("RECURDELETE", "often")
         time.sleep(1)
         assert sum(w.call("GET", x)["attempt"] for x in lost) <= 20, "attempts are not burnt meanwhile"
         dead.start()
