@@ -301,11 +301,16 @@ int apply_mark(struct engine *e, const struct mark_record *r)
 int apply_queue(struct engine *e, const struct queue_record *r)
 {
     struct queue *q = queue_obtain(e, r->queue);
+    struct push_settings push;
 
     if (!q)
         return BELFRY_NOMEM;
+    if (queue_push_set(e, q, &r->settings.push) < 0)
+        return BELFRY_NOMEM;
     bucket_change(e, &q->bucket, &q->settings.rate, &r->settings.rate);
+    push = q->settings.push;
     q->settings = r->settings;
+    q->settings.push = push;
     q->segment = e->segment;
     queue_settle(e, q);
     queue_offer(e, q);

@@ -57,6 +57,9 @@ struct engine_options {
      * quiet. NULL: it never is. */
     int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
+    /* Until when nothing is to be pushed to a URL, by wall clock; -1: it may. Of `host`. NULL: it
+     * always may. */
+    int64_t (*endpoint_until)(void *host, struct str url, int64_t now_ms);
 };
 
 /* NULL if out of memory. */
@@ -147,6 +150,19 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret);
 void engine_wait_cancel(struct engine *e, struct waiter *w);
+
+/* ---- Pushes: see push.h ---- */
+
+/* As engine_lease, from all queues that have a URL, in turn. The answer is to wait for engine_lsn,
+ * not for engine_offered_lsn: nothing is pushed before its attempt is counted. */
+int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs);
+/* Where a leased job is pushed to, and how. An empty URL: it has none. */
+struct str engine_push_url(const struct engine *e, const struct job *job,
+                           const struct push_settings **ret);
+/* What endpoint_until says may have changed. */
+void engine_push_wake(struct engine *e);
+/* Whether a queue's jobs are pushed. */
+bool engine_pushes(const struct engine *e, struct str queue);
 
 /* NOTFOUND, STALE; and as said. */
 int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct str result,

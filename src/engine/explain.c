@@ -51,6 +51,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
         [HOLD_TENANT_RATE] = REASON_RATE_LIMIT,
         [HOLD_LANES] = REASON_ORDERING_KEY,
         [HOLD_SLOW_START] = REASON_SLOW_START,
+        [HOLD_ENDPOINT] = REASON_ENDPOINT,
     };
     int64_t pause = 0;
 
@@ -59,13 +60,15 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
     else if (hold == HOLD_SLOW_START && slow_start_wake(e) != INT64_MAX)
         pause = slow_start_wake(e) - e->mono_ms;
 
+    else if (hold == HOLD_ENDPOINT)
+        pause = queue_endpoint_until(e, q) - e->now_ms;
     say(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
 }
 
 /* When a worker last asked for its queue, by whichever way; 0: never. One that waits does so. */
 static int64_t asked_ms(const struct engine *e, const struct queue *q)
 {
-    if (q->post.waiters > 0 || q->kind->post.waiters > 0)
+    if (q->post.waiters > 0 || q->kind->post.waiters > 0 || queue_pushes(q))
         return e->now_ms;
     return q->post.asked_ms > q->kind->post.asked_ms ? q->post.asked_ms : q->kind->post.asked_ms;
 }
@@ -132,7 +135,9 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
                   "comes to memory as those are taken");
     else
         say(x, REASON_BEHIND, -1,
-            "others of its queue are taken first: workers take them as fast as they ask");
+            queue_pushes(q)
+                ? "others are pushed first: as fast as their endpoints answer"
+                : "others of its queue are taken first: workers take them as fast as they ask");
 }
 
 static void explain_waiting(const struct engine *e, const struct job *j, struct explanation *x)

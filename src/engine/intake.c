@@ -77,6 +77,7 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
 {
     struct backoff b;
     const char *why;
+    int err;
 
     if (!q && !queue_name_valid(s->queue))
         return engine_error(e, BELFRY_INVALID,
@@ -95,7 +96,8 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
         return engine_error(e, BELFRY_INVALID, "lease: expected 1ms to 1w");
     if (s->backoff.len > 0 && backoff_parse(s->backoff, &b, &why) < 0)
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
-    return check_labels(e, s);
+    err = push_spec_check(e, q, s);
+    return err ? err : check_labels(e, s);
 }
 
 static void put_labels(struct buf *out, const struct job_spec *s)
@@ -122,6 +124,7 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
                                      .retain_ms = s->retain_ms,
                                      .expire_ms = s->expire_ms,
                                      .order = s->order,
+                                     .push = s->push,
                                      .notify = s->notify,
                                      .passing = s->passing },
                  0);

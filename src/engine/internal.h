@@ -141,6 +141,20 @@ static inline int64_t job_rank(const struct job *j)
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
 
+/* push.c */
+/* Takes over the settings of its pushes, with texts of its own. NOMEM. */
+int queue_push_set(struct engine *e, struct queue *q, const struct push_settings *s);
+void queue_push_fini(struct engine *e, struct queue *q);
+int push_settings_check(struct engine *e, const struct push_settings *s);
+/* Whether a job may, or must, have a URL of its own there. INVALID. */
+int push_spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
+static inline bool queue_pushes(const struct queue *q)
+{
+    return q->settings.push.url.len > 0;
+}
+/* Its endpoint is left alone until then, by wall clock; -1: it is not. */
+int64_t queue_endpoint_until(const struct engine *e, const struct queue *q);
+
 /* tenant.c */
 void tenants_init(struct engine *e);
 void tokens_init(struct engine *e);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/time.h"
+#include "engine/push.h"
 
 #define PASSED_OVER_MAX                                                                           \
     5000 /* expired or deferred by one request; after that it finds nothing, the next one goes on \
@@ -47,9 +48,10 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     r = (struct lease_record){
         .seq = j->seq,
         .start_ms = e->now_ms,
-        .lease_ms = t->for_ms >= 0    ? t->for_ms
-                    : o.lease_ms >= 0 ? o.lease_ms
-                                      : j->queue->settings.lease_ms,
+        .lease_ms = queue_pushes(j->queue) ? j->queue->settings.push.timeout_ms + PUSH_MARGIN_MS
+                    : t->for_ms >= 0       ? t->for_ms
+                    : o.lease_ms >= 0      ? o.lease_ms
+                                           : j->queue->settings.lease_ms,
         .late_ms = e->now_ms - j->timer.at_ms,
         .attempt = j->attempt + (j->attempt < ATTEMPT_MAX ? 1u : 0u),
         .worker = t->worker,
@@ -69,7 +71,8 @@ static struct queue *post_next(struct engine *e, const struct post *p)
 {
     if (p->kind)
         return kind_next(e, p->kind);
-    return queue_gives(e, p->queue) ? p->queue : NULL;
+    /* Those that push serve nobody else. */
+    return !queue_pushes(p->queue) && queue_gives(e, p->queue) ? p->queue : NULL;
 }
 
 /* The best job among those whose turn it is. */
@@ -187,6 +190,15 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
     n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
     count_wait(e, ret_jobs, n, 0);
     return (int)n;
+}
+
+int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs)
+{
+    struct kind *k = kind_find(e, STR(PUSH_KIND));
+    struct post *post = k ? &k->post : NULL;
+    struct taker t = { -1, STR("push") };
+
+    return k ? (int)lease_some(e, &post, 1, count, &t, ret_jobs) : 0;
 }
 
 static void waiter_free(struct engine *e, struct waiter *w)

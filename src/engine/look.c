@@ -80,6 +80,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->payload = job_payload(j);
     ret->key = o.key;
     ret->order = o.order;
+    ret->push = o.push;
     ret->priority = j->priority;
     ret->created_ms = o.created_ms;
     ret->due_ms = j->due_ms;

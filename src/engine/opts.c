@@ -33,6 +33,10 @@ void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
         wire_put_u8(out, OPT_ORDER);
         wire_put_bytes(out, o->order);
     }
+    if (o->push.len > 0) {
+        wire_put_u8(out, OPT_PUSH);
+        wire_put_bytes(out, o->push);
+    }
     if (o->notify) {
         wire_put_u8(out, OPT_NOTIFY);
         wire_put_varint(out, 1);
@@ -52,6 +56,7 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
     case OPT_KEY:
     case OPT_BACKOFF:
     case OPT_ORDER:
+    case OPT_PUSH:
     case OPT_TAG: ret->bytes = wire_bytes(r); break;
     case OPT_META:
         ret->bytes = wire_bytes(r);
@@ -128,6 +133,7 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
         case OPT_RETAIN: ret->retain_ms = o.number; break;
         case OPT_EXPIRE: ret->expire_ms = o.number; break;
         case OPT_ORDER: ret->order = o.bytes; break;
+        case OPT_PUSH: ret->push = o.bytes; break;
         case OPT_NOTIFY: ret->notify = o.number == 1; break;
         case OPT_GATES: ret->passing = o.number == 1; break;
         case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;

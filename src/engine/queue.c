@@ -15,6 +15,7 @@ const struct queue_settings queue_defaults = {
     .retain_dead_ms = INT64_C(30) * 86400000,
     .key_hold_ms = 0,
     .past_grace_ms = -1,
+    .push = { .timeout_ms = 30000, .concurrency = 10 },
 };
 
 static bool name_matches(const struct table_node *node, const void *arg)
@@ -44,6 +45,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->turn);
     list_remove(&q->of_tenant);
     wheel_remove(&q->bucket.timer);
+    queue_push_fini(e, q);
     q->tenant->queue_total -= !q->hidden;
     tenant_settle(e, q->tenant);
     q->kind->queues--;
@@ -77,6 +79,7 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
             tenant_settle(e, q->tenant);
         return false;
     }
+    q->serves = q->kind;
     q->hidden = kind.ptr[0] == HIDDEN_MARK;
     q->bulk = str_eq(kind, STR(BULK_QUEUE));
     q->audit = str_eq(kind, STR(AUDIT_QUEUE));
@@ -215,4 +218,5 @@ void queues_init(struct engine *e)
     list_init(&e->queues);
     list_init(&e->idle);
     list_init(&e->dispatch);
+    list_init(&e->unwell);
 }

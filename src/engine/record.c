@@ -384,6 +384,57 @@ static bool get_rate(struct wire_reader *r, struct rate *ret)
     return count == 0 || (count <= RATE_COUNT_MAX && per > 0 && per <= RATE_PER_MAX);
 }
 
+/* Settings that most queues do not have: a number and bytes each, so that a reader can pass over
+ * those that it does not know. */
+enum queue_tag { QUEUE_TAG_PUSH = 1 };
+
+static void put_push(struct buf *out, const struct push_settings *s)
+{
+    struct buf body = { 0 };
+
+    if (s->url.len == 0 && s->headers.len == 0 && s->secrets.len == 0 &&
+        s->timeout_ms == queue_defaults.push.timeout_ms &&
+        s->concurrency == queue_defaults.push.concurrency)
+        return;
+    wire_put_bytes(&body, s->url);
+    wire_put_bytes(&body, s->headers);
+    wire_put_bytes(&body, s->secrets);
+    wire_put_varint(&body, (uint64_t)s->timeout_ms);
+    wire_put_varint(&body, (uint64_t)s->concurrency);
+    wire_put_u8(out, QUEUE_TAG_PUSH);
+    wire_put_bytes(out, buf_view(&body));
+    out->failed = out->failed || body.failed;
+    buf_fini(&body);
+}
+
+static bool get_push(struct str body, struct push_settings *ret)
+{
+    struct wire_reader r = wire_reader_of(body);
+
+    ret->url = wire_bytes(&r);
+    ret->headers = wire_bytes(&r);
+    ret->secrets = wire_bytes(&r);
+    ret->timeout_ms = (int64_t)wire_varint(&r);
+    ret->concurrency = (int64_t)wire_varint(&r);
+    return !r.bad && ret->url.len <= URL_MAX_BYTES && ret->headers.len <= HEADERS_MAX_BYTES &&
+           ret->secrets.len <= SECRETS_MAX_BYTES && ret->timeout_ms > 0 &&
+           ret->timeout_ms <= PUSH_TIMEOUT_MAX && ret->concurrency > 0 &&
+           ret->concurrency <= PUSH_RUNNING_MAX;
+}
+
+static bool get_tagged(struct wire_reader *r, struct queue_settings *ret)
+{
+    ret->push = queue_defaults.push;
+    while (r->p < r->end && !r->bad) {
+        unsigned tag = wire_u8(r);
+        struct str body = wire_bytes(r);
+
+        if (tag == QUEUE_TAG_PUSH && !get_push(body, &ret->push))
+            return false;
+    }
+    return !r->bad;
+}
+
 void record_put_queue(struct buf *out, const struct queue_record *r)
 {
     const struct queue_settings *s = &r->settings;
@@ -401,6 +452,7 @@ void record_put_queue(struct buf *out, const struct queue_record *r)
     wire_put_zigzag(out, s->past_grace_ms);
     wire_put_zigzag(out, s->max_running);
     put_rate(out, &s->rate);
+    put_push(out, &s->push);
     record_close(out, mark);
 }
 
@@ -476,7 +528,7 @@ bool record_get_queue(struct str body, struct queue_record *ret)
         if (!get_rate(&r, &s->rate))
             return false;
     }
-    if (r.bad || backoff.len == 0 || backoff.len > BACKOFF_MAX_BYTES ||
+    if (!get_tagged(&r, s) || backoff.len == 0 || backoff.len > BACKOFF_MAX_BYTES ||
         memchr(backoff.ptr, '\0', backoff.len) || ret->queue.len == 0 ||
         ret->queue.len > QUEUE_MAX_BYTES)
         return false;

@@ -61,5 +61,7 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
     if (r.settings.max_running < 0)
         return engine_error(e, BELFRY_INVALID, "max_running: expected 0 or more");
     err = check_rate(e, &r.settings.rate);
+    if (!err)
+        err = push_settings_check(e, &r.settings.push);
     return err ? err : emit_queue(e, &r);
 }

@@ -105,6 +105,7 @@ enum job_opt {
     OPT_AFTERFAIL = 13, /* enum after_fail */
     OPT_LISTENER = 14,  /* a job that is told when it has ended; several */
     OPT_NOMINAL = 15,   /* it is an occurrence: of when, and of which recurrence */
+    OPT_PUSH = 16,      /* its own URL */
 };
 
 /* The moment of a job that waits for something else than time. */
@@ -113,7 +114,8 @@ enum job_opt {
 /* One of them, as it stands in a job's tail. */
 struct opt {
     enum job_opt type;
-    struct str bytes; /* KEY, BACKOFF, ORDER, TAG, META: its name; NOMINAL: the recurrence's */
+    struct str
+        bytes; /* KEY, BACKOFF, ORDER, TAG, PUSH; META: its name; NOMINAL: the recurrence's */
     struct str value; /* META */
     int64_t number;   /* the others; AFTER, LISTENER: the id's due time */
     uint64_t seq;     /* AFTER, LISTENER */
@@ -133,6 +135,7 @@ struct job_opts {
     size_t afters;
     size_t listeners;
     struct str order;
+    struct str push;
 };
 
 struct trail {
@@ -259,11 +262,13 @@ struct queue {
     struct table_node by_name;
     struct list link; /* in engine.queues, or engine.idle when it could be forgotten */
     struct list of_tenant;
-    struct list turn; /* in the ring of its kind, or parked at its tenant: */
-    bool parked;      /* it was the latter, if it is in one of them */
+    struct list turn; /* in the ring of `serves`, or parked at its tenant, or in engine.unwell: */
+    bool parked;      /* it was one of the latter, if it is in one of them */
     struct list lull; /* in engine.lulls */
     struct tenant *tenant;
     struct kind *kind;
+    struct kind *serves; /* whose ring it gives in: its kind's, or that of all that push */
+    char *push_text;     /* of its settings */
     struct post post;
     struct bucket bucket;
     int64_t credit; /* jobs that it may still give before it is the next one's turn */
@@ -414,6 +419,7 @@ struct engine {
     struct list arrived; /* classes, see struct class */
     struct list
         lulls; /* queues that had nothing to give but firsts of lanes, while lanes_are_full */
+    struct list unwell;    /* queues whose endpoint is left alone, by queue.turn */
     struct list telling;   /* ended jobs, by their trails, that others are to be told of */
     struct list tasks;     /* recurrences whose time has come, */
     struct list bulks;     /* and bulks that run */

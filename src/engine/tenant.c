@@ -288,6 +288,8 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
     if (q->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
         q->jobs[JOB_LEASED] >= (uint64_t)q->settings.max_running)
         return HOLD_QUEUE_RUNNING;
+    if (queue_pushes(q) && q->jobs[JOB_LEASED] >= (uint64_t)q->settings.push.concurrency)
+        return HOLD_QUEUE_RUNNING;
     if (t->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
         t->running >= (uint64_t)t->settings.max_running)
         return HOLD_TENANT_RUNNING;
@@ -301,6 +303,8 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
                    : HOLD_SLOW_START;
     if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
         return HOLD_LANES;
+    if (queue_endpoint_until(e, q) >= 0)
+        return HOLD_ENDPOINT;
     return HOLD_NONE;
 }
 
@@ -333,6 +337,10 @@ bool queue_gives(struct engine *e, struct queue *q)
         list_append(&q->tenant->parked, &q->turn);
         q->parked = true;
     }
+    if (hold == HOLD_ENDPOINT) {
+        list_append(&e->unwell, &q->turn);
+        q->parked = true;
+    }
     if (hold == HOLD_QUEUE_RATE)
         bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings.rate));
     if (hold == HOLD_TENANT_RATE)
@@ -348,10 +356,10 @@ void queue_offer(struct engine *e, struct queue *q)
     if (list_empty(&q->turn)) {
         q->parked = false;
         q->credit = q->tenant->settings.weight;
-        list_append(&q->kind->ring, &q->turn);
+        list_append(&q->serves->ring, &q->turn);
     }
     post_call(e, &q->post);
-    post_call(e, &q->kind->post);
+    post_call(e, &q->serves->post);
 }
 
 void queue_unpark(struct engine *e, struct queue *q)
@@ -411,7 +419,7 @@ void queue_took(struct engine *e, struct queue *q, bool in_turn)
         return;
     q->credit = q->tenant->settings.weight;
     list_remove(&q->turn);
-    list_append(&q->kind->ring, &q->turn);
+    list_append(&q->serves->ring, &q->turn);
 }
 
 /* A lease ended: what was at its limit may go on. */
@@ -419,7 +427,7 @@ void queue_freed(struct engine *e, struct queue *q)
 {
     if (MUTANT(e->o.mutant, LOST_WAKE))
         return;
-    if (q->settings.max_running > 0)
+    if (q->settings.max_running > 0 || queue_pushes(q))
         queue_offer(e, q);
     if (q->tenant->settings.max_running > 0)
         tenant_unpark(e, q->tenant); /* any of them may be the one that is asked for */

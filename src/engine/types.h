@@ -27,6 +27,13 @@
 #define QUIET_MAX_BYTES   200
 #define TZ_MAX_BYTES      128
 #define SPREAD_MAX_MS     INT64_C(86400000)
+#define URL_MAX_BYTES     2000 /* of a URL that jobs are pushed to */
+#define HEADERS_MAX_BYTES 4096 /* of what is sent along, */
+#define HEADERS_MAX       32   /* and how many they are */
+#define SECRETS_MAX_BYTES 200
+#define PUSH_TIMEOUT_MAX  INT64_C(3600000)
+#define PUSH_RUNNING_MAX  1000
+#define PUSH_MARGIN_MS    15000 /* what a lease for a push has beyond its timeout */
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
 #define LEASE_GRACE_MS    10000
@@ -97,6 +104,7 @@ struct job_spec {
     const struct job_id *after; /* jobs that it waits for */
     size_t after_count;
     enum after_fail after_fail;
+    struct str push; /* URL that it is pushed to; empty: the queue's, if it has one */
 };
 
 enum schedule_outcome { SCHEDULE_CREATED, SCHEDULE_KEPT, SCHEDULE_REPLACED };
@@ -208,6 +216,7 @@ struct job_view {
     int64_t ended_ms; /* terminal */
     int64_t keep_ms;  /* terminal: forgotten then */
     struct str result;
+    struct str push;                         /* its own URL; empty: none */
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
     size_t history_count;
@@ -222,17 +231,31 @@ struct rate {
 #define RATE_COUNT_MAX 1000000
 #define RATE_PER_MAX   INT64_C(86400000)
 
-#define QUEUE_FIELDS(X)            \
-    X(PAUSED, paused)              \
-    X(LEASE, lease_ms)             \
-    X(ATTEMPTS, attempts)          \
-    X(BACKOFF, backoff)            \
-    X(RETAIN, retain_ms)           \
-    X(RETAIN_DEAD, retain_dead_ms) \
-    X(KEY_HOLD, key_hold_ms)       \
-    X(PAST_GRACE, past_grace_ms)   \
-    X(MAX_RUNNING, max_running)    \
-    X(RATE, rate)
+#define QUEUE_FIELDS(X)              \
+    X(PAUSED, paused)                \
+    X(LEASE, lease_ms)               \
+    X(ATTEMPTS, attempts)            \
+    X(BACKOFF, backoff)              \
+    X(RETAIN, retain_ms)             \
+    X(RETAIN_DEAD, retain_dead_ms)   \
+    X(KEY_HOLD, key_hold_ms)         \
+    X(PAST_GRACE, past_grace_ms)     \
+    X(MAX_RUNNING, max_running)      \
+    X(RATE, rate)                    \
+    X(PUSH_URL, push.url)            \
+    X(PUSH_HEADERS, push.headers)    \
+    X(PUSH_SECRET, push.secrets)     \
+    X(PUSH_TIMEOUT, push.timeout_ms) \
+    X(PUSH_CONCURRENCY, push.concurrency)
+
+/* How a queue's jobs are pushed: see push.h. */
+struct push_settings {
+    struct str url;     /* empty: they are not, workers lease them; `job`: each has its own */
+    struct str headers; /* sent along: lines of `Name: value` */
+    struct str secrets; /* that sign: one, or two with a blank between; empty: none */
+    int64_t timeout_ms;
+    int64_t concurrency; /* at a time */
+};
 
 enum queue_field {
 #define QUEUE_FIELD_ENUM(name, member) QUEUE_##name,
@@ -248,9 +271,10 @@ struct queue_settings {
     int64_t retain_ms;
     int64_t retain_dead_ms;
     int64_t key_hold_ms;
-    int64_t past_grace_ms; /* -1: any past moment is accepted */
-    int64_t max_running;   /* leased at a time; 0: any number */
-    struct rate rate;      /* of leases */
+    int64_t past_grace_ms;     /* -1: any past moment is accepted */
+    int64_t max_running;       /* leased at a time; 0: any number */
+    struct rate rate;          /* of leases */
+    struct push_settings push; /* of a queue its texts are the queue's own */
 };
 
 extern const struct queue_settings queue_defaults;
@@ -307,7 +331,9 @@ struct tenant_view {
     X(TENANT_RATE, "the tenant has given as many as its rate allows")                              \
     X(SERVER_RUNNING, "the server has as many running as it may")                                  \
     X(SLOW_START, "the server started a short while ago and has as many running as it may by now") \
-    X(LANES, "too many jobs that did not succeed keep their ordering keys: others wait for them")
+    X(LANES, "too many jobs that did not succeed keep their ordering keys: others wait for them")  \
+    X(ENDPOINT,                                                                                    \
+      "the endpoint that it pushes to failed again and again: it is left alone for a while")
 
 enum hold {
 #define HOLD_ENUM(name, text) HOLD_##name,
@@ -396,7 +422,8 @@ struct tenant_stats {
     X(ENDED, "ended")                 \
     X(QUIET_HOURS, "quiet_hours")     \
     X(SLOW_START, "slow_start")       \
-    X(ORDERING_KEY, "ordering_key")
+    X(ORDERING_KEY, "ordering_key")   \
+    X(ENDPOINT, "endpoint")
 
 enum reason {
 #define REASON_ENUM(name, text) REASON_##name,

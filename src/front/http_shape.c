@@ -2,9 +2,11 @@
 #include "front/http_shape.h"
 
 #include "engine/types.h"
+#include "verbs/verb.h"
 
 #define STATE(name, text)   text ":i "
 #define COUNTER(name, help) "total_" #name ":i "
+#define PUSHED(name, help)  "total_push_" #name ":i "
 #define HIST(name, unit)    name "_p50_" unit ":i " name "_p99_" unit ":i " name "_max_" unit ":i "
 
 #define SUMMARY                                                                              \
@@ -22,7 +24,7 @@ const struct http_shape http_shapes[] = {
     { "Job", SUMMARY
       "payload:B created_ms:i stalls:i tags:[s] meta:{s} after:[s] recurrence:s? nominal_ms:i? expires_ms:i? notify:b "
       "gates:s lease_ms:i? until_ms:i? worker:B? progress:i? note:B? cancelling:b replacing:b ended_ms:i? keep_ms:i? "
-      "result:B? token:s? history:[#Attempt]" },
+      "result:B? push:s? token:s? history:[#Attempt]" },
     { "Attempt", "attempt:i start_ms:i end_ms:i late_ms:i outcome:s worker:B? error:B?" },
     { "Page", "jobs:[#Summary] cursor:s?" },
     { "Lease", "id:s token:s tenant:s queue:s payload:B attempt:i priority:i due_ms:i lease_ms:i until_ms:i key:B? "
@@ -32,7 +34,8 @@ const struct http_shape http_shapes[] = {
     { "Explanation", "id:s state:s reason:s why:s until_ms:i? ready_in_queue:i deferred_until:i? deferrals:i" },
     { "Queue", "tenant:s queue:s held_by:s? " JOB_STATES(STATE)
       "waiting_workers:i paused:b lease_ms:i attempts:i backoff:s retain_ms:i retain_dead_ms:i key_hold_ms:i "
-      "past_grace_ms:i? max_running:i rate:s? " ENGINE_COUNTERS(COUNTER) HIST("lateness", "ms") HIST("runtime", "ms")
+      "past_grace_ms:i? max_running:i rate:s? push_url:s? push_headers:s? push_secrets:i push_timeout_ms:i "
+      "push_concurrency:i " ENGINE_COUNTERS(COUNTER) HIST("lateness", "ms") HIST("runtime", "ms")
       HIST("wait", "ms") },
     { "Tenant", "tenant:s pending:i running:i queues:i weight:i maintenance:b max_pending:i max_running:i rate:s? "
       "quiet:s? tz:s? spread_ms:i quiet_until_ms:i?" },
@@ -40,7 +43,8 @@ const struct http_shape http_shapes[] = {
       "hot_jobs:i cold_jobs:i memory_bytes:i memory_limit_bytes:i rss_bytes:i runs:i run_bytes:i fed_batches:i "
       "loaded_jobs:i merged_runs:i live_bytes:i journal_bytes:i journal_segments:i journal_reclaimed:i "
       "journal_copied_bytes:i commits:i epoch:i " ENGINE_COUNTERS(COUNTER)
-      "fetches:i " HIST("fetch", "us") HIST("lateness", "ms") HIST("runtime", "ms") HIST("wait", "ms") },
+      "fetches:i " HIST("fetch", "us") HIST("lateness", "ms") HIST("runtime", "ms") HIST("wait", "ms")
+      "push_running:i push_circuits_open:i " PUSH_OUTCOMES(PUSHED) HIST("push", "us") },
     { "TenantStats", "tenant:s waiting_workers:i queues:i " JOB_STATES(STATE) ENGINE_COUNTERS(COUNTER)
       HIST("lateness", "ms") HIST("runtime", "ms") HIST("wait", "ms") },
     { "Step", "from_ms:i to_ms:i jobs:i" },

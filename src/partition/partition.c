@@ -209,6 +209,7 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .zone = zone_named,
         .quiet_until = partition_quiet_until,
         .journal = p,
+        .endpoint_until = p->o.endpoint_until,
     };
     int err;
 

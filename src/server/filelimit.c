@@ -9,14 +9,15 @@ void filelimit_fit(struct server *s)
 {
     struct rlimit files;
     char number[LOG_NUMBER];
-    int64_t most, each = s->options.tls == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
+    int64_t most, own = OWN_FILES + s->options.push_max,
+                  each = s->options.tls == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
 
     if (getrlimit(RLIMIT_NOFILE, &files) < 0)
         return;
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     most = files.rlim_max > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_max;
-    most = (most > 2 * OWN_FILES ? most - OWN_FILES : OWN_FILES) / each;
+    most = (most > 2 * own ? most - own : OWN_FILES) / each;
     if (s->options.max_connections <= most)
         return;
     s->options.max_connections = most;

@@ -54,6 +54,9 @@ struct options {
     int64_t client_timeout_ms;
     int64_t idle_timeout_ms; /* 0: never */
     int64_t drain_timeout_ms;
+    char *push_allow;   /* as push_guard_parse reads it */
+    char *push_ca_file; /* empty: the system's */
+    int64_t push_max;
     int64_t log_level;
     int64_t log_format;
     int64_t tls;

@@ -20,7 +20,9 @@
 #include "server/http.h"
 #include "server/listen.h"
 #include "server/notify.h"
+#include "server/push.h"
 #include "server/tls.h"
+#include "server/usage.h"
 
 #define SWEEP_MS        500
 #define REBUILD_MS      1000
@@ -181,6 +183,7 @@ static void work(struct server *s)
     if (!s->stopping && partition_work(s->partition))
         server_wake(s);
     engine_dispatch(s->engine); /* what came back to memory just now */
+    push_turn(s);
     start_commit(s, true);
 }
 
@@ -209,6 +212,7 @@ static void on_turn(uv_prepare_t *handle)
     if (s->partition && !s->failed && !s->drained) {
         refuse_or_accept(s);
         engine_dispatch(s->engine);
+        push_turn(s);
         start_commit(s, true); /* the disk has work while the rest is done */
         if (!s->failed)
             work(s);
@@ -250,6 +254,7 @@ static int open_partition(struct server *s)
         .deliver = deliver,
         .event = events_take,
         .listen = events_begin(s),
+        .endpoint_until = push_endpoint_until,
         .host = s,
     };
     struct partition_report r;
@@ -323,6 +328,7 @@ static void fail(struct server *s, const char *what, int err, const char *detail
     s->failed = true;
     listen_pause(s);
     close_all(s);
+    push_reset(s);
     /* At once, unless that was done just now: each rebuild reads the whole journal. */
     uv_timer_start(&s->rebuild, on_rebuild,
                    time_mono_us() / 1000 - s->opened_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
@@ -342,6 +348,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
     start_commit(s, false); /* first, so that the disk has work while replies are sent */
     flush_holding(s);
     events_settled(s);
+    push_flush(s);
 }
 
 /* ---- Ending ---- */
@@ -359,7 +366,7 @@ static bool all_sent(struct server *s)
 static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    bool done = !s->failed && s->partition && chores_idle(s) && errands_idle(s) &&
+    bool done = !s->failed && s->partition && chores_idle(s) && errands_idle(s) && push_idle(s) &&
                 partition_idle(s->partition) && all_sent(s) && events_drain(s);
 
     if (!done && !s->failed && time_mono_us() / 1000 < s->drain_until_ms)
@@ -387,6 +394,7 @@ static void begin_stop(struct server *s)
     listen_pause(s);
     list_each_safe (node, after, &s->clients)
         client_drain(client_of_all(node));
+    push_drain(s);
     uv_timer_start(&s->drain, on_drain, 0, 5);
 }
 
@@ -437,28 +445,6 @@ static void on_sweep(uv_timer_t *timer)
 
 /* ---- Beginning ---- */
 
-static uint64_t rss_bytes(void)
-{
-    FILE *f = fopen("/proc/self/statm", "re");
-    unsigned long long size = 0, resident = 0;
-
-    if (f) {
-        if (fscanf(f, "%llu %llu", &size, &resident) != 2)
-            resident = 0;
-        fclose(f);
-    }
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static int64_t cpu_ms(void)
-{
-    struct rusage u;
-
-    getrusage(RUSAGE_SELF, &u);
-    return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
-           (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
-}
-
 static void disk_stats(const struct server *s, struct verb_host_stats *ret)
 {
     struct statvfs v;
@@ -477,9 +463,9 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->uptime_ms = time_mono_us() / 1000 - s->started_mono_ms;
     ret->connections = s->client_count;
     ret->commands = s->commands;
-    ret->rss_bytes = rss_bytes();
+    ret->rss_bytes = usage_rss_bytes();
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
-    ret->cpu_ms = cpu_ms();
+    ret->cpu_ms = usage_cpu_ms();
     ret->started_ms = time_wall_ms() - ret->uptime_ms;
     ret->fetch_us = &s->fetch_us;
     ret->commit_us = &s->commit_us;
@@ -487,6 +473,7 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->auth_refused = s->guard.refused;
     disk_stats(s, ret);
     events_stats(s, ret);
+    ret->push = push_stats(s);
 }
 
 static int init_loop(struct server *s)
@@ -575,6 +562,8 @@ int server_init(struct server *s)
     if (!err)
         err = open_partition(s);
     if (!err)
+        err = push_open(s);
+    if (!err)
         err = http_open(s);
     if (!err)
         err = listen_open(s);
@@ -601,6 +590,7 @@ void server_fini(struct server *s)
     close_all(s);
     http_stop(s);
     events_stop(s);
+    push_stop(s);
     if (s->committer) {
         committer_detach(s->committer);
         committer_free(s->committer);
@@ -625,4 +615,5 @@ void server_fini(struct server *s)
     free(s->read_buf);
     http_free(s);
     events_fini(s);
+    push_free(s);
 }

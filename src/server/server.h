@@ -92,6 +92,7 @@ struct server {
     struct http *http;
     struct tls *tls; /* NULL: off */
     struct events *events;
+    struct pusher *pusher;
 };
 
 /* Opens everything. Writes what went wrong to the log. */

@@ -16,7 +16,7 @@
 #define TRIES        4 /* of a batch; the pauses between them double */
 #define PAUSE_MS     1000
 #define TELL_MS      60000 /* the log hears of errors once in this time */
-#define HEADERS_MAX  16
+#define OTLP_HEADERS_MAX  16
 #define DRAIN_MS     2000
 
 struct tracer {
@@ -26,7 +26,7 @@ struct tracer {
     uv_timer_t timer;
     bool armed;
     char *url;
-    char *headers[HEADERS_MAX];
+    char *headers[OTLP_HEADERS_MAX];
     size_t header_count;
     struct buf spans; /* that gather */
     unsigned gathered;
@@ -243,7 +243,7 @@ static int read_headers(struct tracer *t, const char *text)
             value = (struct str){ equals + 1, len - name.len - 1 };
         name = trim(name);
         value = trim(value);
-        if (t->header_count == HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
+        if (t->header_count == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
             return refuse(t->server, "otlp_headers", expected);
         err = add_header(t, name, value);
         text += len + (text[len] == ',');

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/time.h"
+#include "engine/push.h"
 
 static void field(struct reply *r, const char *name, uint64_t v)
 {
@@ -65,6 +66,34 @@ void reply_rate(struct reply *r, const struct rate *rate)
     buf_fini(&text);
 }
 
+/* Of what may be secret only that it is there: the names of headers, the number of secrets. */
+static void reply_push(struct reply *r, const struct push_settings *s)
+{
+    struct str rest = s->headers, name, value;
+    struct buf names = { 0 };
+    uint64_t secrets = 0;
+
+    while (push_header_next(&rest, &name, &value))
+        buf_printf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(name));
+    rest = s->secrets;
+    while (push_secret_next(&rest, &value))
+        secrets++;
+    reply_text(r, "push_url");
+    if (s->url.len)
+        reply_bytes(r, s->url);
+    else
+        reply_null(r);
+    reply_text(r, "push_headers");
+    if (names.len && !names.failed)
+        reply_bytes(r, buf_view(&names));
+    else
+        reply_null(r);
+    field(r, "push_secrets", secrets);
+    field(r, "push_timeout_ms", (uint64_t)s->timeout_ms);
+    field(r, "push_concurrency", (uint64_t)s->concurrency);
+    buf_fini(&names);
+}
+
 static void reply_settings(struct reply *r, const struct queue_settings *s)
 {
     reply_text(r, "paused");
@@ -83,9 +112,10 @@ static void reply_settings(struct reply *r, const struct queue_settings *s)
         reply_integer(r, s->past_grace_ms);
     field(r, "max_running", (uint64_t)s->max_running);
     reply_rate(r, &s->rate);
+    reply_push(r, &s->push);
 }
 
-#define SETTING_FIELDS 10
+#define SETTING_FIELDS 15
 
 static int reply_queue(void *arg, const struct queue_view *v)
 {
@@ -176,7 +206,18 @@ static unsigned settings_given(const struct arg_value *a, struct queue_settings 
     NUMBER(QUEUE_ARG_KEY_HOLD, QUEUE_KEY_HOLD, key_hold_ms)
     NUMBER(QUEUE_ARG_PAST_GRACE, QUEUE_PAST_GRACE, past_grace_ms)
     NUMBER(QUEUE_ARG_MAX_RUNNING, QUEUE_MAX_RUNNING, max_running)
+    NUMBER(QUEUE_ARG_PUSH_TIMEOUT, QUEUE_PUSH_TIMEOUT, push.timeout_ms)
+    NUMBER(QUEUE_ARG_PUSH_CONCURRENCY, QUEUE_PUSH_CONCURRENCY, push.concurrency)
 #undef NUMBER
+#define TEXT(argument, field, member)  \
+    if (a[argument].set) {             \
+        ret->member = a[argument].str; \
+        fields |= 1u << field;         \
+    }
+    TEXT(QUEUE_ARG_PUSH_URL, QUEUE_PUSH_URL, push.url)
+    TEXT(QUEUE_ARG_PUSH_HEADERS, QUEUE_PUSH_HEADERS, push.headers)
+    TEXT(QUEUE_ARG_PUSH_SECRET, QUEUE_PUSH_SECRET, push.secrets)
+#undef TEXT
     if (a[QUEUE_ARG_RATE].set) {
         ret->rate = a[QUEUE_ARG_RATE].rate;
         fields |= 1u << QUEUE_RATE;
@@ -262,7 +303,7 @@ static void server_stats(struct verb_call *c)
     engine_stats(c->engine, &s);
     partition_stats(c->partition, &p);
     c->host->stats(c->host, &h);
-    reply_map(r, 25 + JOB_STATE_COUNT + COUNTER_FIELDS + 4 * HIST_FIELDS);
+    reply_map(r, 27 + JOB_STATE_COUNT + COUNTER_FIELDS + PUSH_OUTCOME_COUNT + 5 * HIST_FIELDS);
     reply_text(r, "version");
     reply_text(r, BELFRY_VERSION);
     field(r, "uptime_ms", (uint64_t)h.uptime_ms);
@@ -295,6 +336,12 @@ static void server_stats(struct verb_call *c)
     reply_hist(r, "lateness", "ms", s.lateness);
     reply_hist(r, "runtime", "ms", s.runtime);
     reply_hist(r, "wait", "ms", s.wait);
+    field(r, "push_running", h.push->running);
+    field(r, "push_circuits_open", h.push->circuits);
+#define FIELD(name, help) field(r, "total_push_" #name, h.push->outcomes[PUSH_##name]);
+    PUSH_OUTCOMES(FIELD)
+#undef FIELD
+    reply_hist(r, "push", "us", &h.push->took_us);
 }
 
 void run_stats(struct verb_call *c)

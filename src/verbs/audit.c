@@ -45,6 +45,15 @@ static void put_word(struct buf *out, struct str s)
     buf_text(out, is_cut ? "..." : "");
 }
 
+/* Whether the word before says that this one is not to be seen. */
+static bool is_secret(const struct verb_call *c, size_t i)
+{
+    for (const struct arg *a = c->verb->args; a->name; a++)
+        if (a->secret && str_ieq(c->words[i - 1], a->name))
+            return true;
+    return false;
+}
+
 /* The words as text; of a payload only how large it is. */
 static void put_request(struct buf *out, const struct verb_call *c)
 {
@@ -57,6 +66,8 @@ static void put_request(struct buf *out, const struct verb_call *c)
         buf_text(out, " ");
         if (i <= positional && c->verb->args[i - 1].type == ARG_PAYLOAD)
             buf_printf(out, "(%zu bytes)", c->words[i].len);
+        else if (is_secret(c, i))
+            buf_text(out, "(hidden)");
         else
             put_word(out, c->words[i]);
     }

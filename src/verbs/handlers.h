@@ -25,7 +25,8 @@ enum {
     SCHEDULE_AFTERFAIL,
     SCHEDULE_NOTIFY,
     SCHEDULE_GATES,
-    SCHEDULE_ORDER
+    SCHEDULE_ORDER,
+    SCHEDULE_PUSH
 };
 enum { BATCH_MODE, BATCH_ITEMS };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
@@ -47,7 +48,13 @@ enum {
     QUEUE_ARG_KEY_HOLD,
     QUEUE_ARG_PAST_GRACE,
     QUEUE_ARG_MAX_RUNNING,
-    QUEUE_ARG_RATE
+    QUEUE_ARG_RATE,
+    QUEUE_ARG_TENANT,
+    QUEUE_ARG_PUSH_URL,
+    QUEUE_ARG_PUSH_HEADERS,
+    QUEUE_ARG_PUSH_SECRET,
+    QUEUE_ARG_PUSH_TIMEOUT,
+    QUEUE_ARG_PUSH_CONCURRENCY
 };
 enum {
     TENANT_NAME,
@@ -98,7 +105,9 @@ enum {
     RECUR_META,
     RECUR_NOTIFY,
     RECUR_GATES,
-    RECUR_ORDER
+    RECUR_ORDER,
+    RECUR_TENANT,
+    RECUR_PUSH
 };
 enum { RECURRENCES_LIMIT, RECURRENCES_CURSOR };
 enum {
@@ -149,7 +158,7 @@ struct item {
 /* Where a row has the arguments that say what a job is; -1: not at all. */
 struct item_args {
     int queue, payload, in, at, key, if_exists, priority, attempts, backoff, lease, retain, expire,
-        tag, meta, after, after_fail, notify, gates, order;
+        tag, meta, after, after_fail, notify, gates, order, push;
 };
 
 extern const struct item_args schedule_args;

@@ -82,6 +82,7 @@ const struct item_args schedule_args = {
     .notify = SCHEDULE_NOTIFY,
     .gates = SCHEDULE_GATES,
     .order = SCHEDULE_ORDER,
+    .push = SCHEDULE_PUSH,
 };
 
 static const struct arg_value *arg_at(const struct verb_call *c, int at)
@@ -118,6 +119,7 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
         .payload = c->args[at->payload].str,
         .key = str_or_empty(arg_at(c, at->key)),
         .order = str_or_empty(arg_at(c, at->order)),
+        .push = str_or_empty(arg_at(c, at->push)),
         .if_exists = (enum if_exists)number_or(arg_at(c, at->if_exists), IFEXISTS_KEEP),
         .priority = (int)number_or(arg_at(c, at->priority), 3),
         .attempts = number_or(arg_at(c, at->attempts), -1),

@@ -114,7 +114,7 @@ static void reply_summary(struct reply *r, const struct summary *v)
     field_bytes(r, "order", v->order);
 }
 
-#define DETAIL_FIELDS 23
+#define DETAIL_FIELDS 24
 
 static void reply_detail(struct reply *r, const struct job_view *v)
 {
@@ -149,6 +149,7 @@ static void reply_detail(struct reply *r, const struct job_view *v)
     field_int_if(r, "ended_ms", ended, v->ended_ms);
     field_int_if(r, "keep_ms", ended, v->keep_ms);
     field_bytes(r, "result", v->result);
+    field_bytes(r, "push", v->push);
     reply_name(r, "token");
     if (leased)
         reply_token(r, v->token);

@@ -229,6 +229,24 @@ static void put_events(struct figures *f)
         f->h.spans_dropped);
 }
 
+static void put_pushes(struct figures *f)
+{
+    static const char *const names[] = {
+#define NAME(name, help) [PUSH_##name] = #name,
+        PUSH_OUTCOMES(NAME)
+#undef NAME
+    };
+
+    family(f, "push_requests_total", "counter", "Pushes by what became of them.");
+    for (size_t i = 0; i < PUSH_OUTCOME_COUNT; i++)
+        buf_printf(f->out, "belfry_push_requests_total{outcome=\"%s\"} %llu\n", names[i],
+                   (unsigned long long)f->h.push->outcomes[i]);
+    one(f, "push_running", "gauge", "Pushes under way.", f->h.push->running);
+    one(f, "push_circuits_open", "gauge", "Endpoints that failed and are left alone for a while.",
+        f->h.push->circuits);
+    put_server_hist(f, "push_seconds", "From a push's start to its answer.", &f->h.push->took_us);
+}
+
 static void put_storage(struct figures *f)
 {
     one(f, "disk_bytes", "gauge", "Size of the file system that has the data.", f->h.disk_bytes);
@@ -319,6 +337,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
         put_server(f);
         put_events(f);
         put_storage(f);
+        put_pushes(f);
         put_queues(f);
         put_process(f);
     } else if (!err) {

@@ -177,6 +177,7 @@ void run_recur(struct verb_call *c)
         .notify = RECUR_NOTIFY,
         .gates = RECUR_GATES,
         .order = RECUR_ORDER,
+        .push = RECUR_PUSH,
     };
     const struct arg_value *a = c->args;
     struct item item;

@@ -53,7 +53,9 @@ const struct verb verb_table[] = {
           .help = "pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do" },
         { "order", ARG_KEY,
           .help = "ordering key: jobs of the queue that have the same run one at a time, by due time; its KEY is "
-                  "then unique among these" } } },
+                  "then unique among these" },
+        { "push", ARG_BYTES, .max = URL_MAX_BYTES,
+          .help = "URL that it is pushed to; only, and always, in a queue whose PUSH_URL is `job`" } } },
     { "BATCH", VERB_ADDS | VERB_PRODUCER, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
@@ -135,7 +137,7 @@ const struct verb verb_table[] = {
         { "tenant", ARG_TENANT, .help = "whose; if not given the token's, or default; * for all" } } },
     { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
       "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
-      "slow_start, no_worker, on_disk, behind, ordering_key, running or ended), why (a sentence), until_ms (null if not known), "
+      "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, running or ended), why (a sentence), until_ms (null if not known), "
       "ready_in_queue, deferred_until and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
@@ -197,7 +199,8 @@ const struct verb verb_table[] = {
         { "notify", ARG_WORD, .words = "no|yes", .help = "yes: quiet hours put one off to their end" },
         { "gates", ARG_WORD, .words = "hold|pass", .help = "pass: neither quiet hours nor maintenance hold one" },
         { "order", ARG_KEY, .help = "ordering key of its jobs: they run one at a time, in order" },
-        TENANT } },
+        TENANT,
+        { "push", ARG_BYTES, .max = URL_MAX_BYTES, .help = "URL that its jobs are pushed to" } } },
     { "RECURRENCE", VERB_READS | VERB_PRODUCER, "Shows a recurrence and its ledger: what became of each of its times.",
       "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
       "map: nominal_ms, upto_ms and count (several in a row that were skipped alike are one entry), outcome (open, "
@@ -234,7 +237,16 @@ const struct verb verb_table[] = {
           .help = "refuse jobs due longer ago than this; any past moment is accepted at first" },
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
         { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
-        TENANT } },
+        TENANT,
+        { "push_url", ARG_BYTES, .max = URL_MAX_BYTES,
+          .help = "its jobs are POSTed there, and not leased by workers; `job`: each to its own; empty, none, at first" },
+        { "push_headers", ARG_BYTES, .max = HEADERS_MAX_BYTES, .secret = true,
+          .help = "lines of `Name: value` to send along; only the names are ever shown" },
+        { "push_secret", ARG_BYTES, .max = SECRETS_MAX_BYTES, .secret = true,
+          .help = "`whsec_` and 24 to 64 bytes in base64: signs what is pushed; while it is replaced two of them, "
+                  "with a blank between; never shown" },
+        { "push_timeout", ARG_DURATION, .min = 1, .max = PUSH_TIMEOUT_MAX, .help = "for an answer; 30s at first" },
+        { "push_concurrency", ARG_INT, .min = 1, .max = PUSH_RUNNING_MAX, .help = "pushes at a time; 10 at first" } } },
     { "PAUSE", VERB_ADMIN, "Stops giving out a queue's jobs; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE, TENANT } },
     { "TENANT", VERB_ADMIN, "Shows a tenant, after changing the settings that are given.",

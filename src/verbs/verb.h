@@ -44,6 +44,7 @@ struct arg {
     bool positional; /* positional ones come first in the list */
     bool optional;   /* a positional one that may be left out (only the last) */
     bool many;       /* an option that may be given several times: see verb_each */
+    bool secret;     /* its value is not to be seen in the audit log */
     int64_t min;
     int64_t max;
     const char *words; /* "keep|replace|reject" */
@@ -59,6 +60,31 @@ struct arg_value {
         struct job_id id;
         struct rate rate;
     };
+};
+
+/* How a push ended. */
+#define PUSH_OUTCOMES(X)                                                       \
+    X(delivered, "answered with 2xx: the job is done")                         \
+    X(rejected, "answered with another status: the attempt failed")            \
+    X(redirected, "answered with 3xx, which is not followed: likewise")        \
+    X(postponed, "answered with 429 or 503 and when to try again: it is then") \
+    X(gone, "answered with 410: the job is dead")                              \
+    X(timeout, "no answer in time: the attempt failed")                        \
+    X(unreachable, "no connection: likewise")                                  \
+    X(forbidden, "an address that push_allow does not allow: likewise")
+
+enum push_outcome {
+#define PUSH_OUTCOME_ENUM(name, help) PUSH_##name,
+    PUSH_OUTCOMES(PUSH_OUTCOME_ENUM)
+#undef PUSH_OUTCOME_ENUM
+        PUSH_OUTCOME_COUNT
+};
+
+struct push_stats {
+    uint64_t outcomes[PUSH_OUTCOME_COUNT];
+    uint64_t running;
+    uint64_t circuits; /* endpoints that are left alone now */
+    struct hist took_us;
 };
 
 /* Facts of the process that verbs show. */
@@ -82,6 +108,7 @@ struct verb_host_stats {
     uint64_t events_missed;       /* by the log and traces */
     uint64_t spans_exported;
     uint64_t spans_dropped;
+    const struct push_stats *push;
 };
 
 struct audit_entry;

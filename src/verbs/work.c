@@ -97,6 +97,11 @@ void run_lease(struct verb_call *c)
         struct str name = { rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
 
         full_name(c->tenant, name, names[r.queue_count], &queues[r.queue_count]);
+        if (engine_pushes(c->engine, queues[r.queue_count])) {
+            verb_error(c, BELFRY_INVALID,
+                       "queues: one of them has a push_url: its jobs are pushed, not leased");
+            return;
+        }
         if (comma)
             rest = (struct str){ comma + 1, rest.len - name.len - 1 };
         r.queue_count++;

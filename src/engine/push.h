@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be said of pushes without a network: the forms of URLs, headers and secrets.
+ *
+ * A queue with a URL pushes: its jobs are leased by the server itself, in turns of all such queues,
+ * and by nobody else. With `job` for its URL each of its jobs has one of its own. The two are not
+ * mixed, so that whoever may add jobs does not decide where a queue's headers are sent unless its
+ * settings say so.
+ */
+#ifndef ENGINE_PUSH_H
+#define ENGINE_PUSH_H
+
+#include "base/buf.h"
+#include "engine/types.h"
+
+#define PUSH_BY_JOB "job"
+#define PUSH_KIND   "~push" /* no queue of a user has this name */
+#define SECRETS     2
+
+struct push_url {
+    bool secure;     /* https */
+    struct str host; /* as it is written, with the brackets of IPv6 */
+    unsigned port;
+};
+
+/* http or https, a host, perhaps a port, path and query; in plain ASCII, without a user's name and
+ * without a fragment. What is accepted means the same to every parser. False: `why` says what is
+ * expected. */
+bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why);
+
+/* "https://host:443", in lower case: what fails and recovers as one. */
+#define ORIGIN_MAX (URL_MAX_BYTES + 16)
+size_t push_origin(const struct push_url *u, char ret[ORIGIN_MAX]);
+
+/* The next of lines "Name: value"; false at the end. Both are without blanks at their ends. */
+bool push_header_next(struct str *rest, struct str *ret_name, struct str *ret_value);
+bool push_headers_check(struct str headers, const char **ret_why);
+
+/* The next secret, as it is written; false at the end. */
+bool push_secret_next(struct str *rest, struct str *ret);
+/* The key that `whsec_` and base64 stand for: 24 to 64 bytes. */
+bool push_secret_read(struct str secret, struct buf *out);
+bool push_secrets_check(struct str secrets, const char **ret_why);
+
+#endif

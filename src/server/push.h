@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pushes: the server's own worker for queues that have a URL. It leases their jobs as any worker
+ * would, POSTs each when its lease is durable, and tells the engine what the endpoint answered.
+ *
+ *     engine_push_lease ──> waiting ── lease durable ──> running ── answer ──> COMPLETE, FAIL, ...
+ *
+ * What a crash leaves: the lease. It ends, the job is delivered again, and its endpoint may see it
+ * twice. Bounded: pushes at a time, bytes of payload at a time, endpoints remembered.
+ */
+#ifndef SERVER_PUSH_H
+#define SERVER_PUSH_H
+
+#include "server/server.h"
+
+int push_open(struct server *s);
+/* Drops what is under way; push_free after the loop has ended. Both also when there is none. */
+void push_stop(struct server *s);
+void push_free(struct server *s);
+
+/* Takes jobs to push; in each turn of the loop. */
+void push_turn(struct server *s);
+/* The durable lsn has grown. */
+void push_flush(struct server *s);
+/* The engine is about to be discarded: what is under way is dropped. */
+void push_reset(struct server *s);
+/* No more are begun. */
+void push_drain(struct server *s);
+bool push_idle(const struct server *s);
+
+/* See engine_options. */
+int64_t push_endpoint_until(void *host, struct str url, int64_t now_ms);
+const struct push_stats *push_stats(const struct server *s);
+
+#endif
