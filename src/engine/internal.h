@@ -61,6 +61,21 @@ bool tail_is_before(const struct class *c, struct cold_point at);
  * job is in two versions: it could be one of them. */
 void past_trim(struct engine *e, struct queue *q);
 void job_opts_get(const struct job *j, struct job_opts *ret);
+/* There is nothing in them but when the job was made, as in most: a varint. */
+static inline bool opts_are_bare(struct str opts)
+{
+    size_t n = 1;
+
+    while (n < opts.len && (uint8_t)opts.ptr[n - 1] >= 0x80)
+        n++;
+    return n >= opts.len;
+}
+
+static inline bool job_is_bare(const struct job *j)
+{
+    return opts_are_bare((struct str){ j->tail, j->opts_len });
+}
+
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 /* The next option; false at the end, or where a newer version's begin. */
 bool job_opt_next(struct wire_reader *r, struct opt *ret);

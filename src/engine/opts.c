@@ -84,7 +84,7 @@ int64_t job_expires_ms(const struct job *j)
 {
     struct job_opts o;
 
-    if (j->opts_len < 3 || (j->trail && j->trail->token))
+    if (job_is_bare(j) || (j->trail && j->trail->token))
         return -1;
     job_opts_get(j, &o);
     return o.expire_ms <= 0                            ? -1
@@ -144,6 +144,9 @@ void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order)
 {
     struct job_opts o;
 
+    *ret_key = *ret_order = (struct str){ 0 };
+    if (opts_are_bare(opts))
+        return;
     job_opts_read(opts, 0, &o);
     *ret_key = o.key;
     *ret_order = o.order;

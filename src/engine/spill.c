@@ -342,6 +342,8 @@ static bool needs_locator(const struct job *j)
 
     if (j->where != WHERE_LATER || j->timer.at_ms != (int64_t)j->born_ms)
         return true;
+    if (job_is_bare(j))
+        return false;
     job_opts_get(j, &o);
     return o.key.len > 0;
 }
