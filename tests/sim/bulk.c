@@ -49,12 +49,14 @@ static bool was_changed(const struct model_bulk *b, const struct model_job *job,
 
 static void forget(struct model *m, struct model_bulk *b, struct model_job *job)
 {
-    if (model_may_forget(m, job)) {
+    m->changes++;
+    if (model_may_forget(m, job)) { /* and then it may come back */
         b->unsure++;
         b->changed--;
+        model_forget(m, (size_t)(job - m->jobs));
+    } else {
+        *job = m->jobs[--m->count];
     }
-    m->changes++;
-    *job = m->jobs[--m->count];
 }
 
 /* The model does it, too. */
