@@ -48,7 +48,8 @@ static size_t edits(struct str a, struct str b)
 void suggest_offer(struct suggest *s, const char *name)
 {
     size_t distance = edits(s->given, str_of(name));
-    size_t most = s->given.len <= 4 ? 1 + (s->given.len > 2) : s->given.len / 3 + 1;
+    /* Of three letters one may be wrong: with two it would be another word. */
+    size_t most = s->given.len <= 4 ? 1 + (s->given.len > 3) : s->given.len / 3 + 1;
 
     /* The beginning of a name is as near as it gets. */
     if (s->given.len >= 3 && strlen(name) > s->given.len &&

@@ -509,12 +509,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         end_wait(c);
         return;
     }
-    if (events & UV_READABLE && c->fresh && !sniff(c)) {
-        if (!c->fresh)
-            conn_flush(&c->client); /* unless it was handed over it was refused */
-        return;
-    }
-    if (events & UV_READABLE)
+    if (events & UV_READABLE && (!c->fresh || sniff(c)))
         read_input(c);
     conn_flush(&c->client);
 }
