@@ -402,6 +402,17 @@ def test_the_standard_webhooks_library_verifies_them(server, receive):
         assert answers[:3] == ["good"] * 3 and answers[3].startswith("bad"), done.stdout + done.stderr
 
 
+def test_nothing_is_sent_before_its_lease_is_durable(make_server, receive):
+    """With a disk that takes 700 ms, a request comes so long after its job was due."""
+    server, r = make_server(push_allow="loopback", sync_delay="700ms"), receive()
+    with server.wire() as w:
+        w.call("QUEUE", "q", "PUSH_URL", r.url)
+        job = w.call("SCHEDULE", "q", "a", "IN", "2s")
+        due = w.call("GET", job)["due_ms"] / 1000
+        ended(w, job)
+    assert r.of(job)[0].at - due >= 0.69
+
+
 @pytest.mark.limit(120)
 def test_kill_in_the_middle_of_a_push(make_server, receive):
     """The lease is durable before anything is sent, so the attempt counts; the job is sent again."""
