@@ -92,6 +92,12 @@ static void set_environment(const struct task_job *job)
         set_bytes("BELFRY_KEY", job->key);
     else
         unsetenv("BELFRY_KEY");
+    unsetenv("BELFRY_RECURRENCE");
+    unsetenv("BELFRY_NOMINAL_MS");
+    if (job->recurrence.len > 0) {
+        set_bytes("BELFRY_RECURRENCE", job->recurrence);
+        set_number("BELFRY_NOMINAL_MS", job->nominal_ms);
+    }
     if (job->order.len > 0)
         set_bytes("BELFRY_ORDER", job->order);
     else

@@ -50,8 +50,8 @@ struct task_meta {
 
 /* What a command is told of its job. */
 struct task_job {
-    struct str id, token, tenant, queue, key, order, payload;
-    int64_t attempt, due_ms, priority;
+    struct str id, token, tenant, queue, key, order, payload, recurrence;
+    int64_t attempt, due_ms, priority, nominal_ms;
     struct task_meta metas[TASK_METAS];
     size_t meta_count;
 };

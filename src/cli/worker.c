@@ -197,6 +197,8 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
                             .queue = bytes(v, at, "queue"),
                             .key = bytes(v, at, "key"),
                             .order = bytes(v, at, "order"),
+                            .recurrence = bytes(v, at, "recurrence"),
+                            .nominal_ms = number(v, at, "nominal_ms", 0),
                             .payload = bytes(v, at, "payload"),
                             .attempt = number(v, at, "attempt", 1),
                             .due_ms = number(v, at, "due_ms", 0),

@@ -7,6 +7,7 @@
  */
 #include "engine/internal.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <xxhash.h>
 
@@ -82,49 +83,60 @@ static uint64_t tenant_hash(struct str name)
     return XXH3_64bits(name.ptr, name.len);
 }
 
-/* What is known of a job of the scope; -1: nothing. */
+#define UNKNOWN INT_MIN
+
+/* What is known of a job of the scope: its state, NOTFOUND, or UNKNOWN. */
 static int past_state(const struct engine *e, struct job_id id)
 {
     const struct pasts *p = &e->pasts;
 
     for (size_t i = 0; p->moves == e->moves && i < p->n; i++)
         if (p->jobs[i].id.seq == id.seq && p->jobs[i].id.due_ms == id.due_ms &&
-            p->jobs[i].id.partition == id.partition && p->jobs[i].gone_ms > e->now_ms &&
-            p->jobs[i].tenant == tenant_hash(e->scope))
-            return (int)p->jobs[i].state;
-    return -1;
+            p->jobs[i].id.partition == id.partition && p->jobs[i].from_ms <= e->now_ms &&
+            p->jobs[i].gone_ms > e->now_ms && p->jobs[i].tenant == tenant_hash(e->scope))
+            return p->jobs[i].state;
+    return UNKNOWN;
 }
 
-static void note_past(struct engine *e, const struct job *j, struct job_id id)
+static void note_past(struct engine *e, struct job_id id, int state, int64_t gone_ms)
 {
     struct pasts *p = &e->pasts;
-    const struct trail *t = j->trail;
 
     if (p->moves != e->moves || p->n == PASTS_MAX)
         p->n = 0;
     p->moves = e->moves;
     p->jobs[p->n].id = id;
     p->jobs[p->n].tenant = tenant_hash(e->scope);
-    p->jobs[p->n].gone_ms = t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
-    p->jobs[p->n++].state = (unsigned)j->state;
+    p->jobs[p->n].from_ms = e->now_ms;
+    p->jobs[p->n].gone_ms = gone_ms;
+    p->jobs[p->n++].state = state;
 }
 
-/* A job's state; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
-static int parent_state(struct engine *e, struct job_id id)
+/* The same wherever it is; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
+static int seek_state(struct engine *e, struct job_id id)
 {
-    const struct job *j = job_of(e, id);
-    int state = j ? -1 : past_state(e, id), err;
+    int err;
+    const struct job *j = job_seek(e, id, false, &err);
 
-    if (state >= 0)
-        return state;
-    j = job_seek(e, id, false, &err);
     if (j && j->state <= JOB_LEASED)
         j = job_seek(e, id, true, &err);
+    if (!j && err == BELFRY_NOTFOUND)
+        note_past(e, id, err, INT64_MAX);
     if (!j)
-        return err == BELFRY_NOTFOUND ? no_parent(e, id) : err;
+        return err;
     if (j->state > JOB_LEASED && !job_of(e, id))
-        note_past(e, j, id);
+        note_past(e, id, (int)j->state,
+                  j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms);
     return (int)j->state;
+}
+
+static int parent_state(struct engine *e, struct job_id id)
+{
+    int state = job_of(e, id) ? UNKNOWN : past_state(e, id);
+
+    if (state == UNKNOWN)
+        state = seek_state(e, id);
+    return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
 }
 
 static int check_parents(struct engine *e, const struct job_spec *s, size_t *ret_waits,
@@ -217,14 +229,14 @@ int after_listen(struct engine *e, const struct job_spec *s, struct job_id liste
     return err;
 }
 
-static bool waits_for(const struct job *j, uint64_t seq)
+bool after_waits(const struct job *j, const struct job *parent)
 {
     struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
     struct opt o;
 
     wire_zigzag(&r);
-    while (job_opt_next(&r, &o))
-        if (o.type == OPT_AFTER && o.seq == seq)
+    while (job_is_waiting(j) && job_opt_next(&r, &o))
+        if (o.type == OPT_AFTER && o.seq == parent->seq)
             return true;
     return false;
 }
@@ -260,8 +272,10 @@ int after_told(struct engine *e, struct job *j, const struct job *ended)
 {
     struct job_opts o;
 
-    if (!job_is_waiting(j) || !waits_for(j, ended->seq))
+    if (!after_waits(j, ended)) /* it came to memory, and ended by that */
         return 0;
+    if (job_is_over(e, j)) /* it came from disk just now */
+        return job_expire(e, j);
     job_opts_get(j, &o);
     if (ended->state != JOB_DONE && o.after_fail == AFTERFAIL_CANCEL &&
         !MUTANT(e->o.mutant, PARENT_IGNORED))

@@ -224,15 +224,33 @@ static bool has_listener(const struct job *j, uint64_t seq)
     return false;
 }
 
+/* Where one more option goes: behind the key, which stands first, and before all that a newer
+ * version may have added, as nothing behind that can be read. */
+static size_t room_for_opt(const struct job *j)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    size_t at;
+    struct opt o;
+
+    wire_zigzag(&r);
+    at = (size_t)((const char *)r.p - j->tail);
+    if (job_opt_next(&r, &o) && o.type == OPT_KEY)
+        at = (size_t)((const char *)r.p - j->tail);
+    return at;
+}
+
 int apply_listen(struct engine *e, const struct listen_record *r)
 {
     struct job *j = job_find(e, r->seq);
+    size_t at;
 
     if (!j || j->state > JOB_LEASED || has_listener(j, r->listener))
         return 0;
+    at = room_for_opt(j);
     e->scratch.len = 0;
-    buf_str(&e->scratch, (struct str){ j->tail, j->opts_len });
+    buf_str(&e->scratch, (struct str){ j->tail, at });
     opts_put_id(&e->scratch, OPT_LISTENER, (struct job_id){ r->due_ms, 0, r->listener });
+    buf_str(&e->scratch, (struct str){ j->tail + at, j->opts_len - at });
     if (e->scratch.failed) {
         e->scratch.failed = false;
         return BELFRY_NOMEM;

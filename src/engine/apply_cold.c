@@ -317,6 +317,7 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     if (!q) {
         frontier_set(e, upto);
         e->frontier_segment = e->segment;
+        bulks_loaded(e, r->images);
         return 0;
     }
     if (floor_raise(c, r->number, upto) < 0) {

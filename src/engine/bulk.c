@@ -10,6 +10,10 @@
  * A job that comes after the bulk (its sequence number says so) is left alone; and so is one that
  * was given to a worker since, where doing it again would do more: what was put back or moved may
  * have run meanwhile, and is dead or waits once more.
+ *
+ * A dry run must see each job once. What comes to memory while the walk is on disk is looked at
+ * there once more, as the walk may not have come to it: so what was counted on its way through D,
+ * and is loaded from there then, is uncounted. In other families it may be counted twice.
  */
 #include "engine/bulk.h"
 
@@ -27,12 +31,14 @@ struct bulk_walk {
     struct list link; /* in engine.walks */
     uint64_t seq;     /* of the bulk */
     struct list_cursor cursor;
-    bool begun;     /* the bulk says so */
-    bool last;      /* there are no more pages */
-    bool again;     /* the page is of jobs that were loaded: they may have been met before */
-    unsigned tries; /* of a page that could not be read */
-    size_t n;       /* jobs of the page, */
-    size_t at;      /* and how many of them are done */
+    uint32_t since;    /* what was loaded before that walk has been looked at, behind D */
+    uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
+    bool begun;        /* the bulk says so */
+    bool last;         /* there are no more pages */
+    bool again;        /* the page is of jobs that were loaded: they may have been met before */
+    unsigned tries;    /* of a page that could not be read */
+    size_t n;          /* jobs of the page, */
+    size_t at;         /* and how many of them are done */
     struct job_id ids[PAGE_HOT];
 };
 
@@ -164,7 +170,7 @@ static int note(void *arg, const struct job_view *v)
     if (!applies(p->b, v))
         return 0;
     if (p->b->dry)
-        p->b->matched += !p->w->again; /* else it was met on disk, and counted there */
+        p->b->matched++;
     else
         p->w->ids[p->w->n++] = v->id;
     return 0;
@@ -179,6 +185,7 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
                                      : disk         ? PAGE_COLD
                                                     : PAGE_HOT);
     struct paging p = { b, w };
+    enum list_phase before = (enum list_phase)w->cursor.phase;
     int err;
 
     w->n = w->at = 0;
@@ -188,9 +195,52 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
         return err;
     w->tries = 0;
     w->last = !w->cursor.more;
+    if (b->dry && before != w->cursor.phase && w->cursor.phase == LIST_LOADED)
+        w->since = walk_begin(e);
+    else if (b->dry && before == LIST_LOADED && w->cursor.phase == LIST_DISK)
+        w->cursor.walk = w->since;
     if (MUTANT(e->o.mutant, BULK_SKIPS) && w->n > 1)
         w->n = 0;
     return 0;
+}
+
+/* Whether it was behind D's cursor, when that was in D. */
+static bool has_passed(const struct bulk_walk *w, const struct job *j)
+{
+    const struct list_cursor *c = &w->cursor;
+    struct cold_point at = { job_cold_ms(j), j->seq }, upto;
+
+    return c->more && c->phase == LIST_DISK && c->key_len > 1 && c->key[0] == FAMILY_DUE &&
+           cold_key_point((struct str){ c->key, c->key_len }, &upto) && !point_after(at, upto);
+}
+
+static void uncount(struct engine *e, struct bulk_walk *w, struct str images)
+{
+    struct wire_reader r = wire_reader_of(images);
+    const struct job *bulk = job_find(e, w->seq);
+    struct job_image image;
+    struct bulk b;
+
+    if (!w->begun || !bulk || !read(bulk, &b) || !b.dry)
+        return;
+    while (r.p < r.end && record_get_job(wire_bytes(&r), &image)) {
+        struct list_filter f = filter_of(bulk, &b, 1);
+        const struct job *j = job_find(e, image.seq);
+        struct job_view v;
+
+        if (!j || !has_passed(w, j) || !job_passes(e, &f, j))
+            continue;
+        engine_view(e, j, &v);
+        w->uncounts += applies(&b, &v);
+    }
+}
+
+void bulks_loaded(struct engine *e, struct str images)
+{
+    struct list *node;
+
+    list_each (node, &e->walks)
+        uncount(e, container_of(node, struct bulk_walk, link), images);
 }
 
 /* ---- Doing it ---- */
@@ -310,11 +360,13 @@ static int slice(struct engine *e, struct job *j)
         return engine_plain(e, BELFRY_NOMEM);
     if (!w->begun)
         count_anew(&b);
+    b.matched -= w->uncounts < b.matched ? w->uncounts : b.matched;
     if (w->at == w->n && !w->last)
         err = next_page(e, j, &b, w);
     if (err)
         return err;
     w->begun = true;
+    w->uncounts = 0;
     e->whole = true;
     err = do_page(e, j, &b, w);
     if (w->at == w->n && w->last)

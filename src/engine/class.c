@@ -12,12 +12,11 @@ struct class *class_of(const struct job *j)
     return &j->queue->classes[j->ordered ? ORDERED : j->passing ? INDEX_PASSING : j->priority - 1];
 }
 
-/* An option takes two bytes at least, and what comes before them one. */
 bool job_says_pass(const struct job *j)
 {
     struct job_opts o;
 
-    if (j->opts_len < 3)
+    if (job_is_bare(j))
         return false;
     job_opts_get(j, &o);
     return o.passing;

@@ -200,7 +200,8 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
         key_absent(e, s->queue, s->order, s->key);
     holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
-    if (holder && s->if_exists == IFEXISTS_REPLACE && holder->state < JOB_LEASED)
+    if (holder && holder->state < JOB_LEASED &&
+        (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
         holder = key_seek(e, q, s->order, s->key, true, &err);
     if (!holder && err && err != BELFRY_NOTFOUND)
         return err;
@@ -403,6 +404,8 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
+    if (j->state >= JOB_LEASED) /* it expired on disk */
+        return state_error(e, j);
     return emit_move(e,
                      &(struct move_record){
                          .seq = j->seq,
@@ -510,8 +513,9 @@ static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
         const struct cold_item *item = &a->items[i];
         unsigned state;
         struct str queue;
+        int64_t at;
 
-        if (!record_peek_job(item->body, &state, &queue) || state != JOB_DEAD)
+        if (!record_peek_job(item->body, &state, &at, &queue) || state != JOB_DEAD)
             continue;
         err = emit_taken(
             e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });

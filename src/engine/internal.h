@@ -61,6 +61,21 @@ bool tail_is_before(const struct class *c, struct cold_point at);
  * job is in two versions: it could be one of them. */
 void past_trim(struct engine *e, struct queue *q);
 void job_opts_get(const struct job *j, struct job_opts *ret);
+/* There is nothing in them but when the job was made, as in most: a varint. */
+static inline bool opts_are_bare(struct str opts)
+{
+    size_t n = 1;
+
+    while (n < opts.len && (uint8_t)opts.ptr[n - 1] >= 0x80)
+        n++;
+    return n >= opts.len;
+}
+
+static inline bool job_is_bare(const struct job *j)
+{
+    return opts_are_bare((struct str){ j->tail, j->opts_len });
+}
+
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
 /* The next option; false at the end, or where a newer version's begin. */
 bool job_opt_next(struct wire_reader *r, struct opt *ret);
@@ -71,6 +86,10 @@ static inline bool job_is_waiting(const struct job *j)
 {
     return j->state == JOB_SCHEDULED && j->timer.at_ms == AT_NEVER;
 }
+/* The moment by which it must be in memory: a waiting one may expire. */
+int64_t job_cold_ms(const struct job *j);
+/* It was not started in time, though nothing has been written about that. */
+bool job_is_over(const struct engine *e, const struct job *j);
 /* What it is counted as. */
 static inline enum job_state job_counts_as(const struct job *j)
 {
@@ -95,7 +114,7 @@ void keys_init(struct engine *e);
 /* A key is of its queue, and of its ordering key if there is one (len > 0). */
 struct job *key_find(const struct engine *e, const struct queue *q, struct str order,
                      struct str key);
-/* The same, wherever it is; see job_seek. */
+/* The same, wherever it is; see job_seek. One that is only shown may be over (job_is_over). */
 struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
                      int *ret_err);
 /* No job on disk has this key: for a queue that is about to be made. */
@@ -168,6 +187,8 @@ bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: any
 /* look.c: what users see. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
 bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j);
+/* A number for a walk that begins: what has been loaded before has another one. */
+uint32_t walk_begin(struct engine *e);
 /* Whether this answer, which may be NULL, is the page that is wanted. */
 bool want_page_is(const struct cold_answer *a, const struct cold_want *w);
 
@@ -308,6 +329,8 @@ void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
 int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener);
 /* A job that it waited for ended otherwise than done. */
 int after_lost(struct engine *e, struct job *j, struct job_id parent);
+/* Whether it waits for that one. */
+bool after_waits(const struct job *j, const struct job *parent);
 /* A job that was waited for has ended. */
 int after_told(struct engine *e, struct job *j, const struct job *ended);
 /* The options without those of this type, or only without the one that names this job; and with
@@ -337,6 +360,8 @@ int64_t bulk_wake(const struct engine *e); /* when one can be, by monotonic cloc
 int bulk_step(struct engine *e);
 void bulk_skip(struct engine *e);
 void bulks_free(struct engine *e);
+/* Jobs by due time have come to memory: their images, each with its length. */
+void bulks_loaded(struct engine *e, struct str images);
 struct bulk; /* see bulk.h */
 /* It is over: an enum bulk_state. */
 void bulk_finish(const struct engine *e, struct bulk *b, unsigned state);

@@ -125,13 +125,13 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
-    struct job_opts o;
     size_t before;
     char *memory;
+    struct str key, order;
     struct job *j;
 
-    job_opts_read(image->opts, image->born_ms, &o);
-    before = o.order.len > 0 ? sizeof(struct spot) : 0;
+    cold_keys_of(image->opts, &key, &order);
+    before = order.len > 0 ? sizeof(struct spot) : 0;
     memory = pool_alloc(&e->pool, before + size);
     if (!memory)
         return NULL;
@@ -155,7 +155,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     };
     list_init(&j->timer.link);
     if (j->ordered)
-        spot_init(j, o.order);
+        spot_init(j, order);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
     j->passing = job_says_pass(j);
     if (image->payload.len)
@@ -316,11 +316,11 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
         place_holder(e, j, due);
     } else if (j->ordered && due) {
         order_place(e, j);
-    } else if (!due && !hot && !e->sinking && j->timer.at_ms > e->frontier.at_ms) {
+    } else if (!due && !hot && !e->sinking && job_cold_ms(j) > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
         wheel_add(&e->later, &j->timer);
-    } else if (hot || e->sinking ||
+    } else if (hot || e->sinking || job_is_waiting(j) ||
                (due ? !is_held_back(e, c, j) : !e->started || !class_is_full(e, c))) {
         place_hot(e, j, c, due);
     } else {

@@ -67,6 +67,8 @@ int key_take(struct engine *e, struct job *j)
     struct key_entry *entry;
     uint64_t hash;
 
+    if (job_is_bare(j))
+        return 0;
     job_opts_get(j, &o);
     if (o.key.len == 0)
         return 0;
@@ -94,6 +96,8 @@ void key_release(struct engine *e, struct job *j)
     struct job_opts o;
     struct key_entry *entry;
 
+    if (job_is_bare(j))
+        return;
     job_opts_get(j, &o);
     if (o.key.len == 0)
         return;

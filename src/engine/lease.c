@@ -95,21 +95,13 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
     return best;
 }
 
-/* It expired, but its timer has not been looked at yet. */
-static bool is_over(const struct engine *e, const struct job *j)
-{
-    int64_t expires = job_expires_ms(j);
-
-    return expires >= 0 && expires <= e->now_ms;
-}
-
 /* 0: it may be given. 1: it was put out of the way. Else an error. */
 static int pass_over(struct engine *e, struct job *j)
 {
     int64_t quiet;
     int err = 0;
 
-    if (is_over(e, j))
+    if (job_is_over(e, j)) /* its timer has not been looked at yet */
         err = job_expire(e, j);
     else if ((quiet = job_quiet_until(e, j)) >= 0)
         err = job_defer(e, j, quiet);

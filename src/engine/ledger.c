@@ -6,8 +6,10 @@
 
 #include "base/time.h"
 #include "base/wire.h"
+#include "engine/internal.h"
 
-#define FORMAT 1
+#define FORMAT   1
+#define OPTS_MAX 49152 /* more than labels and the like can take */
 
 const char *ledger_word(enum ledger_outcome o)
 {
@@ -103,6 +105,19 @@ void recurrence_encode(struct buf *out, const struct recurrence *r)
         put_entry(out, &r->ledger[i]);
 }
 
+/* Options of the jobs that it makes: not what each must have for itself. */
+static bool is_template(struct str opts)
+{
+    struct wire_reader r = wire_reader_of(opts);
+    struct opt o;
+
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_KEY || o.type == OPT_AFTER || o.type == OPT_LISTENER ||
+            o.type == OPT_NOMINAL)
+            return false;
+    return opts.len <= OPTS_MAX && !r.bad;
+}
+
 /* What the user said. */
 static bool get_rule(struct wire_reader *r, struct recurrence *ret)
 {
@@ -123,8 +138,8 @@ static bool get_rule(struct wire_reader *r, struct recurrence *ret)
     ret->opts = wire_bytes(r);
     ret->payload = wire_bytes(r);
     return !r->bad && kind <= RECUR_EVERY && catchup <= CATCHUP_ALL && overlap <= OVERLAP_QUEUE &&
-           is_moment(ret->start_ms) && stored_name_valid(ret->queue) && ret->priority >= 1 &&
-           ret->priority <= 5;
+           is_moment(ret->start_ms) && queue_name_valid(ret->queue) && is_template(ret->opts) &&
+           ret->priority >= 1 && ret->priority <= 5;
 }
 
 static bool get_ranges(struct wire_reader *r, struct recurrence *ret)

@@ -10,19 +10,15 @@
  * in a ready list stays so when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
-    if (job_is_waiting(j) && e->started) {
-        int64_t expires = job_expires_ms(j);
-
-        return expires >= 0 && expires <= e->now_ms ? JOB_EXPIRED : JOB_WAITING;
-    }
-    if (j->state <= JOB_READY && j->where != WHERE_HOT && j->where != WHERE_HOLDS && e->started) {
-        int64_t expires = job_expires_ms(j);
-
-        if (expires >= 0 && expires <= e->now_ms)
-            return JOB_EXPIRED;
-        return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
-    }
-    return (enum job_state)j->state;
+    if (!e->started || j->state > JOB_READY)
+        return (enum job_state)j->state;
+    if (job_is_over(e, j))
+        return JOB_EXPIRED;
+    if (job_is_waiting(j))
+        return JOB_WAITING;
+    if (j->where == WHERE_HOT || j->where == WHERE_HOLDS)
+        return (enum job_state)j->state;
+    return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
 }
 
 static void view_trail(const struct job *j, struct job_view *v)
@@ -127,6 +123,8 @@ int engine_find_key(struct engine *e, struct str queue, struct str order, struct
 
     if (!j)
         return err;
+    if (job_is_over(e, j)) /* on disk: its key is free */
+        return BELFRY_NOTFOUND;
     *ret = job_id_of(e, j);
     return 0;
 }
@@ -278,8 +276,7 @@ static void cursor_advance(struct engine *e, struct list_cursor *c, const struct
     c->stripe = c->stripes_log2 = 0;
 }
 
-/* A number for a walk that begins: what has been loaded before has another one. */
-static uint32_t walk_begin(struct engine *e)
+uint32_t walk_begin(struct engine *e)
 {
     if (e->walk_loaded)
         e->walk = e->walk % WALKS + 1;
@@ -346,8 +343,11 @@ static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_PAST, FAMILY
 static bool family_fits(char family, unsigned states)
 {
     switch (family) {
-    case FAMILY_BACKLOG: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED);
-    case FAMILY_DUE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING);
+    case FAMILY_BACKLOG: /* some may have expired there */
+        return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
+    case FAMILY_DUE:
+        return states &
+               (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);
     case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
     default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
     }

@@ -75,6 +75,8 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
         break;
     default: return false; /* from a newer version: what follows cannot be read */
     }
+    if (ret->number < 0 || (ret->type >= OPT_AFTER && ret->number > TIME_MOMENT_MAX))
+        r->bad = true;
     return !r->bad;
 }
 
@@ -82,12 +84,26 @@ int64_t job_expires_ms(const struct job *j)
 {
     struct job_opts o;
 
-    if (j->opts_len < 3 || (j->trail && j->trail->token))
+    if (job_is_bare(j) || (j->trail && j->trail->token))
         return -1;
     job_opts_get(j, &o);
     return o.expire_ms <= 0                            ? -1
            : o.expire_ms > TIME_MOMENT_MAX - j->due_ms ? TIME_MOMENT_MAX
                                                        : j->due_ms + o.expire_ms;
+}
+
+bool job_is_over(const struct engine *e, const struct job *j)
+{
+    int64_t expires = j->state <= JOB_READY ? job_expires_ms(j) : -1;
+
+    return expires >= 0 && expires <= e->now_ms;
+}
+
+int64_t job_cold_ms(const struct job *j)
+{
+    int64_t expires = job_is_waiting(j) ? job_expires_ms(j) : -1;
+
+    return expires >= 0 ? expires : j->timer.at_ms;
 }
 
 void job_opts_get(const struct job *j, struct job_opts *ret)
@@ -128,6 +144,9 @@ void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order)
 {
     struct job_opts o;
 
+    *ret_key = *ret_order = (struct str){ 0 };
+    if (opts_are_bare(opts))
+        return;
     job_opts_read(opts, 0, &o);
     *ret_key = o.key;
     *ret_order = o.order;

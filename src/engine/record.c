@@ -113,17 +113,22 @@ static bool trail_ok(const struct trail_image *t)
            moment_ok(t->pending_due_ms) && moment_ok(t->deferred_ms);
 }
 
-bool record_peek_job(struct str body, unsigned *ret_state, struct str *ret_queue)
+bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
+                     struct str *ret_queue)
 {
     struct wire_reader r = wire_reader_of(body);
+    uint64_t at;
 
     wire_varint(&r); /* seq */
-    wire_varint(&r); /* born */
+    at = (uint64_t)wire_zigzag(&r);
     *ret_state = wire_u8(&r);
-    wire_u8(&r);                /* priority */
-    for (int i = 0; i < 4; i++) /* due, at, attempt, stalls */
-        wire_varint(&r);
-    wire_bytes(&r); /* tenant */
+    wire_u8(&r);                     /* priority */
+    at += (uint64_t)wire_zigzag(&r); /* due, from birth */
+    at += (uint64_t)wire_zigzag(&r); /* at, from due */
+    *ret_at_ms = (int64_t)at;
+    wire_varint(&r); /* attempt */
+    wire_varint(&r); /* stalls */
+    wire_bytes(&r);  /* tenant */
     *ret_queue = wire_bytes(&r);
     return !r.bad;
 }

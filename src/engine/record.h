@@ -273,7 +273,8 @@ void record_put_grave(struct buf *out, const struct grave_record *r);
 void record_put_tally(struct buf *out, const struct tally_record *r);
 void record_put_cold(struct buf *out, const struct cold_record *r);
 /* Of an image only these. */
-bool record_peek_job(struct str body, unsigned *ret_state, struct str *ret_queue);
+bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
+                     struct str *ret_queue);
 /* The body of a PUT record alone. */
 void record_put_image(struct buf *out, const struct job_image *r);
 

@@ -146,11 +146,29 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
     return 0;
 }
 
+/* One of this time would have expired by now. */
+static bool is_too_late(const struct engine *e, const struct recurrence *r, int64_t nominal_ms)
+{
+    struct wire_reader in = wire_reader_of(r->opts);
+    struct opt o;
+
+    while (job_opt_next(&in, &o))
+        if (o.type == OPT_EXPIRE)
+            return o.number > 0 && e->now_ms - nominal_ms >= o.number;
+    return false;
+}
+
 /* The same by the rule: what cannot be made is skipped. NOMEM only. */
 static int make_or_skip(struct engine *e, const struct job *j, struct recurrence *r,
                         int64_t nominal_ms, bool *ret_made)
 {
-    int err = recurrence_make(e, j, r, nominal_ms, false);
+    int err;
+
+    if (is_too_late(e, r, nominal_ms)) {
+        ledger_skip(r, nominal_ms, nominal_ms, 1, LEDGER_EXPIRED);
+        return 0;
+    }
+    err = recurrence_make(e, j, r, nominal_ms, false);
 
     *ret_made = !err;
     if (err != BELFRY_LIMIT)

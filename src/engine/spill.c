@@ -180,7 +180,7 @@ void job_cold_key(const struct job *j, struct cold_key *ret)
     struct str queue = { j->queue->name, j->queue->name_len };
 
     if (j->where == WHERE_LATER)
-        cold_key_due(ret, (struct cold_point){ j->timer.at_ms, j->seq });
+        cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq });
     else if (j->where == WHERE_TAIL)
         cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number(class_of(j)),
                        (struct cold_point){ j->timer.at_ms, j->seq });
@@ -342,6 +342,8 @@ static bool needs_locator(const struct job *j)
 
     if (j->where != WHERE_LATER || j->timer.at_ms != (int64_t)j->born_ms)
         return true;
+    if (job_is_bare(j))
+        return false;
     job_opts_get(j, &o);
     return o.key.len > 0;
 }
@@ -441,6 +443,11 @@ static bool feed_later(struct engine *e, struct buf *out, size_t *n)
             continue;
         }
         --*n;
+        if (job_cold_ms(j) <= near) { /* it waits, and is about to expire */
+            job_unplace(e, j);
+            job_place_hot(e, j, JOB_SCHEDULED);
+            continue;
+        }
         b->later_bytes += job_weight(j);
         feed_next(e, out, j);
     }

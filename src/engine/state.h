@@ -357,16 +357,17 @@ struct absent {
 
 #define PASTS_MAX 4096 /* jobs that one batch may wait for, too */
 
-/* Jobs on disk that have ended, as was found out since this number of moves: a request that names
- * several is told of one at a time. */
+/* Jobs on disk that have ended, and ids of none, as was found out since this number of moves: a
+ * request that names several is told of one at a time. */
 struct pasts {
     uint64_t moves;
     size_t n;
     struct {
         struct job_id id;
         uint64_t tenant; /* a hash of its name */
-        int64_t gone_ms;
-        unsigned state;
+        int64_t from_ms; /* when that was found out, */
+        int64_t gone_ms; /* and until when it holds */
+        int state;       /* or NOTFOUND */
     } jobs[PASTS_MAX];
 };
 

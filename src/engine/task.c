@@ -38,7 +38,11 @@ static int tell_one(struct engine *e, const struct job *ended, struct job_id id)
     struct job *j;
 
     id.partition = e->o.partition;
-    j = job_seek(e, id, true, &err);
+    j = job_seek(e, id, false, &err);
+    if (j && !j->queue->hidden && !after_waits(j, ended))
+        return 0; /* not any more: on disk it keeps its place among others */
+    if (j)
+        j = job_seek(e, id, true, &err);
     if (!j) /* it has been cancelled or deleted and forgotten, or cannot be read */
         return err == BELFRY_COLD || err == BELFRY_NOMEM ? err : 0;
     return j->queue->hidden ? recurrence_told(e, j, ended) : after_told(e, j, ended);

@@ -55,6 +55,28 @@ int engine_answer(struct engine *e, struct cold_answer *a)
     return BELFRY_COLD;
 }
 
+/* One that was not started in time ends before a request changes it: its timer may not have been
+ * looked at, or it was on disk. NULL with NOTFOUND if it is gone by that, or NOMEM. */
+static struct job *settled(struct engine *e, struct job *j, int *ret_err)
+{
+    uint64_t seq = j->seq;
+
+    if (!job_is_over(e, j))
+        return j;
+    *ret_err = job_expire(e, j);
+    j = *ret_err ? NULL : job_find(e, seq);
+    if (!j && !*ret_err)
+        *ret_err = engine_plain(e, BELFRY_NOTFOUND);
+    return j;
+}
+
+static struct job *bring(struct engine *e, const struct cold_item *item, uint64_t seq, int *ret_err)
+{
+    *ret_err = emit_taken(
+        e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+    return *ret_err ? NULL : settled(e, job_find(e, seq), ret_err);
+}
+
 /* The job of an item: as it is, or brought to memory. */
 static struct job *give(struct engine *e, const struct cold_item *item, bool take, int *ret_err)
 {
@@ -65,11 +87,8 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
         *ret_err = BELFRY_CORRUPT;
         return NULL;
     }
-    if (take) {
-        *ret_err = emit_taken(
-            e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
-        return *ret_err ? NULL : job_find(e, image.seq);
-    }
+    if (take)
+        return bring(e, item, image.seq, ret_err);
     forget_shown(e);
     q = queue_obtain(e, image.queue);
     e->shown = q ? job_new(e, &image, q) : NULL;
@@ -150,7 +169,8 @@ struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err
         *ret_err = engine_plain(e, BELFRY_NOTFOUND);
         return NULL;
     }
-    return j && take ? seek(e, id, take, ret_err) : j;
+    j = j && take ? seek(e, id, take, ret_err) : j;
+    return j && take ? settled(e, j, ret_err) : j;
 }
 
 static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str order,
@@ -228,12 +248,20 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
     struct cold_key k;
 
     *ret_err = 0;
-    if (j)
+    if (j && take)
+        j = settled(e, j, ret_err);
+    if (j && j->state != JOB_EXPIRED)
         return j;
+    if (*ret_err == BELFRY_NOMEM)
+        return NULL;
     if (answers_key(e->answer, q, order, key)) {
-        for (size_t i = 0; i < e->answer->n; i++)
-            if (holds_key(e, &e->answer->items[i], order, key))
-                return give(e, &e->answer->items[i], take, ret_err);
+        for (size_t i = 0; i < e->answer->n; i++) {
+            if (!holds_key(e, &e->answer->items[i], order, key))
+                continue;
+            j = give(e, &e->answer->items[i], take, ret_err);
+            if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
+                return j; /* else it expired on disk, and has no key any more */
+        }
         key_absent(e, (struct str){ q->name, q->name_len }, order, key);
     } else if (key_may_be_cold(e, q, order, key, &k) && !is_absent(e, &k)) {
         e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };

@@ -26,7 +26,7 @@ const struct http_shape http_shapes[] = {
     { "Attempt", "attempt:i start_ms:i end_ms:i late_ms:i outcome:s worker:B? error:B?" },
     { "Page", "jobs:[#Summary] cursor:s?" },
     { "Lease", "id:s token:s tenant:s queue:s payload:B attempt:i priority:i due_ms:i lease_ms:i until_ms:i key:B? "
-      "tags:[s] meta:{s} order:B?" },
+      "tags:[s] meta:{s} order:B? recurrence:s? nominal_ms:i?" },
     { "Failed", "state:s at_ms:i?" },
     { "Extended", "until_ms:i cancelled:b" },
     { "Explanation", "id:s state:s reason:s why:s until_ms:i? ready_in_queue:i deferred_until:i? deferrals:i" },

@@ -131,8 +131,10 @@ static int locate(struct sorting *s, const struct cold_key *key, struct str plac
 /* Until when a job can be where it is put: see cold_place_put. */
 static int64_t until_of(const struct job_image *image, struct str key, uint32_t number)
 {
+    struct cold_point p = { image->at_ms, 0 };
+
     switch (key.ptr[0]) {
-    case FAMILY_DUE: return image->at_ms;
+    case FAMILY_DUE: cold_key_point(key, &p); return p.at_ms;
     case FAMILY_BACKLOG: return number;
     default:
         return image->trail.keep_ms > image->trail.hold_ms ? image->trail.keep_ms
@@ -199,20 +201,18 @@ static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool
 
 static int count_entry(struct feed *f, struct tally *t, const struct entry *e, uint64_t *last_seq)
 {
-    struct cold_point at = { 0, 0 };
     unsigned state;
     struct str queue;
+    int64_t at;
 
     if (e->grave || e->locates)
         return 0;
-    cold_key_point(entry_key(e), &at);
     wire_put_zigzag(&f->seqs, (int64_t)(e->seq - *last_seq));
     *last_seq = e->seq;
-    if (!record_peek_job(entry_value(e), &state, &queue))
+    if (!record_peek_job(entry_value(e), &state, &at, &queue))
         return BELFRY_CORRUPT;
     return tally_count(
-        t, queue,
-        cold_slot_at(cold_slot_of(e->key[0], state, cold_key_class(entry_key(e))), at.at_ms), 1,
+        t, queue, cold_slot_at(cold_slot_of(e->key[0], state, cold_key_class(entry_key(e))), at), 1,
         entry_key(e));
 }
 

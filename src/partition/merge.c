@@ -447,10 +447,11 @@ static int uncount(const struct merge *m, struct tally *t, const struct run_entr
 {
     unsigned state;
     struct str queue;
+    int64_t at;
 
     if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
         return 0;
-    if (!record_peek_job(e->value, &state, &queue))
+    if (!record_peek_job(e->value, &state, &at, &queue))
         return BELFRY_CORRUPT;
     return tally_count(t, queue, cold_slot_of(m->family, state, cold_key_class(e->key)), -1,
                        e->key);

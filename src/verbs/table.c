@@ -64,7 +64,8 @@ const struct verb verb_table[] = {
                   "queue, payload, options" } } },
     { "LEASE", VERB_TAKES, "Takes ready jobs, each under a lease that names the worker's right to it.",
       "an array of jobs, each a map: id, token, tenant, queue, payload, attempt, priority, due_ms, lease_ms, "
-      "until_ms, key, tags, meta, order; empty if there is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
+      "until_ms, key, tags, meta, order, recurrence, nominal_ms (of an occurrence: whose, and of when); empty if there "
+      "is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
         { "queues", ARG_NAMES, POS, .help = "one queue or several with commas between" },
         { "count", ARG_INT, .min = 1, .max = LEASE_COUNT_MAX, .help = "at most so many jobs; 1 if not given" },
         { "wait", ARG_DURATION, .min = 0, .max = 86400000, .help = "how long to wait if there is no work now" },
@@ -178,8 +179,8 @@ const struct verb verb_table[] = {
         { "exdate", ARG_BYTES, .max = 8192, .help = "times that are left out, as in iCalendar, with commas between" },
         { "rdate", ARG_BYTES, .max = 8192, .help = "times that are added" },
         { "catchup", ARG_WORD, .words = "last|skip|all",
-          .help = "what to do with times that passed while the server was down, for more than a minute: make one "
-                  "job for the last of them (the default), none, or all, one after another" },
+          .help = "what to do with times that could not be kept within a minute, as the server was down: make one "
+                  "job for the last time that has passed (the default), none for them, or all, one after another" },
         { "overlap", ARG_WORD, .words = "skip|allow|queue",
           .help = "what to do if the job before has not ended: leave this one out (the default), make it all the "
                   "same, or when that one has ended" },

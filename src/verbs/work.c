@@ -15,7 +15,7 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     struct job_view v;
 
     engine_view(e, job, &v);
-    reply_map(r, 14);
+    reply_map(r, 16);
     reply_name(r, "id");
     reply_id(r, v.id);
     reply_name(r, "token");
@@ -45,6 +45,16 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     reply_name(r, "order");
     if (v.order.len)
         reply_bytes(r, v.order);
+    else
+        reply_null(r);
+    reply_name(r, "recurrence");
+    if (v.recurrence.len)
+        reply_bytes(r, v.recurrence);
+    else
+        reply_null(r);
+    reply_name(r, "nominal_ms");
+    if (v.recurrence.len)
+        reply_integer(r, v.nominal_ms);
     else
         reply_null(r);
 }

@@ -353,6 +353,18 @@ def test_work_serves_a_tenant_or_all(cli, work, q):
     assert (code, out) == (0, "default\n")
 
 
+def test_work_names_the_occurrence(cli, work, q):
+    ok(cli("recur", q, q, "x", "--every", "1h", "--start", "2020-01-01T00:00:00Z"))
+    run = ok(cli("recurrun", q)).strip()
+    nominal = get(cli, run)["nominal_ms"]
+    show = 'echo "${BELFRY_RECURRENCE-none} ${BELFRY_NOMINAL_MS-none}"'
+    code, out, _ = work(q, "--drain", "--", "sh", "-c", show).wait()
+    assert (code, out) == (0, f"{q} {nominal}\n")
+    schedule(cli, q, "x")
+    code, out, _ = work(q, "--drain", "--", "sh", "-c", show).wait()
+    assert (code, out) == (0, "none none\n")
+
+
 # ---- belfry work ----
 
 def test_work_runs_a_command_for_each_job(cli, work, q):

@@ -540,6 +540,7 @@ def test_point_16_a_lease_tells_all_that_a_worker_needs(b, q):
     assert token > 0 and until >= due + 60000
     assert job == {"id": id, "tenant": "default", "queue": q, "payload": "any\0bytes", "attempt": 1, "priority": 2,
                    "due_ms": due, "lease_ms": 60000, "key": "k", "tags": [], "order": None,
+                   "recurrence": None, "nominal_ms": None,
                    "meta": {"user": "7", "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
 
 

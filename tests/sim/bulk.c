@@ -16,11 +16,12 @@
 #define MINUTE INT64_C(60000)
 
 /* By the words of the promise. */
-static bool matches(const struct model_bulk *b, const struct model_job *job)
+static bool matches(const struct model *m, const struct model_bulk *b, const struct model_job *job)
 {
     if (job->id.seq >= b->id.seq || tenants_of(job->queue) != b->tenant ||
-        (b->queue >= 0 && job->queue != (unsigned)b->queue) || !(b->states >> job->state & 1) ||
-        job->due_ms < b->from_ms || job->due_ms >= b->to_ms)
+        (b->queue >= 0 && job->queue != (unsigned)b->queue) ||
+        !(b->states >> model_shown(m, job) & 1) || job->due_ms < b->from_ms ||
+        job->due_ms >= b->to_ms)
         return false;
     switch (b->action) {
     case BULK_CANCEL: return !job->cancelling || job->replacing;
@@ -95,7 +96,7 @@ static void adopt_jobs(struct world *w, struct model_bulk *b)
     ids = calloc(w->model.count + 1, sizeof(*ids));
     CHECK(ids, "the simulator is out of memory");
     for (size_t i = 0; i < w->model.count; i++)
-        if (matches(b, &w->model.jobs[i]))
+        if (matches(&w->model, b, &w->model.jobs[i]))
             ids[n++] = w->model.jobs[i].id;
     for (size_t i = 0; i < n; i++) {
         struct model_job *job = model_find(&w->model, ids[i]);
@@ -130,7 +131,7 @@ static size_t left(const struct world *w, const struct model_bulk *b, bool keyle
 
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
-        n += matches(b, job) && job->moved < b->started && !(keyless && job->key) &&
+        n += matches(&w->model, b, job) && job->moved < b->started && !(keyless && job->key) &&
              !model_may_forget(&w->model, job);
     }
     return n;
@@ -148,7 +149,7 @@ static void check_dry(const struct world *w, const struct model_bulk *b)
         return;
     size_t most = 0;
     for (size_t i = 0; i < m->count; i++)
-        most += matches(b, &m->jobs[i]);
+        most += matches(m, b, &m->jobs[i]);
     CHECK(b->said[1] == most, "a dry run says %" PRIu64 ", but there are %zu", b->said[1], most);
     if (most > 0)
         cover_event(EVENT_BULK_COUNTED);

@@ -77,7 +77,6 @@
     X(HELD_TENANT_RATE, "likewise a tenant")                                      \
     X(HELD_SERVER_RUNNING, "the server had as many running as it may")            \
     X(HELD_SLOW_START, "likewise, so soon after its start")                       \
-    X(EXPIRED, "a job was not started in time")                                   \
     X(DEFERRED, "quiet hours deferred a job")                                     \
     X(DEFERRED_GIVEN, "a job that was deferred was given out")                    \
     X(PASSED, "a job passed maintenance")                                         \
@@ -119,13 +118,24 @@
     X(RECUR_MISSED, "an occurrence was missed")                                   \
     X(RECUR_PAUSED, "an occurrence was skipped in a pause")                       \
     X(RECUR_LIMIT, "an occurrence was skipped for the tenant's limit")            \
+    X(RECUR_EXPIRED, "an occurrence was skipped as it would have expired")        \
     X(RECUR_FINISHED, "a recurrence came to its end")                             \
     X(RECUR_RUN, "an occurrence was made by hand")                                \
     X(RECUR_EDITED, "a recurrence was changed")                                   \
     X(RECUR_PASSED, "a change left out what was not decided about")               \
     X(RECUR_DELETED, "a recurrence was deleted while its job ran or waited")      \
     X(RECUR_COLD, "a recurrence on disk was asked for")                           \
-    X(CRASH_MADE_LOST, "a crash took an occurrence")
+    X(CRASH_MADE_LOST, "a crash took an occurrence")                              \
+    X(EXPIRED, "a job expired")                                                   \
+    X(EXPIRED_ON_DISK, "a job on disk was seen to have expired")                  \
+    X(EXPIRED_WAITING, "a job expired while it waited for another")               \
+    X(EXPIRED_KEY, "the key of a job that expired on disk was free")              \
+    X(LABELLED_COLD, "the labels of a job on disk were asked for")                \
+    X(LISTED_TAG, "jobs were listed by tag")                                      \
+    X(BATCH_ALL, "a batch was taken as a whole")                                  \
+    X(BATCH_REFUSED, "a batch was refused as a whole")                            \
+    X(BATCH_EACH, "a batch was taken item by item")                               \
+    X(BATCH_COLD, "a batch needed something on disk")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

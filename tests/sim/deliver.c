@@ -114,6 +114,8 @@ static void leased(struct world *w, const struct wait *request, const struct job
     char why[JUDGE_TEXT];
 
     CHECK(job, "job %" PRIu64 " is leased but does not exist", v->id.seq);
+    CHECK(!model_is_over(&w->model, job), "job %" PRIu64 " is leased though it has expired",
+          v->id.seq);
     CHECK(job->state == JOB_READY, "job %" PRIu64 " is leased while %s (at %" PRId64 ")", v->id.seq,
           job_state_name(job->state), job->at_ms);
     CHECK(model_quiet_until(&w->model, job) < 0, "job %" PRIu64 " is given in quiet hours",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "sim/cover.h"
+#include "sim/labels.h"
 #include "sim/look.h"
 #include "sim/model_job.h"
 #include "sim/text.h"
@@ -49,7 +50,9 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
 {
     int64_t attempts = job->attempts >= 0 ? job->attempts : m->queues[job->queue].attempts;
 
-    SAME("state", v->state, job->state);
+    SAME("state", v->state, model_shown(m, job));
+    SAME("expiry", v->expires_ms, model_expires(job));
+    SAME("labels", labels_are(v, job->labels), true);
     SAME("tenant", text_is(v->tenant, TEXT_TENANT, tenants_of(job->queue)), true);
     SAME("queue", text_is(v->queue, TEXT_KIND, tenants_kind(job->queue)), true);
     SAME("payload", text_is(v->payload, TEXT_PAYLOAD, job->payload), true);
@@ -65,8 +68,6 @@ static bool same_plan(const struct model *m, const struct model_job *job, const 
     SAME("attempt", v->attempt, job->attempt);
     SAME("attempts", v->attempts, attempts);
     SAME("token", v->token, job->token);
-    if (job->state < JOB_LEASED)
-        SAME("expiry", v->expires_ms, model_expires(job));
     SAME("notify", v->notify, job->notify);
     SAME("gates", v->passing, job->passing);
     SAME("number of deferrals", v->deferrals, job->deferrals);
@@ -177,10 +178,30 @@ void judge_adopt_forgotten(struct partition *p, struct model *m)
             i++;
 }
 
+/* Where jobs are on disk the engine finds out that one has expired when it comes to memory: that is
+ * when it ends. */
+static void adopt_expired(struct partition *p, struct model *m, struct model_job *job)
+{
+    struct look look = { .partition = p };
+    struct job_view v;
+    bool gone = look_get(&look, job->id, &v) != 0;
+
+    if (gone || v.ended_ms > 0)
+        model_end(m, job, JOB_EXPIRED, 0);
+    else
+        cover_event(EVENT_EXPIRED_ON_DISK);
+    look_end(&look);
+}
+
 void judge_adopt_job(struct partition *p, struct model *m, struct job_id id)
 {
     struct model_job *job = model_find(m, id);
 
+    if (job && model_is_over(m, job)) {
+        adopt_expired(p, m, job);
+        model_fire(m);
+        job = model_find(m, id);
+    }
     if (job)
         adopt_forgotten(p, m, (size_t)(job - m->jobs));
     else if (model_ghost(m, id) && look_has(p, id))
@@ -208,6 +229,11 @@ bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
         bool ahead = m->cold && job->ahead && job->state == JOB_READY;
         struct job_view v;
 
+        if (model_is_over(m, job)) {
+            adopt_expired(p, m, job);
+            filled = true;
+            continue;
+        }
         if (!job->at_open && !ahead)
             continue;
         if (look_get(&look, job->id, &v)) {
@@ -227,18 +253,17 @@ bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
     return true;
 }
 
-/* It was given out too late, though its moment has not been looked at. */
-static bool adopt_expired(struct engine *e, struct model *m, struct model_job *job)
+/* It was met, and ended. On disk nobody met it. */
+static bool met_expired(struct engine *e, struct model *m, struct model_job *job)
 {
-    int64_t at = model_expires(job);
     struct job_view v;
 
-    if (m->cold || job->state != JOB_READY || at < 0 || at > m->now_ms)
+    if (!model_is_over(m, job))
         return false;
     int err = engine_get(e, job->id, &v);
-    if (err ? err != BELFRY_NOTFOUND : v.state != JOB_EXPIRED)
+    if (err ? err != BELFRY_NOTFOUND : v.ended_ms == 0)
         return false;
-    model_expired(m, job);
+    model_end(m, job, JOB_EXPIRED, 0);
     return true;
 }
 
@@ -248,7 +273,7 @@ bool judge_adopt_met(struct engine *e, struct model *m, char ret[JUDGE_TEXT])
         struct model_job *job = &m->jobs[i];
         struct job_view v;
 
-        if (adopt_expired(e, m, job))
+        if (met_expired(e, m, job))
             continue;
         /* One on disk was not met. */
         if (job->state != JOB_READY || !job->notify || engine_get(e, job->id, &v) ||
@@ -335,6 +360,8 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
                            text_make(TEXT_KEY, k, key), &id);
 
         look_end(&look);
+        if (job && model_is_over(m, job))
+            job = NULL;
         if (!err && !job && model_may_hold(m, q, k, id))
             continue;
         if (err == BELFRY_NOTFOUND && job && job->telling && job->hold_ms <= m->now_ms)

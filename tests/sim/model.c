@@ -87,6 +87,21 @@ bool model_ended(const struct model_job *job)
            job->state == JOB_EXPIRED;
 }
 
+int64_t model_expires(const struct model_job *job)
+{
+    return job->expire_ms > 0 && job->token == 0 ? job->due_ms + job->expire_ms : -1;
+}
+
+bool model_is_over(const struct model *m, const struct model_job *job)
+{
+    return !model_ended(job) && model_expires(job) >= 0 && model_expires(job) <= m->now_ms;
+}
+
+enum job_state model_shown(const struct model *m, const struct model_job *job)
+{
+    return model_is_over(m, job) ? JOB_EXPIRED : job->state;
+}
+
 struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key)
 {
     struct model_job *held = NULL;
@@ -132,6 +147,9 @@ void model_fire(struct model *m)
             job->ahead = false;
             job->moved = m->steps;
         }
+        if (!m->cold && !m->replaying &&
+            model_is_over(m, job)) /* else the judge finds out when it does */
+            model_end(m, job, JOB_EXPIRED, 0);
         if (job->held && job->hold_ms <= m->now_ms && !job->telling)
             job->held = false;
         if (model_ended(job) && job->keep_ms <= m->now_ms && !job->held && !job->telling) {
@@ -141,34 +159,6 @@ void model_fire(struct model *m)
             i++;
         }
     }
-}
-
-int64_t model_expires(const struct model_job *job)
-{
-    bool waits =
-        job->state == JOB_SCHEDULED || job->state == JOB_READY || job->state == JOB_WAITING;
-
-    return waits && job->token == 0 && job->expire_ms > 0 ? job->due_ms + job->expire_ms : -1;
-}
-
-void model_expire(struct model *m)
-{
-    for (size_t i = 0; i < m->count; i++) {
-        int64_t at = model_expires(&m->jobs[i]);
-        if (at >= 0 && at <= m->now_ms)
-            model_expired(m, &m->jobs[i]);
-    }
-}
-
-void model_unexpire(struct model *to, const struct model *from)
-{
-    for (size_t i = 0; i < from->count; i++) {
-        const struct model_job *job = &from->jobs[i];
-        struct model_job *now = model_find(to, job->id);
-        if (model_expires(job) >= 0 && (!now || now->state == JOB_EXPIRED))
-            *(now ? now : model_add(to)) = *job;
-    }
-    to->changes = from->changes;
 }
 
 void model_calm(struct model *m)
@@ -266,7 +256,6 @@ bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
     for (size_t i = 0; i < m->count; i++)
         if (m->jobs[i].state == JOB_LEASED && m->jobs[i].end_mono_ms <= mono_ms)
             model_stall(m, &m->jobs[i]);
-    model_expire(m);
     model_fire(m);
     return back;
 }
@@ -318,9 +307,8 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
             wall = job->held ? job->hold_ms : job->keep_ms;
         else if (job->state == JOB_LEASED && job->end_mono_ms < *ret_mono_ms)
             *ret_mono_ms = job->end_mono_ms;
-        int64_t expires = model_expires(job) < m->now_ms ? m->now_ms : model_expires(job);
-        if (model_expires(job) >= 0 && expires < wall)
-            wall = expires;
+        if (!model_ended(job) && model_expires(job) >= 0 && model_expires(job) < wall)
+            wall = model_expires(job);
         if (wall < *ret_wall_ms)
             *ret_wall_ms = wall;
     }

@@ -50,6 +50,7 @@ struct model_job {
     int64_t lease_ms; /* of the job itself; -1: the queue's */
     int64_t retain_ms;
     int64_t expire_ms; /* 0: never */
+    uint32_t labels;   /* see labels.h */
     bool notify;
     bool passing;
     struct model_parent after[MODEL_AFTERS];
@@ -124,6 +125,8 @@ struct model_recur {
     int priority;
     int64_t attempts;
     int64_t retain_ms;
+    int64_t expire_ms;
+    uint32_t labels;
 };
 
 #define MODEL_OCCURRENCES 160
@@ -209,6 +212,7 @@ struct model {
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
+    bool replaying;    /* nothing expires yet: that is written down when it does */
     bool cold;         /* jobs may be on disk */
     bool forgetful;    /* what is done or cancelled may be forgotten any time */
     bool set_back;     /* the clock was, at some time */
@@ -248,6 +252,7 @@ struct model_spec {
     int64_t lease_ms;
     int64_t retain_ms;
     int64_t expire_ms;
+    uint32_t labels;
     bool notify;
     bool passing;
     struct job_id after[MODEL_AFTERS];
@@ -263,6 +268,12 @@ void model_graveyard_fini(struct model_graveyard *g);
 struct model_job *model_find(const struct model *m, struct job_id id);
 /* The job that has this key, held keys included. */
 struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t key);
+/* When it expires if it is not started by then; -1: never, or it was started. */
+int64_t model_expires(const struct model_job *job);
+/* It was not started in time, but the engine has not come to it: it is on disk. */
+bool model_is_over(const struct model *m, const struct model_job *job);
+/* What users see. */
+enum job_state model_shown(const struct model *m, const struct model_job *job);
 /* Counts jobs of a queue in a state. */
 uint64_t model_count(const struct model *m, unsigned queue, enum job_state state);
 int64_t model_rank(const struct model_job *job);
@@ -378,14 +389,6 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
 /* The job that a request of model.scope finds by this id. */
 struct model_job *model_seek(const struct model *m, struct job_id id);
 bool model_in_scope(const struct model *m, const struct model_job *job);
-
-/* When a job expires if it is not started by then; -1: never. */
-int64_t model_expires(const struct model_job *job);
-/* Those whose time is over expire. */
-void model_expire(struct model *m);
-/* `to` is what a restart made of the journal, and `from` the same before that had jobs expire:
- * which is not in the journal yet. */
-void model_unexpire(struct model *to, const struct model *from);
 
 /* ---- Gates and slow start: model_gate.c ---- */
 

@@ -36,10 +36,7 @@ int64_t model_quiet_until(const struct model *m, const struct model_job *job)
 
 bool model_may_give(const struct model *m, const struct model_job *job)
 {
-    int64_t expires = model_expires(job);
-
-    return model_can_go(m, job) && (expires < 0 || expires > m->now_ms) &&
-           model_quiet_until(m, job) < 0 &&
+    return model_can_go(m, job) && !model_is_over(m, job) && model_quiet_until(m, job) < 0 &&
            (job->passing || !m->tenants[tenants_of(job->queue)].maintenance);
 }
 

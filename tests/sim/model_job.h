@@ -8,7 +8,6 @@
 struct model_job *model_add(struct model *m);
 void model_forget(struct model *m, size_t i);
 bool model_ended(const struct model_job *job);
-void model_expired(struct model *m, struct model_job *job);
 void model_changed(struct model *m, struct model_job *job);
 void model_end(struct model *m, struct model_job *job, enum job_state state, uint32_t result);
 /* A lease ended without a word. */

@@ -51,7 +51,7 @@ static bool is_same(const struct model_recur *a, const struct model_recur *b)
     return a->period_ms == b->period_ms && a->count == b->count && a->start_ms == b->start_ms &&
            a->catchup == b->catchup && a->overlap == b->overlap && a->queue == b->queue &&
            a->payload == b->payload && a->priority == b->priority && a->attempts == b->attempts &&
-           a->retain_ms == b->retain_ms;
+           a->retain_ms == b->retain_ms && a->expire_ms == b->expire_ms && a->labels == b->labels;
 }
 
 /* What it had not decided about, or had queued, is skipped. */
@@ -158,6 +158,8 @@ static void make(struct model *m, unsigned recurrence, int64_t nominal_ms, struc
         .attempts = r->said.attempts,
         .lease_ms = -1,
         .retain_ms = r->said.retain_ms,
+        .expire_ms = r->said.expire_ms,
+        .labels = r->said.labels,
         .recurrence = 1 + recurrence,
         .nominal_ms = nominal_ms,
         .listeners = 1,
@@ -266,12 +268,13 @@ static void follow_ends(struct model_recurrence *r, const struct recurrence *is)
     r->occurrence_count = kept;
 }
 
+#define ORDERS_MAX 2000
+
 struct following {
     struct model *m;
     unsigned recurrence;
     struct model_recurrence *r;
     const struct recurrence *is;
-    bool ended;   /* one before has ended: the engine may have heard of that after it decided */
     bool stopped; /* the engine has not come further */
 };
 
@@ -286,6 +289,13 @@ static void follow_made(struct following *f, int64_t nominal_ms)
 {
     struct model_recurrence *r = f->r;
 
+    if (r->said.expire_ms > 0 && nominal_ms + r->said.expire_ms <= f->m->now_ms) {
+        if (skips(r, f->is, LEDGER_EXPIRED) == 0)
+            f->stopped = true;
+        else
+            r->totals[LEDGER_EXPIRED]++, cover_event(EVENT_RECUR_EXPIRED);
+        return;
+    }
     for (size_t i = 0; i < f->is->ledger_count; i++) {
         const struct ledger_entry *x = &f->is->ledger[i];
         if (x->nominal_ms != nominal_ms || x->by_hand || x->outcome != LEDGER_OPEN)
@@ -299,8 +309,6 @@ static void follow_made(struct following *f, int64_t nominal_ms)
     else if (f->m->tenants[recurrence_tenant(f->recurrence)].max_pending > 0 &&
              skips(r, f->is, LEDGER_LIMIT) > 0)
         r->totals[LEDGER_LIMIT]++, cover_event(EVENT_RECUR_LIMIT);
-    else if (f->ended && r->said.overlap == OVERLAP_SKIP && skips(r, f->is, LEDGER_OVERLAP) > 0)
-        r->totals[LEDGER_OVERLAP]++;
     else
         f->stopped = true;
 }
@@ -409,28 +417,66 @@ static bool is_as_followed(const struct model_recurrence *r, unsigned recurrence
     return true;
 }
 
+/* Times that have come, at most so many. */
+static void follow_nexts(struct following *f, uint64_t n)
+{
+    struct model_recurrence *r = f->r;
+
+    while (!f->stopped && n-- > 0) {
+        bool behind = r->next_ms >= 0 && (f->is->next_ms < 0 || r->next_ms < f->is->next_ms);
+        if (turn_has_come(r))
+            follow_turn(f);
+        else if (behind && !r->paused && r->next_ms <= f->m->now_ms)
+            follow_next(f);
+        else
+            break;
+    }
+}
+
+/* The engine decided about so many times before it heard of ends. */
+static bool follow_in_order(struct model *m, unsigned recurrence, const struct recurrence *is,
+                            uint64_t before, bool *ret_heard, char ret[200])
+{
+    struct model_recurrence *r = &m->recurrences[recurrence];
+    struct following f = { m, recurrence, r, is, false };
+    int64_t next_ms = r->next_ms;
+
+    follow_nexts(&f, before);
+    uint64_t open = r->totals[LEDGER_OPEN], failed = r->totals[LEDGER_FAILED];
+    follow_ends(r, is);
+    *ret_heard = r->totals[LEDGER_OPEN] != open;
+    m->changes += *ret_heard || r->totals[LEDGER_FAILED] != failed;
+    if (!f.stopped)
+        follow_nexts(&f, UINT64_MAX);
+    m->changes += r->next_ms != next_ms;
+    return is_as_followed(r, recurrence, is, ret);
+}
+
 bool model_recur_follow(struct model *m, unsigned recurrence, const struct recurrence *is,
                         char ret[200])
 {
     struct model_recurrence *r = &m->recurrences[recurrence];
-    struct following f = { m, recurrence, r, is, false, false };
-    uint64_t open = r->totals[LEDGER_OPEN], failed = r->totals[LEDGER_FAILED];
-    int64_t next_ms = r->next_ms;
+    struct model_recurrence was = *r;
+    struct model_queue queue = m->queues[r->said.queue];
+    uint64_t changes = m->changes, seq_max = m->seq_max;
+    size_t count = m->count;
+    bool heard;
 
-    follow_ends(r, is);
-    f.ended = r->totals[LEDGER_OPEN] != open;
-    m->changes += f.ended || r->totals[LEDGER_FAILED] != failed;
-    while (!f.stopped) {
-        bool behind = r->next_ms >= 0 && (is->next_ms < 0 || r->next_ms < is->next_ms);
-        if (turn_has_come(r))
-            follow_turn(&f);
-        else if (behind && !r->paused && r->next_ms <= m->now_ms)
-            follow_next(&f);
-        else
-            break;
+    if (follow_in_order(m, recurrence, is, 0, &heard, ret))
+        return true;
+    for (uint64_t before = 1; heard && before <= ORDERS_MAX; before++) {
+        char why[200];
+
+        *r = was;
+        m->queues[r->said.queue] = queue;
+        m->changes = changes;
+        m->seq_max = seq_max;
+        m->count = count;
+        if (follow_in_order(m, recurrence, is, before, &heard, why))
+            return true;
+        heard = true;
     }
-    m->changes += r->next_ms != next_ms;
-    return is_as_followed(r, recurrence, is, ret);
+    return false;
 }
 
 int64_t model_recur_next(const struct model *m, unsigned recurrence)

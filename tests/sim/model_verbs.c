@@ -92,6 +92,7 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     job->lease_ms = spec->lease_ms;
     job->retain_ms = spec->retain_ms;
     job->expire_ms = spec->expire_ms;
+    job->labels = spec->labels;
     job->notify = spec->notify;
     job->passing = spec->passing;
     job->created_ms = m->now_ms;
@@ -174,17 +175,16 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
         m->queues[job->queue].counters.dead++;
     if (state == JOB_CANCELLED)
         m->queues[job->queue].counters.cancelled++;
+    if (state == JOB_EXPIRED) {
+        m->queues[job->queue].counters.expired++;
+        cover_event(EVENT_EXPIRED);
+        if (job->after_count > 0)
+            cover_event(EVENT_EXPIRED_WAITING);
+    }
     job->telling = job->listeners > 0;
     model_changed(m, job);
     model_after_ended(m, job);
     model_recur_ended(m, job, true);
-}
-
-void model_expired(struct model *m, struct model_job *job)
-{
-    cover_event(EVENT_EXPIRED);
-    m->queues[job->queue].counters.expired++;
-    model_end(m, job, JOB_EXPIRED, 0);
 }
 
 static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)

@@ -1,252 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody schedules and controls jobs. */
+/* Steps in which somebody controls jobs. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/time.h"
-#include "sim/steps.h"
+#include "sim/schedule.h"
 
 #define MINUTE INT64_C(60000)
 #define DAY    (24 * 60 * MINUTE)
-
-#define WAITING      (1u << JOB_SCHEDULED | 1u << JOB_READY | 1u << JOB_WAITING)
-#define PRESSED_JOBS 6 /* taken though memory is at its budget */
-
-/* Near and far, and at one moment with many others. */
-static int64_t random_due(struct world *w)
-{
-    struct rng *r = &w->rng;
-
-    if (w->cold && rng_chance(r, 40))
-        return rng_chance(r, 30) ? w->herd_ms : w->wall_ms + rng_duration(r, 400 * DAY);
-    switch (rng_below(r, 10)) {
-    case 0:
-    case 1:
-    case 2: return -1;
-    case 3: return w->wall_ms - rng_duration(r, DAY);
-    case 4: return w->wall_ms + rng_duration(r, 40 * DAY);
-    default: return w->wall_ms + rng_duration(r, 5 * MINUTE);
-    }
-}
-
-static int64_t or_default(struct world *w, unsigned percent, int64_t value)
-{
-    return rng_chance(&w->rng, percent) ? value : -1;
-}
-
-static struct model_spec random_spec(struct world *w)
-{
-    struct rng *r = &w->rng;
-    uint32_t order =
-        rng_chance(r, w->order_percent) ? (uint32_t)rng_between(r, 1, MODEL_ORDERS) : 0;
-    uint32_t key = rng_chance(r, 50) ? (uint32_t)rng_between(r, 1, w->keys) : 0;
-    return (struct model_spec){
-        .order = order,
-        .queue = (unsigned)rng_below(r, MODEL_QUEUES),
-        .payload = world_text(w),
-        .due_ms = random_due(w),
-        .key = key ? key + order * KEYS_OF_ORDER : 0,
-        .if_exists = (enum if_exists)rng_below(r, 3),
-        .priority = rng_chance(r, 60) ? 3 : (int)rng_between(r, 1, 5),
-        .attempts = or_default(w, 50, rng_chance(r, 40) ? 0 : rng_between(r, 1, 4)),
-        .backoff = rng_chance(r, 50) ? (unsigned)rng_between(r, 1, BACKOFFS - 1) : 0,
-        .lease_ms = or_default(w, 40, 1 + rng_duration(r, 10 * MINUTE)),
-        .retain_ms = or_default(w, 40, rng_chance(r, 30) ? 0 : rng_duration(r, 2 * DAY)),
-        /* On disk a job expires when somebody looks; and when those are told who wait for one that
-         * did, the model does not know. */
-        .expire_ms = w->cold || w->after_percent > 0 || rng_chance(r, 70)
-                         ? 0
-                         : 1 + rng_duration(r, 10 * MINUTE),
-        .notify = rng_chance(r, w->gates ? 50 : 5),
-        .passing = rng_chance(r, 15),
-    };
-}
-
-/* Some wait for others, mostly of the same tenant. */
-static void random_after(struct world *w, struct model_spec *spec)
-{
-    struct rng *r = &w->rng;
-    unsigned states = rng_chance(r, 80) ? WAITING | 1u << JOB_LEASED : ~0u;
-
-    if (!rng_chance(r, w->after_percent))
-        return;
-    spec->after_fail = rng_chance(r, 50) ? AFTERFAIL_RUN : AFTERFAIL_CANCEL;
-    spec->after_count = rng_chance(r, 60) ? 1 : (size_t)rng_between(r, 1, MODEL_AFTERS);
-    for (size_t i = 0; i < spec->after_count; i++) {
-        spec->after[i] = world_pick(w, states);
-        const struct model_job *job = model_find(&w->model, spec->after[i]);
-        while (i == 0 && job && rng_chance(r, 95) &&
-               tenants_of(spec->queue) != tenants_of(job->queue))
-            spec->queue = (unsigned)rng_below(r, MODEL_QUEUES);
-        if (i > 0 && job && tenants_of(spec->queue) != tenants_of(job->queue) && rng_chance(r, 90))
-            spec->after_count = i;
-    }
-}
-
-/* What is needed of them comes to memory: on disk they lose their place by that. */
-static void after_note(struct world *w, const struct model_spec *s)
-{
-    for (size_t i = 0; i < s->after_count && w->cold; i++) {
-        struct model_job *job = model_find(&w->model, s->after[i]);
-        if (job)
-            job->placed = job->moved = w->model.steps;
-        if (job && w->again)
-            cover_event(EVENT_WAITS_COLD);
-    }
-}
-
-static void check_id(struct world *w, const struct model_spec *spec, struct job_id id)
-{
-    int64_t due = spec->due_ms < 0 ? w->model.now_ms : spec->due_ms;
-
-    CHECK(id.seq > w->model.seq_max, "the new job has sequence %" PRIu64 " after %" PRIu64, id.seq,
-          w->model.seq_max);
-    CHECK(id.partition == w->options.number && id.due_ms == due, "the new job has a wrong id");
-    w->model.seq_max = id.seq;
-    w->model.jobs[w->model.count - 1].id = id;
-}
-
-/* Of a job that was on disk. */
-static void cover_cold(bool was_cold, enum event e)
-{
-    if (was_cold)
-        cover_event(e);
-}
-
-static bool schedule(struct world *w, const struct request *r)
-{
-    const struct model_spec *s = &r->spec;
-    char queue[TEXT_MAX], payload[TEXT_MAX], key[TEXT_MAX], order[TEXT_MAX];
-    struct job_spec spec = {
-        .queue = text_make(TEXT_QUEUE, s->queue, queue),
-        .payload = text_make(TEXT_PAYLOAD, s->payload, payload),
-        .due_ms = s->due_ms,
-        .key = text_make(TEXT_KEY, s->key, key),
-        .order = text_make(TEXT_ORDER, s->order, order),
-        .if_exists = s->if_exists,
-        .priority = s->priority,
-        .attempts = s->attempts,
-        .backoff = str_of(backoffs_text(s->backoff)),
-        .lease_ms = s->lease_ms,
-        .retain_ms = s->retain_ms,
-        .expire_ms = s->expire_ms,
-        .notify = s->notify,
-        .passing = s->passing,
-        .after = s->after,
-        .after_count = s->after_count,
-        .after_fail = s->after_fail,
-    };
-    struct schedule_result is = { 0 };
-    struct job_id id = { 0 };
-    enum schedule_outcome outcome = SCHEDULE_CREATED;
-    uint64_t cold = world_cold_jobs(w);
-    int err = engine_schedule(w->engine, &spec, &is);
-
-    trace_note("SCHEDULE q%u p%u order %u due %" PRId64 " key %u %s priority %d attempts %" PRId64
-               " backoff %s lease %" PRId64 " retain %" PRId64 " expire %" PRId64
-               " notify %d pass %d after %zu %s: %s, job %" PRIu64,
-               s->queue, s->payload, s->order, s->due_ms, s->key,
-               s->if_exists == IFEXISTS_KEEP      ? "keep"
-               : s->if_exists == IFEXISTS_REPLACE ? "replace"
-                                                  : "reject",
-               s->priority, s->attempts, backoffs_text(s->backoff), s->lease_ms, s->retain_ms,
-               s->expire_ms, s->notify, s->passing, s->after_count,
-               s->after_fail == AFTERFAIL_RUN ? "run" : "cancel", err ? error_name(err) : "ok",
-               is.id.seq);
-    after_note(w, s);
-    if (err == BELFRY_COLD)
-        return false;
-    /* A key that exists adds no job; whether a full disk refuses it all the same is not promised.
-     */
-    if (err == BELFRY_FULL && w->model.refusing) {
-        cover_event(EVENT_REFUSED);
-        return true;
-    }
-    if (!err && is.outcome == SCHEDULE_CREATED && s->key)
-        model_unhold(&w->model, s->queue, s->key);
-    if ((err == BELFRY_KEYEXISTS || (!err && is.outcome == SCHEDULE_KEPT)) && s->key)
-        model_hold_again(&w->model, s->queue, s->key, is.id);
-    for (size_t i = 0; i < s->after_count; i++)
-        world_adopt_job(w, s->after[i]);
-    int expected = model_schedule(&w->model, s, &id, &outcome);
-    CHECK(err == expected, "SCHEDULE answers %s, expected %s", err ? error_name(err) : "ok",
-          expected ? error_name(expected) : "ok");
-    if (!err)
-        CHECK(is.outcome == outcome, "SCHEDULE: outcome %d, expected %d", is.outcome, outcome);
-    if (!err && outcome == SCHEDULE_CREATED) {
-        check_id(w, s, is.id);
-        model_fire(&w->model); /* it may have ended at once */
-    } else if (!err || err == BELFRY_KEYEXISTS)
-        CHECK(is.id.seq == id.seq && is.id.due_ms == id.due_ms,
-              "SCHEDULE names job %" PRIu64 ", expected %" PRIu64, is.id.seq, id.seq);
-    cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_REPLACED);
-    cover_cold(w->again && outcome == SCHEDULE_KEPT, EVENT_COLD_KEPT);
-    world_answer(w, "SCHEDULE");
-    return true;
-}
-
-/* A server that is at its budget reads no requests, but for those that it had read before. */
-static bool is_pressed(struct world *w)
-{
-    if (!partition_pressed(w->partition) && !partition_overfull(w->partition)) {
-        w->pressed_jobs = 0;
-        return false;
-    }
-    cover_event(EVENT_PRESSED);
-    return w->pressed_jobs++ >= PRESSED_JOBS;
-}
-
-static struct request random_schedule(struct world *w)
-{
-    struct request r = { .execute = schedule, .spec = random_spec(w) };
-
-    random_after(w, &r.spec);
-    return r;
-}
-
-void step_schedule(struct world *w)
-{
-    struct request r = random_schedule(w);
-
-    if (w->model.count < w->jobs_max && !is_pressed(w))
-        request_send(w, &r);
-}
-
-/* Many at one moment; or a queue that is full of them. */
-void step_herd(struct world *w)
-{
-    int n = (int)rng_between(&w->rng, 5, 40);
-    unsigned queue = (unsigned)rng_below(&w->rng, MODEL_QUEUES);
-    bool one_queue = rng_chance(&w->rng, 50);
-
-    w->herd_ms = w->wall_ms + rng_duration(&w->rng, 3 * DAY);
-    if (!w->cold)
-        return;
-    for (int i = 0; i < n && w->model.count < w->jobs_max && !is_pressed(w); i++) {
-        struct request r = random_schedule(w);
-        r.spec.due_ms = w->herd_ms;
-        if (one_queue)
-            r.spec.queue = queue;
-        request_send(w, &r);
-    }
-}
-
-/* For the key of a job that there is, mostly one that runs. */
-void step_replace(struct world *w)
-{
-    struct request r = random_schedule(w);
-    struct job_id id =
-        world_pick(w, w->cold && rng_chance(&w->rng, 50) ? WAITING : 1u << JOB_LEASED);
-    const struct model_job *job = model_find(&w->model, id);
-
-    if (!job || !job->key)
-        return;
-    r.spec.queue = job->queue;
-    r.spec.key = job->key;
-    r.spec.order = job->order;
-    r.spec.if_exists = IFEXISTS_REPLACE;
-    request_send(w, &r);
-}
 
 /* ---- Control ---- */
 
@@ -261,6 +22,7 @@ static bool cancel(struct world *w, const struct request *r)
     request_leave(w, r, is);
     if (is == BELFRY_COLD)
         return false;
+    world_adopt_job(w, r->id);
     int expected = (int)model_cancel(&w->model, r->id);
     CHECK(is == expected, "CANCEL of job %" PRIu64 " answers %d, expected %d", r->id.seq, is,
           expected);
@@ -292,6 +54,8 @@ static bool cancel_key(struct world *w, const struct request *r)
     else
         model_hold_again(&w->model, r->queue, r->key, id);
     const struct model_job *job = model_find_key(&w->model, r->queue, r->key);
+    if (job && model_is_over(&w->model, job)) /* on disk, so that nobody has noted it yet */
+        job = NULL;
     CHECK(err == (job ? 0 : BELFRY_NOTFOUND), "key %u of q%u: %s", r->key, r->queue,
           err ? error_name(err) : "ok");
     if (err)
@@ -321,14 +85,14 @@ void step_rotate(struct world *w)
     int rounds = (int)rng_between(&w->rng, 5, 40);
 
     for (int i = 0; i < rounds && crashes == w->crashes && !w->model.refusing; i++) {
-        struct request r = random_schedule(w);
+        struct request r = schedule_random(w);
         r.spec.payload = (w->texts + 40) / 41 * 41; /* a large one */
         r.spec.key = 0;
         r.spec.due_ms = w->wall_ms + DAY;
-        r.spec.retain_ms = 0;
+        r.spec.retain_ms = r.spec.expire_ms = 0;
         r.spec.after_count = 0;
         size_t before = w->model.count;
-        schedule(w, &r);
+        schedule_one(w, &r);
         if (w->model.count == before) /* the tenant has as many as it may */
             return;
         struct job_id id = w->model.jobs[w->model.count - 1].id;
@@ -370,7 +134,7 @@ void step_reschedule(struct world *w)
 {
     struct job_id id = world_pick(w, WAITING);
     const struct model_job *job = model_find(&w->model, id);
-    int64_t due = random_due(w);
+    int64_t due = schedule_due(w);
 
     if (due < 0)
         due = w->model.now_ms;
@@ -561,6 +325,7 @@ void step_invalid(struct world *w)
     trace_note("a bad request: %s", err ? error_name(err) : "ok");
     CHECK(err < 0, "a bad request is taken");
     bool paused = plan_pause(w, true);
+    world_adopt(w);
     judge_adopt_forgotten(w->partition, &w->model);
     CHECK(judge_same(w->partition, &w->model, why), "after a bad request, %s", why);
     plan_pause(w, paused);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "sim/labels.h"
 #include "sim/steps.h"
 
 #define SECOND INT64_C(1000)
@@ -73,6 +74,8 @@ static struct model_recur random_recur(struct world *w, unsigned recurrence)
         .priority = (int)rng_between(r, 1, 5),
         .attempts = rng_between(r, 1, 3),
         .retain_ms = rng_chance(r, 50) ? -1 : rng_duration(r, DAY),
+        .expire_ms = rng_chance(r, w->expire_percent) ? 1 + rng_duration(r, DAY) : 0,
+        .labels = rng_chance(r, 40) ? (uint32_t)rng_between(r, 1, 1000) : 0,
     };
 
     random_rule(w, &s);
@@ -87,7 +90,9 @@ static bool recur(struct world *w, const struct request *r)
 {
     const struct model_recur *s = &r->recur;
     char queue[TEXT_MAX], payload[TEXT_MAX], rule[100];
+    static struct labels labels;
     struct names n;
+    labels_make(s->labels, &labels);
     struct recurrence_spec spec = {
         .job = { .queue = text_make(TEXT_QUEUE, s->queue, queue),
                  .payload = text_make(TEXT_PAYLOAD, s->payload, payload),
@@ -95,7 +100,12 @@ static bool recur(struct world *w, const struct request *r)
                  .priority = s->priority,
                  .attempts = s->attempts,
                  .lease_ms = -1,
-                 .retain_ms = s->retain_ms },
+                 .retain_ms = s->retain_ms,
+                 .expire_ms = s->expire_ms,
+                 .tags = labels.tags,
+                 .tag_count = labels.tag_count,
+                 .meta = labels.meta,
+                 .meta_count = labels.meta_count },
         .kind = s->count ? RECUR_RRULE : RECUR_EVERY,
         .zone = STR("UTC"),
         .start_ms = s->start_ms,

@@ -17,9 +17,13 @@ struct request;
  * world.follow_up that is to be sent next. */
 typedef bool request_fn(struct world *w, const struct request *r);
 
+#define BATCH_ITEMS 5
+
 struct request {
     request_fn *execute;
     struct model_spec spec; /* SCHEDULE */
+    struct model_spec batch[BATCH_ITEMS];
+    size_t batch_count;
     struct job_id id;
     uint64_t token;
     unsigned queue;

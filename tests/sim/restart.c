@@ -105,13 +105,14 @@ static void find_state(struct world *w, bool power)
     w->trial.steps = w->model.steps;
     w->trial.latest_ms = w->model.latest_ms;
     bool paused = plan_pause(w, true);
+    w->trial.replaying = true;
     model_restart(&w->trial, w->wall_ms, w->mono_ms);
-    model_copy(&w->unexpired, &w->trial);
-    model_expire(&w->trial);
-    model_fire(&w->trial);
     judge_bury(w->partition, &w->trial);
     prune_graves(w, m);
     size_t back = judge_resurrect(w->partition, &w->trial);
+    w->trial.replaying = false;
+    model_copy(&w->found, &w->trial);
+    model_fire(&w->trial);
     bool adopted = judge_adopt(w->partition, &w->trial, why);
     judge_adopt_forgotten(w->partition, &w->trial);
     CHECK(adopted && judge_same(w->partition, &w->trial, why), "after a restart, %s", why);
@@ -190,9 +191,7 @@ static void open_and_find(struct world *w, bool power, enum ending before)
     w->hash = engine_hash(w->engine);
     find_state(w, power);
     fresh(w);
-    model_copy(&w->safe[0], &w->model);
-    if (w->unexpired.changes != w->model.changes)
-        model_unexpire(&w->safe[0], &w->unexpired);
+    model_copy(&w->safe[0], &w->found);
     w->tails[0] = restart_tail(w);
     w->safe_count = 1;
     watch_begin(w);
@@ -328,6 +327,8 @@ void step_close(struct world *w)
     uint64_t crashes = w->crashes;
 
     lanes_finish(w);
+    if (crashes == w->crashes)
+        world_adopt(w); /* what expired is written down before it ends */
     if (crashes != w->crashes || !cycle_all(w))
         return;
     world_compare(w);

@@ -11,6 +11,7 @@ static const struct {
 } steps[] = {
     { "schedule", 160, MIXED, step_schedule },
     { "herd", 6, MIXED, step_herd },
+    { "batch", 20, MIXED, step_batch },
     { "replace", 15, MIXED, step_replace },
     { "rotate", 3, MIXED, step_rotate },
     { "lease", 70, MIXED, step_lease },

@@ -39,6 +39,7 @@ void step_close(struct world *w);
 /* producer.c: somebody schedules and controls jobs */
 void step_schedule(struct world *w);
 void step_herd(struct world *w);
+void step_batch(struct world *w);
 void step_replace(struct world *w);
 void step_rotate(struct world *w);
 void step_cancel(struct world *w);

@@ -36,6 +36,12 @@ static enum told follow(struct world *w, struct model_job *job)
 
     look_end(&look); /* the ids are in the view itself */
     CHECK(err == 0 || err == BELFRY_NOTFOUND, "GET answers %s", error_name(err));
+    if (model_is_over(&w->model, job)) { /* on disk, before it could be told */
+        if (!err && v.ended_ms == 0)
+            return TOLD_NOTHING;
+        model_end(&w->model, job, JOB_EXPIRED, 0);
+        return TOLD;
+    }
     if (!err && v.state != JOB_CANCELLED && v.after_count == job->after_count)
         return TOLD_NOTHING;
     if (err || v.state == JOB_CANCELLED)
@@ -88,9 +94,8 @@ static void check_all_told(struct world *w)
     for (size_t i = 0; i < w->model.count; i++)
         CHECK(!may_be_told(&w->model.jobs[i]), "job %" PRIu64 " waits for one that has ended",
               w->model.jobs[i].id.seq);
-    engine_advance(w->engine, w->wall_ms, w->mono_ms); /* holds that were over meanwhile end, */
-    model_expire(&w->model);                           /* and what else time does now */
     model_all_told(&w->model);
+    world_adopt(w); /* holds that were over meanwhile end */
 }
 
 /* Each of its nominal times is decided about once, and as it has to be. */
@@ -170,6 +175,11 @@ void world_told(struct world *w)
     else
         model_fire(&w->model);
     plan_pause(w, paused);
+}
+
+bool told_left(const struct world *w)
+{
+    return untold(w) > 0;
 }
 
 void told_check(struct world *w)

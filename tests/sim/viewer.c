@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/labels.h"
 #include "sim/steps.h"
 
 #define MINUTE INT64_C(60000)
@@ -24,6 +25,8 @@ static bool get(struct world *w, const struct request *r)
         job = model_ghost(&w->model, r->id);
     if (job && !model_in_scope(&w->model, job))
         job = NULL;
+    if (!err && w->again && v.tag_count + v.meta_count > 0)
+        cover_event(EVENT_LABELLED_COLD);
     CHECK(err == 0 || err == BELFRY_NOTFOUND, "GET job %" PRIu64 ": %s", r->id.seq,
           error_name(err));
     CHECK(err || job, "job %" PRIu64 " should not be there", r->id.seq);
@@ -63,12 +66,14 @@ static int note_one(void *arg, const struct job_view *v)
     return 0;
 }
 
-static bool matches(const struct list_filter *f, int tenant, int queue, const struct model_job *job)
+static bool matches(const struct model *m, const struct list_filter *f, int tenant, int queue,
+                    const struct model_job *job)
 {
-    return (tenant < 0 || (unsigned)tenant == tenants_of(job->queue)) &&
+    return (f->tag.len == 0 || labels_have(job->labels, f->tag)) &&
+           (tenant < 0 || (unsigned)tenant == tenants_of(job->queue)) &&
            (queue < 0 || (unsigned)queue == job->queue) &&
-           (f->state < 0 || (enum job_state)f->state == job->state) && job->due_ms >= f->from_ms &&
-           job->due_ms < f->to_ms;
+           (f->state < 0 || (enum job_state)f->state == model_shown(m, job)) &&
+           job->due_ms >= f->from_ms && job->due_ms < f->to_ms;
 }
 
 /* All pages at once: exactly the jobs that match, each once. */
@@ -91,12 +96,17 @@ void step_list(struct world *w)
     };
     size_t expected = 0;
 
+    if (rng_chance(r, 30)) {
+        f.tag = labels_any_tag(rng_next(r));
+        cover_event(EVENT_LISTED_TAG);
+    }
     if (rng_chance(r, 50))
         f.from_ms = w->wall_ms - rng_duration(r, 60 * MINUTE);
     if (rng_chance(r, 50))
         f.to_ms = w->wall_ms + rng_duration(r, 60 * MINUTE);
     trace_note("LIST tenant %d queue %d state %d limit %zu", tenant, queue, f.state, f.limit);
     bool paused = plan_pause(w, true);
+    world_adopt(w);
     judge_adopt_forgotten(w->partition, &w->model);
     do {
         size_t before = l.count;
@@ -108,7 +118,7 @@ void step_list(struct world *w)
     plan_pause(w, paused);
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
-        if (!matches(&f, tenant, queue, job))
+        if (!matches(&w->model, &f, tenant, queue, job))
             continue;
         expected++;
         CHECK(listed(&l, job->id), "LIST leaves out job %" PRIu64, job->id.seq);

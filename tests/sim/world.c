@@ -93,6 +93,7 @@ void world_adopt(struct world *w)
     char why[JUDGE_TEXT];
     bool paused = plan_pause(w, true);
 
+    engine_advance(w->engine, w->wall_ms, w->mono_ms); /* what expired and came to memory ends */
     CHECK(judge_adopt(w->partition, &w->model, why), "%s", why);
     plan_pause(w, paused);
 }
@@ -263,6 +264,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->model.forgetful = w->options.history_bytes > 0;
     w->limits = rng_chance(&w->rng, 60);
     w->recurs = rng_chance(&w->rng, 50);
+    w->expire_percent = rng_chance(&w->rng, 40) ? 0 : rng_chance(&w->rng, 30) ? 60 : 15;
     w->after_percent = rng_chance(&w->rng, 30) ? 0 : rng_chance(&w->rng, 30) ? 60 : 20;
     if (w->limits && rng_chance(&w->rng, 30))
         w->model.max_running = w->options.max_running = (uint64_t)rng_between(&w->rng, 1, 8);
@@ -298,7 +300,7 @@ void world_fini(struct world *w)
     model_fini(&w->model);
     model_fini(&w->taken);
     model_fini(&w->trial);
-    model_fini(&w->unexpired);
+    model_fini(&w->found);
     for (size_t i = 0; i < SAFE_MAX; i++)
         model_fini(&w->safe[i]);
     model_graveyard_fini(&w->graveyard);

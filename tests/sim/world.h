@@ -144,15 +144,16 @@ struct world {
     uint64_t seed;
     struct rng rng;
     unsigned mutant;
-    bool cold;              /* its memory is small */
-    size_t jobs_max;        /* no more at a time, so that a run stays quick */
-    int64_t herd_ms;        /* a moment at which many jobs are due */
-    int64_t keys;           /* in use */
-    unsigned order_percent; /* jobs that have an ordering key */
-    bool limits;            /* tenants and queues have some */
-    bool gates;             /* tenants have quiet hours */
-    unsigned after_percent; /* of new jobs wait for others */
-    bool recurs;            /* there are recurrences */
+    bool cold;               /* its memory is small */
+    size_t jobs_max;         /* no more at a time, so that a run stays quick */
+    int64_t herd_ms;         /* a moment at which many jobs are due */
+    int64_t keys;            /* in use */
+    unsigned order_percent;  /* jobs that have an ordering key */
+    bool limits;             /* tenants and queues have some */
+    bool gates;              /* tenants have quiet hours */
+    unsigned after_percent;  /* of new jobs wait for others */
+    bool recurs;             /* there are recurrences */
+    unsigned expire_percent; /* of new jobs can expire */
     char scope[TEXT_MAX];
     uint64_t lsn; /* before a request was executed */
 
@@ -172,7 +173,7 @@ struct world {
     struct tail tails[SAFE_MAX]; /* of each in safe */
     size_t safe_count;
     struct model trial;
-    struct model unexpired; /* as it was before a restart had jobs expire */
+    struct model found; /* what the journal said when it was opened */
     struct model_graveyard graveyard;
 
     struct commit *commit;
@@ -281,7 +282,9 @@ void lanes_crash(const struct world *w);
 
 /* It has, perhaps: follows it, and checks that it was allowed. */
 void world_told(struct world *w);
-/* There is nothing left to tell. */
+/* Whether there is something left to tell. */
+bool told_left(const struct world *w);
+/* There must not be, nor a recurrence that is due. */
 void told_check(struct world *w);
 /* Counts what a crash interrupts. */
 void told_crash(const struct world *w);

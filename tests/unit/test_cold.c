@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "engine/bulk.h"
 #include "partition/partition.h"
 
 #define START  INT64_C(1794778000000)
@@ -483,6 +484,50 @@ static void a_backlog_is_put_off_by_quiet_hours(void **state)
     assert_int_equal(n, MANY);
 }
 
+/* Only this, of all that goes on: what is near comes to memory. */
+static void load_for(int64_t ms)
+{
+    struct chore *c;
+
+    wall += ms;
+    mono += ms;
+    engine_advance(e, wall, mono);
+    while ((c = partition_chore(p, LANE_LOAD)))
+        assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
+    assert_int_equal(partition_flush(p), 0);
+}
+
+static void a_dry_run_counts_each_job_once_while_some_are_loaded(void **state)
+{
+    struct bulk_spec s = { .tenant = STR("default"),
+                           .action = BULK_CANCEL,
+                           .dry = true,
+                           .queue = STR("q"),
+                           .state = -1,
+                           .from_ms = -1,
+                           .to_ms = -1,
+                           .due_ms = -1 };
+    struct bulk_view v = { 0 };
+    struct job_id id;
+    uint64_t cold;
+    int is, steps = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        schedule("q", HOUR + i * 1000);
+    pass(HOUR - 2000);
+    cold = stats().cold_jobs;
+    assert_int_equal(engine_bulk(e, &s, &id), 0);
+    do {
+        load_for(3000); /* before the walk is on disk, and behind and before where it is there */
+        EXECUTE(is, engine_task(e));
+        assert_true(is > 0 && steps++ < MANY);
+        assert_int_equal(engine_bulk_get(e, STR("default"), id, &v), 0);
+    } while (v.b.state == BULK_RUNNING);
+    assert_true(cold > MANY / 2 && stats().cold_jobs < cold - 20);
+    assert_int_equal(v.b.matched, MANY);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -497,6 +542,7 @@ int main(void)
         TEST(the_oldest_come_first_after_a_restart),
         TEST(passing_jobs_come_from_disk_past_those_that_are_held),
         TEST(a_backlog_is_put_off_by_quiet_hours),
+        TEST(a_dry_run_counts_each_job_once_while_some_are_loaded),
         TEST(damage_in_a_run_costs_the_jobs_of_a_block_and_no_others),
     };
 

@@ -291,6 +291,24 @@ static void however_one_ends_the_next_is_made(void **state)
     assert_int_equal(decided(), 14);
 }
 
+static void what_would_have_expired_is_not_made(void **state)
+{
+    struct recurrence_spec s = every("1m");
+
+    (void)state;
+    s.catchup = CATCHUP_ALL;
+    s.job.expire_ms = 150 * SECOND;
+    s.start_ms = START + MINUTE;
+    recur(&s);
+    restart(10 * MINUTE + 30 * SECOND);
+    work();
+    check_entry(view()->ledger[0], LEDGER_EXPIRED, START + MINUTE, START + 8 * MINUTE, 8);
+    assert_int_equal(run_one(), START + 9 * MINUTE);
+    assert_int_equal(run_one(), -1);
+    assert_int_equal(total(LEDGER_OVERLAP), 1); /* the last one was not missed */
+    assert_int_equal(stats().counters.scheduled, 1);
+}
+
 static void a_dead_one_that_is_put_back_ran_in_the_end(void **state)
 {
     struct recurrence_spec s = every("1h");
@@ -577,6 +595,7 @@ int main(void)
         TEST(overlap_skip_leaves_out_and_goes_on),
         TEST(overlap_queue_runs_all_in_turn),
         TEST(however_one_ends_the_next_is_made),
+        TEST(what_would_have_expired_is_not_made),
         TEST(a_dead_one_that_is_put_back_ran_in_the_end),
         TEST(a_hundred_may_be_under_way),
         TEST(the_ledger_wraps),
