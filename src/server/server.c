@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/statvfs.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "server/client.h"
 #include "server/errand.h"
 #include "server/events.h"
+#include "server/figures.h"
 #include "server/http.h"
 #include "server/listen.h"
 
@@ -414,39 +414,6 @@ static void on_sweep(uv_timer_t *timer)
 
 /* ---- Beginning ---- */
 
-static uint64_t rss_bytes(void)
-{
-    FILE *f = fopen("/proc/self/statm", "re");
-    unsigned long long size = 0, resident = 0;
-
-    if (f) {
-        if (fscanf(f, "%llu %llu", &size, &resident) != 2)
-            resident = 0;
-        fclose(f);
-    }
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static int64_t cpu_ms(void)
-{
-    struct rusage u;
-
-    getrusage(RUSAGE_SELF, &u);
-    return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
-           (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
-}
-
-static void disk_stats(const struct server *s, struct verb_host_stats *ret)
-{
-    struct statvfs v;
-
-    ret->disk_low = s->low;
-    if (statvfs(s->options.data, &v) < 0)
-        return;
-    ret->disk_bytes = (uint64_t)v.f_blocks * v.f_frsize;
-    ret->disk_free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
-}
-
 static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
 {
     const struct server *s = container_of(h, struct server, host);
@@ -454,13 +421,11 @@ static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->uptime_ms = time_mono_us() / 1000 - s->started_mono_ms;
     ret->connections = s->client_count;
     ret->commands = s->commands;
-    ret->rss_bytes = rss_bytes();
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
-    ret->cpu_ms = cpu_ms();
     ret->started_ms = time_wall_ms() - ret->uptime_ms;
     ret->fetch_us = &s->fetch_us;
     ret->commit_us = &s->commit_us;
-    disk_stats(s, ret);
+    figures_of_system(s, ret);
     events_stats(s, ret);
 }
 
