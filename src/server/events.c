@@ -7,7 +7,7 @@
 #include "server/joblog.h"
 #include "server/tracer.h"
 
-#define LINGER_MS (5 * 60 * 1000) /* how long events are kept for a stream that may come back */
+#define LINGER_MS INT64_C(300000) /* how long events are kept for a stream that may come back */
 
 int events_init(struct server *s)
 {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/statvfs.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -16,13 +15,13 @@
 #include "server/client.h"
 #include "server/errand.h"
 #include "server/events.h"
+#include "server/figures.h"
 #include "server/filelimit.h"
 #include "server/http.h"
 #include "server/listen.h"
 #include "server/notify.h"
 #include "server/push.h"
 #include "server/tls.h"
-#include "server/usage.h"
 
 #define SWEEP_MS        500
 #define REBUILD_MS      1000
@@ -445,37 +444,6 @@ static void on_sweep(uv_timer_t *timer)
 
 /* ---- Beginning ---- */
 
-static void disk_stats(const struct server *s, struct verb_host_stats *ret)
-{
-    struct statvfs v;
-
-    ret->disk_low = s->low;
-    if (statvfs(s->options.data, &v) < 0)
-        return;
-    ret->disk_bytes = (uint64_t)v.f_blocks * v.f_frsize;
-    ret->disk_free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
-}
-
-static void host_stats(const struct verb_host *h, struct verb_host_stats *ret)
-{
-    const struct server *s = container_of(h, struct server, host);
-
-    ret->uptime_ms = time_mono_us() / 1000 - s->started_mono_ms;
-    ret->connections = s->client_count;
-    ret->commands = s->commands;
-    ret->rss_bytes = usage_rss_bytes();
-    ret->memory_limit_bytes = (uint64_t)s->options.memory;
-    ret->cpu_ms = usage_cpu_ms();
-    ret->started_ms = time_wall_ms() - ret->uptime_ms;
-    ret->fetch_us = &s->fetch_us;
-    ret->commit_us = &s->commit_us;
-    ret->auth_failures = s->guard.failures;
-    ret->auth_refused = s->guard.refused;
-    disk_stats(s, ret);
-    events_stats(s, ret);
-    ret->push = push_stats(s);
-}
-
 static int init_loop(struct server *s)
 {
     static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
@@ -544,7 +512,7 @@ int server_init(struct server *s)
     list_init(&s->errands_waiting);
     s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
     s->started_mono_ms = time_mono_us() / 1000;
-    s->host = (struct verb_host){ (size_t)s->options.max_payload, host_stats, auditlog_line,
+    s->host = (struct verb_host){ (size_t)s->options.max_payload, figures_gather, auditlog_line,
                                   auditlog_wrong_token };
     peers_init(&s->peers);
     s->read_buf = malloc(READ_BYTES);

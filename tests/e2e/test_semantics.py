@@ -8,6 +8,7 @@ import re
 import pytest
 
 from conftest import ROOT, wait_for
+from sse import Stream
 from wire import Refused, now_ms
 
 HOUR = 3_600_000
@@ -859,6 +860,20 @@ def test_point_27_lateness_and_counts_are_kept_for_each_queue(b, q):
         "cancelled": 3}
     for name in ("lateness", "runtime"):
         assert 0 <= figures[f"{name}_p50_ms"] <= figures[f"{name}_p99_ms"] <= figures[f"{name}_max_ms"]
+
+
+def test_point_27_each_change_of_a_job_is_told_once_and_in_order(b, q, shared_server):
+    with Stream(shared_server.port, f"?queue={q}") as s:
+        s.ready()
+        id = b.call("SCHEDULE", q, "x", "ATTEMPTS", "1")
+        job = lease1(b, q)
+        b.call("FAIL", id, job["token"])
+        b.call("REDRIVE", id)
+        b.call("CANCEL", id)
+        told = s.take(5)
+    assert [e.data["id"] for e in told] == [id] * 5
+    assert [(e.data["from"], e.name) for e in told] == [
+        (None, "scheduled"), ("ready", "leased"), ("leased", "dead"), ("dead", "scheduled"), ("ready", "cancelled")]
 
 
 def test_point_27_how_long_workers_waited_is_measured(b, q, shared_server):
