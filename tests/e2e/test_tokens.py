@@ -11,7 +11,7 @@ import redis
 
 from conftest import BUILD, ENV, wait_for
 from web import Web
-from wire import Refused, Wire
+from wire import Closed, Refused, Wire
 
 
 def refused(code, call, *args):
@@ -202,13 +202,32 @@ def test_all_the_ways_to_show_one(server, b):
     with server.wire(2) as w:
         answers = {refused("WRONGPASS", w.call, *words) for words in (
             ["AUTH", "x"], ["AUTH", name], ["AUTH", name, "x" * 43], ["AUTH", "nobody", secret], ["AUTH", name + "." + secret[:-1]],
-            ["AUTH", "nobody." + secret], ["AUTH", name, "x" * 100_000], ["HELLO", "3", "AUTH", name, "x"])}
+            ["AUTH", "nobody." + secret], ["AUTH", name, "x" * 10_000], ["HELLO", "3", "AUTH", name, "x"])}
         assert len(answers) == 1  # a name that is there and one that is not: no difference
         refused("INVALID", w.call, "AUTH", "a", "b", "c")
         refused("NOAUTH", w.call, "STATS")
         w.call("AUTH", root)
         refused("WRONGPASS", w.call, "AUTH", "x")
         refused("NOAUTH", w.call, "STATS")  # who shows a wrong one is nobody
+
+
+def test_a_stranger_may_not_send_much(server, b):
+    root = make_root(b)
+    with server.wire(2) as w:
+        refused("PROTOCOL", w.call, "SCHEDULE", "q", "x" * 100_000)
+        with pytest.raises((Closed, OSError)):
+            w.call("PING")
+    with server.wire(2) as w:
+        w.sock.sendall(b"*1000\r\n" + b"$60000\r\n" + b"x" * 60000 + b"\r\n")
+        w.sock.sendall(b"$60000\r\n" + b"x" * 60000 + b"\r\n")
+        with pytest.raises((Refused, Closed, OSError)):
+            for _ in range(20):
+                w.sock.sendall(b"$60000\r\n" + b"x" * 60000 + b"\r\n")
+            reply = w.recv()
+            assert isinstance(reply, Refused)
+            raise reply
+    with server.wire(3) as w:  # in one go: once it is known who it is, there is no such limit
+        assert w.pipeline([["AUTH", root], ["SCHEDULE", "q", "x" * 100_000]])[0] == "OK"
 
 
 def test_redis_py_connects_with_a_password(server, b):
