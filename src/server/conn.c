@@ -18,8 +18,7 @@
 #define BUFFER_KEEP    ((size_t)4096)  /* an idle connection keeps no more than this */
 #define SLACK_BYTES    (1u << 20)      /* of a request beyond its payload */
 #define COMMANDS_MAX   1024            /* executed for one connection in one turn */
-#define STRANGER_BYTES ((size_t)65536) /* of a request of somebody who has to show a token first \
-                                        */
+#define STRANGER_BYTES ((size_t)65536) /* of an argument, while no token has been shown */
 
 /* Replies up to `end` in conn.out wait for this lsn. */
 struct mark {
