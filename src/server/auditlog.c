@@ -26,17 +26,3 @@ void auditlog_line(const struct verb_host *h, const struct audit_entry *a)
              log_text(a->address, address), "verb", log_text(a->verb, verb), "request",
              log_text(a->request, request), "outcome", log_text(a->outcome, outcome), NULL);
 }
-
-void auditlog_wrong_token(const struct verb_host *h, struct str address, uint32_t n)
-{
-    const struct server *s = container_of(h, struct server, host);
-    char from[AUDIT_WORDS_MAX + 1];
-
-    if (n == 1)
-        log_line(&s->log, LOG_LEVEL_WARN, "a wrong token was shown", "address",
-                 log_text(address, from), NULL);
-    else if (n == GUARD_FAILURES)
-        log_line(&s->log, LOG_LEVEL_WARN,
-                 "many wrong tokens were shown: no more are looked at from there for a minute",
-                 "address", log_text(address, from), NULL);
-}

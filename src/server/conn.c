@@ -16,9 +16,10 @@
 #include "server/http.h"
 #include "server/tls.h"
 
-#define BUFFER_KEEP  ((size_t)4096) /* an idle connection keeps no more than this */
-#define SLACK_BYTES  (1u << 20)     /* of a request beyond its payload */
-#define COMMANDS_MAX 1024           /* executed for one connection in one turn */
+#define BUFFER_KEEP    ((size_t)4096)  /* an idle connection keeps no more than this */
+#define SLACK_BYTES    (1u << 20)      /* of a request beyond its payload */
+#define COMMANDS_MAX   1024            /* executed for one connection in one turn */
+#define STRANGER_BYTES ((size_t)65536) /* of an argument, while no token has been shown */
 
 /* Replies up to `end` in conn.out wait for this lsn. */
 struct mark {
@@ -304,13 +305,22 @@ static void take_request(struct conn *c, const struct resp_request *r)
     c->client.server->commands += !c->session.held;
 }
 
+/* How large an argument may be. */
+static size_t max_bulk(struct conn *c)
+{
+    const struct server *s = c->client.server;
+
+    if (identity_check(&c->session.who, s->engine, c->session.remote) < 0)
+        return STRANGER_BYTES;
+    return 2 * (size_t)s->options.max_payload + READ_BYTES;
+}
+
 /* Executes requests from input; returns how many bytes were used. One that is to be executed again
  * is not used yet. */
 static size_t process(struct conn *c, struct str input)
 {
     struct server *s = c->client.server;
     size_t used = 0, commands = 0;
-    size_t max_bulk = 2 * (size_t)s->options.max_payload + READ_BYTES;
 
     c->in_need = 0;
     while (used < input.len && !c->closed && is_free(c) && server_may_execute(s)) {
@@ -320,7 +330,7 @@ static size_t process(struct conn *c, struct str input)
 
         if (commands++ == COMMANDS_MAX)
             break;
-        status = resp_read_request(s->request, rest, max_bulk, &n);
+        status = resp_read_request(s->request, rest, max_bulk(c), &n);
         if (status == RESP_MORE) {
             c->in_need = s->request->skip > rest.len ? s->request->skip : rest.len + 1;
             break;
@@ -343,6 +353,8 @@ static void check_input(struct conn *c)
 {
     size_t limit = 2 * (size_t)c->client.server->options.max_payload + READ_BYTES + SLACK_BYTES;
 
+    if (c->session.who.standing < 0)
+        limit = 2 * STRANGER_BYTES;
     if (c->in.failed)
         cut_off(c, "out of memory");
     else if (c->in.len == 0)

@@ -21,6 +21,7 @@
 #include "server/notify.h"
 #include "server/push.h"
 #include "server/tls.h"
+#include "server/tokens.h"
 
 #define SWEEP_MS        500
 #define REBUILD_MS      1000
@@ -185,26 +186,13 @@ static void work(struct server *s)
     start_commit(s, true);
 }
 
-/* Who waits for work may do so no longer, or has to show a token first: all ask again. */
-static void note_tokens(struct server *s)
-{
-    uint64_t now = engine_token_generation(s->engine);
-    struct list *node, *after;
-
-    if (s->token_generation == now)
-        return;
-    s->token_generation = now;
-    list_each_safe (node, after, &s->clients)
-        client_drain(client_of_all(node));
-}
-
 static void on_turn(uv_prepare_t *handle)
 {
     struct server *s = handle->data;
 
     resume_clients(s);
     if (s->partition && !s->failed)
-        note_tokens(s);
+        tokens_note(s);
     if (s->partition && !s->failed && engine_torn(s->engine))
         fail(s, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (s->partition && !s->failed && !s->drained) {
@@ -512,7 +500,7 @@ int server_init(struct server *s)
     s->listen_fd = s->spare_fd = s->wall_fd = s->mono_fd = -1;
     s->started_mono_ms = time_mono_us() / 1000;
     s->host = (struct verb_host){ (size_t)s->options.max_payload, figures_gather, auditlog_line,
-                                  auditlog_wrong_token };
+                                  tokens_wrong };
     peers_init(&s->peers);
     s->read_buf = malloc(READ_BYTES);
     s->request = calloc(1, sizeof(*s->request));
