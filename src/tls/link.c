@@ -383,6 +383,10 @@ void link_on_event(struct end *e, uint32_t events)
         l->net_gone = true;
     if (l->stage != STAGE_DEAD)
         link_go_on(l);
-    if (l->net_gone && l->stage == STAGE_OPEN && l->net_ended && l->up.len == 0)
+    if (l->stage != STAGE_OPEN)
+        return;
+    if (l->net_gone && l->net_ended && l->up.len == 0)
         link_drop(l); /* nothing can be sent any more, and all that came was passed on */
+    else if (e == &l->net && events & EPOLLERR && l->up.len)
+        link_drop(l); /* it was reset: somebody who waits here for more is not to be given work */
 }

@@ -241,10 +241,16 @@ def test_the_end_is_told_with_close_notify(server, pki):
         assert s.recv(100) == b"", "an end without close_notify would raise"
 
 
-@pytest.mark.parametrize("data", [encode("LEASE", "gone", "WAIT", "60s"),
-                                  request("POST", "/v1/leases", b'{"queues":"gone","wait":"60s"}')])
-def test_a_wait_ends_when_its_client_goes_away(server, pki, data):
-    for bye in ("close_notify", "reset"):
+LEASE = encode("LEASE", "gone", "WAIT", "60s")
+
+
+@pytest.mark.parametrize("data, byes", [
+    (LEASE, ("close_notify", "reset")),
+    (LEASE + encode("ECHO", "y" * 100_000) * 12, ("reset",)),
+    (request("POST", "/v1/leases", b'{"queues":"gone","wait":"60s"}'), ("close_notify", "reset")),
+], ids=["resp", "much behind it", "http"])
+def test_a_wait_ends_when_its_client_goes_away(server, pki, data, byes):
+    for bye in byes:
         s = connect(server, pki)
         s.sendall(data)
         with server.wire() as w:
