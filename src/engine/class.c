@@ -43,3 +43,56 @@ struct class *class_at_slot(struct queue *q, enum cold_slot slot)
 {
     return &q->classes[slot < COLD_DONE ? slot - COLD_BACKLOG : PRIORITIES + slot - COLD_BACKLOG_7];
 }
+
+bool class_is_on_disk(const struct class *c)
+{
+    return c->queue->cold[class_slot(c)] > 0;
+}
+
+/* ---- Shares of memory ---- */
+
+static uint64_t share(const struct engine *e, unsigned part)
+{
+    return e->o.memory_bytes / part;
+}
+
+static uint64_t hot_bytes(const struct engine *e)
+{
+    return e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED] + e->bytes[WHERE_HOLDS];
+}
+
+/* What hot and leased jobs may still take. A class may have an eighth of it, so that however many
+ * there are, each finds something left. */
+uint64_t hot_room(const struct engine *e)
+{
+    uint64_t limit = share(e, 8) * 3;
+    uint64_t used = hot_bytes(e);
+
+    return used < limit ? limit - used : 0;
+}
+
+bool memory_is_crowded(const struct engine *e)
+{
+    return hot_bytes(e) > share(e, 4);
+}
+
+bool class_is_full(const struct engine *e, const struct class *c)
+{
+    return memory_is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
+}
+
+/* What a class may have though there is no room: all of them together, a sixteenth. */
+uint64_t class_least(const struct engine *e)
+{
+    return e->closed_count > 4 ? share(e, 16) / e->closed_count : share(e, 64);
+}
+
+bool class_is_glutted(const struct engine *e, const struct class *c)
+{
+    return memory_is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + class_least(e);
+}
+
+bool class_is_half_glutted(const struct engine *e, const struct class *c)
+{
+    return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
+}

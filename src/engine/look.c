@@ -335,6 +335,8 @@ static int list_memory(struct engine *e, const struct list_filter *f,
     return answer;
 }
 
+_Static_assert(sizeof(((struct list_cursor *)0)->key) >= COLD_KEY_MAX, "a cursor has any key");
+
 /* In the order in which jobs go through them, so that none is missed. */
 static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
                                  FAMILY_KEPT };
@@ -346,8 +348,7 @@ static bool family_fits(char family, unsigned states)
 {
     switch (family) {
     case FAMILY_BACKLOG: /* some may have expired there */
-    case FAMILY_ASIDE:
-        return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
+    case FAMILY_ASIDE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
     case FAMILY_DUE:
         return states &
                (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);

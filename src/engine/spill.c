@@ -23,47 +23,6 @@ static uint64_t share(const struct engine *e, unsigned part)
 
 /* ---- Classes ---- */
 
-static uint64_t hot_bytes(const struct engine *e)
-{
-    return e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED] + e->bytes[WHERE_HOLDS];
-}
-
-/* What hot and leased jobs may still take. A class may have an eighth of it, so that however many
- * there are, each finds something left. */
-uint64_t hot_room(const struct engine *e)
-{
-    uint64_t limit = share(e, 8) * 3;
-    uint64_t used = hot_bytes(e);
-
-    return used < limit ? limit - used : 0;
-}
-
-bool memory_is_crowded(const struct engine *e)
-{
-    return hot_bytes(e) > share(e, 4);
-}
-
-bool class_is_full(const struct engine *e, const struct class *c)
-{
-    return memory_is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
-}
-
-/* What a class may have though there is no room: all of them together, a sixteenth. */
-uint64_t class_least(const struct engine *e)
-{
-    return e->closed_count > 4 ? share(e, 16) / e->closed_count : share(e, 64);
-}
-
-bool class_is_glutted(const struct engine *e, const struct class *c)
-{
-    return memory_is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + class_least(e);
-}
-
-bool class_is_half_glutted(const struct engine *e, const struct class *c)
-{
-    return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
-}
-
 /* What is on disk is loaded a little before it is due, though there may be no room for it then. */
 void class_from(struct engine *e, struct class *c, struct cold_point from)
 {
@@ -81,11 +40,6 @@ void class_close(struct engine *e, struct class *c)
         e->closed_count++;
         list_append(&e->closed, &c->link);
     }
-}
-
-bool class_is_on_disk(const struct class *c)
-{
-    return c->queue->cold[class_slot(c)] > 0;
 }
 
 static bool is_ordered(const struct class *c)

@@ -468,7 +468,7 @@ struct list_cursor {
     uint64_t seq;
     uint32_t walk; /* which one it is */
     uint16_t key_len;
-    char key[QUEUE_MAX_BYTES + 20]; /* on disk: jobs up to this key of a run have been given; what
+    char key[QUEUE_MAX_BYTES + 28]; /* on disk: jobs up to this key of a run have been given; what
                                       was loaded: what to look at then */
 };
 
