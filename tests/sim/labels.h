@@ -12,7 +12,7 @@ struct labels {
     size_t tag_count;
     struct meta meta[LABELS_MAX];
     size_t meta_count;
-    char names[LABELS_MAX][16];
+    char names[LABELS_MAX][32];
     char values[LABELS_MAX][80];
 };
 
