@@ -118,7 +118,7 @@ static int greet(struct client *c)
         return err;
     if (v->at[0].type == RESP_ERROR) {
         snprintf(c->why, sizeof(c->why), "it refused HELLO: %.*s", STR_ARG(v->at[0].text));
-        return BELFRY_WRONGPASS;
+        return str_starts(v->at[0].text, STR("PROTOCOL")) ? BELFRY_IO : BELFRY_WRONGPASS;
     }
     server = client_field(v, 0, "server");
     if (server && !str_ieq(server->text, "belfry")) {
