@@ -61,11 +61,11 @@ struct http_client {
     uint64_t lsn;  /* the answer waits for this to be durable */
     bool answered; /* `answer` is there */
     struct http_answer answer;
-    bool last;                  /* where the next request would begin is not known: the connection ends */
-    bool head;                  /* HEAD: of the answer its headers only */
-    bool plain;                 /* the answer is text for Prometheus */
-    bool html;                  /* the answer is a page, */
-    char nonce[24];             /* whose scripts and styles have this */
+    bool last;      /* where the next request would begin is not known: the connection ends */
+    bool head;      /* HEAD: of the answer its headers only */
+    bool plain;     /* the answer is text for Prometheus */
+    bool html;      /* the answer is a page, */
+    char nonce[24]; /* whose scripts and styles have this */
     struct http_stream *stream; /* the answer is a stream of events; NULL: it is not */
 };
 

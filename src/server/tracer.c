@@ -8,16 +8,16 @@
 #include "front/otlp.h"
 #include "server/outgoing.h"
 
-#define BATCH_SPANS  512        /* sent as soon as there are so many, */
-#define BATCH_MS     1000       /* or after this */
-#define GATHER_SPANS 8192       /* beyond these they are dropped, */
-#define GATHER_BYTES (4u << 20) /* or beyond this */
-#define TIMEOUT_MS   10000
-#define TRIES        4 /* of a batch; the pauses between them double */
-#define PAUSE_MS     1000
-#define TELL_MS      60000 /* the log hears of errors once in this time */
-#define OTLP_HEADERS_MAX  16
-#define DRAIN_MS     2000
+#define BATCH_SPANS      512        /* sent as soon as there are so many, */
+#define BATCH_MS         1000       /* or after this */
+#define GATHER_SPANS     8192       /* beyond these they are dropped, */
+#define GATHER_BYTES     (4u << 20) /* or beyond this */
+#define TIMEOUT_MS       10000
+#define TRIES            4 /* of a batch; the pauses between them double */
+#define PAUSE_MS         1000
+#define TELL_MS          60000 /* the log hears of errors once in this time */
+#define OTLP_HEADERS_MAX 16
+#define DRAIN_MS         2000
 
 struct tracer {
     struct server *server;
