@@ -109,7 +109,7 @@ static int skip_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
 static int salvage_missing(const struct journal *j, struct str log, const char *path,
                            struct salvage **ret)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), err;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
 
     if (fd < 0)
         return store_fail(BELFRY_IO, "%s: create: %s", path, strerror(errno));

@@ -190,7 +190,8 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
         ret->first.seq = wire_varint(r);
     }
     ret->lane = slot == COLD_ASIDE ? wire_u64(r) : 0;
-    return !r->bad && slot < COLD_SLOTS && stored_name_valid(ret->queue);
+    return !r->bad && slot < COLD_SLOTS && stored_name_valid(ret->queue) &&
+           (slot != COLD_ASIDE || ret->first.seq > 0);
 }
 
 /* With its length before it, so that it may grow: what a reader does not know is left out. */

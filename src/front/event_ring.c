@@ -8,12 +8,13 @@
 /*
  *     tail                      head
  *     v                         v
- *     +-------+-------+---------+- - - - -+      an entry is never split: where one does not fit at
- *     | entry | entry | entry   |         |      the end, an empty one says that it is at the start
+ *     +-------+-------+---------+- - - - -+      an entry is never split: one that does not fit at
+ *     | entry | entry | entry   |         |      the end is at the start, and `wrapped` is its
+ * number
  *     +-------+-------+---------+- - - - -+
  */
 struct entry {
-    size_t size; /* with its slices' bytes; 0: the next one is at the start */
+    size_t size; /* with its slices' bytes */
     struct job_event ev;
 };
 
@@ -41,9 +42,11 @@ void event_ring_close(struct event_ring *r)
     r->bytes = NULL;
 }
 
-static const struct entry *entry_at(const struct event_ring *r, size_t *at)
+/* The event of that number, which is there: at the start, or where the one before ends. Nothing but
+ * its number says which: what was behind the last one before the start may be overwritten. */
+static const struct entry *entry_at(const struct event_ring *r, uint64_t number, size_t *at)
 {
-    if (*at == r->size || ((const struct entry *)(const void *)(r->bytes + *at))->size == 0)
+    if (number == r->wrapped)
         *at = 0;
     return (const struct entry *)(const void *)(r->bytes + *at);
 }
@@ -53,13 +56,13 @@ static bool oldest_is_within(struct event_ring *r, size_t from, size_t to)
 {
     if (r->first == r->next)
         return false;
-    entry_at(r, &r->tail);
+    entry_at(r, r->first, &r->tail);
     return r->tail >= from && r->tail < to;
 }
 
 static void drop_oldest(struct event_ring *r)
 {
-    r->tail += entry_at(r, &r->tail)->size;
+    r->tail += entry_at(r, r->first, &r->tail)->size;
     r->first++;
 }
 
@@ -82,12 +85,12 @@ void event_ring_put(struct event_ring *r, const struct job_event *ev)
     if (r->head + size > r->size) {
         while (oldest_is_within(r, r->head, r->size))
             drop_oldest(r);
-        if (r->head < r->size)
-            memset(r->bytes + r->head, 0, sizeof(size_t));
         r->head = 0;
     }
     while (oldest_is_within(r, r->head, r->head + size))
         drop_oldest(r);
+    if (r->head == 0)
+        r->wrapped = r->next; /* the one before of these was dropped just now */
     to = r->bytes + r->head;
     memcpy(to, &e, sizeof(e));
     to += sizeof(e);
@@ -115,7 +118,7 @@ bool event_ring_settle(struct event_ring *r, uint64_t lsn)
         r->durable = r->tail;
     }
     while (r->settled < r->next) {
-        const struct entry *e = entry_at(r, &r->durable);
+        const struct entry *e = entry_at(r, r->settled, &r->durable);
 
         if (e->ev.lsn > lsn)
             break;
@@ -139,7 +142,7 @@ struct event_cursor event_ring_behind(const struct event_ring *r, uint64_t numbe
     if (number + 1 < r->first)
         return (struct event_cursor){ .number = number + 1 };
     while (c.number <= number) {
-        c.at += entry_at(r, &c.at)->size;
+        c.at += entry_at(r, c.number, &c.at)->size;
         c.number++;
     }
     return c;
@@ -163,7 +166,7 @@ enum event_read event_ring_read(const struct event_ring *r, struct event_cursor 
     }
     if (c->number >= r->settled)
         return EVENT_READ_NONE;
-    e = entry_at(r, &c->at);
+    e = entry_at(r, c->number, &c->at);
     *ret = e->ev;
     from = (const char *)(e + 1);
     for (size_t i = 0; slices(ret, i); i++) {

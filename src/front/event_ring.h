@@ -21,6 +21,7 @@ struct event_ring {
     uint64_t first;   /* number of the oldest, */
     uint64_t settled; /* of the first that is not durable, */
     uint64_t next;    /* and of the next one */
+    uint64_t wrapped; /* of the one at the start */
     uint64_t broken;  /* what was before this one was not counted */
 };
 

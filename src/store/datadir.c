@@ -31,7 +31,7 @@ static int lock(const char *dir, int *ret)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/lock", dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return disk_fail(-errno, path, "open");
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {

@@ -102,7 +102,7 @@ int disk_make_dirs(struct disk *d, const char *path)
     int r = disk_make_parent(d, path);
     if (r < 0)
         return r;
-    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return -errno;
     return disk_sync_parent(d, path);
 }
@@ -133,7 +133,7 @@ ssize_t disk_read(int fd, void *buf, size_t len, uint64_t offset)
 int disk_replace(struct disk *d, const char *path, const char *beside, struct str content,
                  bool *ret_renamed)
 {
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     int r = disk_write_bytes(d, fd, content.ptr, content.len, 0);

@@ -55,7 +55,7 @@ static int new_file(struct spares *p, uint64_t number, uint64_t bytes, char path
                     int *ret_fd)
 {
     path_of(p, number, ".new", path);
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     /* A file system that cannot allocate ahead is fine: the log just grows. */

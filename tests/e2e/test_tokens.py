@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tokens: how they are made, shown, kept, revoked; what a stranger gets; and that secrets are nowhere else."""
 import json
+import pathlib
 import re
 import socket
 import subprocess
@@ -359,6 +360,14 @@ def test_other_machines_need_a_token_whatever_happens(make_server):
         assert "only loopback" in refused("NOAUTH", far.call, "STATS")
         assert near.call("STATS")
         far.close()
+
+
+def test_what_is_stored_is_for_nobody_else_on_the_machine(server):
+    with server.wire(3) as w:
+        w.call("QUEUE", "q", "PUSH_URL", "https://example.org/", "PUSH_HEADERS", "Authorization: Bearer x")
+    data = pathlib.Path(server.data)
+    for path in (data, *data.rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0, path
 
 
 # ---- The command line ----

@@ -131,6 +131,37 @@ static void readers_get_every_event_or_the_number_missed(void **state)
     assert_true(ring.next - ring.first < 1000 && ring.next - ring.first > 100);
 }
 
+/* It stopped behind the last event before the start; a lap later other bytes stand there, and the
+ * event that it reads next is still at the start. */
+static void a_reader_that_stopped_where_the_ring_wraps_goes_on_at_the_start(void **state)
+{
+    struct event_cursor c = event_ring_end(&ring);
+    uint64_t n = 0, at_start;
+    size_t bare;
+
+    (void)state;
+    for (size_t head = 0; ring.head >= head;) {
+        while (c.number < ring.settled)
+            expect(&c, c.number);
+        head = ring.head;
+        put(++n, 700);
+        event_ring_settle(&ring, n);
+    }
+    at_start = n;
+    assert_int_equal(c.number, at_start);
+    bare = ring.head - 700;
+    while (ring.head + 2 * bare + 100 < c.at) {
+        put(++n, 0);
+        event_ring_settle(&ring, n);
+    }
+    put(++n, ring.size - ring.head - bare - 16); /* its text is where the reader stopped */
+    event_ring_settle(&ring, n);
+    assert_true(ring.head > c.at && ring.first <= at_start); /* what was behind it is overwritten */
+    for (uint64_t i = at_start; i <= n; i++)
+        expect(&c, i);
+    expect_none(&c);
+}
+
 static void what_was_not_durable_and_was_overwritten_is_missed(void **state)
 {
     struct event_cursor c = event_ring_end(&ring);
@@ -198,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RING(nothing_is_read_before_it_is_durable),
         RING(readers_get_every_event_or_the_number_missed),
+        RING(a_reader_that_stopped_where_the_ring_wraps_goes_on_at_the_start),
         RING(what_was_not_durable_and_was_overwritten_is_missed),
         RING(who_comes_back_goes_on_behind_what_it_saw),
         RING(after_a_break_nobody_knows_how_many_were_missed),
