@@ -13,7 +13,8 @@
  *
  * A dry run must see each job once. What comes to memory while the walk is on disk is looked at
  * there once more, as the walk may not have come to it: so what was counted on its way through D,
- * and is loaded from there then, is uncounted. In other families it may be counted twice.
+ * and is loaded from there then, is uncounted. In other families it may be counted twice. If some
+ * went back to disk where the walk has been (see list_cursor.walk), it counts anew.
  */
 #include "engine/bulk.h"
 
@@ -31,6 +32,7 @@ struct bulk_walk {
     struct list link; /* in engine.walks */
     uint64_t seq;     /* of the bulk */
     struct list_cursor cursor;
+    uint32_t number;   /* of the walk */
     uint32_t since;    /* what was loaded before that walk has been looked at, behind D */
     uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
     bool begun;        /* the bulk says so */
@@ -144,6 +146,7 @@ static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t 
         .stripe = PAGE_HOT,
         .below = j->seq,
         .looked = &b->looked,
+        .once = b->dry,
     };
 }
 
@@ -186,15 +189,22 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
                                                     : PAGE_HOT);
     struct paging p = { b, w };
     enum list_phase before = (enum list_phase)w->cursor.phase;
+    bool first = !w->cursor.more;
     int err;
 
     w->n = w->at = 0;
-    w->again = w->cursor.more && w->cursor.phase == LIST_LOADED;
+    w->again = w->cursor.more && (w->cursor.phase == LIST_LOADED || w->cursor.walk >> WALK_BITS);
     err = engine_list(e, &f, note, &p, &w->cursor);
     if (err < 0)
         return err;
     w->tries = 0;
+    w->number = first ? w->cursor.walk : w->number;
     w->last = !w->cursor.more;
+    if (b->dry && w->last && !first && walk_missed(e, w->number)) {
+        count_anew(b);
+        w->last = false;
+        return 0;
+    }
     if (b->dry && before != w->cursor.phase && w->cursor.phase == LIST_LOADED)
         w->since = walk_begin(e);
     else if (b->dry && before == LIST_LOADED && w->cursor.phase == LIST_DISK)
