@@ -54,6 +54,7 @@ static void forget(struct model *m, struct model_bulk *b, struct model_job *job)
         b->unsure++;
         b->changed--;
         model_forget(m, (size_t)(job - m->jobs));
+        m->graveyard->graves[m->graveyard->count - 1].bulk = b->id.seq;
     } else {
         *job = m->jobs[--m->count];
     }
@@ -185,8 +186,10 @@ static uint64_t ghosts(const struct model *m, const struct model_bulk *b)
     uint64_t n = 0;
 
     for (size_t i = 0; i < m->graveyard->count; i++) {
-        const struct model_job *job = &m->graveyard->graves[i].job;
-        n += model_ghost(m, job->id) == job && !model_find(m, job->id) && matches(m, b, job);
+        const struct model_grave *grave = &m->graveyard->graves[i];
+        const struct model_job *job = &grave->job;
+        n += grave->bulk != b->id.seq && model_ghost(m, job->id) == job &&
+             !model_find(m, job->id) && matches(m, b, job);
     }
     return n;
 }
