@@ -22,19 +22,17 @@ int apply_put(struct engine *e, const struct job_image *r)
 
     if (!j)
         return BELFRY_NOMEM;
-    if (old) { /* a LIST that is under way knows it by that */
-        j->loaded = old->loaded;
-        j->again = old->again;
-        if (j->ordered && old->ordered)
-            spot_of(j)->back = spot_of(old)->back;
-    }
     err = job_enter(e, j, false);
     if (err < 0) {
         job_free(e, j);
         return err;
     }
-    if (old)
+    if (old) {
+        /* A LIST that is under way knows it by that. What went back is no longer missed: it would
+         * never end for two bulks that move the same jobs. */
+        j->loaded = old->loaded;
         job_leave(e, old);
+    }
     past_trim(e, q);
     if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->next_seq)
         e->next_seq = r->seq + 1;

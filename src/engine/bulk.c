@@ -26,6 +26,7 @@
 #define PAGE_COLD 128 /* and of those on disk */
 #define TRIES_MAX 10  /* for a page that cannot be read */
 #define REST_MS   1000
+#define ROUNDS    8 /* of a walk: two bulks that move the same jobs would go on for ever */
 
 /* Where a bulk is. */
 struct bulk_walk {
@@ -33,6 +34,7 @@ struct bulk_walk {
     uint64_t seq;     /* of the bulk */
     struct list_cursor cursor;
     uint32_t number;   /* of the walk */
+    unsigned rounds;   /* that it went again, see list_cursor.walk */
     uint32_t since;    /* what was loaded before that walk has been looked at, behind D */
     uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
     bool begun;        /* the bulk says so */
@@ -146,7 +148,6 @@ static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t 
         .stripe = PAGE_HOT,
         .below = j->seq,
         .looked = &b->looked,
-        .once = b->dry,
     };
 }
 
@@ -188,10 +189,12 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
                                      : disk         ? PAGE_COLD
                                                     : PAGE_HOT);
     struct paging p = { b, w };
+    uint32_t round = w->cursor.walk >> WALK_BITS;
     enum list_phase before = (enum list_phase)w->cursor.phase;
     bool first = !w->cursor.more;
     int err;
 
+    f.once = b->dry || w->rounds >= ROUNDS;
     w->n = w->at = 0;
     w->again = w->cursor.more && (w->cursor.phase == LIST_LOADED || w->cursor.walk >> WALK_BITS);
     err = engine_list(e, &f, note, &p, &w->cursor);
@@ -200,7 +203,9 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
     w->tries = 0;
     w->number = first ? w->cursor.walk : w->number;
     w->last = !w->cursor.more;
-    if (b->dry && w->last && !first && walk_missed(e, w->number)) {
+    w->rounds += w->cursor.walk >> WALK_BITS != round;
+    if (b->dry && w->last && !first && w->rounds < ROUNDS && walk_missed(e, w->number)) {
+        w->rounds++;
         count_anew(b);
         w->last = false;
         return 0;
