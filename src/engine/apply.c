@@ -28,7 +28,9 @@ int apply_put(struct engine *e, const struct job_image *r)
         return err;
     }
     if (old) {
-        j->loaded = old->loaded; /* a LIST that is under way knows it by that */
+        /* A LIST that is under way knows it by that. What went back is no longer missed: it would
+         * never end for two bulks that move the same jobs. */
+        j->loaded = old->loaded;
         job_leave(e, old);
     }
     past_trim(e, q);

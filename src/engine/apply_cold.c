@@ -263,7 +263,8 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
     j->loaded = e->walk & WALKS;
     e->walk_loaded = true;
     j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
-    if (j->ordered && family == FAMILY_ASIDE && hot)
+    j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
+    if (j->ordered && family == FAMILY_ASIDE)
         spot_of(j)->back = 1;
     err = job_enter(e, j, hot);
     if (err < 0) {

@@ -207,6 +207,10 @@ enum job_state job_state_now(const struct engine *e, const struct job *j);
 bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j);
 /* A number for a walk that begins: what has been loaded before has another one. */
 uint32_t walk_begin(struct engine *e);
+/* A job goes to a family: a walk that has been there, and has not met it in memory, misses it. */
+void walk_misses(struct engine *e, const struct job *j, char family);
+/* Whether that happened since the walk of this number began. */
+bool walk_missed(const struct engine *e, uint32_t walk);
 /* Whether this answer, which may be NULL, is the page that is wanted. */
 bool want_page_is(const struct cold_answer *a, const struct cold_want *w);
 

@@ -203,6 +203,23 @@ bool job_passes(const struct engine *e, const struct list_filter *f, const struc
                 : str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
 }
 
+static uint32_t walk_of(const struct list_cursor *c)
+{
+    return c->walk & WALKS;
+}
+
+/* The first round begins with the walk. */
+static uint32_t round_of(const struct list_cursor *c)
+{
+    return c->walk >> WALK_BITS ? c->walk >> WALK_BITS & WALKS : walk_of(c);
+}
+
+/* Numbers of walks go in a circle. */
+static bool is_since(uint32_t mark, uint32_t walk)
+{
+    return mark && (mark - walk + WALKS) % WALKS <= WALKS / 2;
+}
+
 static bool matches(const struct page *p, const struct job *j)
 {
     const struct list_cursor *c = p->after;
@@ -210,8 +227,7 @@ static bool matches(const struct page *p, const struct job *j)
     if (job_is_waste(p->e, j) || j->due_ms < c->due_ms ||
         (j->due_ms == c->due_ms && j->seq <= c->seq))
         return false;
-    if (c->phase == LIST_LOADED &&
-        (j->loaded == 0 || (j->loaded - c->walk + WALKS) % WALKS > WALKS / 2))
+    if (c->phase == LIST_LOADED && !is_since(j->loaded, walk_of(c)))
         return false;
     return job_passes(p->e, p->f, j);
 }
@@ -248,10 +264,52 @@ static void heap_sort(const struct job **heap, size_t n)
     }
 }
 
+/* In the order in which jobs go through them, so that none is missed. */
+static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
+                                 FAMILY_KEPT };
+
+#define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
+
+/* Whether a family can have jobs of these states. */
+static bool family_fits(char family, unsigned states)
+{
+    switch (family) {
+    case FAMILY_BACKLOG: /* some may have expired there */
+    case FAMILY_ASIDE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
+    case FAMILY_DUE:
+        return states &
+               (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);
+    case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
+    default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
+    }
+}
+
+static char next_family(char family, const struct list_filter *f)
+{
+    const char *last = memchr(families, family, sizeof(families));
+
+    for (size_t i = last ? (size_t)(last - families) + 1 : 0; i < sizeof(families); i++)
+        if (family_fits(families[i], states_of(f)))
+            return families[i];
+    return 0;
+}
+
 /* Whether jobs came from disk since the walk began. */
 static bool was_loaded(const struct engine *e, const struct list_cursor *c)
 {
-    return e->walk_loaded || e->walk != c->walk;
+    return e->walk_loaded || e->walk != walk_of(c);
+}
+
+/* Some went back to disk where the walk has been: it goes there again. What is in memory by now is
+ * looked at first, as it may go the same way. */
+static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
+{
+    bool backlog = is_since(e->refed[0], round_of(c));
+
+    c->walk = walk_of(c) | walk_begin(e) << WALK_BITS;
+    c->key[0] = next_family(backlog ? FAMILY_DUE : FAMILY_BACKLOG, f);
+    c->key_len = 1;
+    c->more = c->key[0] == FAMILY_BACKLOG || c->key[0] == FAMILY_ASIDE;
 }
 
 /* Where the walk goes on after a page: in this stripe behind the last job, or in the next one, or
@@ -269,12 +327,16 @@ static void cursor_advance(struct engine *e, struct list_cursor *c, const struct
     c->seq = 0;
     if (c->stripe < UINT64_C(1) << c->stripes_log2)
         return;
+    c->stripe = c->stripes_log2 = 0;
+    if (c->phase == LIST_LOADED && c->key_len == 0 && !p->f->once && walk_missed(e, round_of(c))) {
+        next_round(e, p->f, c);
+        return;
+    }
     if (c->phase == LIST_LOADED)
         c->more = c->key_len > 0;
     else
         c->more = !list_empty(&e->runs) || was_loaded(e, c);
     c->phase = LIST_DISK;
-    c->stripe = c->stripes_log2 = 0;
 }
 
 uint32_t walk_begin(struct engine *e)
@@ -282,7 +344,27 @@ uint32_t walk_begin(struct engine *e)
     if (e->walk_loaded)
         e->walk = e->walk % WALKS + 1;
     e->walk_loaded = false;
+    for (int i = 0; i < 2; i++) /* before the circle is closed */
+        if ((e->walk - e->refed[i] + WALKS) % WALKS > WALKS / 4)
+            e->refed[i] = 0;
     return e->walk;
+}
+
+void walk_misses(struct engine *e, const struct job *j, char family)
+{
+    uint32_t *mark = &e->refed[family == FAMILY_ASIDE];
+
+    if (!j->again || !j->loaded || (family != FAMILY_BACKLOG && family != FAMILY_ASIDE))
+        return;
+    if (family == FAMILY_ASIDE && !spot_of(j)->back)
+        return; /* from B to A, as walks go */
+    if (!*mark || is_since(j->loaded, *mark))
+        *mark = j->loaded;
+}
+
+bool walk_missed(const struct engine *e, uint32_t walk)
+{
+    return is_since(e->refed[0], walk) || is_since(e->refed[1], walk);
 }
 
 /* Stripes are visited in the order of their reversed bits: splitting each in two then keeps those
@@ -336,36 +418,6 @@ static int list_memory(struct engine *e, const struct list_filter *f,
 }
 
 _Static_assert(sizeof(((struct list_cursor *)0)->key) >= COLD_KEY_MAX, "a cursor has any key");
-
-/* In the order in which jobs go through them, so that none is missed. */
-static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
-                                 FAMILY_KEPT };
-
-#define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
-
-/* Whether a family can have jobs of these states. */
-static bool family_fits(char family, unsigned states)
-{
-    switch (family) {
-    case FAMILY_BACKLOG: /* some may have expired there */
-    case FAMILY_ASIDE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
-    case FAMILY_DUE:
-        return states &
-               (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);
-    case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
-    default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
-    }
-}
-
-static char next_family(char family, const struct list_filter *f)
-{
-    const char *last = memchr(families, family, sizeof(families));
-
-    for (size_t i = last ? (size_t)(last - families) + 1 : 0; i < sizeof(families); i++)
-        if (family_fits(families[i], states_of(f)))
-            return families[i];
-    return 0;
-}
 
 /* Jobs of one family behind the cursor; of one queue only, where keys begin with it. */
 static void want_page(struct engine *e, const struct list_filter *f, const struct list_cursor *c)
@@ -439,7 +491,8 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
 static void next_run_family(const struct engine *e, const struct list_filter *f,
                             struct list_cursor *c)
 {
-    char next = next_family(c->key[0], f);
+    bool ends = c->walk >> WALK_BITS && c->key[0] == FAMILY_ASIDE;
+    char next = ends ? 0 : next_family(c->key[0], f);
     bool looks =
         was_loaded(e, c) && (c->key[0] == FAMILY_DUE || c->key[0] == FAMILY_BACKLOG || !next);
 

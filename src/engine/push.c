@@ -292,7 +292,8 @@ static int join_ring(struct engine *e, struct queue *q, bool pushes)
 
     if (!to)
         return BELFRY_NOMEM;
-    list_remove(&q->turn); /* also from where it was parked: queue_offer puts it back */
+    if (to != from || q->parked) /* else it keeps its turn */
+        list_remove(&q->turn);   /* queue_offer puts it back */
     q->serves = to;
     if (to == from)
         return 0;

@@ -337,13 +337,14 @@ static void feed_head(struct buf *out, unsigned flags, uint64_t seq, struct str 
     buf_str(out, key);
 }
 
-static void feed_job(struct job *j, struct buf *out)
+static void feed_job(struct engine *e, struct job *j, struct buf *out)
 {
     struct cold_key key;
     struct job_image image;
     size_t body;
 
     job_cold_key(j, &key);
+    walk_misses(e, j, key.bytes[0]);
     job_image_of(j, &image);
     feed_head(out, needs_locator(j) ? FEED_LOCATE : 0, j->seq, cold_key_str(&key));
     body = out->len;
@@ -380,7 +381,7 @@ static void feed_next(struct engine *e, struct buf *out, struct job *j)
     list_append(&e->batch.held, &j->timer.link);
     buf_append(&e->batch.hints, &j, sizeof(j));
     count_as_ready(e, j);
-    feed_job(j, out);
+    feed_job(e, j, out);
 }
 
 static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
@@ -443,7 +444,7 @@ static bool feed_past(struct engine *e, struct buf *out, size_t *n)
 
         list_remove(&t->link);
         list_append(&e->batch.past_held, &t->link);
-        feed_job(t->job, out);
+        feed_job(e, t->job, out);
     }
     return !list_empty(&e->batch.past_source);
 }

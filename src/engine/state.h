@@ -41,7 +41,8 @@
 #define TOKEN_COUNTER 40 /* bits of a token below the epoch */
 #define IDLE_QUEUES   1000
 #define ATTEMPT_MAX   ((1u << 20) - 1)
-#define WALKS         4095u
+#define WALK_BITS     12
+#define WALKS         ((1u << WALK_BITS) - 1)
 
 /* Bytes owned by the engine's pool; NULL stands for none. */
 struct blob {
@@ -61,7 +62,8 @@ struct job {
     uint64_t born_ms : 48;
     uint64_t state : 4;
     uint64_t priority : 4;
-    uint64_t where : 4;   /* enum where */
+    uint64_t where : 3;   /* enum where */
+    uint64_t again : 1;   /* came from the backlog or from what is aside, and may go there again */
     uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
     uint64_t near : 1;    /* came from the backlog */
     uint64_t passing : 1; /* GATES pass: of a class of its own */
@@ -69,8 +71,8 @@ struct job {
     uint32_t payload_len;
     uint32_t segment;      /* where its last RECORD_PUT stands */
     uint32_t attempt : 20; /* stops there */
-    uint32_t
-        loaded : 12; /* came from a run, during this walk (engine.walk) at the latest; 0: never */
+    uint32_t loaded
+        : WALK_BITS; /* came from a run, during this walk (engine.walk) at the latest; 0: never */
     uint16_t opts_len;
     uint8_t stalls;
     char tail[];
@@ -88,6 +90,8 @@ enum where {
     WHERE_HOLDS, /* its lane, waiting for its next attempt */
     WHERES
 };
+
+_Static_assert(WHERES <= 8, "job.where has room for it");
 
 enum job_opt {
     OPT_KEY = 1,
@@ -446,7 +450,10 @@ struct engine {
     bool refuse_new;
     bool load_turn;
     bool walk_loaded; /* jobs came from disk since the walk did */
-    bool sinking;     /* jobs are moved to `moments` though they are due */
+    /* To B, and to A, jobs went again that came from disk during this walk at the latest; 0: none
+     * that a walk could miss. */
+    uint32_t refed[2];
+    bool sinking; /* jobs are moved to `moments` though they are due */
     bool segments_unknown;
     int64_t now_ms;
     int64_t mono_ms;

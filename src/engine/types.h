@@ -455,6 +455,7 @@ struct list_filter {
     uint64_t below;    /* only jobs with a smaller sequence number; 0: all */
     size_t stripe;     /* jobs in memory to look at in one call, about; 0: some thousand */
     uint64_t *looked;  /* jobs that were looked at are added here; may be NULL */
+    bool once;         /* no second round, see list_cursor.walk: the caller begins anew */
 };
 
 /* Where the next page starts. All zero: at the beginning. A walk looks at what is in memory, then
@@ -466,7 +467,8 @@ struct list_cursor {
     uint64_t stripe;
     int64_t due_ms; /* jobs up to (due_ms, seq) of the stripe have been given */
     uint64_t seq;
-    uint32_t walk; /* which one it is */
+    uint32_t walk; /* which one it is; and shifted by 12 bits where its last round began, for what
+                      went back to disk behind it */
     uint16_t key_len;
     char key[QUEUE_MAX_BYTES + 28]; /* on disk: jobs up to this key of a run have been given; what
                                       was loaded: what to look at then */

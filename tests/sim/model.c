@@ -134,7 +134,7 @@ void model_forget(struct model *m, size_t i)
 {
     struct model_graveyard *g = m->graveyard;
     g->graves = grow(g->graves, &g->cap, g->count, sizeof(*g->graves));
-    g->graves[g->count++] = (struct model_grave){ m->jobs[i], m->changes };
+    g->graves[g->count++] = (struct model_grave){ m->jobs[i], m->changes, 0 };
     m->jobs[i] = m->jobs[--m->count];
 }
 

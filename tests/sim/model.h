@@ -231,6 +231,7 @@ struct model {
 struct model_grave {
     struct model_job job;
     uint64_t changes; /* of the model when it was forgotten */
+    uint64_t bulk;    /* that deleted it, or 0 */
 };
 
 struct model_graveyard {

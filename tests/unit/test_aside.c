@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "engine/cold.h"
 #include "partition/partition.h"
 
 #define START  INT64_C(1794778000000)
@@ -376,6 +377,110 @@ static void a_tenant_whose_jobs_keep_their_keys_holds_up_no_other(void **state)
     assert_int_equal(work("b@q", 0), 3);
 }
 
+/* ---- Walks ---- */
+
+#define WALKED 60 /* keys */
+#define BEHIND 25 /* jobs of each */
+
+static struct job_view held[WALKED];
+static bool met[2 * WALKED * (BEHIND + 2)];
+
+static void hold_key(int i, int64_t due_ms)
+{
+    char order[16];
+    struct job_spec spec = { .queue = STR("q"),
+                             .payload = STR("forty bytes or so of payload, as they say"),
+                             .due_ms = due_ms,
+                             .priority = 3,
+                             .attempts = -1,
+                             .lease_ms = -1,
+                             .retain_ms = 0 };
+    struct schedule_result r;
+
+    snprintf(order, sizeof(order), "w%d", i);
+    spec.order = str_of(order);
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+}
+
+/* All keys are stuck, by one that is before all others. */
+static void hold_keys(int64_t due_ms)
+{
+    for (int i = 0; i < WALKED; i++)
+        hold_key(i, due_ms);
+    settle();
+    for (int i = 0; i < WALKED; i++)
+        assert_true(take("q", &held[i]));
+    settle();
+}
+
+static void free_keys(void)
+{
+    for (int i = 0; i < WALKED; i++)
+        assert_int_equal(engine_complete(e, held[i].id, held[i].token, STR(""), -1), 0);
+    settle();
+}
+
+static int meet(void *arg, const struct job_view *v)
+{
+    (void)arg;
+    assert_true(v->id.seq < sizeof(met));
+    met[v->id.seq] = true;
+    return 0;
+}
+
+static void list_page(struct list_cursor *c)
+{
+    struct list_filter f = { .queue = STR("q"), .state = -1, .to_ms = INT64_MAX, .limit = 50 };
+    int err = engine_list(e, &f, meet, NULL, c);
+
+    if (err == BELFRY_COLD) {
+        struct fetch *fetch = partition_fetch(p);
+
+        while ((err = partition_fetched(p, fetch, fetch_run(fetch))) == BELFRY_COLD)
+            ;
+        assert_int_equal(err, 0);
+        err = engine_list(e, &f, meet, NULL, c);
+        partition_fetch_end(p, fetch);
+    }
+    assert_int_equal(err, 0);
+}
+
+/* They come to memory before a walk is where they were, and are there again when it has passed. */
+static void a_list_meets_what_is_set_aside_again_behind_it(void **state)
+{
+    static struct job_id ids[WALKED * BEHIND];
+    struct list_cursor c = { 0 };
+    bool freed = false, stuck = false;
+    int pages = 0;
+
+    (void)state;
+    memset(met, 0, sizeof(met));
+    hold_keys(START - HOUR);
+    for (int i = 0; i < WALKED * BEHIND; i++) {
+        char order[16];
+
+        snprintf(order, sizeof(order), "w%d", i % WALKED);
+        ids[i] = put("q", order, false);
+    }
+    settle();
+    assert_true(cold_jobs() > WALKED * BEHIND / 2);
+    do {
+        list_page(&c);
+        assert_true(pages++ < 1000);
+        if (!freed && c.phase == LIST_DISK && c.key_len > 0 && c.key[0] == FAMILY_ASIDE) {
+            free_keys();
+            freed = true;
+        }
+        if (freed && !stuck && c.phase == LIST_LOADED && c.key_len == 0) {
+            hold_keys(START - 2 * HOUR);
+            stuck = true;
+        }
+    } while (c.more);
+    assert_true(stuck);
+    for (int i = 0; i < WALKED * BEHIND; i++)
+        assert_true(met[ids[i].seq]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -386,6 +491,7 @@ int main(void)
         TEST(those_that_are_aside_can_be_cancelled_and_overtaken_by_earlier_ones),
         TEST(a_clock_set_back_lets_none_of_them_run_early),
         TEST(a_tenant_whose_jobs_keep_their_keys_holds_up_no_other),
+        TEST(a_list_meets_what_is_set_aside_again_behind_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

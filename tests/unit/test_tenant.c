@@ -78,6 +78,23 @@ static void the_default_tenant_takes_its_turn_like_any_other(void **state)
     }
 }
 
+static void a_queue_keeps_its_turn_when_its_settings_change(void **state)
+{
+    struct queue_settings s = { .attempts = 7 };
+    struct job_view v;
+
+    (void)state;
+    schedule_many("a@q", 10);
+    schedule_many("b@q", 10);
+    for (int i = 0; i < 20; i++) {
+        const char *next = i % 2 ? "b@q" : "a@q";
+
+        assert_int_equal(engine_queue_set(e, str_of(next), &s, 1u << QUEUE_ATTEMPTS), 0);
+        assert_true(lease("*@q", &v));
+        assert_true(str_eq(v.tenant, i % 2 ? STR("b") : STR("a")));
+    }
+}
+
 static void within_a_tenant_priority_decides(void **state)
 {
     struct job_spec urgent = spec_of("a@q");
@@ -530,6 +547,7 @@ int main(void)
         TEST(the_same_if_a_worker_takes_many_at_a_time),
         TEST(weights_share_out_the_leases),
         TEST(the_default_tenant_takes_its_turn_like_any_other),
+        TEST(a_queue_keeps_its_turn_when_its_settings_change),
         TEST(within_a_tenant_priority_decides),
         TEST(a_worker_of_one_tenant_gets_nothing_of_another),
         TEST(picking_does_not_depend_on_how_many_tenants_there_are),
