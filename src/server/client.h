@@ -50,6 +50,7 @@ static inline void client_init(struct client *c, struct server *s, const struct 
     list_init(&c->resume);
     list_append(&s->clients, &c->all);
     s->client_count++;
+    s->tls_client_count += peer->tls;
 }
 
 /* It is no longer counted and in no list. */
@@ -59,6 +60,7 @@ static inline void client_fini(struct client *c)
     list_remove(&c->holding);
     list_remove(&c->resume);
     c->server->client_count--;
+    c->server->tls_client_count -= c->peer.tls;
     if (c->counted)
         peers_remove(&c->server->peers, &c->peer);
 }
