@@ -32,6 +32,7 @@ struct client_ops {
 struct client {
     struct server *server;
     const struct client_ops *ops;
+    struct session *session; /* of its own struct */
     struct peer peer;
     bool counted; /* at its address */
     struct list all;
@@ -40,10 +41,11 @@ struct client {
 };
 
 static inline void client_init(struct client *c, struct server *s, const struct client_ops *ops,
-                               const struct peer *peer)
+                               struct session *session, const struct peer *peer)
 {
     c->server = s;
     c->ops = ops;
+    c->session = session;
     c->peer = *peer;
     c->counted = peers_add(&s->peers, peer);
     list_init(&c->holding);

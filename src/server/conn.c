@@ -602,7 +602,7 @@ void conn_open(struct server *s, int fd, const struct peer *peer)
     c->poll.data = c;
     c->active_ms = time_mono_us() / 1000;
     session_init(&c->session, ++s->next_conn);
-    client_init(&c->client, s, &conn_ops, peer);
+    client_init(&c->client, s, &conn_ops, &c->session, peer);
     peer_text(peer, c->session.address, sizeof(c->session.address));
     c->session.remote = !peer_is_loopback(peer);
     watch(c);

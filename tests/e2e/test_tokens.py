@@ -4,12 +4,14 @@ import json
 import re
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
 import redis
 
 from conftest import BUILD, ENV, wait_for
+from sse import Stream
 from web import Web
 from wire import Closed, Refused, Wire
 
@@ -156,6 +158,32 @@ def test_who_waits_for_work_does_not_get_it_after_his_token_is_revoked(server, b
         b.call("SCHEDULE", "q", "x")
         refused("NOAUTH", w.call, "LEASE", "q")
         assert len(other.call("LEASE", "q")) == 1
+
+
+def test_who_waits_goes_on_when_tokens_of_others_change(server, b):
+    root = make_root(b)
+    one, gone = (b.call("TOKENCREATE", name, "worker")["token"] for name in ("one", "gone"))
+    with server.wire(3) as stays, server.wire(3) as ends, Web(server.port, token=one) as web, \
+            Stream(server.port, token=root) as events:
+        events.ready()
+        stays.call("AUTH", one)
+        ends.call("AUTH", gone)
+        stays.send("LEASE", "q", "WAIT", "10m")
+        ends.send("LEASE", "q", "WAIT", "10m")
+        asked = threading.Thread(target=lambda: answers.append(web.post("/v1/leases", {"queues": "h", "wait": "10m"})))
+        answers = []
+        asked.start()
+        wait_for(lambda: b.call("STATS")["waiting_workers"] == 3, what="they wait")
+        b.call("TOKENCREATE", "more", "producer")
+        b.call("TOKENREVOKE", "gone")
+        assert ends.recv() == []
+        b.call("TOKENREVOKE", "more")
+        assert b.call("STATS")["waiting_workers"] == 2
+        id, other = b.call("SCHEDULE", "q", "x"), b.call("SCHEDULE", "h", "x")
+        assert [j["id"] for j in stays.recv()] == [id]
+        asked.join(30)
+        assert [j["id"] for j in answers[0]["jobs"]] == [other]
+        assert {e.data["id"] for e in events.take(4)} == {id, other}
 
 
 def test_a_token_expires(b, server):
