@@ -214,6 +214,25 @@ def test_there_are_not_more_than_so_many(b):
     assert len(b.call("TOKENS")) == 1000
 
 
+def test_the_audit_log_of_a_tenant_has_the_whole_life_of_its_tokens(b, server):
+    make_root(b)
+    b.call("TOKENCREATE", "hook", "producer", "TENANT", "acme")
+    b.call("TOKENCREATE", "second", "admin")
+    reader = b.call("TOKENCREATE", "reader", "admin", "TENANT", "acme")["token"]
+    refused("NOTFOUND", b.call, "TOKENREVOKE", "nobody")
+    b.call("TOKENREVOKE", "hook")
+    b.call("TOKENREVOKE", "second")
+
+    def seen(w, *words):
+        return [(e["tenant"], e["request"]) for e in w.call("AUDIT", *words)["entries"]]
+
+    with server.wire(3) as w:
+        w.call("AUTH", reader)
+        assert seen(w) == [("acme", "TOKENCREATE hook producer TENANT acme"),
+                           ("acme", "TOKENCREATE reader admin TENANT acme"), ("acme", "TOKENREVOKE hook")]
+    assert seen(b, "TENANT", "*")[-2:] == [("acme", "TOKENREVOKE hook"), ("*", "TOKENREVOKE second")]
+
+
 # ---- Showing them ----
 
 
