@@ -277,6 +277,25 @@ def test_a_stranger_may_not_send_much(server, b):
         assert w.pipeline([["AUTH", root], ["SCHEDULE", "q", "x" * 100_000]])[0] == "OK"
 
 
+def test_nor_may_one_whose_token_was_revoked_within_a_request(server, b):
+    make_root(b)
+    begun = b"*3\r\n$8\r\nSCHEDULE\r\n$1\r\nq\r\n$1000000\r\n"
+    for name, revoked in (("kept", False), ("gone", True)):
+        token = b.call("TOKENCREATE", name, "producer")["token"]
+        with server.wire(2) as w:
+            w.call("AUTH", token)
+            w.sock.sendall(begun + b"x" * 50_000)
+            if revoked:
+                b.call("TOKENREVOKE", name)
+            w.sock.sendall(b"x" * 150_000)
+            if revoked:
+                reply = w.recv()
+                assert isinstance(reply, Refused) and reply.code == "PROTOCOL", reply
+            else:
+                w.sock.sendall(b"x" * 800_000 + b"\r\n")
+                assert len(w.recv()) == 26
+
+
 def test_redis_py_connects_with_a_password(server, b):
     token = make_root(b)
     name, secret = token.split(".")
