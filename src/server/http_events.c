@@ -24,15 +24,21 @@ struct http_stream {
     bool ending;
 };
 
-static void fill(struct http_stream *st)
+/* Its token may have been revoked meanwhile, or have expired. */
+static void check_rights(struct http_stream *st)
 {
-    struct server *s = st->client->client.server;
-    const struct events *v = s->events;
+    const struct server *s = st->client->client.server;
     struct session *session = &st->client->session;
 
-    /* Its token may have been revoked meanwhile. */
     if (s->partition && identity_check(&session->who, s->engine, session->remote) < 0)
         st->ending = true;
+}
+
+static void fill(struct http_stream *st)
+{
+    const struct events *v = st->client->client.server->events;
+
+    check_rights(st);
     if (st->sent == st->out.len)
         buf_reset(&st->out, 2 * PIECE_BYTES);
     if (st->out.len == 0)
@@ -218,7 +224,7 @@ void http_streams_feed(struct server *s)
         if (!st->client->suspended)
             continue;
         fill(st);
-        if (st->out.len > st->sent || st->out.failed)
+        if (st->out.len > st->sent || st->out.failed || st->ending)
             http_wake(st->client);
     }
 }
@@ -227,10 +233,17 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
 {
     struct list *node;
 
+    if (!list_empty(&s->events->streams))
+        server_advance(s); /* without requests nothing else says that a token has expired */
     list_each (node, &s->events->streams) {
         struct http_stream *st = stream_of(node);
 
-        if (!st->client->suspended || mono_ms - st->beat_ms < BEAT_MS)
+        if (!st->client->suspended)
+            continue;
+        check_rights(st);
+        if (st->ending)
+            http_wake(st->client);
+        if (st->ending || mono_ms - st->beat_ms < BEAT_MS)
             continue;
         fill(st);
         event_stream_beat(&st->stream, s->events->epoch, &st->out);

@@ -253,6 +253,24 @@ def test_one_tenant_does_not_keep_out_the_others(make_server):
             s.ready()
 
 
+@pytest.mark.parametrize("how", ["expired", "expired while others work", "revoked"])
+def test_a_stream_ends_with_its_token(server, how):
+    with server.wire(3) as w:
+        w.call("AUTH", w.call("TOKENCREATE", "root", "admin")["token"])
+        brief = () if how == "revoked" else ("EXPIRE", "2s")
+        token = w.call("TOKENCREATE", "brief", "read-only", "TENANT", "acme", *brief)["token"]
+        with Stream(server.port, token=token, timeout=40) as s:
+            s.ready()
+            if how == "revoked":
+                w.call("TOKENREVOKE", "brief")
+            elif how != "expired":
+                time.sleep(2.1)
+                w.call("SCHEDULE", "q", "x", "TENANT", "acme")
+            begun = time.monotonic()
+            assert s.next() is None, "nothing more is told"
+            assert time.monotonic() - begun < 10, "a sign of life would have come after 15 s only"
+
+
 def test_a_stop_ends_streams(server):
     with Stream(server.port) as s:
         s.ready()
