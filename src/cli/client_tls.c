@@ -38,7 +38,7 @@ static bool prepare(char why[TLS_WHY])
 {
     struct tls_files files = { cli_cert(options), cli_cert_key(options), cli_ca(options) };
     struct tls_names names = { "--cert", "--cert-key", "--ca" };
-    struct relay_options o = { NULL, CLIENT_CONNECT_MS, CLIENT_CONNECT_MS };
+    struct relay_options o = { NULL, CLIENT_CONNECT_MS, CLIENT_CONNECT_MS, NULL };
 
     if (!context)
         context = tls_client_context(&files, &names, why);
@@ -120,7 +120,7 @@ int client_tls_begin(struct client *c, const char *host, int timeout_ms)
         SSL_set_connect_state(ssl);
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
         if (shake_hands(ssl, fd, host, timeout_ms, why)) {
-            c->fd = relay_add(relay, ssl, fd, host);
+            c->fd = relay_add(relay, ssl, fd, host, NULL);
             if (c->fd >= 0) {
                 fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
                 return 0;

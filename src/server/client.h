@@ -32,6 +32,7 @@ struct client_ops {
 struct client {
     struct server *server;
     const struct client_ops *ops;
+    struct session *session; /* of its own struct */
     struct peer peer;
     bool counted; /* at its address */
     struct list all;
@@ -40,16 +41,18 @@ struct client {
 };
 
 static inline void client_init(struct client *c, struct server *s, const struct client_ops *ops,
-                               const struct peer *peer)
+                               struct session *session, const struct peer *peer)
 {
     c->server = s;
     c->ops = ops;
+    c->session = session;
     c->peer = *peer;
     c->counted = peers_add(&s->peers, peer);
     list_init(&c->holding);
     list_init(&c->resume);
     list_append(&s->clients, &c->all);
     s->client_count++;
+    s->tls_client_count += peer->tls;
 }
 
 /* It is no longer counted and in no list. */
@@ -59,6 +62,7 @@ static inline void client_fini(struct client *c)
     list_remove(&c->holding);
     list_remove(&c->resume);
     c->server->client_count--;
+    c->server->tls_client_count -= c->peer.tls;
     if (c->counted)
         peers_remove(&c->server->peers, &c->peer);
 }

@@ -305,12 +305,20 @@ static void take_request(struct conn *c, const struct resp_request *r)
     c->client.server->commands += !c->session.held;
 }
 
+/* Nobody is known, and somebody has to be; or that cannot be said now. */
+static bool is_stranger(struct conn *c)
+{
+    const struct server *s = c->client.server;
+
+    return !s->engine || identity_check(&c->session.who, s->engine, c->session.remote) < 0;
+}
+
 /* How large an argument may be. */
 static size_t max_bulk(struct conn *c)
 {
     const struct server *s = c->client.server;
 
-    if (identity_check(&c->session.who, s->engine, c->session.remote) < 0)
+    if (is_stranger(c))
         return STRANGER_BYTES;
     return 2 * (size_t)s->options.max_payload + READ_BYTES;
 }
@@ -353,7 +361,7 @@ static void check_input(struct conn *c)
 {
     size_t limit = 2 * (size_t)c->client.server->options.max_payload + READ_BYTES + SLACK_BYTES;
 
-    if (c->session.who.standing < 0)
+    if (is_stranger(c))
         limit = 2 * STRANGER_BYTES;
     if (c->in.failed)
         cut_off(c, "out of memory");
@@ -602,7 +610,7 @@ void conn_open(struct server *s, int fd, const struct peer *peer)
     c->poll.data = c;
     c->active_ms = time_mono_us() / 1000;
     session_init(&c->session, ++s->next_conn);
-    client_init(&c->client, s, &conn_ops, peer);
+    client_init(&c->client, s, &conn_ops, &c->session, peer);
     peer_text(peer, c->session.address, sizeof(c->session.address));
     c->session.remote = !peer_is_loopback(peer);
     watch(c);

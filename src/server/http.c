@@ -294,7 +294,7 @@ static struct http_client *client_new(struct server *s, struct MHD_Connection *c
     session_init(&c->session, ++s->next_conn);
     peer_text(&peer, c->session.address, sizeof(c->session.address));
     c->session.remote = !peer_is_loopback(&peer);
-    client_init(&c->client, s, &http_ops, &peer);
+    client_init(&c->client, s, &http_ops, &c->session, &peer);
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s(s));
     return c;
 }

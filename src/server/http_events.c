@@ -24,15 +24,21 @@ struct http_stream {
     bool ending;
 };
 
-static void fill(struct http_stream *st)
+/* Its token may have been revoked meanwhile, or have expired. */
+static void check_rights(struct http_stream *st)
 {
-    struct server *s = st->client->client.server;
-    const struct events *v = s->events;
+    const struct server *s = st->client->client.server;
     struct session *session = &st->client->session;
 
-    /* Its token may have been revoked meanwhile. */
     if (s->partition && identity_check(&session->who, s->engine, session->remote) < 0)
         st->ending = true;
+}
+
+static void fill(struct http_stream *st)
+{
+    const struct events *v = st->client->client.server->events;
+
+    check_rights(st);
     if (st->sent == st->out.len)
         buf_reset(&st->out, 2 * PIECE_BYTES);
     if (st->out.len == 0)
@@ -118,20 +124,56 @@ static bool confine(struct http_client *c, struct event_stream *stream)
     return true;
 }
 
+static struct http_stream *stream_of(struct list *node)
+{
+    return container_of(node, struct http_stream, link);
+}
+
+/* Streams of tokens of this one's tenant. */
+static uint64_t streams_beside(const struct http_client *c)
+{
+    struct str tenant = identity_tenant(&c->session.who);
+    struct list *node;
+    uint64_t n = 0;
+
+    list_each (node, &c->client.server->events->streams) {
+        const struct identity *who = &stream_of(node)->client->session.who;
+
+        n += who->confined && str_eq(identity_tenant(who), tenant);
+    }
+    return n;
+}
+
+/* Why there may not be one more, or NULL. The tokens of one tenant may have half of all, so that
+ * they do not keep out those of others. */
+static const char *one_too_many(const struct http_client *c)
+{
+    const struct server *s = c->client.server;
+    uint64_t most = (uint64_t)s->options.max_streams;
+
+    if (s->events->stream_count >= most)
+        return "there are as many streams as max_streams allows";
+    if (c->session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
+        return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
+    return NULL;
+}
+
 void http_stream_begin(struct http_client *c, const char *last_id)
 {
     struct server *s = c->client.server;
     struct events *v = s->events;
     struct http_stream *st;
     char why[256] = "";
+    const char *full;
     int err;
 
     if (!s->partition || s->failed) {
         refuse(c, "BUSY", 503, "the journal is being opened");
         return;
     }
-    if (v->stream_count >= (uint64_t)s->options.max_streams) {
-        refuse(c, "LIMIT", 429, "there are as many streams as max_streams allows");
+    full = one_too_many(c);
+    if (full) {
+        refuse(c, "BUSY", 429, full); /* LIMIT is about a tenant's jobs */
         return;
     }
     st = calloc(1, sizeof(*st));
@@ -172,11 +214,6 @@ void http_stream_free(struct http_client *c)
     c->stream = NULL;
 }
 
-static struct http_stream *stream_of(struct list *node)
-{
-    return container_of(node, struct http_stream, link);
-}
-
 void http_streams_feed(struct server *s)
 {
     struct list *node;
@@ -187,7 +224,7 @@ void http_streams_feed(struct server *s)
         if (!st->client->suspended)
             continue;
         fill(st);
-        if (st->out.len > st->sent || st->out.failed)
+        if (st->out.len > st->sent || st->out.failed || st->ending)
             http_wake(st->client);
     }
 }
@@ -196,10 +233,17 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
 {
     struct list *node;
 
+    if (!list_empty(&s->events->streams))
+        server_advance(s); /* without requests nothing else says that a token has expired */
     list_each (node, &s->events->streams) {
         struct http_stream *st = stream_of(node);
 
-        if (!st->client->suspended || mono_ms - st->beat_ms < BEAT_MS)
+        if (!st->client->suspended)
+            continue;
+        check_rights(st);
+        if (st->ending)
+            http_wake(st->client);
+        if (st->ending || mono_ms - st->beat_ms < BEAT_MS)
             continue;
         fill(st);
         event_stream_beat(&st->stream, s->events->epoch, &st->out);

@@ -310,9 +310,12 @@ static void refuse_route(struct http_client *c)
 }
 
 /* Headers that say one thing, and how often they were given. */
-static const char *const single[] = { MHD_HTTP_HEADER_HOST, MHD_HTTP_HEADER_CONTENT_LENGTH,
+static const char *const single[] = { MHD_HTTP_HEADER_HOST,
+                                      MHD_HTTP_HEADER_CONTENT_LENGTH,
                                       MHD_HTTP_HEADER_TRANSFER_ENCODING,
-                                      MHD_HTTP_HEADER_CONTENT_TYPE, "Idempotency-Key" };
+                                      MHD_HTTP_HEADER_CONTENT_TYPE,
+                                      "Idempotency-Key",
+                                      MHD_HTTP_HEADER_AUTHORIZATION };
 #define SINGLES (sizeof(single) / sizeof(single[0]))
 
 static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const char *name,

@@ -12,6 +12,7 @@
 
 #include "server/bindrule.h"
 #include "server/conn.h"
+#include "server/tls.h"
 
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up the others */
 
@@ -39,6 +40,14 @@ static void refuse_without_fd(struct server *s)
     s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* A link of TLS whose client is over holds descriptors still. */
+static uint64_t connections(const struct server *s)
+{
+    uint64_t links = tls_links(s);
+
+    return s->client_count + (links > s->tls_client_count ? links - s->tls_client_count : 0);
+}
+
 static bool is_one_too_many(const struct server *s, const struct peer *peer)
 {
     uint64_t most = (uint64_t)s->options.max_connections_per_address;
@@ -55,6 +64,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 
     (void)status;
     (void)events;
+    tls_collect(s);
     for (int i = 0; i < ACCEPT_TURN; i++) {
         socklen_t len = sizeof(from);
         int fd =
@@ -66,7 +76,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
             return;
         }
         peer_set(&peer, (const struct sockaddr *)&from);
-        if (s->client_count >= (uint64_t)s->options.max_connections) {
+        if (connections(s) >= (uint64_t)s->options.max_connections) {
             refuse(fd, BUSY_ALL);
         } else if (is_one_too_many(s, &peer)) {
             refuse(fd, BUSY_ONE);

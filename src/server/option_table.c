@@ -101,7 +101,8 @@ static const struct option_row option_table[] = {
     { "log_jobs_rate", OPTION_INT, RELOADABLE, AT(log_jobs_rate), "1000", 0, 1000000, NULL,
       "Lines about jobs in a second; further ones are left out, and a line says how many; 0 for any number." },
     { "max_streams", OPTION_INT, RELOADABLE, AT(max_streams), "100", 0, 10000, NULL,
-      "Readers of /v1/events at a time; further ones are refused." },
+      "Readers of /v1/events at a time; further ones are refused. Those with tokens of one tenant may be half of them, "
+      "but at least one." },
     { "events_memory", OPTION_SIZE, FIXED, AT(events_memory), "4MiB", 64 * KIB, 64 * MIB, NULL,
       "Memory for the last events, taken while somebody reads them: a reader that falls behind by more misses some, and "
       "is told so." },

@@ -48,7 +48,9 @@ struct address {
     struct table_node node;
     uint64_t
         bits; /* of IPv4: behind four bytes of ones, as no address of IPv6 begins that speaks */
-    uint64_t count;
+    uint64_t plain;
+    uint64_t tls;
+    uint64_t links;
 };
 
 static uint64_t bits_of(const struct peer *p)
@@ -106,31 +108,68 @@ uint64_t peers_count(const struct peers *ps, const struct peer *p)
 {
     const struct address *a = find(ps, p);
 
-    return a ? a->count : 0;
+    if (!a)
+        return 0;
+    return a->plain + (a->tls > a->links ? a->tls : a->links);
 }
 
-bool peers_add(struct peers *ps, const struct peer *p)
+static struct address *need(struct peers *ps, const struct peer *p)
 {
     struct address *a = find(ps, p);
 
     if (!a) {
         a = calloc(1, sizeof(*a));
         if (!a)
-            return false;
+            return NULL;
         a->bits = bits_of(p);
         table_add(&ps->table, &a->node);
     }
-    a->count++;
-    return true;
+    return a;
+}
+
+static void drop_unused(struct peers *ps, struct address *a)
+{
+    if (a->plain + a->tls + a->links > 0)
+        return;
+    table_remove(&ps->table, &a->node);
+    free(a);
+}
+
+bool peers_add(struct peers *ps, const struct peer *p)
+{
+    struct address *a = need(ps, p);
+
+    if (a)
+        (*(p->tls ? &a->tls : &a->plain))++;
+    return a;
 }
 
 void peers_remove(struct peers *ps, const struct peer *p)
 {
     struct address *a = find(ps, p);
+    uint64_t *count;
 
-    assert(a && a->count > 0);
-    if (--a->count > 0)
-        return;
-    table_remove(&ps->table, &a->node);
-    free(a);
+    assert(a);
+    count = p->tls ? &a->tls : &a->plain;
+    assert(*count > 0);
+    --*count;
+    drop_unused(ps, a);
+}
+
+bool peers_add_link(struct peers *ps, const struct peer *p)
+{
+    struct address *a = need(ps, p);
+
+    if (a)
+        a->links++;
+    return a;
+}
+
+void peers_remove_link(struct peers *ps, const struct peer *p)
+{
+    struct address *a = find(ps, p);
+
+    assert(a && a->links > 0);
+    a->links--;
+    drop_unused(ps, a);
 }

@@ -27,7 +27,9 @@ bool peer_is_loopback(const struct peer *p);
 /* "127.0.0.1:50000", "[::1]:50000"; "" if it is not known. */
 void peer_text(const struct peer *p, char *ret, size_t size);
 
-/* Connections by address. Of IPv6 the first 64 bits count: the rest is each machine's to choose. */
+/* Connections by address. Of IPv6 the first 64 bits count: the rest is each machine's to choose.
+ * One by TLS is a client here and a link to the network there, and either may outlast the other:
+ * an address has as many of them as it has of the more numerous kind. */
 struct peers {
     struct table table;
 };
@@ -39,5 +41,8 @@ uint64_t peers_count(const struct peers *ps, const struct peer *p);
 bool peers_add(struct peers *ps, const struct peer *p);
 /* Only what was added. */
 void peers_remove(struct peers *ps, const struct peer *p);
+/* The same for links. */
+bool peers_add_link(struct peers *ps, const struct peer *p);
+void peers_remove_link(struct peers *ps, const struct peer *p);
 
 #endif

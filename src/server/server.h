@@ -83,7 +83,8 @@ struct server {
     struct list resume;  /* with input to be looked at in the next turn */
     struct list held;    /* whose next request adds jobs, while there is no room */
     uint64_t client_count;
-    struct peers peers; /* the same by address */
+    uint64_t tls_client_count; /* of these, by TLS */
+    struct peers peers;        /* the same by address, and the links of TLS */
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/tls.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,7 +16,73 @@
 struct tls {
     SSL_CTX *context;
     struct relay *relay;
+    uint64_t links;
+    pthread_mutex_t lock; /* for what follows */
+    struct list gone;     /* guests that are to be counted no more */
 };
+
+/* A connection as the relay has it. */
+struct guest {
+    struct tls *tls;
+    struct list gone;
+    struct peer peer;
+    bool counted; /* at its address */
+};
+
+/* In the relay's thread. */
+static void on_gone(void *ticket)
+{
+    struct guest *g = ticket;
+
+    pthread_mutex_lock(&g->tls->lock);
+    list_append(&g->tls->gone, &g->gone);
+    pthread_mutex_unlock(&g->tls->lock);
+}
+
+static struct guest *guest_new(struct server *s, const struct peer *peer)
+{
+    struct guest *g = calloc(1, sizeof(*g));
+
+    if (!g)
+        return NULL;
+    g->tls = s->tls;
+    g->peer = *peer;
+    g->counted = peers_add_link(&s->peers, peer);
+    s->tls->links++;
+    return g;
+}
+
+static void guest_free(struct server *s, struct guest *g)
+{
+    s->tls->links--;
+    if (g->counted)
+        peers_remove_link(&s->peers, &g->peer);
+    free(g);
+}
+
+uint64_t tls_links(const struct server *s)
+{
+    return s->tls ? s->tls->links : 0;
+}
+
+void tls_collect(struct server *s)
+{
+    struct list gone, *node, *after;
+
+    if (!s->tls)
+        return;
+    list_init(&gone);
+    pthread_mutex_lock(&s->tls->lock);
+    list_each_safe (node, after, &s->tls->gone) {
+        list_remove(node);
+        list_append(&gone, node);
+    }
+    pthread_mutex_unlock(&s->tls->lock);
+    list_each_safe (node, after, &gone) {
+        list_remove(node);
+        guest_free(s, container_of(node, struct guest, gone));
+    }
+}
 
 const char *tls_options_wrong(const struct options *o)
 {
@@ -63,7 +130,7 @@ static SSL_CTX *load(const struct server *s, char why[TLS_WHY])
 int tls_open(struct server *s)
 {
     struct relay_options o = { enough, (int)s->options.tls_handshake_timeout_ms,
-                               (int)s->options.client_timeout_ms };
+                               (int)s->options.client_timeout_ms, on_gone };
     const char *wrong = tls_options_wrong(&s->options);
     char why[TLS_WHY];
     int err = 0;
@@ -77,6 +144,8 @@ int tls_open(struct server *s)
     s->tls = calloc(1, sizeof(*s->tls));
     if (!s->tls)
         return BELFRY_NOMEM;
+    pthread_mutex_init(&s->tls->lock, NULL);
+    list_init(&s->tls->gone);
     s->tls->context = load(s, why);
     if (s->tls->context)
         err = relay_new(&o, &s->tls->relay);
@@ -111,6 +180,8 @@ void tls_close(struct server *s)
     if (!s->tls)
         return;
     relay_free(s->tls->relay, CLOSE_MS);
+    tls_collect(s);
+    pthread_mutex_destroy(&s->tls->lock);
     SSL_CTX_free(s->tls->context);
     free(s->tls);
     s->tls = NULL;
@@ -120,18 +191,22 @@ void tls_adopt(struct server *s, int fd, const struct peer *peer)
 {
     struct peer within = *peer;
     SSL *ssl = SSL_new(s->tls->context);
+    struct guest *guest = ssl ? guest_new(s, peer) : NULL;
     char label[RELAY_LABEL];
     int plain;
 
-    if (!ssl) {
+    if (!guest) {
+        SSL_free(ssl);
         close(fd);
         return;
     }
     SSL_set_accept_state(ssl);
     peer_text(peer, label, sizeof(label));
-    plain = relay_add(s->tls->relay, ssl, fd, label);
-    if (plain < 0)
+    plain = relay_add(s->tls->relay, ssl, fd, label, guest);
+    if (plain < 0) {
+        guest_free(s, guest);
         return;
+    }
     within.tls = true;
     conn_open(s, plain, &within);
 }
@@ -141,6 +216,7 @@ void tls_sweep(struct server *s)
     struct relay_failures failures;
     char count[LOG_NUMBER];
 
+    tls_collect(s);
     if (s->tls && relay_take_failures(s->tls->relay, &failures))
         log_line(&s->log, LOG_LEVEL_WARN, "connections ended by TLS", "count",
                  log_number((int64_t)failures.count, count), "last_address", failures.label,

@@ -33,7 +33,12 @@ void tls_close(struct server *s);
 
 /* Takes over a socket that a handshake comes from. */
 void tls_adopt(struct server *s, int fd, const struct peer *peer);
-/* Now and then: tells the log of those that failed. */
+/* How many connections it is spoken for, as of the last tls_collect: some may have no client any
+ * more, as what was written to them is still being sent. */
+uint64_t tls_links(const struct server *s);
+/* No longer counts those that are gone. */
+void tls_collect(struct server *s);
+/* Now and then: tells the log of those that failed, and collects. */
 void tls_sweep(struct server *s);
 
 #endif

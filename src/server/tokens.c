@@ -13,8 +13,12 @@ void tokens_note(struct server *s)
     if (s->token_generation == now)
         return;
     s->token_generation = now;
-    list_each_safe (node, after, &s->clients)
-        client_drain(client_of_all(node));
+    list_each_safe (node, after, &s->clients) {
+        struct client *c = client_of_all(node);
+
+        if (identity_check(&c->session->who, s->engine, c->session->remote) < 0)
+            client_drain(c);
+    }
 }
 
 void tokens_wrong(const struct verb_host *h, struct str address, uint32_t n)

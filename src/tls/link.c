@@ -95,6 +95,8 @@ void link_free(struct link *l)
     SSL_free(l->ssl);
     buf_fini(&l->up);
     buf_fini(&l->down);
+    if (l->ticket)
+        l->relay->gone(l->ticket);
     free(l);
 }
 

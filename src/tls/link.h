@@ -46,11 +46,13 @@ struct link {
     bool net_gone;    /* it was reset, or has ended both ways */
     size_t dropped;
     int64_t until_ms; /* monotonic; 0: no limit */
+    void *ticket;     /* NULL: nobody wants to know when it is gone */
     char label[RELAY_LABEL];
 };
 
 struct relay {
     bool (*enough)(struct str first);
+    void (*gone)(void *ticket);
     atomic_int handshake_ms;
     atomic_int close_ms;
     int epoll;

@@ -147,6 +147,7 @@ int relay_new(const struct relay_options *o, struct relay **ret)
     if (!r)
         return BELFRY_NOMEM;
     r->enough = o->enough;
+    r->gone = o->gone;
     relay_set_times(r, o->handshake_ms, o->close_ms);
     list_init(&r->links);
     list_init(&r->dead);
@@ -204,7 +205,7 @@ void relay_set_times(struct relay *r, int handshake_ms, int close_ms)
     atomic_store(&r->close_ms, close_ms);
 }
 
-static struct link *link_new(struct relay *r, SSL *ssl, int net, const char *label)
+static struct link *link_new(struct relay *r, SSL *ssl, int net, const char *label, void *ticket)
 {
     struct link *l = calloc(1, sizeof(*l));
 
@@ -212,6 +213,7 @@ static struct link *link_new(struct relay *r, SSL *ssl, int net, const char *lab
         return NULL;
     l->relay = r;
     l->ssl = ssl;
+    l->ticket = ticket;
     l->net = (struct end){ .link = l, .fd = net };
     l->plain = (struct end){ .link = l, .fd = -1 };
     l->stage = SSL_is_init_finished(ssl) ? STAGE_OPEN : STAGE_HANDSHAKE;
@@ -220,9 +222,9 @@ static struct link *link_new(struct relay *r, SSL *ssl, int net, const char *lab
     return l;
 }
 
-int relay_add(struct relay *r, SSL *ssl, int net, const char *label)
+int relay_add(struct relay *r, SSL *ssl, int net, const char *label, void *ticket)
 {
-    struct link *l = link_new(r, ssl, net, label);
+    struct link *l = link_new(r, ssl, net, label, ticket);
     int pair[2];
 
     if (!l || (SSL_get_fd(ssl) != net && SSL_set_fd(ssl, net) != 1) ||

@@ -33,6 +33,9 @@ struct relay_options {
     bool (*enough)(struct str first);
     int handshake_ms; /* for the handshake; and for the first bytes, once there is one */
     int close_ms;     /* for what is still to be sent after the plain end was closed */
+    /* A connection that was added with this ticket has given back all it had, which may be long
+     * after its plain end was closed. In the relay's thread, or within relay_free. */
+    void (*gone)(void *ticket);
 };
 
 /* Connections that ended because of TLS, since the last time this was asked. */
@@ -52,8 +55,8 @@ void relay_set_times(struct relay *r, int handshake_ms, int close_ms);
 
 /* Takes over ssl, set to accept or to connect or past its handshake, and the socket, in any case.
  * Answers the plain end, which does not block and is closed when a program is executed; -1 without
- * memory or descriptors. */
-int relay_add(struct relay *r, SSL *ssl, int net, const char *label);
+ * memory or descriptors: `gone` is not called then. Without a ticket (NULL) it never is. */
+int relay_add(struct relay *r, SSL *ssl, int net, const char *label, void *ticket);
 
 /* False: there were none. */
 bool relay_take_failures(struct relay *r, struct relay_failures *ret);

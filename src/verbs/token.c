@@ -106,10 +106,24 @@ void run_tokencreate(struct verb_call *c)
     OPENSSL_cleanse(secret, sizeof(secret));
 }
 
+/* Whose token it is, for the audit log: afterwards nobody knows. */
+static void keep_tenant(struct verb_call *c, struct str name)
+{
+    struct token_view t;
+
+    if (!engine_token_find(c->engine, name, &t))
+        return;
+    memcpy(c->kept, t.tenant.ptr, t.tenant.len);
+    c->tenant = (struct str){ c->kept, t.tenant.len };
+}
+
 void run_tokenrevoke(struct verb_call *c)
 {
-    int err = engine_token_revoke(c->engine, c->args[TOKENREVOKE_NAME].str);
+    struct str name = c->args[TOKENREVOKE_NAME].str;
+    int err;
 
+    keep_tenant(c, name);
+    err = engine_token_revoke(c->engine, name);
     if (err)
         refuse(c, err);
     else

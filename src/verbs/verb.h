@@ -138,8 +138,9 @@ struct verb_call {
     struct waiter *parked;      /* set by a handler that parked the call: no reply was written */
     bool cold; /* set by verb_error: no reply was written, the call is to be run again once what it
                   needs was fetched from disk */
-    bool failed;      /* set by verb_error: the reply is an error */
-    char outcome[64]; /* for the audit log; empty: OK */
+    bool failed;               /* set by verb_error: the reply is an error */
+    char outcome[64];          /* for the audit log; empty: OK */
+    char kept[NAME_MAX_BYTES]; /* a tenant that is neither in the request nor in the engine */
 };
 
 typedef void verb_fn(struct verb_call *call);

@@ -14,9 +14,11 @@ class Event:
 
 
 class Stream:
-    def __init__(self, port, query="", last_id=None, timeout=20):
+    def __init__(self, port, query="", last_id=None, timeout=20, token=None):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         headers = {"Last-Event-ID": last_id} if last_id else {}
+        if token:
+            headers["Authorization"] = "Bearer " + token
         self.connection.request("GET", "/v1/events" + query, headers=headers)
         self.response = self.connection.getresponse()
         assert self.response.status == 200, (self.response.status, self.response.read())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """/v1/events, and log lines about jobs: from the real server, by curl and by a reader of our own."""
+import contextlib
 import json
 import re
 import subprocess
@@ -220,9 +221,54 @@ def test_streams_are_counted_and_bounded(make_server):
             with pytest.raises(Problem) as e:
                 w.get("/v1/events")
             assert e.value.status == 429 and "max_streams" in e.value.detail
+            assert w.ask("GET", "/v1/events").json["title"] == "Too Many Requests"
         wait_for(lambda: b"belfry_event_streams 1\n" in w.ask("GET", "/metrics").body, 20, "one is left")
         with Stream(server.port) as s:
             s.ready()
+
+
+def test_one_tenant_does_not_keep_out_the_others(make_server):
+    server = make_server(max_streams=5)
+    with server.wire(3) as w, contextlib.ExitStack() as held:
+        root = w.call("TOKENCREATE", "root", "admin")["token"]
+        w.call("AUTH", root)
+        one, two, other = (w.call("TOKENCREATE", name, "read-only", "TENANT", tenant)["token"]
+                           for name, tenant in (("one", "acme"), ("two", "acme"), ("other", "zeta")))
+        held.enter_context(Stream(server.port, token=one))
+        held.enter_context(Stream(server.port, token=two))
+        for token in (one, two):
+            with Web(server.port, token=token) as web:
+                answer = web.ask("GET", "/v1/events")
+                assert answer.status == 429 and answer.json["code"] == "BUSY", answer
+                assert answer.json["title"] == "Too Many Requests" and "half of max_streams" in answer.json["detail"]
+        held.enter_context(Stream(server.port, token=other))
+        held.enter_context(Stream(server.port, token=root))
+        held.enter_context(Stream(server.port, token=root))
+        with Web(server.port, token=other) as web:
+            assert "half" not in web.ask("GET", "/v1/events").json["detail"]
+    least = make_server("least", max_streams=1)
+    with least.wire(3) as w:
+        w.call("AUTH", w.call("TOKENCREATE", "root", "admin")["token"])
+        with Stream(least.port, token=w.call("TOKENCREATE", "one", "read-only", "TENANT", "acme")["token"]) as s:
+            s.ready()
+
+
+@pytest.mark.parametrize("how", ["expired", "expired while others work", "revoked"])
+def test_a_stream_ends_with_its_token(server, how):
+    with server.wire(3) as w:
+        w.call("AUTH", w.call("TOKENCREATE", "root", "admin")["token"])
+        brief = () if how == "revoked" else ("EXPIRE", "2s")
+        token = w.call("TOKENCREATE", "brief", "read-only", "TENANT", "acme", *brief)["token"]
+        with Stream(server.port, token=token, timeout=40) as s:
+            s.ready()
+            if how == "revoked":
+                w.call("TOKENREVOKE", "brief")
+            elif how != "expired":
+                time.sleep(2.1)
+                w.call("SCHEDULE", "q", "x", "TENANT", "acme")
+            begun = time.monotonic()
+            assert s.next() is None, "nothing more is told"
+            assert time.monotonic() - begun < 10, "a sign of life would have come after 15 s only"
 
 
 def test_a_stop_ends_streams(server):

@@ -126,6 +126,7 @@ def test_headers(make_server):
     (["Host: localhost", "Content-Length: 2"], "Host: is given twice"),
     (["Content-Length: 2", "Content-Type: text/plain"], "Content-Type: is given twice"),
     (["Content-Length: 2", "Idempotency-Key: a", "idempotency-key: b"], "Idempotency-Key: is given twice"),
+    (["Content-Length: 2", "Authorization: Bearer a.b", "authorization: Bearer a.b"], "Authorization: is given twice"),
 ])
 def test_headers_that_contradict_each_other(shared_server, headers, why):
     """What stands behind such a request is never taken for one."""

@@ -419,6 +419,32 @@ def test_connections_by_tls_count_like_others(make_server, cert, pki):
     wait_for(lambda: can_connect(server, pki), what="a place that is free again")
 
 
+@pytest.mark.parametrize("limit", ["max_connections", "max_connections_per_address"])
+def test_what_is_still_to_be_sent_counts_when_its_client_is_over(make_server, cert, pki, limit):
+    server = make_server(**options(cert, client_timeout="60s", **{limit: 4}))
+    held = []
+    with server.wire() as w:
+        for _ in range(3):
+            raw = socket.socket()
+            # So that the network takes little, and the pair of sockets within the server the rest.
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+            raw.settimeout(20)
+            raw.connect(("127.0.0.1", server.port))
+            s = context(pki).wrap_socket(raw, server_hostname="localhost")
+            s.sendall(encode("PING", "x" * 60_000) * 3 + b"QUIT\r\n")
+            held.append(s)
+        wait_for(lambda: w.call("STATS")["connections"] == 1, 30, "the clients are over")
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as late:
+                assert limit.encode() + b" is reached" in read_all(late)
+            time.sleep(0.5)
+        for s in held:
+            s.close()
+        wait_for(lambda: can_connect(server, pki), 30, "a place that is free again")
+
+
 def can_connect(server, pki):
     try:
         with connect(server, pki) as s:

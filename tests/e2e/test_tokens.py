@@ -5,12 +5,14 @@ import pathlib
 import re
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
 import redis
 
 from conftest import BUILD, ENV, wait_for
+from sse import Stream
 from web import Web
 from wire import Closed, Refused, Wire
 
@@ -159,6 +161,32 @@ def test_who_waits_for_work_does_not_get_it_after_his_token_is_revoked(server, b
         assert len(other.call("LEASE", "q")) == 1
 
 
+def test_who_waits_goes_on_when_tokens_of_others_change(server, b):
+    root = make_root(b)
+    one, gone = (b.call("TOKENCREATE", name, "worker")["token"] for name in ("one", "gone"))
+    with server.wire(3) as stays, server.wire(3) as ends, Web(server.port, token=one) as web, \
+            Stream(server.port, token=root) as events:
+        events.ready()
+        stays.call("AUTH", one)
+        ends.call("AUTH", gone)
+        stays.send("LEASE", "q", "WAIT", "10m")
+        ends.send("LEASE", "q", "WAIT", "10m")
+        asked = threading.Thread(target=lambda: answers.append(web.post("/v1/leases", {"queues": "h", "wait": "10m"})))
+        answers = []
+        asked.start()
+        wait_for(lambda: b.call("STATS")["waiting_workers"] == 3, what="they wait")
+        b.call("TOKENCREATE", "more", "producer")
+        b.call("TOKENREVOKE", "gone")
+        assert ends.recv() == []
+        b.call("TOKENREVOKE", "more")
+        assert b.call("STATS")["waiting_workers"] == 2
+        id, other = b.call("SCHEDULE", "q", "x"), b.call("SCHEDULE", "h", "x")
+        assert [j["id"] for j in stays.recv()] == [id]
+        asked.join(30)
+        assert [j["id"] for j in answers[0]["jobs"]] == [other]
+        assert {e.data["id"] for e in events.take(4)} == {id, other}
+
+
 def test_a_token_expires(b, server):
     make_root(b)
     refused("INVALID", b.call, "TOKENCREATE", "brief", "worker", "EXPIRE", "1ms")
@@ -185,6 +213,25 @@ def test_there_are_not_more_than_so_many(b):
     b.call("TOKENREVOKE", "t77")
     b.call("TOKENCREATE", "more", "worker")
     assert len(b.call("TOKENS")) == 1000
+
+
+def test_the_audit_log_of_a_tenant_has_the_whole_life_of_its_tokens(b, server):
+    make_root(b)
+    b.call("TOKENCREATE", "hook", "producer", "TENANT", "acme")
+    b.call("TOKENCREATE", "second", "admin")
+    reader = b.call("TOKENCREATE", "reader", "admin", "TENANT", "acme")["token"]
+    refused("NOTFOUND", b.call, "TOKENREVOKE", "nobody")
+    b.call("TOKENREVOKE", "hook")
+    b.call("TOKENREVOKE", "second")
+
+    def seen(w, *words):
+        return [(e["tenant"], e["request"]) for e in w.call("AUDIT", *words)["entries"]]
+
+    with server.wire(3) as w:
+        w.call("AUTH", reader)
+        assert seen(w) == [("acme", "TOKENCREATE hook producer TENANT acme"),
+                           ("acme", "TOKENCREATE reader admin TENANT acme"), ("acme", "TOKENREVOKE hook")]
+    assert seen(b, "TENANT", "*")[-2:] == [("acme", "TOKENREVOKE hook"), ("*", "TOKENREVOKE second")]
 
 
 # ---- Showing them ----
@@ -229,6 +276,25 @@ def test_a_stranger_may_not_send_much(server, b):
             raise reply
     with server.wire(3) as w:  # in one go: once it is known who it is, there is no such limit
         assert w.pipeline([["AUTH", root], ["SCHEDULE", "q", "x" * 100_000]])[0] == "OK"
+
+
+def test_nor_may_one_whose_token_was_revoked_within_a_request(server, b):
+    make_root(b)
+    begun = b"*3\r\n$8\r\nSCHEDULE\r\n$1\r\nq\r\n$1000000\r\n"
+    for name, revoked in (("kept", False), ("gone", True)):
+        token = b.call("TOKENCREATE", name, "producer")["token"]
+        with server.wire(2) as w:
+            w.call("AUTH", token)
+            w.sock.sendall(begun + b"x" * 50_000)
+            if revoked:
+                b.call("TOKENREVOKE", name)
+            w.sock.sendall(b"x" * 150_000)
+            if revoked:
+                reply = w.recv()
+                assert isinstance(reply, Refused) and reply.code == "PROTOCOL", reply
+            else:
+                w.sock.sendall(b"x" * 800_000 + b"\r\n")
+                assert len(w.recv()) == 26
 
 
 def test_redis_py_connects_with_a_password(server, b):

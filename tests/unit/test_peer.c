@@ -85,6 +85,29 @@ static void a_network_of_ipv6_is_one_address(void **state)
     peers_fini(&ps); /* with what is left in it */
 }
 
+static void a_client_by_tls_and_its_link_are_one(void **state)
+{
+    struct peer plain = peer_at("10.0.0.1", 1), tls = peer_at("10.0.0.1", 2);
+    struct peers ps;
+
+    (void)state;
+    tls.tls = true;
+    peers_init(&ps);
+    assert_true(peers_add(&ps, &plain) && peers_add_link(&ps, &plain) && peers_add(&ps, &tls));
+    assert_int_equal(peers_count(&ps, &plain), 2);
+    peers_remove(&ps, &tls); /* its link has something to send still */
+    assert_int_equal(peers_count(&ps, &plain), 2);
+    assert_true(peers_add_link(&ps, &tls) && peers_add(&ps, &tls));
+    assert_int_equal(peers_count(&ps, &plain), 3);
+    peers_remove_link(&ps, &tls);
+    peers_remove_link(&ps, &tls);
+    assert_int_equal(peers_count(&ps, &plain), 2); /* the client is there still */
+    peers_remove(&ps, &tls);
+    peers_remove(&ps, &plain);
+    assert_int_equal(ps.table.count, 0);
+    peers_fini(&ps);
+}
+
 static void many_addresses_leave_nothing_behind(void **state)
 {
     struct peers ps;
@@ -113,6 +136,7 @@ int main(void)
         cmocka_unit_test(addresses_as_text),
         cmocka_unit_test(connections_are_counted_by_address_not_by_port),
         cmocka_unit_test(a_network_of_ipv6_is_one_address),
+        cmocka_unit_test(a_client_by_tls_and_its_link_are_one),
         cmocka_unit_test(many_addresses_leave_nothing_behind),
     };
 

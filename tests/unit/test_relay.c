@@ -62,9 +62,16 @@ struct both {
     int near, far; /* plain ends: of the client, of the server */
 };
 
+static atomic_int gone_count;
+
+static void on_gone(void *ticket)
+{
+    atomic_fetch_add((atomic_int *)ticket, 1);
+}
+
 static void open_relay(struct relay **ret, bool (*enough)(struct str first), int handshake_ms)
 {
-    struct relay_options o = { enough, handshake_ms, WAIT_MS };
+    struct relay_options o = { enough, handshake_ms, WAIT_MS, on_gone };
 
     assert_int_equal(relay_new(&o, ret), 0);
 }
@@ -84,7 +91,7 @@ static int add(struct relay *r, SSL_CTX *context, int net)
         SSL_set_accept_state(ssl);
     else
         SSL_set_connect_state(ssl);
-    fd = relay_add(r, ssl, net, "somebody");
+    fd = relay_add(r, ssl, net, "somebody", &gone_count);
     assert_true(fd >= 0);
     return fd;
 }
@@ -282,6 +289,35 @@ static void who_does_not_read_is_not_written_for(void **state)
     close_both(&b);
 }
 
+static void a_link_is_gone_when_it_holds_nothing_any_more(void **state)
+{
+    char piece[16384] = { 0 };
+    int64_t end;
+    struct both b;
+    int before;
+
+    (void)state;
+    open_both(&b, NULL);
+    say(b.near, "x");
+    expect(b.far, "x");
+    while (wait_for(b.far, POLLOUT, 300))
+        if (send(b.far, piece, sizeof(piece), 0) < 0)
+            assert_int_equal(errno, EAGAIN);
+    before = atomic_load(&gone_count);
+    close(b.far);
+    b.far = -1;
+    wait_for(b.near, 0, 300);
+    assert_int_equal(atomic_load(&gone_count), before); /* nobody took what was written */
+    close(b.near);
+    b.near = -1;
+    end = time_mono_us() + WAIT_MS * INT64_C(1000);
+    while (atomic_load(&gone_count) < before + 2 && time_mono_us() < end)
+        usleep(1000);
+    assert_int_equal(atomic_load(&gone_count), before + 2); /* of both relays */
+    close_both(&b);
+    assert_int_equal(atomic_load(&gone_count), before + 2);
+}
+
 static void garbage_ends_it_and_is_reported(void **state)
 {
     struct relay *r;
@@ -369,6 +405,7 @@ int main(void)
         cmocka_unit_test(one_end_that_is_closed_closes_the_other_when_all_has_come),
         cmocka_unit_test(the_first_bytes_come_together),
         cmocka_unit_test(who_does_not_read_is_not_written_for),
+        cmocka_unit_test(a_link_is_gone_when_it_holds_nothing_any_more),
         cmocka_unit_test(garbage_ends_it_and_is_reported),
         cmocka_unit_test(a_handshake_that_stops_is_given_up),
         cmocka_unit_test(what_is_under_way_is_sent_before_the_relay_ends),
