@@ -237,23 +237,36 @@ bool push_secrets_check(struct str secrets, const char **ret_why)
 
 /* ---- Queues that push ---- */
 
-int push_settings_check(struct engine *e, const struct push_settings *s)
+_Static_assert(PUSH_RUNNING_MAX == 1000 && PUSH_TIMEOUT_MAX == 3600000, "as the errors say");
+
+const char *push_settings_why(const struct push_settings *s, const char **ret_field)
 {
     struct push_url u;
     const char *why;
 
-    if (s->url.len > 0 && !str_eq(s->url, STR(PUSH_BY_JOB)) && !push_url_parse(s->url, &u, &why))
-        return engine_error(e, BELFRY_INVALID, "push_url: %s", why);
+    *ret_field = "push_url";
+    if (s->url.len > 0 && !push_is_by_job(s) && !push_url_parse(s->url, &u, &why))
+        return why;
+    *ret_field = "push_headers";
     if (!push_headers_check(s->headers, &why))
-        return engine_error(e, BELFRY_INVALID, "push_headers: %s", why);
+        return why;
+    *ret_field = "push_secret";
     if (!push_secrets_check(s->secrets, &why))
-        return engine_error(e, BELFRY_INVALID, "push_secret: %s", why);
+        return why;
+    *ret_field = "push_timeout";
     if (s->timeout_ms < 1 || s->timeout_ms > PUSH_TIMEOUT_MAX)
-        return engine_error(e, BELFRY_INVALID, "push_timeout: expected 1ms to 1h");
+        return "expected 1ms to 1h";
+    *ret_field = "push_concurrency";
     if (s->concurrency < 1 || s->concurrency > PUSH_RUNNING_MAX)
-        return engine_error(e, BELFRY_INVALID, "push_concurrency: expected 1 to %d",
-                            PUSH_RUNNING_MAX);
-    return 0;
+        return "expected 1 to 1000";
+    return NULL;
+}
+
+int push_settings_check(struct engine *e, const struct push_settings *s)
+{
+    const char *field, *why = push_settings_why(s, &field);
+
+    return why ? engine_error(e, BELFRY_INVALID, "%s: %s", field, why) : 0;
 }
 
 int push_spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)

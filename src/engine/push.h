@@ -42,4 +42,13 @@ bool push_secret_next(struct str *rest, struct str *ret);
 bool push_secret_read(struct str secret, struct buf *out);
 bool push_secrets_check(struct str secrets, const char **ret_why);
 
+/* Whether each job has a URL of its own. */
+static inline bool push_is_by_job(const struct push_settings *s)
+{
+    return str_eq(s->url, STR(PUSH_BY_JOB));
+}
+
+/* What is expected of which of them; NULL: they are as they may be. Also of what a record says. */
+const char *push_settings_why(const struct push_settings *s, const char **ret_field);
+
 #endif

@@ -237,6 +237,67 @@ static void records_of_other_versions_are_read(void **state)
     buf_fini(&out);
 }
 
+static bool record_is_read(struct push_settings push)
+{
+    struct queue_record r = { .queue = STR("q"), .settings = queue_defaults }, got;
+    struct buf out = { 0 };
+    size_t head = 5;
+    bool read;
+
+    r.settings.push = push;
+    record_put_queue(&out, &r);
+    read = record_get_queue((struct str){ out.ptr + head, out.len - head }, &got);
+    buf_fini(&out);
+    return read;
+}
+
+/* No more than QUEUE itself would take: what is sent has room for just that. */
+static void records_that_say_too_much_are_damaged(void **state)
+{
+    struct push_settings good = queue_defaults.push, s;
+    char headers[HEADERS_MAX_BYTES + 1] = "";
+
+    (void)state;
+    good.url = STR(URL);
+    for (int i = 0; i < HEADERS_MAX; i++)
+        strcat(headers, "A: b\n");
+    s = good;
+    s.headers = str_of(headers);
+    assert_true(record_is_read(s));
+    strcat(headers, "A: b\n");
+    s.headers = str_of(headers);
+    assert_false(record_is_read(s));
+    s.headers = STR("A: b\0c");
+    assert_false(record_is_read(s));
+    s.headers = STR("Host: elsewhere");
+    assert_false(record_is_read(s));
+    s = good;
+    s.secrets = STR(SECRET " " SECRET);
+    assert_true(record_is_read(s));
+    s.secrets = STR(SECRET " " SECRET " " SECRET);
+    assert_false(record_is_read(s));
+    s = good;
+    s.url = STR("ftp://example.org/");
+    assert_false(record_is_read(s));
+    s.url = STR("job");
+    assert_true(record_is_read(s));
+    s.concurrency = PUSH_RUNNING_MAX + 1;
+    assert_false(record_is_read(s));
+}
+
+static void a_damaged_record_is_not_replayed(void **state)
+{
+    struct queue_record r = { .queue = STR("q"), .settings = queue_defaults };
+
+    (void)state;
+    r.settings.push.url = STR(URL);
+    r.settings.push.headers = STR("no header");
+    record_put_queue(&journal, &r);
+    engine_free(e);
+    e = make_pushing(2);
+    assert_int_equal(engine_replay(e, buf_view(&journal), 1), BELFRY_CORRUPT);
+}
+
 static void urls_are_plain(void **state)
 {
     static const struct {
@@ -354,6 +415,8 @@ int main(void)
         PUSH(jobs_have_urls_where_the_queue_says_so),
         PUSH(settings_are_read_back),
         PUSH(records_of_other_versions_are_read),
+        PUSH(records_that_say_too_much_are_damaged),
+        PUSH(a_damaged_record_is_not_replayed),
         PUSH(urls_are_plain),
         PUSH(headers_are_lines),
         PUSH(secrets_are_keys_in_base64),
