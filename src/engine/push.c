@@ -266,6 +266,11 @@ int push_settings_check(struct engine *e, const struct push_settings *s)
 {
     const char *field, *why = push_settings_why(s, &field);
 
+    /* Else whoever adds a job has them sent to a place of their choice. */
+    if (!why && push_is_by_job(s) && s->headers.len > 0)
+        return engine_error(e, BELFRY_INVALID,
+                            "push_headers: expected none where push_url is `job`: whoever "
+                            "schedules a job would have them sent to any URL");
     return why ? engine_error(e, BELFRY_INVALID, "%s: %s", field, why) : 0;
 }
 

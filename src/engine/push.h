@@ -4,8 +4,8 @@
  *
  * A queue with a URL pushes: its jobs are leased by the server itself, in turns of all such queues,
  * and by nobody else. With `job` for its URL each of its jobs has one of its own. The two are not
- * mixed, so that whoever may add jobs does not decide where a queue's headers are sent unless its
- * settings say so.
+ * mixed, and the latter has no headers: whoever may add jobs does not decide where a queue's
+ * headers are sent.
  */
 #ifndef ENGINE_PUSH_H
 #define ENGINE_PUSH_H

@@ -119,7 +119,7 @@ int push_request_init(struct push_request *r, const struct job_view *v, struct s
     buf_str(&r->body, v->payload);
     id_format(v->id, id);
     err = put_signature(r, (struct str){ id, ID_TEXT }, now_ms / 1000, s);
-    put_given(r, s->headers, v->payload);
+    put_given(r, push_is_by_job(s) ? STR("") : s->headers, v->payload);
     line(r, "belfry-tenant", v->tenant);
     line(r, "belfry-queue", v->queue);
     line_number(r, "belfry-attempt", v->attempt);

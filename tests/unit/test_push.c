@@ -184,6 +184,25 @@ static void jobs_have_urls_where_the_queue_says_so(void **state)
     assert_true(str_eq(engine_push_url(e, job, &settings), STR("http://other.example/")));
 }
 
+static void headers_are_not_for_urls_of_jobs(void **state)
+{
+    struct queue_settings headers = { .push.headers = STR("Authorization: x") };
+    struct queue_settings both = { .push = { .url = STR("job"), .headers = STR("A: b") } };
+    unsigned header = 1u << QUEUE_PUSH_HEADERS, url = 1u << QUEUE_PUSH_URL;
+    struct queue_settings job = url_is("job");
+    struct queue_view v;
+
+    (void)state;
+    assert_int_equal(engine_queue_set(e, STR("q"), &both, header | url), BELFRY_INVALID);
+    assert_int_equal(engine_queue_set(e, STR("q"), &headers, header), 0);
+    assert_int_equal(engine_queue_set(e, STR("q"), &job, url), BELFRY_INVALID);
+    both.push.headers = STR("");
+    assert_int_equal(engine_queue_set(e, STR("q"), &both, header | url), 0);
+    assert_int_equal(engine_queue_set(e, STR("q"), &headers, header), BELFRY_INVALID);
+    assert_int_equal(engine_queue_get(e, STR("q"), &v), 0);
+    assert_int_equal(v.settings->push.headers.len, 0);
+}
+
 static void settings_are_read_back(void **state)
 {
     struct queue_settings s = { .push = { .url = STR(URL),
@@ -413,6 +432,7 @@ int main(void)
         PUSH(an_endpoint_that_is_ill_keeps_its_jobs_waiting),
         PUSH(a_new_url_is_tried_at_once),
         PUSH(jobs_have_urls_where_the_queue_says_so),
+        PUSH(headers_are_not_for_urls_of_jobs),
         PUSH(settings_are_read_back),
         PUSH(records_of_other_versions_are_read),
         PUSH(records_that_say_too_much_are_damaged),

@@ -64,6 +64,19 @@ static void no_more_lines_than_there_is_room_for(void **state)
     assert_int_equal(init(&v, headers), BELFRY_NOMEM);
 }
 
+/* QUEUE refuses the two together; a record may have them all the same. */
+static void headers_are_not_sent_where_jobs_say(void **state)
+{
+    struct push_settings s = { .url = STR("job"), .headers = STR("Authorization: x") };
+    struct job_view v = { .tenant = STR("acme"), .queue = STR("q"), .payload = STR("{}") };
+
+    (void)state;
+    assert_int_equal(push_request_init(&r, &v, URL, &s, 1000), 0);
+    assert_int_equal(lines_of("Authorization"), 0);
+    assert_int_equal(lines_of("content-type"), 1);
+    push_request_fini(&r);
+}
+
 static void a_trace_is_sent_once(void **state)
 {
     struct job_view v = { .meta_count = METAS_MAX };
@@ -86,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_has_the_lines_of_its_queue_and_job),
         cmocka_unit_test(no_more_lines_than_there_is_room_for),
+        cmocka_unit_test(headers_are_not_sent_where_jobs_say),
         cmocka_unit_test(a_trace_is_sent_once),
     };
 
