@@ -57,9 +57,9 @@ struct engine_options {
      * quiet. NULL: it never is. */
     int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
-    /* Until when nothing is to be pushed to a URL, by wall clock; -1: it may. Of `host`. NULL: it
-     * always may. */
-    int64_t (*endpoint_until)(void *host, struct str url, int64_t now_ms);
+    /* Until when nothing of a tenant is to be pushed to a URL, by wall clock; -1: it may. Of `host`.
+     * NULL: it always may. */
+    int64_t (*endpoint_until)(void *host, struct str tenant, struct str url, int64_t now_ms);
 };
 
 /* NULL if out of memory. */

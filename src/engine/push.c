@@ -356,9 +356,11 @@ void queue_push_fini(struct engine *e, struct queue *q)
 
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 {
-    if (!queue_pushes(q) || !e->o.endpoint_until || str_eq(q->settings.push.url, STR(PUSH_BY_JOB)))
+    struct str tenant = { q->tenant->name, q->tenant->name_len };
+
+    if (!queue_pushes(q) || !e->o.endpoint_until || push_is_by_job(&q->settings.push))
         return -1;
-    return e->o.endpoint_until(e->o.host, q->settings.push.url, e->now_ms);
+    return e->o.endpoint_until(e->o.host, tenant, q->settings.push.url, e->now_ms);
 }
 
 struct str engine_push_url(const struct engine *e, const struct job *j,

@@ -27,8 +27,7 @@ struct push {
     size_t bytes;
     struct push_request request;
     struct outgoing_transfer *transfer;
-    size_t origin_len;
-    char origin[ORIGIN_MAX];
+    struct endpoint_key key;
 };
 
 struct pusher {
@@ -59,12 +58,14 @@ static struct engine *engine_of(struct pusher *p)
     return s->engine;
 }
 
-static struct str origin_of(const struct push *x)
-{
-    return (struct str){ x->origin, x->origin_len };
-}
-
 /* ---- Circuits ---- */
+
+static void key_make(struct endpoint_key *ret, struct str tenant, const struct push_url *u)
+{
+    char origin[ORIGIN_MAX];
+
+    endpoint_key_make(ret, tenant, (struct str){ origin, push_origin(u, origin) });
+}
 
 static void wake_queues(struct pusher *p)
 {
@@ -97,33 +98,34 @@ static void on_wake(uv_timer_t *timer)
 static void note_end(struct push *x, bool well)
 {
     struct pusher *p = x->pusher;
-    enum endpoint_change change = endpoint_end(&p->endpoints, origin_of(x), mono_ms(), well);
+    enum endpoint_change change =
+        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), mono_ms(), well);
 
     if (change == ENDPOINT_OPENED)
         log_line(&p->server->log, LOG_LEVEL_WARN,
                  "an endpoint fails: it is left alone, and tried again after a pause", "endpoint",
-                 x->origin, NULL);
+                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
     if (change == ENDPOINT_CLOSED) {
         log_line(&p->server->log, LOG_LEVEL_INFO, "an endpoint is well again", "endpoint",
-                 x->origin, NULL);
+                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
         wake_queues(p);
     }
     if (change != ENDPOINT_SAME || p->endpoints.open > 0)
         arm_wake(p);
 }
 
-int64_t push_endpoint_until(void *host, struct str url, int64_t now_ms)
+int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms)
 {
     const struct server *s = host;
-    char origin[ORIGIN_MAX];
+    struct endpoint_key key;
     struct push_url u;
     const char *why;
     int64_t now = mono_ms(), until;
 
     if (!s->pusher || s->pusher->endpoints.open == 0 || !push_url_parse(url, &u, &why))
         return -1;
-    until =
-        endpoint_until(&s->pusher->endpoints, (struct str){ origin, push_origin(&u, origin) }, now);
+    key_make(&key, tenant, &u);
+    until = endpoint_until(&s->pusher->endpoints, endpoint_key_of(&key), now);
     return until < 0 ? -1 : now_ms + (until - now);
 }
 
@@ -145,7 +147,7 @@ static void push_end(struct push *x)
 /* It was not sent, or nobody knows what became of it. */
 static void push_drop(struct push *x)
 {
-    endpoint_drop(&x->pusher->endpoints, origin_of(x));
+    endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key));
     push_end(x);
 }
 
@@ -273,30 +275,28 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
     const struct push_settings *settings;
     struct str url = engine_push_url(e, job, &settings);
     int64_t now = mono_ms(), until;
-    char origin[ORIGIN_MAX];
+    struct endpoint_key key;
     struct push_url u;
     struct job_view v;
     struct push *x = NULL;
     const char *why;
-    size_t len;
 
     engine_view(e, job, &v);
     if (!push_url_parse(url, &u, &why)) {
         refuse(e, v.id, v.token, url.len ? why : "it has no URL to be pushed to");
         return;
     }
-    len = push_origin(&u, origin);
-    until = endpoint_until(&p->endpoints, (struct str){ origin, len }, now);
+    key_make(&key, v.tenant, &u);
+    until = endpoint_until(&p->endpoints, endpoint_key_of(&key), now);
     if (until < 0)
         x = push_new(p, &v, url, settings);
     if (!x) { /* its endpoint is left alone, or there is no memory: that costs no attempt */
         engine_release(e, v.id, v.token, until > now + AGAIN_MS ? until - now : AGAIN_MS);
         return;
     }
-    memcpy(x->origin, origin, len);
-    x->origin_len = len;
+    x->key = key;
     x->lsn = engine_lsn(e);
-    endpoint_begin(&p->endpoints, origin_of(x), now);
+    endpoint_begin(&p->endpoints, endpoint_key_of(&x->key), now);
 }
 
 /* One by one, so that a circuit that is half open is so for one only. */

@@ -29,7 +29,7 @@ void push_drain(struct server *s);
 bool push_idle(const struct server *s);
 
 /* See engine_options. */
-int64_t push_endpoint_until(void *host, struct str url, int64_t now_ms);
+int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms);
 const struct push_stats *push_stats(const struct server *s);
 
 #endif

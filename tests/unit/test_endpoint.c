@@ -131,6 +131,26 @@ static void a_probe_that_was_dropped_leaves_room_for_another(void **state)
     assert_true(endpoint_begin(&eps, A, now));
 }
 
+static void a_tenants_failures_are_its_own(void **state)
+{
+    struct endpoint_key mine, others;
+
+    (void)state;
+    endpoint_key_make(&mine, STR("acme"), A);
+    endpoint_key_make(&others, STR("zeta"), A);
+    assert_string_equal(mine.text, "acme");
+    assert_string_equal(endpoint_key_origin(&mine), A.ptr);
+    for (int i = 1; i < ENDPOINT_FAILURES; i++)
+        assert_int_equal(request(endpoint_key_of(&mine), false), ENDPOINT_SAME);
+    assert_int_equal(request(endpoint_key_of(&mine), false), ENDPOINT_OPENED);
+    assert_true(endpoint_until(&eps, endpoint_key_of(&mine), now) > now);
+    assert_int_equal(endpoint_until(&eps, endpoint_key_of(&others), now), -1);
+    assert_int_equal(request(endpoint_key_of(&others), false), ENDPOINT_SAME);
+    /* Nor does it help that one's name and origin are another's, put together otherwise. */
+    endpoint_key_make(&others, STR("acm"), STR("ehttps://a:443"));
+    assert_int_equal(endpoint_until(&eps, endpoint_key_of(&others), now), -1);
+}
+
 static void their_number_is_bounded(void **state)
 {
     char name[32];
@@ -156,6 +176,7 @@ int main(void)
         TEST(pauses_grow_to_a_bound_and_differ),
         TEST(what_was_on_its_way_neither_lengthens_a_pause_nor_is_a_probe),
         TEST(a_probe_that_was_dropped_leaves_room_for_another),
+        TEST(a_tenants_failures_are_its_own),
         TEST(their_number_is_bounded),
     };
 

@@ -10,10 +10,12 @@
 
 static int64_t ill_until_ms; /* of all endpoints; -1: they are well */
 
-static int64_t endpoint_until(void *host, struct str url, int64_t now_ms)
+static int64_t endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms)
 {
     (void)host;
     assert_true(str_eq(url, STR(URL)));
+    if (str_eq(tenant, STR("well")))
+        return -1;
     return now_ms < ill_until_ms ? ill_until_ms : -1;
 }
 
@@ -146,6 +148,21 @@ static void an_endpoint_that_is_ill_keeps_its_jobs_waiting(void **state)
     assert_true(pushed(&v));
     assert_int_equal(v.attempt, 1);
     assert_int_equal(v.id.seq, id.seq);
+}
+
+static void what_is_ill_for_one_tenant_is_not_for_another(void **state)
+{
+    struct job_view v;
+
+    (void)state;
+    set_queue("q", QUEUE_PUSH_URL, url_is(URL));
+    set_queue("well@q", QUEUE_PUSH_URL, url_is(URL));
+    schedule("q");
+    schedule("well@q");
+    ill_until_ms = wall + 5000;
+    assert_true(pushed(&v));
+    assert_true(str_eq(v.tenant, STR("well")));
+    assert_false(pushed(&v));
 }
 
 static void a_new_url_is_tried_at_once(void **state)
@@ -430,6 +447,7 @@ int main(void)
         PUSH(no_more_at_a_time_than_it_allows),
         PUSH(tenants_take_turns),
         PUSH(an_endpoint_that_is_ill_keeps_its_jobs_waiting),
+        PUSH(what_is_ill_for_one_tenant_is_not_for_another),
         PUSH(a_new_url_is_tried_at_once),
         PUSH(jobs_have_urls_where_the_queue_says_so),
         PUSH(headers_are_not_for_urls_of_jobs),
