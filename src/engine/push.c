@@ -363,6 +363,13 @@ int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
     return e->o.endpoint_until(e->o.host, tenant, q->settings.push.url, e->now_ms);
 }
 
+bool tenant_pushes_full(const struct engine *e, const struct queue *q)
+{
+    struct str tenant = { q->tenant->name, q->tenant->name_len };
+
+    return queue_pushes(q) && e->o.pushes_full && e->o.pushes_full(e->o.host, tenant);
+}
+
 struct str engine_push_url(const struct engine *e, const struct job *j,
                            const struct push_settings **ret)
 {
@@ -385,6 +392,14 @@ void engine_push_wake(struct engine *e)
         list_remove(&q->turn);
         queue_offer(e, q);
     }
+}
+
+void engine_push_room(struct engine *e, struct str tenant)
+{
+    struct tenant *t = tenant_find(e, tenant);
+
+    if (t)
+        tenant_unpark(e, t);
 }
 
 bool engine_pushes(const struct engine *e, struct str name)

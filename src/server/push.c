@@ -10,6 +10,7 @@
 #include "server/push_answer.h"
 #include "server/push_guard.h"
 #include "server/push_request.h"
+#include "server/push_share.h"
 
 #define TURN_MAX     256         /* jobs taken in one turn of the loop */
 #define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */
@@ -35,6 +36,7 @@ struct pusher {
     struct outgoing *outgoing;
     struct push_guard guard;
     struct endpoints endpoints;
+    struct push_shares shares;
     struct list waiting;
     struct list running;
     size_t bytes;
@@ -131,6 +133,18 @@ int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64
 
 /* ---- One push ---- */
 
+bool push_tenant_full(void *host, struct str tenant)
+{
+    const struct server *s = host;
+
+    return s->pusher && push_share_is_full(&s->pusher->shares, tenant);
+}
+
+static struct str tenant_of(const struct push *x)
+{
+    return (struct str){ x->key.text, x->key.tenant_len };
+}
+
 static void push_end(struct push *x)
 {
     struct pusher *p = x->pusher;
@@ -138,6 +152,10 @@ static void push_end(struct push *x)
     if (x->transfer)
         outgoing_cancel(x->transfer);
     list_remove(&x->link);
+    if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->engine) {
+        engine_push_room(p->server->engine, tenant_of(x));
+        server_wake(p->server);
+    }
     p->bytes -= x->bytes;
     p->stats.running--;
     push_request_fini(&x->request);
@@ -250,11 +268,17 @@ static void refuse(struct engine *e, struct job_id id, uint64_t token, const cha
 
 /* Everything is copied: what it points to lasts only until the engine's next call. */
 static struct push *push_new(struct pusher *p, const struct job_view *v, struct str url,
-                             const struct push_settings *settings)
+                             const struct push_settings *settings, const struct endpoint_key *key)
 {
     struct push *x = calloc(1, sizeof(*x));
 
     if (!x || push_request_init(&x->request, v, url, settings, time_wall_ms()) < 0) {
+        free(x);
+        return NULL;
+    }
+    x->key = *key;
+    if (!push_share_take(&p->shares, tenant_of(x), v->payload.len)) {
+        push_request_fini(&x->request);
         free(x);
         return NULL;
     }
@@ -289,12 +313,11 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
     key_make(&key, v.tenant, &u);
     until = endpoint_until(&p->endpoints, endpoint_key_of(&key), now);
     if (until < 0)
-        x = push_new(p, &v, url, settings);
+        x = push_new(p, &v, url, settings, &key);
     if (!x) { /* its endpoint is left alone, or there is no memory: that costs no attempt */
         engine_release(e, v.id, v.token, until > now + AGAIN_MS ? until - now : AGAIN_MS);
         return;
     }
-    x->key = key;
     x->lsn = engine_lsn(e);
     endpoint_begin(&p->endpoints, endpoint_key_of(&x->key), now);
 }
@@ -355,6 +378,7 @@ int push_open(struct server *s)
     p->server = s;
     list_init(&p->waiting);
     list_init(&p->running);
+    push_shares_init(&p->shares, (uint64_t)s->options.push_max, BYTES_MAX);
     endpoints_init(&p->endpoints, (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15));
     p->wake.data = p;
     uv_timer_init(&s->loop, &p->wake);
@@ -421,6 +445,7 @@ void push_free(struct server *s)
     s->pusher = NULL;
     outgoing_free(p->outgoing);
     endpoints_fini(&p->endpoints);
+    push_shares_fini(&p->shares);
     free(p);
 }
 

@@ -241,6 +241,7 @@ static int open_partition(struct server *s)
         .event = events_take,
         .listen = events_begin(s),
         .endpoint_until = push_endpoint_until,
+        .pushes_full = push_tenant_full,
         .host = s,
     };
     struct partition_report r;

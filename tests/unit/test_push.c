@@ -19,12 +19,21 @@ static int64_t endpoint_until(void *host, struct str tenant, struct str url, int
     return now_ms < ill_until_ms ? ill_until_ms : -1;
 }
 
+static const char *full_tenant; /* NULL: none is */
+
+static bool pushes_full(void *host, struct str tenant)
+{
+    (void)host;
+    return full_tenant && str_eq(tenant, str_of(full_tenant));
+}
+
 static struct engine *make_pushing(uint64_t epoch)
 {
     return engine_new(&(struct engine_options){ .epoch = epoch,
                                                 .seed = 42,
                                                 .memory_bytes = UINT64_C(4) << 30,
                                                 .endpoint_until = endpoint_until,
+                                                .pushes_full = pushes_full,
                                                 .deliver = deliver });
 }
 
@@ -34,6 +43,7 @@ static int begin(void **state)
     wall = START;
     mono = 1000;
     ill_until_ms = -1;
+    full_tenant = NULL;
     memset(&delivered, 0, sizeof(delivered));
     e = make_pushing(1);
     buf_reserve(&journal, 4096);
@@ -163,6 +173,35 @@ static void what_is_ill_for_one_tenant_is_not_for_another(void **state)
     assert_true(pushed(&v));
     assert_true(str_eq(v.tenant, STR("well")));
     assert_false(pushed(&v));
+}
+
+static void a_tenant_with_its_share_of_pushes_waits_and_no_other_does(void **state)
+{
+    struct explanation x;
+    struct job_view v;
+    struct job_id id;
+
+    (void)state;
+    set_queue("a@q", QUEUE_PUSH_URL, url_is(URL));
+    set_queue("a@each", QUEUE_PUSH_URL, url_is("job"));
+    set_queue("b@q", QUEUE_PUSH_URL, url_is(URL));
+    id = schedule("a@q");
+    schedule("a@plain");
+    schedule("b@q");
+    full_tenant = "a";
+    assert_true(pushed(&v));
+    assert_true(str_eq(v.tenant, STR("b")));
+    assert_false(pushed(&v));
+    assert_int_equal(hold_of("a@q"), HOLD_TENANT_PUSHES);
+    assert_int_equal(engine_explain(e, id, &x), 0);
+    assert_int_equal(x.reason, REASON_RUNNING_LIMIT);
+    assert_true(lease("a@plain", &v)); /* what workers take is not pushed */
+    full_tenant = NULL;
+    assert_false(pushed(&v)); /* nobody said so */
+    engine_push_room(e, STR("nobody"));
+    engine_push_room(e, STR("a"));
+    assert_true(pushed(&v));
+    assert_int_equal(v.id.seq, id.seq);
 }
 
 static void a_new_url_is_tried_at_once(void **state)
@@ -448,6 +487,7 @@ int main(void)
         PUSH(tenants_take_turns),
         PUSH(an_endpoint_that_is_ill_keeps_its_jobs_waiting),
         PUSH(what_is_ill_for_one_tenant_is_not_for_another),
+        PUSH(a_tenant_with_its_share_of_pushes_waits_and_no_other_does),
         PUSH(a_new_url_is_tried_at_once),
         PUSH(jobs_have_urls_where_the_queue_says_so),
         PUSH(headers_are_not_for_urls_of_jobs),
