@@ -60,8 +60,10 @@ static void forget_one(struct endpoints *eps)
         if (!least || (p->opened ? p->until_ms : -1) < (least->opened ? least->until_ms : -1))
             least = p;
     }
-    if (least)
-        forget(eps, least);
+    if (!least)
+        return;
+    eps->forgot = eps->forgot || least->opened > 0;
+    forget(eps, least);
 }
 
 /* NULL if out of memory: then it is as if it were well. */
@@ -175,12 +177,22 @@ enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t
     return !was_open && p->opened > 0 ? ENDPOINT_OPENED : ENDPOINT_SAME;
 }
 
-void endpoint_drop(struct endpoints *eps, struct str key)
+bool endpoint_drop(struct endpoints *eps, struct str key)
 {
     struct endpoint *p = find(eps, key);
+    bool probed = p && p->probing;
 
     if (p)
         p->probing = false;
+    return probed;
+}
+
+bool endpoints_forgot(struct endpoints *eps)
+{
+    bool forgot = eps->forgot;
+
+    eps->forgot = false;
+    return forgot;
 }
 
 int64_t endpoints_next(const struct endpoints *eps, int64_t now_ms)

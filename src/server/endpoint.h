@@ -31,6 +31,7 @@ struct endpoints {
     struct list all;
     size_t count;
     size_t open; /* circuits that are not closed */
+    bool forgot; /* one of these, since endpoints_forgot was asked */
     uint64_t random;
 };
 
@@ -63,8 +64,11 @@ int64_t endpoint_until(const struct endpoints *eps, struct str key, int64_t now_
 bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms);
 /* How it went. OPENED: the circuit did just now, for the first time; CLOSED: it is well again. */
 enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t now_ms, bool well);
-/* Nobody will know. */
-void endpoint_drop(struct endpoints *eps, struct str key);
+/* Nobody will know. True: it may have been a probe, and another may be sent now. */
+bool endpoint_drop(struct endpoints *eps, struct str key);
+/* Whether one that was not well was forgotten since the last call, so that what waits for it has
+ * nothing more to wait for. */
+bool endpoints_forgot(struct endpoints *eps);
 
 /* When the next circuit becomes half open; INT64_MAX: none. */
 int64_t endpoints_next(const struct endpoints *eps, int64_t now_ms);

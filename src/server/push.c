@@ -112,6 +112,8 @@ static void note_end(struct push *x, bool well)
                  endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
         wake_queues(p);
     }
+    if (endpoints_forgot(&p->endpoints)) /* no timer, nor the end of a probe, is for these now */
+        wake_queues(p);
     if (change != ENDPOINT_SAME || p->endpoints.open > 0)
         arm_wake(p);
 }
@@ -165,7 +167,10 @@ static void push_end(struct push *x)
 /* It was not sent, or nobody knows what became of it. */
 static void push_drop(struct push *x)
 {
-    endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key));
+    /* No timer is set for an endpoint while it is probed: what waits for it would do so for ever.
+     */
+    if (endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key)))
+        wake_queues(x->pusher);
     push_end(x);
 }
 
