@@ -15,6 +15,7 @@
 #define TURN_MAX     256         /* jobs taken in one turn of the loop */
 #define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */
 #define AGAIN_MS     1000        /* when what could not be begun is tried again */
+#define NO_URL_MS    60000 /* and what has no URL, which takes somebody to give the queue one */
 #define SLOW_DISK_MS (PUSH_MARGIN_MS / 2)
 
 struct push {
@@ -312,7 +313,11 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
 
     engine_view(e, job, &v);
     if (!push_url_parse(url, &u, &why)) {
-        refuse(e, v.id, v.token, url.len ? why : "it has no URL to be pushed to");
+        /* It was there before the queue's URL became `job`: no reason to lose it. */
+        if (url.len == 0)
+            engine_release(e, v.id, v.token, NO_URL_MS);
+        else
+            refuse(e, v.id, v.token, why);
         return;
     }
     key_make(&key, v.tenant, &u);

@@ -48,3 +48,19 @@ def test_a_tenants_failures_hold_no_other_tenants_pushes(make_server, receive): 
         assert w.call("GET", job, "TENANT", "*")["attempt"] == 1
         # That of the one did not close by what the other sent there.
         assert w.call("STATS")["push_circuits_open"] == 1
+
+
+def test_jobs_without_a_url_outlive_a_setting_that_asks_for_one(make_server, receive):  # noqa: F811
+    server, r = make_server(push_allow="loopback"), receive()
+    with server.wire() as w:
+        jobs = [w.call("SCHEDULE", "q", "x") for _ in range(5)]
+        w.call("QUEUE", "q", "PUSH_URL", "job")
+        w.call("SCHEDULE", "q", "y", "PUSH", r.url)
+        wait_for(lambda: len(r.requests) == 1, PRETTY_SOON)
+        for job in jobs:  # each was looked at, and put off
+            shown = wait_for(lambda: (x := w.call("GET", job))["state"] == "scheduled" and x, PRETTY_SOON)
+            assert shown["attempt"] == 0 and not shown["error"]
+        w.call("QUEUE", "q", "PUSH_URL", r.url)
+        for job in jobs:
+            w.call("RESCHEDULE", job, "IN", "0s")
+            wait_for(lambda: w.call("GET", job)["state"] == "done", PRETTY_SOON)
