@@ -430,6 +430,25 @@ void push_drain(struct server *s)
     drop_all(&p->waiting);
 }
 
+/* So that it need not wait for the end of its lease. It was sent, so it is an attempt. */
+void push_give_up(struct server *s)
+{
+    struct pusher *p = s->pusher;
+    struct engine *e = p ? engine_of(p) : NULL;
+    struct fail_result ignored;
+    struct list *node;
+
+    if (!e)
+        return;
+    list_each (node, &p->running) {
+        struct push *x = container_of(node, struct push, link);
+
+        engine_fail(e, x->id, x->token, STR("the server was stopped before the endpoint answered"),
+                    -1, false, &ignored);
+    }
+    push_reset(s);
+}
+
 bool push_idle(const struct server *s)
 {
     return !s->pusher || s->pusher->stats.running == 0;

@@ -28,6 +28,8 @@ void push_reset(struct server *s);
 /* No more are begun. */
 void push_drain(struct server *s);
 bool push_idle(const struct server *s);
+/* No more answers are waited for: what has none has failed. */
+void push_give_up(struct server *s);
 
 /* See engine_options. */
 int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms);

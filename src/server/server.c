@@ -363,6 +363,8 @@ static void on_drain(uv_timer_t *timer)
                  "not everything could be finished within drain_timeout: what was not answered may "
                  "or may not have happened",
                  NULL);
+    if (!done)
+        push_give_up(s); /* server_fini writes it */
     s->drained = true;
     uv_stop(&s->loop);
 }

@@ -64,3 +64,30 @@ def test_jobs_without_a_url_outlive_a_setting_that_asks_for_one(make_server, rec
         for job in jobs:
             w.call("RESCHEDULE", job, "IN", "0s")
             wait_for(lambda: w.call("GET", job)["state"] == "done", PRETTY_SOON)
+
+
+def test_what_a_stop_did_not_wait_for_has_failed_and_is_retried(make_server, receive):  # noqa: F811
+    server = make_server(push_allow="loopback", drain_timeout="300ms")
+    go, arrived = threading.Event(), threading.Event()
+
+    def answer(request):
+        arrived.set()
+        if not go.is_set():
+            go.wait(60)
+            return None
+        return 200
+
+    r = receive(answer)
+    with server.wire() as w:
+        w.call("QUEUE", "q", "PUSH_URL", r.url, "PUSH_TIMEOUT", "1h", "BACKOFF", "fixed:100ms")
+        job = w.call("SCHEDULE", "q", "a")
+        assert arrived.wait(PRETTY_SOON)
+    server.stop(timeout=15)
+    go.set()
+    server.start()
+    with server.wire() as w:
+        wait_for(lambda: w.call("GET", job)["state"] == "done", PRETTY_SOON)
+        shown = w.call("GET", job)
+        assert [(a["outcome"], a["error"]) for a in shown["history"]][0] == \
+            ("failed", "the server was stopped before the endpoint answered")
+        assert shown["attempt"] == 2
