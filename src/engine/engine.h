@@ -57,9 +57,12 @@ struct engine_options {
      * quiet. NULL: it never is. */
     int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
-    /* Until when nothing is to be pushed to a URL, by wall clock; -1: it may. Of `host`. NULL: it
-     * always may. */
-    int64_t (*endpoint_until)(void *host, struct str url, int64_t now_ms);
+    /* Until when nothing of a tenant is to be pushed to a URL, by wall clock; -1: it may. Of
+     * `host`. NULL: it always may. */
+    int64_t (*endpoint_until)(void *host, struct str tenant, struct str url, int64_t now_ms);
+    /* Whether a tenant has as many pushes under way as it may; engine_push_room must follow. NULL:
+     * it never has. */
+    bool (*pushes_full)(void *host, struct str tenant);
 };
 
 /* NULL if out of memory. */
@@ -161,6 +164,8 @@ struct str engine_push_url(const struct engine *e, const struct job *job,
                            const struct push_settings **ret);
 /* What endpoint_until says may have changed. */
 void engine_push_wake(struct engine *e);
+/* What pushes_full said of a tenant is no longer so. */
+void engine_push_room(struct engine *e, struct str tenant);
 /* Whether a queue's jobs are pushed. */
 bool engine_pushes(const struct engine *e, struct str queue);
 

@@ -52,6 +52,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
         [HOLD_LANES] = REASON_ORDERING_KEY,
         [HOLD_SLOW_START] = REASON_SLOW_START,
         [HOLD_ENDPOINT] = REASON_ENDPOINT,
+        [HOLD_TENANT_PUSHES] = REASON_RUNNING_LIMIT,
     };
     int64_t pause = 0;
 

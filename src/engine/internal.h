@@ -154,6 +154,8 @@ static inline bool queue_pushes(const struct queue *q)
 }
 /* Its endpoint is left alone until then, by wall clock; -1: it is not. */
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q);
+/* It pushes, and its tenant has as many under way as it may. */
+bool tenant_pushes_full(const struct engine *e, const struct queue *q);
 
 /* tenant.c */
 void tenants_init(struct engine *e);

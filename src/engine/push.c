@@ -237,23 +237,41 @@ bool push_secrets_check(struct str secrets, const char **ret_why)
 
 /* ---- Queues that push ---- */
 
-int push_settings_check(struct engine *e, const struct push_settings *s)
+_Static_assert(PUSH_RUNNING_MAX == 1000 && PUSH_TIMEOUT_MAX == 3600000, "as the errors say");
+
+const char *push_settings_why(const struct push_settings *s, const char **ret_field)
 {
     struct push_url u;
     const char *why;
 
-    if (s->url.len > 0 && !str_eq(s->url, STR(PUSH_BY_JOB)) && !push_url_parse(s->url, &u, &why))
-        return engine_error(e, BELFRY_INVALID, "push_url: %s", why);
+    *ret_field = "push_url";
+    if (s->url.len > 0 && !push_is_by_job(s) && !push_url_parse(s->url, &u, &why))
+        return why;
+    *ret_field = "push_headers";
     if (!push_headers_check(s->headers, &why))
-        return engine_error(e, BELFRY_INVALID, "push_headers: %s", why);
+        return why;
+    *ret_field = "push_secret";
     if (!push_secrets_check(s->secrets, &why))
-        return engine_error(e, BELFRY_INVALID, "push_secret: %s", why);
+        return why;
+    *ret_field = "push_timeout";
     if (s->timeout_ms < 1 || s->timeout_ms > PUSH_TIMEOUT_MAX)
-        return engine_error(e, BELFRY_INVALID, "push_timeout: expected 1ms to 1h");
+        return "expected 1ms to 1h";
+    *ret_field = "push_concurrency";
     if (s->concurrency < 1 || s->concurrency > PUSH_RUNNING_MAX)
-        return engine_error(e, BELFRY_INVALID, "push_concurrency: expected 1 to %d",
-                            PUSH_RUNNING_MAX);
-    return 0;
+        return "expected 1 to 1000";
+    return NULL;
+}
+
+int push_settings_check(struct engine *e, const struct push_settings *s)
+{
+    const char *field, *why = push_settings_why(s, &field);
+
+    /* Else whoever adds a job has them sent to a place of their choice. */
+    if (!why && push_is_by_job(s) && s->headers.len > 0)
+        return engine_error(e, BELFRY_INVALID,
+                            "push_headers: expected none where push_url is `job`: whoever "
+                            "schedules a job would have them sent to any URL");
+    return why ? engine_error(e, BELFRY_INVALID, "%s: %s", field, why) : 0;
 }
 
 int push_spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
@@ -339,9 +357,18 @@ void queue_push_fini(struct engine *e, struct queue *q)
 
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 {
-    if (!queue_pushes(q) || !e->o.endpoint_until || str_eq(q->settings.push.url, STR(PUSH_BY_JOB)))
+    struct str tenant = { q->tenant->name, q->tenant->name_len };
+
+    if (!queue_pushes(q) || !e->o.endpoint_until || push_is_by_job(&q->settings.push))
         return -1;
-    return e->o.endpoint_until(e->o.host, q->settings.push.url, e->now_ms);
+    return e->o.endpoint_until(e->o.host, tenant, q->settings.push.url, e->now_ms);
+}
+
+bool tenant_pushes_full(const struct engine *e, const struct queue *q)
+{
+    struct str tenant = { q->tenant->name, q->tenant->name_len };
+
+    return queue_pushes(q) && e->o.pushes_full && e->o.pushes_full(e->o.host, tenant);
 }
 
 struct str engine_push_url(const struct engine *e, const struct job *j,
@@ -366,6 +393,14 @@ void engine_push_wake(struct engine *e)
         list_remove(&q->turn);
         queue_offer(e, q);
     }
+}
+
+void engine_push_room(struct engine *e, struct str tenant)
+{
+    struct tenant *t = tenant_find(e, tenant);
+
+    if (t)
+        tenant_unpark(e, t);
 }
 
 bool engine_pushes(const struct engine *e, struct str name)

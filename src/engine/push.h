@@ -4,8 +4,8 @@
  *
  * A queue with a URL pushes: its jobs are leased by the server itself, in turns of all such queues,
  * and by nobody else. With `job` for its URL each of its jobs has one of its own. The two are not
- * mixed, so that whoever may add jobs does not decide where a queue's headers are sent unless its
- * settings say so.
+ * mixed, and the latter has no headers: whoever may add jobs does not decide where a queue's
+ * headers are sent.
  */
 #ifndef ENGINE_PUSH_H
 #define ENGINE_PUSH_H
@@ -41,5 +41,14 @@ bool push_secret_next(struct str *rest, struct str *ret);
 /* The key that `whsec_` and base64 stand for: 24 to 64 bytes. */
 bool push_secret_read(struct str secret, struct buf *out);
 bool push_secrets_check(struct str secrets, const char **ret_why);
+
+/* Whether each job has a URL of its own. */
+static inline bool push_is_by_job(const struct push_settings *s)
+{
+    return str_eq(s->url, STR(PUSH_BY_JOB));
+}
+
+/* What is expected of which of them; NULL: they are as they may be. Also of what a record says. */
+const char *push_settings_why(const struct push_settings *s, const char **ret_field);
 
 #endif

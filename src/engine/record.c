@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "engine/push.h"
 
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)
 {
@@ -410,16 +411,14 @@ static void put_push(struct buf *out, const struct push_settings *s)
 static bool get_push(struct str body, struct push_settings *ret)
 {
     struct wire_reader r = wire_reader_of(body);
+    const char *field;
 
     ret->url = wire_bytes(&r);
     ret->headers = wire_bytes(&r);
     ret->secrets = wire_bytes(&r);
     ret->timeout_ms = (int64_t)wire_varint(&r);
     ret->concurrency = (int64_t)wire_varint(&r);
-    return !r.bad && ret->url.len <= URL_MAX_BYTES && ret->headers.len <= HEADERS_MAX_BYTES &&
-           ret->secrets.len <= SECRETS_MAX_BYTES && ret->timeout_ms > 0 &&
-           ret->timeout_ms <= PUSH_TIMEOUT_MAX && ret->concurrency > 0 &&
-           ret->concurrency <= PUSH_RUNNING_MAX;
+    return !r.bad && push_settings_why(ret, &field) == NULL;
 }
 
 static bool get_tagged(struct wire_reader *r, struct queue_settings *ret)

@@ -305,6 +305,8 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
         return HOLD_LANES;
     if (queue_endpoint_until(e, q) >= 0)
         return HOLD_ENDPOINT;
+    if (tenant_pushes_full(e, q))
+        return HOLD_TENANT_PUSHES;
     return HOLD_NONE;
 }
 
@@ -333,7 +335,8 @@ bool queue_gives(struct engine *e, struct queue *q)
     list_remove(&q->turn);
     if (full && list_empty(&q->lull))
         list_append(&e->lulls, &q->lull);
-    if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE) {
+    if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE ||
+        hold == HOLD_TENANT_PUSHES) {
         list_append(&q->tenant->parked, &q->turn);
         q->parked = true;
     }

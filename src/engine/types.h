@@ -333,7 +333,8 @@ struct tenant_view {
     X(SLOW_START, "the server started a short while ago and has as many running as it may by now") \
     X(LANES, "too many jobs that did not succeed keep their ordering keys: others wait for them")  \
     X(ENDPOINT,                                                                                    \
-      "the endpoint that it pushes to failed again and again: it is left alone for a while")
+      "the endpoint that it pushes to failed again and again: it is left alone for a while")       \
+    X(TENANT_PUSHES, "the tenant has as many pushes under way as one tenant may")
 
 enum hold {
 #define HOLD_ENUM(name, text) HOLD_##name,

@@ -12,30 +12,30 @@ struct endpoint {
     bool probing;      /* a request that decides is on its way */
     int64_t until_ms;  /* of an open one */
     size_t len;
-    char origin[];
+    char key[];
 };
 
 static uint64_t hash_of_node(const struct table_node *node)
 {
     const struct endpoint *p = container_of(node, struct endpoint, node);
 
-    return XXH3_64bits(p->origin, p->len);
+    return XXH3_64bits(p->key, p->len);
 }
 
 static bool matches(const struct table_node *node, const void *arg)
 {
     const struct endpoint *p = container_of(node, struct endpoint, node);
 
-    return str_eq((struct str){ p->origin, p->len }, *(const struct str *)arg);
+    return str_eq((struct str){ p->key, p->len }, *(const struct str *)arg);
 }
 
-static struct endpoint *find(const struct endpoints *eps, struct str origin)
+static struct endpoint *find(const struct endpoints *eps, struct str key)
 {
     struct table_node *node;
 
     if (eps->count == 0)
         return NULL;
-    node = table_find(&eps->table, XXH3_64bits(origin.ptr, origin.len), matches, &origin);
+    node = table_find(&eps->table, XXH3_64bits(key.ptr, key.len), matches, &key);
     return node ? container_of(node, struct endpoint, node) : NULL;
 }
 
@@ -60,28 +60,43 @@ static void forget_one(struct endpoints *eps)
         if (!least || (p->opened ? p->until_ms : -1) < (least->opened ? least->until_ms : -1))
             least = p;
     }
-    if (least)
-        forget(eps, least);
+    if (!least)
+        return;
+    eps->forgot = eps->forgot || least->opened > 0;
+    forget(eps, least);
 }
 
 /* NULL if out of memory: then it is as if it were well. */
-static struct endpoint *obtain(struct endpoints *eps, struct str origin)
+static struct endpoint *obtain(struct endpoints *eps, struct str key)
 {
-    struct endpoint *p = find(eps, origin);
+    struct endpoint *p = find(eps, key);
 
     if (p)
         return p;
     if (eps->count >= ENDPOINTS_MAX)
         forget_one(eps);
-    p = calloc(1, sizeof(*p) + origin.len);
+    p = calloc(1, sizeof(*p) + key.len);
     if (!p)
         return NULL;
-    p->len = origin.len;
-    memcpy(p->origin, origin.ptr, origin.len);
+    p->len = key.len;
+    memcpy(p->key, key.ptr, key.len);
     table_add(&eps->table, &p->node);
     list_append(&eps->all, &p->link);
     eps->count++;
     return p;
+}
+
+void endpoint_key_make(struct endpoint_key *ret, struct str tenant, struct str origin)
+{
+    size_t t = tenant.len < NAME_MAX_BYTES ? tenant.len : NAME_MAX_BYTES;
+    size_t o = origin.len < ORIGIN_MAX ? origin.len : ORIGIN_MAX;
+
+    memcpy(ret->text, tenant.ptr, t);
+    ret->text[t] = '\0';
+    memcpy(ret->text + t + 1, origin.ptr, o);
+    ret->text[t + 1 + o] = '\0';
+    ret->tenant_len = t;
+    ret->len = t + 1 + o;
 }
 
 void endpoints_init(struct endpoints *eps, uint64_t seed)
@@ -98,9 +113,9 @@ void endpoints_fini(struct endpoints *eps)
     table_fini(&eps->table);
 }
 
-int64_t endpoint_until(const struct endpoints *eps, struct str origin, int64_t now_ms)
+int64_t endpoint_until(const struct endpoints *eps, struct str key, int64_t now_ms)
 {
-    const struct endpoint *p = find(eps, origin);
+    const struct endpoint *p = find(eps, key);
 
     if (!p || p->opened == 0)
         return -1;
@@ -109,9 +124,9 @@ int64_t endpoint_until(const struct endpoints *eps, struct str origin, int64_t n
     return p->until_ms > now_ms ? p->until_ms : -1;
 }
 
-bool endpoint_begin(struct endpoints *eps, struct str origin, int64_t now_ms)
+bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms)
 {
-    struct endpoint *p = find(eps, origin);
+    struct endpoint *p = find(eps, key);
 
     if (!p || p->opened == 0)
         return true;
@@ -144,10 +159,9 @@ static void open_it(struct endpoints *eps, struct endpoint *p, int64_t now_ms)
     p->until_ms = now_ms + around(eps, pause);
 }
 
-enum endpoint_change endpoint_end(struct endpoints *eps, struct str origin, int64_t now_ms,
-                                  bool well)
+enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t now_ms, bool well)
 {
-    struct endpoint *p = well ? find(eps, origin) : obtain(eps, origin);
+    struct endpoint *p = well ? find(eps, key) : obtain(eps, key);
     bool was_open;
 
     if (!p)
@@ -163,12 +177,22 @@ enum endpoint_change endpoint_end(struct endpoints *eps, struct str origin, int6
     return !was_open && p->opened > 0 ? ENDPOINT_OPENED : ENDPOINT_SAME;
 }
 
-void endpoint_drop(struct endpoints *eps, struct str origin)
+bool endpoint_drop(struct endpoints *eps, struct str key)
 {
-    struct endpoint *p = find(eps, origin);
+    struct endpoint *p = find(eps, key);
+    bool probed = p && p->probing;
 
     if (p)
         p->probing = false;
+    return probed;
+}
+
+bool endpoints_forgot(struct endpoints *eps)
+{
+    bool forgot = eps->forgot;
+
+    eps->forgot = false;
+    return forgot;
 }
 
 int64_t endpoints_next(const struct endpoints *eps, int64_t now_ms)

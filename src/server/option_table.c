@@ -62,11 +62,12 @@ static const struct option_row option_table[] = {
       "How long a shutdown waits for replies that are under way." },
     { "push_allow", OPTION_STRING, FIXED, AT(push_allow), "", 0, 4000, NULL,
       "Addresses that are not public and may be pushed to all the same, with commas between: networks such as "
-      "`10.1.0.0/16`, single addresses, `private` for all private networks, `loopback` for this machine." },
+      "`10.1.0.0/16`, single addresses, `private` for all private networks, `loopback` for this machine. "
+      "Metadata addresses of clouds only by the very address." },
     { "push_ca_file", OPTION_STRING, FIXED, AT(push_ca_file), "", 0, 4000, NULL,
       "File of certificates to trust in pushing to https; empty for the system's." },
     { "push_max", OPTION_INT, FIXED, AT(push_max), "256", 1, 10000, NULL,
-      "Pushes at a time, of all queues together. Queues have limits of their own." },
+      "Pushes at a time, of all queues together; of one tenant half of it. Queues have limits of their own." },
     { "log_level", OPTION_WORD, RELOADABLE, AT(log_level), "info", 0, 0, "debug|info|warn|error",
       "The least important lines to log." },
     { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",

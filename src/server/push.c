@@ -10,10 +10,12 @@
 #include "server/push_answer.h"
 #include "server/push_guard.h"
 #include "server/push_request.h"
+#include "server/push_share.h"
 
 #define TURN_MAX     256         /* jobs taken in one turn of the loop */
 #define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */
 #define AGAIN_MS     1000        /* when what could not be begun is tried again */
+#define NO_URL_MS    60000 /* and what has no URL, which takes somebody to give the queue one */
 #define SLOW_DISK_MS (PUSH_MARGIN_MS / 2)
 
 struct push {
@@ -27,8 +29,7 @@ struct push {
     size_t bytes;
     struct push_request request;
     struct outgoing_transfer *transfer;
-    size_t origin_len;
-    char origin[ORIGIN_MAX];
+    struct endpoint_key key;
 };
 
 struct pusher {
@@ -36,6 +37,7 @@ struct pusher {
     struct outgoing *outgoing;
     struct push_guard guard;
     struct endpoints endpoints;
+    struct push_shares shares;
     struct list waiting;
     struct list running;
     size_t bytes;
@@ -59,12 +61,14 @@ static struct engine *engine_of(struct pusher *p)
     return s->engine;
 }
 
-static struct str origin_of(const struct push *x)
-{
-    return (struct str){ x->origin, x->origin_len };
-}
-
 /* ---- Circuits ---- */
+
+static void key_make(struct endpoint_key *ret, struct str tenant, const struct push_url *u)
+{
+    char origin[ORIGIN_MAX];
+
+    endpoint_key_make(ret, tenant, (struct str){ origin, push_origin(u, origin) });
+}
 
 static void wake_queues(struct pusher *p)
 {
@@ -97,37 +101,52 @@ static void on_wake(uv_timer_t *timer)
 static void note_end(struct push *x, bool well)
 {
     struct pusher *p = x->pusher;
-    enum endpoint_change change = endpoint_end(&p->endpoints, origin_of(x), mono_ms(), well);
+    enum endpoint_change change =
+        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), mono_ms(), well);
 
     if (change == ENDPOINT_OPENED)
         log_line(&p->server->log, LOG_LEVEL_WARN,
                  "an endpoint fails: it is left alone, and tried again after a pause", "endpoint",
-                 x->origin, NULL);
+                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
     if (change == ENDPOINT_CLOSED) {
         log_line(&p->server->log, LOG_LEVEL_INFO, "an endpoint is well again", "endpoint",
-                 x->origin, NULL);
+                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
         wake_queues(p);
     }
+    if (endpoints_forgot(&p->endpoints)) /* no timer, nor the end of a probe, is for these now */
+        wake_queues(p);
     if (change != ENDPOINT_SAME || p->endpoints.open > 0)
         arm_wake(p);
 }
 
-int64_t push_endpoint_until(void *host, struct str url, int64_t now_ms)
+int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms)
 {
     const struct server *s = host;
-    char origin[ORIGIN_MAX];
+    struct endpoint_key key;
     struct push_url u;
     const char *why;
     int64_t now = mono_ms(), until;
 
     if (!s->pusher || s->pusher->endpoints.open == 0 || !push_url_parse(url, &u, &why))
         return -1;
-    until =
-        endpoint_until(&s->pusher->endpoints, (struct str){ origin, push_origin(&u, origin) }, now);
+    key_make(&key, tenant, &u);
+    until = endpoint_until(&s->pusher->endpoints, endpoint_key_of(&key), now);
     return until < 0 ? -1 : now_ms + (until - now);
 }
 
 /* ---- One push ---- */
+
+bool push_tenant_full(void *host, struct str tenant)
+{
+    const struct server *s = host;
+
+    return s->pusher && push_share_is_full(&s->pusher->shares, tenant);
+}
+
+static struct str tenant_of(const struct push *x)
+{
+    return (struct str){ x->key.text, x->key.tenant_len };
+}
 
 static void push_end(struct push *x)
 {
@@ -136,6 +155,10 @@ static void push_end(struct push *x)
     if (x->transfer)
         outgoing_cancel(x->transfer);
     list_remove(&x->link);
+    if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->engine) {
+        engine_push_room(p->server->engine, tenant_of(x));
+        server_wake(p->server);
+    }
     p->bytes -= x->bytes;
     p->stats.running--;
     push_request_fini(&x->request);
@@ -145,7 +168,10 @@ static void push_end(struct push *x)
 /* It was not sent, or nobody knows what became of it. */
 static void push_drop(struct push *x)
 {
-    endpoint_drop(&x->pusher->endpoints, origin_of(x));
+    /* No timer is set for an endpoint while it is probed: what waits for it would do so for ever.
+     */
+    if (endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key)))
+        wake_queues(x->pusher);
     push_end(x);
 }
 
@@ -248,11 +274,17 @@ static void refuse(struct engine *e, struct job_id id, uint64_t token, const cha
 
 /* Everything is copied: what it points to lasts only until the engine's next call. */
 static struct push *push_new(struct pusher *p, const struct job_view *v, struct str url,
-                             const struct push_settings *settings)
+                             const struct push_settings *settings, const struct endpoint_key *key)
 {
     struct push *x = calloc(1, sizeof(*x));
 
     if (!x || push_request_init(&x->request, v, url, settings, time_wall_ms()) < 0) {
+        free(x);
+        return NULL;
+    }
+    x->key = *key;
+    if (!push_share_take(&p->shares, tenant_of(x), v->payload.len)) {
+        push_request_fini(&x->request);
         free(x);
         return NULL;
     }
@@ -273,30 +305,31 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
     const struct push_settings *settings;
     struct str url = engine_push_url(e, job, &settings);
     int64_t now = mono_ms(), until;
-    char origin[ORIGIN_MAX];
+    struct endpoint_key key;
     struct push_url u;
     struct job_view v;
     struct push *x = NULL;
     const char *why;
-    size_t len;
 
     engine_view(e, job, &v);
     if (!push_url_parse(url, &u, &why)) {
-        refuse(e, v.id, v.token, url.len ? why : "it has no URL to be pushed to");
+        /* It was there before the queue's URL became `job`: no reason to lose it. */
+        if (url.len == 0)
+            engine_release(e, v.id, v.token, NO_URL_MS);
+        else
+            refuse(e, v.id, v.token, why);
         return;
     }
-    len = push_origin(&u, origin);
-    until = endpoint_until(&p->endpoints, (struct str){ origin, len }, now);
+    key_make(&key, v.tenant, &u);
+    until = endpoint_until(&p->endpoints, endpoint_key_of(&key), now);
     if (until < 0)
-        x = push_new(p, &v, url, settings);
+        x = push_new(p, &v, url, settings, &key);
     if (!x) { /* its endpoint is left alone, or there is no memory: that costs no attempt */
         engine_release(e, v.id, v.token, until > now + AGAIN_MS ? until - now : AGAIN_MS);
         return;
     }
-    memcpy(x->origin, origin, len);
-    x->origin_len = len;
     x->lsn = engine_lsn(e);
-    endpoint_begin(&p->endpoints, origin_of(x), now);
+    endpoint_begin(&p->endpoints, endpoint_key_of(&x->key), now);
 }
 
 /* One by one, so that a circuit that is half open is so for one only. */
@@ -355,6 +388,7 @@ int push_open(struct server *s)
     p->server = s;
     list_init(&p->waiting);
     list_init(&p->running);
+    push_shares_init(&p->shares, (uint64_t)s->options.push_max, BYTES_MAX);
     endpoints_init(&p->endpoints, (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15));
     p->wake.data = p;
     uv_timer_init(&s->loop, &p->wake);
@@ -396,6 +430,25 @@ void push_drain(struct server *s)
     drop_all(&p->waiting);
 }
 
+/* So that it need not wait for the end of its lease. It was sent, so it is an attempt. */
+void push_give_up(struct server *s)
+{
+    struct pusher *p = s->pusher;
+    struct engine *e = p ? engine_of(p) : NULL;
+    struct fail_result ignored;
+    struct list *node;
+
+    if (!e)
+        return;
+    list_each (node, &p->running) {
+        struct push *x = container_of(node, struct push, link);
+
+        engine_fail(e, x->id, x->token, STR("the server was stopped before the endpoint answered"),
+                    -1, false, &ignored);
+    }
+    push_reset(s);
+}
+
 bool push_idle(const struct server *s)
 {
     return !s->pusher || s->pusher->stats.running == 0;
@@ -421,6 +474,7 @@ void push_free(struct server *s)
     s->pusher = NULL;
     outgoing_free(p->outgoing);
     endpoints_fini(&p->endpoints);
+    push_shares_fini(&p->shares);
     free(p);
 }
 

@@ -6,7 +6,8 @@
  *     engine_push_lease ──> waiting ── lease durable ──> running ── answer ──> COMPLETE, FAIL, ...
  *
  * What a crash leaves: the lease. It ends, the job is delivered again, and its endpoint may see it
- * twice. Bounded: pushes at a time, bytes of payload at a time, endpoints remembered.
+ * twice. Bounded: pushes at a time, bytes of payload at a time, of both what one tenant may have,
+ * endpoints remembered.
  */
 #ifndef SERVER_PUSH_H
 #define SERVER_PUSH_H
@@ -27,9 +28,12 @@ void push_reset(struct server *s);
 /* No more are begun. */
 void push_drain(struct server *s);
 bool push_idle(const struct server *s);
+/* No more answers are waited for: what has none has failed. */
+void push_give_up(struct server *s);
 
 /* See engine_options. */
-int64_t push_endpoint_until(void *host, struct str url, int64_t now_ms);
+int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms);
+bool push_tenant_full(void *host, struct str tenant);
 const struct push_stats *push_stats(const struct server *s);
 
 #endif

@@ -42,6 +42,13 @@ static const struct guard_rule loopback_nets[] = {
     { AF_INET6, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 }, 128 },
 };
 
+/* Where clouds tell a machine its credentials. A network that is allowed does not mean these. */
+static const struct guard_rule metadata[] = {
+    NET4(169, 254, 169, 254, 32),
+    NET4(100, 100, 100, 200, 32),
+    { AF_INET6, { 0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54 }, 128 },
+};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_in(const struct guard_rule *r, int family, const unsigned char *address)
@@ -61,8 +68,21 @@ static bool is_any(const struct guard_rule *rules, size_t n, int family, const u
     return false;
 }
 
+/* By a rule that means just this address. */
+static bool is_named(const struct push_guard *g, int family, const unsigned char *a)
+{
+    unsigned most = family == AF_INET ? 32 : 128;
+
+    for (size_t i = 0; i < g->count; i++)
+        if (g->rules[i].bits == most && is_in(&g->rules[i], family, a))
+            return true;
+    return false;
+}
+
 static bool allows4(const struct push_guard *g, const unsigned char *a)
 {
+    if (is_any(metadata, COUNT(metadata), AF_INET, a))
+        return is_named(g, AF_INET, a);
     return is_any(g->rules, g->count, AF_INET, a) || !is_any(special4, COUNT(special4), AF_INET, a);
 }
 
@@ -70,6 +90,8 @@ static bool allows6(const struct push_guard *g, const unsigned char *a)
 {
     if (is_in(&mapped6, AF_INET6, a) || is_in(&nat64, AF_INET6, a))
         return allows4(g, a + 12);
+    if (is_any(metadata, COUNT(metadata), AF_INET6, a))
+        return is_named(g, AF_INET6, a);
     if (is_any(g->rules, g->count, AF_INET6, a))
         return true;
     return is_in(&global6, AF_INET6, a) && !is_any(special6, COUNT(special6), AF_INET6, a);

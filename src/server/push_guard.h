@@ -2,7 +2,8 @@
 /*
  * Which addresses the server may connect to for somebody who only named a URL. Public ones, and
  * what `push_allow` adds: not the machine itself, its networks, or what only looks public because
- * another address is inside (IPv4 in IPv6).
+ * another address is inside (IPv4 in IPv6). Where clouds have their metadata only if that very
+ * address is listed.
  */
 #ifndef SERVER_PUSH_GUARD_H
 #define SERVER_PUSH_GUARD_H

@@ -11,11 +11,15 @@
 #define TRACE_MAX 512
 
 /* Lines stand one behind the other, each ended by a zero; pointers to them are made at the end, as
- * the text moves while it grows. */
+ * the text moves while it grows. There is room for what settings may have; beyond it none is
+ * made. */
 static void line_end(struct push_request *r)
 {
     buf_append(&r->text, "", 1);
-    r->line_count++;
+    if (r->line_count < PUSH_LINES)
+        r->line_count++;
+    else
+        r->text.failed = true;
 }
 
 static void line(struct push_request *r, const char *name, struct str value)
@@ -43,10 +47,12 @@ static void put_trace(struct push_request *r, const struct job_view *v)
 {
     static const char *const names[] = { "traceparent", "tracestate" };
 
-    for (size_t i = 0; i < v->meta_count; i++)
-        for (size_t k = 0; k < 2; k++)
-            if (str_eq(v->meta[i].name, str_of(names[k])) && is_visible(v->meta[i].value))
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < v->meta_count; i++)
+            if (str_eq(v->meta[i].name, str_of(names[k])) && is_visible(v->meta[i].value)) {
                 line(r, names[k], v->meta[i].value);
+                break; /* each once, whatever a record says */
+            }
 }
 
 static bool is_json(struct str text)
@@ -113,7 +119,7 @@ int push_request_init(struct push_request *r, const struct job_view *v, struct s
     buf_str(&r->body, v->payload);
     id_format(v->id, id);
     err = put_signature(r, (struct str){ id, ID_TEXT }, now_ms / 1000, s);
-    put_given(r, s->headers, v->payload);
+    put_given(r, push_is_by_job(s) ? STR("") : s->headers, v->payload);
     line(r, "belfry-tenant", v->tenant);
     line(r, "belfry-queue", v->queue);
     line_number(r, "belfry-attempt", v->attempt);

@@ -241,6 +241,7 @@ static int open_partition(struct server *s)
         .event = events_take,
         .listen = events_begin(s),
         .endpoint_until = push_endpoint_until,
+        .pushes_full = push_tenant_full,
         .host = s,
     };
     struct partition_report r;
@@ -362,6 +363,8 @@ static void on_drain(uv_timer_t *timer)
                  "not everything could be finished within drain_timeout: what was not answered may "
                  "or may not have happened",
                  NULL);
+    if (!done)
+        push_give_up(s); /* server_fini writes it */
     s->drained = true;
     uv_stop(&s->loop);
 }

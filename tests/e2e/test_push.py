@@ -557,7 +557,7 @@ def test_settings_survive_and_bad_ones_change_nothing(server):
                               ("PUSH_SECRET", " ".join([SECRET] * 3)), ("PUSH_HEADERS", "nonsense"),
                               ("PUSH_HEADERS", "Host: example.org"), ("PUSH_HEADERS", "webhook-id: 7"),
                               ("PUSH_HEADERS", "A: b\nContent-Length: 0"), ("PUSH_HEADERS", "A b: c"),
-                              ("PUSH_TIMEOUT", "0ms"), ("PUSH_TIMEOUT", "2h"), ("PUSH_CONCURRENCY", "0")]:
+                              ("PUSH_TIMEOUT", "0ms"), ("PUSH_TIMEOUT", "2h"), ("PUSH_CONCURRENCY", "0"), ("PUSH_URL", "job")]:
             with pytest.raises(Exception, match=option.lower()):
                 w.call("QUEUE", "q", option, value)
         assert w.call("QUEUE", "q") == before

@@ -126,9 +126,51 @@ static void a_probe_that_was_dropped_leaves_room_for_another(void **state)
     open_a();
     now = endpoint_until(&eps, A, now);
     assert_true(endpoint_begin(&eps, A, now));
-    endpoint_drop(&eps, A);
-    endpoint_drop(&eps, B);
+    assert_int_equal(endpoints_next(&eps, now), INT64_MAX); /* so whoever drops it must wake */
+    assert_true(endpoint_drop(&eps, A));
+    assert_false(endpoint_drop(&eps, A));
+    assert_false(endpoint_drop(&eps, B));
     assert_true(endpoint_begin(&eps, A, now));
+}
+
+static void a_tenants_failures_are_its_own(void **state)
+{
+    struct endpoint_key mine, others;
+
+    (void)state;
+    endpoint_key_make(&mine, STR("acme"), A);
+    endpoint_key_make(&others, STR("zeta"), A);
+    assert_string_equal(mine.text, "acme");
+    assert_string_equal(endpoint_key_origin(&mine), A.ptr);
+    for (int i = 1; i < ENDPOINT_FAILURES; i++)
+        assert_int_equal(request(endpoint_key_of(&mine), false), ENDPOINT_SAME);
+    assert_int_equal(request(endpoint_key_of(&mine), false), ENDPOINT_OPENED);
+    assert_true(endpoint_until(&eps, endpoint_key_of(&mine), now) > now);
+    assert_int_equal(endpoint_until(&eps, endpoint_key_of(&others), now), -1);
+    assert_int_equal(request(endpoint_key_of(&others), false), ENDPOINT_SAME);
+    /* Nor does it help that one's name and origin are another's, put together otherwise. */
+    endpoint_key_make(&others, STR("acm"), STR("ehttps://a:443"));
+    assert_int_equal(endpoint_until(&eps, endpoint_key_of(&others), now), -1);
+}
+
+static void that_one_which_is_not_well_was_forgotten_is_told_once(void **state)
+{
+    char name[32];
+
+    (void)state;
+    for (int i = 0; i < ENDPOINTS_MAX; i++) {
+        snprintf(name, sizeof(name), "http://%d:80", i);
+        for (int k = 0; k < ENDPOINT_FAILURES; k++)
+            endpoint_end(&eps, str_of(name), now, false);
+    }
+    assert_int_equal(eps.open, ENDPOINTS_MAX);
+    assert_false(endpoints_forgot(&eps));
+    endpoint_end(&eps, A, now, false);
+    assert_int_equal(eps.open, ENDPOINTS_MAX - 1);
+    assert_true(endpoints_forgot(&eps));
+    assert_false(endpoints_forgot(&eps));
+    endpoint_end(&eps, B, now, false); /* A goes, which is closed: nothing waits for it */
+    assert_false(endpoints_forgot(&eps));
 }
 
 static void their_number_is_bounded(void **state)
@@ -156,6 +198,8 @@ int main(void)
         TEST(pauses_grow_to_a_bound_and_differ),
         TEST(what_was_on_its_way_neither_lengthens_a_pause_nor_is_a_probe),
         TEST(a_probe_that_was_dropped_leaves_room_for_another),
+        TEST(a_tenants_failures_are_its_own),
+        TEST(that_one_which_is_not_well_was_forgotten_is_told_once),
         TEST(their_number_is_bounded),
     };
 

@@ -10,11 +10,21 @@
 
 static int64_t ill_until_ms; /* of all endpoints; -1: they are well */
 
-static int64_t endpoint_until(void *host, struct str url, int64_t now_ms)
+static int64_t endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms)
 {
     (void)host;
     assert_true(str_eq(url, STR(URL)));
+    if (str_eq(tenant, STR("well")))
+        return -1;
     return now_ms < ill_until_ms ? ill_until_ms : -1;
+}
+
+static const char *full_tenant; /* NULL: none is */
+
+static bool pushes_full(void *host, struct str tenant)
+{
+    (void)host;
+    return full_tenant && str_eq(tenant, str_of(full_tenant));
 }
 
 static struct engine *make_pushing(uint64_t epoch)
@@ -23,6 +33,7 @@ static struct engine *make_pushing(uint64_t epoch)
                                                 .seed = 42,
                                                 .memory_bytes = UINT64_C(4) << 30,
                                                 .endpoint_until = endpoint_until,
+                                                .pushes_full = pushes_full,
                                                 .deliver = deliver });
 }
 
@@ -32,6 +43,7 @@ static int begin(void **state)
     wall = START;
     mono = 1000;
     ill_until_ms = -1;
+    full_tenant = NULL;
     memset(&delivered, 0, sizeof(delivered));
     e = make_pushing(1);
     buf_reserve(&journal, 4096);
@@ -148,6 +160,50 @@ static void an_endpoint_that_is_ill_keeps_its_jobs_waiting(void **state)
     assert_int_equal(v.id.seq, id.seq);
 }
 
+static void what_is_ill_for_one_tenant_is_not_for_another(void **state)
+{
+    struct job_view v;
+
+    (void)state;
+    set_queue("q", QUEUE_PUSH_URL, url_is(URL));
+    set_queue("well@q", QUEUE_PUSH_URL, url_is(URL));
+    schedule("q");
+    schedule("well@q");
+    ill_until_ms = wall + 5000;
+    assert_true(pushed(&v));
+    assert_true(str_eq(v.tenant, STR("well")));
+    assert_false(pushed(&v));
+}
+
+static void a_tenant_with_its_share_of_pushes_waits_and_no_other_does(void **state)
+{
+    struct explanation x;
+    struct job_view v;
+    struct job_id id;
+
+    (void)state;
+    set_queue("a@q", QUEUE_PUSH_URL, url_is(URL));
+    set_queue("a@each", QUEUE_PUSH_URL, url_is("job"));
+    set_queue("b@q", QUEUE_PUSH_URL, url_is(URL));
+    id = schedule("a@q");
+    schedule("a@plain");
+    schedule("b@q");
+    full_tenant = "a";
+    assert_true(pushed(&v));
+    assert_true(str_eq(v.tenant, STR("b")));
+    assert_false(pushed(&v));
+    assert_int_equal(hold_of("a@q"), HOLD_TENANT_PUSHES);
+    assert_int_equal(engine_explain(e, id, &x), 0);
+    assert_int_equal(x.reason, REASON_RUNNING_LIMIT);
+    assert_true(lease("a@plain", &v)); /* what workers take is not pushed */
+    full_tenant = NULL;
+    assert_false(pushed(&v)); /* nobody said so */
+    engine_push_room(e, STR("nobody"));
+    engine_push_room(e, STR("a"));
+    assert_true(pushed(&v));
+    assert_int_equal(v.id.seq, id.seq);
+}
+
 static void a_new_url_is_tried_at_once(void **state)
 {
     struct job_view v;
@@ -182,6 +238,25 @@ static void jobs_have_urls_where_the_queue_says_so(void **state)
     assert_int_equal(engine_schedule(e, &spec, &r), BELFRY_INVALID);
     assert_int_equal(engine_push_lease(e, 1, &job), 1);
     assert_true(str_eq(engine_push_url(e, job, &settings), STR("http://other.example/")));
+}
+
+static void headers_are_not_for_urls_of_jobs(void **state)
+{
+    struct queue_settings headers = { .push.headers = STR("Authorization: x") };
+    struct queue_settings both = { .push = { .url = STR("job"), .headers = STR("A: b") } };
+    unsigned header = 1u << QUEUE_PUSH_HEADERS, url = 1u << QUEUE_PUSH_URL;
+    struct queue_settings job = url_is("job");
+    struct queue_view v;
+
+    (void)state;
+    assert_int_equal(engine_queue_set(e, STR("q"), &both, header | url), BELFRY_INVALID);
+    assert_int_equal(engine_queue_set(e, STR("q"), &headers, header), 0);
+    assert_int_equal(engine_queue_set(e, STR("q"), &job, url), BELFRY_INVALID);
+    both.push.headers = STR("");
+    assert_int_equal(engine_queue_set(e, STR("q"), &both, header | url), 0);
+    assert_int_equal(engine_queue_set(e, STR("q"), &headers, header), BELFRY_INVALID);
+    assert_int_equal(engine_queue_get(e, STR("q"), &v), 0);
+    assert_int_equal(v.settings->push.headers.len, 0);
 }
 
 static void settings_are_read_back(void **state)
@@ -235,6 +310,67 @@ static void records_of_other_versions_are_read(void **state)
     buf_append(&out, "\x01\x05xyz", 5);
     assert_false(record_get_queue((struct str){ out.ptr + head, out.len - head }, &got));
     buf_fini(&out);
+}
+
+static bool record_is_read(struct push_settings push)
+{
+    struct queue_record r = { .queue = STR("q"), .settings = queue_defaults }, got;
+    struct buf out = { 0 };
+    size_t head = 5;
+    bool read;
+
+    r.settings.push = push;
+    record_put_queue(&out, &r);
+    read = record_get_queue((struct str){ out.ptr + head, out.len - head }, &got);
+    buf_fini(&out);
+    return read;
+}
+
+/* No more than QUEUE itself would take: what is sent has room for just that. */
+static void records_that_say_too_much_are_damaged(void **state)
+{
+    struct push_settings good = queue_defaults.push, s;
+    char headers[HEADERS_MAX_BYTES + 1] = "";
+
+    (void)state;
+    good.url = STR(URL);
+    for (int i = 0; i < HEADERS_MAX; i++)
+        strcat(headers, "A: b\n");
+    s = good;
+    s.headers = str_of(headers);
+    assert_true(record_is_read(s));
+    strcat(headers, "A: b\n");
+    s.headers = str_of(headers);
+    assert_false(record_is_read(s));
+    s.headers = STR("A: b\0c");
+    assert_false(record_is_read(s));
+    s.headers = STR("Host: elsewhere");
+    assert_false(record_is_read(s));
+    s = good;
+    s.secrets = STR(SECRET " " SECRET);
+    assert_true(record_is_read(s));
+    s.secrets = STR(SECRET " " SECRET " " SECRET);
+    assert_false(record_is_read(s));
+    s = good;
+    s.url = STR("ftp://example.org/");
+    assert_false(record_is_read(s));
+    s.url = STR("job");
+    assert_true(record_is_read(s));
+    s.concurrency = PUSH_RUNNING_MAX + 1;
+    assert_false(record_is_read(s));
+}
+
+static void a_damaged_record_is_not_replayed(void **state)
+{
+    struct queue_record r = { .queue = STR("q"), .settings = queue_defaults };
+
+    (void)state;
+    r.settings.push.url = STR(URL);
+    r.settings.push.headers = STR("no header");
+    record_put_queue(&journal, &r);
+    engine_free(e);
+    e = make_pushing(2);
+    assert_int_equal(engine_replay(e, buf_view(&journal), 1), BELFRY_CORRUPT);
 }
 
 static void urls_are_plain(void **state)
@@ -350,10 +486,15 @@ int main(void)
         PUSH(no_more_at_a_time_than_it_allows),
         PUSH(tenants_take_turns),
         PUSH(an_endpoint_that_is_ill_keeps_its_jobs_waiting),
+        PUSH(what_is_ill_for_one_tenant_is_not_for_another),
+        PUSH(a_tenant_with_its_share_of_pushes_waits_and_no_other_does),
         PUSH(a_new_url_is_tried_at_once),
         PUSH(jobs_have_urls_where_the_queue_says_so),
+        PUSH(headers_are_not_for_urls_of_jobs),
         PUSH(settings_are_read_back),
         PUSH(records_of_other_versions_are_read),
+        PUSH(records_that_say_too_much_are_damaged),
+        PUSH(a_damaged_record_is_not_replayed),
         PUSH(urls_are_plain),
         PUSH(headers_are_lines),
         PUSH(secrets_are_keys_in_base64),

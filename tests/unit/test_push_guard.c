@@ -128,6 +128,25 @@ static void what_is_listed_is_allowed_and_nothing_more(void **state)
     assert_false(allows("loopback", "10.0.0.1"));
 }
 
+static void metadata_of_clouds_is_allowed_by_its_address_only(void **state)
+{
+    (void)state;
+    assert_false(allows("169.254.0.0/16", "169.254.169.254"));
+    assert_true(allows("169.254.0.0/16", "169.254.169.253"));
+    assert_false(allows("0.0.0.0/0,::/0", "169.254.169.254"));
+    assert_false(allows("169.254.169.254/31", "169.254.169.254"));
+    assert_false(allows("0.0.0.0/0,::/0", "::ffff:169.254.169.254"));
+    assert_false(allows("0.0.0.0/0,::/0", "64:ff9b::169.254.169.254"));
+    assert_false(allows("private", "100.100.100.200"));
+    assert_true(allows("private", "100.100.100.201"));
+    assert_false(allows("private,::/0", "fd00:ec2::254"));
+    assert_true(allows("private", "fd00:ec2::253"));
+    assert_true(allows("169.254.169.254", "169.254.169.254"));
+    assert_true(allows("private,169.254.169.254/32", "::ffff:169.254.169.254"));
+    assert_true(allows("100.100.100.200/32", "100.100.100.200"));
+    assert_true(allows("fd00:ec2::254/128", "fd00:ec2::254"));
+}
+
 static void what_is_no_network_is_named(void **state)
 {
     static const char *const bad[] = { "intranet", "10.0.0.0/33", "10.0.0.0/",   "10.0.0/8",
@@ -150,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_public_addresses_are_allowed),
         cmocka_unit_test(what_is_listed_is_allowed_and_nothing_more),
+        cmocka_unit_test(metadata_of_clouds_is_allowed_by_its_address_only),
         cmocka_unit_test(what_is_no_network_is_named),
     };
 
