@@ -64,13 +64,7 @@ int engine_audit(struct engine *e, const struct audit_entry *a)
     int err;
 
     encode(&payload, a);
-    e->scratch.len = 0;
-    wire_put_zigzag(&e->scratch, 0);
-    image.opts = buf_view(&e->scratch);
-    image.payload = buf_view(&payload);
-    err = payload.failed || e->scratch.failed ? engine_plain(e, BELFRY_NOMEM)
-                                              : emit_put_quiet(e, &image);
-    e->scratch.failed = false;
+    err = emit_put_bare(e, &image, &payload);
     buf_fini(&payload);
     return err;
 }

@@ -100,13 +100,7 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
     if (err)
         return err;
     bulk_encode(&payload, &b);
-    e->scratch.len = 0;
-    wire_put_zigzag(&e->scratch, 0);
-    image.opts = buf_view(&e->scratch);
-    image.payload = buf_view(&payload);
-    err = payload.failed || e->scratch.failed ? engine_plain(e, BELFRY_NOMEM)
-                                              : emit_put_quiet(e, &image);
-    e->scratch.failed = false;
+    err = emit_put_bare(e, &image, &payload);
     buf_fini(&payload);
     if (!err)
         *ret = (struct job_id){ image.born_ms, e->o.partition, image.seq };

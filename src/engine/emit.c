@@ -62,6 +62,15 @@ int emit_put_quiet(struct engine *e, const struct job_image *r)
     return settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_READERS);
 }
 
+int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload)
+{
+    static const char none[] = { 0 }; /* a varint: made when it was born */
+
+    image->opts = (struct str){ none, sizeof(none) };
+    image->payload = buf_view(payload);
+    return payload->failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, image);
+}
+
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
     EMIT_EVENT(lease, lease, SEEN_BY_NONE);

@@ -308,6 +308,8 @@ int apply_cold(struct engine *e, const struct cold_record *r);
 int emit_put(struct engine *e, const struct job_image *r);
 /* The same for one that no worker gets. */
 int emit_put_quiet(struct engine *e, const struct job_image *r);
+/* And that has no options, but this payload. */
+int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload);
 void commit_roll(struct engine *e); /* closes the commit if it is large enough */
 int emit_lease(struct engine *e, const struct lease_record *r);
 int emit_extend(struct engine *e, const struct extend_record *r);
