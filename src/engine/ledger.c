@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/time.h"
 #include "base/wire.h"
 #include "engine/internal.h"
 
@@ -154,7 +153,8 @@ static bool get_ranges(struct wire_reader *r, struct recurrence *ret)
         x->from_ms = wire_zigzag(r);
         x->upto_ms = (int64_t)((uint64_t)x->from_ms + (uint64_t)wire_zigzag(r));
         x->n = wire_varint(r);
-        if (r->bad || !is_moment(x->from_ms) || !is_moment(x->upto_ms) || x->n == 0)
+        if (r->bad || !is_moment(x->from_ms) || !is_moment(x->upto_ms) || x->n == 0 ||
+            x->n > QUEUED_MAX)
             return false;
         ret->queued += x->n;
     }

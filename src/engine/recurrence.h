@@ -8,6 +8,7 @@
 #define ENGINE_RECURRENCE_H
 
 #include "base/buf.h"
+#include "base/time.h"
 #include "engine/types.h"
 #include "recur/recur.h"
 
@@ -16,6 +17,7 @@
 #define LEDGER_MAX       100   /* entries that are kept; those of occurrences under way always */
 #define MISSED_MS        60000 /* what could not be made so long after its time was missed */
 #define QUEUE_RANGES     8     /* of nominal times that wait for their turn */
+#define QUEUED_MAX       TIME_MOMENT_MAX /* in each: there are no more moments */
 
 /* What to do with occurrences that were missed. */
 #define CATCHUPS(X) \

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -168,12 +169,27 @@ def _factory(request, base):
             if server.running and server.process.poll() is not None:
                 crashed.append(f"belfryd ended by itself with {server.process.poll()}:\n{server.log()}")
             server.kill()
+        if crashed:
+            _failed.add(request.node.nodeid)
         assert not crashed, "\n".join(crashed)
 
     return make, finish
 
 
 _shown = {}  # node id -> servers whose log a failure shows
+_failed = set()  # node ids
+
+
+def _sweep(request, path):
+    """Only what a failure left is kept: all data of all tests fill a disk."""
+    if not any(name.startswith(request.node.nodeid) for name in _failed):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path):
+    yield tmp_path
+    _sweep(request, tmp_path)
 
 
 @pytest.fixture
@@ -191,9 +207,11 @@ def server(make_server):
 @pytest.fixture(scope="module")
 def shared_server(request, tmp_path_factory):
     """One server for a module whose tests keep to queues of their own."""
-    make, finish = _factory(request, tmp_path_factory.mktemp("shared"))
+    base = tmp_path_factory.mktemp("shared")
+    make, finish = _factory(request, base)
     yield make()
     finish()
+    _sweep(request, base)
 
 
 def pytest_configure(config):
@@ -220,6 +238,7 @@ def pytest_runtest_protocol(item):
 def pytest_runtest_makereport(item):
     report = (yield).get_result()
     if report.failed:
+        _failed.add(item.nodeid)
         for key, servers in _shown.items():
             if item.nodeid.startswith(key):
                 for server in servers:
