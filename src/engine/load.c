@@ -105,8 +105,12 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* What is before all that comes first, without being loaded. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
-    if (c == &c->queue->classes[ORDERED] && (order_waits(e, c) || memory_is_pressed(e)))
-        return false; /* some of it may be set aside, and has to leave again */
+    if (c == &c->queue->classes[ORDERED]) {
+        if (order_waits(e, c) || memory_is_pressed(e))
+            return false; /* some of it may be set aside, and has to leave again */
+        if (c->queue->first_count == 0 && !class_is_half_glutted(e, c))
+            return true; /* all that is there is behind others */
+    }
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;
     /* Nor may what was loaded too early, by a clock that was set back since, keep out what is due.

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#define SHED_SLICE 1000 /* jobs set aside because of one that comes */
+#define SHED_SLICE  1000       /* jobs set aside because of one that comes */
+#define FIRSTS_PART (1u << 20) /* one for each of these bytes of the budget are many */
 
 static struct job *job_of_due(const struct heap_node *node)
 {
@@ -143,10 +144,18 @@ static void evict(struct engine *e, struct class *c)
     to_tail(e, c, j);
 }
 
+/* While so many can be given out, those behind them are not in the way: their turn comes soon, and
+ * a class is read from disk far faster than lane by lane. */
+static bool has_many_firsts(const struct engine *e, const struct queue *q)
+{
+    return !tenant_is_shut(e, q->tenant) && q->first_count > e->o.memory_bytes / FIRSTS_PART;
+}
+
 /* Whether the last of the hot ones, which cannot be given out, is in the way of others. */
 static bool should_be_aside(const struct engine *e, const struct class *c, const struct job *j)
 {
     return j && spot_of(j)->member == SPOT_BEHIND && memory_is_crowded(e) &&
+           !has_many_firsts(e, c->queue) &&
            (class_is_half_glutted(e, c) || lane_behind(e, j->queue, spot_of(j)->hash) > LANE_HOT);
 }
 

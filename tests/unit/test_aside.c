@@ -216,6 +216,19 @@ static void what_is_behind_a_stuck_key_is_in_nobodys_way(void **state)
     assert_int_equal(cold_jobs(), 0);
 }
 
+/* So that a backlog is read class by class, not lane by lane. */
+static void nothing_is_set_aside_while_keys_move(void **state)
+{
+    const struct list *node;
+
+    (void)state;
+    put_keys(MANY);
+    assert_true(cold_jobs() > MANY / 2);
+    list_each (node, engine_runs(e))
+        assert_int_not_equal(container_of(node, struct cold_run, link)->d.family, FAMILY_ASIDE);
+    assert_int_equal(work("q", 1), MANY);
+}
+
 static void one_that_waits_for_its_next_attempt_is_no_different(void **state)
 {
     struct job_view stuck;
@@ -486,6 +499,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(what_is_behind_a_stuck_key_is_in_nobodys_way),
+        TEST(nothing_is_set_aside_while_keys_move),
         TEST(one_that_waits_for_its_next_attempt_is_no_different),
         TEST(many_keys_may_be_stuck),
         TEST(those_that_are_aside_can_be_cancelled_and_overtaken_by_earlier_ones),
