@@ -54,27 +54,37 @@ void buf_printf(struct buf *b, const char *format, ...)
     va_end(args);
 }
 
-/* Two digits at a time: replies are full of numbers. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                            "34353637383940414243444546474849505152535455565758596061626364656667"
+                            "6869707172737475767778798081828384858687888990919293949596979899";
+
+static void eight_digits(char *p, uint32_t v)
+{
+    uint32_t high = v / 10000, low = v % 10000;
+
+    memcpy(p, pairs + high / 100 * 2, 2);
+    memcpy(p + 2, pairs + high % 100 * 2, 2);
+    memcpy(p + 4, pairs + low / 100 * 2, 2);
+    memcpy(p + 6, pairs + low % 100 * 2, 2);
+}
+
+/* Replies are full of numbers, most of them moments in milliseconds. */
 char *buf_digits(char *p, uint64_t value)
 {
-    static const char pairs[] =
-        "00010203040506070809101112131415161718192021222324252627282930313233"
-        "34353637383940414243444546474849505152535455565758596061626364656667"
-        "6869707172737475767778798081828384858687888990919293949596979899";
     char digits[BUF_DIGITS];
     char *d = digits + sizeof(digits);
+    uint32_t rest;
 
     if (value < 10) {
         *p = (char)('0' + value);
         return p + 1;
     }
-    while (value >= 10) {
-        d -= 2;
-        memcpy(d, pairs + value % 100 * 2, 2);
-        value /= 100;
-    }
-    if (value > 0)
-        *--d = (char)('0' + value);
+    for (; value >= 100000000; value /= 100000000)
+        eight_digits(d -= 8, (uint32_t)(value % 100000000));
+    for (rest = (uint32_t)value; rest >= 10; rest /= 100)
+        memcpy(d -= 2, pairs + rest % 100 * 2, 2);
+    if (rest > 0)
+        *--d = (char)('0' + rest);
     memcpy(p, d, (size_t)(digits + sizeof(digits) - d));
     return p + (digits + sizeof(digits) - d);
 }

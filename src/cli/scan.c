@@ -6,41 +6,61 @@ static void advance(struct str *in, size_t n)
     *in = (struct str){ in->ptr + n, in->len - n };
 }
 
+/* The number of a line, and where the next one begins; past the end: it is not whole. */
+static size_t number(struct str in, int64_t *ret)
+{
+    bool negative = in.len > 1 && in.ptr[1] == '-';
+    size_t i = 1 + negative;
+    int64_t v = 0;
+
+    for (; i < in.len && in.ptr[i] != '\r'; i++)
+        v = v * 10 + (in.ptr[i] - '0');
+    *ret = negative ? -v : v;
+    return i + 2;
+}
+
 int64_t scan_head(struct str *in)
 {
-    size_t i = 1;
-    int64_t v = 0;
-    bool negative = in->len > 1 && in->ptr[1] == '-';
+    int64_t v;
+    size_t n = number(*in, &v);
 
-    for (i += negative; i < in->len && in->ptr[i] != '\r'; i++)
-        v = v * 10 + (in->ptr[i] - '0');
-    advance(in, i + 2 <= in->len ? i + 2 : in->len);
-    return negative ? -v : v;
+    advance(in, n <= in->len ? n : in->len);
+    return v;
 }
 
 /* One value, without the values inside it: 1 with how many follow, 0 not whole, -1. */
 static int scan_one(struct str *in, int64_t *ret_inside)
 {
-    const char *end = in->len ? memchr(in->ptr, '\n', in->len) : NULL;
-    char type = in->len ? in->ptr[0] : 0;
+    size_t len = 1;
     int64_t n;
 
     *ret_inside = 0;
-    if (in->len && (type == '-' || !strchr("+:$*%_#,", type)))
-        return -1;
-    if (!end)
+    if (in->len == 0)
         return 0;
-    if (!strchr("$*%", type)) {
-        advance(in, (size_t)(end - in->ptr) + 1);
-        return 1;
+    switch (in->ptr[0]) {
+    case '$':
+        len = number(*in, &n);
+        len += n < 0 ? 0 : (size_t)n + 2;
+        break;
+    case '*':
+    case '%':
+        len = number(*in, &n);
+        *ret_inside = n < 0 ? 0 : in->ptr[0] == '%' ? 2 * n : n;
+        break;
+    case '+':
+    case ':':
+    case '_':
+    case '#':
+    case ',':
+        while (len < in->len && in->ptr[len - 1] != '\n') /* most are a few bytes */
+            len++;
+        len += in->ptr[len - 1] != '\n';
+        break;
+    default: return -1;
     }
-    n = scan_head(in);
-    if (type != '$')
-        *ret_inside = n < 0 ? 0 : type == '%' ? 2 * n : n;
-    else if (n >= 0 && in->len < (size_t)n + 2)
+    if (len > in->len)
         return 0;
-    else if (n >= 0)
-        advance(in, (size_t)n + 2);
+    advance(in, len);
     return 1;
 }
 

@@ -52,6 +52,28 @@ void resp_int(struct buf *out, int64_t v)
     put_header(out, ':', v);
 }
 
+/* Names and small values are short: two moves that overlap cost less than a call. */
+static void copy(char *to, const char *from, size_t n)
+{
+    if (n >= 4 && n <= 8) {
+        uint32_t first, last;
+
+        memcpy(&first, from, 4);
+        memcpy(&last, from + n - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + n - 4, &last, 4);
+    } else if (n > 8 && n <= 16) {
+        uint64_t first, last;
+
+        memcpy(&first, from, 8);
+        memcpy(&last, from + n - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + n - 8, &last, 8);
+    } else if (n > 0) {
+        memcpy(to, from, n);
+    }
+}
+
 /* Most of what is ever written: one check for room, one pass. */
 void resp_bulk(struct buf *out, struct str s)
 {
@@ -60,15 +82,17 @@ void resp_bulk(struct buf *out, struct str s)
     if (!buf_reserve(out, HEADER + s.len + 2))
         return;
     p = write_line(out->ptr + out->len, '$', (int64_t)s.len);
-    if (s.len)
-        memcpy(p, s.ptr, s.len);
+    copy(p, s.ptr, s.len);
     memcpy(p + s.len, "\r\n", 2);
     out->len = (size_t)(p + s.len + 2 - out->ptr);
 }
 
 void resp_null(struct buf *out, int proto)
 {
-    buf_text(out, proto == 3 ? "_\r\n" : "$-1\r\n");
+    if (proto == 3)
+        buf_append(out, "_\r\n", 3);
+    else
+        buf_append(out, "$-1\r\n", 5);
 }
 
 void resp_bool(struct buf *out, int proto, bool v)

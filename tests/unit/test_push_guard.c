@@ -12,18 +12,20 @@
 
 static bool allows(const char *rules, const char *address)
 {
-    struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
-    struct sockaddr_in four = { .sin_family = AF_INET };
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } at = { .any.sa_family = strchr(address, ':') ? AF_INET6 : AF_INET };
     struct push_guard g;
     struct str bad;
 
     assert_true(push_guard_parse(str_of(rules), &g, &bad));
-    if (strchr(address, ':')) {
-        assert_int_equal(inet_pton(AF_INET6, address, &six.sin6_addr), 1);
-        return push_guard_allows(&g, (struct sockaddr *)&six);
-    }
-    assert_int_equal(inet_pton(AF_INET, address, &four.sin_addr), 1);
-    return push_guard_allows(&g, (struct sockaddr *)&four);
+    if (at.any.sa_family == AF_INET6)
+        assert_int_equal(inet_pton(AF_INET6, address, &at.six.sin6_addr), 1);
+    else
+        assert_int_equal(inet_pton(AF_INET, address, &at.four.sin_addr), 1);
+    return push_guard_allows(&g, &at.any);
 }
 
 static void only_public_addresses_are_allowed(void **state)
