@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "front/json.h"
+#include "verbs/seal.h"
 
 #define RETRY_MS 1000 /* how long a browser waits before it connects again */
 
@@ -18,7 +19,7 @@ const struct verb event_options = {
         { "queue", ARG_NAME, .help = "only jobs of this queue" },
         { "state", ARG_WORD, .many = true, .words = "scheduled|waiting|leased|done|dead|cancelled|expired",
           .help = "only changes to this state; may be given several times" },
-        { "after", ARG_BYTES, .max = 41,
+        { "after", ARG_BYTES, .max = 2 * SEAL_TEXT,
           .help = "the id of the last event that was seen: goes on behind it, as with Last-Event-ID" },
         { 0 } },
 };
@@ -68,20 +69,37 @@ static void copy(char *to, struct str s)
     to[s.len] = '\0';
 }
 
-void event_stream_force_tenant(struct event_stream *s, struct str tenant)
+static struct seal seal_of(const struct event_stream *s)
 {
-    copy(s->tenant, str_eq(tenant, STR(TENANT_ALL)) ? STR("") : tenant);
+    return (struct seal){ s->confined, event_options.name, str_of(s->tenant) };
 }
 
-static int place(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
-                 struct str after, const char *what, char *why, size_t why_size)
+static bool id_open(const struct event_stream *s, struct str id, uint64_t *ret_epoch,
+                    uint64_t *ret_number)
 {
+    struct seal seal = seal_of(s);
+    char plain[SEAL_TEXT];
+    size_t len;
+
+    if (!s->confined)
+        return event_id_parse(id, ret_epoch, ret_number);
+    len = seal_open(&seal, id, plain);
+    return event_id_parse((struct str){ plain, len }, ret_epoch, ret_number);
+}
+
+int event_stream_place(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
+                       const char *last_id, char *why, size_t why_size)
+{
+    struct str after = last_id ? str_of(last_id) : s->after;
     uint64_t its_epoch, number;
 
+    s->after = (struct str){ 0 };
     if (after.len == 0) {
         s->cursor = event_ring_end(r);
-    } else if (!event_id_parse(after, &its_epoch, &number)) {
-        snprintf(why, why_size, "%s: expected the id of an event, such as 3-17", what);
+    } else if (!id_open(s, after, &its_epoch, &number)) {
+        snprintf(why, why_size, "%s: expected the id of an event%s",
+                 last_id ? "Last-Event-ID" : "after",
+                 s->confined ? " that a token of this tenant was sent" : ", such as 3-17");
         return BELFRY_INVALID;
     } else if (its_epoch != epoch) {
         s->cursor = event_ring_lost(r);
@@ -91,8 +109,18 @@ static int place(struct event_stream *s, const struct event_ring *r, uint64_t ep
     return 0;
 }
 
-int event_stream_init(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
-                      const struct str *words, size_t n, const char *last_id, char *why,
+static void set_tenant(struct event_stream *s, struct str tenant)
+{
+    copy(s->tenant, str_eq(tenant, STR(TENANT_ALL)) ? STR("") : tenant);
+}
+
+void event_stream_confine(struct event_stream *s, const struct engine *e, struct str tenant)
+{
+    set_tenant(s, tenant);
+    s->confined = e;
+}
+
+int event_stream_init(struct event_stream *s, const struct str *words, size_t n, char *why,
                       size_t why_size)
 {
     static const struct verb_host host = { .max_payload = 1024 };
@@ -102,7 +130,7 @@ int event_stream_init(struct event_stream *s, const struct event_ring *r, uint64
     if (err)
         return err;
     *s = (struct event_stream){ 0 };
-    event_stream_force_tenant(s, verb_tenant(&event_options, args));
+    set_tenant(s, verb_tenant(&event_options, args));
     if (args[QUEUE].set)
         copy(s->queue, args[QUEUE].str);
     for (size_t i = 1; i + 1 < n; i += 2)
@@ -110,8 +138,8 @@ int event_stream_init(struct event_stream *s, const struct event_ring *r, uint64
             s->states |= state_bit(words[i + 1]);
     if (!s->states)
         s->states = ~0u;
-    return last_id ? place(s, r, epoch, str_of(last_id), "Last-Event-ID", why, why_size)
-                   : place(s, r, epoch, args[AFTER].str, "after", why, why_size);
+    s->after = args[AFTER].str;
+    return 0;
 }
 
 static bool is(const char *wanted, struct str name)
@@ -128,8 +156,18 @@ bool event_stream_wants(const struct event_stream *s, const struct job_event *ev
 
 static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
-    buf_printf(out, "id: %llu-%llu\n", (unsigned long long)epoch,
-               (unsigned long long)s->cursor.number - 1);
+    struct seal seal = seal_of(s);
+    char id[64];
+    int n = snprintf(id, sizeof(id), "%llu-%llu", (unsigned long long)epoch,
+                     (unsigned long long)s->cursor.number - 1);
+    struct str plain = { id, (size_t)n };
+
+    buf_text(out, "id: ");
+    if (s->confined)
+        seal_put(&seal, plain, out);
+    else
+        buf_str(out, plain);
+    buf_text(out, "\n");
 }
 
 void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf *out)
@@ -209,7 +247,7 @@ static void put_gap(const struct event_stream *s, uint64_t epoch, uint64_t misse
 {
     put_id(s, epoch, out);
     buf_text(out, "event: gap\ndata: {\"missed\":");
-    if (missed == EVENTS_UNKNOWN)
+    if (missed == EVENTS_UNKNOWN || s->confined)
         buf_text(out, "null");
     else
         buf_printf(out, "%llu", (unsigned long long)missed);

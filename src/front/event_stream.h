@@ -3,7 +3,9 @@
  * A stream of events for one reader: what it asked for, where it is, and what it is sent, as
  * server-sent events. No sockets.
  *
- * An event's id is EPOCH-NUMBER: the epoch changes with every start of the server.
+ * An event's id is EPOCH-NUMBER: the epoch changes with every start of the server. The numbers are
+ * of all tenants' events: who may see one tenant's only gets them sealed, and is not told how many
+ * he missed.
  */
 #ifndef FRONT_EVENT_STREAM_H
 #define FRONT_EVENT_STREAM_H
@@ -16,20 +18,25 @@
 extern const struct verb event_options;
 
 struct event_stream {
+    const struct engine *confined;   /* NULL: ids are plain; else they are sealed with its key */
     char tenant[NAME_MAX_BYTES + 1]; /* empty: all tenants' */
     char queue[NAME_MAX_BYTES + 1];  /* empty: all queues */
     unsigned states;                 /* bits 1 << enum job_state */
+    struct str after;                /* as it was asked for, for event_stream_place */
     struct event_cursor cursor;
 };
 
-/* By words that http_translate made of a query, and the header Last-Event-ID (NULL: none), which
- * goes before `after`. INVALID with a sentence in `why`. */
-int event_stream_init(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
-                      const struct str *words, size_t n, const char *last_id, char *why,
+/* What it asks for, by words that http_translate made of a query. INVALID with a sentence in `why`,
+ * as with the next but one. */
+int event_stream_init(struct event_stream *s, const struct str *words, size_t n, char *why,
                       size_t why_size);
 
 /* Whose events it has, whatever it asked for: for who may see one tenant's only. */
-void event_stream_force_tenant(struct event_stream *s, struct str tenant);
+void event_stream_confine(struct event_stream *s, const struct engine *e, struct str tenant);
+
+/* Where it begins: by the header Last-Event-ID (NULL: none), or else by the words' `after`. */
+int event_stream_place(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
+                       const char *last_id, char *why, size_t why_size);
 
 bool event_stream_wants(const struct event_stream *s, const struct job_event *ev);
 

@@ -106,22 +106,20 @@ static struct str tenant_given(const struct http_client *c)
     return STR("");
 }
 
-/* A token of one tenant sees that one's. False: refused. */
-static bool confine(struct http_client *c, struct event_stream *stream)
+/* A token of one tenant sees that one's. */
+static int confine(struct http_client *c, struct event_stream *stream, char *why, size_t why_size)
 {
     const struct identity *who = &c->session.who;
     struct str given = tenant_given(c);
-    char text[NAME_MAX_BYTES + 64];
 
     if (!who->confined)
-        return true;
-    snprintf(text, sizeof(text), "it is for tenant %.*s only", STR_ARG(identity_tenant(who)));
+        return 0;
     if (given.len > 0 && !str_eq(given, identity_tenant(who))) {
-        http_fail(BELFRY_NOPERM, text, &c->answer);
-        return false;
+        snprintf(why, why_size, "it is for tenant %.*s only", STR_ARG(identity_tenant(who)));
+        return BELFRY_NOPERM;
     }
-    event_stream_force_tenant(stream, identity_tenant(who));
-    return true;
+    event_stream_confine(stream, c->client.server->engine, identity_tenant(who));
+    return 0;
 }
 
 static struct http_stream *stream_of(struct list *node)
@@ -179,11 +177,13 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     st = calloc(1, sizeof(*st));
     err = st ? events_want(s) : BELFRY_NOMEM;
     if (!err)
-        err = event_stream_init(&st->stream, &v->ring, v->epoch, c->call.words, c->call.list.n,
-                                last_id, why, sizeof(why));
-    if (err)
+        err = event_stream_init(&st->stream, c->call.words, c->call.list.n, why, sizeof(why));
+    if (!err)
+        err = confine(c, &st->stream, why, sizeof(why));
+    if (!err)
+        err = event_stream_place(&st->stream, &v->ring, v->epoch, last_id, why, sizeof(why));
+    if (err) {
         http_fail(err, why, &c->answer);
-    if (err || !confine(c, &st->stream)) {
         free(st);
         return;
     }

@@ -169,6 +169,37 @@ def test_who_reconnects_goes_on_where_it_was(server):
         assert [w.call("GET", i)["payload"] for i in ids] == ["1", "3", "4", "5"]
 
 
+def test_ids_tell_a_tenant_nothing_of_others(server):
+    with server.wire() as w:
+        w.call("AUTH", w.call("TOKENCREATE", "root", "admin")["token"])
+        acme, other = (w.call("TOKENCREATE", t, "read-only", "TENANT", t)["token"] for t in ("acme", "other"))
+        with Stream(server.port, token=acme) as s:
+            s.ready()
+            w.call("SCHEDULE", "q", "1", "TENANT", "acme")
+            for _ in range(50):
+                w.call("SCHEDULE", "q", "x", "TENANT", "other")
+            w.call("SCHEDULE", "q", "2", "TENANT", "acme")
+            first, second = s.take(2)
+        assert all(re.fullmatch(r"[A-Za-z0-9_-]{40,}", e.id) and not re.fullmatch(r"\d+-\d+", e.id) for e in (first, second))
+        with Stream(server.port, token=acme, last_id=first.id) as s:
+            again, = s.take(1)
+        assert again.data == second.data and again.data["tenant"] == "acme"
+        with Stream(server.port, f"?after={second.id}", token=acme) as s:
+            s.ready()
+            w.call("SCHEDULE", "q", "3", "TENANT", "acme")
+            third, = s.take(1)
+        assert third.data["id"] not in (first.data["id"], second.data["id"])
+        for token, id in (other, first.id), (acme, "1-1"), (acme, first.id[:-2]), (acme, "x"):
+            with Web(server.port, token=token) as web, pytest.raises(Problem) as e:
+                web.get("/v1/events?after=" + id)
+            assert e.value.status == 400 and "after: expected the id of an event that a token of this tenant" in str(e.value)
+        server.kill()
+        server.start()
+        with Stream(server.port, token=acme, last_id=third.id) as s:
+            gap, = s.take(1)
+        assert gap.name == "gap" and gap.data == {"missed": None}
+
+
 def test_after_a_crash_there_is_a_gap_and_then_what_follows(server):
     with server.wire() as w, Stream(server.port) as s:
         s.ready()

@@ -39,7 +39,8 @@ static int ask(const char *last_id, const char *const *options)
     for (; *options; options++)
         words[n++] = str_of(*options);
     why[0] = '\0';
-    return event_stream_init(&stream, &ring, 7, words, n, last_id, why, sizeof(why));
+    int err = event_stream_init(&stream, words, n, why, sizeof(why));
+    return err ? err : event_stream_place(&stream, &ring, 7, last_id, why, sizeof(why));
 }
 
 #define ASK(last_id, ...) ask(last_id, (const char *const[]){ __VA_ARGS__ })
@@ -78,7 +79,7 @@ static void filters_let_through_what_they_name(void **state)
     assert_int_equal(ASK(NULL, "state", "done", "state", "waiting", NULL), 0);
     assert_true(wants("default", "q", JOB_DONE) && wants("default", "q", JOB_WAITING));
     assert_true(!wants("default", "q", JOB_SCHEDULED) && !wants("default", "q", JOB_DEAD));
-    event_stream_force_tenant(&stream, STR("acme"));
+    event_stream_confine(&stream, NULL, STR("acme"));
     assert_true(wants("acme", "q", JOB_DONE) && !wants("default", "q", JOB_DONE));
 }
 
