@@ -79,6 +79,12 @@ const struct http_route http_routes[] = {
 };
 /* clang-format on */
 
+bool http_is_open(const struct http_route *r)
+{
+    return r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ || r->page == HTTP_OPENAPI ||
+           r->page == HTTP_DOCS;
+}
+
 static const char *const method_names[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
 
 const char *http_method_name(enum http_method m)

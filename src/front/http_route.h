@@ -42,6 +42,8 @@ struct http_route {
 extern const struct http_route http_routes[];
 
 /* "GET" */
+/* Whether anybody is served, so that a probe needs no token, nor who reads how to use one. */
+bool http_is_open(const struct http_route *r);
 const char *http_method_name(enum http_method m);
 
 struct http_match {

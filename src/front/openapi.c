@@ -487,7 +487,7 @@ static void operation(struct buf *o, const struct http_route *r)
     string(o, tag);
     close(o, ']');
     field(o, "summary", r->summary ? r->summary : v->summary);
-    if (r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ)
+    if (http_is_open(r))
         buf_text(o, ",\"security\":[]");
     if (r->verb)
         field(o, "x-verb", v->name);

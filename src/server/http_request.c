@@ -205,12 +205,6 @@ static struct str bearer_of(const char *value)
     return str_of(value + strspn(value, " "));
 }
 
-/* What is served to anybody, so that a probe needs no token. */
-static bool is_open(const struct http_route *r)
-{
-    return r && (r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ);
-}
-
 /* Whether it is the token that was right before on this connection, and still is: then it is not
  * looked for again, and what others at the same address have done does not matter. */
 static bool is_shown_again(struct http_client *c, const uint8_t *hash)
@@ -248,7 +242,7 @@ static void authenticate(struct http_client *c)
     char text[160];
     int err = 0;
 
-    if (is_open(c->match.route))
+    if (c->match.route && http_is_open(c->match.route))
         return;
     if (!s->partition || s->failed) {
         refuse(c, "BUSY", 503, "the journal is being opened");

@@ -38,7 +38,7 @@ CALLS = {
     "BULK": ["cancel", "QUEUE", "q"], "BULKS": [], "BULKSTOP": [ID], "AUDIT": [],
     "TOKENCREATE": ["made", "worker"], "TOKENS": [], "TOKENREVOKE": ["nobody"],
 }
-OPEN_TO_ALL = {"/healthz", "/readyz"}
+OPEN_TO_ALL = {"/healthz", "/readyz", "/docs", "/openapi.json"}
 
 
 class Realm:
