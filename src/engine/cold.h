@@ -102,6 +102,7 @@ struct cold_want {
     char after[COLD_KEY_MAX];
     size_t limit;   /* entries to look at */
     int64_t now_ms; /* of history only what is kept longer than this */
+    uint32_t since; /* only what was fed after the run of this number */
 };
 
 struct cold_item {

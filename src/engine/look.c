@@ -300,8 +300,8 @@ static bool was_loaded(const struct engine *e, const struct list_cursor *c)
     return e->walk_loaded || e->walk != walk_of(c);
 }
 
-/* Some went back to disk where the walk has been: it goes there again. What is in memory by now is
- * looked at first, as it may go the same way. */
+/* Some went back to disk where the walk has been: it goes there again, for what came after it
+ * began. What is in memory by now is looked at first, as it may go the same way. */
 static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
 {
     bool backlog = is_since(e->refed[0], round_of(c));
@@ -426,7 +426,11 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
 
     memcpy(k.bytes, c->key, c->key_len);
     e->want = (struct cold_want){
-        .kind = WANT_PAGE, .limit = f->limit, .prefix_len = 1, .now_ms = e->now_ms
+        .kind = WANT_PAGE,
+        .limit = f->limit,
+        .prefix_len = 1,
+        .now_ms = e->now_ms,
+        .since = c->walk >> WALK_BITS ? c->since : 0,
     };
     if (f->queue.len && k.bytes[0] != FAMILY_DUE) {
         if (k.len == 1)
@@ -445,7 +449,7 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
 bool want_page_is(const struct cold_answer *a, const struct cold_want *w)
 {
     return a && a->want->kind == WANT_PAGE && a->want->after_len == w->after_len &&
-           memcmp(a->want->after, w->after, w->after_len) == 0;
+           a->want->since == w->since && memcmp(a->want->after, w->after, w->after_len) == 0;
 }
 
 static int show_page(struct engine *e, const struct list_filter *f,
@@ -499,6 +503,7 @@ static void next_run_family(const struct engine *e, const struct list_filter *f,
     *c = (struct list_cursor){ .more = next || looks,
                                .phase = looks ? LIST_LOADED : LIST_DISK,
                                .walk = c->walk,
+                               .since = c->since,
                                .key_len = next != 0 };
     c->key[0] = next;
 }
@@ -534,12 +539,25 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     return answer;
 }
 
+static uint32_t newest_run(const struct engine *e)
+{
+    const struct list *node;
+    uint32_t newest = 0;
+
+    list_each (node, &e->runs) {
+        const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
+
+        newest = d->number > newest ? d->number : newest;
+    }
+    return newest;
+}
+
 int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor)
 {
     if (!cursor->more)
-        *cursor = (struct list_cursor){ .walk = walk_begin(e) };
+        *cursor = (struct list_cursor){ .walk = walk_begin(e), .since = newest_run(e) };
     switch (cursor->phase) {
     case LIST_MEMORY:
     case LIST_LOADED: return list_memory(e, f, fn, arg, cursor);

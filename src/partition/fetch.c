@@ -197,7 +197,7 @@ static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbe
         }
         f->answer.last_len = e->key.len;
         memcpy(f->answer.last, e->key.ptr, e->key.len);
-        if (!e->grave && entry_gone_ms(e) > w->now_ms)
+        if (!e->grave && e->version > w->since && entry_gone_ms(e) > w->now_ms)
             err = item_add(f, e, numbers[m->now - m->cursors]);
         if (!err)
             err = run_merge_next(m);

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-_Static_assert(CURSOR_TEXT >= 7 + 6 * BUF_DIGITS + 2 * sizeof(((struct list_cursor *)0)->key),
+_Static_assert(CURSOR_TEXT >= 8 + 7 * BUF_DIGITS + 2 * sizeof(((struct list_cursor *)0)->key),
                "the longest cursor has room");
 
 static char *put_number(char *p, uint64_t v)
@@ -22,10 +22,11 @@ size_t cursor_format(const struct list_cursor *c, char ret[CURSOR_TEXT])
     p = put_number(p, c->stripe);
     p = put_number(p, (uint64_t)c->due_ms);
     p = put_number(p, c->seq);
-    if (!c->phase && !c->walk && !c->key_len)
+    if (!c->phase && !c->walk && !c->since && !c->key_len)
         return (size_t)(p - ret);
     p = put_number(p, c->phase);
     p = put_number(p, c->walk);
+    p = put_number(p, c->since);
     if (c->key_len)
         *p++ = '-';
     assert(c->key_len <= sizeof(c->key));
@@ -87,20 +88,22 @@ static bool take_key(struct str *rest, struct list_cursor *ret)
 bool cursor_parse(struct str text, struct list_cursor *ret)
 {
     struct list_cursor c = { .more = true };
-    uint64_t log2, due, phase = 0, walk = 0;
+    uint64_t log2, due, phase = 0, walk = 0, since = 0;
     struct str rest = text;
     char again[CURSOR_TEXT];
 
     if (!take_number(&rest, UINT8_MAX, &log2) || !take_number(&rest, UINT64_MAX, &c.stripe) ||
         !take_number(&rest, INT64_MAX, &due) || !take_number(&rest, UINT64_MAX, &c.seq))
         return false;
-    if (rest.len && (!take_number(&rest, LIST_LOADED, &phase) ||
-                     !take_number(&rest, UINT32_MAX, &walk) || !take_key(&rest, &c)))
+    if (rest.len &&
+        (!take_number(&rest, LIST_LOADED, &phase) || !take_number(&rest, UINT32_MAX, &walk) ||
+         !take_number(&rest, UINT32_MAX, &since) || !take_key(&rest, &c)))
         return false;
     c.stripes_log2 = (uint8_t)log2;
     c.due_ms = (int64_t)due;
     c.phase = (uint8_t)phase;
     c.walk = (uint32_t)walk;
+    c.since = (uint32_t)since;
     /* Zeros in front, dashes at the end and the like. */
     if (!str_eq((struct str){ again, cursor_format(&c, again) }, text))
         return false;
