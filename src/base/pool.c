@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/warm.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define POOL_PLAIN 1
 #elif defined(__has_feature)
@@ -18,12 +20,8 @@
 #define POOL_PLAIN 0
 #endif
 
-#define POOL_GROWING 4
-#ifdef MADV_POPULATE_WRITE
-#define POOL_POPULATE MADV_POPULATE_WRITE
-#else
-#define POOL_POPULATE 23 /* since Linux 5.14; older headers lack the name */
-#endif
+#define POOL_GROWING     4
+#define POOL_WARM        ((size_t)16 << 20) /* one that holds less does not grow fast */
 #define POOL_CHUNK       ((size_t)4 << 20)
 #define POOL_CHUNK_PAGES (POOL_CHUNK / POOL_PAGE)
 #define POOL_SMALL       512u
@@ -138,6 +136,8 @@ static struct pool_chunk *chunk_map(struct pool *p)
     struct pool_chunk *chunk = chunk_of((uintptr_t)(got + before));
     chunk->free = POOL_CHUNK_FREE;
     list_append(&p->chunks_open, &chunk->link);
+    if (p->held_bytes >= POOL_WARM)
+        warm(got + before, POOL_CHUNK);
     return chunk;
 }
 
@@ -163,10 +163,9 @@ static struct pool_page *page_new(struct pool *p, unsigned class)
         .size = size,
         .base = (char *)(((uintptr_t)chunk & ~(POOL_CHUNK - 1)) + at * (size_t)POOL_PAGE),
     };
-    /* A class that grows gets its pages in one go, not by sixteen faults. It is only for speed:
-     * where the system does not know how, the faults come. */
+    /* A class that grows gets its pages in one go, not by sixteen faults. */
     if (p->classes[class].pages++ >= POOL_GROWING && !kept)
-        madvise(page->base, POOL_PAGE, POOL_POPULATE);
+        warm_now(page->base, POOL_PAGE);
     list_append(&p->classes[class].open, &page->link);
     p->classes[class].empty = page;
     if (kept) {

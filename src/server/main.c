@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/warm.h"
 #include "server/server.h"
 
 #define LARGE_BYTES (1 << 20)
@@ -30,11 +31,13 @@ static int run(struct server *s)
 
     s->log = (struct log){ (enum option_log_level)s->options.log_level,
                            (enum option_log_format)s->options.log_format };
+    warm_start();
     if (server_init(s) == 0) {
         greet(s);
         code = server_run(s);
     }
     server_fini(s);
+    warm_stop();
     if (code == 0)
         log_line(&s->log, LOG_LEVEL_INFO, "stopped", NULL);
     return code;

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that is touched for the first time costs a fault for each of its pages. A thread takes
+ * these faults ahead of who will use the memory. It is only for speed: before warm_start, or where
+ * the system does not know how, the faults come when they come.
+ */
+#ifndef BASE_WARM_H
+#define BASE_WARM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Once in a process. False: there is no thread to be had, and nothing is warmed. */
+bool warm_start(void);
+void warm_stop(void); /* when all that was asked for is done */
+
+/* Of pages that are about to be used; at once, by whoever asks. */
+void warm_now(void *memory, size_t bytes);
+/* Soon, by the thread. They may be used or given back meanwhile. From any thread. */
+void warm(void *memory, size_t bytes);
+
+#endif
