@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define WAITING 16 /* beyond that they are not worth the thread's time any more */
+#define WAITING 4 /* beyond that they are not worth the thread's time any more */
 
 #ifdef MADV_POPULATE_WRITE
 #define POPULATE MADV_POPULATE_WRITE

@@ -108,8 +108,9 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     if (c == &c->queue->classes[ORDERED]) {
         if (order_waits(e, c) || memory_is_pressed(e))
             return false; /* some of it may be set aside, and has to leave again */
-        if (c->queue->first_count == 0 && !class_is_half_glutted(e, c))
-            return true; /* all that is there is behind others */
+        if (c->ready_bytes > 0 && c->queue->first_count == 0 && c->from.at_ms <= e->now_ms &&
+            !class_is_half_glutted(e, c))
+            return true; /* all that is due here is behind others */
     }
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;

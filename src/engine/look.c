@@ -214,10 +214,10 @@ static uint32_t round_of(const struct list_cursor *c)
     return c->walk >> WALK_BITS ? c->walk >> WALK_BITS & WALKS : walk_of(c);
 }
 
-/* Numbers of walks go in a circle. */
+/* Numbers of walks go in a circle; 0 was before all. */
 static bool is_since(uint32_t mark, uint32_t walk)
 {
-    return mark && (mark - walk + WALKS) % WALKS <= WALKS / 2;
+    return mark && (walk == 0 || (mark - walk + WALKS) % WALKS <= WALKS / 2);
 }
 
 static bool matches(const struct page *p, const struct job *j)
@@ -227,7 +227,7 @@ static bool matches(const struct page *p, const struct job *j)
     if (job_is_waste(p->e, j) || j->due_ms < c->due_ms ||
         (j->due_ms == c->due_ms && j->seq <= c->seq))
         return false;
-    if (c->phase == LIST_LOADED && !is_since(j->loaded, walk_of(c)))
+    if (c->phase == LIST_LOADED && walk_of(c) && !is_since(j->loaded, walk_of(c)))
         return false;
     return job_passes(p->e, p->f, j);
 }
@@ -504,6 +504,7 @@ static void next_run_family(const struct engine *e, const struct list_filter *f,
                                .phase = looks ? LIST_LOADED : LIST_DISK,
                                .walk = c->walk,
                                .since = c->since,
+                               .epoch = c->epoch,
                                .key_len = next != 0 };
     c->key[0] = next;
 }
@@ -539,6 +540,16 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     return answer;
 }
 
+/* The engine was restarted: nobody knows what was loaded during the walk, or what was loaded and is
+ * on disk again. So it goes through all that is on disk, and then through all that is in memory. */
+static void walk_resume(const struct engine *e, struct list_cursor *c)
+{
+    c->walk = c->since = 0;
+    c->epoch = e->o.epoch;
+    if (c->phase != LIST_MEMORY)
+        *c = (struct list_cursor){ .more = true, .phase = LIST_DISK, .epoch = e->o.epoch };
+}
+
 static uint32_t newest_run(const struct engine *e)
 {
     const struct list *node;
@@ -557,7 +568,11 @@ int engine_list(struct engine *e, const struct list_filter *f,
                 struct list_cursor *cursor)
 {
     if (!cursor->more)
-        *cursor = (struct list_cursor){ .walk = walk_begin(e), .since = newest_run(e) };
+        *cursor = (struct list_cursor){ .walk = walk_begin(e),
+                                        .since = newest_run(e),
+                                        .epoch = e->o.epoch };
+    else if (cursor->epoch != e->o.epoch)
+        walk_resume(e, cursor);
     switch (cursor->phase) {
     case LIST_MEMORY:
     case LIST_LOADED: return list_memory(e, f, fn, arg, cursor);

@@ -471,6 +471,7 @@ struct list_cursor {
     uint32_t walk;  /* which one it is; and shifted by 12 bits where its last round began, for what
                        went back to disk behind it */
     uint32_t since; /* the newest run when it began: later rounds show what was fed after that */
+    uint64_t epoch; /* of the engine that gave it: another one knows nothing of its walks */
     uint16_t key_len;
     char key[QUEUE_MAX_BYTES + 28]; /* on disk: jobs up to this key of a run have been given; what
                                       was loaded: what to look at then */

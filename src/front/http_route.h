@@ -41,9 +41,10 @@ struct http_route {
 /* The table, closed by a row with path NULL. */
 extern const struct http_route http_routes[];
 
-/* "GET" */
 /* Whether anybody is served, so that a probe needs no token, nor who reads how to use one. */
 bool http_is_open(const struct http_route *r);
+
+/* "GET" */
 const char *http_method_name(enum http_method m);
 
 struct http_match {

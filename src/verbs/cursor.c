@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-_Static_assert(CURSOR_TEXT >= 8 + 7 * BUF_DIGITS + 2 * sizeof(((struct list_cursor *)0)->key),
+_Static_assert(CURSOR_TEXT >= 9 + 8 * BUF_DIGITS + 2 * sizeof(((struct list_cursor *)0)->key),
                "the longest cursor has room");
 
 static char *put_number(char *p, uint64_t v)
@@ -22,11 +22,12 @@ size_t cursor_format(const struct list_cursor *c, char ret[CURSOR_TEXT])
     p = put_number(p, c->stripe);
     p = put_number(p, (uint64_t)c->due_ms);
     p = put_number(p, c->seq);
-    if (!c->phase && !c->walk && !c->since && !c->key_len)
+    if (!c->phase && !c->walk && !c->since && !c->epoch && !c->key_len)
         return (size_t)(p - ret);
     p = put_number(p, c->phase);
     p = put_number(p, c->walk);
     p = put_number(p, c->since);
+    p = put_number(p, c->epoch);
     if (c->key_len)
         *p++ = '-';
     assert(c->key_len <= sizeof(c->key));
@@ -97,7 +98,8 @@ bool cursor_parse(struct str text, struct list_cursor *ret)
         return false;
     if (rest.len &&
         (!take_number(&rest, LIST_LOADED, &phase) || !take_number(&rest, UINT32_MAX, &walk) ||
-         !take_number(&rest, UINT32_MAX, &since) || !take_key(&rest, &c)))
+         !take_number(&rest, UINT32_MAX, &since) || !take_number(&rest, UINT64_MAX, &c.epoch) ||
+         !take_key(&rest, &c)))
         return false;
     c.stripes_log2 = (uint8_t)log2;
     c.due_ms = (int64_t)due;

@@ -8,7 +8,7 @@
 
 #include "engine/types.h"
 
-#define CURSOR_TEXT 736 /* room for the longest */
+#define CURSOR_TEXT 768 /* room for the longest */
 
 /* Returns the length; not terminated. */
 size_t cursor_format(const struct list_cursor *c, char ret[CURSOR_TEXT]);

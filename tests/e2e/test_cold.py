@@ -293,14 +293,15 @@ def test_list_filters_cold_jobs(cold_server):
 
 
 def test_list_refuses_cursors_that_it_did_not_give(cold_server):
-    bad = ("x", "0-0-0-0-", "0-0-0-0-9-0-0", "0-0-0-0-1-0", "0-0-0-0-1-0-0-4", "0-0-0-0-1-0-0-" + "00" * 300, "256-0-0-0", "9-600-0-0")
+    bad = ("x", "0-0-0-0-", "0-0-0-0-9-0-0-1", "0-0-0-0-1-0", "0-0-0-0-1-0-0-1-4", "0-0-0-0-1-0-0-1-" + "00" * 300, "256-0-0-0", "9-600-0-0")
     with cold_server.wire() as w:
         for cursor in bad:
             with pytest.raises(Refused, match="INVALID cursor"):
                 w.call("LIST", "CURSOR", cursor)
         # Of the right form, but from nowhere: any answer will do, as long as there is one.
-        for cursor in ("0-0-0-0-1-0-0", "0-0-0-0-1-1-0-44", "0-0-0-0-1-1-0-" + "ff" * 148, "0-0-0-0-2-4294967295-4294967295",
-                       "3-7-9-9-2-1-5-42", "0-0-0-0-1-1-0-4200", "0-0-0-0-1-1-0-5871"):
+        for cursor in ("0-0-0-0-1-0-0-0", "0-0-0-0-1-1-0-1-44", "0-0-0-0-1-1-0-1-" + "ff" * 148,
+                       "0-0-0-0-2-4294967295-4294967295-1", "0-0-0-0-2-7-7-18446744073709551615",
+                       "3-7-9-9-2-1-5-1-42", "0-0-0-0-1-1-0-1-4200", "0-0-0-0-1-1-0-1-5871"):
             w.send("LIST", "CURSOR", cursor)
             reply = w.recv()
             assert isinstance(reply, dict) or reply.code == "INVALID", reply

@@ -18,7 +18,7 @@ static void check_number(const uint8_t *data, size_t size)
 {
     struct list_cursor c = { .more = true }, again;
     char text[CURSOR_TEXT];
-    size_t len = size - 34 < sizeof(c.key) ? size - 34 : sizeof(c.key);
+    size_t len = size - 42 < sizeof(c.key) ? size - 42 : sizeof(c.key);
     c.phase = data[0] % (LIST_LOADED + 1);
     c.stripes_log2 = data[1];
     memcpy(&c.stripe, data + 2, 8);
@@ -27,13 +27,14 @@ static void check_number(const uint8_t *data, size_t size)
     memcpy(&c.seq, data + 18, 8);
     memcpy(&c.walk, data + 26, 4);
     memcpy(&c.since, data + 30, 4);
+    memcpy(&c.epoch, data + 34, 8);
     c.key_len = (uint16_t)len;
-    memcpy(c.key, data + 34, len);
+    memcpy(c.key, data + 42, len);
     CHECK(cursor_parse((struct str){ text, cursor_format(&c, text) }, &again));
     CHECK(again.phase == c.phase && again.stripes_log2 == c.stripes_log2 &&
           again.stripe == c.stripe && again.due_ms == c.due_ms && again.seq == c.seq &&
-          again.walk == c.walk && again.since == c.since && again.key_len == len &&
-          !memcmp(again.key, c.key, len));
+          again.walk == c.walk && again.since == c.since && again.epoch == c.epoch &&
+          again.key_len == len && !memcmp(again.key, c.key, len));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -41,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *copy = fuzz_copy((struct str){ (const char *)data, size });
     check_text((struct str){ copy, size });
     free(copy);
-    if (size >= 34)
+    if (size >= 42)
         check_number(data, size);
     return 0;
 }

@@ -106,13 +106,13 @@ static void restart(void)
     settle();
 }
 
-static struct job_id put(const char *queue, const char *order, bool notify)
+static struct job_id put_at(const char *queue, const char *order, bool notify, int64_t due_ms)
 {
     struct job_spec spec = { .queue = str_of(queue),
                              .payload = STR("forty bytes or so of payload, as they say"),
                              .order = str_of(order),
                              .notify = notify,
-                             .due_ms = -1,
+                             .due_ms = due_ms,
                              .priority = 3,
                              .attempts = -1,
                              .lease_ms = -1,
@@ -123,6 +123,11 @@ static struct job_id put(const char *queue, const char *order, bool notify)
     if (partition_pressed(p))
         settle();
     return r.id;
+}
+
+static struct job_id put(const char *queue, const char *order, bool notify)
+{
+    return put_at(queue, order, notify, -1);
 }
 
 static bool take(const char *queue, struct job_view *ret)
@@ -227,6 +232,28 @@ static void nothing_is_set_aside_while_keys_move(void **state)
     list_each (node, engine_runs(e))
         assert_int_not_equal(container_of(node, struct cold_run, link)->d.family, FAMILY_ASIDE);
     assert_int_equal(work("q", 1), MANY);
+}
+
+/* settle() sees to it that memory is bounded. */
+static void what_is_not_due_yet_stays_on_disk(void **state)
+{
+    char order[16];
+
+    (void)state;
+    for (int i = 0; i < 2 * MANY; i++) {
+        snprintf(order, sizeof(order), "k%d", 1 + i % KEYS);
+        put_at("q", order, false, START + 3000 + i / 8);
+        if (i % 100 == 0)
+            settle();
+    }
+    for (int step = 0; step < 14; step++) {
+        wall += 250;
+        mono += 250;
+        engine_advance(e, wall, mono);
+        settle();
+    }
+    assert_true(cold_jobs() > MANY);
+    assert_int_equal(work("q", 1), 2 * MANY);
 }
 
 static void one_that_waits_for_its_next_attempt_is_no_different(void **state)
@@ -501,18 +528,62 @@ static void a_list_meets_what_is_set_aside_again_behind_it(void **state)
         assert_true(met[ids[i].seq]);
 }
 
+/* Takes and ends some, so that others come to memory. */
+static void end_some(bool *ended)
+{
+    struct job_view v;
+
+    for (int i = 0; i < 300; i++) {
+        assert_true(take("q", &v));
+        ended[v.id.seq] = true;
+        assert_int_equal(engine_complete(e, v.id, v.token, STR(""), -1), 0);
+        settle();
+    }
+}
+
+static void a_list_goes_on_after_a_restart(void **state)
+{
+    static bool ended[sizeof(met)];
+    static struct job_id ids[2 * MANY];
+    struct list_cursor c = { 0 };
+
+    (void)state;
+    memset(met, 0, sizeof(met));
+    memset(ended, 0, sizeof(ended));
+    for (int i = 0; i < 2 * MANY; i++)
+        ids[i] = put("q", "", false);
+    settle();
+    list_page(&c);
+    end_some(ended);
+    c = (struct list_cursor){ 0 }; /* not the engine's first walk */
+    memset(met, 0, sizeof(met));
+    do
+        list_page(&c);
+    while (c.phase == LIST_MEMORY);
+    end_some(ended);
+    restart();
+    for (int pages = 0; c.more; pages++) {
+        assert_true(pages < 1000);
+        list_page(&c);
+    }
+    for (int i = 0; i < 2 * MANY; i++)
+        assert_true(met[ids[i].seq] || ended[ids[i].seq]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(what_is_behind_a_stuck_key_is_in_nobodys_way),
         TEST(nothing_is_set_aside_while_keys_move),
+        TEST(what_is_not_due_yet_stays_on_disk),
         TEST(one_that_waits_for_its_next_attempt_is_no_different),
         TEST(many_keys_may_be_stuck),
         TEST(those_that_are_aside_can_be_cancelled_and_overtaken_by_earlier_ones),
         TEST(a_clock_set_back_lets_none_of_them_run_early),
         TEST(a_tenant_whose_jobs_keep_their_keys_holds_up_no_other),
         TEST(a_list_meets_what_is_set_aside_again_behind_it),
+        TEST(a_list_goes_on_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
