@@ -19,7 +19,7 @@ const struct verb event_options = {
         { "queue", ARG_NAME, .help = "only jobs of this queue" },
         { "state", ARG_WORD, .many = true, .words = "scheduled|waiting|leased|done|dead|cancelled|expired",
           .help = "only changes to this state; may be given several times" },
-        { "after", ARG_BYTES, .max = 2 * SEAL_TEXT,
+        { "after", ARG_BYTES, .max = 41,
           .help = "the id of the last event that was seen: goes on behind it, as with Last-Event-ID" },
         { 0 } },
 };
@@ -78,13 +78,13 @@ static bool id_open(const struct event_stream *s, struct str id, uint64_t *ret_e
                     uint64_t *ret_number)
 {
     struct seal seal = seal_of(s);
-    char plain[SEAL_TEXT];
-    size_t len;
 
     if (!s->confined)
         return event_id_parse(id, ret_epoch, ret_number);
-    len = seal_open(&seal, id, plain);
-    return event_id_parse((struct str){ plain, len }, ret_epoch, ret_number);
+    if (seal_pair_open(&seal, id, ret_epoch, ret_number))
+        return true;
+    *ret_epoch = 0; /* one that is not sealed was not given to him: it says nothing */
+    return event_id_parse(id, ret_number, ret_number);
 }
 
 int event_stream_place(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
@@ -97,9 +97,9 @@ int event_stream_place(struct event_stream *s, const struct event_ring *r, uint6
     if (after.len == 0) {
         s->cursor = event_ring_end(r);
     } else if (!id_open(s, after, &its_epoch, &number)) {
-        snprintf(why, why_size, "%s: expected the id of an event%s",
+        snprintf(why, why_size, "%s: expected the id of an event, such as %s",
                  last_id ? "Last-Event-ID" : "after",
-                 s->confined ? " that a token of this tenant was sent" : ", such as 3-17");
+                 s->confined ? "ubNKd0RkXyTKcEUkFZtcbQ" : "3-17");
         return BELFRY_INVALID;
     } else if (its_epoch != epoch) {
         s->cursor = event_ring_lost(r);
@@ -157,17 +157,16 @@ bool event_stream_wants(const struct event_stream *s, const struct job_event *ev
 static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
     struct seal seal = seal_of(s);
-    char id[64];
-    int n = snprintf(id, sizeof(id), "%llu-%llu", (unsigned long long)epoch,
-                     (unsigned long long)s->cursor.number - 1);
-    struct str plain = { id, (size_t)n };
+    uint64_t number = s->cursor.number - 1;
+    struct buf id = { 0 };
 
-    buf_text(out, "id: ");
     if (s->confined)
-        seal_put(&seal, plain, out);
+        seal_pair(&seal, epoch, number, &id);
     else
-        buf_str(out, plain);
-    buf_text(out, "\n");
+        buf_printf(&id, "%llu-%llu", (unsigned long long)epoch, (unsigned long long)number);
+    if (id.len > 0) /* an empty one would make the reader forget the last */
+        buf_printf(out, "id: %.*s\n", STR_ARG(buf_view(&id)));
+    buf_fini(&id);
 }
 
 void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf *out)

@@ -2,14 +2,18 @@
 #include "verbs/seal.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "verbs/handlers.h"
 #include "verbs/secret.h"
 
-/*     nonce (12 bytes) | the text, enciphered | tag (16)     and that as base64url */
+/* A cursor:
+ *
+ *     nonce (12 bytes) | its text, enciphered | tag (16)     and that as base64url */
 #define NONCE_BYTES 12
 #define TAG_BYTES   16
-#define SEALED_MAX  ((size_t)NONCE_BYTES + SEAL_TEXT + TAG_BYTES)
+#define PAIR_BYTES  16
+#define SEALED_MAX  ((size_t)NONCE_BYTES + CURSOR_TEXT + TAG_BYTES)
 
 /* Whose it is, and what for, is bound to it but not in it. */
 static bool bind(EVP_CIPHER_CTX *x, const struct seal *s, bool seals)
@@ -41,7 +45,7 @@ static size_t encipher(const struct seal *s, struct str text, uint8_t ret[SEALED
 }
 
 /* Returns the length of the text; 0: it is none of ours. */
-static size_t decipher(const struct seal *s, const struct buf *sealed, char ret[SEAL_TEXT])
+static size_t decipher(const struct seal *s, const struct buf *sealed, char ret[CURSOR_TEXT])
 {
     const uint8_t *key = engine_token_key(s->engine);
     size_t len = sealed->len > NONCE_BYTES + TAG_BYTES && sealed->len <= SEALED_MAX
@@ -61,22 +65,57 @@ static size_t decipher(const struct seal *s, const struct buf *sealed, char ret[
     return ok ? len : 0;
 }
 
-void seal_put(const struct seal *s, struct str text, struct buf *out)
-{
-    uint8_t sealed[SEALED_MAX];
+/* ---- Pairs of numbers ---- */
 
-    base64url_write(out, sealed, encipher(s, text, sealed));
+/* One block of AES-256, with a key for this purpose and tenant: no nonce to be used twice. */
+static bool cipher_block(const struct seal *s, bool seals, const uint8_t in[PAIR_BYTES],
+                         uint8_t ret[PAIR_BYTES])
+{
+    const uint8_t *key = engine_token_key(s->engine);
+    EVP_CIPHER_CTX *x = key ? EVP_CIPHER_CTX_new() : NULL;
+    struct buf about = { 0 };
+    uint8_t own[EVP_MAX_MD_SIZE];
+    int n = 0, last = 0;
+    bool ok;
+
+    buf_append(&about, s->purpose, strlen(s->purpose) + 1);
+    buf_str(&about, s->tenant);
+    ok = x && !about.failed &&
+         HMAC(EVP_sha256(), key, TOKEN_HASH_BYTES, (const unsigned char *)about.ptr, about.len, own,
+              NULL) &&
+         EVP_CipherInit_ex2(x, EVP_aes_256_ecb(), own, NULL, seals, NULL) == 1 &&
+         EVP_CIPHER_CTX_set_padding(x, 0) == 1 &&
+         EVP_CipherUpdate(x, ret, &n, in, PAIR_BYTES) == 1 &&
+         EVP_CipherFinal_ex(x, ret + n, &last) == 1;
+    EVP_CIPHER_CTX_free(x);
+    buf_fini(&about);
+    return ok;
 }
 
-size_t seal_open(const struct seal *s, struct str text, char ret[SEAL_TEXT])
+void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out)
+{
+    uint8_t plain[PAIR_BYTES], sealed[PAIR_BYTES];
+
+    memcpy(plain, &a, sizeof(a));
+    memcpy(plain + sizeof(a), &b, sizeof(b));
+    if (cipher_block(s, true, plain, sealed))
+        base64url_write(out, sealed, sizeof(sealed));
+}
+
+bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b)
 {
     struct buf sealed = { 0 };
-    size_t len = text.len <= 2 * SEALED_MAX && base64url_read(text, &sealed) && !sealed.failed
-                     ? decipher(s, &sealed, ret)
-                     : 0;
+    uint8_t plain[PAIR_BYTES];
+    bool ok = text.len == SEAL_PAIR_TEXT && base64url_read(text, &sealed) && !sealed.failed &&
+              sealed.len == PAIR_BYTES &&
+              cipher_block(s, false, (const uint8_t *)sealed.ptr, plain);
 
     buf_fini(&sealed);
-    return len;
+    if (!ok)
+        return false;
+    memcpy(ret_a, plain, sizeof(*ret_a));
+    memcpy(ret_b, plain + sizeof(*ret_a), sizeof(*ret_b));
+    return true;
 }
 
 /* ---- Cursors ---- */
@@ -91,6 +130,7 @@ void seal_reply(struct verb_call *c, const struct list_cursor *cursor)
     char text[CURSOR_TEXT];
     struct str plain = { text, cursor->more ? cursor_format(cursor, text) : 0 };
     struct seal s = seal_of(c);
+    uint8_t sealed[SEALED_MAX];
     struct buf out = { 0 };
 
     if (!cursor->more) {
@@ -98,7 +138,7 @@ void seal_reply(struct verb_call *c, const struct list_cursor *cursor)
     } else if (!verb_is_confined(c)) {
         reply_bytes(c->reply, plain);
     } else {
-        seal_put(&s, plain, &out);
+        base64url_write(&out, sealed, encipher(&s, plain, sealed));
         reply_bytes(c->reply, out.failed ? STR("") : buf_view(&out));
     }
     buf_fini(&out);
@@ -107,11 +147,15 @@ void seal_reply(struct verb_call *c, const struct list_cursor *cursor)
 bool seal_parse(const struct verb_call *c, struct str text, struct list_cursor *ret)
 {
     struct seal s = seal_of(c);
-    char plain[SEAL_TEXT];
+    struct buf sealed = { 0 };
+    char plain[CURSOR_TEXT];
     size_t len;
 
     if (!verb_is_confined(c))
         return cursor_parse(text, ret);
-    len = seal_open(&s, text, plain);
+    len = text.len <= 2 * SEALED_MAX && base64url_read(text, &sealed) && !sealed.failed
+              ? decipher(&s, &sealed, plain)
+              : 0;
+    buf_fini(&sealed);
     return len > 0 && cursor_parse((struct str){ plain, len }, ret);
 }

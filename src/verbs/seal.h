@@ -2,8 +2,8 @@
 /*
  * Places as callers see them. A cursor, or the id of an event, says where a walk over everybody's
  * jobs has got to, by the name of a queue or a number that others move: a caller who is confined to
- * his tenant gets it sealed (AES-256-GCM with a key of the server's own), good for his tenant and
- * the same purpose only.
+ * his tenant gets it sealed with a key of the server's own, good for his tenant and the same
+ * purpose only: cursors by AES-256-GCM, ids as one block of AES-256.
  */
 #ifndef VERBS_SEAL_H
 #define VERBS_SEAL_H
@@ -11,18 +11,19 @@
 #include "verbs/cursor.h"
 #include "verbs/verb.h"
 
-#define SEAL_TEXT CURSOR_TEXT /* bytes that can be sealed */
-
 struct seal {
     const struct engine *engine;
     const char *purpose; /* a verb's name */
     struct str tenant;
 };
 
-/* Appends it; nothing if that cannot be done. */
-void seal_put(const struct seal *s, struct str text, struct buf *out);
-/* The length of the text; 0: it is none of ours. */
-size_t seal_open(const struct seal *s, struct str text, char ret[SEAL_TEXT]);
+#define SEAL_PAIR_TEXT 22
+
+/* Appends two numbers as a text of that length, the same for the same numbers; nothing if that
+ * cannot be done. */
+void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out);
+/* False if it has not that form. One that was not made by seal_pair gives numbers by chance. */
+bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b);
 
 /* The cursor, or null if there is no more; a value of the reply. */
 void seal_reply(struct verb_call *c, const struct list_cursor *cursor);

@@ -180,7 +180,7 @@ def test_ids_tell_a_tenant_nothing_of_others(server):
                 w.call("SCHEDULE", "q", "x", "TENANT", "other")
             w.call("SCHEDULE", "q", "2", "TENANT", "acme")
             first, second = s.take(2)
-        assert all(re.fullmatch(r"[A-Za-z0-9_-]{40,}", e.id) and not re.fullmatch(r"\d+-\d+", e.id) for e in (first, second))
+        assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", e.id) for e in (first, second)) and first.id != second.id
         with Stream(server.port, token=acme, last_id=first.id) as s:
             again, = s.take(1)
         assert again.data == second.data and again.data["tenant"] == "acme"
@@ -189,10 +189,14 @@ def test_ids_tell_a_tenant_nothing_of_others(server):
             w.call("SCHEDULE", "q", "3", "TENANT", "acme")
             third, = s.take(1)
         assert third.data["id"] not in (first.data["id"], second.data["id"])
-        for token, id in (other, first.id), (acme, "1-1"), (acme, first.id[:-2]), (acme, "x"):
-            with Web(server.port, token=token) as web, pytest.raises(Problem) as e:
+        for id in first.id[:-2], "x", "1-", first.id + "A", "!" * 22:
+            with Web(server.port, token=acme) as web, pytest.raises(Problem) as e:
                 web.get("/v1/events?after=" + id)
-            assert e.value.status == 400 and "after: expected the id of an event that a token of this tenant" in str(e.value)
+            assert e.value.status == 400 and "after: expected the id of an event, such as" in str(e.value)
+        for token, id in (other, first.id), (acme, "1-1"), (acme, "A" * 22):  # not his: where it was nobody knows
+            with Stream(server.port, token=token, last_id=id) as s:
+                gap, = s.take(1)
+            assert gap.name == "gap" and gap.data == {"missed": None}, (token, id)
         server.kill()
         server.start()
         with Stream(server.port, token=acme, last_id=third.id) as s:
