@@ -137,8 +137,8 @@ static bool get_rule(struct wire_reader *r, struct recurrence *ret)
     ret->opts = wire_bytes(r);
     ret->payload = wire_bytes(r);
     return !r->bad && kind <= RECUR_EVERY && catchup <= CATCHUP_ALL && overlap <= OVERLAP_QUEUE &&
-           is_moment(ret->start_ms) && queue_name_valid(ret->queue) && is_template(ret->opts) &&
-           ret->priority >= 1 && ret->priority <= 5;
+           is_moment(ret->start_ms) && ret->start_ms >= 0 && queue_name_valid(ret->queue) &&
+           is_template(ret->opts) && ret->priority >= 1 && ret->priority <= 5;
 }
 
 static bool get_ranges(struct wire_reader *r, struct recurrence *ret)
@@ -153,8 +153,8 @@ static bool get_ranges(struct wire_reader *r, struct recurrence *ret)
         x->from_ms = wire_zigzag(r);
         x->upto_ms = (int64_t)((uint64_t)x->from_ms + (uint64_t)wire_zigzag(r));
         x->n = wire_varint(r);
-        if (r->bad || !is_moment(x->from_ms) || !is_moment(x->upto_ms) || x->n == 0 ||
-            x->n > QUEUED_MAX)
+        if (r->bad || !is_moment(x->from_ms) || !is_moment(x->upto_ms) || x->from_ms < 0 ||
+            x->upto_ms < 0 || x->n == 0 || x->n > QUEUED_MAX)
             return false;
         ret->queued += x->n;
     }
