@@ -249,6 +249,30 @@ def test_a_slow_reader_is_not_waited_for_and_learns_what_it_missed(make_server):
         assert event.data["id"] == job["id"]
 
 
+def test_a_tenant_does_not_learn_how_many_it_missed(make_server):
+    server = make_server(events_memory="64KiB")
+    with server.wire() as w:
+        root = w.call("TOKENCREATE", "root", "admin")["token"]
+        w.call("AUTH", root)
+        acme = w.call("TOKENCREATE", "acme", "read-only", "TENANT", "acme")["token"]
+        last = {}
+        for token in (root, acme):
+            with Stream(server.port, "?tenant=acme", token=token) as s:
+                s.ready()
+                w.call("SCHEDULE", "q", "x", "TENANT", "acme")
+                event, = s.take(1)
+                last[token] = event.id
+        for _ in range(4):
+            for _ in range(500):
+                w.send("SCHEDULE", "q", "x", "TENANT", "other", "IN", "1h")
+            for _ in range(500):
+                w.recv()
+        for token, missed in (root, int), (acme, type(None)):
+            with Stream(server.port, "?tenant=acme", last_id=last[token], token=token) as s:
+                gap, = s.take(1)
+            assert gap.name == "gap" and isinstance(gap.data["missed"], missed), gap.data
+
+
 def test_streams_are_counted_and_bounded(make_server):
     server = make_server(max_streams=2)
     with Stream(server.port), Web(server.port) as w:
