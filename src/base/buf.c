@@ -58,14 +58,19 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
                             "34353637383940414243444546474849505152535455565758596061626364656667"
                             "6869707172737475767778798081828384858687888990919293949596979899";
 
+static const char *pair(uint32_t n)
+{
+    return pairs + (size_t)n * 2;
+}
+
 static void eight_digits(char *p, uint32_t v)
 {
     uint32_t high = v / 10000, low = v % 10000;
 
-    memcpy(p, pairs + high / 100 * 2, 2);
-    memcpy(p + 2, pairs + high % 100 * 2, 2);
-    memcpy(p + 4, pairs + low / 100 * 2, 2);
-    memcpy(p + 6, pairs + low % 100 * 2, 2);
+    memcpy(p, pair(high / 100), 2);
+    memcpy(p + 2, pair(high % 100), 2);
+    memcpy(p + 4, pair(low / 100), 2);
+    memcpy(p + 6, pair(low % 100), 2);
 }
 
 /* Replies are full of numbers, most of them moments in milliseconds. */
@@ -82,7 +87,7 @@ char *buf_digits(char *p, uint64_t value)
     for (; value >= 100000000; value /= 100000000)
         eight_digits(d -= 8, (uint32_t)(value % 100000000));
     for (rest = (uint32_t)value; rest >= 10; rest /= 100)
-        memcpy(d -= 2, pairs + rest % 100 * 2, 2);
+        memcpy(d -= 2, pair(rest % 100), 2);
     if (rest > 0)
         *--d = (char)('0' + rest);
     memcpy(p, d, (size_t)(digits + sizeof(digits) - d));
