@@ -31,6 +31,21 @@ static void write_error(struct reply *r, const char *code, struct str text)
     resp_error(of(r)->out, code, text);
 }
 
+static size_t mark(const struct reply *r)
+{
+    return container_of(r, const struct resp_reply, base)->out->len;
+}
+
+static void write_again(struct reply *r, size_t from, size_t to)
+{
+    struct buf *out = of(r)->out;
+
+    if (buf_reserve(out, to - from)) {
+        memcpy(out->ptr + out->len, out->ptr + from, to - from);
+        out->len += to - from;
+    }
+}
+
 static void write_integer(struct reply *r, int64_t v)
 {
     resp_int(of(r)->out, v);
@@ -70,6 +85,8 @@ static const struct reply_ops resp_reply_ops = {
     .boolean = write_boolean,
     .array = write_array,
     .map = write_map,
+    .mark = mark,
+    .again = write_again,
 };
 
 static struct resp_reply reply_of(const struct session *s, struct buf *out)

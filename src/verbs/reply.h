@@ -21,6 +21,10 @@ struct reply_ops {
     void (*boolean)(struct reply *r, bool v);
     void (*array)(struct reply *r, size_t n);
     void (*map)(struct reply *r, size_t pairs);
+    /* Where the next byte goes, and what stands between two such places once more: for what comes
+     * again and again in one reply. Both NULL: that cannot be done. */
+    size_t (*mark)(const struct reply *r);
+    void (*again)(struct reply *r, size_t from, size_t to);
 };
 
 struct reply {
@@ -68,6 +72,29 @@ static inline void reply_array(struct reply *r, size_t n)
 static inline void reply_map(struct reply *r, size_t pairs)
 {
     r->ops->map(r, pairs);
+}
+
+/* Two places of a reply. */
+struct reply_part {
+    size_t from;
+    size_t to;
+};
+
+static inline void reply_part_begin(const struct reply *r, struct reply_part *ret)
+{
+    ret->from = r->ops->mark ? r->ops->mark(r) : 0;
+}
+
+/* False: it cannot be given to reply_again. */
+static inline bool reply_part_end(const struct reply *r, struct reply_part *part)
+{
+    part->to = r->ops->mark ? r->ops->mark(r) : 0;
+    return part->to > part->from;
+}
+
+static inline void reply_again(struct reply *r, const struct reply_part *part)
+{
+    r->ops->again(r, part->from, part->to);
 }
 
 /* A pair of a map. */

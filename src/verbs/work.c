@@ -10,7 +10,72 @@ void reply_token(struct reply *r, uint64_t token)
     reply_bytes(r, (struct str){ digits, (size_t)(buf_digits(digits, token) - digits) });
 }
 
-static void reply_lease(const struct engine *e, struct reply *r, const struct job *job)
+/* Parts that were written for one job and are the same for the next: most are of the same queue and
+ * have no labels. */
+struct leases_reply {
+    struct str tenant, queue; /* by address: those of a queue stay where they are */
+    int64_t lease_ms, until_ms;
+    struct reply_part names, rest;
+    bool has_names, has_rest;
+};
+
+static void reply_names(struct reply *r, const struct job_view *v, struct leases_reply *l)
+{
+    if (l->has_names && l->tenant.ptr == v->tenant.ptr && l->queue.ptr == v->queue.ptr) {
+        reply_again(r, &l->names);
+        return;
+    }
+    reply_part_begin(r, &l->names);
+    reply_name(r, "tenant");
+    reply_bytes(r, v->tenant);
+    reply_name(r, "queue");
+    reply_bytes(r, v->queue);
+    l->has_names = reply_part_end(r, &l->names);
+    l->tenant = v->tenant;
+    l->queue = v->queue;
+}
+
+static void reply_bytes_or_null(struct reply *r, struct str s)
+{
+    if (s.len)
+        reply_bytes(r, s);
+    else
+        reply_null(r);
+}
+
+static void reply_rest(struct reply *r, const struct job_view *v, struct leases_reply *l)
+{
+    bool plain = v->key.len == 0 && v->order.len == 0 && v->recurrence.len == 0 &&
+                 v->tag_count == 0 && v->meta_count == 0;
+
+    if (plain && l->has_rest && l->lease_ms == v->lease_ms && l->until_ms == v->until_ms) {
+        reply_again(r, &l->rest);
+        return;
+    }
+    reply_part_begin(r, &l->rest);
+    reply_name(r, "lease_ms");
+    reply_integer(r, v->lease_ms);
+    reply_name(r, "until_ms");
+    reply_integer(r, v->until_ms);
+    reply_name(r, "key");
+    reply_bytes_or_null(r, v->key);
+    reply_labels(r, v);
+    reply_name(r, "order");
+    reply_bytes_or_null(r, v->order);
+    reply_name(r, "recurrence");
+    reply_bytes_or_null(r, v->recurrence);
+    reply_name(r, "nominal_ms");
+    if (v->recurrence.len)
+        reply_integer(r, v->nominal_ms);
+    else
+        reply_null(r);
+    l->has_rest = reply_part_end(r, &l->rest) && plain;
+    l->lease_ms = v->lease_ms;
+    l->until_ms = v->until_ms;
+}
+
+static void reply_lease(const struct engine *e, struct reply *r, const struct job *job,
+                        struct leases_reply *l)
 {
     struct job_view v;
 
@@ -20,10 +85,7 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     reply_id(r, v.id);
     reply_name(r, "token");
     reply_token(r, v.token);
-    reply_name(r, "tenant");
-    reply_bytes(r, v.tenant);
-    reply_name(r, "queue");
-    reply_bytes(r, v.queue);
+    reply_names(r, &v, l);
     reply_name(r, "payload");
     reply_bytes(r, v.payload);
     reply_name(r, "attempt");
@@ -32,38 +94,16 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     reply_integer(r, v.priority);
     reply_name(r, "due_ms");
     reply_integer(r, v.due_ms);
-    reply_name(r, "lease_ms");
-    reply_integer(r, v.lease_ms);
-    reply_name(r, "until_ms");
-    reply_integer(r, v.until_ms);
-    reply_name(r, "key");
-    if (v.key.len)
-        reply_bytes(r, v.key);
-    else
-        reply_null(r);
-    reply_labels(r, &v);
-    reply_name(r, "order");
-    if (v.order.len)
-        reply_bytes(r, v.order);
-    else
-        reply_null(r);
-    reply_name(r, "recurrence");
-    if (v.recurrence.len)
-        reply_bytes(r, v.recurrence);
-    else
-        reply_null(r);
-    reply_name(r, "nominal_ms");
-    if (v.recurrence.len)
-        reply_integer(r, v.nominal_ms);
-    else
-        reply_null(r);
+    reply_rest(r, &v, l);
 }
 
 void verb_reply_leases(const struct engine *e, struct reply *r, struct job *const *jobs, size_t n)
 {
+    struct leases_reply l = { 0 };
+
     reply_array(r, n);
     for (size_t i = 0; i < n; i++)
-        reply_lease(e, r, jobs[i]);
+        reply_lease(e, r, jobs[i], &l);
 }
 
 /* Nobody waits beyond the end of his token. */

@@ -841,3 +841,30 @@ def test_a_live_lease_survives_a_restart(make_server):
     with server.wire() as w:
         assert w.lease("q", "WAIT", "1s") == []  # it got at least ten seconds more
         assert w.call("COMPLETE", id, job["token"]) == "OK"
+
+
+def test_each_job_of_a_lease_has_its_own_fields(shared_server):
+    """What is the same for neighbours is written once and repeated: so neighbours differ here in every way."""
+    kinds = [[], [], ["KEY", "k"], ["TAG", "t"], [], ["META", "m", "v"], ["ORDER", "o"], [], ["LEASE", "7s"], ["LEASE", "7s"],
+             ["PRIORITY", "3", "KEY", "j", "TAG", "u"], []]
+    for proto in 2, 3:
+        with shared_server.wire(proto) as w:
+            want = {}
+            for i, kind in enumerate(kinds):
+                queue = f"fields{proto}{'ab'[i // 2 % 2]}"
+                id = w.call("SCHEDULE", queue, f"p{i}", *kind)
+                options = dict(zip(kind[::2], kind[1::2]))
+                want[id] = {"queue": queue, "payload": f"p{i}", "key": options.get("KEY"), "order": options.get("ORDER"),
+                            "tags": [options["TAG"]] if "TAG" in options else [],
+                            "meta": {"m": "v"} if "META" in options else {}, "recurrence": None, "nominal_ms": None,
+                            "lease_ms": 7000 if "LEASE" in options else 60000, "priority": 3, "attempt": 1, "tenant": "default"}
+            got = w.call("LEASE", f"fields{proto}a,fields{proto}b", "COUNT", "20")
+            if proto == 2:
+                got = [dict(zip(j[::2], j[1::2])) for j in got]
+                for job in got:
+                    job["meta"] = dict(zip(job["meta"][::2], job["meta"][1::2]))
+            assert len(got) == len(want)
+            for job in got:
+                assert len(job) == 16
+                assert {name: job[name] for name in want[job["id"]]} == want[job["id"]]
+                assert job["until_ms"] > job["due_ms"] and int(job["token"]) > 0
