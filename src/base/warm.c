@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define WAITING 4 /* beyond that they are not worth the thread's time any more */
+#define STEP    ((size_t)64 << 10) /* others wait that long who map or give back memory */
+#define WAITING 4                  /* beyond that they are not worth the thread's time any more */
 
 #ifdef MADV_POPULATE_WRITE
 #define POPULATE MADV_POPULATE_WRITE
@@ -44,7 +45,8 @@ static void *run(void *arg)
         w.first = (w.first + 1) % WAITING;
         w.n--;
         pthread_mutex_unlock(&w.lock);
-        warm_now(memory, bytes);
+        for (size_t at = 0; at < bytes; at += STEP)
+            warm_now((char *)memory + at, bytes - at < STEP ? bytes - at : STEP);
         pthread_mutex_lock(&w.lock);
     }
     pthread_mutex_unlock(&w.lock);
