@@ -158,15 +158,18 @@ static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out
 {
     struct seal seal = seal_of(s);
     uint64_t number = s->cursor.number - 1;
-    struct buf id = { 0 };
+    size_t before = out->len, bare;
 
+    buf_text(out, "id: ");
+    bare = out->len;
     if (s->confined)
-        seal_pair(&seal, epoch, number, &id);
+        seal_pair(&seal, epoch, number, out);
     else
-        buf_printf(&id, "%llu-%llu", (unsigned long long)epoch, (unsigned long long)number);
-    if (id.len > 0) /* an empty one would make the reader forget the last */
-        buf_printf(out, "id: %.*s\n", STR_ARG(buf_view(&id)));
-    buf_fini(&id);
+        buf_printf(out, "%llu-%llu", (unsigned long long)epoch, (unsigned long long)number);
+    if (out->len == bare) /* an empty one would make the reader forget the last */
+        out->len = before;
+    else
+        buf_text(out, "\n");
 }
 
 void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf *out)

@@ -429,18 +429,9 @@ static unsigned char met[2 * WALKED * (BEHIND + 2)]; /* how often */
 static void hold_key(int i, int64_t due_ms)
 {
     char order[16];
-    struct job_spec spec = { .queue = STR("q"),
-                             .payload = STR("forty bytes or so of payload, as they say"),
-                             .due_ms = due_ms,
-                             .priority = 3,
-                             .attempts = -1,
-                             .lease_ms = -1,
-                             .retain_ms = 0 };
-    struct schedule_result r;
 
     snprintf(order, sizeof(order), "w%d", i);
-    spec.order = str_of(order);
-    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    put_at("q", order, false, due_ms);
 }
 
 /* All keys are stuck, by one that is before all others. */
