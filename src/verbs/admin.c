@@ -78,11 +78,7 @@ static void reply_push(struct reply *r, const struct push_settings *s)
     rest = s->secrets;
     while (push_secret_next(&rest, &value))
         secrets++;
-    reply_text(r, "push_url");
-    if (s->url.len)
-        reply_bytes(r, s->url);
-    else
-        reply_null(r);
+    reply_field_bytes(r, "push_url", s->url);
     reply_text(r, "push_headers");
     if (names.len && !names.failed)
         reply_bytes(r, buf_view(&names));

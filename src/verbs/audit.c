@@ -135,15 +135,6 @@ static int gather(void *arg, const struct audit_entry *a)
     return g->bytes.failed ? BELFRY_NOMEM : 0;
 }
 
-static void field(struct reply *r, const char *name, struct str s)
-{
-    reply_text(r, name);
-    if (s.len)
-        reply_bytes(r, s);
-    else
-        reply_null(r);
-}
-
 static void reply_entry(struct reply *r, struct wire_reader *in)
 {
     struct job_id id;
@@ -152,13 +143,13 @@ static void reply_entry(struct reply *r, struct wire_reader *in)
     in->p += sizeof(id);
     reply_map(r, 9);
     reply_field(r, "at_ms", wire_zigzag(in));
-    field(r, "tenant", wire_bytes(in));
-    field(r, "user", wire_bytes(in));
-    field(r, "client", wire_bytes(in));
-    field(r, "address", wire_bytes(in));
-    field(r, "verb", wire_bytes(in));
-    field(r, "request", wire_bytes(in));
-    field(r, "outcome", wire_bytes(in));
+    reply_field_bytes(r, "tenant", wire_bytes(in));
+    reply_field_bytes(r, "user", wire_bytes(in));
+    reply_field_bytes(r, "client", wire_bytes(in));
+    reply_field_bytes(r, "address", wire_bytes(in));
+    reply_field_bytes(r, "verb", wire_bytes(in));
+    reply_field_bytes(r, "request", wire_bytes(in));
+    reply_field_bytes(r, "outcome", wire_bytes(in));
     reply_text(r, "id");
     reply_id(r, id);
 }

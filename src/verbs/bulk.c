@@ -5,15 +5,6 @@
 #include "base/wire.h"
 #include "verbs/handlers.h"
 
-static void field_text(struct reply *r, const char *name, struct str s)
-{
-    reply_text(r, name);
-    if (s.len)
-        reply_bytes(r, s);
-    else
-        reply_null(r);
-}
-
 static void field_moment(struct reply *r, const char *name, bool meant, int64_t ms)
 {
     reply_text(r, name);
@@ -52,20 +43,20 @@ static void reply_bulk(struct reply *r, struct str tenant, const struct bulk_vie
     reply_boolean(r, b->dry);
     reply_text(r, "state");
     reply_text(r, bulk_state_name(b->state));
-    field_text(r, "tenant", tenant);
+    reply_field_bytes(r, "tenant", tenant);
     reply_field(r, "matched", (int64_t)b->matched);
     reply_field(r, "changed", (int64_t)b->changed);
     reply_field(r, "skipped", (int64_t)b->skipped);
     reply_field(r, "looked_at", (int64_t)b->looked);
-    field_text(r, "queue", queue);
+    reply_field_bytes(r, "queue", queue);
     reply_states(r, b->states);
-    field_text(r, "tag", b->tag);
+    reply_field_bytes(r, "tag", b->tag);
     field_moment(r, "from_ms", b->from_ms > 0, b->from_ms);
     field_moment(r, "to_ms", b->to_ms != INT64_MAX, b->to_ms);
     field_moment(r, "due_ms", b->action == BULK_RESCHEDULE, b->due_ms);
     reply_field(r, "created_ms", v->created_ms);
     field_moment(r, "ended_ms", b->state != BULK_RUNNING, b->ended_ms);
-    field_text(r, "error", b->error);
+    reply_field_bytes(r, "error", b->error);
 }
 
 /* One tenant's; false after an error reply. */

@@ -3,15 +3,6 @@
 #include "verbs/handlers.h"
 #include "verbs/seal.h"
 
-static void field_bytes(struct reply *r, const char *name, struct str s)
-{
-    reply_text(r, name);
-    if (s.len)
-        reply_bytes(r, s);
-    else
-        reply_null(r);
-}
-
 /* Null unless it means something. */
 static void field_int_if(struct reply *r, const char *name, bool meant, int64_t v)
 {
@@ -31,8 +22,8 @@ static void reply_attempt(struct reply *r, const struct attempt *a)
     reply_field(r, "late_ms", a->late_ms);
     reply_text(r, "outcome");
     reply_text(r, attempt_outcome_name(a->outcome));
-    field_bytes(r, "worker", a->worker);
-    field_bytes(r, "error", a->error);
+    reply_field_bytes(r, "worker", a->worker);
+    reply_field_bytes(r, "error", a->error);
 }
 
 void reply_labels(struct reply *r, const struct job_view *v)
@@ -101,7 +92,7 @@ static void reply_summary(struct reply *r, const struct summary *v)
     reply_bytes(r, v->tenant);
     reply_text(r, "queue");
     reply_bytes(r, v->queue);
-    field_bytes(r, "key", v->key);
+    reply_field_bytes(r, "key", v->key);
     reply_field(r, "priority", v->priority);
     reply_field(r, "due_ms", v->due_ms);
     reply_field(r, "at_ms", v->at_ms);
@@ -110,8 +101,8 @@ static void reply_summary(struct reply *r, const struct summary *v)
     reply_field(r, "payload_bytes", (int64_t)v->payload_bytes);
     field_int_if(r, "deferred_until", v->deferred_ms >= 0, v->deferred_ms);
     reply_field(r, "deferrals", v->deferrals);
-    field_bytes(r, "error", v->error);
-    field_bytes(r, "order", v->order);
+    reply_field_bytes(r, "error", v->error);
+    reply_field_bytes(r, "order", v->order);
 }
 
 #define DETAIL_FIELDS 24
@@ -130,7 +121,7 @@ static void reply_detail(struct reply *r, const struct job_view *v)
     reply_array(r, v->after_count);
     for (size_t i = 0; i < v->after_count; i++)
         reply_id(r, v->after[i]);
-    field_bytes(r, "recurrence", v->recurrence);
+    reply_field_bytes(r, "recurrence", v->recurrence);
     field_int_if(r, "nominal_ms", v->recurrence.len > 0, v->nominal_ms);
     field_int_if(r, "expires_ms", v->expires_ms >= 0, v->expires_ms);
     reply_text(r, "notify");
@@ -139,17 +130,17 @@ static void reply_detail(struct reply *r, const struct job_view *v)
     reply_text(r, v->passing ? "pass" : "hold");
     field_int_if(r, "lease_ms", leased, v->lease_ms);
     field_int_if(r, "until_ms", leased, v->until_ms);
-    field_bytes(r, "worker", leased ? v->worker : (struct str){ 0 });
+    reply_field_bytes(r, "worker", leased ? v->worker : (struct str){ 0 });
     field_int_if(r, "progress", leased && v->progress >= 0, v->progress);
-    field_bytes(r, "note", v->note);
+    reply_field_bytes(r, "note", v->note);
     reply_text(r, "cancelling");
     reply_boolean(r, v->cancelling);
     reply_text(r, "replacing");
     reply_boolean(r, v->replacing);
     field_int_if(r, "ended_ms", ended, v->ended_ms);
     field_int_if(r, "keep_ms", ended, v->keep_ms);
-    field_bytes(r, "result", v->result);
-    field_bytes(r, "push", v->push);
+    reply_field_bytes(r, "result", v->result);
+    reply_field_bytes(r, "push", v->push);
     reply_name(r, "token");
     if (leased)
         reply_token(r, v->token);

@@ -21,15 +21,6 @@ static const char *const kinds[] = {
     [RECUR_RRULE] = "rrule", [RECUR_CRON] = "cron", [RECUR_EVERY] = "every"
 };
 
-static void field_text(struct reply *r, const char *name, struct str s)
-{
-    reply_text(r, name);
-    if (s.len)
-        reply_bytes(r, s);
-    else
-        reply_null(r);
-}
-
 static void field_moment(struct reply *r, const char *name, int64_t ms)
 {
     reply_text(r, name);
@@ -80,16 +71,16 @@ static void reply_view(struct reply *r, const struct recurrence_view *v, bool le
 
     scope_split(x->queue, &tenant, &queue);
     reply_map(r, VIEW_FIELDS + ledger);
-    field_text(r, "name", v->name);
-    field_text(r, "tenant", tenant);
-    field_text(r, "queue", queue);
+    reply_field_bytes(r, "name", v->name);
+    reply_field_bytes(r, "tenant", tenant);
+    reply_field_bytes(r, "queue", queue);
     reply_text(r, "kind");
     reply_text(r, kinds[x->kind]);
-    field_text(r, "rule", x->rule);
-    field_text(r, "tz", x->zone);
+    reply_field_bytes(r, "rule", x->rule);
+    reply_field_bytes(r, "tz", x->zone);
     reply_field(r, "start_ms", x->start_ms);
-    field_text(r, "exdate", x->exdate);
-    field_text(r, "rdate", x->rdate);
+    reply_field_bytes(r, "exdate", x->exdate);
+    reply_field_bytes(r, "rdate", x->rdate);
     reply_text(r, "catchup");
     reply_text(r, catchups[x->catchup]);
     reply_text(r, "overlap");

@@ -97,6 +97,16 @@ static inline void reply_again(struct reply *r, const struct reply_part *part)
     r->ops->again(r, part->from, part->to);
 }
 
+/* Null if there are none. */
+static inline void reply_field_bytes(struct reply *r, const char *name, struct str s)
+{
+    reply_text(r, name);
+    if (s.len)
+        reply_bytes(r, s);
+    else
+        reply_null(r);
+}
+
 /* A pair of a map. */
 static inline void reply_field(struct reply *r, const char *name, int64_t v)
 {

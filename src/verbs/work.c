@@ -35,14 +35,6 @@ static void reply_names(struct reply *r, const struct job_view *v, struct leases
     l->queue = v->queue;
 }
 
-static void reply_bytes_or_null(struct reply *r, struct str s)
-{
-    if (s.len)
-        reply_bytes(r, s);
-    else
-        reply_null(r);
-}
-
 static void reply_rest(struct reply *r, const struct job_view *v, struct leases_reply *l)
 {
     bool plain = v->key.len == 0 && v->order.len == 0 && v->recurrence.len == 0 &&
@@ -57,13 +49,10 @@ static void reply_rest(struct reply *r, const struct job_view *v, struct leases_
     reply_integer(r, v->lease_ms);
     reply_name(r, "until_ms");
     reply_integer(r, v->until_ms);
-    reply_name(r, "key");
-    reply_bytes_or_null(r, v->key);
+    reply_field_bytes(r, "key", v->key);
     reply_labels(r, v);
-    reply_name(r, "order");
-    reply_bytes_or_null(r, v->order);
-    reply_name(r, "recurrence");
-    reply_bytes_or_null(r, v->recurrence);
+    reply_field_bytes(r, "order", v->order);
+    reply_field_bytes(r, "recurrence", v->recurrence);
     reply_name(r, "nominal_ms");
     if (v->recurrence.len)
         reply_integer(r, v->nominal_ms);
