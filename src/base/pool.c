@@ -24,6 +24,7 @@
 #define POOL_WARM        ((size_t)16 << 20) /* one that holds less does not grow fast */
 #define POOL_CHUNK       ((size_t)4 << 20)
 #define POOL_CHUNK_PAGES (POOL_CHUNK / POOL_PAGE)
+#define POOL_AHEAD       16u /* pages that are warmed in one go, when half of those before are used */
 #define POOL_SMALL       512u
 #define POOL_SMALL_STEPS (POOL_SMALL / 16)
 
@@ -136,9 +137,18 @@ static struct pool_chunk *chunk_map(struct pool *p)
     struct pool_chunk *chunk = chunk_of((uintptr_t)(got + before));
     chunk->free = POOL_CHUNK_FREE;
     list_append(&p->chunks_open, &chunk->link);
-    if (p->held_bytes >= POOL_WARM)
-        warm(got + before, POOL_CHUNK);
     return chunk;
+}
+
+/* Page `at` of a chunk is about to be used: the next ones are probably, too. */
+static void warm_ahead(const struct pool *p, const struct pool_page *page, unsigned at)
+{
+    if (p->held_bytes < POOL_WARM || (at != 1 && at % POOL_AHEAD != POOL_AHEAD / 2))
+        return;
+    unsigned from = at == 1 ? 2 : at + POOL_AHEAD / 2;
+    unsigned to = at == 1 ? POOL_AHEAD : from + POOL_AHEAD;
+    if (from < POOL_CHUNK_PAGES)
+        warm(page->base + (size_t)(from - at) * POOL_PAGE, (size_t)(to - from) * POOL_PAGE);
 }
 
 static struct pool_page *page_new(struct pool *p, unsigned class)
@@ -164,8 +174,10 @@ static struct pool_page *page_new(struct pool *p, unsigned class)
         .base = (char *)(((uintptr_t)chunk & ~(POOL_CHUNK - 1)) + at * (size_t)POOL_PAGE),
     };
     /* A class that grows gets its pages in one go, not by sixteen faults. */
-    if (p->classes[class].pages++ >= POOL_GROWING && !kept)
+    if (p->classes[class].pages++ >= POOL_GROWING && !kept) {
+        warm_ahead(p, page, at);
         warm_now(page->base, POOL_PAGE);
+    }
     list_append(&p->classes[class].open, &page->link);
     p->classes[class].empty = page;
     if (kept) {
