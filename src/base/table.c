@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TABLE_NEAR 4 /* splits from now */
+
 void table_init(struct table *t, uint64_t (*hash)(const struct table_node *node))
 {
     *t = (struct table){
@@ -90,6 +92,7 @@ static bool table_split(struct table *t)
         *end = &node->next;
     }
     *keep = *move = NULL;
+    table_near_node(t, to - half + TABLE_NEAR); /* it is split soon */
     if (++t->buckets > t->mask)
         t->mask = t->mask * 2 + 1;
     return true;

@@ -68,6 +68,17 @@ static inline struct table_node **table_bucket(const struct table *t, uint64_t h
     return &t->segments[b >> TABLE_SEGMENT_BITS][b & (TABLE_SEGMENT - 1)];
 }
 
+/* For who will look for many hashes: the bucket first, and once it is near, its first node. */
+static inline void table_near_bucket(const struct table *t, uint64_t hash)
+{
+    __builtin_prefetch(table_bucket(t, hash));
+}
+
+static inline void table_near_node(const struct table *t, uint64_t hash)
+{
+    __builtin_prefetch(*table_bucket(t, hash));
+}
+
 /* The chain that holds every node with this hash, among others: for hot callers to loop over. */
 static inline struct table_node *table_chain(const struct table *t, uint64_t hash)
 {

@@ -169,21 +169,29 @@ static void uncount_stale(struct engine *e, struct str bytes)
         count_moved(e, queue_obtain(e, item.queue), (enum cold_slot)item.slot, -1);
 }
 
-/* In replay: the jobs leave memory here. */
+#define EVICTED_TOGETHER 64
+
+/* In replay: the jobs leave memory here. They are all over memory, so some are fetched to the
+ * cache together. */
 static int evict(struct engine *e, struct str seqs, const struct stale *stale)
 {
     struct wire_reader r = wire_reader_of(seqs);
-    uint64_t seq = 0;
+    uint64_t few[EVICTED_TOGETHER], seq = 0;
 
     while (r.p < r.end) {
-        struct job *j;
+        size_t n = 0;
 
-        seq += (uint64_t)wire_zigzag(&r);
+        while (n < EVICTED_TOGETHER && r.p < r.end)
+            few[n++] = seq += (uint64_t)wire_zigzag(&r);
         if (r.bad)
             return BELFRY_CORRUPT;
-        j = job_find(e, seq);
-        if (j && !is_stale(stale, seq))
-            job_leave(e, j);
+        jobs_near(e, few, n);
+        for (size_t i = 0; i < n; i++) {
+            struct job *j = job_find(e, few[i]);
+
+            if (j && !is_stale(stale, few[i]))
+                job_leave(e, j);
+        }
     }
     return 0;
 }

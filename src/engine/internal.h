@@ -28,6 +28,8 @@ bool blob_set(struct pool *p, struct blob **slot, struct str s);
 /* job.c: jobs and their indexes. None of these writes a record. */
 void jobs_init(struct engine *e);
 struct job *job_find(const struct engine *e, uint64_t seq);
+/* So that looking for them, and for what is there at them, finds them in the cache. */
+void jobs_near(const struct engine *e, const uint64_t *seqs, size_t n);
 /* The job of an id, which must match in full. */
 struct job *job_of(const struct engine *e, struct job_id id);
 /* The same, wherever it is. One on disk comes to memory if it is to be changed (`take`); else it is

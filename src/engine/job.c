@@ -42,6 +42,14 @@ struct job *job_find(const struct engine *e, uint64_t seq)
     return NULL;
 }
 
+void jobs_near(const struct engine *e, const uint64_t *seqs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        table_near_bucket(&e->jobs, seq_hash(seqs[i]));
+    for (size_t i = 0; i < n; i++)
+        table_near_node(&e->jobs, seq_hash(seqs[i]));
+}
+
 struct job *job_of(const struct engine *e, struct job_id id)
 {
     struct job *j = id.partition == e->o.partition ? job_find(e, id.seq) : NULL;
