@@ -8,6 +8,8 @@
 
 #include "engine/record.h"
 
+#define SOON_MS INT64_C(3600000) /* a run for later than that is not kept in the system's cache */
+
 void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES])
 {
     snprintf(ret, NAME_BYTES, "p%04x/run/%010u", p->o.number, file);
@@ -342,8 +344,11 @@ int out_end(struct out_run *o)
     d->root_at = info.place.root_at;
     d->first = cold_key_str(&o->o.first);
     d->last = cold_key_str(&o->o.last);
-    if (d->family == FAMILY_DUE && cold_key_point(d->last, &last))
+    if (d->family == FAMILY_DUE && cold_key_point(d->last, &last)) {
         d->spread[d->spread_count++] = last.at_ms;
+        if (last.at_ms > o->p->store->ops->now_ms(o->p->store) + SOON_MS)
+            store_cool(o->p->store, str_of(o->log));
+    }
     run_desc_put(o->descs, d);
     return o->descs->failed ? BELFRY_NOMEM : 0;
 }

@@ -174,6 +174,20 @@ static int sync_log(struct store *s, struct str name)
     return r;
 }
 
+/* The system's cache would else grow by all that waits, at the cost of others. */
+static void cool_log(struct store *s, struct str name)
+{
+    struct file *f = (struct file *)s;
+    struct logfile *log;
+    if (check_log_name(name) < 0 || logtable_acquire(&f->logs, f->dir, name, &log) < 0)
+        return;
+    pthread_mutex_lock(&log->lock);
+    if (log->fd >= 0)
+        (void)posix_fadvise(log->fd, 0, 0, POSIX_FADV_DONTNEED);
+    pthread_mutex_unlock(&log->lock);
+    logtable_release(&f->logs, log);
+}
+
 /* What is to be read, and by whom. */
 struct span {
     uint64_t from;
@@ -395,6 +409,7 @@ static const struct store_ops file_ops = {
     .close = close_file,
     .append = append,
     .sync = sync_log,
+    .cool = cool_log,
     .read = read_log,
     .list = list,
     .remove = remove_log,

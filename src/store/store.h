@@ -81,6 +81,10 @@ struct store_ops {
      * process, and cuts a torn tail off so that the log ends cleanly. NOTFOUND. */
     int (*sync)(struct store *s, struct str log);
 
+    /* A hint: the log will not be read for long, so what only makes reading it faster may go. May
+     * be NULL; see store_cool. */
+    void (*cool)(struct store *s, struct str log);
+
     /* Elements from number `from` on, in order. A bad element with nothing whole behind it is a
      * torn tail (reported in ret); with something whole behind it, CORRUPT with detail that names
      * file and offset. NOTFOUND. ret may be NULL, and is set only if the end was reached.
@@ -116,6 +120,12 @@ struct store {
     const struct store_ops *ops;
     atomic_bool low; /* only the reserve of space is left; clears by itself */
 };
+
+static inline void store_cool(struct store *s, struct str log)
+{
+    if (s->ops->cool)
+        s->ops->cool(s, log);
+}
 
 struct store_options {
     uint64_t log_bytes;     /* expected size of a log: preallocated in that size. 0: 32 MiB */

@@ -3,7 +3,11 @@
 #include "unit/filestore.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "base/time.h"
@@ -546,6 +550,49 @@ static void no_append_of_the_old_epoch_lands_after_the_new_one_is_there(void **s
     store_close(look);
 }
 
+/* How many pages of the log's file the system has in its cache. */
+static size_t cached_pages(const struct fixture *x, const char *log)
+{
+    static unsigned char seen[1024];
+    char path[512];
+    struct stat st;
+    size_t n = 0;
+    log_path(x, log, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true((size_t)st.st_size <= sizeof seen * 4096);
+    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    assert_true(map != MAP_FAILED);
+    assert_int_equal(mincore(map, (size_t)st.st_size, seen), 0);
+    for (size_t i = 0; i < ((size_t)st.st_size + 4095) / 4096; i++)
+        n += seen[i] & 1;
+    munmap(map, (size_t)st.st_size);
+    close(fd);
+    return n;
+}
+
+static void cooled_log_leaves_the_cache_and_is_read_as_before(void **state)
+{
+    struct fixture *x = *state;
+    static char bytes[200000];
+    struct store_tail tail;
+    struct statfs fs;
+    uint64_t count = 0;
+    memset(bytes, 'x', sizeof bytes);
+    assert_int_equal(append(x->s, "later", 0, (struct str){ bytes, sizeof bytes }, false), 0);
+    assert_int_equal(x->s->ops->sync(x->s, STR("later")), 0);
+    size_t before = cached_pages(x, "later");
+    assert_true(before >= sizeof bytes / 4096);
+    store_cool(x->s, STR("later"));
+    assert_int_equal(statfs(x->dir, &fs), 0);
+    if (fs.f_type != TMPFS_MAGIC) /* whose files are nowhere else */
+        assert_true(cached_pages(x, "later") < before / 2);
+    store_cool(x->s, STR("there-is-none"));
+    assert_int_equal(x->s->ops->read(x->s, STR("later"), 0, 0, count_element, &count, &tail), 0);
+    assert_int_equal(tail.elements, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -570,6 +617,7 @@ int main(void)
         TEST(first_append_does_not_wait_for_spares),
         TEST(logs_are_made_read_removed_and_recycled_at_once),
         TEST(no_append_of_the_old_epoch_lands_after_the_new_one_is_there),
+        TEST(cooled_log_leaves_the_cache_and_is_read_as_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
