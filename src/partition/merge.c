@@ -15,7 +15,8 @@
 #include "engine/record.h"
 
 #define FAN_IN_MAX  64
-#define UNHURRIED   16   /* times as many runs there may be while batches are written */
+#define UNHURRIED   16   /* times as many runs there may be while batches are written, */
+#define UNHURRIED_L 4    /* and of the locator: every new key is looked for in all of them */
 #define QUIET_MS    2000 /* after the last batch: then none is being written */
 #define LOOK_MS     1000 /* between two looks at runs that have not changed */
 #define FILES       256
@@ -95,20 +96,20 @@ static bool is_busy(const struct partition *p, int64_t now_ms)
 /* A group that is worth merging. */
 static bool find_group(struct partition *p, struct group *ret)
 {
-    size_t enough = p->o.merge_runs;
     struct list *node;
+    bool busy;
 
     ret->now_ms = engine_now(p->engine);
-    if (is_busy(p, ret->now_ms))
-        enough *= UNHURRIED;
+    busy = is_busy(p, ret->now_ms);
     list_each (node, engine_runs(p->engine)) {
         const struct cold_run *r = container_of(node, struct cold_run, link);
-        size_t n;
+        size_t enough = p->o.merge_runs;
 
+        if (busy)
+            enough *= r->d.family == FAMILY_LOCATOR ? UNHURRIED_L : UNHURRIED;
         ret->family = r->d.family;
         ret->group = group_of(r, ret->now_ms);
-        n = is_free(r) ? count_group(p, ret) : 0;
-        if (n >= enough)
+        if (is_free(r) && count_group(p, ret) >= enough)
             return true;
     }
     return false;
