@@ -33,8 +33,8 @@ class Peer:
 
 
 class Redis(Peer):
-    def __init__(self, title, *flags):
-        super().__init__(title, "redis", *flags)
+    def __init__(self, title, *flags, driver="redis"):
+        super().__init__(title, driver, *flags)
 
     def command(self, build, port, directory):
         return ["redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", directory, "--save", "",
@@ -61,16 +61,18 @@ class Belfry(Peer):
 
 PEERS = {
     "belfry": Belfry("Belfry, sync", "--durability", "sync"),
-    "belfry-full": Belfry("Belfry, sync, jobs that use everything", "--durability", "sync", driver="belfry-full"),
     "belfry-slow": Belfry("Belfry, sync, each sync 1 ms longer", "--durability", "sync", "--sync-delay", "1ms"),
     "redis": Redis("Redis sorted set, nothing on disk", "--appendonly", "no"),
     "redis-aof": Redis("Redis sorted set, AOF always", "--appendonly", "yes", "--appendfsync", "always"),
     "beanstalkd": Beanstalkd("beanstalkd, nothing on disk", False),
     "beanstalkd-sync": Beanstalkd("beanstalkd, fsync always", True),
+    # Jobs of ten tenants with a key, an ordering key, a priority, a tag and metadata.
+    "belfry-full": Belfry("Belfry, sync, jobs that use everything", "--durability", "sync", driver="belfry-full"),
+    "redis-full": Redis("Redis, the same by scripts, nothing on disk", "--appendonly", "no", driver="redis-full"),
 }
 
 COLOURS = {"belfry": "#b5651d", "belfry-full": "#8a4a10", "belfry-slow": "#d9a066", "redis": "#a33", "redis-aof": "#d77",
-           "beanstalkd": "#376", "beanstalkd-sync": "#7b9"}
+           "beanstalkd": "#376", "beanstalkd-sync": "#7b9", "redis-full": "#711"}
 
 
 def say(text):

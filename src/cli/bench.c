@@ -39,10 +39,10 @@ enum {
 const struct flag_row bench_flags[] = {
     [DRIVER] = { .name = "driver",
                  .value = "NAME",
-                 .help =
-                     "the kind of server: belfry (the default), belfry-full (jobs that use every "
-                     "option), redis or beanstalkd",
-                 .words = "belfry|belfry-full|redis|beanstalkd" },
+                 .help = "the kind of server: belfry (the default), redis or beanstalkd; "
+                         "belfry-full and "
+                         "redis-full: jobs that use tenants, priorities, keys and ordering keys",
+                 .words = "belfry|belfry-full|redis|redis-full|beanstalkd" },
     [OP] = { .name = "op",
              .value = "OP[,OP...]",
              .help = "what to measure: schedule, lease, lone, late, fill, drain, ping",

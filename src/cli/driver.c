@@ -4,7 +4,7 @@
 const struct driver *driver_find(const char *name)
 {
     static const struct driver *const all[] = { &driver_belfry, &driver_belfry_full, &driver_redis,
-                                                &driver_beanstalkd };
+                                                &driver_redis_full, &driver_beanstalkd };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         if (strcmp(all[i]->name, name) == 0)
@@ -29,4 +29,27 @@ void driver_digits(char *at, size_t width, uint64_t n)
         at[--width] = (char)('0' + n % 10);
         n /= 10;
     }
+}
+
+void driver_word(struct buf *out, const char *prefix, uint64_t n)
+{
+    char text[32], *end = text + sizeof(text), *at = end;
+    size_t len = strlen(prefix);
+
+    do {
+        *--at = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    memcpy(at -= len, prefix, len);
+    resp_bulk(out, (struct str){ at, (size_t)(end - at) });
+}
+
+void driver_payload(const struct target *t, struct buf *out, uint64_t n)
+{
+    size_t at;
+
+    resp_bulk(out, buf_view(&t->now));
+    at = out->len - t->now.len - 2;
+    if (t->now.len >= DRIVER_NUMBER_DIGITS && !out->failed)
+        driver_digits(out->ptr + at, DRIVER_NUMBER_DIGITS, n);
 }

@@ -28,10 +28,10 @@ struct target {
     size_t later_gap; /* offset of the due time's digits in `later`; and of the number that makes */
     size_t later_id;  /* payloads differ; 0: there is none */
     size_t now_id;
-    int64_t base_ms;  /* wall time at the start */
-    int64_t first_ms; /* jobs for later are due from then on, */
-    int64_t span_ms;  /* over this long */
-    char script[48];  /* name of a script at the server */
+    int64_t base_ms;     /* wall time at the start */
+    int64_t first_ms;    /* jobs for later are due from then on, */
+    int64_t span_ms;     /* over this long */
+    char scripts[3][48]; /* names of scripts at the server */
 };
 
 /* A job that was taken. Slices are borrowed from the reply. */
@@ -77,7 +77,8 @@ struct driver {
     int (*wipe)(struct target *t, struct client *c);
 };
 
-extern const struct driver driver_belfry, driver_belfry_full, driver_redis, driver_beanstalkd;
+extern const struct driver driver_belfry, driver_belfry_full, driver_redis, driver_redis_full,
+    driver_beanstalkd;
 
 /* The replies of both of Belfry's. */
 void driver_belfry_note(struct str reply, char *ret_id);
@@ -87,9 +88,16 @@ unsigned driver_belfry_finish(const struct target *t, struct str reply, struct b
 /* NULL if there is none of that name. */
 const struct driver *driver_find(const char *name);
 
-/* Helpers for drivers: `bytes` of filler, and a number as exactly `width` digits. */
+/* Jobs that use everything are spread over so many tenants, and so many ordering keys of each. */
+#define FULL_TENANTS 10
+#define FULL_LANES   1000
+
+/* Helpers for drivers: `bytes` of filler, a number as exactly `width` digits, a prefix and a number
+ * as a word of a command, and the payload in t->now with job n's number at its front. */
 void driver_filler(struct buf *out, size_t bytes);
 void driver_digits(char *at, size_t width, uint64_t n);
+void driver_word(struct buf *out, const char *prefix, uint64_t n);
+void driver_payload(const struct target *t, struct buf *out, uint64_t n);
 
 /* When job n is due if it is one for later: in no order, evenly over the span. */
 static inline int64_t driver_due_ms(const struct target *t, uint64_t n)

@@ -9,24 +9,13 @@
 #include "base/id.h"
 #include "cli/scan.h"
 
-#define TENANTS 10
-#define LANES   1000 /* of each tenant */
-
-static void word(struct buf *out, const char *prefix, uint64_t n)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%s%llu", prefix, (unsigned long long)n);
-    resp_bulk(out, str_of(text));
-}
-
 /* Nothing is kept of jobs that have ended. */
 static int prepare(struct target *t, struct client *c)
 {
     int err = 0;
 
     driver_filler(&t->now, t->payload_bytes);
-    for (int i = 0; i < TENANTS && err == 0; i++) {
+    for (int i = 0; i < FULL_TENANTS && err == 0; i++) {
         char tenant[16];
         struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"),
                                STR("0"),     STR("TENANT"),    str_of(tenant) };
@@ -45,23 +34,18 @@ static int prepare(struct target *t, struct client *c)
 
 static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
 {
-    size_t payload;
-
     resp_array(out, due ? 16 : 18);
     resp_bulk(out, STR("SCHEDULE"));
     resp_bulk(out, str_of(t->queue));
-    resp_bulk(out, buf_view(&t->now));
-    payload = out->len - t->now.len - 2;
-    if (t->now.len >= DRIVER_NUMBER_DIGITS && !out->failed)
-        driver_digits(out->ptr + payload, DRIVER_NUMBER_DIGITS, n);
+    driver_payload(t, out, n);
     resp_bulk(out, STR("TENANT"));
-    word(out, "t", n % TENANTS);
+    driver_word(out, "t", n % FULL_TENANTS);
     resp_bulk(out, STR("PRIORITY"));
-    word(out, "", 1 + n % 5);
+    driver_word(out, "", 1 + n % 5);
     resp_bulk(out, STR("KEY"));
-    word(out, "key-", n);
+    driver_word(out, "key-", n);
     resp_bulk(out, STR("ORDER"));
-    word(out, "lane-", n / TENANTS % LANES);
+    driver_word(out, "lane-", n / FULL_TENANTS % FULL_LANES);
     resp_bulk(out, STR("TAG"));
     resp_bulk(out, STR("bench"));
     resp_bulk(out, STR("META"));
@@ -69,7 +53,7 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
     resp_bulk(out, STR("belfry-bench"));
     if (!due) {
         resp_bulk(out, STR("AT"));
-        word(out, "", (uint64_t)driver_due_ms(t, n));
+        driver_word(out, "", (uint64_t)driver_due_ms(t, n));
     }
 }
 
@@ -89,7 +73,7 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
     resp_bulk(out, STR("LEASE"));
     resp_bulk(out, str_of(t->queue));
     resp_bulk(out, STR("COUNT"));
-    word(out, "", count);
+    driver_word(out, "", count);
     resp_bulk(out, STR("WAIT"));
     resp_bulk(out, STR("1s"));
     resp_bulk(out, STR("TENANT"));

@@ -53,7 +53,7 @@ static int prepare(struct target *t, struct client *c)
         err = BELFRY_INVALID;
     }
     if (err == 0)
-        snprintf(t->script, sizeof(t->script), "%.*s", STR_ARG(v->at[0].text));
+        snprintf(t->scripts[0], sizeof(t->scripts[0]), "%.*s", STR_ARG(v->at[0].text));
     zadd(t, &t->now, &unused, &t->now_id);
     zadd(t, &t->later, &t->later_gap, &t->later_id);
     return err;
@@ -79,7 +79,7 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
     snprintf(limit, sizeof(limit), "%u", count);
     resp_array(out, 7);
     resp_bulk(out, STR("EVALSHA"));
-    resp_bulk(out, str_of(t->script));
+    resp_bulk(out, str_of(t->scripts[0]));
     resp_bulk(out, STR("1"));
     resp_bulk(out, str_of(t->queue));
     driver_digits(digits, SCORE_DIGITS, now);

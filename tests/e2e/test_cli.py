@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+import redis
 
 from conftest import BUILD, ENV, belfry, wait_for
 
@@ -578,6 +579,7 @@ def test_bench_measures_and_leaves_nothing(cli):
 
 @pytest.mark.parametrize("driver,command", [
     ("redis", ["redis-server", "--save", "", "--appendonly", "no", "--port"]),
+    ("redis-full", ["redis-server", "--save", "", "--appendonly", "no", "--port"]),
     ("beanstalkd", ["beanstalkd", "-l", "127.0.0.1", "-p"]),
 ])
 def test_bench_measures_peers_with_the_same_generator(driver, command):
@@ -594,6 +596,8 @@ def test_bench_measures_peers_with_the_same_generator(driver, command):
         results = answer(wait_for(lambda: (r := bench()).returncode != 3 and r, what="the peer runs"))
         assert [(r["driver"], r["op"], r["jobs"]) for r in results] == [
             (driver, op, 300) for op in ("schedule", "lease", "lone")]
+        if driver != "beanstalkd":
+            assert redis.Redis(port=port).keys() == [], "it leaves nothing behind"
     finally:
         peer.kill()
         peer.wait()
