@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merging: few runs of many, so that a lookup reads few. What no longer counts is left out.
- *
- *     D   eight that hold all times are split into stretches of time; eight of one stretch become
- * one B A L P X   eight of about the same size become one
- *
- * History whose time is over is not merged but dropped whole, after counting what it still held.
+ * Merging runs that merge_choose.c chose: what no longer counts is left out, and those of jobs by
+ * due time are cut into stretches. History whose time is over is only counted as it goes.
  */
 #include "partition/internal.h"
 
@@ -14,172 +10,8 @@
 
 #include "engine/record.h"
 
-#define FAN_IN_MAX  64
-#define UNHURRIED   16   /* times as many runs there may be while batches are written, */
-#define UNHURRIED_L 4    /* and of the locator: every new key is looked for in all of them */
-#define QUIET_MS    2000 /* after the last batch: then none is being written */
-#define LOOK_MS     1000 /* between two looks at runs that have not changed */
-#define FILES       256
-#define PIECE_BYTES (1u << 20) /* a stretch with less than this goes on into the next one */
-#define HOUR_MS     INT64_C(3600000)
-#define DAY_MS      (24 * HOUR_MS)
-
-/* The stretch of time that a moment belongs to: the further away the longer. */
-static int64_t stretch_of(int64_t at_ms, int64_t now_ms)
-{
-    int64_t ahead = at_ms - now_ms;
-    int64_t length = ahead < 2 * DAY_MS      ? HOUR_MS
-                     : ahead < 60 * DAY_MS   ? DAY_MS
-                     : ahead < 1200 * DAY_MS ? 30 * DAY_MS
-                                             : INT64_MAX;
-
-    return length == INT64_MAX ? INT64_MAX : at_ms - at_ms % length;
-}
-
-static unsigned size_tier(const struct cold_run *r)
-{
-    unsigned tier = 0;
-
-    for (uint64_t bytes = r->d.bytes >> 16; bytes; bytes >>= 3)
-        tier++;
-    return tier;
-}
-
-/* Runs that may be merged with each other have equal groups. */
-static int64_t group_of(const struct cold_run *r, int64_t now_ms)
-{
-    struct cold_point first = { 0, 0 };
-
-    if (r->d.family != FAMILY_DUE)
-        return size_tier(r);
-    cold_key_point(r->d.first, &first);
-    return r->d.split ? stretch_of(first.at_ms, now_ms) : -1;
-}
-
-static bool is_free(const struct cold_run *r)
-{
-    return !r->busy && !r->unreadable && !r->d.broken;
-}
-
-struct group {
-    char family;
-    int64_t group;
-    int64_t now_ms;
-};
-
-static bool in_group(void *arg, const struct cold_run *r)
-{
-    const struct group *g = arg;
-
-    return is_free(r) && r->d.family == g->family && group_of(r, g->now_ms) == g->group;
-}
-
-static size_t count_group(struct partition *p, const struct group *g)
-{
-    struct group copy = *g;
-    struct list *node;
-    size_t n = 0;
-
-    list_each (node, engine_runs(p->engine))
-        n += in_group(&copy, container_of(node, struct cold_run, link));
-    return n;
-}
-
-/* Who schedules much should not wait for what can be done when there is less to do. */
-static bool is_busy(const struct partition *p, int64_t now_ms)
-{
-    int64_t since = now_ms - p->last_fed_ms;
-
-    return p->chores[LANE_FEED].feed.state != FEED_IDLE || (since >= 0 && since < QUIET_MS);
-}
-
-/* A group that is worth merging. */
-static bool find_group(struct partition *p, struct group *ret)
-{
-    struct list *node;
-    bool busy;
-
-    ret->now_ms = engine_now(p->engine);
-    busy = is_busy(p, ret->now_ms);
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-        size_t enough = p->o.merge_runs;
-
-        if (busy)
-            enough *= r->d.family == FAMILY_LOCATOR ? UNHURRIED_L : UNHURRIED;
-        ret->family = r->d.family;
-        ret->group = group_of(r, ret->now_ms);
-        if (is_free(r) && count_group(p, ret) >= enough)
-            return true;
-    }
-    return false;
-}
-
-/* What nobody needs any more, though nothing takes its place. */
-static bool is_over(struct partition *p, const struct cold_run *r)
-{
-    struct cold_point last, frontier = engine_frontier(p->engine);
-    int64_t now = engine_now(p->engine);
-
-    if (!is_free(r))
-        return false;
-    switch (r->d.family) {
-    case FAMILY_DUE: return cold_key_point(r->d.last, &last) && !point_after(last, frontier);
-    case FAMILY_BACKLOG: return engine_backlog_is_empty(p->engine);
-    case FAMILY_ASIDE: return engine_aside_is_empty(p->engine);
-    case FAMILY_LOCATOR: return r->d.gone_ms < now && r->d.gone_ms < frontier.at_ms;
-    default: return r->d.gone_ms < now;
-    }
-}
-
-static bool is_history(char family)
-{
-    return family == FAMILY_PAST || family == FAMILY_KEPT;
-}
-
-/* The oldest done and cancelled jobs beyond what may be kept on disk. */
-static struct cold_run *beyond_cap(struct partition *p)
-{
-    struct cold_run *oldest = NULL;
-    uint64_t bytes = 0;
-    struct list *node;
-
-    list_each (node, engine_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
-        if (r->d.family == FAMILY_PAST && is_free(r) && r->d.graves < r->d.entries) {
-            bytes += r->d.bytes;
-            if (!oldest || r->d.number < oldest->d.number)
-                oldest = r;
-        }
-    }
-    return bytes > p->o.history_disk_bytes ? oldest : NULL;
-}
-
-/* Drops at once what needs no counting; returns one that does. */
-static struct cold_run *sweep(struct partition *p)
-{
-    struct buf drops = { 0 };
-    struct cold_run *history = beyond_cap(p);
-    struct list *node;
-
-    list_each (node, engine_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
-        if (!is_over(p, r))
-            continue;
-        if (is_history(r->d.family))
-            history = history ? history : r;
-        else
-            wire_put_varint(&drops, r->d.file);
-    }
-    if (drops.len > 0 && !drops.failed) {
-        engine_merged(p->engine, buf_view(&drops), (struct str){ 0 }, (struct str){ 0 });
-        cold_note_gone(p);
-    }
-    buf_fini(&drops);
-    return history;
-}
+#define FAN_IN_MAX 64
+#define FILES      256
 
 void merge_clear(struct merge *m)
 {
@@ -306,21 +138,6 @@ static int take_notes(struct partition *p, struct merge *m)
     return err ? err : sort_graves(m);
 }
 
-/* History that goes: with one that is beyond the cap no other; else all of the family whose time is
- * over, so that jobs go together with graves that say that they had been counted. */
-struct going {
-    struct partition *p;
-    const struct cold_run *run;
-};
-
-static bool is_going(void *arg, const struct cold_run *r)
-{
-    const struct going *g = arg;
-
-    return r == g->run ||
-           (r->d.family == g->run->d.family && is_over(g->p, g->run) && is_over(g->p, r));
-}
-
 /* A grave in history must stay as long as there is a run that has what it stands for. */
 static int64_t last_gone(const struct pinned *others)
 {
@@ -332,40 +149,14 @@ static int64_t last_gone(const struct pinned *others)
     return gone_ms;
 }
 
-/* Looking costs time that grows with the number of runs, and this is asked at every turn. */
-static bool looked_just_now(struct partition *p)
-{
-    uint64_t changes = engine_run_changes(p->engine);
-    int64_t now = engine_now(p->engine), since = now - p->merge_look_ms;
-
-    if (changes == p->merge_changes && since >= 0 && since < LOOK_MS)
-        return true;
-    p->merge_changes = changes;
-    p->merge_look_ms = now;
-    return false;
-}
-
 bool merge_begin(struct partition *p, struct chore *c)
 {
     struct merge *m = &c->merge;
-    struct cold_run *history;
-    struct group g;
     int err;
 
-    if (looked_just_now(p))
+    if (!merge_choose(p, m, &err))
         return false;
     c->kind = CHORE_MERGE;
-    history = sweep(p);
-    if (history) {
-        m->expires = true;
-        m->family = history->d.family;
-        err = cold_pin(p, is_going, &(struct going){ p, history }, &m->inputs);
-    } else if (find_group(p, &g)) {
-        m->family = g.family;
-        err = cold_pin(p, in_group, &g, &m->inputs);
-    } else {
-        return false;
-    }
     for (; m->inputs.n > FAN_IN_MAX; m->inputs.n--)
         m->inputs.runs[m->inputs.n - 1]->pins--;
     for (size_t i = 0; i < m->inputs.n; i++) {
@@ -425,7 +216,7 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
 {
     struct cold_point p;
 
-    if (e->grave && m->drops_graves && !is_history(m->family))
+    if (e->grave && m->drops_graves && !merge_is_history(m->family))
         return true;
     switch (m->family) {
     case FAMILY_DUE: return cold_key_point(e->key, &p) && !point_after(p, m->frontier);
@@ -483,7 +274,7 @@ static bool cuts(const struct merge *m, const struct out_run *out, struct str ke
 
     if (m->family != FAMILY_DUE || !cold_key_point(key, &p))
         return false;
-    now = stretch_of(p.at_ms, m->now_ms);
+    now = merge_stretch(p.at_ms, m->now_ms);
     if (now == *stretch)
         return false;
     if (out->writer &&
@@ -516,7 +307,7 @@ static int merge_all(struct chore *c, struct run_merge *in, struct tally *tally)
         bool ours = input < m->inputs.n; /* else only to see what is newer */
 
         if (ours && is_dead(m, e, input)) {
-            if (is_history(m->family))
+            if (merge_is_history(m->family))
                 err = bury(m, in, &out, tally);
         } else if (ours) {
             if (cuts(m, &out, e->key, &stretch))
@@ -540,7 +331,7 @@ static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
     struct merge *m = &c->merge;
     size_t n = 0;
 
-    for (size_t i = 0; i < m->inputs.n + (is_history(m->family) ? m->others.n : 0); i++) {
+    for (size_t i = 0; i < m->inputs.n + (merge_is_history(m->family) ? m->others.n : 0); i++) {
         struct cold_run *r = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
         int err = cold_open(c->p, r, &runs[n++]);
 

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which runs are merged, so that a lookup reads few of them:
+ *
+ *     D           eight that hold all times are split into stretches of time; eight of one stretch
+ *                 become one
+ *     B A L P X   eight of about the same size become one
+ *
+ * History whose time is over is not merged but dropped whole, after counting what it still held.
+ */
+#include "partition/internal.h"
+
+#define UNHURRIED   16   /* times as many runs there may be while batches are written, */
+#define UNHURRIED_L 4    /* and of the locator: every new key is looked for in all of them */
+#define QUIET_MS    2000 /* after the last batch: then none is being written */
+#define LOOK_MS     1000 /* between two looks at runs that have not changed */
+#define HOUR_MS     INT64_C(3600000)
+#define DAY_MS      (24 * HOUR_MS)
+
+int64_t merge_stretch(int64_t at_ms, int64_t now_ms)
+{
+    int64_t ahead = at_ms - now_ms;
+    int64_t length = ahead < 2 * DAY_MS      ? HOUR_MS
+                     : ahead < 60 * DAY_MS   ? DAY_MS
+                     : ahead < 1200 * DAY_MS ? 30 * DAY_MS
+                                             : INT64_MAX;
+
+    return length == INT64_MAX ? INT64_MAX : at_ms - at_ms % length;
+}
+
+static unsigned size_tier(const struct cold_run *r)
+{
+    unsigned tier = 0;
+
+    for (uint64_t bytes = r->d.bytes >> 16; bytes; bytes >>= 3)
+        tier++;
+    return tier;
+}
+
+/* Runs that may be merged with each other have equal groups. */
+static int64_t group_of(const struct cold_run *r, int64_t now_ms)
+{
+    struct cold_point first = { 0, 0 };
+
+    if (r->d.family != FAMILY_DUE)
+        return size_tier(r);
+    cold_key_point(r->d.first, &first);
+    return r->d.split ? merge_stretch(first.at_ms, now_ms) : -1;
+}
+
+static bool is_free(const struct cold_run *r)
+{
+    return !r->busy && !r->unreadable && !r->d.broken;
+}
+
+struct group {
+    char family;
+    int64_t group;
+    int64_t now_ms;
+};
+
+static bool in_group(void *arg, const struct cold_run *r)
+{
+    const struct group *g = arg;
+
+    return is_free(r) && r->d.family == g->family && group_of(r, g->now_ms) == g->group;
+}
+
+static size_t count_group(struct partition *p, const struct group *g)
+{
+    struct group copy = *g;
+    struct list *node;
+    size_t n = 0;
+
+    list_each (node, engine_runs(p->engine))
+        n += in_group(&copy, container_of(node, struct cold_run, link));
+    return n;
+}
+
+/* Who schedules much should not wait for what can be done when there is less to do. */
+static bool is_busy(const struct partition *p, int64_t now_ms)
+{
+    int64_t since = now_ms - p->last_fed_ms;
+
+    return p->chores[LANE_FEED].feed.state != FEED_IDLE || (since >= 0 && since < QUIET_MS);
+}
+
+/* A group that is worth merging. */
+static bool find_group(struct partition *p, struct group *ret)
+{
+    struct list *node;
+    bool busy;
+
+    ret->now_ms = engine_now(p->engine);
+    busy = is_busy(p, ret->now_ms);
+    list_each (node, engine_runs(p->engine)) {
+        const struct cold_run *r = container_of(node, struct cold_run, link);
+        size_t enough = p->o.merge_runs;
+
+        if (busy)
+            enough *= r->d.family == FAMILY_LOCATOR ? UNHURRIED_L : UNHURRIED;
+        ret->family = r->d.family;
+        ret->group = group_of(r, ret->now_ms);
+        if (is_free(r) && count_group(p, ret) >= enough)
+            return true;
+    }
+    return false;
+}
+
+/* What nobody needs any more, though nothing takes its place. */
+static bool is_over(struct partition *p, const struct cold_run *r)
+{
+    struct cold_point last, frontier = engine_frontier(p->engine);
+    int64_t now = engine_now(p->engine);
+
+    if (!is_free(r))
+        return false;
+    switch (r->d.family) {
+    case FAMILY_DUE: return cold_key_point(r->d.last, &last) && !point_after(last, frontier);
+    case FAMILY_BACKLOG: return engine_backlog_is_empty(p->engine);
+    case FAMILY_ASIDE: return engine_aside_is_empty(p->engine);
+    case FAMILY_LOCATOR: return r->d.gone_ms < now && r->d.gone_ms < frontier.at_ms;
+    default: return r->d.gone_ms < now;
+    }
+}
+
+bool merge_is_history(char family)
+{
+    return family == FAMILY_PAST || family == FAMILY_KEPT;
+}
+
+/* The oldest done and cancelled jobs beyond what may be kept on disk. */
+static struct cold_run *beyond_cap(struct partition *p)
+{
+    struct cold_run *oldest = NULL;
+    uint64_t bytes = 0;
+    struct list *node;
+
+    list_each (node, engine_runs(p->engine)) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.family == FAMILY_PAST && is_free(r) && r->d.graves < r->d.entries) {
+            bytes += r->d.bytes;
+            if (!oldest || r->d.number < oldest->d.number)
+                oldest = r;
+        }
+    }
+    return bytes > p->o.history_disk_bytes ? oldest : NULL;
+}
+
+/* Drops at once what needs no counting; returns one that does. */
+static struct cold_run *sweep(struct partition *p)
+{
+    struct buf drops = { 0 };
+    struct cold_run *history = beyond_cap(p);
+    struct list *node;
+
+    list_each (node, engine_runs(p->engine)) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (!is_over(p, r))
+            continue;
+        if (merge_is_history(r->d.family))
+            history = history ? history : r;
+        else
+            wire_put_varint(&drops, r->d.file);
+    }
+    if (drops.len > 0 && !drops.failed) {
+        engine_merged(p->engine, buf_view(&drops), (struct str){ 0 }, (struct str){ 0 });
+        cold_note_gone(p);
+    }
+    buf_fini(&drops);
+    return history;
+}
+
+/* History that goes: with one that is beyond the cap no other; else all of the family whose time is
+ * over, so that jobs go together with graves that say that they had been counted. */
+struct going {
+    struct partition *p;
+    const struct cold_run *run;
+};
+
+static bool is_going(void *arg, const struct cold_run *r)
+{
+    const struct going *g = arg;
+
+    return r == g->run ||
+           (r->d.family == g->run->d.family && is_over(g->p, g->run) && is_over(g->p, r));
+}
+
+/* Looking costs time that grows with the number of runs, and this is asked at every turn. */
+static bool looked_just_now(struct partition *p)
+{
+    uint64_t changes = engine_run_changes(p->engine);
+    int64_t now = engine_now(p->engine), since = now - p->merge_look_ms;
+
+    if (changes == p->merge_changes && since >= 0 && since < LOOK_MS)
+        return true;
+    p->merge_changes = changes;
+    p->merge_look_ms = now;
+    return false;
+}
+
+bool merge_choose(struct partition *p, struct merge *m, int *ret_err)
+{
+    struct cold_run *history;
+    struct group g;
+
+    if (looked_just_now(p))
+        return false;
+    history = sweep(p);
+    if (history) {
+        m->expires = true;
+        m->family = history->d.family;
+        *ret_err = cold_pin(p, is_going, &(struct going){ p, history }, &m->inputs);
+        return true;
+    }
+    if (!find_group(p, &g))
+        return false;
+    m->family = g.family;
+    *ret_err = cold_pin(p, in_group, &g, &m->inputs);
+    return true;
+}
