@@ -419,13 +419,15 @@ def fill_backlog(lab, server, counts, soon):
     say(f"  {figure(sum(counts.values()))} jobs, about {figure(rate)}/s")
 
 
-def order_demand(name, row):
+def order_demand(name, row, span_s=None):
     """What was due when it came is in order. What comes due in memory goes at its time, though some that were due
-    before are still on their way from disk: then it must not be ahead by a step of priority, which is 30 s."""
+    before are still on their way from disk: then it must not be ahead by a step of priority, which is 30 s, nor by
+    half of the time over which they come due."""
     share = 100 * row["behind"] / max(1, row["delivered"])
-    if name == "soon":
+    if span_s:
+        limit_s = min(30, span_s / 2)
         return Demand(f"of queue '{name}', {share:.1f} % delivered behind a job that was due later; by up to",
-                      f"{row['behind_max_ms'] / 1000:.1f} s", "30 s", row["behind_max_ms"] < 30_000)
+                      f"{row['behind_max_ms'] / 1000:.1f} s", f"{limit_s:g} s", row["behind_max_ms"] < 1000 * limit_s)
     return Demand(f"of queue '{name}', delivered behind a job that was due later (by up to "
                   f"{row['behind_max_ms'] / 1000:.1f} s)", f"{share:.2f} %",
                   "5 %, or by less than 5 s", share <= 5 or row["behind_max_ms"] < 5000)
@@ -465,7 +467,7 @@ def backlog(lab):
         for name, row in rows.items():
             demands += drain_demands(f"queue '{name}' drained with 2 workers ({figure(drained / took)}/s in both)", row,
                                      counts[name])
-            demands.append(order_demand(name, row))
+            demands.append(order_demand(name, row, span_s if name == "soon" else None))
         demands.append(Demand("a paused queue among them: still ready", figure(held["ready"]), figure(counts["paused"]),
                               held["ready"] == counts["paused"] and nothing == []))
         w.call("RESUME", "paused")

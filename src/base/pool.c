@@ -24,7 +24,7 @@
 #define POOL_WARM        ((size_t)16 << 20) /* one that holds less does not grow fast */
 #define POOL_CHUNK       ((size_t)4 << 20)
 #define POOL_CHUNK_PAGES (POOL_CHUNK / POOL_PAGE)
-#define POOL_AHEAD       16u /* pages that are warmed in one go, when half of those before are used */
+#define POOL_AHEAD       16u /* pages that are warmed in one go, when half as many are left */
 #define POOL_SMALL       512u
 #define POOL_SMALL_STEPS (POOL_SMALL / 16)
 
@@ -45,9 +45,10 @@ struct pool_page {
 
 struct pool_chunk {
     struct list link;
-    uint64_t free; /* bit i: page i is free; page 0 never is, it holds the headers */
-    uint64_t kept; /* bit i: it is free, but its memory was not given back */
-    char pad[32];
+    uint64_t free;   /* bit i: page i is free; page 0 never is, it holds the headers */
+    uint64_t kept;   /* bit i: it is free, but its memory was not given back */
+    unsigned warmed; /* pages before this one: once each, not again when it was given back */
+    char pad[28];
     struct pool_page pages[POOL_CHUNK_PAGES - 1];
 };
 
@@ -141,14 +142,16 @@ static struct pool_chunk *chunk_map(struct pool *p)
 }
 
 /* Page `at` of a chunk is about to be used: the next ones are probably, too. */
-static void warm_ahead(const struct pool *p, const struct pool_page *page, unsigned at)
+static void warm_ahead(const struct pool *p, struct pool_chunk *chunk, unsigned at)
 {
-    if (p->held_bytes < POOL_WARM || (at != 1 && at % POOL_AHEAD != POOL_AHEAD / 2))
+    if (p->held_bytes < POOL_WARM || at + POOL_AHEAD / 2 < chunk->warmed ||
+        at + 1 >= POOL_CHUNK_PAGES || chunk->warmed >= POOL_CHUNK_PAGES)
         return;
-    unsigned from = at == 1 ? 2 : at + POOL_AHEAD / 2;
-    unsigned to = at == 1 ? POOL_AHEAD : from + POOL_AHEAD;
-    if (from < POOL_CHUNK_PAGES)
-        warm(page->base + (size_t)(from - at) * POOL_PAGE, (size_t)(to - from) * POOL_PAGE);
+    unsigned from = at < chunk->warmed ? chunk->warmed : at + 1;
+    unsigned to = from + POOL_AHEAD < POOL_CHUNK_PAGES ? from + POOL_AHEAD : POOL_CHUNK_PAGES;
+    warm((char *)((uintptr_t)chunk & ~(POOL_CHUNK - 1)) + (size_t)from * POOL_PAGE,
+         (size_t)(to - from) * POOL_PAGE);
+    chunk->warmed = to;
 }
 
 static struct pool_page *page_new(struct pool *p, unsigned class)
@@ -175,7 +178,7 @@ static struct pool_page *page_new(struct pool *p, unsigned class)
     };
     /* A class that grows gets its pages in one go, not by sixteen faults. */
     if (p->classes[class].pages++ >= POOL_GROWING && !kept) {
-        warm_ahead(p, page, at);
+        warm_ahead(p, chunk, at);
         warm_now(page->base, POOL_PAGE);
     }
     list_append(&p->classes[class].open, &page->link);

@@ -242,7 +242,7 @@ static int run_lease(struct bench *b, uint64_t jobs)
     if (r.jobs < jobs)
         return failed(b, b->op, "not all jobs came");
     result_load(&b->result, b->op, &b->load, &r, STR(""));
-    return CLI_OK;
+    return clean_up(b);
 }
 
 static int run_drain(struct bench *b, uint64_t jobs)
@@ -340,7 +340,8 @@ static bool take_driver(struct bench *b, struct flags *f)
 {
     b->target.driver = driver_find(f->value);
     if (!b->target.driver)
-        snprintf(f->why, sizeof(f->why), "no driver '%s'; there are belfry, redis, beanstalkd",
+        snprintf(f->why, sizeof(f->why),
+                 "no driver '%s'; there are belfry, belfry-full, redis, redis-full, beanstalkd",
                  f->value);
     return b->target.driver;
 }

@@ -41,7 +41,7 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
     resp_bulk(out, STR("TENANT"));
     driver_word(out, "t", n % FULL_TENANTS);
     resp_bulk(out, STR("PRIORITY"));
-    driver_word(out, "", 1 + n % 5);
+    driver_word(out, "", 1 + n / FULL_TENANTS % 5);
     resp_bulk(out, STR("KEY"));
     driver_word(out, "key-", n);
     resp_bulk(out, STR("ORDER"));

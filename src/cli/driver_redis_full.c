@@ -3,7 +3,8 @@
  * The same jobs as driver_full.c on Redis, as one would make them there: a hash for each job, a
  * string for its key, a list for its ordering key, a sorted set by rank for each tenant's ready
  * jobs, and one each for those that are due later and those that workers have. Scripts, so that
- * each step is whole.
+ * each step is whole. It does less than Belfry: jobs of one ordering key go in the order in which
+ * they were added, and what a worker loses is not looked for.
  */
 #include "cli/driver.h"
 
@@ -31,42 +32,47 @@ static const char put_script[] =
 /* What has become due, then of each tenant in turn. */
 static const char take_script[] =
     "local q, now, want, tenants = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]) "
-    "for _, id in ipairs(redis.call('ZRANGEBYSCORE', q .. ':later', '-inf', now, 'LIMIT', 0, "
-    "want)) do "
+    "local due = redis.call('ZRANGEBYSCORE', q .. ':later', '-inf', now, 'LIMIT', 0, want) "
+    "for _, id in ipairs(due) do "
     "local j = redis.call('HMGET', q .. ':job:' .. id, 'tenant', 'priority') "
-    "redis.call('ZREM', q .. ':later', id) "
     "redis.call('ZADD', q .. ':' .. j[1] .. ':ready', now + (j[2] - 1) * 30000, id) end "
-    "local got, turn = {}, redis.call('INCR', q .. ':turn') "
+    "if #due > 0 then redis.call('ZREM', q .. ':later', unpack(due)) end "
+    "local got, held, turn = {}, {}, redis.call('INCR', q .. ':turn') "
     "for i = 1, tenants do "
     "local share = math.min(math.ceil(want / tenants), want - #got / 2) "
     "if share <= 0 then break end "
     "local m = redis.call('ZPOPMIN', q .. ':t' .. (turn + i) % tenants .. ':ready', share) "
     "for k = 1, #m, 2 do "
-    "redis.call('ZADD', q .. ':running', now + 60000, m[k]) "
+    "held[#held + 1] = now + 60000 "
+    "held[#held + 1] = m[k] "
     "got[#got + 1] = m[k] "
     "got[#got + 1] = redis.call('HGET', q .. ':job:' .. m[k], 'payload') end end "
+    "if #held > 0 then redis.call('ZADD', q .. ':running', unpack(held)) end "
     "return got";
 
 /* The next of its ordering key can run. */
 static const char finish_script[] =
-    "local q, now, n = ARGV[1], ARGV[2], 0 "
-    "for i = 3, #ARGV do local id = ARGV[i] "
-    "if redis.call('ZREM', q .. ':running', id) == 1 then "
+    "local q, now, ids, gone = ARGV[1], ARGV[2], {}, {} "
+    "for i = 3, #ARGV do ids[#ids + 1] = ARGV[i] end "
+    "redis.call('ZREM', q .. ':running', unpack(ids)) "
+    "for _, id in ipairs(ids) do "
     "local j = redis.call('HMGET', q .. ':job:' .. id, 'tenant', 'key', 'order') "
     "local t = q .. ':' .. j[1] "
     "local lane = t .. ':order:' .. j[3] "
-    "redis.call('DEL', q .. ':job:' .. id, t .. ':key:' .. j[2]) "
+    "gone[#gone + 1] = q .. ':job:' .. id "
+    "gone[#gone + 1] = t .. ':key:' .. j[2] "
     "redis.call('LPOP', lane) "
     "local after = redis.call('LINDEX', lane, 0) "
     "if after then "
     "local a = redis.call('HMGET', q .. ':job:' .. after, 'priority', 'due') "
     "if tonumber(a[2]) > tonumber(now) then redis.call('ZADD', q .. ':later', a[2], after) "
-    "else redis.call('ZADD', t .. ':ready', now + (a[1] - 1) * 30000, after) end end "
-    "n = n + 1 end end "
-    "return n";
+    "else redis.call('ZADD', t .. ':ready', now + (a[1] - 1) * 30000, after) end end end "
+    "redis.call('DEL', unpack(gone)) "
+    "return #ids";
 
 static const char wipe_script[] =
-    "for _, k in ipairs(redis.call('KEYS', ARGV[1] .. ':*')) do redis.call('UNLINK', k) end";
+    "local name = string.gsub(ARGV[1], '[%*%?%[%]\\\\]', '\\\\%0') "
+    "for _, k in ipairs(redis.call('KEYS', name .. ':*')) do redis.call('UNLINK', k) end";
 
 static int ask(struct client *c, struct str *words, size_t n, const struct resp_values **ret)
 {
@@ -111,7 +117,7 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
     driver_word(out, "", n);
     driver_word(out, "", (uint64_t)t->base_ms);
     driver_word(out, "t", n % FULL_TENANTS);
-    driver_word(out, "", 1 + n % 5);
+    driver_word(out, "", 1 + n / FULL_TENANTS % 5);
     driver_word(out, "key-", n);
     driver_word(out, "lane-", n / FULL_TENANTS % FULL_LANES);
     resp_bulk(out, STR("bench"));

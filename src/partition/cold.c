@@ -8,7 +8,7 @@
 
 #include "engine/record.h"
 
-#define SOON_MS INT64_C(3600000) /* a run for later than that is not kept in the system's cache */
+#define SOON_MS INT64_C(3600000) /* a run that goes further is not kept in the system's cache */
 
 void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES])
 {

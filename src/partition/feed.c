@@ -257,8 +257,11 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
         }
         if (!before || before->key[0] != e->key[0]) {
             err = out_end(&out);
-            /* Runs are many until they are merged, and each adds its wrong answers: fewer so. */
-            filter_items = e->key[0] == FAMILY_LOCATOR ? 2 * count_family(s, i) : 0;
+            filter_items = e->key[0] == FAMILY_LOCATOR ? count_family(s, i) : 0;
+            /* Runs are many until they are merged, and each adds its wrong answers: fewer so, as
+             * long as all filters have room. */
+            if (p->filter_bytes < p->o.memory_bytes / 16)
+                filter_items *= 2;
         } else if (str_eq(entry.key, entry_key(before))) {
             continue;
         }

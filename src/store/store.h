@@ -81,8 +81,8 @@ struct store_ops {
      * process, and cuts a torn tail off so that the log ends cleanly. NOTFOUND. */
     int (*sync)(struct store *s, struct str log);
 
-    /* A hint: the log will not be read for long, so what only makes reading it faster may go. May
-     * be NULL; see store_cool. */
+    /* A hint: most of the log will not be read soon, so what only makes reading it faster may go.
+     * Like a read it may overlap with all other calls. May be NULL; see store_cool. */
     void (*cool)(struct store *s, struct str log);
 
     /* Elements from number `from` on, in order. A bad element with nothing whole behind it is a

@@ -76,7 +76,7 @@ size_t model_deliverable(const struct model *m, unsigned queues, unsigned fresh)
 bool model_has_ready(const struct model *m, unsigned queues)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (model_can_go(m, &m->jobs[i]) && (queues >> m->jobs[i].queue & 1))
+        if ((queues >> m->jobs[i].queue & 1) && model_can_go(m, &m->jobs[i]))
             return true;
     return false;
 }

@@ -65,6 +65,15 @@ FORWARD(scan, (struct store *s, struct str prefix, store_record_fn *fn, void *ar
 FORWARD(cas, (struct store *s, const struct store_cas *c), (store.inner, c))
 /* clang-format on */
 
+static unsigned cooled; /* logs */
+
+static inline void cool_log(struct store *s, struct str log)
+{
+    (void)s;
+    (void)log;
+    cooled++;
+}
+
 static inline int64_t wall_now(struct store *s)
 {
     (void)s;
@@ -94,6 +103,7 @@ static inline int setup(void **state)
     wall = START;
     mono = 1000;
     chore_error = 0;
+    cooled = 0;
     store = (struct rotten){ .base.ops = &ops };
     if (store_open("memory:", NULL, &store.inner) < 0)
         return -1;
@@ -104,6 +114,7 @@ static inline int setup(void **state)
                               .remove = forward_remove,
                               .scan = forward_scan,
                               .cas = forward_cas,
+                              .cool = cool_log,
                               .now_ms = wall_now };
     open_partition();
     return 0;

@@ -21,6 +21,20 @@ static void jobs_beyond_the_budget_go_to_disk_and_come_back_in_time(void **state
     assert_int_equal(stats().jobs[JOB_DONE], MANY);
 }
 
+static void only_what_is_for_later_leaves_the_systems_cache(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        schedule("q", HOUR / 2 + i);
+    settle();
+    assert_true(stats().cold_jobs > MANY / 2);
+    assert_int_equal(cooled, 0);
+    for (int i = 0; i < MANY; i++)
+        schedule("q", 2 * HOUR + i);
+    settle();
+    assert_true(cooled > 0);
+}
+
 static void a_restart_knows_what_is_on_disk(void **state)
 {
     uint64_t before;
@@ -268,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(jobs_beyond_the_budget_go_to_disk_and_come_back_in_time),
+        TEST(only_what_is_for_later_leaves_the_systems_cache),
         TEST(a_restart_knows_what_is_on_disk),
         TEST(a_crash_before_the_record_of_a_batch_loses_nothing),
         TEST(a_job_on_disk_is_found_moved_and_cancelled),
