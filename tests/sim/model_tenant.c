@@ -197,7 +197,10 @@ void model_turns(struct model *m)
     for (unsigned q = 0; q < MODEL_QUEUES; q++) {
         if (c.ready[q] == 0 || hold_of(m, &c, q, true) || !has_tokens(m, q))
             model_lose_turn(m, q);
-        if (c.ready[q] == 0)
+        /* Only one without ready jobs has surely left the ring. Whether a gate holds them (quiet
+         * hours, maintenance, EXPIRE) is looked at when its turn comes: until then it keeps its
+         * place, and what is left of its turn. */
+        if (!model_has_ready(m, 1u << q))
             m->short_turn[q] = false;
     }
 }
