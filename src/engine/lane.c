@@ -82,8 +82,7 @@ void lane_unlist(struct job *j)
                 &s->line, rank_before);
     q->first_count -= s->listed == SPOT_FRESH;
     s->listed = SPOT_UNLISTED;
-    if (--q->offered == 0)
-        list_remove(&q->turn); /* so that no turn comes to one that has nothing */
+    q->offered--;
 }
 
 /* As much as it leaves to others: so each of them finds something left. */
@@ -224,6 +223,8 @@ void lane_set(struct engine *e, struct job *j, bool in)
         first = put_in(e, first, j);
     if (first)
         list_first(e, first);
+    if (j->queue->offered == 0) /* not before: who is first now takes the place of who was */
+        list_remove(&j->queue->turn);
 }
 
 static uint64_t hash_of_node(const struct table_node *node)

@@ -94,7 +94,7 @@ void lanes_init(struct engine *e);
 struct job *lane_first(const struct engine *e, const struct job *j);
 /* To be called when an ordered job has a new place and state: `in`, it contends for its lane. */
 void lane_set(struct engine *e, struct job *j, bool in);
-/* It is about to change, or to go: nobody is to be given it. */
+/* It is about to change, or to go: nobody is to be given it. lane_set has to follow. */
 void lane_unlist(struct job *j);
 /* The ready job of lowest rank among the firsts of a queue's lanes, or NULL. */
 struct job *lanes_head(const struct engine *e, const struct queue *q);

@@ -71,6 +71,7 @@ static struct job *copy_of(struct engine *e, const struct job *j, struct str opt
  * time, that is the same place. */
 static void leave_place(struct engine *e, struct job *j, struct job *n)
 {
+    j->queue->offered++; /* until it is back: its queue keeps its turn */
     job_unplace(e, j);
     if (j->ordered) {
         lane_set(e, j, false);
@@ -91,6 +92,8 @@ static void take_place(struct engine *e, struct job *n, int64_t lease_ends_ms)
     }
     if (!n->ordered)
         sort_tail(n);
+    if (--n->queue->offered == 0)
+        list_remove(&n->queue->turn);
 }
 
 int job_regrow(struct engine *e, struct job *j, struct str opts)

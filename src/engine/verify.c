@@ -222,6 +222,7 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
     }
     CHECK(firsts == q->first_count);
     CHECK(ready + firsts + retries == q->offered);
+    CHECK(q->offered > 0 || list_empty(&q->turn));
     r->listed += ready + tail + firsts + retries;
     for (int i = 0; i < COLD_SLOTS; i++)
         CHECK(q->cold[i] >= 0);

@@ -95,6 +95,61 @@ static void a_queue_keeps_its_turn_when_its_settings_change(void **state)
     }
 }
 
+static struct job_id schedule_in_order(const char *queue, int64_t due_ms)
+{
+    struct job_spec spec = spec_of(queue);
+    struct schedule_result r;
+
+    spec.due_ms = due_ms;
+    spec.order = STR("o");
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    return r.id;
+}
+
+static void a_queue_keeps_its_turn_when_another_overtakes_its_first(void **state)
+{
+    struct job_id early;
+    struct job_view v;
+
+    (void)state;
+    schedule_in_order("a@q", wall - 10);
+    schedule("b@q");
+    early = schedule_in_order("a@q", wall - 20);
+    assert_true(lease("*@q", &v));
+    assert_int_equal(v.id.seq, early.seq);
+}
+
+static void a_queue_keeps_its_turn_when_its_first_is_cancelled(void **state)
+{
+    struct job_id first, next;
+    struct job_view v;
+
+    (void)state;
+    first = schedule_in_order("a@q", wall - 20);
+    next = schedule_in_order("a@q", wall - 10);
+    schedule("b@q");
+    assert_int_equal(engine_cancel(e, first), CANCEL_CANCELLED);
+    assert_true(lease("*@q", &v));
+    assert_int_equal(v.id.seq, next.seq);
+}
+
+static void a_queue_keeps_its_turn_when_somebody_waits_for_its_job(void **state)
+{
+    struct job_spec child = spec_of("a@other");
+    struct job_id parent;
+    struct schedule_result r;
+    struct job_view v;
+
+    (void)state;
+    parent = schedule_in_order("a@q", wall);
+    schedule("b@q");
+    child.after = &parent;
+    child.after_count = 1;
+    assert_int_equal(engine_schedule(e, &child, &r), 0);
+    assert_true(lease("*@q", &v));
+    assert_int_equal(v.id.seq, parent.seq);
+}
+
 static void within_a_tenant_priority_decides(void **state)
 {
     struct job_spec urgent = spec_of("a@q");
@@ -548,6 +603,9 @@ int main(void)
         TEST(weights_share_out_the_leases),
         TEST(the_default_tenant_takes_its_turn_like_any_other),
         TEST(a_queue_keeps_its_turn_when_its_settings_change),
+        TEST(a_queue_keeps_its_turn_when_another_overtakes_its_first),
+        TEST(a_queue_keeps_its_turn_when_its_first_is_cancelled),
+        TEST(a_queue_keeps_its_turn_when_somebody_waits_for_its_job),
         TEST(within_a_tenant_priority_decides),
         TEST(a_worker_of_one_tenant_gets_nothing_of_another),
         TEST(picking_does_not_depend_on_how_many_tenants_there_are),
