@@ -70,9 +70,11 @@ void world_hold_lease(struct world *w, const char *verb)
     hold(w, verb, engine_offered_lsn(w->engine), w->lease_facts);
 }
 
-/* The rest of a turn of the host's loop. */
+/* The rest of a turn of the host's loop. What was fetched for a request is over with it: from here
+ * on jobs may go to disk, and it knows nothing of those. */
 static void end_turn(struct world *w)
 {
+    engine_answer(w->engine, NULL);
     model_turns(&w->model);
     lanes_note(w);
     if (rng_chance(&w->rng, 80))
