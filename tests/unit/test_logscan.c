@@ -2,7 +2,7 @@
 /* Telling a torn tail from damage, byte by byte. */
 #include "unit/filestore.h"
 
-#include "base/time.h"
+#include <time.h>
 
 /* A closed store's log of `count` elements as bytes; the store is then read-only, which reads the
  * file anew each time. */
@@ -262,9 +262,10 @@ static void bodies_full_of_headers_do_not_slow_a_search_down(void **state)
     assert_int_equal(truncate(path, (off_t)len), 0);
     open_store(x);
     struct store_tail tail;
-    int64_t before_us = time_mono_us();
+    clock_t before = clock();
     assert_int_equal(read_all(x->s, "log", &count, &tail), 0);
-    assert_true(time_mono_us() - before_us < 5000000);
+    assert_true(clock() - before <
+                5 * CLOCKS_PER_SEC); /* of this process, however busy others are */
     assert_int_equal(count, 1);
     free(body);
 }
