@@ -245,10 +245,8 @@ int apply_merged(struct engine *e, const struct merged_record *r)
 
     if (!err)
         err = add_runs(e, r->runs);
-    if (!err && r->tallies.len > 0) { /* what is uncounted must not be found by who looked before */
+    if (!err)
         apply_tallies(e, r->tallies, false);
-        e->moves++;
-    }
     while (!err && drops.p < drops.end) {
         uint64_t file = wire_varint(&drops);
 

@@ -19,6 +19,7 @@
 #ifndef ENGINE_COLD_H
 #define ENGINE_COLD_H
 
+#include "base/buf.h"
 #include "base/list.h"
 #include "base/wire.h"
 #include "engine/engine.h"
@@ -72,12 +73,14 @@ struct cold_run {
     struct run_desc d;
     uint32_t segment; /* where the journal says that it exists */
     unsigned pins;
-    bool gone;       /* no longer counts: to be removed when no pin is left */
-    bool busy;       /* being merged */
-    bool unreadable; /* not even its index can be read */
-    uint64_t lsn;    /* gone: of the record that said so */
-    void *opened;    /* the partition's */
-    char *keys;      /* what d.first and d.last point to */
+    bool gone;        /* no longer counts: to be removed when no pin is left */
+    bool busy;        /* being merged: */
+    int64_t going_ms; /* history that is kept until then, not longer, is left out and uncounted, */
+    struct buf taken; /* but for this, which was taken out meanwhile: tallies */
+    bool unreadable;  /* not even its index can be read */
+    uint64_t lsn;     /* gone: of the record that said so */
+    void *opened;     /* the partition's */
+    char *keys;       /* what d.first and d.last point to */
 };
 
 /* ---- What a request needs ---- */

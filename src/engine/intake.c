@@ -520,8 +520,7 @@ static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
 
         if (!record_peek_job(item->body, &state, &at, &queue) || state != JOB_DEAD)
             continue;
-        err = emit_taken(
-            e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+        err = item_take(e, item);
         taken += !err;
     }
     if (err || taken > 0)

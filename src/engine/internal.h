@@ -35,6 +35,8 @@ struct job *job_of(const struct engine *e, struct job_id id);
 /* The same, wherever it is. One on disk comes to memory if it is to be changed (`take`); else it is
  * shown as it is, until the next call. NULL with NOTFOUND, COLD or NOMEM in *ret_err. */
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
+/* Brings an item's job to memory. NOMEM. */
+int item_take(struct engine *e, const struct cold_item *item);
 /* In the batch that was fed: it is on disk, and what is in memory does not count. */
 static inline bool job_is_waste(const struct engine *e, const struct job *j)
 {
@@ -268,6 +270,8 @@ void grave_remove(struct engine *e, struct grave *g);
 int floor_raise(struct class *c, uint32_t number, struct cold_point upto);
 struct cold_point floor_of(const struct class *c, uint32_t number);
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n);
+/* An item's job was taken out of its run: a merge under way must not count it as gone, too. */
+void run_taken(struct engine *e, const struct cold_item *item);
 /* Whether an entry of a run counts. */
 bool cold_counts(const struct engine *e, struct str key, uint32_t number);
 /* An image's job was put into, or is no longer in, the journal's segment. */

@@ -69,6 +69,9 @@ void manifest_drop(struct engine *e, uint32_t file)
         return;
     r->gone = true;
     e->run_changes++;
+    /* Who looked before must not find what is uncounted, nor think that it is in this run. */
+    if (r->d.family == FAMILY_PAST || r->d.family == FAMILY_KEPT)
+        e->moves++;
     list_remove(&r->link);
     list_append(&e->gone, &r->link);
 }
@@ -393,7 +396,50 @@ void manifest_free(struct engine *e)
     free(e->segment_jobs);
 }
 
+void run_taken(struct engine *e, const struct cold_item *item)
+{
+    struct job_image image;
+    struct list *node;
+    int64_t gone_ms = record_get_job(item->body, &image) ? image_gone_ms(&image) : 0;
+
+    if (gone_ms == 0)
+        return;
+    list_each (node, &e->runs) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.family == item->key[0] && r->d.number == item->number && gone_ms <= r->going_ms)
+            tally_put(&r->taken, &(struct tally_entry){
+                                     .queue = image.queue,
+                                     .slot = cold_slot_of(r->d.family, image.state, 0),
+                                     .n = 1,
+                                 });
+    }
+}
+
+/* What was taken out of runs while they were merged. */
+static void put_taken(struct engine *e, struct str drops, struct buf *out)
+{
+    struct wire_reader r = wire_reader_of(drops);
+
+    while (r.p < r.end) {
+        const struct cold_run *run = manifest_find(e, (uint32_t)wire_varint(&r));
+
+        if (run) {
+            buf_str(out, buf_view(&run->taken));
+            out->failed = out->failed || run->taken.failed;
+        }
+    }
+}
+
 int engine_merged(struct engine *e, struct str drops, struct str runs, struct str tallies)
 {
-    return emit_merged(e, &(struct merged_record){ drops, runs, tallies });
+    struct buf all = { 0 };
+    int err;
+
+    put_taken(e, drops, &all); /* first, so that no count is below 0 in between */
+    buf_str(&all, tallies);
+    err = all.failed ? engine_plain(e, BELFRY_NOMEM)
+                     : emit_merged(e, &(struct merged_record){ drops, runs, buf_view(&all) });
+    buf_fini(&all);
+    return err;
 }

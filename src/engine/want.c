@@ -70,10 +70,19 @@ static struct job *settled(struct engine *e, struct job *j, int *ret_err)
     return j;
 }
 
+int item_take(struct engine *e, const struct cold_item *item)
+{
+    int err = emit_taken(
+        e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+
+    if (!err)
+        run_taken(e, item);
+    return err;
+}
+
 static struct job *bring(struct engine *e, const struct cold_item *item, uint64_t seq, int *ret_err)
 {
-    *ret_err = emit_taken(
-        e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+    *ret_err = item_take(e, item);
     return *ret_err ? NULL : settled(e, job_find(e, seq), ret_err);
 }
 

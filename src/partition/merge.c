@@ -15,8 +15,11 @@
 
 void merge_clear(struct merge *m)
 {
-    for (size_t i = 0; i < m->inputs.n; i++)
+    for (size_t i = 0; i < m->inputs.n; i++) {
         m->inputs.runs[i]->busy = false;
+        m->inputs.runs[i]->going_ms = 0;
+        buf_fini(&m->inputs.runs[i]->taken);
+    }
     cold_unpin(&m->inputs);
     cold_unpin(&m->others);
     for (size_t i = 0; i < m->floor_count; i++)
@@ -161,6 +164,7 @@ bool merge_begin(struct partition *p, struct chore *c)
         m->inputs.runs[m->inputs.n - 1]->pins--;
     for (size_t i = 0; i < m->inputs.n; i++) {
         m->inputs.runs[i]->busy = true;
+        m->inputs.runs[i]->going_ms = m->expires ? INT64_MAX : engine_now(p->engine) - 1;
         if (m->inputs.runs[i]->d.number > m->number)
             m->number = m->inputs.runs[i]->d.number;
         if (i == 0 || m->inputs.runs[i]->d.oldest < m->oldest)

@@ -131,12 +131,60 @@ static void a_key_on_disk_may_be_held_again_when_the_clock_is_set_back(void **st
     assert_int_equal(id.seq, first.id.seq);
 }
 
+static struct job_id dead(const char *queue)
+{
+    struct job_id id = schedule(queue, 0);
+    struct str name = str_of(queue);
+    struct lease_request r = { .queues = &name, .queue_count = 1, .count = 1, .for_ms = -1 };
+    struct fail_result failed;
+    struct job_view v;
+    struct job *j;
+
+    assert_int_equal(engine_lease(e, &r, &j), 1);
+    engine_view(e, j, &v);
+    assert_int_equal(engine_fail(e, id, v.token, STR("no"), -1, true, &failed), 0);
+    return id;
+}
+
+/* A merge found that its time is over, and by a clock that was set back it is not. */
+static void what_is_taken_from_a_run_that_goes_is_uncounted_once(void **state)
+{
+    struct job_id id = dead("d");
+    struct job_view v;
+    struct chore *c;
+    uint64_t before;
+    int is;
+
+    (void)state;
+    for (int n = 0; engine_get(e, id, &v) != BELFRY_COLD; n++) {
+        assert_true(n < MANY);
+        dead("q");
+        settle();
+    }
+    advance(365 * 24 * HOUR);
+    c = partition_chore(p, LANE_MERGE);
+    assert_non_null(c);
+    wall = START;
+    engine_advance(e, wall, mono);
+    EXECUTE(is, engine_redrive_queue(e, STR("d"), 1));
+    assert_int_equal(is, 1);
+    assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
+    engine_verify(e);
+    settle();
+    before = engine_hash(e);
+    partition_close(p);
+    open_partition();
+    assert_int_equal(engine_hash(e), before);
+    assert_int_equal(work("d"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_dry_run_counts_each_job_once_while_some_are_loaded),
         TEST(what_expired_on_disk_is_deleted_in_bulk),
         TEST(a_key_on_disk_may_be_held_again_when_the_clock_is_set_back),
+        TEST(what_is_taken_from_a_run_that_goes_is_uncounted_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
