@@ -34,6 +34,7 @@ static void fetch_begin(struct world *w, struct parked *p)
     CHECK(p->fetch, "there is no memory to fetch");
     p->ran = false;
     CHECK(p->tries++ < TRIES_MAX, "a request is COLD again and again");
+    world_adopt_met(w); /* what had the key may have come to memory, and ended as it had expired */
 }
 
 static void fetch_go(struct world *w, struct parked *p)
