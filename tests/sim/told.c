@@ -28,6 +28,24 @@ static bool may_be_told(const struct model_job *job)
 
 enum told { TOLD_NOTHING, TOLD, UNEXPLAINED };
 
+/* Whether a bulk may have cancelled it in the same turn, when it did not wait any more. */
+static bool met_by_bulk(const struct world *w, const struct model_job *job)
+{
+    struct model_job released = *job;
+
+    released.state = job->due_ms > w->model.now_ms ? JOB_SCHEDULED : JOB_READY;
+    return bulks_about(w, &released, BULK_CANCEL) != 0;
+}
+
+/* One that is gone. If a bulk cancelled it, the model does that later. */
+static bool follow_gone(struct world *w, struct model_job *job)
+{
+    if (model_after_cancelled(&w->model, job, NULL, 0))
+        return true;
+    return !bulks_about(w, job, BULK_CANCEL) && met_by_bulk(w, job) &&
+           model_after_told(&w->model, job, NULL, 0);
+}
+
 static enum told follow(struct world *w, struct model_job *job)
 {
     struct look look = { .partition = w->partition };
@@ -48,8 +66,10 @@ static enum told follow(struct world *w, struct model_job *job)
     if (!ended && v.after_count == job->after_count)
         return TOLD_NOTHING;
     unsigned bulks = err ? bulks_about(w, job, BULK_CANCEL) : 0;
-    if (ended)
-        told = model_after_cancelled(&w->model, job, err ? NULL : v.after, err ? 0 : v.after_count);
+    if (err)
+        told = follow_gone(w, job);
+    else if (ended)
+        told = model_after_cancelled(&w->model, job, v.after, v.after_count);
     else
         told = model_after_told(&w->model, job, v.after, v.after_count);
     CHECK(!err || !told || model_may_forget(&w->model, job) || job->keep_ms <= w->model.now_ms ||
