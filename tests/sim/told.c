@@ -200,6 +200,7 @@ void world_told(struct world *w)
     follow_recurrences(w);
     model_fire(&w->model);
     bulks_adopt(w); /* a slice of one is the last that is done in a turn */
+    world_adopt(w); /* what it met on disk, or moved to the past, may have expired */
     if (any && world_cold_jobs(w) < cold)
         cover_event(EVENT_TOLD_COLD);
     if (any)
