@@ -2,7 +2,8 @@
 /*
  * A blocked Bloom filter: the hash chooses 64 bytes, and FILTER_PROBES bits in them, so that a
  * question costs one or two cache lines. About ten bits for each item: one answer in a hundred is
- * wrong, and then it is "yes"; made for twice as many items, one in two thousand. Bytes are the same on disk and in memory, any multiple of 64.
+ * wrong, and then it is "yes"; made for twice as many items, one in two thousand. Bytes are the
+ * same on disk and in memory, any multiple of 64.
  */
 #ifndef RUN_FILTER_H
 #define RUN_FILTER_H
