@@ -39,9 +39,9 @@ enum {
 const struct flag_row bench_flags[] = {
     [DRIVER] = { .name = "driver",
                  .value = "NAME",
-                 .help = "the kind of server: belfry (the default), redis or beanstalkd; "
-                         "belfry-full and "
-                         "redis-full: jobs that use tenants, priorities, keys and ordering keys",
+                 .help =
+                     "the kind of server: belfry (the default), redis or beanstalkd; belfry-full "
+                     "and redis-full: jobs that use tenants, priorities, keys and ordering keys",
                  .words = "belfry|belfry-full|redis|redis-full|beanstalkd" },
     [OP] = { .name = "op",
              .value = "OP[,OP...]",
@@ -340,9 +340,8 @@ static bool take_driver(struct bench *b, struct flags *f)
 {
     b->target.driver = driver_find(f->value);
     if (!b->target.driver)
-        snprintf(f->why, sizeof(f->why),
-                 "no driver '%s'; there are belfry, belfry-full, redis, redis-full, beanstalkd",
-                 f->value);
+        snprintf(f->why, sizeof(f->why), "no driver '%s'; it is one of %s", f->value,
+                 bench_flags[DRIVER].words);
     return b->target.driver;
 }
 

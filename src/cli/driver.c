@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/driver.h"
 
+#include <stdio.h>
+
+#include "base/error.h"
+
 const struct driver *driver_find(const char *name)
 {
     static const struct driver *const all[] = { &driver_belfry, &driver_belfry_full, &driver_redis,
@@ -52,4 +56,26 @@ void driver_payload(const struct target *t, struct buf *out, uint64_t n)
     at = out->len - t->now.len - 2;
     if (t->now.len >= DRIVER_NUMBER_DIGITS && !out->failed)
         driver_digits(out->ptr + at, DRIVER_NUMBER_DIGITS, n);
+}
+
+int driver_ask(struct client *c, struct str *words, size_t n, const struct resp_values **ret)
+{
+    int err = client_call(c, words, n, ret);
+
+    if (err == 0 && (*ret)->at[0].type == RESP_ERROR) {
+        snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG((*ret)->at[0].text));
+        err = BELFRY_INVALID;
+    }
+    return err;
+}
+
+int driver_script(struct target *t, int i, const char *text, struct client *c)
+{
+    struct str words[] = { STR("SCRIPT"), STR("LOAD"), str_of(text) };
+    const struct resp_values *v;
+    int err = driver_ask(c, words, 3, &v);
+
+    if (err == 0)
+        snprintf(t->scripts[i], sizeof(t->scripts[i]), "%.*s", STR_ARG(v->at[0].text));
+    return err;
 }

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/id.h"
 #include "cli/scan.h"
 
@@ -23,11 +22,7 @@ static int prepare(struct target *t, struct client *c)
 
         snprintf(tenant, sizeof(tenant), "t%d", i);
         words[5] = str_of(tenant);
-        err = client_call(c, words, 6, &v);
-        if (err == 0 && v->at[0].type == RESP_ERROR) {
-            snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG(v->at[0].text));
-            err = BELFRY_INVALID;
-        }
+        err = driver_ask(c, words, 6, &v);
     }
     return err;
 }

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/time.h"
 #include "cli/scan.h"
 
@@ -43,17 +42,9 @@ static void zadd(struct target *t, struct buf *out, size_t *ret_score, size_t *r
 
 static int prepare(struct target *t, struct client *c)
 {
-    struct str words[] = { STR("SCRIPT"), STR("LOAD"), STR(claim) };
-    const struct resp_values *v;
     size_t unused;
-    int err = client_call(c, words, 3, &v);
+    int err = driver_script(t, 0, claim, c);
 
-    if (err == 0 && v->at[0].type != RESP_BULK) {
-        snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG(v->at[0].text));
-        err = BELFRY_INVALID;
-    }
-    if (err == 0)
-        snprintf(t->scripts[0], sizeof(t->scripts[0]), "%.*s", STR_ARG(v->at[0].text));
     zadd(t, &t->now, &unused, &t->now_id);
     zadd(t, &t->later, &t->later_gap, &t->later_id);
     return err;

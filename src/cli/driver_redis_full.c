@@ -8,9 +8,6 @@
  */
 #include "cli/driver.h"
 
-#include <stdio.h>
-
-#include "base/error.h"
 #include "base/time.h"
 #include "cli/scan.h"
 
@@ -74,31 +71,14 @@ static const char wipe_script[] =
     "local name = string.gsub(ARGV[1], '[%*%?%[%]\\\\]', '\\\\%0') "
     "for _, k in ipairs(redis.call('KEYS', name .. ':*')) do redis.call('UNLINK', k) end";
 
-static int ask(struct client *c, struct str *words, size_t n, const struct resp_values **ret)
-{
-    int err = client_call(c, words, n, ret);
-
-    if (err == 0 && (*ret)->at[0].type == RESP_ERROR) {
-        snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG((*ret)->at[0].text));
-        err = BELFRY_INVALID;
-    }
-    return err;
-}
-
 static int prepare(struct target *t, struct client *c)
 {
     const char *const texts[SCRIPTS] = { put_script, take_script, finish_script };
     int err = 0;
 
     driver_filler(&t->now, t->payload_bytes);
-    for (int i = 0; i < SCRIPTS && err == 0; i++) {
-        struct str words[] = { STR("SCRIPT"), STR("LOAD"), str_of(texts[i]) };
-        const struct resp_values *v;
-
-        err = ask(c, words, 3, &v);
-        if (err == 0)
-            snprintf(t->scripts[i], sizeof(t->scripts[i]), "%.*s", STR_ARG(v->at[0].text));
-    }
+    for (int i = 0; i < SCRIPTS && err == 0; i++)
+        err = driver_script(t, i, texts[i], c);
     return err;
 }
 
@@ -159,7 +139,7 @@ static int wipe(struct target *t, struct client *c)
     struct str words[] = { STR("EVAL"), STR(wipe_script), STR("0"), str_of(t->queue) };
     const struct resp_values *v;
 
-    return ask(c, words, 4, &v);
+    return driver_ask(c, words, 4, &v);
 }
 
 const struct driver driver_redis_full = {

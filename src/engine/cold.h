@@ -31,6 +31,11 @@
 #define FAMILY_KEPT    'X'
 #define FAMILY_LOCATOR 'L'
 
+static inline bool family_is_history(char family)
+{
+    return family == FAMILY_PAST || family == FAMILY_KEPT;
+}
+
 /* A class, by its number in keys and records: the jobs of a queue that have one priority, 1-5,
  * those that have an ordering key, whatever else they have, or those that pass all gates. */
 #define CLASS_ORDERED 7

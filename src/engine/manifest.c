@@ -70,7 +70,7 @@ void manifest_drop(struct engine *e, uint32_t file)
     r->gone = true;
     e->run_changes++;
     /* Who looked before must not find what is uncounted, nor think that it is in this run. */
-    if (r->d.family == FAMILY_PAST || r->d.family == FAMILY_KEPT)
+    if (family_is_history(r->d.family))
         e->moves++;
     list_remove(&r->link);
     list_append(&e->gone, &r->link);

@@ -218,7 +218,6 @@ int own_end(struct partition *p, struct chore *c, int result);
 bool own_work(struct partition *p);
 /* merge_choose.c: false if nothing is worth it; else m's family and inputs, or an error. */
 bool merge_choose(struct partition *p, struct merge *m, int *ret_err);
-bool merge_is_history(char family);
 /* The stretch of time that a moment belongs to: the further away the longer. */
 int64_t merge_stretch(int64_t at_ms, int64_t now_ms);
 

@@ -220,7 +220,7 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
 {
     struct cold_point p;
 
-    if (e->grave && m->drops_graves && !merge_is_history(m->family))
+    if (e->grave && m->drops_graves && !family_is_history(m->family))
         return true;
     switch (m->family) {
     case FAMILY_DUE: return cold_key_point(e->key, &p) && !point_after(p, m->frontier);
@@ -311,7 +311,7 @@ static int merge_all(struct chore *c, struct run_merge *in, struct tally *tally)
         bool ours = input < m->inputs.n; /* else only to see what is newer */
 
         if (ours && is_dead(m, e, input)) {
-            if (merge_is_history(m->family))
+            if (family_is_history(m->family))
                 err = bury(m, in, &out, tally);
         } else if (ours) {
             if (cuts(m, &out, e->key, &stretch))
@@ -335,7 +335,7 @@ static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
     struct merge *m = &c->merge;
     size_t n = 0;
 
-    for (size_t i = 0; i < m->inputs.n + (merge_is_history(m->family) ? m->others.n : 0); i++) {
+    for (size_t i = 0; i < m->inputs.n + (family_is_history(m->family) ? m->others.n : 0); i++) {
         struct cold_run *r = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
         int err = cold_open(c->p, r, &runs[n++]);
 

@@ -124,11 +124,6 @@ static bool is_over(struct partition *p, const struct cold_run *r)
     }
 }
 
-bool merge_is_history(char family)
-{
-    return family == FAMILY_PAST || family == FAMILY_KEPT;
-}
-
 /* The oldest done and cancelled jobs beyond what may be kept on disk. */
 static struct cold_run *beyond_cap(struct partition *p)
 {
@@ -160,7 +155,7 @@ static struct cold_run *sweep(struct partition *p)
 
         if (!is_over(p, r))
             continue;
-        if (merge_is_history(r->d.family))
+        if (family_is_history(r->d.family))
             history = history ? history : r;
         else
             wire_put_varint(&drops, r->d.file);
