@@ -385,3 +385,41 @@ int64_t time_mono_us(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
+
+#define CLOCK_SET_US   1000 /* a greater difference: the wall clock was set */
+#define CLOCK_QUICK_US 100  /* two readings that were not interrupted */
+
+static int64_t apart_ms(const struct clocks *c)
+{
+    int64_t down = c->apart_us / 1000;
+
+    return down + (c->apart_us > down * 1000); /* up, so that the joined clock is never ahead */
+}
+
+void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *ret_wall_ms,
+                 int64_t *ret_mono_ms)
+{
+    int64_t apart_us = wall_us - mono_us, moved = apart_us - c->apart_us;
+
+    if (moved > CLOCK_SET_US || moved < -CLOCK_SET_US)
+        c->apart_us = apart_us;
+    *ret_wall_ms = wall_us / 1000;
+    *ret_mono_ms = *ret_wall_ms - apart_ms(c);
+}
+
+void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
+{
+    int64_t mono_us, wall_us;
+    int tries = 8;
+
+    do {
+        mono_us = time_mono_us();
+        wall_us = time_wall_us();
+    } while (time_mono_us() - mono_us > CLOCK_QUICK_US && --tries > 0);
+    clocks_join(c, wall_us, mono_us, ret_wall_ms, ret_mono_ms);
+}
+
+int64_t clocks_mono_us(const struct clocks *c, int64_t mono_ms)
+{
+    return (mono_ms + apart_ms(c)) * 1000 - c->apart_us;
+}

@@ -32,4 +32,17 @@ int64_t time_wall_ms(void);
 int64_t time_wall_us(void);
 int64_t time_mono_us(void);
 
+/* Both clocks in milliseconds that turn together: a span that begins at a millisecond of one and is
+ * measured by the other ends at that one's millisecond, not at the one before. */
+struct clocks {
+    int64_t apart_us; /* the wall clock less the monotonic one; 0: not read yet */
+};
+
+void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
+/* The same of two readings; the wall clock was set if they are further apart than before. */
+void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *ret_wall_ms,
+                 int64_t *ret_mono_ms);
+/* What CLOCK_MONOTONIC shows when *ret_mono_ms becomes mono_ms. */
+int64_t clocks_mono_us(const struct clocks *c, int64_t mono_ms);
+
 #endif

@@ -33,23 +33,26 @@
 
 void server_advance(struct server *s)
 {
+    int64_t wall_ms, mono_ms;
+
+    clocks_read(&s->clocks, &wall_ms, &mono_ms);
     if (s->engine)
-        engine_advance(s->engine, time_wall_ms(), time_mono_us() / 1000);
+        engine_advance(s->engine, wall_ms, mono_ms);
 }
 
 /* Sets a timer to an absolute moment; timerfd wakes to the microsecond, where the loop's own timers
  * count in whole milliseconds. The wall one also fires when the clock is set. */
-static void arm(int fd, int64_t at_ms, int64_t *armed, int flags)
+static void arm(int fd, int64_t at_us, int64_t *armed, int flags)
 {
     struct itimerspec spec = { 0 };
 
-    if (at_ms == *armed)
+    if (at_us == *armed)
         return;
-    *armed = at_ms;
-    if (at_ms != INT64_MAX) {
-        at_ms = at_ms < 1 ? 1 : at_ms;
-        spec.it_value.tv_sec = at_ms / 1000;
-        spec.it_value.tv_nsec = at_ms % 1000 * 1000000;
+    *armed = at_us;
+    if (at_us != INT64_MAX) {
+        at_us = at_us < 1 ? 1 : at_us;
+        spec.it_value.tv_sec = at_us / 1000000;
+        spec.it_value.tv_nsec = at_us % 1000000 * 1000;
     }
     timerfd_settime(fd, TFD_TIMER_ABSTIME | flags, &spec, NULL);
 }
@@ -60,8 +63,9 @@ static void arm_timers(struct server *s)
 
     if (s->engine)
         engine_next_wake(s->engine, &wall, &mono);
-    arm(s->wall_fd, wall, &s->wall_armed, TFD_TIMER_CANCEL_ON_SET);
-    arm(s->mono_fd, mono, &s->mono_armed, 0);
+    arm(s->wall_fd, wall == INT64_MAX ? wall : wall * 1000, &s->wall_armed,
+        TFD_TIMER_CANCEL_ON_SET);
+    arm(s->mono_fd, mono == INT64_MAX ? mono : clocks_mono_us(&s->clocks, mono), &s->mono_armed, 0);
 }
 
 static void on_timer(uv_poll_t *handle, int status, int events)
@@ -246,9 +250,11 @@ static int open_partition(struct server *s)
     };
     struct partition_report r;
     char a[LOG_NUMBER], b[LOG_NUMBER], c[LOG_NUMBER];
-    int err =
-        partition_open(s->store, &o, time_wall_ms(), time_mono_us() / 1000, &s->partition, &r);
+    int64_t wall_ms, mono_ms;
+    int err;
 
+    clocks_read(&s->clocks, &wall_ms, &mono_ms);
+    err = partition_open(s->store, &o, wall_ms, mono_ms, &s->partition, &r);
     if (err) {
         log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the journal", "error", error_text(err),
                  "detail", store_detail(), "next",

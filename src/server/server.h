@@ -13,6 +13,7 @@
 #include <uv.h>
 
 #include "base/list.h"
+#include "base/time.h"
 #include "front/session.h"
 #include "server/committer.h"
 #include "server/log.h"
@@ -56,6 +57,7 @@ struct server {
     uv_poll_t mono_timer;
     int wall_fd;
     int mono_fd;
+    struct clocks clocks;
     int64_t wall_armed; /* what they are set to */
     int64_t mono_armed;
     uv_timer_t sweep;

@@ -124,6 +124,16 @@ class Server:
     def client(self, **kw):
         return redis.Redis(port=self.port, decode_responses=True, socket_timeout=30, **kw)
 
+    def waits(self):
+        """What each thread waits for, a line each; empty if it does not run."""
+        lines = []
+        for task in sorted(pathlib.Path(f"/proc/{self.process.pid}/task").glob("*")) if self.process else ():
+            try:
+                lines.append(" ".join((task / name).read_text().strip() for name in ("comm", "wchan", "syscall")))
+            except OSError:
+                pass
+        return "\n".join(lines)
+
     def memory(self):
         """VmRSS, RssAnon, … in bytes."""
         lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
@@ -144,7 +154,7 @@ class Server:
         return total
 
 
-def wait_for(condition, timeout=10.0, what="", step=0.01):
+def wait_for(condition, timeout=30.0, what="", step=0.01):
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         value = condition()
@@ -243,3 +253,4 @@ def pytest_runtest_makereport(item):
             if item.nodeid.startswith(key):
                 for server in servers:
                     report.sections.append((f"log of belfryd in {server.dir}", server.log()[-6000:]))
+                    report.sections.append(("what its threads wait for", server.waits()))

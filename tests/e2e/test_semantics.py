@@ -579,13 +579,15 @@ def test_point_17_extend_is_the_heartbeat_and_an_old_token_is_stale(b, q):
 
 
 def test_point_18_a_lease_that_ends_without_a_word_is_a_stall(b, q):
-    id = b.call("SCHEDULE", q, "x", "LEASE", "20ms", "ATTEMPTS", 2, "BACKOFF", "fixed:10ms")
-    first, second = lease1(b, q), lease1(b, q, "WAIT", "10s")
-    assert (second["id"], second["attempt"]) == (id, 2)
-    assert start_of(second) >= first["until_ms"] + 9  # the back-off, within its jitter
+    id = b.call("SCHEDULE", q, "x", "LEASE", "20ms", "ATTEMPTS", 9, "BACKOFF", "fixed:10ms")
+    job = lease1(b, q)
+    for attempt in range(2, 10):  # often: two clocks are read, and which is ahead depends on the moment
+        until, job = job["until_ms"], lease1(b, q, "WAIT", "10s")
+        assert (job["id"], job["attempt"]) == (id, attempt)
+        assert start_of(job) >= until + 9  # the back-off, within its jitter
     wait_for(lambda: state(b, id) == "dead", what="dead after its attempts")
-    assert [h["outcome"] for h in b.call("GET", id)["history"]] == ["stalled", "stalled"]
-    assert b.call("QUEUE", q)["total_stalled"] == 2
+    assert {h["outcome"] for h in b.call("GET", id)["history"]} == {"stalled"}
+    assert b.call("QUEUE", q)["total_stalled"] == 9
 
 
 def test_point_18_release_gives_a_job_back_at_no_cost(b, q):

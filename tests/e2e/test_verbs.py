@@ -213,8 +213,9 @@ def test_one_priority_goes_in_order_of_time(b, q):
     assert [job["id"] for job in b.lease(q, "COUNT", 20)] == ids
 
 
-@pytest.mark.parametrize("backoff", ["fixed:50ms", "50ms,50ms", "exp:50ms:100ms"])
-def test_retries_follow_the_back_off_until_the_job_is_dead(b, q, backoff):
+@pytest.mark.parametrize("backoff, pauses", [
+    ("fixed:60s", [(54, 66), (54, 66)]), ("60s,80s", [(54, 66), (72, 88)]), ("exp:60s:100s", [(30, 60), (50, 100)])])
+def test_retries_follow_the_back_off_until_the_job_is_dead(b, q, backoff, pauses):
     id = b.call("SCHEDULE", q, "x", "ATTEMPTS", 3, "BACKOFF", backoff)
     tokens = []
     for attempt in (1, 2, 3):
@@ -224,16 +225,27 @@ def test_retries_follow_the_back_off_until_the_job_is_dead(b, q, backoff):
         before = now_ms()
         answer = b.call("FAIL", id, job["token"], "ERROR", f"no {attempt}")
         if attempt < 3:
+            low, high = pauses[attempt - 1]
             assert answer["state"] == "scheduled"
-            assert before + 20 <= answer["at_ms"] <= now_ms() + 150
+            assert before + low * 1000 - 1 <= answer["at_ms"] <= now_ms() + high * 1000 + 1
             assert b.call("GET", id)["at_ms"] == answer["at_ms"]
             assert b.lease(q) == []
+            b.call("RESCHEDULE", id)
         else:
             assert answer["state"] == "dead"
     assert tokens == sorted(set(tokens))
     job = b.call("GET", id)
     assert job["state"] == "dead" and job["error"] == "no 3" and job["attempt"] == 3
     assert b.lease(q, "WAIT", "200ms") == []
+
+
+def test_a_retry_comes_by_itself_after_its_back_off(b, q):
+    id = b.call("SCHEDULE", q, "x", "ATTEMPTS", 3, "BACKOFF", "50ms")
+    for attempt in (1, 2):
+        at = b.call("FAIL", id, lease1(b, q, "WAIT", "10s")["token"])["at_ms"]
+        job = lease1(b, q, "WAIT", "10s")
+        assert (job["id"], job["attempt"]) == (id, attempt + 1) and job["until_ms"] - job["lease_ms"] >= at
+        b.call("RELEASE", id, job["token"])
 
 
 def test_attempts_0_means_for_ever(b, q):

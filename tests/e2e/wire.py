@@ -32,7 +32,7 @@ class _More(Exception):
 
 
 class Wire:
-    def __init__(self, port, proto=2, timeout=10.0):
+    def __init__(self, port, proto=2, timeout=30.0):
         self.sock = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buf = b""

@@ -238,6 +238,42 @@ static void clocks_tell_plausible_times(void **state)
     assert_true(time_mono_us() >= before);
 }
 
+/* Every microsecond of a millisecond on both clocks: a span of 20 ms has 20 on each. */
+static void both_clocks_turn_together(void **state)
+{
+    int64_t wall, mono, at, until, end;
+    (void)state;
+    for (int64_t phase = 0; phase < 1000; phase += 37) {
+        struct clocks c = { 0 };
+        const int64_t boot = INT64_C(1794859623000000) - 5000000 + phase;
+
+        for (int64_t us = 0; us < 3000; us += 7) {
+            clocks_join(&c, boot + us + 5000000, us + 5000000 + us % 2, &wall, &mono);
+            assert_true(mono <= (us + 5000001) / 1000);
+            until = wall + 20;
+            end = clocks_mono_us(&c, mono + 20);
+            clocks_join(&c, boot + end, end, &wall, &mono);
+            assert_int_equal(wall, until);
+            clocks_join(&c, boot + end - 1, end - 1, &at, &mono);
+            assert_int_equal(at, until - 1);
+        }
+    }
+}
+
+static void a_clock_that_is_set_moves_no_other(void **state)
+{
+    struct clocks c = { 0 };
+    int64_t wall, mono, was;
+    (void)state;
+    clocks_join(&c, 1794859623000500, 7000900, &wall, &was);
+    clocks_join(&c, 1794859623000500 + 3600000000, 7001900, &wall, &mono);
+    assert_int_equal(wall, 1794859623000 + 3600000);
+    assert_in_range(mono - was, 0, 2);
+    clocks_join(&c, 1794859623000500 - 3600000000, 7002900, &wall, &mono);
+    assert_int_equal(wall, 1794859623000 - 3600000);
+    assert_in_range(mono - was, 0, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +289,8 @@ int main(void)
         cmocka_unit_test(moments_are_bounded_and_never_clamped),
         cmocka_unit_test(every_day_is_formatted_as_the_system_does_and_parses_back),
         cmocka_unit_test(clocks_tell_plausible_times),
+        cmocka_unit_test(both_clocks_turn_together),
+        cmocka_unit_test(a_clock_that_is_set_moves_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
