@@ -93,6 +93,24 @@ static void change(struct world *w, struct model_bulk *b, struct model_job *job)
     CHECK(err == 0, "a bulk changes job %" PRIu64 ", which answers %s", id.seq, error_name(err));
 }
 
+/* Whether the model has forgotten a job that matches, but a clock set back may have kept it. */
+static bool is_ghost(const struct model *m, const struct model_bulk *b, const struct model_job *job)
+{
+    return model_ghost(m, job->id) == job && !model_find(m, job->id) && matches(m, b, job);
+}
+
+/* Those that it put back. */
+static void raise_ghosts(struct model *m, const struct model_bulk *b, struct look *look)
+{
+    for (size_t i = 0; i < m->graveyard->count; i++) {
+        const struct model_job *job = &m->graveyard->graves[i].job;
+        struct job_view v;
+
+        if (is_ghost(m, b, job) && look_get(look, job->id, &v) == 0 && was_changed(b, job, &v))
+            *model_add(m) = *job;
+    }
+}
+
 static void adopt_jobs(struct world *w, struct model_bulk *b)
 {
     struct look look = { .partition = w->partition };
@@ -100,6 +118,8 @@ static void adopt_jobs(struct world *w, struct model_bulk *b)
     size_t n = 0;
 
     w->model.scope = SCOPE_ALL;
+    if (b->action == BULK_REDRIVE)
+        raise_ghosts(&w->model, b, &look);
     ids = calloc(w->model.count + 1, sizeof(*ids));
     CHECK(ids, "the simulator is out of memory");
     for (size_t i = 0; i < w->model.count; i++)
@@ -180,16 +200,13 @@ static void check_done(const struct world *w, const struct model_bulk *b)
           left(w, b, false));
 }
 
-/* Jobs that the model has forgotten, but which a clock set back may have kept on disk. */
 static uint64_t ghosts(const struct model *m, const struct model_bulk *b)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < m->graveyard->count; i++) {
         const struct model_grave *grave = &m->graveyard->graves[i];
-        const struct model_job *job = &grave->job;
-        n += grave->bulk != b->id.seq && model_ghost(m, job->id) == job &&
-             !model_find(m, job->id) && matches(m, b, job);
+        n += grave->bulk != b->id.seq && is_ghost(m, b, &grave->job);
     }
     return n;
 }
