@@ -74,7 +74,7 @@ bool partition_pressed(const struct partition *p)
 
 bool partition_crammed(const struct partition *p)
 {
-    return memory(p) > p->o.memory_bytes + p->o.memory_bytes / 8;
+    return memory(p) > p->o.memory_bytes + p->o.memory_bytes / 8 && partition_pressed(p);
 }
 
 bool partition_overfull(const struct partition *p)

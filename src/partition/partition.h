@@ -111,7 +111,7 @@ bool partition_work(struct partition *p);
  * about. */
 bool partition_pressed(const struct partition *p);
 
-/* It is so far beyond that nothing at all may be added meanwhile. */
+/* It is pressed, and so far beyond its budget that nothing at all may be added meanwhile. */
 bool partition_crammed(const struct partition *p);
 
 /* Memory is beyond its budget and nothing could be done about it: no new jobs should be taken. */

@@ -98,7 +98,12 @@ void server_wake(struct server *s)
 
 bool server_may_execute(const struct server *s)
 {
-    return s->partition && partition_gathered_bytes(s->partition) < GATHER_PAUSE;
+    /* No more than the reserve can take, should the disk be full. */
+    uint64_t most = (uint64_t)s->options.segment_size;
+
+    if (most > GATHER_PAUSE)
+        most = GATHER_PAUSE;
+    return s->partition && partition_gathered_bytes(s->partition) < most;
 }
 
 /* Those that could not go on keep their place before those that did and have more. */

@@ -81,7 +81,7 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
 }
 
 /* The first append makes the log, in a spare file if that is asked for: others (a bulk write that
- * is synced once at its end) take what the disk has, and a spare only if that is nothing. */
+ * is synced once at its end) take what the disk has, and leave the reserve alone. */
 static int create(struct file *f, struct logfile *log, const struct store_append *a)
 {
     if (a->seq != 0)
@@ -91,8 +91,6 @@ static int create(struct file *f, struct logfile *log, const struct store_append
     if (r < 0)
         return disk_fail(r, log->path, "create directory");
     r = create_in(f, log, a, !a->reserved);
-    if (r == BELFRY_FULL && !a->reserved && spares_count(&f->spares) > 0)
-        r = create_in(f, log, a, false);
     if (r == 0 && a->ret_at)
         *a->ret_at = LOG_START;
     return r;

@@ -226,6 +226,9 @@ static void low_is_set_while_no_spare_can_be_made_and_clears_by_itself(void **st
     struct store_append a = { .log = STR("b"), .fence = STR("o"), .element = STR("x") };
     a.durable = true;
     assert_int_equal(x->s->ops->append(x->s, &a), BELFRY_FULL);
+    assert_int_equal(file_spares(x->s), 1); /* the reserve is not for everybody */
+    a.reserved = true;
+    assert_int_equal(x->s->ops->append(x->s, &a), BELFRY_FULL);
     for (int i = 0; i < 300 && !atomic_load(&x->s->low); i++)
         usleep(10000);
     assert_true(atomic_load(&x->s->low));
