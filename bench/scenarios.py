@@ -411,9 +411,11 @@ class Urgent:
 
 
 def fill_backlog(lab, server, counts, soon):
-    """All at once: due as they come in two queues, over the next while in the third."""
+    """All at once: due as they come in three queues, over the next while in the fourth."""
     loads = [lab.load(server, "--op", "fill", "--queue", "now", "--jobs", counts["now"], "--connections", 2),
              lab.load(server, "--op", "fill", "--queue", "paused", "--jobs", counts["paused"], "--connections", 1),
+             lab.load(server, "--op", "fill", "--queue", "maintained", "--tenant", "acme", "--jobs", counts["maintained"],
+                      "--connections", 1),
              lab.load(server, "--op", "schedule", "--queue", "soon", "--jobs", counts["soon"], "--connections", 2, *soon)]
     rate = sum(load.result()["rate"] for load in loads)
     say(f"  {figure(sum(counts.values()))} jobs, about {figure(rate)}/s")
@@ -433,9 +435,20 @@ def order_demand(name, row, span_s=None):
                   "5 %, or by less than 5 s", share <= 5 or row["behind_max_ms"] < 5000)
 
 
+def drain_held(lab, server, w, who, queue, counts, tenant, release):
+    """What is held among them stays until it is let go."""
+    ready = w.call("QUEUE", queue, *tenant)["ready"]
+    demands = [Demand(f"{who} among them: still ready", figure(ready), figure(counts[queue]),
+                      ready == counts[queue] and w.call("LEASE", queue, "COUNT", 10, *tenant) == [])]
+    w.call(*release)
+    whose = ("--tenant", tenant[1]) if tenant else ()
+    row = lab.load(server, "--op", "drain", "--queue", queue, *whose, "--jobs", counts[queue], "--batch", 1000).result()
+    return demands + drain_demands(f"{who}, let go", row, counts[queue]) + [order_demand(queue, row)]
+
+
 def backlog(lab):
     total = lab.count(10_000_000)
-    counts = {"now": total * 45 // 100, "paused": total // 10}
+    counts = {"now": total * 4 // 10, "paused": total // 10, "maintained": total // 10}
     counts["soon"] = total - sum(counts.values())
     span_s = max(5, int(60 * min(1.0, 4 * lab.scale)))
     due = now_ms() + 2000
@@ -443,6 +456,7 @@ def backlog(lab):
     demands = []
     with lab.server() as (server, watch), connect(server) as w:
         w.call("PAUSE", "paused")
+        w.call("TENANT", "acme", "MAINTENANCE", "yes")
         urgent = Urgent(server)
         fill_backlog(lab, server, counts, soon)
         urgent.phase = "waiting"
@@ -461,19 +475,15 @@ def backlog(lab):
         took = time.monotonic() - begin
         drained = counts["now"] + counts["soon"]
         say(f"  {figure(drained)} drained in {took:.1f} s")
-        held = w.call("QUEUE", "paused")
-        nothing = w.call("LEASE", "paused", "COUNT", 10)
         demands += list(urgent.demands())
         for name, row in rows.items():
             demands += drain_demands(f"queue '{name}' drained with 2 workers ({figure(drained / took)}/s in both)", row,
                                      counts[name])
             demands.append(order_demand(name, row, span_s if name == "soon" else None))
-        demands.append(Demand("a paused queue among them: still ready", figure(held["ready"]), figure(counts["paused"]),
-                              held["ready"] == counts["paused"] and nothing == []))
-        w.call("RESUME", "paused")
-        row = lab.load(server, "--op", "drain", "--queue", "paused", "--jobs", counts["paused"], "--batch", 1000).result()
-        demands += drain_demands("resumed", row, counts["paused"])
-        demands += [order_demand("paused", row), lab.memory_demand("all along", watch)]
+        demands += drain_held(lab, server, w, "a paused queue", "paused", counts, (), ("RESUME", "paused"))
+        demands += drain_held(lab, server, w, "a tenant in maintenance", "maintained", counts, ("TENANT", "acme"),
+                              ("TENANT", "acme", "MAINTENANCE", "no"))
+        demands.append(lab.memory_demand("all along", watch))
     return demands
 
 

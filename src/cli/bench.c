@@ -28,6 +28,7 @@ enum {
     PAYLOAD,
     BATCH,
     QUEUE,
+    TENANT,
     AT,
     SPAN,
     EVERY,
@@ -60,6 +61,10 @@ const struct flag_row bench_flags[] = {
                   .help = "size of a payload; 100 if not given" },
     [BATCH] = { .name = "batch", .value = "N", .help = "jobs taken at a time; 100 if not given" },
     [QUEUE] = { .name = "queue", .value = "NAME", .help = "instead of a queue of its own" },
+    [TENANT] = { .name = "tenant",
+                 .value = "NAME",
+                 .help = "whose jobs, for the driver belfry and not for late; if not given the "
+                         "token's, or default" },
     [AT] = { .name = "at",
              .value = "MOMENT",
              .help = "when the first job of schedule is due; in an hour if not given. For drain: "
@@ -355,14 +360,18 @@ static bool take_moment(struct flags *f, int64_t *ret_ms)
     return false;
 }
 
-static bool take_queue(struct bench *b, struct flags *f)
-{
-    int n = snprintf(b->target.queue, sizeof(b->target.queue), "%s", f->value);
+#define NAME_BYTES sizeof((struct target){ 0 }.queue)
 
-    if (n > 0 && (size_t)n < sizeof(b->target.queue))
+static bool take_name(struct flags *f, char ret[static NAME_BYTES])
+{
+    size_t n = strlen(f->value);
+
+    if (n > 0 && n < NAME_BYTES) {
+        memcpy(ret, f->value, n + 1);
         return true;
+    }
     snprintf(f->why, sizeof(f->why), "'%s' is not a name of 1 to %zu characters", f->value,
-             sizeof(b->target.queue) - 1);
+             NAME_BYTES - 1);
     return false;
 }
 
@@ -398,7 +407,8 @@ static bool take_flag(struct bench *b, struct flags *f, int which)
     case IN_FLIGHT: return take_unsigned(f, LOAD_IN_FLIGHT_MAX, &b->load.in_flight);
     case BATCH: return take_unsigned(f, LOAD_BATCH_MAX, &b->load.batch);
     case JOBS: return flag_int(f, 1, INT64_C(1000000000), &b->jobs);
-    case QUEUE: return take_queue(b, f);
+    case QUEUE: return take_name(f, b->target.queue);
+    case TENANT: return take_name(f, b->target.tenant);
     case AT: return take_moment(f, &b->at_ms);
     case SPAN: return take_span(f, &b->span_ms);
     case EVERY: return take_span(f, &b->every_ms);
@@ -429,9 +439,13 @@ static int read_flags(struct bench *b, int argc, char **argv)
     }
     for (const char *ops = b->ops; *ops;) {
         const char *name = ops;
-        if (next_operation(&ops) == OPERATIONS)
+        size_t i = next_operation(&ops);
+        if (i == OPERATIONS)
             return cli_usage("bench: unknown operation '%.*s'; there are " OPS,
                              (int)strcspn(name, ","), name);
+        if (b->target.tenant[0] &&
+            (b->target.driver != &driver_belfry || operations[i].run == run_late))
+            return cli_usage("bench: --tenant is for the driver belfry, and not for late");
     }
     return CLI_OK;
 }

@@ -22,6 +22,7 @@ struct driver;
 struct target {
     const struct driver *driver;
     char queue[64];
+    char tenant[64]; /* "": the token's, or default; only belfry's driver has them */
     size_t payload_bytes;
     struct buf later; /* a command that adds a job for later, with gaps for what differs */
     struct buf now;   /* one that adds a due job */

@@ -10,12 +10,26 @@
 
 #define DUE_DIGITS 13 /* a moment in milliseconds */
 
+/* The head of a command with so many words and, if one is asked for, the tenant at its end. */
+static void begin(const struct target *t, struct buf *out, size_t words)
+{
+    resp_array(out, words + (t->tenant[0] ? 2 : 0));
+}
+
+static void end(const struct target *t, struct buf *out)
+{
+    if (!t->tenant[0])
+        return;
+    resp_bulk(out, STR("TENANT"));
+    resp_bulk(out, str_of(t->tenant));
+}
+
 static void head(struct target *t, struct buf *out, size_t words, size_t *ret_id)
 {
     struct buf payload = { 0 };
 
     driver_filler(&payload, t->payload_bytes);
-    resp_array(out, words);
+    begin(t, out, words);
     resp_bulk(out, STR("SCHEDULE"));
     resp_bulk(out, str_of(t->queue));
     resp_bulk(out, buf_view(&payload));
@@ -27,19 +41,18 @@ static void head(struct target *t, struct buf *out, size_t words, size_t *ret_id
 static int prepare(struct target *t, struct client *c)
 {
     /* Nothing is kept of jobs that have ended. */
-    struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"), STR("0") };
+    struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"),
+                           STR("0"),     STR("TENANT"),    str_of(t->tenant) };
     const struct resp_values *v;
-    int err = client_call(c, words, 4, &v);
+    int err = driver_ask(c, words, t->tenant[0] ? 6 : 4, &v);
 
-    if (err == 0 && v->at[0].type == RESP_ERROR) {
-        snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG(v->at[0].text));
-        err = BELFRY_INVALID;
-    }
     head(t, &t->now, 3, &t->now_id);
+    end(t, &t->now);
     head(t, &t->later, 5, &t->later_id);
     resp_bulk(&t->later, STR("AT"));
     resp_bulk(&t->later, STR("1234567890123"));
     t->later_gap = t->later.len - DUE_DIGITS - 2;
+    end(t, &t->later);
     return err;
 }
 
@@ -65,10 +78,11 @@ void driver_belfry_note(struct str reply, char *ret_id)
 
 static void drop(const struct target *t, struct buf *out, const char *id)
 {
-    (void)t;
-    buf_text(out, "*2\r\n$6\r\nCANCEL\r\n$26\r\n");
+    begin(t, out, 2);
+    buf_text(out, "$6\r\nCANCEL\r\n$26\r\n");
     buf_append(out, id, ID_TEXT);
     buf_text(out, "\r\n");
+    end(t, out);
 }
 
 static unsigned take(const struct target *t, struct buf *out, unsigned count)
@@ -76,13 +90,14 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
     char digits[16];
 
     snprintf(digits, sizeof(digits), "%u", count);
-    resp_array(out, 6);
+    begin(t, out, 6);
     resp_bulk(out, STR("LEASE"));
     resp_bulk(out, str_of(t->queue));
     resp_bulk(out, STR("COUNT"));
     resp_bulk(out, str_of(digits));
     resp_bulk(out, STR("WAIT"));
     resp_bulk(out, STR("1s"));
+    end(t, out);
     return 1;
 }
 
