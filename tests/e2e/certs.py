@@ -5,7 +5,7 @@ import subprocess
 
 
 def _openssl(*args):
-    subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True, timeout=30)
+    subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True, timeout=60)
 
 
 class Authority:

@@ -16,18 +16,22 @@ async function main(port) {
   const worker = new Redis(options);
   assert.strictEqual(await producer.ping(), 'PONG');
 
-  // A waiting worker gets the job when it is due, not before.
-  const at = Date.now() + 400;
-  const waiting = worker.call('LEASE', 'mail', 'WAIT', '10s');
-  const id = await producer.call('SCHEDULE', 'mail', 'hello', 'AT', at);
-  const job = map((await waiting)[0]);
-  const got = Date.now();
-  assert.strictEqual(job.id, id);
-  assert.strictEqual(job.payload, 'hello');
-  assert.strictEqual(Number(job.due_ms), at);
-  assert(got >= at && got < at + 200, `due ${at}, got ${got}`);
-  assert.strictEqual(await worker.call('COMPLETE', id, job.token, 'RESULT', 'sent'), 'OK');
-  assert.strictEqual(map(await producer.call('GET', id)).result, 'sent');
+  // A waiting worker gets the job when it is due, not before. A machine that stalled is asked again.
+  let id, job, late = [];
+  do {
+    const at = Date.now() + 400;
+    const waiting = worker.call('LEASE', 'mail', 'WAIT', '20s');
+    id = await producer.call('SCHEDULE', 'mail', 'hello', 'AT', at);
+    job = map((await waiting)[0]);
+    late.unshift(Date.now() - at);
+    assert.strictEqual(job.id, id);
+    assert.strictEqual(job.payload, 'hello');
+    assert.strictEqual(Number(job.due_ms), at);
+    assert(late[0] >= 0, `early by ${-late[0]} ms`);
+    assert.strictEqual(await worker.call('COMPLETE', id, job.token, 'RESULT', 'sent'), 'OK');
+    assert.strictEqual(map(await producer.call('GET', id)).result, 'sent');
+  } while (late[0] >= 200 && late.length < 3);
+  assert(late[0] < 200, `late by ${late} ms`);
 
   // 10,000 in a pipeline.
   const pipeline = producer.pipeline();
@@ -55,4 +59,4 @@ main(Number(process.argv[2])).then(() => process.exit(0), (error) => {
   console.error(error);
   process.exit(1);
 });
-setTimeout(() => { console.error('ioredis.js: not done after 30 s'); process.exit(2); }, 30000);
+setTimeout(() => { console.error('ioredis.js: not done after 80 s'); process.exit(2); }, 80000);

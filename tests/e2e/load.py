@@ -189,7 +189,7 @@ class Load:
         for thread in self.threads:
             thread.start()
 
-    def join(self, timeout=20):
+    def join(self, timeout=60):
         self.stop.set()
         for thread in self.threads:
             thread.join(timeout)

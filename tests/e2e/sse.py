@@ -14,7 +14,7 @@ class Event:
 
 
 class Stream:
-    def __init__(self, port, query="", last_id=None, timeout=20, token=None):
+    def __init__(self, port, query="", last_id=None, timeout=60, token=None):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         headers = {"Last-Event-ID": last_id} if last_id else {}
         if token:
@@ -74,7 +74,7 @@ class Stream:
                 self.last_id = line[4:]
         return self
 
-    def take(self, n, timeout=30):
+    def take(self, n, timeout=60):
         end, out = time.monotonic() + timeout, []
         while len(out) < n and time.monotonic() < end:
             event = self.next()

@@ -7,12 +7,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
 import redis
 
-from conftest import BUILD, ENV, belfry, wait_for
+from conftest import BUILD, ENV, belfry, best, wait_for
 
 ID = r"[0-9A-HJKMNP-TV-Z]{26}"
 
@@ -57,17 +58,21 @@ class Worker:
     """A `belfry work` in the background."""
 
     def __init__(self, server, *args, **env):
+        self.err = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [str(BUILD / "belfry"), "--port", str(server.port), "work", *map(str, args)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**ENV, **env})
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, text=True, env={**ENV, **env})
 
     def signal(self, number=signal.SIGTERM):
         self.process.send_signal(number)
 
-    def wait(self, timeout=20):
-        out, err = self.process.communicate(timeout=timeout)
-        return self.process.returncode, out, err
+    def said(self):
+        """On standard error, so far."""
+        return os.pread(self.err.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+
+    def wait(self, timeout=60):
+        out, _ = self.process.communicate(timeout=timeout)
+        return self.process.returncode, out, self.said()
 
 
 @pytest.fixture
@@ -424,7 +429,7 @@ def test_exit_status_75_gives_the_job_back_for_ten_seconds(cli, work, q):
     work(q, "--once", "--", "sh", "-c", "exit 75").wait()
     job = get(cli, id)
     assert job["state"] == "scheduled" and job["attempt"] == 0
-    assert 5000 < job["at_ms"] - time.time() * 1000 <= 10000
+    assert 9999 <= job["at_ms"] - job["history"][-1]["end_ms"] <= 10001
 
 
 def test_a_large_payload_that_is_not_read_does_no_harm(cli, work, q):
@@ -450,14 +455,17 @@ def test_work_runs_as_many_at_a_time_as_asked(cli, work, q, tmp_path):
 
 
 def test_the_lease_is_extended_while_the_command_runs(cli, work, q):
-    id = schedule(cli, q, "x", "--attempts", "1")
-    assert work(q, "--once", "--for", "600ms", "--", "sleep", "2").wait()[0] == 0
-    job = get(cli, id)
-    assert job["state"] == "done" and job["attempt"] == 1 and job["stalls"] == 0
+    for _ in range(3):  # a machine that stalls for as long as the lease is asked again
+        id = schedule(cli, q, "x", "--attempts", "1")
+        code = work(q, "--once", "--for", "1s", "--", "sleep", "2.5").wait()[0]
+        job = get(cli, id)
+        if job["state"] == "done":
+            break
+    assert code == 0 and job["state"] == "done" and job["attempt"] == 1 and job["stalls"] == 0
 
 
 def test_a_cancelled_job_ends_its_command_and_the_commands_children(cli, work, q, tmp_path):
-    id = schedule(cli, q, "x", "--lease", "900ms")
+    id = schedule(cli, q, "x", "--lease", "6s")
     mark = tmp_path / "pid"
     w = work(q, "--once", "--", "sh", "-c", f"sleep 300 & echo $! > {mark}.new; mv {mark}.new {mark}; wait")
     wait_for(mark.exists, what="the command runs")
@@ -477,19 +485,19 @@ def gone(pid):
 
 
 def test_a_command_that_ignores_sigterm_is_killed(cli, work, q, tmp_path):
-    id = schedule(cli, q, "x", "--lease", "900ms")
+    id = schedule(cli, q, "x", "--lease", "6s")
     mark = tmp_path / "mark"
     w = work(q, "--once", "--", "sh", "-c", f"trap '' TERM; touch {mark}; while :; do sleep 0.1; done")
     wait_for(mark.exists, what="the command runs")
-    cli("cancel", id)
     began = time.monotonic()
-    w.wait(timeout=15)
-    assert 4 < time.monotonic() - began < 8
+    cli("cancel", id)
+    w.wait()
+    assert 4 < time.monotonic() - began < 30
     assert get(cli, id)["state"] == "cancelled"
 
 
 def test_a_lost_lease_ends_the_command(cli, shared_server, work, q, tmp_path):
-    id = schedule(cli, q, "x", "--lease", "1500ms")
+    id = schedule(cli, q, "x", "--lease", "6s")
     mark = tmp_path / "mark"
     w = work(q, "--once", "--", "sh", "-c", f"touch {mark}; exec sleep 300")
     wait_for(mark.exists, what="the command runs")
@@ -506,6 +514,7 @@ def test_the_first_sigterm_waits_for_running_commands(cli, work, q, tmp_path):
     w = work(q, "--", "sh", "-c", f"touch {mark}; while [ ! -e {go} ]; do sleep 0.02; done")
     wait_for(mark.exists, what="the command runs")
     w.signal()
+    wait_for(lambda: "waiting for 1 running" in w.said(), what="it was told")
     time.sleep(0.2)
     assert w.process.poll() is None
     go.touch()
@@ -516,13 +525,15 @@ def test_the_first_sigterm_waits_for_running_commands(cli, work, q, tmp_path):
 
 
 def test_an_idle_worker_stops_at_once_and_takes_nothing_with_it(cli, shared_server, work, q):
-    w = work(q, "--", "true")
-    wait_for(lambda: answer(cli("queue", q, "--json") if exists(cli, q) else cli("stats", "--json"))
-             .get("waiting_workers"), what="the worker waits")
-    began = time.monotonic()
-    w.signal(signal.SIGINT)
-    assert w.wait()[0] == 0
-    assert time.monotonic() - began < 2
+    def stop():
+        w = work(q, "--", "true")
+        wait_for(lambda: exists(cli, q) and answer(cli("queue", q, "--json"))["waiting_workers"], what="the worker waits")
+        began = time.monotonic()
+        w.signal(signal.SIGINT)
+        assert w.wait()[0] == 0
+        return time.monotonic() - began
+
+    best(2, stop)
     id = schedule(cli, q, "x")
     time.sleep(0.2)
     assert get(cli, id)["state"] == "ready"
@@ -538,7 +549,7 @@ def test_the_second_sigterm_ends_commands_and_gives_their_jobs_back(cli, work, q
     w = work(q, "--", "sh", "-c", f"touch {mark}; exec sleep 300")
     wait_for(mark.exists, what="the command runs")
     w.signal()
-    time.sleep(0.2)
+    wait_for(lambda: "waiting for 1 running" in w.said(), what="it was told")
     w.signal()
     code, _, err = w.wait()
     assert code == 0 and "given back" in err
@@ -550,17 +561,17 @@ def test_work_outlives_the_server(make_server, work, q, tmp_path):
     server = make_server()
     port = server.port
     id = schedule(lambda *a: run(server, *a), q, "x")
-    mark = tmp_path / "mark"
-    w = work(q, "--", "sh", "-c", f"touch {mark}; sleep 1.5", server=server)
+    mark, go, over = (tmp_path / name for name in ("mark", "go", "over"))
+    w = work(q, "--", "sh", "-c", f"touch {mark}; while [ ! -e {go} ]; do sleep 0.02; done; touch {over}", server=server)
     wait_for(mark.exists, what="the command runs")
     server.kill()
-    time.sleep(2)  # the command ends meanwhile
+    go.touch()
+    wait_for(over.exists, what="the command ends meanwhile")
+    wait_for(lambda: "the server is away" in w.said(), what="it has noticed")
     server.start(port=port)
-    wait_for(lambda: get(lambda *a: run(server, *a), id)["state"] == "done", timeout=15,
-             what="the end of the job is told")
+    wait_for(lambda: get(lambda *a: run(server, *a), id)["state"] == "done", what="the end of the job is told")
     later = schedule(lambda *a: run(server, *a), q, "y")
-    wait_for(lambda: get(lambda *a: run(server, *a), later)["state"] == "done", timeout=15,
-             what="it goes on")
+    wait_for(lambda: get(lambda *a: run(server, *a), later)["state"] == "done", what="it goes on")
     w.signal()
     code, _, err = w.wait()
     assert code == 0 and "the server is away" in err and "the server is back" in err
@@ -603,7 +614,7 @@ def test_bench_measures_peers_with_the_same_generator(driver, command):
         peer.wait()
 
 
-@pytest.mark.limit(90)
+@pytest.mark.limit(180)
 def test_bench_of_lateness_finds_no_early_job(cli):
     (result,) = answer(cli("bench", "--op", "late", "--jobs", "200", "--json"))
     assert result["jobs"] == 200 and result["early"] == 0 and result["earliest_us"] >= 0

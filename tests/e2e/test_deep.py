@@ -30,7 +30,7 @@ def judge(demands):
     assert not failed, "\n".join(f"{d.text}: {d.found} (demanded: {d.bound})" for d in failed)
 
 
-@pytest.mark.limit(1200 if LONG else 90)
+@pytest.mark.limit(1200 if LONG else 180)
 @pytest.mark.parametrize("name", ["wide", "herd", "backlog"])
 def test_deep(name, lab):
     judge(scenarios.SCENARIOS[name](lab))

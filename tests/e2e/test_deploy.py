@@ -20,7 +20,7 @@ def test_it_tells_when_it_is_ready_and_when_it_ends(make_server, tmp_path, monke
     name = f"\0belfry-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
         s.bind(name)
-        s.settimeout(20)
+        s.settimeout(60)
         monkeypatch.setitem(ENV, "NOTIFY_SOCKET", name.replace("\0", "@"))
         server = make_server(start=False)
         server.launch()
@@ -33,7 +33,7 @@ def test_it_tells_when_it_is_ready_and_when_it_ends(make_server, tmp_path, monke
         assert s.recv(100) == b"READY=1"
         server.process.send_signal(signal.SIGTERM)
         assert s.recv(100) == b"STOPPING=1"
-        assert server.process.wait(20) == 0
+        assert server.process.wait(60) == 0
 
 
 @pytest.mark.parametrize("name", ["/nowhere/notify", "@", "relative", "x" * 300, "/" + "x" * 107])

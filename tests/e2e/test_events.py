@@ -114,7 +114,7 @@ def test_bad_filters_are_refused_precisely(shared_server):
 
 
 def test_curl_shows_them_as_they_happen(server):
-    curl = subprocess.Popen(["curl", "-sSN", "-m", "30", f"http://127.0.0.1:{server.port}/v1/events"],
+    curl = subprocess.Popen(["curl", "-sSN", "-m", "100", f"http://127.0.0.1:{server.port}/v1/events"],
                             stdout=subprocess.PIPE, text=True)
     try:
         assert curl.stdout.readline() == "retry: 1000\n"
@@ -129,7 +129,7 @@ def test_curl_shows_them_as_they_happen(server):
     with Web(server.port) as web:  # the server sees that it is gone
         def streams():
             return b"belfry_event_streams 0" in web.ask("GET", "/metrics").body
-        wait_for(streams, 20, "the stream is gone")
+        wait_for(streams, 30, "the stream is gone")
 
 
 def test_nothing_is_told_before_it_is_durable(make_server):
@@ -138,8 +138,8 @@ def test_nothing_is_told_before_it_is_durable(make_server):
     with server.wire() as w:
         with Stream(server.port) as s:
             s.ready()
-            w.send("SCHEDULE", "q", "x")
             begun = time.monotonic()
+            w.send("SCHEDULE", "q", "x")
             event, = s.take(1)
             assert time.monotonic() - begun > 0.25  # not before the sync was over
             server.kill()
@@ -220,7 +220,7 @@ def test_after_a_crash_there_is_a_gap_and_then_what_follows(server):
 
 
 def test_a_slow_reader_is_not_waited_for_and_learns_what_it_missed(make_server):
-    server = make_server(events_memory="64KiB")
+    server = make_server(events_memory="64KiB", client_timeout="1h")  # else one that reads nothing is cut off
     with Stream(server.port) as slow, Stream(server.port, "?state=dead") as picky, server.wire() as w:
         slow.ready(), picky.ready()
         total = 0
@@ -281,7 +281,7 @@ def test_streams_are_counted_and_bounded(make_server):
                 w.get("/v1/events")
             assert e.value.status == 429 and "max_streams" in e.value.detail
             assert w.ask("GET", "/v1/events").json["title"] == "Too Many Requests"
-        wait_for(lambda: b"belfry_event_streams 1\n" in w.ask("GET", "/metrics").body, 20, "one is left")
+        wait_for(lambda: b"belfry_event_streams 1\n" in w.ask("GET", "/metrics").body, 30, "one is left")
         with Stream(server.port) as s:
             s.ready()
 
@@ -316,26 +316,27 @@ def test_one_tenant_does_not_keep_out_the_others(make_server):
 def test_a_stream_ends_with_its_token(server, how):
     with server.wire(3) as w:
         w.call("AUTH", w.call("TOKENCREATE", "root", "admin")["token"])
-        brief = () if how == "revoked" else ("EXPIRE", "2s")
+        brief = () if how == "revoked" else ("EXPIRE", "4s")
         token = w.call("TOKENCREATE", "brief", "read-only", "TENANT", "acme", *brief)["token"]
         with Stream(server.port, token=token, timeout=40) as s:
             s.ready()
             if how == "revoked":
                 w.call("TOKENREVOKE", "brief")
             elif how != "expired":
-                time.sleep(2.1)
+                time.sleep(4.1)
                 w.call("SCHEDULE", "q", "x", "TENANT", "acme")
             begun = time.monotonic()
             assert s.next() is None, "nothing more is told"
-            assert time.monotonic() - begun < 10, "a sign of life would have come after 15 s only"
+            assert time.monotonic() - begun < 14, "a sign of life would have come after 15 s only"
 
 
-def test_a_stop_ends_streams(server):
+def test_a_stop_ends_streams(make_server):
+    server = make_server(drain_timeout="45s")
     with Stream(server.port) as s:
         s.ready()
         begun = time.monotonic()
         server.stop()
-        assert s.next() is None and time.monotonic() - begun < 8
+        assert s.next() is None and time.monotonic() - begun < 30
 
 
 def test_a_quiet_stream_shows_that_it_lives(server):
@@ -397,7 +398,7 @@ def test_the_log_tells_of_attempts(make_server):
         w.call("FAIL", id, job["token"], "ERROR", b"a\"b\n\xff", "FINAL", "yes")
         gone = w.call("SCHEDULE", "q", "x", "IN", "1h")
         w.call("CANCEL", gone)
-    failed, cancelled = wait_for(lambda: len(lines_about_jobs(server)) >= 2 and lines_about_jobs(server), 20)
+    failed, cancelled = wait_for(lambda: len(lines_about_jobs(server)) >= 2 and lines_about_jobs(server))
     assert failed.pop("time") and failed.pop("lateness_ms") >= 0 and failed.pop("duration_ms") >= 0
     assert failed == {"level": "info", "message": "attempt ended", "job": id, "tenant": "acme", "queue": "q",
                       "state": "dead", "cause": "ended", "attempt": 1, "outcome": "failed", "worker": "ann",
@@ -414,17 +415,17 @@ def test_the_log_is_bounded_and_follows_a_reload(make_server, tmp_path):
             w.send("SCHEDULE", "q", "x", "IN", "1h")
         for _ in range(200):
             w.recv()
-        skipped = wait_for(lambda: re.findall(r'left out.*"lines":"(\d+)"', server.log()), 20, "the line about lines")
+        skipped = wait_for(lambda: re.findall(r'left out.*"lines":"(\d+)"', server.log()), 30, "the line about lines")
         assert 5 <= len(lines_about_jobs(server)) < 100
         wait_for(lambda: len(lines_about_jobs(server)) + sum(map(int, re.findall(r'left out.*"lines":"(\d+)"', server.log())))
-                 == 200, 20, f"all are accounted for: {skipped}")
+                 == 200, 30, f"all are accounted for: {skipped}")
         config.write_text("log_jobs = off\n")
         server.process.send_signal(1)
-        wait_for(lambda: "configuration reloaded" in server.log(), 20)
+        wait_for(lambda: "configuration reloaded" in server.log())
         before = len(lines_about_jobs(server))
         w.call("SCHEDULE", "q", "x")
         config.write_text("log_jobs = all\n")
         server.process.send_signal(1)
-        wait_for(lambda: server.log().count("configuration reloaded") == 2, 20)
+        wait_for(lambda: server.log().count("configuration reloaded") == 2)
         w.call("SCHEDULE", "q", "x")
-        wait_for(lambda: len(lines_about_jobs(server)) == before + 1, 20)
+        wait_for(lambda: len(lines_about_jobs(server)) == before + 1)

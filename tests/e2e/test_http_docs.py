@@ -12,9 +12,9 @@ TEXT = (ROOT / "docs/http.md").read_text()
 def test_the_examples_run(server, tmp_path):
     answers = []
     for block in re.findall(r"```sh\n(.*?)```", TEXT, re.S):
-        script = "set -eu\n" + re.sub(r"^curl -s ", "curl -sS -m 20 -w '\\\\n%{http_code}\\\\n' ", block, flags=re.M)
+        script = "set -eu\n" + re.sub(r"^curl -s ", "curl -sS -m 60 -w '\\\\n%{http_code}\\\\n' ", block, flags=re.M)
         script = script.replace("-w '\\n%{http_code}\\n' --json '{\"queues\"", "--json '{\"queues\"")  # goes to a file
-        out = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        out = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=100,
                              env={"B": f"http://127.0.0.1:{server.port}", "PATH": "/usr/bin:/bin"})
         assert out.returncode == 0, out.stderr
         statuses = re.findall(r"^\d{3}$", out.stdout, re.M)

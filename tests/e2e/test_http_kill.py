@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import LONG
+from conftest import LONG, wait_for
 from web import Web
 
 ROUNDS = int(os.environ.get("BELFRY_ROUNDS", 20 if LONG else 3))
@@ -42,16 +42,19 @@ class Player(threading.Thread):
             pass
 
 
-@pytest.mark.limit(60 + 10 * ROUNDS)
+@pytest.mark.limit(120 + 20 * ROUNDS)
 def test_nothing_answered_over_http_is_lost_by_kill_9(make_server):
     server = make_server(segment_size="64KiB")
     made, done, asked = {}, set(), set()
     for number in range(ROUNDS):
         players = [Player(server.port, f"r{number}p{i}") for i in range(6)]
         time.sleep(0.7)
+        wait_for(lambda: sum(len(p.made) for p in players) > 30 and sum(len(p.done) for p in players) > 10,
+                 what="enough happened in this round")
         server.kill()
         for p in players:
-            p.join(10)
+            p.join(60)
+            assert not p.is_alive(), "a client hangs"
             made.update(p.made)
             done |= p.done
             asked |= p.asked

@@ -57,8 +57,8 @@ def test_prometheus_scrapes_them(make_server, tmp_path):
                                 f"--web.listen-address=127.0.0.1:{port}", "--log.level=error"])
     try:
         query = urllib.parse.quote("histogram_quantile(0.99, sum by (le) (belfry_lateness_seconds_bucket))")
-        found = wait_for(lambda: asked(f"http://127.0.0.1:{port}/api/v1/query?query={query}"), timeout=30)
-        assert 0 <= float(found[0]["value"][1]) < 10, found
+        found = wait_for(lambda: asked(f"http://127.0.0.1:{port}/api/v1/query?query={query}"), timeout=60)
+        assert 0 <= float(found[0]["value"][1]) < 60, found
     finally:
         process.kill()
         process.wait()
@@ -66,7 +66,7 @@ def test_prometheus_scrapes_them(make_server, tmp_path):
 
 def asked(url):
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
+        with urllib.request.urlopen(url, timeout=30) as answer:
             return json.load(answer)["data"]["result"]
     except OSError:
         return None

@@ -100,7 +100,7 @@ class Workers:
         try:
             with Wire(self.port, 3) as w:
                 while not self.stopping:
-                    for job in w.lease(self.queue, "COUNT", 20, "WAIT", "200ms", "FOR", "2s"):
+                    for job in w.lease(self.queue, "COUNT", 20, "WAIT", "200ms", "FOR", "10m"):
                         self.run(w, job, rng)
         except (OSError, EOFError, ConnectionError, Refused) as why:
             if not self.stopping:
@@ -146,7 +146,7 @@ def test_many_keys_and_workers_keep_the_order_though_jobs_fail(server):
         assert workers.done == {order: [i for _, i in sorted(all)] for order, all in expected.items()}
 
 
-@pytest.mark.limit(90)
+@pytest.mark.limit(240)
 def test_order_survives_kill_9(make_server):
     """Whoever was running or waiting for its retry when the server died is still the first of its key."""
     server = make_server()
@@ -159,8 +159,8 @@ def test_order_survives_kill_9(make_server):
                 n = round * 1000 + i
                 w.call("SCHEDULE", "q", n, "ORDER", order, "BACKOFF", "fixed:50ms", "ATTEMPTS", 0)
                 scheduled.setdefault(order, []).append(n)
-            end = time.monotonic() + 1
-            while time.monotonic() < end:
+            end, before = time.monotonic() + 1, sum(done.values())
+            while time.monotonic() < end or sum(done.values()) <= before + 20:  # more if the machine stalls
                 for job in w.lease("q", "COUNT", 5, "FOR", "30s"):
                     order, n = job["order"], int(job["payload"])
                     assert n == scheduled[order][done.get(order, 0)], f"{order}: {n} out of order"

@@ -301,6 +301,7 @@ def test_an_endpoint_that_is_down_is_left_alone_and_then_gets_everything(server,
     r.stop()
     with server.wire() as w:
         w.call("QUEUE", "q", "PUSH_URL", r.url, "PUSH_CONCURRENCY", "4", "BACKOFF", "fixed:100ms", "ATTEMPTS", "20")
+        begun = time.monotonic()
         jobs = [w.call("SCHEDULE", "q", str(i)) for i in range(60)]
         wait_for(lambda: w.call("STATS")["push_circuits_open"] == 1, PRETTY_SOON)
         held = wait_for(lambda: w.call("QUEUE", "q")["held_by"], PRETTY_SOON)
@@ -310,13 +311,14 @@ def test_an_endpoint_that_is_down_is_left_alone_and_then_gets_everything(server,
         assert "belfry_push_circuits_open 1" in w.call("METRICS")
         time.sleep(4)
         tried = w.call("STATS")["total_push_unreachable"]
-        # In 4 s: five failures, up to three more that were on their way, and a few probes.
-        assert 5 <= tried <= 14, tried
+        # Five failures, up to three more that were on their way, and a few probes: less than six in 4 s.
+        assert 5 <= tried <= 8 + 1.5 * (time.monotonic() - begun), tried
         r.start()
+        down = time.monotonic() - begun
         for job in jobs:
             ended(w, job, timeout=60)
         burnt = sum(w.call("GET", job)["attempt"] - 1 for job in jobs)
-        assert burnt <= 20, f"{burnt} attempts were burnt"
+        assert burnt <= 14 + 1.5 * down, f"{burnt} attempts were burnt in {down:.1f} s"
         assert w.call("STATS")["push_circuits_open"] == 0
         assert collections.Counter(x.id for x in r.requests) == {job: 1 for job in jobs}
     log = server.log()
@@ -376,6 +378,7 @@ def test_secrets_sign_rotate_and_are_never_shown(server, receive):
     assert "hidden" in text
 
 
+@pytest.mark.limit(300)
 def test_the_standard_webhooks_library_verifies_them(server, receive):
     if not shutil.which("node") or not shutil.which("npm"):
         pytest.fail("node and npm are needed: scripts/setup test")
@@ -383,7 +386,7 @@ def test_the_standard_webhooks_library_verifies_them(server, receive):
     if not (home / "node_modules/standardwebhooks/package.json").exists():
         home.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(home),
-                               "standardwebhooks@1", "ioredis@5"], capture_output=True, text=True, timeout=50)
+                               "standardwebhooks@1", "ioredis@5"], capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, f"npm install standardwebhooks failed:\n{done.stderr[-2000:]}"
     r = receive()
     with server.wire() as w:
@@ -395,7 +398,7 @@ def test_the_standard_webhooks_library_verifies_them(server, receive):
              for x in r.requests]
     lines.append({**lines[0], "body": base64.b64encode(b'{"n": 7}').decode()})
     for secret in (SECRET, OTHER):
-        done = subprocess.run(["node", str(HERE / "webhooks.js"), secret], capture_output=True, text=True, timeout=40,
+        done = subprocess.run(["node", str(HERE / "webhooks.js"), secret], capture_output=True, text=True, timeout=100,
                               input="\n".join(map(json.dumps, lines)),
                               env={**os.environ, "NODE_PATH": str(home / "node_modules")})
         answers = done.stdout.splitlines()
@@ -426,7 +429,7 @@ def test_kill_in_the_middle_of_a_push(make_server, receive):
 
     r = receive(answer)
     with server.wire() as w:
-        w.call("QUEUE", "q", "PUSH_URL", r.url, "PUSH_TIMEOUT", "1s")
+        w.call("QUEUE", "q", "PUSH_URL", r.url, "PUSH_TIMEOUT", "5s")
         job = w.call("SCHEDULE", "q", "a")
         assert arrived.wait(PRETTY_SOON)
     server.kill()
@@ -441,12 +444,13 @@ def test_kill_in_the_middle_of_a_push(make_server, receive):
         assert [x.headers["belfry-attempt"] for x in r.of(job)] == ["1", "2"]
 
 
-def test_a_stop_waits_for_answers(server, receive):
-    arrived = threading.Event()
+def test_a_stop_waits_for_answers(make_server, receive):
+    server = make_server(push_allow="loopback", drain_timeout="45s")
+    arrived, go = threading.Event(), threading.Event()
 
     def answer(request):
         arrived.set()
-        time.sleep(1)
+        go.wait(60)
         return 200, {}, b"late"
 
     r = receive(answer)
@@ -455,7 +459,13 @@ def test_a_stop_waits_for_answers(server, receive):
         job = w.call("SCHEDULE", "q", "a")
         other = w.call("SCHEDULE", "q", "b")
         assert arrived.wait(PRETTY_SOON)
-    server.stop()
+    server.running = False
+    server.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: "stopping" in server.log(), what="it stops")
+    time.sleep(0.5)
+    assert server.process.poll() is None, "it waits"
+    go.set()
+    assert server.process.wait(60) == 0
     assert len(r.requests) == 1
     server.start()
     with server.wire() as w:
@@ -468,10 +478,10 @@ def test_a_stop_does_not_wait_for_ever(make_server, receive):
     go, arrived = threading.Event(), threading.Event()
     r = receive(lambda request: arrived.set() or go.wait(60) and None)
     with server.wire() as w:
-        w.call("QUEUE", "q", "PUSH_URL", r.url)
+        w.call("QUEUE", "q", "PUSH_URL", r.url, "PUSH_TIMEOUT", "1h")
         w.call("SCHEDULE", "q", "a")
         assert arrived.wait(PRETTY_SOON)
-    server.stop(timeout=15)
+    server.stop(timeout=45)  # the endpoint would take a minute
     go.set()
 
 
@@ -487,6 +497,7 @@ def test_jobs_with_urls_of_their_own(server, receive):
             w.call("SCHEDULE", "each", "a")
         with pytest.raises(Exception, match="http://"):
             w.call("SCHEDULE", "each", "a", "PUSH", "ftp://example.org/")
+        begun = time.monotonic()
         lost = [w.call("SCHEDULE", "each", "x", "PUSH", dead.url) for _ in range(8)]
         wait_for(lambda: w.call("STATS")["push_circuits_open"] == 1, PRETTY_SOON)
         made = web.ask("POST", "/v1/jobs", {"queue": "each", "payload": "a", "push": well.url})
@@ -498,10 +509,11 @@ def test_jobs_with_urls_of_their_own(server, receive):
         wait_for(lambda: any(x.body == b"tick" for x in well.requests), PRETTY_SOON)
         w.call("RECURDELETE", "often")
         time.sleep(1)
-        assert sum(w.call("GET", x)["attempt"] for x in lost) <= 20, "attempts are not burnt meanwhile"
+        attempts, took = sum(w.call("GET", x)["attempt"] for x in lost), time.monotonic() - begun
+        assert attempts <= 17 + 1.5 * took, f"attempts are not burnt meanwhile: {attempts} in {took:.1f} s"
         dead.start()
         for x in lost:
-            ended(w, x, timeout=50)
+            ended(w, x, timeout=60)
 
 
 def test_workers_do_not_get_what_is_pushed(server, receive):
@@ -589,5 +601,5 @@ def test_the_receiver_of_the_docs(server, tmp_path):
             assert ended(w, job, "dead")["error"] == "the endpoint answered 401: bad signature"
     finally:
         receiver.send_signal(signal.SIGTERM)
-        receiver.wait(10)
+        receiver.wait(60)
         receiver.stdout.close()

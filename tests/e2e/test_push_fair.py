@@ -82,7 +82,7 @@ def test_what_a_stop_did_not_wait_for_has_failed_and_is_retried(make_server, rec
         w.call("QUEUE", "q", "PUSH_URL", r.url, "PUSH_TIMEOUT", "1h", "BACKOFF", "fixed:100ms")
         job = w.call("SCHEDULE", "q", "a")
         assert arrived.wait(PRETTY_SOON)
-    server.stop(timeout=15)
+    server.stop(timeout=45)  # the endpoint would take a minute
     go.set()
     server.start()
     with server.wire() as w:

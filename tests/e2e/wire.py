@@ -127,7 +127,7 @@ class Wire:
         """LEASE over RESP3, with tokens as numbers, so that they compare."""
         return [{**job, "token": int(job["token"])} for job in self.call("LEASE", *args)]
 
-    def exchange(self, data, count, replies=None, timeout=30.0):
+    def exchange(self, data, count, replies=None, timeout=60.0):
         """Writes and reads at once until `count` replies have come. They are appended to `replies`
         as they come, so that after an exception it holds what was answered."""
         replies = [] if replies is None else replies

@@ -40,7 +40,7 @@ class Player:
     def connect(self):
         while not self.stopping():
             try:
-                self.wire = Wire(int((self.dir / "port").read_text()), 3, timeout=20)
+                self.wire = Wire(int((self.dir / "port").read_text()), 3, timeout=60)
                 return True
             except (*GONE, ValueError):
                 time.sleep(0.02)

@@ -38,7 +38,7 @@ class Soak:
         self.server.start()
         with self.server.wire() as w:
             for overlap, (every, period) in TICKS.items():
-                start = (now_ms() // 1000 + 1) * 1000
+                start = (now_ms() // 1000 + 5) * 1000  # later than the server hears of it, also if that takes long
                 w.call("RECUR", overlap, "ticks", overlap, "EVERY", every, "START", start, "OVERLAP", overlap,
                        "CATCHUP", "all", "ATTEMPTS", ATTEMPTS, "BACKOFF", "fixed:50ms")
                 self.starts[overlap] = (start, period)
@@ -108,7 +108,7 @@ class Soak:
                 print(f"not drained after two minutes: {queues}")
         (self.dir / "stop").touch()
         for kind, process in self.children.values():
-            process.wait(30)
+            process.wait(90)
         self.look()
 
     def states(self):
