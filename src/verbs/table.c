@@ -93,7 +93,7 @@ const struct verb verb_table[] = {
       "a map: until_ms, the lease's new end, and cancelled, true if the worker should stop",
       "EXTEND 01… 1099511627777 FOR 1m PROGRESS 40", run_extend, {
         ID, TOKEN,
-        { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "from now; as long as it was leased for if not given" },
+        { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "from now; if not given as long as the last time, or as it was leased for" },
         { "progress", ARG_INT, .min = 0, .max = 100, .help = "percent, shown by GET" },
         { "note", ARG_BYTES, .max = 0, .help = "shown by GET; kept up to 1024 bytes" }, HOLDER } },
     { "RELEASE", VERB_HOLDS | VERB_WORKER, "Gives a leased job back without costing an attempt.", "OK",

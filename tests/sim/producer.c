@@ -160,6 +160,19 @@ static void hold_again(struct world *w, const struct model_job *job)
     plan_pause(w, paused);
 }
 
+/* Who has the key of a dead job may have expired on disk, and ended when that was looked for. */
+static void adopt_rivals(struct world *w, unsigned queue)
+{
+    for (size_t i = 0; i < w->model.count;) {
+        const struct model_job *job = &w->model.jobs[i];
+        size_t count = w->model.count;
+
+        if (job->queue == queue && job->key && model_is_over(&w->model, job))
+            world_adopt_job(w, job->id);
+        i = w->model.count == count ? i + 1 : 0;
+    }
+}
+
 static bool redrive(struct world *w, const struct request *r)
 {
     uint64_t cold = world_cold_jobs(w);
@@ -175,6 +188,9 @@ static bool redrive(struct world *w, const struct request *r)
         return false;
     world_adopt_job(w, r->id);
     const struct model_job *job = model_find(&w->model, r->id);
+    if (job)
+        adopt_rivals(w, job->queue);
+    job = model_find(&w->model, r->id);
     if (!err && job && job->key)
         model_unhold(&w->model, job->queue, job->key);
     if (err == BELFRY_KEYEXISTS && job)
@@ -232,6 +248,7 @@ static bool redrive_queue(struct world *w, const struct request *r)
     CHECK(n >= 0 && n <= (int)r->limit, "REDRIVE of a queue answers %d", n);
     if (w->cold && w->model.latest_ms > w->model.now_ms)
         world_remember(w);
+    adopt_rivals(w, r->queue);
     int64_t newest = redriven(w, r->queue, &rest);
     CHECK(rest == 0, "REDRIVE of a queue says %d, but it was %d", n, n - rest);
     const struct model_job *oldest = model_redrivable(&w->model, r->queue);
