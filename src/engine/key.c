@@ -49,6 +49,14 @@ struct job *key_find(const struct engine *e, const struct queue *q, struct str o
     return entry && !job_is_waste(e, entry->job) ? entry->job : NULL;
 }
 
+/* Whether a job that comes from disk has lost its key to the one that has it: to any that has not
+ * ended, as its own hold was over when that was taken in; else to the one that holds it longer. */
+static bool has_lost(const struct job *j, const struct job *owner)
+{
+    return j->state > JOB_LEASED &&
+           (owner->state <= JOB_LEASED || owner->trail->hold_ms >= j->trail->hold_ms);
+}
+
 /* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
  * now, set back since, it may seem not to be. */
 static int hold_over(struct engine *e, struct job *j)
@@ -82,7 +90,13 @@ int key_take(struct engine *e, struct job *j)
         entry->job = j;
         table_add(&e->keys, &entry->node);
     } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
-        int err = hold_over(e, entry->job);
+        int err;
+
+        if (has_lost(j, entry->job)) {
+            j->trail->hold_ms = 0;
+            return 0;
+        }
+        err = hold_over(e, entry->job);
 
         if (err < 0)
             return err;

@@ -96,31 +96,43 @@ static void what_expired_on_disk_is_deleted_in_bulk(void **state)
     assert_int_equal(j.state, JOB_CANCELLED);
 }
 
-/* Keys of jobs that are done are free when their hold is over, by the clock as it is. */
-static void a_key_on_disk_may_be_held_again_when_the_clock_is_set_back(void **state)
+static int schedule_key(int64_t in_ms, int n, struct schedule_result *ret)
 {
-    struct queue_settings s = { .key_hold_ms = HOUR };
-    struct schedule_result first = { 0 };
-    struct job_view v;
-    struct job_id id;
+    struct job_spec spec = spec_of("k", in_ms);
     char key[20];
     int is;
 
-    (void)state;
+    snprintf(key, sizeof(key), "key %d", n);
+    spec.key = str_of(key);
+    EXECUTE(is, engine_schedule(e, &spec, ret));
+    return is;
+}
+
+/* Jobs of queue k that are done, most of them on disk; their keys are held for an hour. */
+static struct job_id done_with_keys(void)
+{
+    struct queue_settings s = { .key_hold_ms = HOUR };
+    struct schedule_result first = { 0 }, r;
+    struct job_view v;
+
     assert_int_equal(engine_queue_set(e, STR("k"), &s, 1u << QUEUE_KEY_HOLD), 0);
     for (int n = 0; n < MANY; n++) {
-        struct job_spec spec = spec_of("k", 0);
-        struct schedule_result r;
-
-        snprintf(key, sizeof(key), "key %d", n);
-        spec.key = str_of(key);
-        EXECUTE(is, engine_schedule(e, &spec, &r));
-        assert_int_equal(is, 0);
+        assert_int_equal(schedule_key(0, n, &r), 0);
         first = n == 0 ? r : first;
         if (n % 100 == 99)
             work("k");
     }
     assert_int_equal(engine_get(e, first.id, &v), BELFRY_COLD);
+    return first.id;
+}
+
+/* Keys of jobs that are done are free when their hold is over, by the clock as it is. */
+static void a_key_on_disk_may_be_held_again_when_the_clock_is_set_back(void **state)
+{
+    struct job_id first = done_with_keys(), id;
+    int is;
+
+    (void)state;
     advance(HOUR);
     EXECUTE(is, engine_find_key(e, STR("k"), STR(""), STR("key 0"), &id));
     assert_int_equal(is, BELFRY_NOTFOUND);
@@ -128,7 +140,33 @@ static void a_key_on_disk_may_be_held_again_when_the_clock_is_set_back(void **st
     engine_advance(e, wall, mono);
     EXECUTE(is, engine_find_key(e, STR("k"), STR(""), STR("key 0"), &id));
     assert_int_equal(is, 0);
-    assert_int_equal(id.seq, first.id.seq);
+    assert_int_equal(id.seq, first.seq);
+}
+
+/* They come to memory for that, one by one, and must not be in the way of who has their key now. */
+static void what_is_done_can_be_deleted_when_others_have_its_keys(void **state)
+{
+    struct bulk_spec s = bulk_of(BULK_DELETE, "k");
+    struct job_id first = done_with_keys(), id;
+    struct schedule_result r = { 0 };
+    struct bulk_view v;
+    int is;
+
+    (void)state;
+    advance(HOUR);
+    for (int n = 0; n < 20; n++)
+        assert_int_equal(schedule_key(1000, n, &r), 0);
+    assert_int_equal(engine_bulk(e, &s, &id), 0);
+    for (int i = 0; (v = step(id)).b.state == BULK_RUNNING; i++)
+        assert_true(i < 10 * MANY);
+    assert_int_equal(v.b.changed, MANY);
+    EXECUTE(is, engine_find_key(e, STR("k"), STR(""), STR("key 19"), &id));
+    assert_int_equal(is, 0);
+    assert_int_equal(id.seq, r.id.seq);
+    EXECUTE(is, engine_find_key(e, STR("k"), STR(""), STR("key 0"), &id));
+    assert_int_equal(is, 0);
+    assert_true(id.seq != first.seq);
+    engine_verify(e);
 }
 
 static struct job_id dead(const char *queue)
@@ -184,6 +222,7 @@ int main(void)
         TEST(a_dry_run_counts_each_job_once_while_some_are_loaded),
         TEST(what_expired_on_disk_is_deleted_in_bulk),
         TEST(a_key_on_disk_may_be_held_again_when_the_clock_is_set_back),
+        TEST(what_is_done_can_be_deleted_when_others_have_its_keys),
         TEST(what_is_taken_from_a_run_that_goes_is_uncounted_once),
     };
 
