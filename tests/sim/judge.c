@@ -611,7 +611,9 @@ size_t judge_resurrect(struct partition *p, struct model *m)
             (g->job.keep_ms <= m->now_ms && g->job.hold_ms <= m->now_ms) ||
             model_find(m, g->job.id) || !look_has(p, g->job.id))
             continue;
-        *model_add(m) = g->job;
+        struct model_job *job = model_add(m);
+        *job = g->job;
+        job->held = false; /* see below */
         cover_event(EVENT_REMEMBERED);
         n++;
     }

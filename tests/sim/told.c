@@ -121,8 +121,8 @@ static void check_all_told(struct world *w)
     for (size_t i = 0; i < w->model.count; i++)
         CHECK(!may_be_told(&w->model.jobs[i]), "job %" PRIu64 " waits for one that has ended",
               w->model.jobs[i].id.seq);
-    judge_adopt_forgotten(w->partition,
-                          &w->model); /* at their time, though the clock was set back */
+    /* At their time, though the clock was set back. */
+    judge_adopt_forgotten(w->partition, &w->model);
     model_all_told(&w->model);
     world_adopt(w); /* holds that were over meanwhile end */
 }
