@@ -22,6 +22,7 @@ int apply_put(struct engine *e, const struct job_image *r)
 
     if (!j)
         return BELFRY_NOMEM;
+    j->left = old && (old->fed || old->left);
     err = job_enter(e, j, false);
     if (err < 0) {
         job_free(e, j);

@@ -266,6 +266,8 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
 
     if (!j)
         return BELFRY_NOMEM;
+    if (!MUTANT(e->o.mutant, TAKEN_FED))
+        j->left = 1; /* its grave is younger than a batch that is being gathered */
     j->loaded = e->walk & WALKS;
     e->walk_loaded = true;
     j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;

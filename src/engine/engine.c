@@ -108,6 +108,7 @@ struct engine *engine_new(const struct engine_options *o)
     list_init(&e->walks);
     wheel_init(&e->moments, 0);
     wheel_init(&e->later, 0);
+    wheel_init(&e->left, 0);
     wheel_init(&e->spare, 0);
     wheel_init(&e->nears, 0);
     wheel_init(&e->expiries, 0);
@@ -259,6 +260,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         e->now_ms = wall_ms;
         wheel_rewind(&e->moments, wall_ms);
         wheel_rewind(&e->later, wall_ms);
+        wheel_rewind(&e->left, wall_ms);
         wheel_rewind(&e->spare, wall_ms);
         wheel_rewind(&e->nears, wall_ms);
         wheel_rewind(&e->expiries, wall_ms);
@@ -276,6 +278,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms += 50;
     sink(e, &e->later, &budget);
+    sink(e, &e->left, &budget);
     sink(e, &e->spare, &budget);
     while ((t = wheel_pop(&e->nears, e->now_ms)))
         class_is_near(e, container_of(t, struct class, near));
@@ -308,6 +311,7 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
 
     int64_t moments = wheel_next(&e->moments);
     int64_t later = wheel_next(&e->later);
+    int64_t left = wheel_next(&e->left);
     int64_t spare = wheel_next(&e->spare);
     int64_t near = wheel_next(&e->nears);
     int64_t sleepers = wheel_next(&e->sleepers);
@@ -317,6 +321,7 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
     *ret_wall_ms = moments < later ? moments : later;
     if (!list_empty(&e->arrived))
         *ret_wall_ms = e->now_ms;
+    *ret_wall_ms = left < *ret_wall_ms ? left : *ret_wall_ms;
     *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
     *ret_wall_ms = sleepers < *ret_wall_ms ? sleepers : *ret_wall_ms;
     *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;

@@ -232,6 +232,11 @@ struct class *class_at_slot(struct queue *q, enum cold_slot slot);
 void batch_init(struct batch *b);
 /* A job of the batch changes: what is written of it will not count. */
 void batch_stale(struct engine *e, struct job *j);
+/* The batch that is being gathered must not write the job (again). Either the batch has an older
+ * image of it, and FED names each job once; or it came from disk after the batch began, and its
+ * grave, which the batch does not hold, would hide the new entry. Such a job waits in `left`, where
+ * the batch does not look. */
+bool batch_is_left(const struct engine *e, const struct job *j);
 /* Takes a queue's dead jobs out of a batch that is not fed yet. */
 void batch_release_dead(struct engine *e, const struct queue *q);
 /* It has its share of memory: of jobs that are not due, or of those that are. */

@@ -153,7 +153,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .due_ms = image->due_ms,
         .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
         .state = image->state & 15u,
-        .priority = image->priority & 15u,
+        .priority = image->priority & 7u,
         .ordered = before > 0,
         .payload_len = (uint32_t)image->payload.len,
         .segment = e->segment,
@@ -328,7 +328,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
     } else if (!due && !hot && !e->sinking && job_cold_ms(j) > e->frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
-        wheel_add(&e->later, &j->timer);
+        wheel_add(batch_is_left(e, j) ? &e->left : &e->later, &j->timer);
     } else if (hot || e->sinking || job_is_waiting(j) ||
                (due ? !is_held_back(e, c, j) : !e->started || !class_is_full(e, c))) {
         place_hot(e, j, c, due);

@@ -27,6 +27,8 @@
     X(LEASE_BY_WALL, "a jump of the wall clock ends leases")                \
     X(PAUSE_IGNORED, "a paused queue gives out jobs")                       \
     X(DUPLICATE_FEED, "a job that changed while it was fed counts on disk") \
+    X(FED_TWICE, "a job that left a batch is written to it once more")      \
+    X(TAKEN_FED, "a job that just came from disk is written to a batch")    \
     X(LOST_TOMBSTONE, "graves are forgotten when they should be fed")       \
     X(RUN_DROPPED_EARLY, "a run is removed before its successor counts")    \
     X(CURSOR_AHEAD, "the frontier is recorded without the jobs it passed")  \

@@ -78,6 +78,7 @@ static void leave_place(struct engine *e, struct job *j, struct job *n)
         spot_init(n, order_of(j));
     }
     list_init(&n->timer.link);
+    n->left = j->left;
     n->fed = n->near = 0;
     n->where = WHERE_NONE;
 }

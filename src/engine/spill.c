@@ -130,6 +130,7 @@ static void prefetch_job(const void *job)
 
 void batch_init(struct batch *b)
 {
+    b->empty_lsn = UINT64_MAX;
     list_init(&b->orders);
     list_init(&b->asides);
     list_init(&b->asides_fed);
@@ -174,6 +175,12 @@ void batch_stale(struct engine *e, struct job *j)
                          j->timer.at_ms));
     wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
     j->fed = 0;
+    j->left = 1;
+}
+
+bool batch_is_left(const struct engine *e, const struct job *j)
+{
+    return j->left && e->batch.gathering && !MUTANT(e->o.mutant, FED_TWICE);
 }
 
 void batch_release_dead(struct engine *e, const struct queue *q)
@@ -209,7 +216,7 @@ bool memory_is_pressed(const struct engine *e)
 /* While there is room nothing is written that might not have to be. */
 bool engine_feed_due(const struct engine *e)
 {
-    if (e->batch.active)
+    if (e->batch.active || e->batch.empty_lsn == e->lsn || !wheel_is_empty(&e->left))
         return false;
     return graves_are_many(e) ||
            (pool_used(&e->pool) > share(e, 16) * 7 &&
@@ -285,7 +292,7 @@ static void prune_graves(struct engine *e)
 void engine_feed_begin(struct engine *e)
 {
     frontier_follow(e);
-    e->batch.active = true;
+    e->batch.active = e->batch.gathering = true;
     e->batch.fed = false;
     buf_reset(&e->batch.stale, 1 << 16);
     /* In the order of becoming ready, as they may have to be given back. */
@@ -469,6 +476,9 @@ bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
         return true;
     if (!MUTANT(e->o.mutant, LOST_TOMBSTONE))
         feed_graves(e, out);
+    e->batch.gathering = false;
+    if (out->len == 0)
+        e->batch.empty_lsn = e->lsn;
     return false;
 }
 
@@ -498,6 +508,7 @@ void engine_feed_abort(struct engine *e)
 {
     struct list newer, *node;
 
+    e->batch.gathering = false;
     /* What came to the tails meanwhile stays behind what is given back. */
     list_init(&newer);
     if (e->batch.tails)
@@ -564,19 +575,41 @@ static bool bury(struct engine *e, int *budget)
     return false;
 }
 
-bool engine_work(struct engine *e)
+/* The batch has all its jobs: those that left it may be in the next one. */
+static bool rejoin(struct engine *e, int *budget)
 {
-    int budget = WORK_SLICE;
-    bool more = e->batch.fed && bury(e, &budget);
     struct timer *t;
 
-    while (budget > 0 && (t = wheel_pop(&e->later, e->frontier.at_ms))) {
+    for (; *budget > 0 && (t = wheel_first(&e->left)); --*budget) {
+        wheel_remove(t);
+        container_of(t, struct job, timer)->left = 0;
+        wheel_add(&e->later, t);
+    }
+    return *budget == 0;
+}
+
+/* Jobs that the frontier has passed become hot. */
+static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
+{
+    struct timer *t;
+
+    for (; *budget > 0 && (t = wheel_pop(w, e->frontier.at_ms)); --*budget) {
         struct job *j = container_of(t, struct job, timer);
 
         job_unplace(e, j);
         job_place(e, j, JOB_SCHEDULED);
-        budget--;
     }
+}
+
+bool engine_work(struct engine *e)
+{
+    int budget = WORK_SLICE, graves = e->o.slice_jobs ? e->o.slice_jobs : WORK_SLICE;
+    bool more = e->batch.fed && bury(e, &graves);
+
+    if (!e->batch.gathering && rejoin(e, &graves))
+        more = true;
+    pass_frontier(e, &e->later, &budget);
+    pass_frontier(e, &e->left, &budget);
     asides_refill(e, &budget); /* before others of their classes */
     for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->closed); i++) {
         struct class *c = container_of(e->closed.next, struct class, link);

@@ -61,7 +61,8 @@ struct job {
     int64_t due_ms;
     uint64_t born_ms : 48;
     uint64_t state : 4;
-    uint64_t priority : 4;
+    uint64_t priority : 3;
+    uint64_t left : 1;    /* the batch that is gathered must not write it: see batch_is_left */
     uint64_t where : 3;   /* enum where */
     uint64_t again : 1;   /* came from the backlog or from what is aside, and may go there again */
     uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
@@ -339,6 +340,7 @@ struct grave {
 /* What is on its way from memory to runs: one batch at a time. */
 struct batch {
     bool active;             /* from engine_feed_begin until it is fed and freed, or aborted */
+    bool gathering;          /* jobs are still added to it */
     bool tails;              /* of classes are in it */
     bool fed;                /* its jobs are on disk and count there: what is in memory is waste */
     unsigned slot;           /* of `later` that is looked at next, */
@@ -351,10 +353,11 @@ struct batch {
     struct list held;        /* jobs that are */
     struct list past_source; /* ended jobs, by their trails */
     struct list past_held;
-    uint64_t graves;  /* serial of the last grave in it */
-    struct buf stale; /* jobs in it that changed: see struct fed_record */
-    struct buf hints; /* where the held jobs are in memory, some of them gone: to be looked at by
-                         nobody but the processor's cache */
+    uint64_t empty_lsn; /* after this record a batch had nothing to write, nor will the next */
+    uint64_t graves;    /* serial of the last grave in it */
+    struct buf stale;   /* jobs in it that changed: see struct fed_record */
+    struct buf hints;   /* where the held jobs are in memory, some of them gone: to be looked at by
+                           nobody but the processor's cache */
     size_t buried;
 };
 
@@ -437,6 +440,7 @@ struct engine {
     size_t tell_next;      /* and who is told next */
     struct wheel moments;  /* jobs, by wall clock */
     struct wheel later;    /* jobs beyond the frontier, by wall clock */
+    struct wheel left;     /* those of `later` that left the batch which is being gathered */
     struct wheel spare;    /* jobs whose class has its share, by wall clock */
     struct wheel nears;    /* classes */
     struct wheel expiries; /* trails, by wall clock */

@@ -79,17 +79,37 @@ struct timer *wheel_pop(struct wheel *w, int64_t now_ms)
     return NULL;
 }
 
-int64_t wheel_next(const struct wheel *w)
+/* The first slot that has timers; false if none has. */
+static bool find_slot(const struct wheel *w, unsigned *ret_level, unsigned *ret_slot)
 {
     for (unsigned level = 0; level < WHEEL_LEVELS; level++) {
         for (uint64_t bits = w->occupied[level]; bits; bits &= bits - 1) {
             unsigned slot = (unsigned)__builtin_ctzll(bits);
 
-            if (!list_empty(&w->slots[level][slot]))
-                return wheel_slot_start(w, level, slot);
+            if (list_empty(&w->slots[level][slot]))
+                continue;
+            *ret_level = level;
+            *ret_slot = slot;
+            return true;
         }
     }
-    return INT64_MAX;
+    return false;
+}
+
+int64_t wheel_next(const struct wheel *w)
+{
+    unsigned level, slot;
+
+    return find_slot(w, &level, &slot) ? wheel_slot_start(w, level, slot) : INT64_MAX;
+}
+
+struct timer *wheel_first(const struct wheel *w)
+{
+    unsigned level, slot;
+
+    return find_slot(w, &level, &slot)
+               ? container_of(w->slots[level][slot].next, struct timer, link)
+               : NULL;
 }
 
 void wheel_rewind(struct wheel *w, int64_t base_ms)

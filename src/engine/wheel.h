@@ -18,6 +18,7 @@
 #ifndef ENGINE_WHEEL_H
 #define ENGINE_WHEEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -52,6 +53,14 @@ struct timer *wheel_pop(struct wheel *w, int64_t now_ms);
 
 /* A moment by which wheel_pop should be called next, never later than the earliest timer. */
 int64_t wheel_next(const struct wheel *w);
+
+/* Some timer that is in it, wherever; NULL if it is empty. */
+struct timer *wheel_first(const struct wheel *w);
+
+static inline bool wheel_is_empty(const struct wheel *w)
+{
+    return !wheel_first(w);
+}
 
 /* The first moment of a slot. */
 int64_t wheel_slot_start(const struct wheel *w, unsigned level, unsigned slot);

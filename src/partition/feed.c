@@ -358,7 +358,9 @@ bool feed_work(struct partition *p)
         f->state = FEED_GATHER;
     }
     if (f->state == FEED_GATHER) {
-        if (engine_feed_slice(p->engine, &f->batch, GATHER_JOBS))
+        size_t n = p->o.slice_jobs ? (size_t)p->o.slice_jobs : GATHER_JOBS;
+
+        if (engine_feed_slice(p->engine, &f->batch, n))
             return true;
         if (f->batch.failed || f->batch.len == 0) {
             engine_feed_abort(p->engine);

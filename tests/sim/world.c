@@ -229,6 +229,7 @@ static void make_cold(struct world *w)
     o->block_bytes = (size_t)256 << rng_below(r, 3);
     o->piece_bytes = (uint64_t)rng_between(r, 200, 5000);
     o->merge_runs = (unsigned)rng_between(r, 2, 8);
+    o->slice_jobs = rng_chance(r, 60) ? (int)rng_between(r, 1, rng_chance(r, 70) ? 8 : 40) : 0;
     o->history_disk_bytes = rng_chance(r, 15) ? (uint64_t)rng_between(r, 2000, 20000) : 0;
     if (o->history_disk_bytes)
         w->model.forgetful = true;
