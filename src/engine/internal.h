@@ -37,6 +37,13 @@ struct job *job_of(const struct engine *e, struct job_id id);
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
 /* Brings an item's job to memory. NOMEM. */
 int item_take(struct engine *e, const struct cold_item *item);
+/* How much of something is done at one time: less where a test asks for it, so that a few jobs make
+ * several slices. */
+static inline int engine_slice(const struct engine *e, int usual)
+{
+    return e->o.slice_jobs > 0 && e->o.slice_jobs < usual ? e->o.slice_jobs : usual;
+}
+
 /* In the batch that was fed: it is on disk, and what is in memory does not count. */
 static inline bool job_is_waste(const struct engine *e, const struct job *j)
 {

@@ -192,7 +192,7 @@ void order_place(struct engine *e, struct job *j)
 {
     struct class *c = &j->queue->classes[ORDERED];
     struct aside *a = aside_before(e, j);
-    int budget = SHED_SLICE;
+    int budget = engine_slice(e, SHED_SLICE);
 
     if (a) {
         aside_add(e, a, j);

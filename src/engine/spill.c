@@ -603,7 +603,7 @@ static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
 
 bool engine_work(struct engine *e)
 {
-    int budget = WORK_SLICE, graves = e->o.slice_jobs ? e->o.slice_jobs : WORK_SLICE;
+    int budget = WORK_SLICE, graves = engine_slice(e, WORK_SLICE);
     bool more = e->batch.fed && bury(e, &graves);
 
     if (!e->batch.gathering && rejoin(e, &graves))

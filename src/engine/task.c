@@ -56,7 +56,7 @@ static int tell(struct engine *e)
     if (e->tell_seq != ended->seq)
         e->tell_next = 0;
     e->tell_seq = ended->seq;
-    for (int i = 0; i < TELL_SLICE; i++) {
+    for (int i = 0; i < engine_slice(e, TELL_SLICE); i++) {
         int err;
 
         if (!listener_of(ended, e->tell_next, &id)) {

@@ -358,9 +358,7 @@ bool feed_work(struct partition *p)
         f->state = FEED_GATHER;
     }
     if (f->state == FEED_GATHER) {
-        size_t n = p->o.slice_jobs ? (size_t)p->o.slice_jobs : GATHER_JOBS;
-
-        if (engine_feed_slice(p->engine, &f->batch, n))
+        if (engine_feed_slice(p->engine, &f->batch, partition_slice(p, GATHER_JOBS)))
             return true;
         if (f->batch.failed || f->batch.len == 0) {
             engine_feed_abort(p->engine);

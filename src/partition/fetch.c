@@ -191,7 +191,7 @@ static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbe
         if (e->key.len < w->prefix_len || e->key.len > COLD_KEY_MAX ||
             memcmp(e->key.ptr, w->after, w->prefix_len) != 0)
             return 0;
-        if (f->answer.n == w->limit || looked++ == w->limit + PAGE_DEAD) {
+        if (f->answer.n == w->limit || looked++ == w->limit + partition_slice(f->p, PAGE_DEAD)) {
             f->answer.more = true;
             return 0;
         }

@@ -102,6 +102,7 @@ struct merge {
     uint32_t number;
     uint32_t oldest;
     const struct engine *engine; /* only while it begins */
+    unsigned mutant;
     int64_t now_ms;
     struct cold_point frontier;
     uint32_t oldest_backlog;
@@ -191,6 +192,14 @@ struct partition {
 
     struct partition_stats stats;
 };
+
+/* As engine_slice. */
+static inline size_t partition_slice(const struct partition *p, size_t usual)
+{
+    size_t n = p->o.slice_jobs > 0 ? (size_t)p->o.slice_jobs : usual;
+
+    return n < usual ? n : usual;
+}
 
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES]);
 /* NOMEM. */

@@ -120,6 +120,7 @@ static int take_notes(struct partition *p, struct merge *m)
     int err = 0;
 
     m->engine = p->engine;
+    m->mutant = p->o.mutant;
     m->now_ms = engine_now(p->engine);
     m->frontier = engine_frontier(p->engine);
     m->oldest_backlog = UINT32_MAX;
@@ -160,7 +161,7 @@ bool merge_begin(struct partition *p, struct chore *c)
     if (!merge_choose(p, m, &err))
         return false;
     c->kind = CHORE_MERGE;
-    for (; m->inputs.n > FAN_IN_MAX; m->inputs.n--)
+    for (; m->inputs.n > 1 + partition_slice(p, FAN_IN_MAX - 1); m->inputs.n--)
         m->inputs.runs[m->inputs.n - 1]->pins--;
     for (size_t i = 0; i < m->inputs.n; i++) {
         m->inputs.runs[i]->busy = true;
@@ -187,17 +188,23 @@ bool merge_begin(struct partition *p, struct chore *c)
 
 /* ---- Off the engine's thread ---- */
 
-static struct cold_point floor_for(const struct merge *m, struct str key, size_t input)
+/* Of a class that has nothing on disk no job counts. But its graves do: a job that was taken out
+ * alone raises no floor, so its grave is all that hides its entry in an older run, and the class
+ * may be on disk again. */
+static struct cold_point floor_for(const struct merge *m, const struct run_entry *e, size_t input)
 {
+    const struct cold_point none = { -1, 0 }, all = { INT64_MAX, UINT64_MAX };
     struct floors wanted;
     const struct floors *f;
 
-    if (key.len < 17 || key.len > COLD_KEY_MAX || m->floor_count == 0)
-        return (struct cold_point){ -1, 0 };
-    wanted.prefix.len = key.len - 16;
-    memcpy(wanted.prefix.bytes, key.ptr, wanted.prefix.len);
+    if (e->key.len < 17 || e->key.len > COLD_KEY_MAX || m->floor_count == 0)
+        return none;
+    wanted.prefix.len = e->key.len - 16;
+    memcpy(wanted.prefix.bytes, e->key.ptr, wanted.prefix.len);
     f = bsearch(&wanted, m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
-    return f ? f->points[input] : (struct cold_point){ INT64_MAX, UINT64_MAX };
+    if (f)
+        return f->points[input];
+    return e->grave && !MUTANT(m->mutant, GRAVE_LOST) ? none : all;
 }
 
 static bool place_is_dead(const struct merge *m, const struct run_entry *e)
@@ -225,7 +232,7 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
     switch (m->family) {
     case FAMILY_DUE: return cold_key_point(e->key, &p) && !point_after(p, m->frontier);
     case FAMILY_BACKLOG:
-        return cold_key_point(e->key, &p) && !point_after(p, floor_for(m, e->key, input));
+        return cold_key_point(e->key, &p) && !point_after(p, floor_for(m, e, input));
     case FAMILY_ASIDE: return false; /* each has a grave when it is */
     case FAMILY_LOCATOR: return place_is_dead(m, e);
     default: return m->expires || e->grave || entry_gone_ms(e) < m->now_ms;
