@@ -20,9 +20,11 @@ static bool fail(const char **ret_why, const char *why)
     return false;
 }
 
+/* An empty slice may have no pointer, and NULL + 0 is undefined in C. */
 static void skip(struct str *s, size_t n)
 {
-    s->ptr += n;
+    if (n > 0)
+        s->ptr += n;
     s->len -= n;
 }
 
@@ -296,9 +298,10 @@ static struct str keep(char **at, struct str s)
 {
     struct str kept = { *at, s.len };
 
-    if (s.len > 0)
+    if (s.len > 0) { /* else *at may be NULL */
         memcpy(*at, s.ptr, s.len);
-    *at += s.len;
+        *at += s.len;
+    }
     return kept;
 }
 

@@ -123,9 +123,12 @@ void tails_rewind(struct engine *e)
 /* Jobs are all over memory: those that come next are asked for in time. */
 static void prefetch_job(const void *job)
 {
+    uintptr_t at =
+        (uintptr_t)job; /* a number: the job may be NULL, and NULL + 64 is undefined in C */
+
     __builtin_prefetch(job);
-    __builtin_prefetch((const char *)job + 64);
-    __builtin_prefetch((const char *)job + 128);
+    __builtin_prefetch((const void *)(at + 64));
+    __builtin_prefetch((const void *)(at + 128));
 }
 
 void batch_init(struct batch *b)

@@ -103,6 +103,19 @@ static void a_queue_changes_between_pushing_and_not(void **state)
     assert_true(lease("*@q", &v));
 }
 
+/* Under UBSan: nothing is added to a pointer that is NULL. */
+static void settings_without_text_are_kept(void **state)
+{
+    struct queue_view v;
+
+    (void)state;
+    set_queue("q", QUEUE_PUSH_CONCURRENCY, (struct queue_settings){ .push.concurrency = 2 });
+    set_queue("q", QUEUE_PUSH_CONCURRENCY, (struct queue_settings){ .push.concurrency = 3 });
+    assert_int_equal(engine_queue_get(e, STR("q"), &v), 0);
+    assert_int_equal(v.settings->push.concurrency, 3);
+    assert_int_equal(v.settings->push.url.len + v.settings->push.headers.len, 0);
+}
+
 static void no_more_at_a_time_than_it_allows(void **state)
 {
     struct job_view v[3], more;
@@ -483,6 +496,7 @@ int main(void)
 #define PUSH(name) cmocka_unit_test_setup_teardown(name, begin, teardown)
         PUSH(jobs_of_a_queue_with_a_url_are_pushed_and_not_leased),
         PUSH(a_queue_changes_between_pushing_and_not),
+        PUSH(settings_without_text_are_kept),
         PUSH(no_more_at_a_time_than_it_allows),
         PUSH(tenants_take_turns),
         PUSH(an_endpoint_that_is_ill_keeps_its_jobs_waiting),
