@@ -12,6 +12,7 @@ build:
 	@scripts/setup
 	@scripts/build release belfryd belfry
 
+# docs/testing.md lists the stages; lint and docs are among them.
 test:
 	@scripts/setup test
 	@tests/run-all

@@ -248,6 +248,7 @@ def shared_server(request, tmp_path_factory):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", f"limit(seconds): how long the test may take; {LIMIT_S} if not given")
+    config.addinivalue_line("markers", "quiet: measures a short time, so no other test runs beside it")
 
 
 @pytest.hookimpl(hookwrapper=True)

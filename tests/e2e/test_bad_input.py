@@ -246,6 +246,7 @@ def test_an_idle_client_is_cut_off_if_asked(make_server):
         assert 2.9 <= time.monotonic() - start < 25
 
 
+@pytest.mark.quiet
 @pytest.mark.limit(240)
 def test_a_client_that_never_reads(make_server):
     best(0.5, lambda: others_wait_for_one_that_never_reads(make_server))
@@ -281,6 +282,7 @@ def others_wait_for_one_that_never_reads(make_server):
     return worst
 
 
+@pytest.mark.quiet
 @pytest.mark.limit(180)
 def test_ten_thousand_connections(make_server):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

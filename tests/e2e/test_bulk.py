@@ -226,6 +226,7 @@ def test_stop(b):
     assert counts(b, queue).get("cancelled", 0) == bulk["changed"]
 
 
+@pytest.mark.quiet
 def test_others_go_on_meanwhile(b, server):
     """A bulk over many jobs delays nobody by much: slices are short, and requests come between."""
     b.call("QUEUE", "q", "RETAIN", "0ms")

@@ -524,6 +524,7 @@ def test_the_first_sigterm_waits_for_running_commands(cli, work, q, tmp_path):
     assert get(cli, second)["state"] == "ready"
 
 
+@pytest.mark.quiet
 def test_an_idle_worker_stops_at_once_and_takes_nothing_with_it(cli, shared_server, work, q):
     def stop():
         w = work(q, "--", "true")

@@ -462,6 +462,7 @@ def test_curl(shared_server):
 
 # ---- Time ----
 
+@pytest.mark.quiet
 def test_a_lease_waits_until_there_is_work(shared_server, web):
     best(1, lambda: a_waiting_worker_gets_a_job(shared_server, web))
 

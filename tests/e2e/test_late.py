@@ -2,9 +2,12 @@
 """How late jobs are: 10,000 of them over ten seconds, one waiting worker."""
 import json
 
+import pytest
+
 from conftest import belfry, best
 
 
+@pytest.mark.quiet
 def test_jobs_are_never_early_and_hardly_late(server):
     def too_late():
         """By how many µs more than they may be; 0 or less if they are in time."""

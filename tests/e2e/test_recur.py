@@ -296,6 +296,7 @@ def test_preview_says_what_is_wrong(shared_server):
     assert refused(shared_server, "EVERY", "1m", "START", "yesterday").startswith("INVALID start: ")
 
 
+@pytest.mark.quiet
 def test_preview_of_hostile_rules_keeps_nobody_waiting(shared_server):
     """The worst that is known, a thousand times each: others are answered in between."""
     slow = ["FREQ=DAILY;INTERVAL=1000;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO", "FREQ=HOURLY;INTERVAL=2046404;BYDAY=MO;COUNT=9",

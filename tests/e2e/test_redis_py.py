@@ -10,6 +10,7 @@ from conftest import best
 from wire import as_map, now_ms
 
 
+@pytest.mark.quiet
 def test_schedule_lease_complete(server):
     r = server.client()
     assert r.ping() is True
@@ -32,6 +33,7 @@ def test_schedule_lease_complete(server):
     best(200, lateness)
 
 
+@pytest.mark.quiet
 def test_a_worker_waits_while_another_connection_schedules(server):
     r = server.client()
     asked = []

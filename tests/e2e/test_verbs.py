@@ -175,6 +175,7 @@ def test_a_key_is_free_once_its_job_has_ended(b, q):
     assert b.call("SCHEDULE", q, "x", "KEY", "k") not in (job["id"], second)
 
 
+@pytest.mark.quiet
 def test_key_hold_keeps_a_done_jobs_key(b, q):
     assert b.call("QUEUE", q, "KEY_HOLD", "1h")["key_hold_ms"] == 3600_000
     job = run_once(b, q, "x", "KEY", "k")
@@ -385,6 +386,7 @@ def test_several_queues_in_one_lease(b, q):
     refused("INVALID", b.call, "LEASE", "")
 
 
+@pytest.mark.quiet
 def test_wait_ends_empty_when_its_time_is_up(b, q):
     def waited():
         start = time.monotonic()
@@ -396,6 +398,7 @@ def test_wait_ends_empty_when_its_time_is_up(b, q):
     best(1.0, waited)
 
 
+@pytest.mark.quiet
 def test_wait_delivers_at_the_due_time_and_not_before(b, q):
     def lateness():
         at = now_ms() + 300

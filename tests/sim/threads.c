@@ -41,7 +41,7 @@ struct helper {
 
 /* What somebody wants to know or to change. */
 struct question {
-    enum { LOOK, FIND, MOVE, CANCEL } kind;
+    enum kind_of_question { LOOK, FIND, MOVE, CANCEL } kind;
     struct job_id id;
     int64_t due_ms;
     int key;
@@ -144,7 +144,9 @@ static int ask(struct busy *b, const struct question *q)
 
 static void look_or_change(struct busy *b)
 {
-    static const int kinds[] = { LOOK, LOOK, LOOK, FIND, FIND, MOVE, MOVE, CANCEL };
+    static const enum kind_of_question kinds[] = {
+        LOOK, LOOK, LOOK, FIND, FIND, MOVE, MOVE, CANCEL
+    };
     struct question q = {
         .kind = kinds[rng_below(&b->rng, sizeof(kinds) / sizeof(kinds[0]))],
         .id = b->known[rng_below(&b->rng, KNOWN)],

@@ -332,7 +332,8 @@ static void check_ledger(size_t plan, int now)
     for (int i = 0; i < LEDGER_OUTCOME_COUNT; i++)
         if (v.r.totals[i] != expected[i])
             fail_msg("r%02zu (%s) at %s: %d %s %s, not %d", plan, plans[plan].rule, when(now),
-                     (int)v.r.totals[i], ledger_word(i), ledger_why(i), (int)expected[i]);
+                     (int)v.r.totals[i], ledger_word((enum ledger_outcome)i),
+                     ledger_why((enum ledger_outcome)i), (int)expected[i]);
     if (v.r.queued != expected[LEDGER_OUTCOME_COUNT])
         fail_msg("r%02zu (%s) at %s: %d are queued, not %d", plan, plans[plan].rule, when(now),
                  (int)v.r.queued, (int)expected[LEDGER_OUTCOME_COUNT]);
