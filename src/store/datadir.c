@@ -109,6 +109,17 @@ static int make_format(struct disk *d, const char *dir)
     return r < 0 ? disk_fail(r, path, "write") : 0;
 }
 
+/* The format is durable only if the directory is, with all above it; then neither is asked for
+ * again. */
+static int make_dir(struct disk *d, const char *dir)
+{
+    int r = check_format(dir) == BELFRY_NOTFOUND ? disk_make_dirs(d, dir) : 0;
+    if (r < 0)
+        return disk_fail(r, dir, "create");
+    disk_dir_lasts(d, dir);
+    return 0;
+}
+
 static int make_tree(struct disk *d, const char *dir)
 {
     static const char *const parts[] = { "logs", "records", "spare" };
@@ -135,9 +146,9 @@ int datadir_open(struct disk *d, const char *dir, int *ret_lock)
     int r = check_length(dir);
     if (r < 0)
         return r;
-    r = disk_make_dirs(d, dir);
+    r = make_dir(d, dir);
     if (r < 0)
-        return disk_fail(r, dir, "create");
+        return r;
     r = lock(dir, &fd);
     if (r < 0)
         return r;
@@ -216,6 +227,39 @@ static int walk(const char *path, char *name, size_t len, struct str prefix, str
     }
     closedir(d);
     return r;
+}
+
+/* Goes through the directory `path` of logs, and those in it. */
+static int settle_logs(struct disk *d, const char *path, struct inodes *ret)
+{
+    struct dirent *e;
+    int r = disk_sync_dir(d, path);
+    DIR *dir = r == 0 ? opendir(path) : NULL;
+    if (!dir)
+        return disk_fail(r < 0 ? r : -errno, path, "sync directory");
+    while (r == 0 && (e = readdir(dir))) {
+        char below[PATH_MAX];
+        struct stat st;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        int n = snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+        if (n >= PATH_MAX || stat(below, &st) < 0) /* not made by us */
+            continue;
+        r = S_ISDIR(st.st_mode) ? settle_logs(d, below, ret) : inodes_add(ret, &st);
+    }
+    closedir(dir);
+    return r;
+}
+
+int datadir_settle(struct disk *d, const char *dir, struct inodes *ret)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/records", dir);
+    int r = disk_sync_dir(d, path);
+    if (r < 0)
+        return disk_fail(r, path, "sync directory");
+    snprintf(path, sizeof path, "%s/logs", dir);
+    return settle_logs(d, path, ret);
 }
 
 int datadir_list(const char *dir, struct str prefix, struct names *ret)

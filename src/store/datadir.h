@@ -15,6 +15,7 @@
 #include <limits.h>
 
 #include "store/disk.h"
+#include "store/inodes.h"
 #include "store/names.h"
 
 #define DATADIR_FORMAT 1
@@ -25,6 +26,10 @@ int datadir_open(struct disk *d, const char *dir, int *ret_lock);
 
 /* Looks only. NOTFOUND, CORRUPT, IO. */
 int datadir_check(const char *dir);
+
+/* Makes what an earlier process did to the names of logs and records last, removals too: it may
+ * have been killed before it had. Adds the files that are logs to `ret`. IO, NOMEM. */
+int datadir_settle(struct disk *d, const char *dir, struct inodes *ret);
 
 /* The path of a log's file. Names are valid, so it fits if datadir_open or datadir_check did. */
 void datadir_log_path(const char *dir, struct str log, char ret[PATH_MAX]);

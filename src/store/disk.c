@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "store/store.h"
 
@@ -14,8 +15,9 @@ static const struct disk_hooks real_hooks = { pwritev, fdatasync, fsync };
 
 void disk_init(struct disk *d, unsigned sync_delay_us)
 {
+    *d = (struct disk){ .sync_delay_us = sync_delay_us };
     atomic_init(&d->hooks, &real_hooks);
-    d->sync_delay_us = sync_delay_us;
+    pthread_mutex_init(&d->lock, NULL);
 }
 
 /* Drops the first n bytes of what is still to be written. */
@@ -94,17 +96,75 @@ int disk_sync_parent(struct disk *d, const char *path)
     return disk_sync_dir(d, parent);
 }
 
-int disk_make_dirs(struct disk *d, const char *path)
+static bool dir_lasts(const struct disk *d, uint64_t hash)
+{
+    for (unsigned i = 0; i < DISK_LASTING; i++) {
+        if (d->lasting[i] == hash)
+            return true;
+    }
+    return false;
+}
+
+static void note_lasting(struct disk *d, const char *path)
+{
+    d->lasting[d->next_lasting++ % DISK_LASTING] = XXH3_64bits(path, strlen(path));
+}
+
+void disk_dir_lasts(struct disk *d, const char *path)
+{
+    pthread_mutex_lock(&d->lock);
+    note_lasting(d, path);
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Whether nobody like us can have made the directory, so that its parent is not ours to sync: the
+ * root, the working directory, a mount point. */
+static bool is_given(const char *path, const char *parent)
 {
     struct stat st;
-    if (stat(path, &st) == 0)
-        return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-    int r = disk_make_parent(d, path);
+    struct stat above;
+    return strcmp(path, parent) == 0 ||
+           (stat(path, &st) == 0 && stat(parent, &above) == 0 && st.st_dev != above.st_dev);
+}
+
+/* A parent that we may not even open is one in which we have made nothing. */
+static bool cannot_be_ours(int err)
+{
+    return err == -EACCES || err == -EPERM || err == -EROFS || err == -EINVAL;
+}
+
+/* With the lock held. */
+static int make_dirs(struct disk *d, const char *path)
+{
+    char parent[PATH_MAX];
+    struct stat st;
+    if (dir_lasts(d, XXH3_64bits(path, strlen(path))))
+        return 0;
+    parent_of(path, parent);
+    if (is_given(path, parent))
+        return 0;
+    int r = make_dirs(d, parent);
     if (r < 0)
         return r;
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return -errno;
-    return disk_sync_parent(d, path);
+    bool made = mkdir(path, 0700) == 0;
+    r = made ? 0 : -errno; /* not only EEXIST: there may be no writing to what it is in */
+    if (!made && stat(path, &st) < 0)
+        return r;
+    if (!made && !S_ISDIR(st.st_mode))
+        return -ENOTDIR;
+    r = disk_sync_dir(d, parent);
+    if (r < 0 && (made || !cannot_be_ours(r)))
+        return r;
+    note_lasting(d, path);
+    return 0;
+}
+
+int disk_make_dirs(struct disk *d, const char *path)
+{
+    pthread_mutex_lock(&d->lock);
+    int r = make_dirs(d, path);
+    pthread_mutex_unlock(&d->lock);
+    return r;
 }
 
 int disk_make_parent(struct disk *d, const char *path)
@@ -130,12 +190,20 @@ ssize_t disk_read(int fd, void *buf, size_t len, uint64_t offset)
     return (ssize_t)done;
 }
 
+int disk_create(const char *path)
+{
+    if (unlink(path) < 0 && errno != ENOENT)
+        return -errno;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
 int disk_replace(struct disk *d, const char *path, const char *beside, struct str content,
                  bool *ret_renamed)
 {
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = disk_create(beside);
     if (fd < 0)
-        return -errno;
+        return fd;
     int r = disk_write_bytes(d, fd, content.ptr, content.len, 0);
     if (r == 0)
         r = disk_sync(d, fd);

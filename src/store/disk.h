@@ -9,6 +9,7 @@
 #ifndef STORE_DISK_H
 #define STORE_DISK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,9 +23,15 @@ struct disk_hooks {
     int (*fsync)(int fd); /* of directories */
 };
 
+#define DISK_LASTING 16
+
 struct disk {
     _Atomic(const struct disk_hooks *) hooks;
     unsigned sync_delay_us; /* added to every disk_sync */
+
+    pthread_mutex_t lock;           /* one directory is made at a time */
+    uint64_t lasting[DISK_LASTING]; /* hashes of directories' paths, see disk_dir_lasts */
+    unsigned next_lasting;
 };
 
 void disk_init(struct disk *d, unsigned sync_delay_us);
@@ -44,10 +51,18 @@ int disk_sync_dir(struct disk *d, const char *path);
 /* The same for the directory that `path` is in. */
 int disk_sync_parent(struct disk *d, const char *path);
 
-/* mkdir -p, made to last. An existing directory is fine. */
+/* mkdir -p, made to last. An existing directory is made to last too: the process that made it may
+ * have been killed before it had done that, and another thread may be about to. A directory that
+ * disk_dir_lasts was told of, or that an earlier call made to last, costs nothing. */
 int disk_make_dirs(struct disk *d, const char *path);
 /* The same for the directory that `path` is in. */
 int disk_make_parent(struct disk *d, const char *path);
+/* Notes that the directory, and those that it is in, will survive a loss of power. */
+void disk_dir_lasts(struct disk *d, const char *path);
+
+/* Creates an empty file for writing: a descriptor or a negative errno. Another file of that name
+ * loses the name and not its content, for after a crash it may have a second one. */
+int disk_create(const char *path);
 
 /* Reads up to len bytes, less only at the end of the file: a count or a negative errno. */
 ssize_t disk_read(int fd, void *buf, size_t len, uint64_t offset);

@@ -36,6 +36,7 @@ struct file {
     struct spares spares;
     pthread_rwlock_t fence;
     pthread_mutex_t cas_lock; /* one change of records at a time */
+    atomic_bool in_doubt;     /* a record was changed and may change back with a loss of power */
     struct recordset records;
 };
 
@@ -276,13 +277,17 @@ static int list(struct store *s, struct str prefix, store_name_fn *fn, void *arg
 
 static int remove_file(struct file *f, const char *path)
 {
-    if (!spares_give(&f->spares, path) && unlink(path) < 0 && errno != ENOENT)
+    uint64_t number;
+    bool moved = spares_receive(&f->spares, path, &number);
+    if (!moved && unlink(path) < 0 && errno != ENOENT)
         return disk_fail(-errno, path, "remove");
     int r = disk_sync_parent(&f->disk, path);
     if (r < 0 && r != -ENOENT) {
         disk_fail(r, path, "sync directory");
         return BELFRY_IO;
     }
+    if (moved)
+        spares_offer(&f->spares, number);
     return 0;
 }
 
@@ -305,6 +310,25 @@ static int remove_log(struct store *s, struct str name)
     return r;
 }
 
+/* With cas_lock held. */
+static int sync_records(struct file *f)
+{
+    int r = disk_sync_dir(&f->disk, f->records_dir);
+    atomic_store(&f->in_doubt, r < 0);
+    return r < 0 ? disk_fail(r, f->records_dir, "sync directory") : 0;
+}
+
+/* What is shown will not be otherwise after a loss of power. */
+static int end_doubt(struct file *f)
+{
+    if (!atomic_load(&f->in_doubt))
+        return 0;
+    pthread_mutex_lock(&f->cas_lock);
+    int r = sync_records(f);
+    pthread_mutex_unlock(&f->cas_lock);
+    return r;
+}
+
 static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
 {
     struct file *f = (struct file *)s;
@@ -316,8 +340,10 @@ static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *a
         if (r == 0)
             r = recordset_copy(&all, prefix, time_wall_ms(), &found);
     } else {
+        r = end_doubt(f);
         pthread_rwlock_rdlock(&f->fence);
-        r = recordset_copy(&f->records, prefix, time_wall_ms(), &found);
+        if (r == 0)
+            r = recordset_copy(&f->records, prefix, time_wall_ms(), &found);
         pthread_rwlock_unlock(&f->fence);
     }
     if (r == 0)
@@ -360,12 +386,7 @@ static int cas_locked(struct file *f, const struct store_cas *c)
     pthread_rwlock_unlock(&f->fence);
     if (r < 0)
         return r;
-    r = disk_sync_dir(&f->disk, f->records_dir);
-    if (r < 0) {
-        disk_fail(r, f->records_dir, "sync directory");
-        return BELFRY_INDOUBT;
-    }
-    return 0;
+    return sync_records(f) < 0 ? BELFRY_INDOUBT : 0;
 }
 
 static int cas(struct store *s, const struct store_cas *c)
@@ -443,9 +464,23 @@ static struct file *new_file(const char *dir, const struct store_options *o)
     return f;
 }
 
+static int start_spares(struct file *f, uint64_t bytes, unsigned reserve)
+{
+    char dir[PATH_MAX];
+    struct inodes logs = { 0 };
+    /* Segments end a little behind their expected size: hence the eighth. In whole pages. */
+    bytes = (bytes + bytes / 8 + LOG_START + 4095) & ~UINT64_C(4095);
+    struct spares_options o = { dir, bytes, reserve, &f->base.low, &logs };
+    snprintf(dir, sizeof dir, "%s/spare", f->dir);
+    int r = datadir_settle(&f->disk, f->dir, &logs);
+    if (r == 0)
+        r = spares_init(&f->spares, &f->disk, &o);
+    inodes_fini(&logs);
+    return r;
+}
+
 static int start(struct file *f, const struct store_options *o)
 {
-    char spare_dir[PATH_MAX];
     uint64_t bytes = o->log_bytes ? o->log_bytes : LOG_BYTES;
     unsigned reserve = o->reserve ? o->reserve : RESERVE;
     if (bytes > LOG_BYTES_MAX || reserve > RESERVE_MAX)
@@ -454,12 +489,7 @@ static int start(struct file *f, const struct store_options *o)
     int r = datadir_open(&f->disk, f->dir, &f->lock);
     if (r == 0)
         r = recordfile_load(f->records_dir, true, &f->records);
-    if (r < 0)
-        return r;
-    snprintf(spare_dir, sizeof spare_dir, "%s/spare", f->dir);
-    /* Segments end a little behind their expected size: hence the eighth. In whole pages. */
-    bytes = (bytes + bytes / 8 + LOG_START + 4095) & ~UINT64_C(4095);
-    return spares_init(&f->spares, &f->disk, spare_dir, bytes, reserve, &f->base.low);
+    return r < 0 ? r : start_spares(f, bytes, reserve);
 }
 
 int file_open(const char *dir, const struct store_options *o, struct store **ret)

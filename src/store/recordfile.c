@@ -117,8 +117,8 @@ int recordfile_write(struct disk *d, const char *dir, const struct store_record 
     encode(record, &b);
     if (b.failed)
         return store_fail(BELFRY_NOMEM, "%s: no memory", path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : disk_write_bytes(d, fd, b.ptr, b.len, 0);
+    int fd = disk_create(path);
+    int r = fd < 0 ? fd : disk_write_bytes(d, fd, b.ptr, b.len, 0);
     if (r == 0)
         r = disk_sync(d, fd);
     if (fd >= 0)

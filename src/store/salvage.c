@@ -127,9 +127,9 @@ static int begin(struct salvage *s, struct str log)
         return r;
     /* Among the spares: one with such a name is swept away by the next start if we crash. */
     snprintf(s->beside, sizeof s->beside, "%s/spare/repair", s->dir);
-    int fd = open(s->beside, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = disk_create(s->beside);
     if (fd < 0)
-        return disk_fail(-errno, s->beside, "create");
+        return disk_fail(fd, s->beside, "create");
     r = logfile_create(s->file, &s->disk, fd, s->beside, (struct str){ 0 });
     if (r < 0)
         close(fd);

@@ -55,9 +55,9 @@ static int new_file(struct spares *p, uint64_t number, uint64_t bytes, char path
                     int *ret_fd)
 {
     path_of(p, number, ".new", path);
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = disk_create(path);
     if (fd < 0)
-        return -errno;
+        return fd;
     /* A file system that cannot allocate ahead is fine: the log just grows. */
     if (bytes > 0 && fallocate(fd, 0, 0, (off_t)bytes) < 0 && errno != EOPNOTSUPP) {
         int r = -errno;
@@ -84,27 +84,47 @@ int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_
     return r < 0 ? disk_fail(r, ret_path, "create") : 0;
 }
 
-bool spares_give(struct spares *p, const char *path)
+/* A much larger one (of a log that was written in bulk) would keep more than the reserve. */
+static bool has_size(const struct spares *p, const struct stat *st)
+{
+    return (uint64_t)st->st_size >= p->bytes && (uint64_t)st->st_size <= p->bytes + p->bytes / 8;
+}
+
+static bool has_room(struct spares *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool room = p->count < p->reserve + 1;
+    pthread_mutex_unlock(&p->lock);
+    return room;
+}
+
+bool spares_receive(struct spares *p, const char *path, uint64_t *ret_number)
 {
     struct stat st;
     char to[PATH_MAX];
-    bool taken = false;
-    /* A much larger one (of a log that was written in bulk) would keep more than the reserve. */
-    if (stat(path, &st) < 0 || (uint64_t)st.st_size < p->bytes ||
-        (uint64_t)st.st_size > p->bytes + p->bytes / 8)
+    if (stat(path, &st) < 0 || !has_size(p, &st) || !has_room(p))
         return false;
+    uint64_t number = new_number(p);
+    path_of(p, number, "", to);
+    if (rename(path, to) < 0)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+void spares_offer(struct spares *p, uint64_t number)
+{
+    char path[PATH_MAX];
     pthread_mutex_lock(&p->lock);
-    if (p->count < p->reserve + 1) {
-        uint64_t number = p->next_number++;
-        path_of(p, number, "", to);
-        taken = rename(path, to) == 0;
-        if (taken)
-            p->ready[p->count++] = number;
-        if (p->count >= p->reserve)
-            atomic_store(p->low, false);
-    }
+    bool room = p->count < p->reserve + 1; /* others may have come meanwhile */
+    if (room)
+        p->ready[p->count++] = number;
+    if (p->count >= p->reserve)
+        atomic_store(p->low, false);
     pthread_mutex_unlock(&p->lock);
-    return taken;
+    path_of(p, number, "", path);
+    if (!room)
+        unlink(path);
 }
 
 bool spares_drop(struct spares *p)
@@ -169,13 +189,7 @@ static int make(struct spares *p)
         unlink(fresh);
         return r;
     }
-    pthread_mutex_lock(&p->lock);
-    bool room = p->count < p->reserve + 1; /* others may have been given meanwhile */
-    if (room)
-        p->ready[p->count++] = number;
-    pthread_mutex_unlock(&p->lock);
-    if (!room)
-        unlink(done);
+    spares_offer(p, number);
     return 0;
 }
 
@@ -210,52 +224,64 @@ static void *maker(void *arg)
     return NULL;
 }
 
-/* Counts what an earlier process left, and sweeps away the rest. */
-static int take_stock(struct spares *p)
+/* Counts one file that an earlier process left, or sweeps it away. */
+static int take_one(struct spares *p, const char *name, struct inodes *others)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    size_t digits = strspn(name, "0123456789");
+    uint64_t number = strtoull(name, NULL, 10);
+    if (digits > 0 && number >= p->next_number && number < UINT64_MAX)
+        p->next_number = number + 1;
+    snprintf(path, sizeof path, "%s/%s", p->dir, name);
+    if (stat(path, &st) < 0)
+        return 0;
+    bool shared = inodes_has(others, &st);
+    /* A file system that counts one name where there are two would take the file with either. */
+    if (shared && st.st_nlink < 2)
+        return 0;
+    if (shared || digits == 0 || name[digits] != '\0' || p->count > p->reserve ||
+        !has_size(p, &st)) {
+        unlink(path);
+        return 0;
+    }
+    p->ready[p->count++] = number;
+    return inodes_add(others, &st) < 0 ? -ENOMEM : 0;
+}
+
+static int take_stock(struct spares *p, struct inodes *others)
 {
     DIR *dir = opendir(p->dir);
     struct dirent *e;
+    int r = 0;
     if (!dir)
         return -errno;
-    while ((e = readdir(dir))) {
-        char path[PATH_MAX];
-        struct stat st;
-        size_t digits = strspn(e->d_name, "0123456789");
-        if (e->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "%s/%s", p->dir, e->d_name);
-        uint64_t number = strtoull(e->d_name, NULL, 10);
-        if (digits > 0 && number >= p->next_number && number < UINT64_MAX)
-            p->next_number = number + 1;
-        if (digits > 0 && e->d_name[digits] == '\0' && p->count <= p->reserve &&
-            stat(path, &st) == 0 && (uint64_t)st.st_size >= p->bytes)
-            p->ready[p->count++] = number;
-        else
-            unlink(path);
+    while (r == 0 && (e = readdir(dir))) {
+        if (e->d_name[0] != '.')
+            r = take_one(p, e->d_name, others);
     }
     closedir(dir);
-    return 0;
+    return r;
 }
 
-int spares_init(struct spares *p, struct disk *d, const char *dir, uint64_t bytes, unsigned reserve,
-                atomic_bool *low)
+int spares_init(struct spares *p, struct disk *d, const struct spares_options *o)
 {
     pthread_condattr_t monotonic;
     *p = (struct spares){
-        .disk = d, .bytes = bytes, .reserve = reserve, .low = low, .dir = strdup(dir)
+        .disk = d, .bytes = o->bytes, .reserve = o->reserve, .low = o->low, .dir = strdup(o->dir)
     };
-    p->ready = calloc(reserve + 1, sizeof(*p->ready));
+    p->ready = calloc(o->reserve + 1, sizeof(*p->ready));
     pthread_mutex_init(&p->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&p->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    int r = p->dir && p->ready ? take_stock(p) : -ENOMEM;
+    int r = p->dir && p->ready ? take_stock(p, o->logs) : -ENOMEM;
     if (r == 0)
         r = -pthread_create(&p->maker, NULL, maker, p);
     if (r < 0) {
         spares_fini(p);
-        return disk_fail(r, dir, "prepare spare logs");
+        return disk_fail(r, o->dir, "prepare spare logs");
     }
     p->running = true;
     return 0;

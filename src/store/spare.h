@@ -5,6 +5,10 @@
  *
  * A thread of its own makes them, in the background, as they are taken. Files with a name that is
  * not all digits are unfinished, and swept away at the next start. Calls may come from any thread.
+ *
+ * Invariant: a spare has no other name, neither now nor after a loss of power, unless it is unused.
+ * The names in DIR/spare are never synced: a spare that was taken may be back after a loss of
+ * power, as a second name of the log that it has become. Such a one is known by its inode.
  */
 #ifndef STORE_SPARE_H
 #define STORE_SPARE_H
@@ -13,6 +17,7 @@
 #include <pthread.h>
 
 #include "store/disk.h"
+#include "store/inodes.h"
 #include "store/store.h"
 
 struct spares {
@@ -32,9 +37,16 @@ struct spares {
     pthread_t maker;
 };
 
-/* Takes stock of what is in `dir`, starts the maker. IO, NOMEM. */
-int spares_init(struct spares *p, struct disk *d, const char *dir, uint64_t bytes, unsigned reserve,
-                atomic_bool *low);
+struct spares_options {
+    const char *dir;
+    uint64_t bytes;
+    unsigned reserve;
+    atomic_bool *low;
+    struct inodes *logs; /* files that are no spares, whatever names they have; added to */
+};
+
+/* Takes stock of what is in the directory, starts the maker. IO, NOMEM. */
+int spares_init(struct spares *p, struct disk *d, const struct spares_options *o);
 /* Waits for the maker: at most for the few megabytes it is writing. */
 void spares_fini(struct spares *p);
 
@@ -43,9 +55,12 @@ void spares_fini(struct spares *p);
  * is not committed to element by element. FULL, IO. */
 int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_fd);
 
-/* Gives a file that nobody needs any more: true if it was moved here, false if the caller should
- * unlink it. */
-bool spares_give(struct spares *p, const char *path);
+/* Moves a file here that nobody needs any more; false if the caller should unlink it. Nobody is
+ * offered the file yet: it may have its old name after a loss of power, and its old content then.
+ * The caller offers it when that name is gone for good. If that cannot be had the file stays as it
+ * is, for the next start to see what has become of it. */
+bool spares_receive(struct spares *p, const char *path, uint64_t *ret_number);
+void spares_offer(struct spares *p, uint64_t number);
 
 /* Gives up one spare for its space. False if there is none. */
 bool spares_drop(struct spares *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What only the file store has: a disk that fails or is full, spares, the lock, the format. */
-#include "unit/filestore.h"
+/* What only the file store has: a disk that fails or is full, the lock, the format. */
+#include "unit/baddisk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,69 +11,6 @@
 #include <sys/wait.h>
 
 #include "base/time.h"
-
-/* A disk that fails on demand. Hooks have no argument, so this is global. */
-static struct {
-    atomic_int write_errno; /* 0: works */
-    atomic_int write_some;  /* bytes that a failing write takes first */
-    atomic_int sync_errno;
-    atomic_int dir_errno;
-    atomic_bool short_writes; /* one byte less than asked for, each time */
-    atomic_int syncs;
-    atomic_int writes;
-} disk;
-
-static ssize_t bad_pwritev(int fd, const struct iovec *iov, int count, off_t offset)
-{
-    atomic_fetch_add(&disk.writes, 1);
-    int some = atomic_load(&disk.write_some);
-    size_t first = iov[0].iov_len;
-    if (atomic_load(&disk.write_errno) != 0 && some > 0) {
-        atomic_store(&disk.write_some, 0);
-        return pwrite(fd, iov[0].iov_base, (size_t)some < first ? (size_t)some : first, offset);
-    }
-    if (atomic_load(&disk.write_errno) != 0) {
-        errno = atomic_load(&disk.write_errno);
-        return -1;
-    }
-    if (atomic_load(&disk.short_writes) && first > 1)
-        return pwrite(fd, iov[0].iov_base, first - 1, offset);
-    return pwritev(fd, iov, count, offset);
-}
-
-static int bad_fdatasync(int fd)
-{
-    atomic_fetch_add(&disk.syncs, 1);
-    errno = atomic_load(&disk.sync_errno);
-    return errno != 0 ? -1 : fdatasync(fd);
-}
-
-static int bad_fsync(int fd)
-{
-    errno = atomic_load(&disk.dir_errno);
-    return errno != 0 ? -1 : fsync(fd);
-}
-
-static const struct disk_hooks bad_disk = { bad_pwritev, bad_fdatasync, bad_fsync };
-
-static void wait_for_spares(struct store *s, unsigned count)
-{
-    for (int i = 0; i < 500 && file_spares(s) < count; i++)
-        usleep(10000);
-    assert_true(file_spares(s) >= count);
-}
-
-static int setup_bad_disk(void **state)
-{
-    memset(&disk, 0, sizeof disk);
-    int r = setup(state);
-    if (r == 0) {
-        struct fixture *x = *state;
-        wait_for_spares(x->s, 1); /* the maker is idle: only the test writes */
-        file_set_hooks(x->s, &bad_disk);
-    }
-    return r;
-}
 
 static void failed_sync_poisons_the_log_until_it_is_synced(void **state)
 {
@@ -262,6 +199,22 @@ static void record_whose_directory_cannot_be_synced_is_in_doubt(void **state)
     assert_int_equal(x->s->ops->cas(x->s, &c), BELFRY_CONFLICT);
 }
 
+static void record_in_doubt_is_shown_only_when_it_lasts(void **state)
+{
+    struct fixture *x = *state;
+    struct store_cas c = { STR("r"), 0, 1, STR("v"), 0 };
+    struct store_record r;
+    char value[8];
+    atomic_store(&disk.dir_errno, EIO);
+    assert_int_equal(x->s->ops->cas(x->s, &c), BELFRY_INDOUBT);
+    assert_int_equal(store_get(x->s, STR("r"), value, sizeof value, &r), BELFRY_IO);
+    atomic_store(&disk.dir_errno, 0);
+    disk.watched = x->s;
+    assert_int_equal(store_get(x->s, STR("r"), value, sizeof value, &r), 0);
+    assert_int_equal(r.version, 1);
+    assert_true(was_synced(x, "records"));
+}
+
 static void log_whose_directory_cannot_be_synced_is_poisoned(void **state)
 {
     struct fixture *x = *state;
@@ -392,40 +345,55 @@ static void damaged_record_is_refused_by_name(void **state)
     buf_fini(&bytes);
 }
 
-static void removed_logs_become_spares_up_to_one_more_than_the_reserve(void **state)
+static void directory_that_a_killed_process_made_is_made_to_last(void **state)
 {
     struct fixture *x = *state;
-    static const char *const names[] = { "a", "b", "c", "d", "e" };
     char path[512];
-    for (int i = 0; i < 5; i++) {
-        append_range(x->s, names[i], 0, 1, true);
-        wait_for_spares(x->s, 1);
-    }
-    append_range(x->s, "bulk", 0, 3, false); /* has no size to be of use */
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(x->s->ops->remove(x->s, str_of(names[i])), 0);
-    assert_int_equal(file_spares(x->s), 2);
-    assert_int_equal(x->s->ops->remove(x->s, STR("bulk")), 0);
-    snprintf(path, sizeof path, "%s/spare/99.new", x->dir); /* left by a crash */
-    save_file(path, "x", 1);
-    reopen_store(x);
-    assert_int_equal(file_spares(x->s), 2);
-    assert_int_equal(access(path, F_OK), -1);
+    snprintf(path, sizeof path, "%s/logs/p", x->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/logs/p/q", x->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    disk.watched = x->s;
+    append_range(x->s, "p/q/log", 0, 1, true);
+    assert_true(was_synced(x, "logs"));
+    assert_true(was_synced(x, "logs/p"));
+    assert_true(was_synced(x, "logs/p/q"));
+    size_t syncs = disk.dirs.count;
+    append_range(x->s, "p/q/other", 0, 1, true);
+    assert_int_equal(disk.dirs.count, syncs + 1); /* once is enough */
 }
 
-static void first_append_does_not_wait_for_spares(void **state)
+static void directory_that_could_not_be_made_to_last_is_tried_again(void **state)
 {
     struct fixture *x = *state;
-    store_close(x->s);
-    x->s = NULL;
-    char path[300];
-    snprintf(path, sizeof path, "%s/new", x->dir);
-    int64_t start = time_mono_us();
-    assert_int_equal(store_open(path, NULL, &x->s), 0);
-    append_range(x->s, "log", 0, 1, true);
-    int64_t took = time_mono_us() - start;
-    print_message("open and first append: %lld us\n", (long long)took);
-    assert_true(took < 2000000); /* a busy disk's syncs, but not 72 MiB of zeros each */
+    char buf[64];
+    atomic_store(&disk.dir_errno, EIO);
+    assert_int_equal(append(x->s, "p/log", 0, element_of(0, buf), true), BELFRY_IO);
+    atomic_store(&disk.dir_errno, 0);
+    disk.watched = x->s;
+    append_range(x->s, "p/log", 0, 1, true);
+    assert_true(was_synced(x, "logs"));
+}
+
+/* As after a crash that left a record's new file with both its names. */
+static void record_that_has_the_name_of_its_successor_too_is_not_overwritten(void **state)
+{
+    struct fixture *x = *state;
+    struct store_cas c = { STR("r"), 0, 1, STR("first"), 0 };
+    struct store_record r;
+    char value[8];
+    char path[512];
+    char beside[512];
+    assert_int_equal(x->s->ops->cas(x->s, &c), 0);
+    snprintf(path, sizeof path, "%s/records/r", x->dir);
+    snprintf(beside, sizeof beside, "%s/records/r~", x->dir);
+    assert_int_equal(link(path, beside), 0);
+    c = (struct store_cas){ STR("r"), 1, 2, STR("second"), 0 };
+    atomic_store(&disk.sync_errno, EIO);
+    assert_int_equal(x->s->ops->cas(x->s, &c), BELFRY_IO);
+    reopen_store(x);
+    assert_int_equal(store_get(x->s, STR("r"), value, sizeof value, &r), 0);
+    assert_true(str_eq(r.value, STR("first")));
 }
 
 struct churn {
@@ -616,8 +584,10 @@ int main(void)
         TEST(newer_format_and_foreign_directories_are_refused),
         TEST(read_only_store_changes_nothing_and_needs_no_lock),
         TEST(damaged_record_is_refused_by_name),
-        TEST(removed_logs_become_spares_up_to_one_more_than_the_reserve),
-        TEST(first_append_does_not_wait_for_spares),
+        TEST(directory_that_a_killed_process_made_is_made_to_last),
+        TEST(directory_that_could_not_be_made_to_last_is_tried_again),
+        TEST(record_that_has_the_name_of_its_successor_too_is_not_overwritten),
+        TEST(record_in_doubt_is_shown_only_when_it_lasts),
         TEST(logs_are_made_read_removed_and_recycled_at_once),
         TEST(no_append_of_the_old_epoch_lands_after_the_new_one_is_there),
         TEST(cooled_log_leaves_the_cache_and_is_read_as_before),
