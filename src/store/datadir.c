@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/mutant.h"
 #include "store/store.h"
 
 #define FORMAT_PREFIX "belfry store "
@@ -140,6 +141,21 @@ static int check_length(const char *dir)
     return 0;
 }
 
+/* The format lasts before there is anything else: without it the rest would be nobody's. One that
+ * is there may be that of a process which was killed before it had synced it. */
+static int settle_format(struct disk *d, const char *dir)
+{
+    int r = check_format(dir);
+    if (r == BELFRY_NOTFOUND) {
+        r = check_empty(dir);
+        return r < 0 ? r : make_format(d, dir);
+    }
+    if (r < 0)
+        return r;
+    r = STORE_MUTANT(d->mutant, FORMAT_TRUSTED) ? 0 : disk_sync_dir(d, dir);
+    return r < 0 ? disk_fail(r, dir, "sync directory") : 0;
+}
+
 int datadir_open(struct disk *d, const char *dir, int *ret_lock)
 {
     int fd;
@@ -152,12 +168,7 @@ int datadir_open(struct disk *d, const char *dir, int *ret_lock)
     r = lock(dir, &fd);
     if (r < 0)
         return r;
-    r = check_format(dir);
-    if (r == BELFRY_NOTFOUND) {
-        r = check_empty(dir);
-        if (r == 0)
-            r = make_format(d, dir);
-    }
+    r = settle_format(d, dir);
     if (r == 0)
         r = make_tree(d, dir);
     if (r < 0) {
@@ -233,7 +244,7 @@ static int walk(const char *path, char *name, size_t len, struct str prefix, str
 static int settle_logs(struct disk *d, const char *path, struct inodes *ret)
 {
     struct dirent *e;
-    int r = disk_sync_dir(d, path);
+    int r = STORE_MUTANT(d->mutant, STOCK_UNSYNCED) ? 0 : disk_sync_dir(d, path);
     DIR *dir = r == 0 ? opendir(path) : NULL;
     if (!dir)
         return disk_fail(r < 0 ? r : -errno, path, "sync directory");

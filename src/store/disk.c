@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "store/mutant.h"
 #include "store/store.h"
 
 static const struct disk_hooks real_hooks = { pwritev, fdatasync, fsync };
@@ -142,6 +143,8 @@ static int make_dirs(struct disk *d, const char *path)
         return 0;
     parent_of(path, parent);
     if (is_given(path, parent))
+        return 0;
+    if (STORE_MUTANT(d->mutant, DIRS_TRUSTED) && stat(path, &st) == 0)
         return 0;
     int r = make_dirs(d, parent);
     if (r < 0)

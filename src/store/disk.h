@@ -28,6 +28,7 @@ struct disk_hooks {
 struct disk {
     _Atomic(const struct disk_hooks *) hooks;
     unsigned sync_delay_us; /* added to every disk_sync */
+    unsigned mutant;        /* see mutant.h */
 
     pthread_mutex_t lock;           /* one directory is made at a time */
     uint64_t lasting[DISK_LASTING]; /* hashes of directories' paths, see disk_dir_lasts */

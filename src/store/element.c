@@ -27,7 +27,7 @@ struct log_header {
 };
 _Static_assert(sizeof(struct log_header) == LOG_HEADER, "header has no holes");
 
-static void set_key(struct log_key *key, uint64_t name_hash, uint64_t salt)
+void log_key_set(struct log_key *key, uint64_t name_hash, uint64_t salt)
 {
     key->name_hash = name_hash;
     key->salt = salt;
@@ -43,7 +43,7 @@ void log_key_new(struct str name, struct log_key *ret)
         clock_gettime(CLOCK_REALTIME, &now);
         salt = XXH64(&now, sizeof now, (uint64_t)(uintptr_t)&now);
     }
-    set_key(ret, XXH64(name.ptr, name.len, 0), salt);
+    log_key_set(ret, XXH64(name.ptr, name.len, 0), salt);
 }
 
 void log_header_encode(const struct log_key *key, char ret[LOG_START])
@@ -73,7 +73,7 @@ const char *log_header_decode(const char header[LOG_HEADER], struct str name, st
         return "written by a newer version of Belfry";
     if (h.name_hash != XXH64(name.ptr, name.len, 0))
         return "the log of another name";
-    set_key(ret, h.name_hash, h.salt);
+    log_key_set(ret, h.name_hash, h.salt);
     return NULL;
 }
 

@@ -48,6 +48,7 @@ struct log_key {
 
 /* A key for a new log, with a fresh salt. */
 void log_key_new(struct str name, struct log_key *ret);
+void log_key_set(struct log_key *key, uint64_t name_hash, uint64_t salt);
 /* Fills header, gap and copy. */
 void log_header_encode(const struct log_key *key, char ret[LOG_START]);
 /* NULL and the key, or a static sentence that says what is wrong. */

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "store/datadir.h"
 #include "store/logtable.h"
+#include "store/mutant.h"
 #include "store/recordfile.h"
 #include "store/spare.h"
 
@@ -281,7 +282,12 @@ static int remove_file(struct file *f, const char *path)
     bool moved = spares_receive(&f->spares, path, &number);
     if (!moved && unlink(path) < 0 && errno != ENOENT)
         return disk_fail(-errno, path, "remove");
-    int r = disk_sync_parent(&f->disk, path);
+    if (moved && STORE_MUTANT(f->disk.mutant, OFFERED_EARLY)) {
+        spares_offer(&f->spares, number);
+        moved = false;
+    }
+    bool skip = STORE_MUTANT(f->disk.mutant, REMOVAL_UNSYNCED);
+    int r = skip ? 0 : disk_sync_parent(&f->disk, path);
     if (r < 0 && r != -ENOENT) {
         disk_fail(r, path, "sync directory");
         return BELFRY_IO;
@@ -313,7 +319,8 @@ static int remove_log(struct store *s, struct str name)
 /* With cas_lock held. */
 static int sync_records(struct file *f)
 {
-    int r = disk_sync_dir(&f->disk, f->records_dir);
+    bool skip = STORE_MUTANT(f->disk.mutant, RECORD_UNSYNCED);
+    int r = skip ? 0 : disk_sync_dir(&f->disk, f->records_dir);
     atomic_store(&f->in_doubt, r < 0);
     return r < 0 ? disk_fail(r, f->records_dir, "sync directory") : 0;
 }
@@ -321,7 +328,7 @@ static int sync_records(struct file *f)
 /* What is shown will not be otherwise after a loss of power. */
 static int end_doubt(struct file *f)
 {
-    if (!atomic_load(&f->in_doubt))
+    if (!atomic_load(&f->in_doubt) || STORE_MUTANT(f->disk.mutant, DOUBT_SHOWN))
         return 0;
     pthread_mutex_lock(&f->cas_lock);
     int r = sync_records(f);
@@ -447,6 +454,7 @@ static struct file *new_file(const char *dir, const struct store_options *o)
     f->lock = -1;
     f->read_only = o->read_only;
     disk_init(&f->disk, o->sync_delay_us);
+    f->disk.mutant = o->mutant;
     logtable_init(&f->logs);
     pthread_mutex_init(&f->cas_lock, NULL);
     pthread_rwlockattr_init(&attr);

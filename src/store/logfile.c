@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/mutant.h"
+
 #define BEGIN_BYTES (2u << 20)
 
 static char zeros[8 + ELEMENT_HEADER]; /* not const: iovec has no const */
@@ -95,6 +97,8 @@ int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside
     struct iovec iov[4] = { { header, sizeof header }, { zeros, ELEMENT_HEADER } };
     int count = 2;
     log_key_new(f->name, &f->key);
+    if (STORE_MUTANT(d->mutant, SALT_KEPT))
+        log_key_set(&f->key, f->key.name_hash, f->key.name_hash);
     log_header_encode(&f->key, header);
     if (element.len > 0) {
         element_seal(&f->key, 0, LOG_START, true, element, head);
@@ -103,7 +107,7 @@ int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside
     }
     /* Synced before it gets its name, durable or not: a file that has a log's name has a header. */
     int r = disk_write(d, fd, iov, count, 0);
-    if (r == 0)
+    if (r == 0 && !STORE_MUTANT(d->mutant, NAME_FIRST))
         r = disk_sync(d, fd);
     if (r < 0)
         return disk_fail(r, beside, "write");
@@ -120,7 +124,7 @@ int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool du
     if (rename(beside, f->path) < 0)
         return disk_fail(-errno, f->path, "rename");
     f->unplaced = true;
-    if (!durable)
+    if (!durable || STORE_MUTANT(d->mutant, PLACE_UNSYNCED))
         return 0;
     int r = disk_sync_parent(d, f->path);
     if (r < 0) {
@@ -167,7 +171,8 @@ static int write_element(struct logfile *f, struct disk *d, const struct store_a
     uint64_t end = f->end + element_span(a->element.len) + ELEMENT_HEADER;
     if (learn_size(f) < 0)
         return BELFRY_IO;
-    element_seal(&f->key, a->seq, f->end, f->durable == f->end, a->element, head);
+    bool firm = f->durable == f->end || STORE_MUTANT(d->mutant, ALWAYS_FIRM);
+    element_seal(&f->key, a->seq, f->end, firm, a->element, head);
     lay_out(iov, head, a->element);
     int r = disk_write(d, f->fd, iov, 3, f->end);
     if (disk_is_full(r))
@@ -203,7 +208,7 @@ static int prepare_append(struct logfile *f, struct disk *d)
     int r = f->ended ? 0 : logfile_read(f, UINT64_MAX, NULL, NULL, NULL);
     if (r < 0)
         return r;
-    if (f->poisoned || f->torn)
+    if ((f->poisoned && !STORE_MUTANT(d->mutant, FSYNC_FORGIVEN)) || f->torn)
         return store_fail(BELFRY_IO, "%s: offset %llu: %s; it must be synced first", f->path,
                           (unsigned long long)f->end,
                           f->torn ? "a half-written element" : "an earlier write failed");
@@ -275,9 +280,9 @@ static int restore(struct logfile *f, struct disk *d)
 {
     int r = 0;
     f->size = 0; /* it may change */
-    if (f->torn && ftruncate(f->fd, (off_t)f->end) < 0)
+    if (f->torn && !STORE_MUTANT(d->mutant, TORN_KEPT) && ftruncate(f->fd, (off_t)f->end) < 0)
         r = -errno;
-    if (r == 0)
+    if (r == 0 && !STORE_MUTANT(d->mutant, RESTORE_SKIPPED))
         r = rewrite(f, d, f->durable);
     if (r == 0)
         r = disk_write_bytes(d, f->fd, zeros, ELEMENT_HEADER, f->end);

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/mutant.h"
+
 #define ZERO_BYTES  (256u << 10)
 #define FLUSH_BYTES (4u << 20) /* between two syncs: commits should not queue behind a big one */
 
@@ -87,7 +89,8 @@ int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_
 /* A much larger one (of a log that was written in bulk) would keep more than the reserve. */
 static bool has_size(const struct spares *p, const struct stat *st)
 {
-    return (uint64_t)st->st_size >= p->bytes && (uint64_t)st->st_size <= p->bytes + p->bytes / 8;
+    uint64_t least = STORE_MUTANT(p->disk->mutant, SPARE_HALF) ? p->bytes / 2 : p->bytes;
+    return (uint64_t)st->st_size >= least && (uint64_t)st->st_size <= p->bytes + p->bytes / 8;
 }
 
 static bool has_room(struct spares *p)
@@ -236,7 +239,7 @@ static int take_one(struct spares *p, const char *name, struct inodes *others)
     snprintf(path, sizeof path, "%s/%s", p->dir, name);
     if (stat(path, &st) < 0)
         return 0;
-    bool shared = inodes_has(others, &st);
+    bool shared = inodes_has(others, &st) && !STORE_MUTANT(p->disk->mutant, SPARE_SHARED);
     /* A file system that counts one name where there are two would take the file with either. */
     if (shared && st.st_nlink < 2)
         return 0;

@@ -72,9 +72,10 @@ struct store;
 struct store_ops {
     void (*close)(struct store *s);
 
-    /* 0, FENCED, CONFLICT, INDOUBT (it may or may not be there: read back), FULL (no space, nothing
-     * written), IO (a write or sync failed: the log refuses appends until it is read and synced
-     * again, i.e. until `sync` succeeds on it). */
+    /* 0, FENCED, CONFLICT, INDOUBT (it may or may not be there: read back), FULL (no space, as if
+     * nothing had been written; but a loss of power before the next sync may bring it back), IO (a
+     * write or sync failed: the log refuses appends until it is read and synced again, i.e. until
+     * `sync` succeeds on it). */
     int (*append)(struct store *s, const struct store_append *a);
 
     /* Makes all whole elements of the log survive power loss, also those written by an earlier
@@ -132,6 +133,7 @@ struct store_options {
     unsigned reserve;       /* spare logs kept ready for when the disk is full. 0: 2 */
     unsigned sync_delay_us; /* added to every sync: a slower disk for benchmarks */
     bool read_only;         /* look at it without a lock; nothing is created or changed */
+    unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS: mutant.h */
 };
 
 /* "memory:", "file:DIR" or just DIR. Answers INVALID for an unknown kind, LOCKED if another process
