@@ -3,7 +3,7 @@
 anew while it may be on its way to disk or back. All of them are to be there afterwards, once."""
 import collections
 
-from pipe import Gone, Refusal
+from pipe import Pipe, Refusal
 
 
 def _requests(kind, count, ids, size, due_in):
@@ -44,7 +44,7 @@ def _audit(pipe, ids, complain):
 
 def run(server, count, size, batch, complain, say, children=2):
     """Answers how many parents are lost."""
-    pipe = server.pipe()
+    pipe = Pipe(server.port)
     ids = _send(pipe, _requests("par", count, None, size, "2h"), batch)
     wrong = [i for i, id in enumerate(ids) if isinstance(id, Refusal)]
     assert not wrong, f"{len(wrong)} parents are refused, such as {ids[wrong[0]]}"
@@ -63,11 +63,8 @@ def run(server, count, size, batch, complain, say, children=2):
         pipe.close()
         stop()
         server.start()
-        pipe = server.pipe()
+        pipe = Pipe(server.port)
         again = _audit(pipe, ids, complain if not lost else lambda text: None)
         say(f"after {'kill -9' if stop == server.kill else 'a stop'} and a start: {len(again)} lost")
         lost |= again
     return len(lost)
-
-
-__all__ = ["run", "Gone"]
