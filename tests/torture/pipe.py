@@ -6,6 +6,9 @@ import socket
 import time
 
 
+_NAMES = {}  # of members of maps, as bytes -> as text
+
+
 class Refusal:
     """An error reply; not raised, as it is often what was expected."""
 
@@ -71,7 +74,7 @@ class Pipe:
         if kind == 42:  # *
             return [self._value() for _ in range(int(rest))]
         if kind == 37:  # %
-            return {self._value().decode(): self._value() for _ in range(int(rest))}
+            return self._map(int(rest))
         if kind == 95:  # _
             return None
         if kind == 35:  # #
@@ -79,6 +82,30 @@ class Pipe:
         if kind == 44:  # ,
             return float(rest)
         raise AssertionError(f"not RESP: {line[:100]!r}")
+
+    def _map(self, count):
+        """Most of what is parsed are maps, and most of these names, numbers and short texts."""
+        lines, ret = self.lines, {}
+        for _ in range(count):
+            at = self.at
+            name = _NAMES.get(lines[at + 1])
+            if name is None:
+                name = _NAMES.setdefault(lines[at + 1], lines[at + 1].decode())
+            line = lines[at + 2]
+            kind = line[0]
+            if kind == 95:  # _
+                ret[name] = None
+                self.at = at + 3
+            elif kind == 58:  # :
+                ret[name] = int(line[1:])
+                self.at = at + 3
+            elif kind == 36 and len(lines[at + 3]) == int(line[1:]):  # $
+                ret[name] = lines[at + 3]
+                self.at = at + 4
+            else:
+                self.at = at + 2
+                ret[name] = self._value()
+        return ret
 
     def _drain(self, replies, goal):
         """Moves whole replies from the lines to `replies`."""
