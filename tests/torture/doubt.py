@@ -19,7 +19,6 @@ def settle(player, pipe, doubted, listed):
     them turned out to be done."""
     model = player.model
     _find_new(player, pipe, listed)
-    done = len(doubted)
     jobs = {entry[0] for request in doubted for entry in request.undo if entry[0] is not None}
     jobs.update(_taken(player, listed))
     known = [job for job in jobs if job.id is not None]
@@ -32,15 +31,30 @@ def settle(player, pipe, doubted, listed):
         return not job.bad and model.differs(job, views[job], lo, hi)
 
     model.where = (player.number, 99999)
-    wrong = {job for job in jobs if differs(job)}
-    while wrong and done > 0:
-        done -= 1
-        for job in model.take_back(doubted[done].undo):
-            (wrong.add if differs(job) else wrong.discard)(job)
+    done, wrong = _best_part(model, jobs, doubted, differs)
     _adopt_leases(player, doubted[done:], wrong, views)
     for job in sorted(wrong, key=lambda job: job.n):
-        player.complain(f"after a kill: {differs(job)}; no part of what was not answered explains it", job)
+        if not job.telling:  # else it is asked for until it has heard
+            player.complain(f"after a kill: {differs(job)}; no part of what was not answered explains it", job)
     return done
+
+
+def _best_part(model, jobs, doubted, differs):
+    """Takes requests back such that the fewest jobs differ; answers how many are left, and those that differ."""
+    wrong = {job for job in jobs if differs(job)}
+    best, fewest, redo = len(doubted), len(wrong), []
+    for done in range(len(doubted) - 1, -1, -1):
+        redo.append(model.take_back(doubted[done].undo))
+        for job in {entry[0] for entry in doubted[done].undo if entry[0] is not None}:
+            (wrong.add if differs(job) else wrong.discard)(job)
+        if len(wrong) < fewest:
+            best, fewest = done, len(wrong)
+    for _ in range(best):
+        model.take_back(redo.pop())
+    for request in doubted[best:]:
+        for job in {entry[0] for entry in request.undo if entry[0] is not None}:
+            job.log.append((model.where, f"a kill came before {request.words[0]}", job.shape))
+    return best, {job for job in jobs if differs(job)}
 
 
 def _find_new(player, pipe, listed):
@@ -79,16 +93,24 @@ def _adopt_leases(player, undone, wrong, views):
                 wrong.discard(job)
 
 
+_MOVES = ("cold_jobs", "loaded_jobs", "runs", "fed_batches", "merged_runs")
+
+
 def listing(player, pipe):
-    """All that LIST shows, by id; what is shown twice though nothing moves is wrong."""
-    rows = {}
-    for row in pipe.pages(*player.words):
-        rows.setdefault(row["id"], []).append(row)
-    for id, several in rows.items():
-        if len(several) > 1 and several[0]["queue"] not in (b"stall", b"ticks"):
-            job = player.model.by_id.get(id)
-            player.complain(f"LIST shows {id.decode()} {len(several)} times", *([job] if job else []))
-    return {id: several[0] for id, several in rows.items()}
+    """All that LIST shows, by id. A job may be shown again if it moves meanwhile; if none does that is wrong."""
+    for _ in range(20):
+        before = pipe.call("STATS")
+        rows = {}
+        for row in pipe.pages(*player.words):
+            rows.setdefault(row["id"], []).append(row)
+        after = pipe.call("STATS")
+        again = [id for id, several in rows.items() if len(several) > 1 and several[0]["queue"] not in (b"stall", b"ticks")]
+        if not again or all(before[name] == after[name] for name in _MOVES):
+            break
+    for id in again:
+        job = player.model.by_id.get(id)
+        player.complain(f"LIST shows {id.decode()} {len(rows[id])} times", *([job] if job else []))
+    return {id: several[-1] for id, several in rows.items()}
 
 
 def quiet(pipe, timeout=30):

@@ -10,6 +10,7 @@ from typing import NamedTuple, Optional
 
 ACTIVE = ("scheduled", "waiting", "leased", "loose")
 STATES = ("scheduled", "ready", "leased", "waiting", "done", "dead", "cancelled", "expired")
+STALLS = 10  # after so many a job is taken for poison
 LAG_MS = 5000  # a job may be shown as it was for so long after its time has come
 POOL_SIZE = 1 << 20
 _POOL = bytes(random.Random(7).choices(b"abcdefghijklmnopqrstuvwxyz0123456789 .,-\r\n", k=POOL_SIZE))
@@ -112,18 +113,19 @@ class Model:
         return self.undo
 
     def take_back(self, undo):
-        """Answers the jobs that this is about."""
-        jobs = set()
+        """Answers the list that does it again, by the same function."""
+        redo = []
         for job, *old in reversed(undo):
             if job is None:
+                table, key, _ = old
+                redo.append((None, table, key, table.get(key)))
                 self._put(*old)
                 continue
-            jobs.add(job)
+            redo.append((job, job.shape, job.children, job.token))
             shape, job.children, job.token = old
             self._count(job.shape, shape)
             job.shape = shape
-            job.log.append((self.where, "taken back: it was not done", shape))
-        return jobs
+        return redo
 
     @staticmethod
     def _put(table, key, value):
@@ -294,7 +296,7 @@ class Model:
         if shape.gone:
             return (None,)
         if shape.state == "loose":
-            return ("scheduled", "ready", "leased")
+            return ("scheduled", "ready", "leased", "dead")
         if shape.state != "scheduled":
             return (shape.state, None) if job.brief and shape.state not in ACTIVE else (shape.state,)
         if shape.at > hi:
@@ -312,6 +314,8 @@ class Model:
             return f"it is {state}" if view else "GET shows nothing"
         if view is None:
             return None
+        if shape.state == "loose" and state == "dead" and view["stalls"] < STALLS:
+            return f"it is dead after {view['stalls']} stalls"
         if view["id"] != job.id or view["queue"].decode() != job.queue.name:
             return f"it has the id {view['id'].decode()} and the queue {view['queue'].decode()}"
         if not shape.due <= view["due_ms"] <= shape.due_max:
