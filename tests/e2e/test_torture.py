@@ -96,6 +96,18 @@ def test_a_later_request_is_not_done_without_an_earlier_one():
     assert any("no part of what was not answered explains it" in text for text in stage.wrong), stage.wrong
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_lease_that_was_not_answered_is_found(asked):
+    stage = Stage()
+    job, past = stage.jobs[0], now_ms() - 10_000
+    stage.request(stage.model.reschedule, job, past, past)
+    stage.server.does(job, job.shape._replace(state="leased", attempt=1))
+    stage.server.views[job.id]["token"] = b"7"
+    doubted = [Request(("LEASE", "mail"), stage.player.see_leases)] if asked else []
+    settle(stage.player, stage.server, doubted, {job.id: {"state": b"leased", "queue": b"mail"}})
+    assert (not stage.wrong and job.token == b"7") if asked else "it is leased" in stage.wrong[0]
+
+
 def test_a_job_is_lost():
     stage = Stage()
     assert "GET shows nothing" in stage.judged(stage.player.see_view, None, stage.jobs[0])[0]

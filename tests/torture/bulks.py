@@ -49,13 +49,15 @@ class Bulk:
                                  f"{view['changed']} changed, to be {least}")
 
     def _freeze(self):
-        """The jobs that it is about, those that wait for them, and who has their keys."""
+        """The jobs that it is about, those that they wait for or that wait for them, and who has their keys."""
         around, todo = set(), list(self.jobs)
         while todo:
             job = todo.pop()
             if job in around:
                 continue
             around.add(job)
+            if job.shape.state == "waiting":
+                todo += [parent for parent in job.parents if parent.shape.state in ACTIVE]
             if self.action == "cancel":
                 todo += [child for child in job.children if child.shape.state == "waiting"]
             holder = self.model.holder(job)

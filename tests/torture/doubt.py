@@ -32,7 +32,7 @@ def settle(player, pipe, doubted, listed):
 
     model.where = (player.number, 99999)
     done, wrong = _best_part(model, jobs, doubted, differs)
-    _adopt_leases(player, doubted[done:], wrong, views)
+    _adopt_leases(player, doubted, wrong, views)
     for job in sorted(wrong, key=lambda job: job.n):
         if not job.telling:  # else it is asked for until it has heard
             player.complain(f"after a kill: {differs(job)}; no part of what was not answered explains it", job)
@@ -81,9 +81,9 @@ def _taken(player, listed):
             yield job
 
 
-def _adopt_leases(player, undone, wrong, views):
-    """A LEASE that was not answered may have been carried out: GET tells the token."""
-    queues = {request.words[1] for request in undone if request.words[0] == "LEASE"}
+def _adopt_leases(player, doubted, wrong, views):
+    """A LEASE that was not answered, so that it is about no job yet, may have been carried out: GET tells the token."""
+    queues = {request.words[1] for request in doubted if request.words[0] == "LEASE" and request.undo == ()}
     for job in list(wrong):
         view = views[job]
         if view and view["state"] == b"leased" and job.shape.state == "scheduled" and job.queue.name in queues:
