@@ -14,7 +14,7 @@ from doubt import settle  # noqa: E402
 from pipe import Refusal  # noqa: E402
 from player import Player, Request, now_ms  # noqa: E402
 
-RUNS = [("--mix", "all", "--seconds", "5", "--kills", "2", "--jobs", "30000"), ("--mix", "parents", "--jobs", "10000")]
+RUNS = [("--mix", "moves", "--requests", "60000"), ("--mix", "all", "--requests", "20000", "--kills", "2")]
 if LONG:
     RUNS = [("--mix", mix, "--memory", memory, "--seconds", "60", "--kills", "4", "--tenants", tenants)
             for mix in ("after", "replace", "reschedule", "moves", "redrive", "bulk", "all")

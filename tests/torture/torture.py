@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from conftest import BUILD, Server  # noqa: E402
@@ -129,20 +130,24 @@ class Torture:
             elif not self.bulks[i] and not player.model.telling and self.args.mix in BULKS and self.rng.random() < 0.1:
                 self.bulks[i] = player.bulk = Bulk(player, pipe)
 
+    def gone(self, start):
+        """How much of the play is over, of 1."""
+        return self.requests / self.args.requests if self.args.requests else (time.monotonic() - start) / self.args.seconds
+
     def play(self):
         args = self.args
         self.begin()
         start = told = time.monotonic()
-        stops = sorted(start + self.rng.uniform(0.05, 1) * args.seconds for _ in range(args.kills))
-        while time.monotonic() < start + args.seconds and self.complaints < args.stop_after:
+        stops = sorted(self.rng.uniform(0.05, 0.95) for _ in range(args.kills))
+        while self.gone(start) < 1 and self.complaints < args.stop_after:
             stop = None
-            if stops and time.monotonic() > stops[0]:
+            if stops and self.gone(start) > stops[0]:
                 stops.pop(0)
                 stop = self.rng.choice((signal.SIGKILL,) * 4 + (signal.SIGTERM,))
             size = int(2 ** self.rng.uniform(9 if stop else 0, 12.3))
             self.turn(lambda player: player.batch(size), stop)
             if self.players[0].works:
-                now = self.rng.random() < 0.2 and stops and time.monotonic() > stops[0]
+                now = self.rng.random() < 0.2 and stops and self.gone(start) > stops[0]
                 self.turn(Player.leases, stops.pop(0) and signal.SIGKILL if now else None)
             self.beside()
             if time.monotonic() > told + 5:
@@ -192,6 +197,9 @@ class Torture:
             else:
                 self.play()
             self.server.stop()
+        except AssertionError as error:
+            traceback.print_exc()
+            self.complain(f"it ended: {error}")
         finally:
             self.server.kill()
         return self.check()
@@ -204,6 +212,7 @@ def arguments():
     parser.add_argument("--segment", default="1MiB", help="of its journal")
     parser.add_argument("--durability", default="sync")
     parser.add_argument("--seconds", type=float, default=60, help="until the audit begins")
+    parser.add_argument("--requests", type=int, default=0, help="instead of seconds: the same on a slow machine")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--kills", type=int, default=0, help="kill -9, every fifth SIGTERM, among the replies of a batch")
     parser.add_argument("--tenants", type=int, default=1, help="each with a connection and a model of its own")
