@@ -31,7 +31,8 @@ int job_defer(struct engine *e, struct job *j, int64_t until_ms)
 {
     struct queue *q = j->queue;
     uint64_t spread = (uint64_t)q->tenant->settings.spread_ms;
-    int64_t at_ms = until_ms + (int64_t)(engine_random(e) % (spread + 1));
+    int64_t at_ms = until_ms + (int64_t)(engine_random(e) % (spread + 1)) +
+                    (MUTANT(e->o.mutant, DEFERRED_FAR) ? q->tenant->settings.spread_ms : 0);
     int err = emit_move(e, &(struct move_record){
                                .seq = j->seq,
                                .due_ms = j->due_ms,

@@ -50,6 +50,11 @@
     X(LANE_OVERLAP, "jobs with one ordering key run at the same time")      \
     X(LANE_SWAP, "they run in the order in which they were scheduled")      \
     X(EVENT_LOST, "a retry is not told to those who listen")                \
+    X(OCCURRENCE_OFF, "a recurrence leaves its first nominal time out")     \
+    X(FORGOTTEN_EARLY, "ended jobs on disk are forgotten a minute early")   \
+    X(EXPIRED_EARLY, "jobs on disk are seen to expire a minute early")      \
+    X(DEFERRED_FAR, "a job is deferred to beyond its spread")               \
+    X(HOLD_SHORT, "a held key is free a minute early on disk")              \
     X(ASIDE_OVERTAKEN, "they overtake those of them that were set aside")   \
     X(ASIDE_STUCK, "those that were set aside are not asked for again")     \
     X(HOLDERS_SHARED, "who keeps an ordering key is in all tenants' way")

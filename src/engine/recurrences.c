@@ -138,6 +138,8 @@ static int set_next(struct engine *e, struct str name, struct recurrence *r, int
         return err;
     r->state = (struct recur_state){ 0 };
     r->next_ms = recurrence_after(rule, after > r->last_ms ? after : r->last_ms, &r->state);
+    if (MUTANT(e->o.mutant, OCCURRENCE_OFF) && r->next_ms >= 0)
+        r->next_ms = recurrence_after(rule, r->next_ms, &r->state);
     recur_free(rule);
     if (r->next_ms < 0)
         return engine_error(e, BELFRY_INVALID, "the rule has no occurrence after now");

@@ -16,8 +16,10 @@ static void forget_shown(struct engine *e)
 
 static bool is_kept(const struct engine *e, const struct job_image *image)
 {
-    return image->state < JOB_LEASED || (image->has_trail && (image->trail.keep_ms > e->now_ms ||
-                                                              image->trail.hold_ms > e->now_ms));
+    int64_t now_ms = e->now_ms + (MUTANT(e->o.mutant, FORGOTTEN_EARLY) ? 60000 : 0);
+
+    return image->state < JOB_LEASED ||
+           (image->has_trail && (image->trail.keep_ms > now_ms || image->trail.hold_ms > now_ms));
 }
 
 /* Whether an item is what was asked for and counts, by now. */
@@ -218,7 +220,8 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
     return str_eq(o.key, key) && str_eq(o.order, order) &&
-           (image.state < JOB_LEASED || image.trail.hold_ms > e->now_ms) &&
+           (image.state < JOB_LEASED ||
+            image.trail.hold_ms > e->now_ms + (MUTANT(e->o.mutant, HOLD_SHORT) ? 60000 : 0)) &&
            is_there_still(e, item, image.seq);
 }
 
