@@ -257,6 +257,7 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
                      int *ret_err)
 {
     struct job *j = key_find(e, q, order, key);
+    bool was_here = j != NULL;
     struct cold_key k;
 
     *ret_err = 0;
@@ -266,6 +267,8 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
         return j;
     if (*ret_err == BELFRY_NOMEM)
         return NULL;
+    if (was_here) /* it had the key until now, so no other has it, on disk or here */
+        key_absent(e, (struct str){ q->name, q->name_len }, order, key);
     if (answers_key(e->answer, q, order, key)) {
         for (size_t i = 0; i < e->answer->n; i++) {
             if (!holds_key(e, &e->answer->items[i], order, key))

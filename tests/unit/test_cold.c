@@ -129,6 +129,29 @@ static void a_key_on_disk_is_kept_replaced_and_rejected(void **state)
     assert_int_equal(work("q"), 1);
 }
 
+static void a_batch_may_replace_a_job_to_when_it_has_expired_and_use_its_key_again(void **state)
+{
+    struct job_spec specs[2] = { spec_of("q", HOUR), spec_of("q", HOUR) };
+    struct schedule_result results[2];
+    size_t at;
+    int is;
+
+    (void)state;
+    specs[0].key = specs[1].key = STR("k");
+    specs[0].expire_ms = HOUR;
+    assert_int_equal(engine_schedule(e, &specs[0], &results[0]), 0);
+    push_out(results[0].id);
+    EXECUTE(is, engine_reschedule(e, results[0].id, wall + HOUR)); /* brings it to memory */
+    assert_int_equal(is, 0);
+    specs[0].if_exists = IFEXISTS_REPLACE;
+    specs[0].due_ms = wall - 2 * HOUR;
+    is = engine_schedule_all(e, specs, 2, results, &at);
+    assert_false(engine_torn(e));
+    assert_int_equal(is, 0);
+    assert_int_equal(results[0].outcome, SCHEDULE_REPLACED);
+    assert_int_equal(results[1].outcome, SCHEDULE_CREATED);
+}
+
 static void a_paused_queue_that_fills_memory_starves_no_other(void **state)
 {
     struct queue_settings paused = { .paused = true };
@@ -287,6 +310,7 @@ int main(void)
         TEST(a_crash_before_the_record_of_a_batch_loses_nothing),
         TEST(a_job_on_disk_is_found_moved_and_cancelled),
         TEST(a_key_on_disk_is_kept_replaced_and_rejected),
+        TEST(a_batch_may_replace_a_job_to_when_it_has_expired_and_use_its_key_again),
         TEST(a_paused_queue_that_fills_memory_starves_no_other),
         TEST(the_oldest_come_first_after_a_restart),
         TEST(passing_jobs_come_from_disk_past_those_that_are_held),
