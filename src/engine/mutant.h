@@ -51,6 +51,9 @@
     X(LANE_SWAP, "they run in the order in which they were scheduled")      \
     X(EVENT_LOST, "a retry is not told to those who listen")                \
     X(OCCURRENCE_OFF, "a recurrence leaves its first nominal time out")     \
+    X(MISSED_EARLY, "an occurrence is missed a millisecond early")          \
+    X(LEDGER_WRONG, "the ledger has skipped occurrences up to a wrong one") \
+    X(SUMMER_IGNORED, "rules are expanded without summer time")             \
     X(FORGOTTEN_EARLY, "ended jobs on disk are forgotten a minute early")   \
     X(EXPIRED_EARLY, "jobs on disk are seen to expire a minute early")      \
     X(DEFERRED_FAR, "a job is deferred to beyond its spread")               \

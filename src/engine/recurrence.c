@@ -75,10 +75,13 @@ int recurrence_rule(struct engine *e, struct str name, const struct recurrence *
         .rdate = r->rdate,
     };
     const char *why = "this engine knows none";
+    struct str zone = r->zone;
     int err = BELFRY_INVALID;
 
+    if (MUTANT(e->o.mutant, SUMMER_IGNORED) && str_eq(zone, STR("Europe/Berlin")))
+        zone = STR("Etc/GMT-1");
     if (e->o.zone)
-        err = e->o.zone(e->o.journal, r->zone, &spec.zone, &why);
+        err = e->o.zone(e->o.journal, zone, &spec.zone, &why);
     if (err)
         return engine_error(e, err == BELFRY_NOTFOUND ? BELFRY_INVALID : err, "tz: %s", why);
     err = recur_new(&spec, ret, &error);
@@ -201,11 +204,19 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
     return 0;
 }
 
+/* Its time has passed too long ago. */
+static bool is_missed(const struct engine *e, int64_t nominal_ms)
+{
+    int64_t late_ms = e->now_ms - nominal_ms;
+
+    return late_ms > MISSED_MS || (MUTANT(e->o.mutant, MISSED_EARLY) && late_ms == MISSED_MS);
+}
+
 /* Where one was missed, those up to now are looked at together: `last` makes the last of them,
  * which need not be a missed one; `skip` makes those that were not missed. */
 static void note_missed(const struct engine *e, struct recurrence *r)
 {
-    if (e->now_ms - r->next_ms <= MISSED_MS || r->skip_ms >= r->next_ms || r->queued > 0 ||
+    if (!is_missed(e, r->next_ms) || r->skip_ms >= r->next_ms || r->queued > 0 ||
         r->catchup == CATCHUP_ALL)
         return;
     r->skip_ms = r->catchup == CATCHUP_LAST ? e->now_ms : e->now_ms - MISSED_MS - 1;
@@ -226,12 +237,13 @@ static int decide(struct engine *e, const struct job *j, struct recurrence *r, i
                   bool *ret_made)
 {
     int64_t nominal = r->next_ms;
-    bool missed = e->now_ms - nominal > MISSED_MS;
+    bool missed = is_missed(e, nominal);
     size_t open = ledger_open(r);
 
     note_missed(e, r);
     if (is_passed(r, following)) {
-        ledger_skip(r, nominal, nominal, 1, r->skip_why);
+        ledger_skip(r, nominal, MUTANT(e->o.mutant, LEDGER_WRONG) ? following : nominal, 1,
+                    r->skip_why);
         r->gap = r->queued > 0;
         return 0;
     }

@@ -123,6 +123,15 @@ void step_wall_forward(struct world *w)
     jump(w, rng_duration(&w->rng, 2 * DAY));
 }
 
+/* The clock jumps to where an occurrence that was not made is missed, or just before that. */
+void step_miss(struct world *w)
+{
+    const struct model_recurrence *r = &w->model.recurrences[rng_below(&w->rng, MODEL_RECURRENCES)];
+
+    if (r->exists && !r->paused && r->next_ms > w->wall_ms && r->next_ms < w->wall_ms + 3 * DAY)
+        jump(w, r->next_ms + MINUTE + rng_between(&w->rng, 0, 1) - w->wall_ms);
+}
+
 void step_wall_back(struct world *w)
 {
     if (rng_chance(&w->rng, 20)) /* where standing still ends and going back begins */

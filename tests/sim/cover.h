@@ -119,6 +119,8 @@
     X(RECUR_MISSED, "an occurrence was missed")                                   \
     X(RECUR_PAUSED, "an occurrence was skipped in a pause")                       \
     X(RECUR_LIMIT, "an occurrence was skipped for the tenant's limit")            \
+    X(RECUR_GAP, "a nominal time was one that clocks left out")                   \
+    X(RECUR_TWICE, "a nominal time was one that clocks showed twice")             \
     X(RECUR_EXPIRED, "an occurrence was skipped as it would have expired")        \
     X(RECUR_FINISHED, "a recurrence came to its end")                             \
     X(RECUR_RUN, "an occurrence was made by hand")                                \

@@ -76,6 +76,8 @@ static bool same_one(struct partition *p, const struct model *m, unsigned i, cha
             same = differs(ret, i, "the number of those that wait for their turn");
         if (same && memcmp(v.r.totals, r->totals, sizeof(r->totals)) != 0)
             same = differs(ret, i, "a total of its ledger");
+        if (same)
+            same = model_ledger_is(r, &v.r, ret);
     }
     look_end(&look);
     return same;

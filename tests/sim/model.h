@@ -115,9 +115,10 @@ struct model_occurrence {
 
 /* What somebody says of a recurrence. */
 struct model_recur {
-    int64_t period_ms;
-    int64_t count;    /* 0: for ever */
-    int64_t start_ms; /* -1: now, or as it was */
+    bool daily;        /* by clocks in Berlin: see model_rule.c */
+    int64_t period_ms; /* a number of days if it is daily */
+    int64_t count;     /* 0: for ever */
+    int64_t start_ms;  /* -1: now, or as it was */
     enum catchup catchup;
     enum overlap overlap;
     unsigned queue;
@@ -130,6 +131,18 @@ struct model_recur {
 };
 
 #define MODEL_OCCURRENCES 160
+#define MODEL_LEDGER      100
+
+/* What became of a nominal time, or of several in a row that were skipped for the same reason. */
+struct model_entry {
+    enum ledger_outcome outcome;
+    int64_t nominal_ms;
+    int64_t upto_ms;
+    uint64_t count;
+    bool by_hand;
+    uint64_t seq; /* 0: no job was made */
+    int64_t ended_ms;
+};
 
 struct model_recurrence {
     bool exists;
@@ -142,10 +155,13 @@ struct model_recurrence {
     enum ledger_outcome skip_why;
     struct {
         int64_t first_ms;
+        int64_t last_ms;
         uint64_t n;
     } queue[QUEUE_RANGES]; /* nominal times that wait for their turn, in stretches without a gap */
     size_t stretches;
     uint64_t totals[LEDGER_OUTCOME_COUNT];
+    struct model_entry ledger[MODEL_LEDGER];
+    size_t entry_count;
     struct model_occurrence occurrences[MODEL_OCCURRENCES];
     size_t occurrence_count;
 };
@@ -351,6 +367,10 @@ void model_recur_ended(struct model *m, const struct model_job *job, bool ended)
 /* What the engine did of itself, as RECURRENCE shows it; false with a sentence if it may not. */
 bool model_recur_follow(struct model *m, unsigned recurrence, const struct recurrence *is,
                         char ret[200]);
+/* The ledger shows what the model says; false with a sentence if not. */
+bool model_ledger_is(const struct model_recurrence *r, const struct recurrence *is, char ret[200]);
+/* The moment at which clocks in Berlin show a time first, or the next that they show. */
+int64_t model_rule_moment(int64_t local_ms);
 /* Whether something is to be done about one now. */
 bool model_recur_is_due(const struct model *m, unsigned recurrence);
 /* When there will be; INT64_MAX: never, or it should have been done already. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recurrences: each nominal time is START and so many periods. When the engine decides about those
- * that have passed is its own choice; what it decides is not. */
+/* Recurrences. When the engine decides about nominal times that have passed is its own choice; what
+ * it decides is not. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,22 +8,13 @@
 #include "sim/cover.h"
 #include "sim/model_job.h"
 
-#define LATE_MS    60000
-#define COUNTED    10000 /* of those that an edit passes over */
-#define OPEN_MAX   100
-#define LAST_START INT64_C(253402300799999)
+#define LATE_MS  60000
+#define COUNTED  10000 /* of those that an edit passes over */
+#define OPEN_MAX 100
 
 unsigned recurrence_tenant(unsigned recurrence)
 {
     return recurrence % MODEL_TENANTS;
-}
-
-static int64_t after(const struct model_recur *s, int64_t ms)
-{
-    int64_t n = ms < s->start_ms ? 0 : (ms - s->start_ms) / s->period_ms + 1;
-    int64_t at = s->start_ms + n * s->period_ms;
-
-    return (s->count > 0 && n >= s->count) || at > LAST_START ? -1 : at;
 }
 
 size_t recurrence_open(const struct model_recurrence *r)
@@ -48,10 +39,11 @@ uint64_t recurrence_queued(const struct model_recurrence *r)
 
 static bool is_same(const struct model_recur *a, const struct model_recur *b)
 {
-    return a->period_ms == b->period_ms && a->count == b->count && a->start_ms == b->start_ms &&
-           a->catchup == b->catchup && a->overlap == b->overlap && a->queue == b->queue &&
-           a->payload == b->payload && a->priority == b->priority && a->attempts == b->attempts &&
-           a->retain_ms == b->retain_ms && a->expire_ms == b->expire_ms && a->labels == b->labels;
+    return a->daily == b->daily && a->period_ms == b->period_ms && a->count == b->count &&
+           a->start_ms == b->start_ms && a->catchup == b->catchup && a->overlap == b->overlap &&
+           a->queue == b->queue && a->payload == b->payload && a->priority == b->priority &&
+           a->attempts == b->attempts && a->retain_ms == b->retain_ms &&
+           a->expire_ms == b->expire_ms && a->labels == b->labels;
 }
 
 /* What it had not decided about, or had queued, is skipped. */
@@ -61,14 +53,18 @@ static void pass_over(const struct model *m, struct model_recurrence *r)
     int64_t last = -1;
 
     for (int64_t at = r->next_ms; at >= 0 && at <= m->now_ms && n < COUNTED;
-         at = after(&r->said, at), n++)
+         at = model_rule_after(&r->said, at), n++)
         last = at;
     if (n > 0)
         r->last_ms = n == COUNTED ? m->now_ms : last;
-    r->totals[r->paused ? LEDGER_PAUSED : LEDGER_EDITED] += n;
-    r->totals[LEDGER_EDITED] += recurrence_queued(r);
     if (n > 0 || r->stretches > 0)
         cover_event(EVENT_RECUR_PASSED);
+    for (size_t i = 0; i < r->stretches; i++)
+        model_ledger_skipped(r, r->queue[i].first_ms, r->queue[i].last_ms, r->queue[i].n,
+                             LEDGER_EDITED);
+    if (n > 0)
+        model_ledger_skipped(r, r->next_ms, r->last_ms, n,
+                             r->paused ? LEDGER_PAUSED : LEDGER_EDITED);
     r->stretches = 0;
 }
 
@@ -88,7 +84,7 @@ int model_recur(struct model *m, unsigned recurrence, const struct model_recur *
     if (r->exists && is_same(&next.said, &r->said))
         return 0;
     int64_t from = r->exists ? m->now_ms : m->now_ms - 1;
-    next.next_ms = after(&next.said, from > next.last_ms ? from : next.last_ms);
+    next.next_ms = model_rule_after(&next.said, from > next.last_ms ? from : next.last_ms);
     if (next.next_ms < 0)
         return BELFRY_INVALID;
     next.skip_ms = -1;
@@ -145,7 +141,8 @@ static void make_room(struct model_recurrence *r)
             (--r->occurrence_count - i) * sizeof(r->occurrences[0]));
 }
 
-static void make(struct model *m, unsigned recurrence, int64_t nominal_ms, struct job_id id)
+static void make(struct model *m, unsigned recurrence, int64_t nominal_ms, struct job_id id,
+                 bool by_hand)
 {
     struct model_recurrence *r = &m->recurrences[recurrence];
     struct model_job *job = model_add(m);
@@ -177,7 +174,7 @@ static void make(struct model *m, unsigned recurrence, int64_t nominal_ms, struc
     make_room(r);
     r->occurrences[r->occurrence_count++] =
         (struct model_occurrence){ .id = id, .told = LEDGER_OPEN };
-    r->totals[LEDGER_OPEN]++;
+    model_ledger_made(r, nominal_ms, id.seq, by_hand);
 }
 
 static bool at_limit(const struct model *m, unsigned tenant)
@@ -197,7 +194,7 @@ int model_recur_run(struct model *m, unsigned recurrence, struct job_id id)
         return BELFRY_FULL;
     if (at_limit(m, recurrence_tenant(recurrence)) || recurrence_open(r) == OPEN_MAX)
         return BELFRY_LIMIT;
-    make(m, recurrence, id.due_ms, id);
+    make(m, recurrence, id.due_ms, id, true);
     model_fire(m);
     cover_event(EVENT_RECUR_RUN);
     return 0;
@@ -249,6 +246,7 @@ static void follow_end(struct model_recurrence *r, const struct recurrence *is, 
     if (x || o->told == LEDGER_OPEN) {
         r->totals[o->told]--;
         r->totals[outcome]++;
+        model_ledger_told(r, o->id.seq, outcome, o->ended_ms);
         cover_event(o->told == LEDGER_OPEN ? EVENT_RECUR_TOLD : EVENT_RECUR_TOLD_AGAIN);
         o->told = outcome;
     }
@@ -284,6 +282,13 @@ static uint64_t skips(const struct model_recurrence *r, const struct recurrence 
     return is->totals[o] - r->totals[o];
 }
 
+static void follow_skip(struct following *f, int64_t nominal_ms, enum ledger_outcome why,
+                        enum event event)
+{
+    model_ledger_skipped(f->r, nominal_ms, nominal_ms, 1, why);
+    cover_event(event);
+}
+
 /* It is to be made: was it, or was it skipped as it had to be? */
 static void follow_made(struct following *f, int64_t nominal_ms)
 {
@@ -293,22 +298,22 @@ static void follow_made(struct following *f, int64_t nominal_ms)
         if (skips(r, f->is, LEDGER_EXPIRED) == 0)
             f->stopped = true;
         else
-            r->totals[LEDGER_EXPIRED]++, cover_event(EVENT_RECUR_EXPIRED);
+            follow_skip(f, nominal_ms, LEDGER_EXPIRED, EVENT_RECUR_EXPIRED);
         return;
     }
     for (size_t i = 0; i < f->is->ledger_count; i++) {
         const struct ledger_entry *x = &f->is->ledger[i];
         if (x->nominal_ms != nominal_ms || x->by_hand || x->outcome != LEDGER_OPEN)
             continue;
-        make(f->m, f->recurrence, nominal_ms, x->id);
+        make(f->m, f->recurrence, nominal_ms, x->id, false);
         cover_event(EVENT_RECUR_MADE);
         return;
     }
     if (recurrence_open(r) == OPEN_MAX && skips(r, f->is, LEDGER_CROWD) > 0)
-        r->totals[LEDGER_CROWD]++;
+        model_ledger_skipped(r, nominal_ms, nominal_ms, 1, LEDGER_CROWD);
     else if (f->m->tenants[recurrence_tenant(f->recurrence)].max_pending > 0 &&
              skips(r, f->is, LEDGER_LIMIT) > 0)
-        r->totals[LEDGER_LIMIT]++, cover_event(EVENT_RECUR_LIMIT);
+        follow_skip(f, nominal_ms, LEDGER_LIMIT, EVENT_RECUR_LIMIT);
     else
         f->stopped = true;
 }
@@ -326,7 +331,7 @@ static void follow_turn(struct following *f)
     if (f->stopped)
         return;
     cover_event(EVENT_RECUR_TURN);
-    r->queue[0].first_ms += r->said.period_ms;
+    r->queue[0].first_ms = model_rule_after(&r->said, r->queue[0].first_ms);
     if (--r->queue[0].n == 0)
         memmove(&r->queue[0], &r->queue[1], --r->stretches * sizeof(r->queue[0]));
 }
@@ -335,14 +340,14 @@ static void enqueue(struct model_recurrence *r, int64_t nominal_ms)
 {
     size_t last = r->stretches - 1;
 
-    if (r->stretches > 0 &&
-        r->queue[last].first_ms + (int64_t)r->queue[last].n * r->said.period_ms == nominal_ms) {
+    if (r->stretches > 0 && model_rule_after(&r->said, r->queue[last].last_ms) == nominal_ms) {
+        r->queue[last].last_ms = nominal_ms;
         r->queue[last].n++;
     } else if (r->stretches < QUEUE_RANGES) {
-        r->queue[r->stretches].first_ms = nominal_ms;
+        r->queue[r->stretches].first_ms = r->queue[r->stretches].last_ms = nominal_ms;
         r->queue[r->stretches++].n = 1;
     } else {
-        r->totals[LEDGER_CROWD]++;
+        model_ledger_skipped(r, nominal_ms, nominal_ms, 1, LEDGER_CROWD);
         return;
     }
     cover_event(EVENT_RECUR_QUEUED);
@@ -352,7 +357,7 @@ static void enqueue(struct model_recurrence *r, int64_t nominal_ms)
 static bool is_passed_over(const struct model *m, struct model_recurrence *r, int64_t nominal_ms,
                            bool missed)
 {
-    int64_t next = after(&r->said, nominal_ms);
+    int64_t next = model_rule_after(&r->said, nominal_ms);
 
     if (missed && r->stretches == 0 && nominal_ms > r->skip_ms && r->said.catchup != CATCHUP_ALL) {
         r->skip_ms = r->said.catchup == CATCHUP_LAST ? m->now_ms : m->now_ms - LATE_MS - 1;
@@ -374,14 +379,13 @@ static void follow_next(struct following *f)
     enum ledger_outcome skip_why = r->skip_why;
 
     if (is_passed_over(f->m, r, nominal, missed)) {
-        r->totals[r->skip_why]++;
-        cover_event(r->skip_why == LEDGER_MISSED ? EVENT_RECUR_MISSED : EVENT_RECUR_PAUSED);
+        follow_skip(f, nominal, r->skip_why,
+                    r->skip_why == LEDGER_MISSED ? EVENT_RECUR_MISSED : EVENT_RECUR_PAUSED);
     } else if (r->stretches > 0 || (open > 0 && (r->said.overlap == OVERLAP_QUEUE ||
                                                  (missed && r->said.catchup == CATCHUP_ALL)))) {
         enqueue(r, nominal);
     } else if (open > 0 && r->said.overlap == OVERLAP_SKIP) {
-        r->totals[LEDGER_OVERLAP]++;
-        cover_event(EVENT_RECUR_OVERLAP);
+        follow_skip(f, nominal, LEDGER_OVERLAP, EVENT_RECUR_OVERLAP);
     } else {
         follow_made(f, nominal);
     }
@@ -390,8 +394,9 @@ static void follow_next(struct following *f)
         r->skip_why = skip_why;
         return;
     }
+    model_rule_cover(&r->said, nominal);
     r->last_ms = nominal;
-    r->next_ms = after(&r->said, nominal);
+    r->next_ms = model_rule_after(&r->said, nominal);
     if (r->next_ms < 0)
         cover_event(EVENT_RECUR_FINISHED);
 }
@@ -414,7 +419,7 @@ static bool is_as_followed(const struct model_recurrence *r, unsigned recurrence
     for (int i = 0; i < LEDGER_OUTCOME_COUNT; i++)
         SAME(ledger_why((enum ledger_outcome)i)[0] ? ledger_why((enum ledger_outcome)i) : "ended",
              is->totals[i], r->totals[i]);
-    return true;
+    return model_ledger_is(r, is, ret);
 }
 
 /* Times that have come, at most so many. */

@@ -11,6 +11,8 @@
 #define HOUR   (60 * MINUTE)
 #define DAY    (24 * HOUR)
 
+#define RULE_TEXT 100
+
 /* Whose it is and how it is called. */
 struct names {
     char tenant_text[TEXT_MAX], name_text[TEXT_MAX];
@@ -35,11 +37,28 @@ static void check_answer(struct world *w, const char *verb, const struct request
 
 /* ---- Making and changing ---- */
 
+/* Every day or every few days, often at a time of day that clocks leave out or show twice. */
+static void random_daily(struct world *w, struct model_recur *ret)
+{
+    struct rng *r = &w->rng;
+    int64_t day = w->wall_ms / DAY + rng_between(r, -4, 1);
+    int64_t at = rng_chance(r, 60) ? rng_between(r, HOUR, 4 * HOUR) : rng_between(r, 0, DAY - 1);
+
+    ret->daily = true;
+    ret->period_ms = DAY * rng_between(r, 1, rng_chance(r, 70) ? 1 : 3);
+    ret->count = rng_chance(r, 40) ? rng_between(r, 1, 60) : 0;
+    ret->start_ms = model_rule_moment(day * DAY + at);
+}
+
 /* Near ones, but for a while only, so that there are not too many; and far ones for ever. */
 static void random_rule(struct world *w, struct model_recur *ret)
 {
     struct rng *r = &w->rng;
 
+    if (rng_chance(r, 20)) {
+        random_daily(w, ret);
+        return;
+    }
     if (rng_chance(r, 40)) {
         ret->count = rng_between(r, 1, 150);
         ret->period_ms = SECOND * rng_between(r, 1, rng_chance(r, 50) ? 20 : 600);
@@ -86,10 +105,24 @@ static struct model_recur random_recur(struct world *w, unsigned recurrence)
     return s;
 }
 
+static void rule_text(const struct model_recur *s, char ret[RULE_TEXT])
+{
+    int n = 0;
+
+    if (s->daily)
+        n = snprintf(ret, RULE_TEXT, "FREQ=DAILY;INTERVAL=%" PRId64, s->period_ms / DAY);
+    else if (s->count)
+        n = snprintf(ret, RULE_TEXT, "FREQ=SECONDLY;INTERVAL=%" PRId64, s->period_ms / SECOND);
+    else
+        snprintf(ret, RULE_TEXT, "%" PRId64 "ms", s->period_ms);
+    if (s->count)
+        snprintf(ret + n, RULE_TEXT - (size_t)n, ";COUNT=%" PRId64, s->count);
+}
+
 static bool recur(struct world *w, const struct request *r)
 {
     const struct model_recur *s = &r->recur;
-    char queue[TEXT_MAX], payload[TEXT_MAX], rule[100];
+    char queue[TEXT_MAX], payload[TEXT_MAX], rule[RULE_TEXT];
     static struct labels labels;
     struct names n;
     labels_make(s->labels, &labels);
@@ -106,18 +139,14 @@ static bool recur(struct world *w, const struct request *r)
                  .tag_count = labels.tag_count,
                  .meta = labels.meta,
                  .meta_count = labels.meta_count },
-        .kind = s->count ? RECUR_RRULE : RECUR_EVERY,
-        .zone = STR("UTC"),
+        .kind = s->count || s->daily ? RECUR_RRULE : RECUR_EVERY,
+        .zone = s->daily ? STR("Europe/Berlin") : STR("UTC"),
         .start_ms = s->start_ms,
         .catchup = s->catchup,
         .overlap = s->overlap,
     };
 
-    if (s->count)
-        snprintf(rule, sizeof(rule), "FREQ=SECONDLY;INTERVAL=%" PRId64 ";COUNT=%" PRId64,
-                 s->period_ms / SECOND, s->count);
-    else
-        snprintf(rule, sizeof(rule), "%" PRId64 "ms", s->period_ms);
+    rule_text(s, rule);
     names_of(r->recurrence, &n);
     spec.tenant = n.tenant;
     spec.name = n.name;

@@ -48,6 +48,7 @@ static const struct {
     { "wake", 90, MIXED, step_wake },
     { "days", 2, MIXED, step_days },
     { "wall_forward", 8, MIXED, step_wall_forward },
+    { "miss", 6, MIXED, step_miss },
     { "wall_back", 8, MIXED, step_wall_back },
     { "take", 80, MIXED, step_take },
     { "write", 80, MIXED, step_write },

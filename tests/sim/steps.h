@@ -12,6 +12,7 @@ void step_wake(struct world *w);
 void step_pass(struct world *w);
 void step_days(struct world *w);
 void step_wall_forward(struct world *w);
+void step_miss(struct world *w);
 void step_wall_back(struct world *w);
 
 /* cycle.c: commits */

@@ -7,6 +7,10 @@
 #include "base/buf.h"
 #include "engine/cold.h"
 
+#define DAY         INT64_C(86400000)
+#define SPRING_2026 INT64_C(1774746000000) /* clocks in Berlin are set forward, */
+#define AUTUMN_2026 INT64_C(1792890000000) /* and back */
+
 uint32_t world_text(struct world *w)
 {
     return ++w->texts;
@@ -269,6 +273,9 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->model.forgetful = w->options.history_bytes > 0;
     w->limits = rng_chance(&w->rng, 60);
     w->recurs = rng_chance(&w->rng, 50);
+    if (w->recurs && rng_chance(&w->rng, 40)) /* shortly before clocks change */
+        w->wall_ms =
+            (rng_chance(&w->rng, 50) ? SPRING_2026 : AUTUMN_2026) - rng_duration(&w->rng, 3 * DAY);
     w->expire_percent = rng_chance(&w->rng, 40) ? 0 : rng_chance(&w->rng, 30) ? 60 : 15;
     w->after_percent = rng_chance(&w->rng, 30) ? 0 : rng_chance(&w->rng, 30) ? 60 : 20;
     if (w->limits && rng_chance(&w->rng, 30))
