@@ -201,8 +201,12 @@ static uint64_t past_bytes(const struct job *j)
 void past_trim(struct engine *e, struct queue *q)
 {
     /* Not in the middle of a request: it may have looked at one of them. */
-    while (e->started && !e->whole && q->past_bytes > e->o.history_bytes) {
-        struct trail *oldest = container_of(q->past.next, struct trail, link);
+    uint64_t most = e->o.history_bytes / (MUTANT(e->o.mutant, HISTORY_HALF) ? 2 : 1);
+    bool newest = MUTANT(e->o.mutant, HISTORY_NEWEST);
+
+    while (e->started && !e->whole && q->past_bytes > most) {
+        struct trail *oldest =
+            container_of(newest ? q->past.prev : q->past.next, struct trail, link);
 
         if (q->past.next == q->past.prev)
             break;

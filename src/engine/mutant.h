@@ -55,6 +55,8 @@
     X(LEDGER_WRONG, "the ledger has skipped occurrences up to a wrong one") \
     X(SUMMER_IGNORED, "rules are expanded without summer time")             \
     X(FORGOTTEN_EARLY, "ended jobs on disk are forgotten a minute early")   \
+    X(HISTORY_HALF, "history is forgotten at half of its budget")           \
+    X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(EXPIRED_EARLY, "jobs on disk are seen to expire a minute early")      \
     X(DEFERRED_FAR, "a job is deferred to beyond its spread")               \
     X(HOLD_SHORT, "a held key is free a minute early on disk")              \

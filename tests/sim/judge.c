@@ -9,6 +9,7 @@
 #include "sim/look.h"
 #include "sim/model_job.h"
 #include "sim/text.h"
+#include "sim/trace.h"
 
 #define PAGE 7 /* small, so that there are many */
 
@@ -164,8 +165,13 @@ static bool adopt_at(struct model_job *job, const struct job_view *v, char ret[J
 /* True if the job at i was forgotten. */
 static bool adopt_forgotten(struct partition *p, struct model *m, size_t i)
 {
-    if (!model_may_forget(m, &m->jobs[i]) || look_has(p, m->jobs[i].id))
+    const struct model_job *job = &m->jobs[i];
+    char why[JUDGE_TEXT];
+
+    if (!model_may_forget(m, job) || look_has(p, job->id))
         return false;
+    if (job->keep_ms > m->latest_ms || job->hold_ms > m->latest_ms)
+        CHECK(judge_trimmed(p, m, job, why), "%s", why);
     cover_event(EVENT_TRIMMED);
     model_forget(m, i);
     return true;

@@ -26,6 +26,10 @@ bool judge_adopt_met(struct engine *e, struct model *m, char ret[JUDGE_TEXT]);
 void judge_adopt_forgotten(struct partition *p, struct model *m);
 void judge_adopt_job(struct partition *p, struct model *m, struct job_id id);
 
+/* Whether this job may have been forgotten before its time: judge_history.c. */
+bool judge_trimmed(struct partition *p, const struct model *m, const struct model_job *job,
+                   char ret[JUDGE_TEXT]);
+
 /* True if every job, every key and every count is as the model says. */
 bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]);
 

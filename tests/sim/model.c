@@ -134,7 +134,9 @@ void model_forget(struct model *m, size_t i)
 {
     struct model_graveyard *g = m->graveyard;
     g->graves = grow(g->graves, &g->cap, g->count, sizeof(*g->graves));
-    g->graves[g->count++] = (struct model_grave){ m->jobs[i], m->changes, 0 };
+    g->graves[g->count++] = (struct model_grave){
+        .job = m->jobs[i], .changes = m->changes, .step = m->steps, .life_ms = m->start_mono_ms
+    };
     m->jobs[i] = m->jobs[--m->count];
 }
 

@@ -228,12 +228,13 @@ struct model {
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
-    bool replaying;    /* nothing expires yet: that is when the engine looks at the time */
-    bool cold;         /* jobs may be on disk */
-    bool forgetful;    /* what is done or cancelled may be forgotten any time */
-    bool set_back;     /* the clock was, at some time */
-    int64_t latest_ms; /* what it ever was */
-    int64_t calm_ms;   /* when everything was calm last, since the order could be told: INT64_MIN */
+    bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
+    bool cold;              /* jobs may be on disk */
+    bool forgetful;         /* what is done or cancelled may be forgotten before its time */
+    uint64_t history_bytes; /* ... where a queue has more of that than this; 0: there is room */
+    bool set_back;          /* the clock was, at some time */
+    int64_t latest_ms;      /* what it ever was */
+    int64_t calm_ms; /* when everything was calm last, since the order could be told: INT64_MIN */
     uint64_t calm_step;
     uint64_t steps;   /* of the simulation, set by it */
     uint64_t changes; /* facts so far, leases not counted */
@@ -248,6 +249,8 @@ struct model_grave {
     struct model_job job;
     uint64_t changes; /* of the model when it was forgotten */
     uint64_t bulk;    /* that deleted it, or 0 */
+    uint64_t step;    /* model.steps and */
+    int64_t life_ms;  /* model.start_mono_ms when it was forgotten */
 };
 
 struct model_graveyard {

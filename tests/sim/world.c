@@ -270,6 +270,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .host = w,
     };
     model_init(&w->model, &w->graveyard);
+    w->model.history_bytes = w->options.history_bytes;
     w->model.forgetful = w->options.history_bytes > 0;
     w->limits = rng_chance(&w->rng, 60);
     w->recurs = rng_chance(&w->rng, 50);
