@@ -180,7 +180,7 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
         say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");
     else if (ret->state == JOB_READY)
         explain_ready(e, j, ret);
-    else if (j->trail && j->trail->deferred_ms)
+    else if (j->trail && j->trail->deferred_ms && !MUTANT(e->o.mutant, EXPLAIN_OFF))
         say(ret, REASON_QUIET_HOURS, j->timer.at_ms,
             "its tenant had quiet hours when it was to be given out: it was put off to their end");
     else if (j->attempt > 0)

@@ -375,7 +375,8 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     j->state = state;
     if (state < JOB_LEASED) {
         place_waiting(e, j, hot);
-        if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0)
+        if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0 &&
+            !(MUTANT(e->o.mutant, EXPIRY_LOST) && j->loaded))
             wheel_add(&e->expiries, &j->trail->timer);
     } else if (state == JOB_LEASED) {
         j->where = WHERE_LEASED;

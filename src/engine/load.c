@@ -246,9 +246,10 @@ static int sample_job(void *arg, struct table_node *node)
 {
     struct sample *s = arg;
     const struct job *j = container_of(node, struct job, by_seq);
+    int late_ms = MUTANT(s->e->o.mutant, FORECAST_OFF) ? 1 : 0;
 
     if (j->state == JOB_SCHEDULED && !j->queue->hidden && !job_is_waste(s->e, j) &&
-        queue_is_of(j->queue, s->tenant) && j->timer.at_ms >= s->from_ms &&
+        queue_is_of(j->queue, s->tenant) && j->timer.at_ms >= s->from_ms + late_ms &&
         (uint64_t)(j->timer.at_ms - s->from_ms) / (uint64_t)s->step_ms < s->n)
         s->ret[(j->timer.at_ms - s->from_ms) / s->step_ms] += s->weight;
     return 0;

@@ -39,6 +39,9 @@
     X(DISK_FULL, "a commit found no room, and went through later")                \
     X(REFUSED, "a new job was refused")                                           \
     X(PAST, "a job was too far in the past")                                      \
+    X(EXPLAINED, "somebody asked why a job had not run")                          \
+    X(EXPLAINED_READY, "likewise, and it was ready")                              \
+    X(FORECAST, "somebody asked how many jobs will be due")                       \
     X(PAGED, "a LIST took several pages while jobs came and went")                \
     X(FED, "jobs went from memory to disk")                                       \
     X(LOADED, "jobs came from disk to memory")                                    \

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "engine/cold.h"
 #include "sim/cover.h"
 #include "sim/labels.h"
 #include "sim/look.h"
@@ -567,6 +568,23 @@ static bool same_stats(const struct engine *e, const struct model *m, char ret[J
     return false;
 }
 
+/* Only on disk a job may be there when it should have expired. */
+static bool expired_in_memory(struct engine *e, const struct model *m, char ret[JUDGE_TEXT])
+{
+    struct job_view v;
+
+    engine_answer(e, NULL);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model_job *job = &m->jobs[i];
+        if (model_is_over(m, job) && engine_get(e, job->id, &v) == 0 && v.ended_ms == 0) {
+            snprintf(ret, JUDGE_TEXT, "job %" PRIu64 " is in memory, and was to expire at %" PRId64,
+                     job->id.seq, model_expires(job));
+            return false;
+        }
+    }
+    return true;
+}
+
 bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT])
 {
     const struct engine *e = partition_engine(p);
@@ -576,6 +594,8 @@ bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]
                  engine_now(e), m->now_ms);
         return false;
     }
+    if (!expired_in_memory(partition_engine(p), m, ret))
+        return false;
     if (!same_jobs(p, m, ret) || !same_stats(e, m, ret) || !judge_recurrences(p, m, ret))
         return false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)

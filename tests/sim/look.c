@@ -37,6 +37,17 @@ int look_get(struct look *l, struct job_id id, struct job_view *ret)
     return err;
 }
 
+int look_explain(struct look *l, struct job_id id, struct explanation *ret)
+{
+    int err, tries = 0;
+
+    look_end(l);
+    do
+        err = engine_explain(partition_engine(l->partition), id, ret);
+    while (fetched(l, err, &tries));
+    return err;
+}
+
 int look_key(struct look *l, struct str queue, struct str order, struct str key, struct job_id *ret)
 {
     int err, tries = 0;

@@ -16,6 +16,7 @@ struct look {
 int look_get(struct look *l, struct job_id id, struct job_view *ret);
 int look_key(struct look *l, struct str queue, struct str order, struct str key,
              struct job_id *ret);
+int look_explain(struct look *l, struct job_id id, struct explanation *ret);
 int look_list(struct look *l, const struct list_filter *f,
               int (*fn)(void *arg, const struct job_view *v), void *arg,
               struct list_cursor *cursor);

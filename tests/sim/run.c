@@ -42,6 +42,8 @@ static const struct {
     { "get", 15, MIXED, step_get },
     { "list", 8, MIXED, step_list },
     { "page", 20, MIXED, step_page },
+    { "explain", 15, MIXED, step_explain },
+    { "forecast", 6, MIXED, step_forecast },
     { "compare", 60, STEADY, step_compare },
     { "tick", 70, MIXED, step_tick },
     { "pass", 50, MIXED, step_pass },

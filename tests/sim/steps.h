@@ -92,4 +92,8 @@ void step_list(struct world *w);
 void step_page(struct world *w);
 void step_compare(struct world *w);
 
+/* reports.c: somebody asks why a job has not run, and how many will */
+void step_explain(struct world *w);
+void step_forecast(struct world *w);
+
 #endif
