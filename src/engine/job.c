@@ -376,7 +376,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     if (state < JOB_LEASED) {
         place_waiting(e, j, hot);
         if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0 &&
-            !(MUTANT(e->o.mutant, EXPIRY_LOST) && j->loaded))
+            !(MUTANT(e->o.mutant, EXPIRY_LOST) && j->loaded && job_is_waiting(j)))
             wheel_add(&e->expiries, &j->trail->timer);
     } else if (state == JOB_LEASED) {
         j->where = WHERE_LEASED;

@@ -59,7 +59,7 @@
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
     X(EXPLAIN_OFF, "EXPLAIN takes a job that was deferred for a retry")     \
-    X(EXPIRY_LOST, "a job that comes from disk has no timer to expire by")  \
+    X(EXPIRY_LOST, "a waiting job that comes from disk does not expire")    \
     X(EXPIRED_EARLY, "jobs on disk are seen to expire a minute early")      \
     X(DEFERRED_FAR, "a job is deferred to beyond its spread")               \
     X(HOLD_SHORT, "a held key is free a minute early on disk")              \

@@ -27,6 +27,8 @@
     X(TRIMMED, "an ended job was forgotten to save space")                        \
     X(REMEMBERED, "a clock set back and a restart showed an ended job once more") \
     X(READY_AHEAD, "a ready job was leased after the clock was set back")         \
+    X(SECOND_CRASH, "a crash came soon after another fault")                      \
+    X(SECOND_FAILURE, "a failure came soon after another fault")                  \
     X(RECLAIMED, "a segment was reclaimed")                                       \
     X(SLOW_COMMIT, "a request was executed while a commit was being written")     \
     X(ANSWER_LOST, "a crash took an answer that was not given yet")               \

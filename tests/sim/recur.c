@@ -42,7 +42,8 @@ static void random_daily(struct world *w, struct model_recur *ret)
 {
     struct rng *r = &w->rng;
     int64_t day = w->wall_ms / DAY + rng_between(r, -4, 1);
-    int64_t at = rng_chance(r, 60) ? rng_between(r, HOUR, 4 * HOUR) : rng_between(r, 0, DAY - 1);
+    int64_t at =
+        rng_chance(r, 60) ? rng_between(r, 2 * HOUR, 3 * HOUR) : rng_between(r, 0, DAY - 1);
 
     ret->daily = true;
     ret->period_ms = DAY * rng_between(r, 1, rng_chance(r, 70) ? 1 : 3);
@@ -55,7 +56,7 @@ static void random_rule(struct world *w, struct model_recur *ret)
 {
     struct rng *r = &w->rng;
 
-    if (rng_chance(r, 20)) {
+    if (rng_chance(r, 30)) {
         random_daily(w, ret);
         return;
     }

@@ -307,7 +307,7 @@ void step_hang(struct world *w)
     w->crashes++;
     downtime(w);
     open_and_find(w, false, UNCLEAN);
-    w->plan.armed = false;
+    plan_disarm(w);
     if (commit && !w->plan.disk_full) {
         int err = commit_write(commit);
         CHECK(err == BELFRY_FENCED, "a process that was taken over from writes: %s",

@@ -274,7 +274,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     w->model.forgetful = w->options.history_bytes > 0;
     w->limits = rng_chance(&w->rng, 60);
     w->recurs = rng_chance(&w->rng, 50);
-    if (w->recurs && rng_chance(&w->rng, 40)) /* shortly before clocks change */
+    if (w->recurs && rng_chance(&w->rng, 60)) /* shortly before clocks change */
         w->wall_ms =
             (rng_chance(&w->rng, 50) ? SPRING_2026 : AUTUMN_2026) - rng_duration(&w->rng, 3 * DAY);
     w->expire_percent = rng_chance(&w->rng, 40) ? 0 : rng_chance(&w->rng, 30) ? 60 : 15;
@@ -292,7 +292,8 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     if (rng_chance(&w->rng, 30))
         step_arm(w);
     else if (rng_chance(&w->rng, 3)) /* only here a record is looked for that is not there */
-        w->plan = (struct plan){ .armed = true, .point = FAULT_SCAN_AFTER, .action = FAULT_CRASH };
+        w->plan.trap =
+            (struct trap){ .armed = true, .point = FAULT_SCAN_AFTER, .action = FAULT_CRASH };
     restart_open(w);
 }
 

@@ -75,19 +75,26 @@ struct lister {
     size_t cap;
 };
 
-/* The fault that is to happen: at the `after`th offer of a point, or of any if it is -1. */
-struct plan {
+/* A fault that is to happen: at the `after`th offer of a point, or of any if it is -1. */
+struct trap {
     bool armed;
     int point;
     uint64_t after;
     enum fault_action action;
-    bool fired;     /* since this was last cleared */
-    bool in_doubt;  /* ... as an append whose outcome is not known */
-    bool killing;   /* the process is being killed: it cannot mark a clean end */
-    bool disk_full; /* every append answers FULL */
-    bool paused;    /* none now: somebody looks */
-    const char *doing;
     const char *during; /* only in this; NULL: in anything */
+};
+
+/* The faults that are to happen, one soon after the other if there are two. */
+struct plan {
+    struct trap trap;
+    struct trap next; /* is set when the other has happened */
+    bool second;      /* ... and it has */
+    bool fired;       /* since this was last cleared */
+    bool in_doubt;    /* ... as an append whose outcome is not known */
+    bool killing;     /* the process is being killed: it cannot mark a clean end */
+    bool disk_full;   /* every append answers FULL */
+    bool paused;      /* none now: somebody looks */
+    const char *doing;
 };
 
 /* A chore that is under way in a lane. */
@@ -309,6 +316,8 @@ enum fault_action plan_decide(void *arg, enum fault_point point);
 /* Around something that may meet a fault; the second says whether it did. */
 void plan_begin(struct world *w, const char *doing);
 bool plan_end(struct world *w);
+/* None is to happen any more. */
+void plan_disarm(struct world *w);
 /* Holds faults off, or lets them come again; returns how that was before. */
 bool plan_pause(struct world *w, bool pause);
 
