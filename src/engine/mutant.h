@@ -60,6 +60,8 @@
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
     X(EXPLAIN_OFF, "EXPLAIN takes a job that was deferred for a retry")     \
     X(EXPIRY_LOST, "a waiting job that comes from disk does not expire")    \
+    X(DAMAGE_SILENT, "a block that cannot be read is not reported")         \
+    X(DAMAGE_WIDE, "such a block costs what was loaded with it")            \
     X(EXPIRED_EARLY, "jobs on disk are seen to expire a minute early")      \
     X(DEFERRED_FAR, "a job is deferred to beyond its spread")               \
     X(HOLD_SHORT, "a held key is free a minute early on disk")              \

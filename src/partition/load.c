@@ -239,6 +239,10 @@ int load_end(struct partition *p, struct chore *c, int result)
     };
     struct cold_run *broken = l->broken;
 
+    if (broken && MUTANT(p->o.mutant, DAMAGE_WIDE))
+        r.n = 0;
+    if (broken && !result && MUTANT(p->o.mutant, DAMAGE_SILENT))
+        broken = NULL;
     if (!result) {
         if (l->end && !l->want.backlog)
             r.upto = (struct cold_point){ l->want.upto_ms, UINT64_MAX };

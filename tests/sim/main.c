@@ -13,6 +13,7 @@
 #include "sim/world.h"
 
 #define MUTANT_SEEDS    2000
+#define DAMAGE_SEEDS    300
 #define SEEDS_FOR_COVER 500 /* a run of this many must have seen everything */
 
 static const struct {
@@ -32,6 +33,7 @@ struct args {
     bool mutants;
     bool churn;
     bool threads;
+    bool damage;
     bool cover;
     bool verbose;
 };
@@ -41,7 +43,8 @@ static void usage(void)
     fputs("usage: sim [--seed N | --seeds A..B] [--steps K] [--mutant NAME]\n"
           "           [--cover] [--verbose]\n"
           "       sim --mutants\n"
-          "       sim --churn | --threads [--seed N]\n",
+          "       sim --churn | --threads [--seed N]\n"
+          "       sim --damage [--seed N | --seeds A..B] [--mutant NAME]\n",
           stderr);
     exit(2);
 }
@@ -106,6 +109,8 @@ static _Noreturn void hunt(const struct args *a, int out)
 
     if (dup2(out, STDOUT_FILENO) < 0 || !freopen("/dev/null", "w", stderr))
         exit(3);
+    if (a->mutant == MUTANT_DAMAGE_SILENT || a->mutant == MUTANT_DAMAGE_WIDE)
+        run_damage(1, DAMAGE_SEEDS, a->mutant); /* nothing is damaged otherwise */
     run_seeds(a, &totals);
     exit(0);
 }
@@ -213,6 +218,8 @@ static void parse(char **argv, struct args *a)
             a->churn = true;
         else if (strcmp(*argv, "--threads") == 0)
             a->threads = true;
+        else if (strcmp(*argv, "--damage") == 0)
+            a->damage = true;
         else if (strcmp(*argv, "--cover") == 0)
             a->cover = true;
         else if (strcmp(*argv, "--verbose") == 0)
@@ -240,6 +247,10 @@ int main(int argc, char **argv)
     if (a.threads) {
         trace_begin("sim --threads", a.verbose);
         run_threads(a.first);
+        return 0;
+    }
+    if (a.damage) {
+        run_damage(a.first, a.last, a.mutant);
         return 0;
     }
     return many(&a);

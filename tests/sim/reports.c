@@ -27,6 +27,8 @@ static bool ready_is(const struct world *w, const struct model_job *job,
     if (x->reason == REASON_NO_WORKER || x->reason == REASON_BEHIND ||
         (x->reason == REASON_ON_DISK && w->cold))
         return model_hold(m, job->queue, job->passing) == HOLD_NONE;
+    if (x->reason == REASON_ORDERING_KEY && w->cold) /* all others of its queue have one */
+        return true;
     return (job->passing || !model_gives(m, job->queue)) &&
            (x->reason == REASON_RUNNING_LIMIT || x->reason == REASON_RATE_LIMIT ||
             x->reason == REASON_SLOW_START || x->reason == REASON_ORDERING_KEY);

@@ -22,4 +22,7 @@ void run_churn(uint64_t seed);
 /* The partition with real threads. */
 void run_threads(uint64_t seed);
 
+/* Damage on disk, once for each seed: it costs the jobs that are in it and no others. */
+void run_damage(uint64_t first, uint64_t last, unsigned mutant);
+
 #endif
