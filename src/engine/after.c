@@ -132,10 +132,15 @@ static int seek_state(struct engine *e, struct job_id id)
 
 static int parent_state(struct engine *e, struct job_id id)
 {
-    int state = job_of(e, id) ? UNKNOWN : past_state(e, id);
+    bool here = job_of(e, id) != NULL;
+    int state = here ? UNKNOWN : past_state(e, id);
 
-    if (state == UNKNOWN)
+    if (state == UNKNOWN && (here || !e->whole))
         state = seek_state(e, id);
+    /* In the middle of a batch it is one that the batch was checked with: an item put it to where
+     * it had expired, and it is forgotten already. */
+    if (e->whole && (state == UNKNOWN || state == BELFRY_NOTFOUND))
+        return JOB_EXPIRED;
     return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
 }
 

@@ -56,6 +56,7 @@ static int expect(struct world *w, const struct request *r, size_t *ret_at, bool
     int err = 0;
 
     model_copy(m, &w->model);
+    m->whole = 1 + m->graveyard->count;
     *ret_lost = false;
     for (*ret_at = 0; *ret_at < r->batch_count && !err; ++*ret_at) {
         struct job_id id;
@@ -114,8 +115,10 @@ static bool batch_all(struct world *w, const struct request *r)
               "a batch that is refused leaves something");
         judge_refused(w, r, err, at);
     } else {
+        w->model.whole = 1 + w->graveyard.count;
         for (size_t i = 0; i < r->batch_count; i++)
             spec_judge(w, &r->batch[i], 0, &items.results[i]);
+        w->model.whole = 0;
         cover_event(EVENT_BATCH_ALL);
     }
     world_answer(w, "BATCH");

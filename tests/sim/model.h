@@ -228,6 +228,7 @@ struct model {
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
+    size_t whole;           /* in the middle of a batch: 1 and the graves when it began; 0: not */
     bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
     bool cold;              /* jobs may be on disk */
     bool forgetful;         /* what is done or cancelled may be forgotten before its time */

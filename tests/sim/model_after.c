@@ -10,6 +10,19 @@ static bool same_id(struct job_id a, struct job_id b)
     return a.seq == b.seq && a.due_ms == b.due_ms && a.partition == b.partition;
 }
 
+/* A job to wait for. In the middle of a batch also one that has expired and is forgotten since it
+ * began. */
+static const struct model_job *parent_of(const struct model *m, struct job_id id)
+{
+    const struct model_job *job = model_find(m, id);
+
+    for (size_t i = m->whole ? m->whole - 1 : m->graveyard->count; i < m->graveyard->count; i++)
+        if (!job && same_id(m->graveyard->graves[i].job.id, id) &&
+            m->graveyard->graves[i].job.state == JOB_EXPIRED)
+            job = &m->graveyard->graves[i].job;
+    return job;
+}
+
 int model_after_check(const struct model *m, const struct model_spec *spec)
 {
     for (size_t i = 0; i < spec->after_count; i++)
@@ -17,7 +30,7 @@ int model_after_check(const struct model *m, const struct model_spec *spec)
             if (spec->after[k].seq == spec->after[i].seq)
                 return BELFRY_INVALID;
     for (size_t i = 0; i < spec->after_count; i++) {
-        const struct model_job *parent = model_find(m, spec->after[i]);
+        const struct model_job *parent = parent_of(m, spec->after[i]);
         if (!parent || tenants_of(parent->queue) != tenants_of(spec->queue))
             return BELFRY_NOTFOUND;
     }
@@ -31,7 +44,7 @@ void model_after_begin(struct model *m, const struct model_spec *spec)
 
     job->after_fail = spec->after_fail;
     for (size_t i = 0; i < spec->after_count; i++) {
-        const struct model_job *parent = model_find(m, spec->after[i]);
+        const struct model_job *parent = parent_of(m, spec->after[i]);
         if (!model_ended(parent)) {
             job->after[job->after_count++] = (struct model_parent){ .id = parent->id };
             cover_event(parent->state == JOB_LEASED ? EVENT_WAITS_LEASED : EVENT_WAITS);

@@ -122,6 +122,37 @@ static void a_thousand_wait_for_one_and_no_more(void **state)
     assert_int_equal(run_all("q"), LISTENERS_MAX);
 }
 
+/* A batch in which an item moves a job to where it has expired, and a later one waits for it. */
+static void a_batch_may_end_a_job_that_it_waits_for(void **state)
+{
+    struct job_spec parent = spec_of("p"), specs[3];
+    struct schedule_result results[3];
+    struct job_id id;
+    struct job_view v;
+    size_t at;
+
+    (void)state;
+    cutting = false;
+    parent.key = STR("k");
+    parent.due_ms = START + 10000;
+    parent.expire_ms = 1000;
+    parent.retain_ms = 0;
+    id = schedule(&parent);
+    specs[0] = parent;
+    specs[0].if_exists = IFEXISTS_REPLACE;
+    specs[0].due_ms = START - 10000;
+    specs[1] = specs[2] = spec_of("q");
+    specs[1].after = specs[2].after = &id;
+    specs[1].after_count = specs[2].after_count = 1;
+    specs[2].after_fail = AFTERFAIL_RUN;
+    assert_int_equal(engine_schedule_all(e, specs, 3, results, &at), 0);
+    assert_false(engine_torn(e));
+    assert_int_equal(engine_get(e, id, &v), BELFRY_NOTFOUND);
+    assert_int_equal(engine_get(e, results[1].id, &v), 0);
+    assert_int_equal(v.state, JOB_CANCELLED);
+    assert_int_equal(run_all("q"), 1);
+}
+
 /* The limit is found before anything of a batch is made. */
 static void a_batch_beyond_the_limit_makes_nothing(void **state)
 {
@@ -667,6 +698,7 @@ int main(void)
         TEST(a_chain_runs_link_by_link),
         TEST(fan_in_waits_for_the_last),
         TEST(a_thousand_wait_for_one_and_no_more),
+        TEST(a_batch_may_end_a_job_that_it_waits_for),
         TEST(a_batch_beyond_the_limit_makes_nothing),
         TEST(to_wait_for_a_large_job_writes_little),
         TEST(a_parent_keeps_its_place_among_the_ready),
