@@ -403,19 +403,40 @@ static int slice(struct engine *e, struct job *j)
     return err == BELFRY_COLD || err == BELFRY_NOMEM ? err : 2;
 }
 
+/* Whether a bulk may go on while there is no room for new jobs. */
+static bool makes_room(const struct job *j)
+{
+    struct bulk b;
+
+    return read(j, &b) && (b.dry || !bulk_adds(b.action));
+}
+
+/* The first bulk that may go on; or NULL. */
+static struct job *first_bulk(const struct engine *e)
+{
+    const struct list *node;
+
+    list_each (node, &e->bulks) {
+        struct job *j = container_of(node, struct job, timer.link);
+
+        if (!e->refuse_new || makes_room(j))
+            return j;
+    }
+    return NULL;
+}
+
 /* The one that waits for an answer from disk, or whose turn it is. */
 static struct job *next_bulk(const struct engine *e)
 {
     struct job *j = e->bulk_asks ? job_find(e, e->bulk_asks) : NULL;
 
-    if (j && j->where == WHERE_TASK)
-        return j;
-    return list_empty(&e->bulks) ? NULL : container_of(e->bulks.next, struct job, timer.link);
+    return j && j->where == WHERE_TASK ? j : first_bulk(e);
 }
 
 bool bulk_waits(const struct engine *e)
 {
-    return !list_empty(&e->bulks) && !e->refuse_new && !e->pressed && e->mono_ms >= e->bulk_rest_ms;
+    return !e->pressed && !(e->refuse_new && graves_fill_memory(e)) &&
+           e->mono_ms >= e->bulk_rest_ms && first_bulk(e);
 }
 
 int64_t bulk_wake(const struct engine *e)

@@ -80,6 +80,12 @@ struct bulk {
     struct str error; /* why it failed */
 };
 
+/* Whether it needs room, in memory or on disk, for longer than it takes; the others make some. */
+static inline bool bulk_adds(enum bulk_action a)
+{
+    return a == BULK_RESCHEDULE || a == BULK_REDRIVE;
+}
+
 struct bulk_view {
     struct job_id id;
     int64_t created_ms;

@@ -59,13 +59,16 @@ static size_t length(const struct list *head)
     return n;
 }
 
-static int check_room(struct engine *e, const struct queue *q)
+static int check_room(struct engine *e, const struct queue *q, const struct bulk_spec *s)
 {
     if (q && q->jobs[JOB_READY] + q->jobs[JOB_SCHEDULED] >= BULKS_MAX)
         return engine_error(e, BELFRY_LIMIT, "%d bulks of the tenant have not ended", BULKS_MAX);
     if (length(&e->bulks) >= BULKS_MAX_ALL)
         return engine_error(e, BELFRY_LIMIT, "%d bulks have not ended", BULKS_MAX_ALL);
-    return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
+    if (e->refuse_new && bulk_adds(s->action) && !s->dry)
+        return engine_error(e, BELFRY_FULL, "%s needs room; cancel and delete make some",
+                            bulk_action_name(s->action));
+    return 0;
 }
 
 int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
@@ -96,7 +99,7 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
     if (err)
         return err;
     hidden_queue_name(s->tenant, STR(BULK_QUEUE), name, &image.queue);
-    err = check_room(e, queue_find(e, image.queue));
+    err = check_room(e, queue_find(e, image.queue), s);
     if (err)
         return err;
     bulk_encode(&payload, &b);

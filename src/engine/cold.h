@@ -205,6 +205,8 @@ struct cold_point engine_floor(const struct engine *e, struct str queue, unsigne
 int engine_classes_on_disk(const struct engine *e,
                            int (*fn)(void *arg, struct str queue, unsigned class), void *arg);
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg);
+/* Whether no job on disk waits for its time, or for others. */
+bool engine_due_is_empty(const struct engine *e);
 /* Whether nothing on disk is left of the backlog. */
 bool engine_backlog_is_empty(const struct engine *e);
 /* Likewise of what was set aside. */

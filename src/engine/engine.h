@@ -126,7 +126,7 @@ const char *engine_detail(const struct engine *e); /* "" if there is nothing to 
  * there. `*`: everybody's, as at first. */
 void engine_scope(struct engine *e, struct str tenant);
 
-/* While set, what would add jobs answers FULL. */
+/* While set, requests that would add jobs answer FULL, and bulks that need room wait. */
 void engine_refuse_new(struct engine *e, bool refuse);
 
 /* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), NOTFOUND (of AFTER), PAST, LIMIT,
@@ -198,7 +198,7 @@ int engine_delete(struct engine *e, struct job_id id);
  * recurrences, bulks. 1: there may be more; 2: likewise, but that was much, others come first; 0:
  * nothing to do now; COLD: as a request; NOMEM. */
 int engine_task(struct engine *e);
-/* While set, bulks wait: they bring jobs to memory. */
+/* While set, bulks wait: they bring jobs to memory, and write to the journal. */
 void engine_press(struct engine *e, bool pressed);
 /* What it answered COLD for cannot be had: it does without. */
 void engine_task_skip(struct engine *e);

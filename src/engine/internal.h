@@ -254,6 +254,8 @@ bool class_is_half_glutted(const struct engine *e, const struct class *c);
 bool memory_is_crowded(const struct engine *e);
 /* So much is aside in memory that a batch is due, or under way. */
 bool memory_is_pressed(const struct engine *e);
+/* Half of the budget: on a full disk they cannot go there. */
+bool graves_fill_memory(const struct engine *e);
 /* The first of it on disk is not before this. */
 void class_from(struct engine *e, struct class *c, struct cold_point from);
 void class_close(struct engine *e, struct class *c);

@@ -152,6 +152,11 @@ struct cold_point engine_floor(const struct engine *e, struct str queue, unsigne
 
 /* ---- Counts ---- */
 
+bool engine_due_is_empty(const struct engine *e)
+{
+    return e->cold[COLD_DUE] == 0 && e->cold[COLD_WAITING] == 0;
+}
+
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     q->cold[slot] += n;
@@ -160,6 +165,8 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
         e->hidden_cold[slot] += n;
     else if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
         q->tenant->pending += n;
+    if (n < 0 && engine_due_is_empty(e))
+        e->run_changes++; /* all of D can go, and at once: nobody is to add to it before */
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;

@@ -211,6 +211,11 @@ static bool graves_are_many(const struct engine *e)
     return e->graves.count > (most < GRAVES_MAX ? most : GRAVES_MAX);
 }
 
+bool graves_fill_memory(const struct engine *e)
+{
+    return e->graves.count > share(e, 2) / GRAVE_BYTES + GRAVES_MIN;
+}
+
 bool memory_is_pressed(const struct engine *e)
 {
     return pool_used(&e->pool) > share(e, 16) * 7 && e->aside_bytes > share(e, 8);

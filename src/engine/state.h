@@ -435,7 +435,7 @@ struct engine {
     int64_t bulk_rest_ms;  /* monotonic: none goes on before */
     unsigned small_steps;  /* taken since a bulk had its turn */
     bool tell_turn;        /* before tasks */
-    bool pressed;          /* memory is at its budget: bulks wait */
+    bool pressed;          /* memory or journal has no room for what bulks write: they wait */
     uint64_t tell_seq;     /* the one being told of, */
     size_t tell_next;      /* and who is told next */
     struct wheel moments;  /* jobs, by wall clock */

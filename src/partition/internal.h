@@ -213,6 +213,7 @@ int partition_replay(struct partition *p, struct partition_report *ret);
 bool reclaim_begin(struct partition *p, struct chore *c);
 int reclaim_run(struct chore *c);
 int reclaim_end(struct partition *p, struct chore *c, int result);
+bool reclaim_is_behind(const struct partition *p);
 bool feed_begin(struct partition *p, struct chore *c);
 int feed_run(struct chore *c);
 int feed_end(struct partition *p, struct chore *c, int result);

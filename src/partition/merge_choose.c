@@ -107,6 +107,23 @@ static bool find_group(struct partition *p, struct group *ret)
     return false;
 }
 
+/* Whether no entry of D counts. Runs then go all at once or not at all: one that stayed alone could
+ * have jobs whose graves are in another. */
+static bool due_is_empty(struct partition *p)
+{
+    struct list *node;
+
+    if (!engine_due_is_empty(p->engine))
+        return false;
+    list_each (node, engine_runs(p->engine)) {
+        const struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.family == FAMILY_DUE && !is_free(r))
+            return false;
+    }
+    return true;
+}
+
 /* What nobody needs any more, though nothing takes its place. */
 static bool is_over(struct partition *p, const struct cold_run *r)
 {
@@ -116,7 +133,9 @@ static bool is_over(struct partition *p, const struct cold_run *r)
     if (!is_free(r))
         return false;
     switch (r->d.family) {
-    case FAMILY_DUE: return cold_key_point(r->d.last, &last) && !point_after(last, frontier);
+    case FAMILY_DUE:
+        return (cold_key_point(r->d.last, &last) && !point_after(last, frontier)) ||
+               due_is_empty(p);
     case FAMILY_BACKLOG: return engine_backlog_is_empty(p->engine);
     case FAMILY_ASIDE: return engine_aside_is_empty(p->engine);
     case FAMILY_LOCATOR: return r->d.gone_ms < now && r->d.gone_ms < frontier.at_ms;

@@ -9,7 +9,7 @@ bool own_work(struct partition *p)
 {
     bool any = false;
 
-    engine_press(p->engine, partition_pressed(p));
+    engine_press(p->engine, partition_pressed(p) || reclaim_is_behind(p));
     for (int i = 0; i < TASK_SLICES && !p->task; i++) {
         int done = engine_task(p->engine);
 

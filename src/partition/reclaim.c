@@ -17,6 +17,13 @@ static uint64_t allowed_segments(const struct partition *p)
     return SPARE_SEGMENTS + 2 * live / p->o.segment_bytes;
 }
 
+/* While space is short a bulk waits until the segments that it left behind are reclaimed: the
+ * reserve is for all others. */
+bool reclaim_is_behind(const struct partition *p)
+{
+    return atomic_load(&p->store->low) && p->segment_count > allowed_segments(p);
+}
+
 static bool oldest_is_settled(const struct partition *p)
 {
     const struct commit *first = p->writing ? p->writing

@@ -37,18 +37,29 @@ def small_disk(tmp_path, request):
     subprocess.run(["umount", "--lazy", str(path)], check=True)  # the server may still be ending
 
 
-def fill(w, prefix, most=100_000, size=1000):
+def fill(w, prefix, most=100_000, size=1000, options=("RETAIN", "0")):
     """Schedules until the server says FULL; answers payload -> id of what it accepted."""
     accepted = {}
     for start in range(0, most, 50):
         names = [f"{prefix}{i}".ljust(size, ".") for i in range(start, start + 50)]
-        replies = w.pipeline([("SCHEDULE", "q", name, "RETAIN", "0") for name in names])
+        replies = w.pipeline([("SCHEDULE", "q", name, *options) for name in names])
         refused = [r for r in replies if isinstance(r, Refused)]
         accepted.update((n, r) for n, r in zip(names, replies) if not isinstance(r, Refused))
         assert all(r.code == "FULL" for r in refused), refused[0]
         if len(refused) == len(names):
             return accepted
     raise AssertionError(f"the disk is still not full after {len(accepted)} jobs")
+
+
+def fill_up(w, options):
+    """Likewise, until no room comes of itself any more; answers how many jobs there are."""
+    count, refused_for = 0, 0
+    while refused_for < 5:
+        more = len(fill(w, f"{count}-", options=options))
+        count += more
+        refused_for = 0 if more else refused_for + 1
+        time.sleep(0.5)
+    return count
 
 
 def drain(w, timeout=60):
@@ -132,6 +143,53 @@ def test_all_are_answered_when_memory_and_disk_are_both_full(make_server, small_
         assert w.pipeline([("COMPLETE", j["id"], j["token"]) for j in held]) == ["OK"] * 20
         assert {w.call("GET", id)["state"] for id in ids} == {"done"}
         assert w.call("QUEUE", "q")["scheduled"] == len(accepted), "what was refused was not applied"
+
+
+def bulk(w, *words, timeout=60):
+    id = w.call("BULK", *words)["id"]
+    return wait_for(lambda: next((b for b in w.call("BULKS", "ID", id) if b["state"] != "running"), None), timeout,
+                    "the bulk is done")
+
+
+def test_bulks_that_make_room_work_on_a_full_disk(make_server, small_disk):
+    server = make_server(data=small_disk / "data", segment_size="1MiB")
+    with server.wire() as w:
+        accepted = fill(w, "a")
+        w.send("BULK", "reschedule", "QUEUE", "q", "IN", "1h")
+        said = w.recv()
+        assert said.code == "FULL" and "reschedule needs room; cancel and delete make some" in str(said)
+        assert bulk(w, "redrive", "QUEUE", "q", "DRYRUN", "yes")["matched"] == 0
+        assert bulk(w, "cancel", "QUEUE", "q")["changed"] == len(accepted)
+        wait_for(lambda: accepts(w), 30, "jobs are accepted again")
+        assert len(fill(w, "b")) > 5000, "the space of the cancelled ones came back"
+
+
+def test_a_bulk_forgets_done_jobs_on_a_full_disk(make_server, small_disk):
+    server = make_server(data=small_disk / "data", segment_size="1MiB")
+    with server.wire() as w:
+        accepted = fill(w, "a", options=("RETAIN", "1d"))
+        assert sorted(drain(w)) == sorted(accepted)
+        assert not accepts(w), "done jobs are kept"
+        assert bulk(w, "delete", "QUEUE", "q", "STATE", "done")["changed"] == len(accepted)
+        wait_for(lambda: accepts(w), 30, "jobs are accepted again")
+        assert len(fill(w, "b")) > 5000, "the space of the deleted ones came back"
+
+
+@pytest.mark.parametrize("small_disk", ["64m"], indirect=True)
+@pytest.mark.parametrize("state, options", [("scheduled", ("IN", "30d")), ("ready", ())])
+def test_a_bulk_cancels_jobs_in_runs_on_a_full_disk(make_server, small_disk, state, options):
+    """Each comes to memory through the journal, and leaves a grave: the reserve has to do for all of them."""
+    server = make_server(data=small_disk / "data", segment_size="1MiB", memory="16MiB")
+    with server.wire(timeout=60) as w:
+        w.call("QUEUE", "q", "RETAIN", "0")
+        count = fill_up(w, options)
+        assert w.call("QUEUE", "q")[state] == count
+        assert bulk(w, "cancel", "QUEUE", "q", timeout=120)["changed"] == count
+        wait_for(lambda: w.call("STATS")["run_bytes"] < 4 * MIB, 30, "runs without a living job are gone")
+        wait_for(lambda: accepts(w), 30, "jobs are accepted again")
+        again = fill_up(w, options)
+        print(f"{count} jobs, and then {again}")
+        assert again > count // 3, "the space of the cancelled ones came back"
 
 
 def test_a_disk_filled_by_somebody_else(make_server, small_disk):

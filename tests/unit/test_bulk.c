@@ -151,12 +151,53 @@ static void it_waits_while_there_is_no_room(void **state)
     engine_press(e, true);
     assert_int_equal(engine_task(e), 0);
     engine_press(e, false);
+    work();
+    assert_int_equal(get(id).b.changed, 10);
+}
+
+static void one_that_needs_room_waits_for_it_and_is_not_begun(void **state)
+{
+    struct bulk_spec s = spec_for(BULK_RESCHEDULE, "q");
+
+    (void)state;
+    schedule_many("q", 10);
+    s.due_ms = wall + 3600000;
+    struct job_id id = ask(&s), other;
     engine_refuse_new(e, true);
     assert_int_equal(engine_task(e), 0);
-    assert_int_equal(engine_bulk(e, &s, &id), BELFRY_FULL);
+    assert_int_equal(engine_bulk(e, &s, &other), BELFRY_FULL);
+    assert_string_equal(engine_detail(e), "reschedule needs room; cancel and delete make some");
+    s.action = BULK_REDRIVE;
+    assert_int_equal(engine_bulk(e, &s, &other), BELFRY_FULL);
+    s.dry = true;
+    ask(&s);
     engine_refuse_new(e, false);
     work();
     assert_int_equal(get(id).b.changed, 10);
+}
+
+static void one_that_makes_room_needs_none_and_waits_for_no_other(void **state)
+{
+    struct bulk_spec move = spec_for(BULK_RESCHEDULE, "q"), s = spec_for(BULK_CANCEL, "q");
+
+    (void)state;
+    schedule_many("q", 10);
+    schedule_many("r", 5);
+    move.due_ms = wall + 3600000;
+    struct job_id moving = ask(&move);
+    engine_refuse_new(e, true);
+    struct job_id cancelling = ask(&s);
+    s = spec_for(BULK_CANCEL, "r");
+    struct job_id more = ask(&s);
+    work();
+    assert_int_equal(get(cancelling).b.changed, 10);
+    assert_int_equal(get(more).b.changed, 5);
+    assert_int_equal(get(moving).b.state, BULK_RUNNING);
+    s = spec_for(BULK_DELETE, "q");
+    struct job_id deleting = ask(&s);
+    work();
+    assert_int_equal(get(deleting).b.changed, 10);
+    assert_int_equal(count("q", JOB_CANCELLED), 0);
 }
 
 static void several_take_turns(void **state)
@@ -253,6 +294,8 @@ int main(void)
         TEST(after_a_replay_it_begins_anew_and_counts_each_once),
         TEST(what_was_put_back_and_is_dead_again_stays_dead),
         TEST(it_waits_while_there_is_no_room),
+        TEST(one_that_needs_room_waits_for_it_and_is_not_begun),
+        TEST(one_that_makes_room_needs_none_and_waits_for_no_other),
         TEST(several_take_turns),
         TEST(those_who_wait_for_a_job_are_told_before_it_is_deleted),
         TEST(a_job_that_has_not_ended_is_not_deleted),
