@@ -34,7 +34,6 @@ int apply_put(struct engine *e, const struct job_image *r)
         j->loaded = old->loaded;
         job_leave(e, old);
     }
-    past_trim(e, q);
     if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->next_seq)
         e->next_seq = r->seq + 1;
     return 0;
@@ -189,7 +188,6 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (!r->hold_ms)
         key_release(e, j);
     job_place(e, j, (enum job_state)r->state);
-    past_trim(e, j->queue);
     return 0;
 nomem:
     if (t && !j->trail)
@@ -211,7 +209,6 @@ int apply_told(struct engine *e, const struct told_record *r)
     job_unplace(e, j);
     j->trail->flags &= (uint8_t)~TRAIL_TELLING;
     job_place(e, j, (enum job_state)j->state);
-    past_trim(e, j->queue);
     return 0;
 }
 

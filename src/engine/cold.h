@@ -212,6 +212,9 @@ bool engine_backlog_is_empty(const struct engine *e);
 /* Likewise of what was set aside. */
 bool engine_aside_is_empty(const struct engine *e);
 
+/* Jobs of the history went for want of room, by tallies: they are counted as such. */
+void engine_history_dropped(struct engine *e, struct str tallies);
+
 /* ---- Feeding: from memory to runs ---- */
 
 /* What a batch is made of, as bytes in the order in which the engine came by them:

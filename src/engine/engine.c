@@ -165,7 +165,6 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
         struct queue *q = container_of(node, struct queue, link);
 
         past_sort(q);
-        past_trim(e, q);
     }
     engine_advance(e, wall_ms, mono_ms);
 }
@@ -200,8 +199,6 @@ static void fire(struct engine *e, struct job *j)
     job_place(e, j, j->state);
     if (!t->hold_ms && t->keep_ms <= e->now_ms)
         job_leave(e, j);
-    else
-        past_trim(e, j->queue);
 }
 
 static void stall(struct engine *e, struct job *j)

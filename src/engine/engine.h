@@ -35,7 +35,8 @@ struct engine_options {
     uint16_t partition;
     uint64_t epoch;         /* high part of every token; raised durably before the engine is made */
     uint64_t seed;          /* for jitter */
-    uint64_t history_bytes; /* kept of done and cancelled jobs per queue. 0: 16 MiB */
+    uint64_t history_bytes; /* kept in memory of a queue's done and cancelled jobs while they cannot
+                               go to disk. 0: 16 MiB */
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     uint64_t max_running;   /* leased at a time. 0: any number */

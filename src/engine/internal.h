@@ -68,9 +68,9 @@ void job_place_hot(struct engine *e, struct job *j, enum job_state state);
 void job_unplace(struct engine *e, struct job *j);
 /* Whether a job of this place in the order would overtake the class's tail. */
 bool tail_is_before(const struct class *c, struct cold_point at);
-/* Forgets the queue's oldest history beyond its share, but not what still holds a key. Not while a
- * job is in two versions: it could be one of them. */
-void past_trim(struct engine *e, struct queue *q);
+/* While history cannot go to disk: forgets the oldest of queues that have more in memory than they
+ * may, but no job that still holds a key. */
+void past_trim(struct engine *e, int *budget);
 void job_opts_get(const struct job *j, struct job_opts *ret);
 /* There is nothing in them but when the job was made, as in most: a varint. */
 static inline bool opts_are_bare(struct str opts)

@@ -198,19 +198,29 @@ static uint64_t past_bytes(const struct job *j)
            blob_str(t->history).len + blob_str(t->note).len;
 }
 
-void past_trim(struct engine *e, struct queue *q)
+static void past_count(struct engine *e, struct queue *q, const struct job *j, bool comes)
 {
-    /* Not in the middle of a request: it may have looked at one of them. */
     uint64_t most = e->o.history_bytes / (MUTANT(e->o.mutant, HISTORY_HALF) ? 2 : 1);
-    bool newest = MUTANT(e->o.mutant, HISTORY_NEWEST);
 
-    while (e->started && !e->whole && q->past_bytes > most) {
-        struct trail *oldest =
-            container_of(newest ? q->past.prev : q->past.next, struct trail, link);
+    q->past_bytes += comes ? past_bytes(j) : -past_bytes(j);
+    if (q->past_bytes <= most)
+        list_remove(&q->rich);
+    else if (list_empty(&q->rich))
+        list_append(&e->rich, &q->rich);
+}
 
-        if (q->past.next == q->past.prev)
-            break;
-        job_leave(e, oldest->job);
+void past_trim(struct engine *e, int *budget)
+{
+    if (!e->refuse_new || e->batch.active) /* a batch has some of them, and makes room */
+        return;
+    for (; *budget > 0 && !list_empty(&e->rich); --*budget) {
+        struct queue *q = container_of(e->rich.next, struct queue, rich);
+        struct list *oldest = MUTANT(e->o.mutant, HISTORY_NEWEST) ? q->past.prev : q->past.next;
+
+        list_remove(&q->rich);
+        list_append(&e->rich, &q->rich);
+        COUNT(e, q, history_dropped);
+        job_leave(e, container_of(oldest, struct trail, link)->job);
     }
 }
 
@@ -245,7 +255,7 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                                     : &q->past,
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
-        q->past_bytes += past_bytes(j);
+        past_count(e, q, j, true);
     if (q->audit || q->bulk) /* an ended job needs no second timer */
         list_append(&q->logged, &j->trail->timer.link);
 }
@@ -436,7 +446,7 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->link);
     if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
         !(j->trail->flags & TRAIL_TELLING))
-        q->past_bytes -= past_bytes(j);
+        past_count(e, q, j, false);
     j->where = WHERE_NONE;
     j->fed = 0;
     j->near = 0;

@@ -438,6 +438,20 @@ static void put_taken(struct engine *e, struct str drops, struct buf *out)
     }
 }
 
+void engine_history_dropped(struct engine *e, struct str tallies)
+{
+    struct wire_reader r = wire_reader_of(tallies);
+    struct tally_entry t;
+
+    while (r.p < r.end && tally_get(&r, &t)) {
+        struct queue *q = queue_find(e, t.queue);
+
+        e->counters.history_dropped += (uint64_t)t.n;
+        if (q)
+            q->counters.history_dropped += (uint64_t)t.n;
+    }
+}
+
 int engine_merged(struct engine *e, struct str drops, struct str runs, struct str tallies)
 {
     struct buf all = { 0 };

@@ -117,6 +117,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     post_init(&q->post);
     q->post.queue = q;
     list_init(&q->past);
+    list_init(&q->rich);
     list_init(&q->held);
     list_init(&q->dead);
     list_init(&q->logged);
@@ -216,6 +217,7 @@ void queues_init(struct engine *e)
 {
     table_init(&e->names, hash_of_node);
     list_init(&e->queues);
+    list_init(&e->rich);
     list_init(&e->idle);
     list_init(&e->dispatch);
     list_init(&e->unwell);

@@ -618,6 +618,7 @@ bool engine_work(struct engine *e)
         more = true;
     pass_frontier(e, &e->later, &budget);
     pass_frontier(e, &e->left, &budget);
+    past_trim(e, &budget);
     asides_refill(e, &budget); /* before others of their classes */
     for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->closed); i++) {
         struct class *c = container_of(e->closed.next, struct class, link);

@@ -285,6 +285,7 @@ struct queue {
     uint64_t first_count;
     uint64_t asides;  /* lanes that have jobs aside */
     struct list past; /* done and cancelled, by end */
+    struct list rich; /* in engine.rich, if past has more than engine_options.history_bytes */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
@@ -452,6 +453,7 @@ struct engine {
     bool inside; /* the engine's own work: its jobs are seen */
     bool torn;   /* not all of them could be made */
     bool refuse_new;
+    struct list rich; /* queues with much history in memory, see past_trim */
     bool load_turn;
     bool walk_loaded; /* jobs came from disk since the walk did */
     /* To B, and to A, jobs went again that came from disk during this walk at the latest; 0: none

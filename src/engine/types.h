@@ -358,7 +358,8 @@ const char *hold_text(enum hold h);
     X(dead, "jobs that ended dead")                             \
     X(cancelled, "jobs cancelled")                              \
     X(expired, "jobs that were not started in time")            \
-    X(deferred, "jobs that quiet hours put off")
+    X(deferred, "jobs that quiet hours put off")                \
+    X(history_dropped, "ended jobs forgotten before their time, for want of room")
 
 struct counters {
 #define ENGINE_COUNTER_MEMBER(name, help) uint64_t name;

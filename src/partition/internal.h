@@ -97,6 +97,7 @@ struct merge {
     char family;
     bool drops_graves;
     bool expires;           /* only graves are written, if any: what still counted is tallied */
+    struct buf dropped;     /* tallies of those of them whose time was not over */
     int64_t graves_gone_ms; /* when graves that are left no longer matter */
     uint32_t file;
     uint32_t number;

@@ -30,6 +30,7 @@ void merge_clear(struct merge *m)
     buf_fini(&m->runs);
     buf_fini(&m->drops);
     buf_fini(&m->tallies);
+    buf_fini(&m->dropped);
     *m = (struct merge){ 0 };
 }
 
@@ -249,27 +250,37 @@ static bool hides_another(const struct merge *m, const struct run_merge *in)
     return false;
 }
 
+/* What a merge counts of the history. */
+struct counts {
+    struct tally gone;
+    struct tally dropped; /* those of them whose time was not over */
+};
+
 /* A job of the history that goes: it no longer counts, unless it had been taken out before. */
-static int uncount(const struct merge *m, struct tally *t, const struct run_entry *e)
+static int uncount(const struct merge *m, struct counts *c, const struct run_entry *e)
 {
     unsigned state;
     struct str queue;
     int64_t at;
+    enum cold_slot slot;
+    int err = 0;
 
     if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
         return 0;
     if (!record_peek_job(e->value, &state, &at, &queue))
         return BELFRY_CORRUPT;
-    return tally_count(t, queue, cold_slot_of(m->family, state, cold_key_class(e->key)), -1,
-                       e->key);
+    slot = cold_slot_of(m->family, state, cold_key_class(e->key));
+    if (entry_gone_ms(e) >= m->now_ms)
+        err = tally_count(&c->dropped, queue, slot, 1, e->key);
+    return err ? err : tally_count(&c->gone, queue, slot, -1, e->key);
 }
 
 /* The end of an entry of the history. */
 static int bury(const struct merge *m, const struct run_merge *in, struct out_run *out,
-                struct tally *tally)
+                struct counts *counts)
 {
     const struct run_entry *e = &in->now->entry;
-    int err = uncount(m, tally, e);
+    int err = uncount(m, counts, e);
 
     if (err || !hides_another(m, in))
         return err;
@@ -295,7 +306,7 @@ static bool cuts(const struct merge *m, const struct out_run *out, struct str ke
     return out->writer != NULL;
 }
 
-static int merge_all(struct chore *c, struct run_merge *in, struct tally *tally)
+static int merge_all(struct chore *c, struct run_merge *in, struct counts *counts)
 {
     struct merge *m = &c->merge;
     struct out_run out = {
@@ -319,7 +330,7 @@ static int merge_all(struct chore *c, struct run_merge *in, struct tally *tally)
 
         if (ours && is_dead(m, e, input)) {
             if (family_is_history(m->family))
-                err = bury(m, in, &out, tally);
+                err = bury(m, in, &out, counts);
         } else if (ours) {
             if (cuts(m, &out, e->key, &stretch))
                 err = out_end(&out);
@@ -369,20 +380,22 @@ int merge_run(struct chore *c)
     struct merge *m = &c->merge;
     struct run **runs = calloc(m->inputs.n + m->others.n + 1, sizeof(struct run *));
     struct run_merge in = { 0 };
-    struct tally tally = { 0 };
+    struct counts counts = { 0 };
     size_t n = 0;
     int err = runs ? open_inputs(c, runs, &n) : BELFRY_NOMEM;
 
     if (!err)
         err = run_merge_init(&in, runs, n, (struct str){ 0 }, false);
     if (!err)
-        err = merge_all(c, &in, &tally);
+        err = merge_all(c, &in, &counts);
     note_damage(c, &in);
     run_merge_fini(&in);
-    tally_write(&tally, &m->tallies);
-    tally_fini(&tally);
+    tally_write(&counts.gone, &m->tallies);
+    tally_write(&counts.dropped, &m->dropped);
+    tally_fini(&counts.gone);
+    tally_fini(&counts.dropped);
     free(runs);
-    if (!err && (m->tallies.failed || m->runs.failed))
+    if (!err && (m->tallies.failed || m->dropped.failed || m->runs.failed))
         err = BELFRY_NOMEM;
     for (uint32_t i = 0; err && err != BELFRY_FENCED && i < m->written; i++) {
         char log[NAME_BYTES];
@@ -403,6 +416,7 @@ int merge_end(struct partition *p, struct chore *c, int result)
         result = engine_merged(p->engine, buf_view(&m->drops), buf_view(&m->runs),
                                buf_view(&m->tallies));
     if (!result) {
+        engine_history_dropped(p->engine, buf_view(&m->dropped));
         cold_note_gone(p);
         p->stats.merged_runs += inputs;
     } else if (broken && (result == BELFRY_CORRUPT || result == BELFRY_NOTFOUND)) {

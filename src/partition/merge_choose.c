@@ -10,12 +10,13 @@
  */
 #include "partition/internal.h"
 
-#define UNHURRIED   16   /* times as many runs there may be while batches are written, */
-#define UNHURRIED_L 4    /* and of the locator: every new key is looked for in all of them */
-#define QUIET_MS    2000 /* after the last batch: then none is being written */
-#define LOOK_MS     1000 /* between two looks at runs that have not changed */
-#define HOUR_MS     INT64_C(3600000)
-#define DAY_MS      (24 * HOUR_MS)
+#define UNHURRIED     16   /* times as many runs there may be while batches are written, */
+#define UNHURRIED_L   4    /* and of the locator: every new key is looked for in all of them */
+#define QUIET_MS      2000 /* after the last batch: then none is being written */
+#define LOOK_MS       1000 /* between two looks at runs that have not changed */
+#define HISTORY_PARTS 16   /* of the history goes one, when it is beyond its size */
+#define HOUR_MS       INT64_C(3600000)
+#define DAY_MS        (24 * HOUR_MS)
 
 int64_t merge_stretch(int64_t at_ms, int64_t now_ms)
 {
@@ -57,13 +58,15 @@ struct group {
     char family;
     int64_t group;
     int64_t now_ms;
+    uint64_t most; /* bytes of a run of done and cancelled jobs, as those go by whole runs */
 };
 
 static bool in_group(void *arg, const struct cold_run *r)
 {
     const struct group *g = arg;
 
-    return is_free(r) && r->d.family == g->family && group_of(r, g->now_ms) == g->group;
+    return is_free(r) && r->d.family == g->family && group_of(r, g->now_ms) == g->group &&
+           (g->family != FAMILY_PAST || r->d.bytes <= g->most);
 }
 
 static size_t count_group(struct partition *p, const struct group *g)
@@ -92,6 +95,7 @@ static bool find_group(struct partition *p, struct group *ret)
     bool busy;
 
     ret->now_ms = engine_now(p->engine);
+    ret->most = p->o.history_disk_bytes / HISTORY_PARTS;
     busy = is_busy(p, ret->now_ms);
     list_each (node, engine_runs(p->engine)) {
         const struct cold_run *r = container_of(node, struct cold_run, link);

@@ -48,6 +48,7 @@ struct options {
     int64_t max_running;
     int64_t slow_start_ms;
     int64_t audit_retention_ms;
+    int64_t history_size;
     int64_t max_payload;
     int64_t max_connections;
     int64_t output_limit;

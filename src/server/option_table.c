@@ -38,6 +38,9 @@ static const struct option_row option_table[] = {
       "Size at which a journal's segment is closed and the next one begun." },
     { "memory", OPTION_SIZE, FIXED, AT(memory), "256MiB", 16 * MIB, 1024 * GIB, NULL,
       "Bounds what jobs and their indexes take in memory; what does not fit waits on disk." },
+    { "history_size", OPTION_SIZE, FIXED, AT(history_size), "1GiB", MIB, 1024 * GIB, NULL,
+      "Bounds what done, cancelled and expired jobs take on disk: beyond it the oldest are forgotten before their "
+      "RETAIN is over, and counted as total_history_dropped. Dead jobs and those whose key is held are kept." },
     { "max_running", OPTION_INT, FIXED, AT(max_running), "0", 0, 1000000000, NULL,
       "Jobs that are leased at a time, of all queues together; 0 is any number. Queues and tenants have "
       "limits of their own." },

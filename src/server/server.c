@@ -245,6 +245,7 @@ static int open_partition(struct server *s)
         .memory_bytes = (uint64_t)s->options.memory,
         .max_running = (uint64_t)s->options.max_running,
         .slow_start_ms = s->options.slow_start_ms,
+        .history_disk_bytes = (uint64_t)s->options.history_size,
         .audit_ms = s->options.audit_retention_ms,
         .deliver = deliver,
         .event = events_take,

@@ -127,8 +127,6 @@ void step_full(struct world *w)
 {
     w->plan.disk_full = !w->plan.disk_full && rng_chance(&w->rng, 60);
     trace_note("the disk %s", w->plan.disk_full ? "is full" : "has room");
-    if (rng_chance(&w->rng, 70)) {
-        engine_refuse_new(w->engine, w->plan.disk_full);
-        w->model.refusing = w->plan.disk_full;
-    }
+    if (rng_chance(&w->rng, 70))
+        world_refuse(w, w->plan.disk_full);
 }

@@ -273,8 +273,7 @@ void step_redrive_queue(struct world *w)
 
 void step_refuse(struct world *w)
 {
-    w->model.refusing = !w->model.refusing;
-    engine_refuse_new(w->engine, w->model.refusing);
+    world_refuse(w, !w->model.refusing);
     trace_note("new jobs are %s", w->model.refusing ? "refused" : "taken");
 }
 

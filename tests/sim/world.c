@@ -239,6 +239,14 @@ static void make_cold(struct world *w)
         w->model.forgetful = true;
 }
 
+void world_refuse(struct world *w, bool refuse)
+{
+    engine_refuse_new(w->engine, refuse);
+    w->model.refusing = refuse;
+    if (refuse && w->options.history_bytes) /* it may have to go, as it cannot go to disk */
+        w->model.forgetful = true;
+}
+
 void world_init(struct world *w, uint64_t seed, unsigned mutant)
 {
     *w = (struct world){
@@ -271,7 +279,6 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
     };
     model_init(&w->model, &w->graveyard);
     w->model.history_bytes = w->options.history_bytes;
-    w->model.forgetful = w->options.history_bytes > 0;
     w->limits = rng_chance(&w->rng, 60);
     w->recurs = rng_chance(&w->rng, 50);
     if (w->recurs && rng_chance(&w->rng, 60)) /* shortly before clocks change */

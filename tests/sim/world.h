@@ -224,6 +224,8 @@ struct world {
 /* ---- world.c ---- */
 
 void world_init(struct world *w, uint64_t seed, unsigned mutant);
+/* New jobs are refused from now on, or taken again. */
+void world_refuse(struct world *w, bool refuse);
 /* Settles everything, checks it once more, closes. */
 void world_fini(struct world *w);
 /* After every request: holds its answer back, and what the host does then. */

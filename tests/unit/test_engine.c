@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "engine/cold.h"
 #include "engine/engine.h"
 
 #define START INT64_C(1794778000000)
@@ -369,13 +370,13 @@ static void a_held_key_keeps_a_done_job_from_running_again(void **state)
     assert_int_not_equal(schedule(&spec).seq, id.seq);
 }
 
-static void a_held_key_does_not_keep_other_history(void **state)
+static void history_goes_oldest_first_where_it_cannot_go_to_disk(void **state)
 {
     struct queue_settings settings = { .key_hold_ms = 86400000 };
     struct job_spec spec = spec_of("q", "x", 0);
     struct job_view v;
     struct queue_view q;
-    struct job_id held;
+    struct job_id held, last;
 
     (void)state;
     engine_queue_set(e, STR("q"), &settings, 1u << QUEUE_KEY_HOLD);
@@ -384,13 +385,21 @@ static void a_held_key_does_not_keep_other_history(void **state)
     engine_complete(e, held, lease(&v), (struct str){ 0 }, -1);
     spec.key = (struct str){ 0 };
     for (int i = 0; i < 1000; i++) {
-        struct job_id id = schedule(&spec);
-
-        engine_complete(e, id, lease(&v), (struct str){ 0 }, -1);
+        last = schedule(&spec);
+        engine_complete(e, last, lease(&v), (struct str){ 0 }, -1);
+    }
+    while (engine_work(e)) {
+    }
+    assert_int_equal(engine_queue_get(e, STR("q"), &q), 0);
+    assert_int_equal(q.jobs[JOB_DONE], 1001);
+    engine_refuse_new(e, true);
+    while (engine_work(e)) {
     }
     assert_int_equal(engine_queue_get(e, STR("q"), &q), 0);
     assert_in_range(q.jobs[JOB_DONE], 2, 200);
+    assert_int_equal(q.counters->history_dropped, 1001 - q.jobs[JOB_DONE]);
     assert_int_equal(get(held).state, JOB_DONE);
+    assert_int_equal(get(last).state, JOB_DONE);
 }
 
 static void cancel_has_three_answers(void **state)
@@ -563,7 +572,7 @@ int main(void)
         TEST(a_key_is_kept_replaced_or_rejected),
         TEST(a_replacement_of_a_running_job_waits_for_its_attempt),
         TEST(a_held_key_keeps_a_done_job_from_running_again),
-        TEST(a_held_key_does_not_keep_other_history),
+        TEST(history_goes_oldest_first_where_it_cannot_go_to_disk),
         TEST(cancel_has_three_answers),
         TEST(an_ended_job_is_forgotten_when_its_retention_is_over),
         TEST(a_paused_queue_gives_nothing_until_it_is_resumed),
