@@ -7,6 +7,7 @@
 
 #include "base/warm.h"
 #include "server/server.h"
+#include "server/threadpool.h"
 
 #define LARGE_BYTES (1 << 20)
 
@@ -47,10 +48,12 @@ int main(int argc, char **argv)
 {
     struct server *s = calloc(1, sizeof(*s));
     struct option_error err;
+    char threads[16];
     int code;
 
     signal(SIGPIPE, SIG_IGN);
-    setenv("UV_THREADPOOL_SIZE", "8", 0); /* each lane of chores, and as many for fetches */
+    snprintf(threads, sizeof(threads), "%d", THREADPOOL_DEFAULT);
+    setenv(THREADPOOL_VARIABLE, threads, 0);
     /* What is large goes back to the system when it is freed. Otherwise each thread of the pool
      * keeps the buffers of the largest merge it ever did, beside the budget of `memory`. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);

@@ -20,9 +20,12 @@
 #include "server/listen.h"
 #include "server/notify.h"
 #include "server/push.h"
+#include "server/threadpool.h"
 #include "server/tls.h"
 #include "server/tokens.h"
 
+#define MORE_THREADS \
+    "allow more threads or address space: ulimit -u, ulimit -v, TasksMax of systemd"
 #define SWEEP_MS        500
 #define REBUILD_MS      1000
 #define REBUILD_SOON_MS 5000
@@ -473,9 +476,15 @@ static int init_loop(struct server *s)
         uv_signal_init(&s->loop, &s->signals[i]);
         uv_signal_start(&s->signals[i], on_signal, numbers[i]);
     }
-    return committer_new(
-        &s->loop, s->options.durability == DURABILITY_INTERVAL ? s->options.sync_interval_ms : 0,
-        on_committed, s, &s->committer);
+    if (committer_new(&s->loop,
+                      s->options.durability == DURABILITY_INTERVAL ? s->options.sync_interval_ms
+                                                                   : 0,
+                      on_committed, s, &s->committer) < 0) {
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot start the log thread", "next", MORE_THREADS,
+                 NULL);
+        return BELFRY_NOMEM;
+    }
+    return 0;
 }
 
 /* A segment takes one more commit when it is just short of its size, and that one record more when
@@ -501,6 +510,19 @@ static int open_store(struct server *s)
         log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the data directory", "data",
                  s->options.data, "error", error_text(err), "detail", store_detail(), NULL);
     return err;
+}
+
+static int start_pool(struct server *s)
+{
+    char number[LOG_NUMBER];
+    int err = threadpool_start(&s->loop);
+
+    if (!err)
+        return 0;
+    log_line(&s->log, LOG_LEVEL_ERROR, "cannot start the pool of threads", "error",
+             uv_strerror(err), "threads", log_number((int64_t)threadpool_size(), number), "next",
+             MORE_THREADS, NULL);
+    return BELFRY_NOMEM;
 }
 
 int server_init(struct server *s)
@@ -535,6 +557,8 @@ int server_init(struct server *s)
         err = push_open(s);
     if (!err)
         err = http_open(s);
+    if (!err)
+        err = start_pool(s);
     if (!err)
         err = listen_open(s);
     if (!err)
