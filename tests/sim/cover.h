@@ -165,8 +165,8 @@ void cover_doing(const char *name, enum moment moment);
 /* One of the names, any number chooses. */
 const char *cover_name(uint64_t any);
 
-/* Prints what was never seen; returns how much. */
-int cover_missed(void);
+/* Prints what was never seen in so many seeds; returns how much of it should have been. */
+int cover_missed(uint64_t seeds);
 /* Prints all counts. */
 void cover_print(void);
 
