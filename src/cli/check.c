@@ -154,10 +154,12 @@ static void put_text(struct buf *out, const struct journal *j, const struct runs
     put_jobs(out, &stats);
     buf_printf(out, "  queues    %llu\n", (unsigned long long)stats.queues);
     if (j->torn_bytes)
-        buf_printf(out,
-                   "  torn end  %s: %llu bytes of a commit that was being written; nobody was told "
-                   "that it is there, and the next start cuts it off\n",
-                   j->where, (unsigned long long)j->torn_bytes);
+        buf_printf(out, "  torn end  %s: %llu bytes %s; the next start cuts them off\n", j->where,
+                   (unsigned long long)j->torn_bytes,
+                   j->clean && j->note.known
+                       ? "behind the last commit, which are none: nothing is lost"
+                       : "of a commit that is not whole: it was being written when the server "
+                         "ended, or is damaged");
     put_damage(out, j);
     runs_put_text(out, r);
 }

@@ -16,8 +16,8 @@ enum check_exit {
 };
 
 /* `belfry check [DIR] [--json]`: reads the journal and all runs and reports damage; changes
- * nothing, and a server may be running. A half-written commit at the very end is no damage: it was
- * never acknowledged. */
+ * nothing, and a server may be running. A bad commit at the very end is no damage unless the
+ * server was stopped in order: it may be one that was being written. */
 int check_run(int argc, char **argv);
 
 /* `belfry repair [DIR] [--dry-run]`: keeps what is whole of a damaged directory; no server may be

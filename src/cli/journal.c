@@ -207,31 +207,124 @@ static int probe_tail(struct journal *j, struct store *store, struct journal_seg
     return 0;
 }
 
-/* A last segment without a whole commit is as if it were not there. */
+/* Holds the last segment against what the owner noted: a clean stop tells all that it has; else it
+ * has one commit at least. */
+static void expect_end(struct journal *j, struct journal_segment *s)
+{
+    const struct owner_note *n = &j->note;
+    uint64_t least = n->clean ? n->elements : 1;
+
+    if (!n->known || s->number != n->last || s->limit == least ||
+        (!n->clean && s->limit >= least)) /* an unknown limit is the greatest */
+        return;
+    s->limit = least;
+    s->tail = false;
+    j->torn_bytes = 0;
+}
+
+/* A last segment without a whole commit is as if it were not there, if nobody knows of one. */
 static int probe_end(struct journal *j, struct store *store)
 {
     struct journal_segment *last = &j->segments[j->segment_count - 1];
-    int err = probe_tail(j, store, last);
+    int err;
 
-    if (!err && last->limit == 0 && j->segment_count > 1 && !last[-1].missing)
-        err = probe_tail(j, store, last - 1);
+    if (last->missing)
+        return 0;
+    err = probe_tail(j, store, last);
+    if (!err && last->limit == 0 && last->number > j->note.last && j->segment_count > 1 &&
+        !last[-1].missing)
+        err = probe_tail(j, store, --last);
+    if (!err)
+        expect_end(j, last);
     return err;
 }
 
 static int read_owner(struct journal *j, struct store *store)
 {
-    char name[JOURNAL_NAME_BYTES], value[64] = { 0 };
-    struct store_record r = { 0 };
-    int err;
+    int err = owner_read(store, j->partition, &j->note, &j->epoch);
 
-    snprintf(name, sizeof(name), "p%04x/owner", j->partition);
-    err = store_get(store, str_of(name), value, sizeof(value) - 1, &r);
     if (err == BELFRY_CORRUPT)
         snprintf(j->record_fault, sizeof(j->record_fault), "%s", store_detail());
-    else if (err && err != BELFRY_NOTFOUND)
+    else if (err)
         return err;
-    j->epoch = r.version;
-    j->clean = strcmp(value, "open") != 0;
+    j->clean = j->note.clean;
+    return 0;
+}
+
+static int stop_at_first(void *arg, struct str name)
+{
+    (void)arg;
+    (void)name;
+    return 1;
+}
+
+/* Segments behind those that are there, of which the owner record knows. */
+static int add_missing_end(struct journal *j, struct store *store)
+{
+    const struct owner_note *n = &j->note;
+    char prefix[JOURNAL_NAME_BYTES];
+    uint32_t next;
+    int runs, err = 0;
+
+    if (j->segment_count == 0) {
+        snprintf(prefix, sizeof(prefix), "p%04x/run/", j->partition);
+        runs = store->ops->list(store, str_of(prefix), stop_at_first, NULL);
+        if (runs < 0 || !owner_misses_journal(n, runs))
+            return runs < 0 ? runs : 0;
+        return add_segment(j, n->last ? n->last : 1, true);
+    }
+    next = j->segments[j->segment_count - 1].number + 1;
+    if (n->last >= next && n->last - next > GAP_MAX)
+        return store_fail(BELFRY_CORRUPT, "segment %u is the last, but its owner knows of %u",
+                          next - 1, n->last);
+    while (n->known && next <= n->last && !err)
+        err = add_segment(j, next++, true);
+    return err;
+}
+
+/* Segments before those that are there, of which the journal itself knows. */
+static int add_missing_beginning(struct journal *j)
+{
+    uint32_t oldest = engine_oldest(j->engine);
+    size_t n = j->segment_count && oldest && j->segments[0].number > oldest
+                   ? j->segments[0].number - oldest
+                   : 0;
+    int err = 0;
+
+    if (n > GAP_MAX)
+        return store_fail(BELFRY_CORRUPT, "segment %u is the first, but the journal begins with %u",
+                          j->segments[0].number, oldest);
+    for (size_t i = 0; i < n && !err; i++)
+        err = add_segment(j, 0, true);
+    if (err || n == 0)
+        return err;
+    memmove(j->segments + n, j->segments, (j->segment_count - n) * sizeof(*j->segments));
+    for (size_t i = 0; i < j->finding_count; i++)
+        j->findings[i].segment += n;
+    for (size_t i = 0; i < n; i++)
+        j->segments[i] = (struct journal_segment){ .number = oldest + (uint32_t)i,
+                                                   .missing = true,
+                                                   .limit = JOURNAL_UNKNOWN };
+    if (j->segments[n].begun)
+        j->segments[n - 1].limit = j->segments[n].previous;
+    for (size_t i = 0; i < n && !err; i++)
+        err = journal_scan(j, i);
+    return err;
+}
+
+/* A journal that was closed has nothing behind its end. */
+static int check_closed(struct journal *j)
+{
+    for (size_t i = 0; i < j->segment_count; i++) {
+        const struct journal_segment *s = &j->segments[i];
+
+        if (j->note.known && j->note.clean && s->number > j->note.last && s->whole > 0 &&
+            !journal_find(j, i,
+                          "the journal goes on here, though it ended with segment %u when "
+                          "it was closed",
+                          j->note.last))
+            return BELFRY_NOMEM;
+    }
     return 0;
 }
 
@@ -266,23 +359,44 @@ static int load_once(struct journal *j, struct store *store)
     if (!err)
         err = list_segments(j, store);
     if (!err)
+        err = add_missing_end(j, store);
+    if (!err)
         err = read_begins(j);
     if (!err && j->segment_count)
         err = probe_end(j, store);
     for (size_t i = 0; i < j->segment_count && !err; i++)
         err = journal_scan(j, i);
-    j->ownerless = j->epoch < j->newest_epoch;
+    if (!err)
+        err = add_missing_beginning(j);
+    if (!err)
+        err = check_closed(j);
+    j->ownerless = j->note.present ? j->note.epoch < j->newest_epoch : j->segment_count > 0;
     return err;
 }
 
-/* Whether segments came or went since the list was made: a server is running then, and what looked
- * damaged may have been a file that was removed and used again. */
+static size_t count_present(const struct journal *j, uint32_t *ret_first)
+{
+    size_t n = 0;
+
+    for (size_t i = j->segment_count; i-- > 0;) {
+        if (!j->segments[i].missing) {
+            *ret_first = j->segments[i].number;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Whether segments came or went since the list was made, or an owner: a server is running then, and
+ * what looked damaged may have been a file that was removed and used again. */
 static bool has_changed(const struct journal *j, struct store *store)
 {
     struct journal now = { .dir = j->dir, .partition = j->partition };
-    bool changed = list_segments(&now, store) == 0 &&
-                   (now.segment_count != j->segment_count ||
-                    (now.segment_count && now.segments[0].number != j->segments[0].number));
+    uint32_t first = 0, now_first = 0;
+    bool changed =
+        read_owner(&now, store) == 0 && list_segments(&now, store) == 0 &&
+        (now.epoch != j->epoch || now.clean != j->clean ||
+         count_present(&now, &now_first) != count_present(j, &first) || now_first != first);
 
     journal_fini(&now);
     return changed;

@@ -5,7 +5,9 @@
  * journal is looked at again if it changed underneath.
  *
  * How many commits a segment has is known from its successor, whose first commit says so. For the
- * last one it is what the server would take: a half-written commit at its end is no damage.
+ * last one it is what the server would take: what a clean stop noted, or else all that are whole,
+ * as a bad one at the end may just have been half-written. With which segment the journal begins
+ * its records say, and how far it goes at least the owner record.
  */
 #ifndef CLI_JOURNAL_H
 #define CLI_JOURNAL_H
@@ -14,6 +16,7 @@
 
 #include "engine/engine.h"
 #include "engine/record.h"
+#include "partition/owner.h"
 #include "store/store.h"
 
 #define JOURNAL_NAME_BYTES 48
@@ -21,7 +24,7 @@
 
 struct journal_segment {
     uint32_t number;
-    bool missing;      /* there is no such file, though there are older ones */
+    bool missing;      /* there is no such file, though there was one */
     bool headless;     /* header and copy are damaged: nothing in it can be read */
     bool begun;        /* its first commit is whole, and says: */
     bool tail;         /* the journal ends in it: something half-written behind `limit` is fine */
@@ -47,8 +50,9 @@ struct journal_finding {
 struct journal {
     const char *dir; /* borrowed */
     uint16_t partition;
-    uint64_t epoch; /* of the last owner; 0: there was none */
-    bool clean;     /* who closed it in order */
+    uint64_t epoch;         /* of the last owner; 0: there was none */
+    bool clean;             /* who closed it in order */
+    struct owner_note note; /* what its record says of the journal */
     bool ownerless; /* the owner's record is gone, or behind the journal: tokens would repeat */
     uint64_t newest_epoch;  /* of any whole commit */
     char record_fault[256]; /* a record of the store that cannot be read, and why; "": none */

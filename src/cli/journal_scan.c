@@ -2,6 +2,8 @@
 /* Reading one segment of a journal, whatever state it is in. */
 #include "cli/journal.h"
 
+#include <xxhash.h>
+
 #include "store/salvage.h"
 
 #define FRAME_BYTES 24 /* what a store adds to a commit, about */
@@ -33,12 +35,40 @@ static int note_gap(struct scan *c, uint64_t next)
     return 0;
 }
 
+/* A clean stop noted how the journal ends, and it ends in this segment. */
+static bool is_closed_end(const struct scan *c)
+{
+    const struct owner_note *n = &c->j->note;
+
+    return n->known && n->clean && n->last == c->s->number;
+}
+
+/* The last commit of a journal that was closed is the one that was noted. */
+static int check_hash(struct scan *c, uint64_t seq, struct str element)
+{
+    const struct owner_note *n = &c->j->note;
+
+    if (!is_closed_end(c) || seq + 1 != n->elements ||
+        XXH3_64bits(element.ptr, element.len) == n->hash)
+        return 0;
+    return journal_find(c->j, c->index, "commit %llu is another one than when it was closed",
+                        (unsigned long long)seq)
+               ? 0
+               : BELFRY_NOMEM;
+}
+
 /* The segment has more commits than its successor knows of; those never counted. */
 static int note_excess(struct scan *c)
 {
     if (c->excess)
         return 0;
     c->excess = true;
+    if (is_closed_end(c))
+        return journal_find(c->j, c->index,
+                            "it has more than the %llu commits that it was closed with",
+                            (unsigned long long)c->s->limit)
+                   ? 0
+                   : BELFRY_NOMEM;
     return journal_find(c->j, c->index,
                         "it has more than the %llu commits that segment %u tells of",
                         (unsigned long long)c->s->limit, c->s->number + 1)
@@ -79,7 +109,9 @@ static int scan_element(void *arg, uint64_t seq, struct str element)
         return err;
     c->open = 0;
     c->expected = c->s->next = seq + 1;
-    err = replay(c, seq, element);
+    err = check_hash(c, seq, element);
+    if (!err)
+        err = replay(c, seq, element);
     if (err == BELFRY_CORRUPT) {
         struct journal_finding *f =
             journal_find(c->j, c->index, "a malformed record, or one of a newer version of Belfry");

@@ -10,6 +10,8 @@
 
 /* Beyond the last epoch in the journal: starts that came to no commit left no trace in it. */
 #define EPOCHS_SKIPPED 1000
+/* Where neither journal nor record is left: beyond what any server has come to. */
+#define EPOCHS_UNKNOWN (UINT64_C(1) << 20)
 
 /* The path that a failure's detail begins with: "data/records/meta: offset 0: why". */
 static bool failed_path(char ret[PATH_MAX])
@@ -83,17 +85,36 @@ int records_set_aside(const char *dir, bool dry, bool *ret_any)
     return err;
 }
 
+/* The record as it is to be: of a journal that is whole by now. */
+static void new_owner(const struct journal *j, struct owner_note *ret, uint64_t *ret_version)
+{
+    uint64_t newest = j->newest_epoch > j->note.epoch ? j->newest_epoch : j->note.epoch;
+
+    *ret_version = j->epoch;
+    if (j->ownerless)
+        *ret_version = newest + (newest ? EPOCHS_SKIPPED : EPOCHS_UNKNOWN);
+    *ret = (struct owner_note){ .known = true, .epoch = j->ownerless ? *ret_version : newest };
+    for (size_t i = 0; i < j->segment_count; i++)
+        if (j->segments[i].faulty || j->segments[i].whole > 0)
+            ret->last = j->segments[i].number;
+}
+
 int records_restore_owner(const struct journal *j, bool dry)
 {
-    char records_dir[PATH_MAX], name[JOURNAL_NAME_BYTES];
-    struct store_record r = { .value = STR("open"), .version = j->newest_epoch + EPOCHS_SKIPPED };
+    char records_dir[PATH_MAX], name[OWNER_NAME], text[OWNER_TEXT];
+    struct store_record r = { 0 };
+    struct owner_note note;
     struct disk d;
     int lock, err;
 
-    snprintf(name, sizeof(name), "p%04x/owner", j->partition);
+    new_owner(j, &note, &r.version);
+    owner_name(j->partition, name);
+    owner_text(&note, text);
     r.name = str_of(name);
-    printf("record %s: %s written anew, with epoch %llu\n", name, dry ? "would be" : "is",
-           (unsigned long long)r.version);
+    r.value = str_of(text);
+    if (j->ownerless)
+        printf("record %s: %s written anew, with epoch %llu\n", name, dry ? "would be" : "is",
+               (unsigned long long)r.version);
     if (dry)
         return 0;
     disk_init(&d, 0);

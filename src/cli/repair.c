@@ -14,6 +14,7 @@
 #include "cli/journal.h"
 #include "cli/records.h"
 #include "cli/runs.h"
+#include "store/disk.h"
 #include "store/salvage.h"
 
 const struct flag_row repair_flags[] = {
@@ -109,8 +110,14 @@ static int skip_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
 static int salvage_missing(const struct journal *j, struct str log, const char *path,
                            struct salvage **ret)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
+    struct disk d;
+    int fd, err;
 
+    disk_init(&d, 0);
+    err = disk_make_parent(&d, path);
+    if (err)
+        return disk_fail(err, path, "create directory");
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return store_fail(BELFRY_IO, "%s: create: %s", path, strerror(errno));
     close(fd);
@@ -153,8 +160,12 @@ static void tell(const struct journal *j, size_t index, const char *kept)
     for (size_t i = 0; i < j->finding_count; i++)
         if (j->findings[i].segment == index)
             bytes += j->findings[i].bytes;
-    printf("segment %u: %llu of %llu commits %s, %llu lost (%llu bytes damaged)\n", s->number,
-           (unsigned long long)s->whole, n, kept ? "kept" : "can be kept", lost, bytes);
+    if (s->missing && s->limit == JOURNAL_UNKNOWN)
+        printf("segment %u: an empty one %s its place; nobody knows how many commits it had\n",
+               s->number, kept ? "takes" : "can take");
+    else
+        printf("segment %u: %llu of %llu commits %s, %llu lost (%llu bytes damaged)\n", s->number,
+               (unsigned long long)s->whole, n, kept ? "kept" : "can be kept", lost, bytes);
     for (size_t i = 0; i < j->finding_count; i++) {
         const struct journal_finding *f = &j->findings[i];
 
@@ -233,7 +244,7 @@ static int repair_loaded(const struct journal *j, const struct runs *r, bool dry
     if (!err && journal_faults(j)) {
         o->any = true;
         err = repair_segments(j, dry, &o->lost);
-        if (!err && j->ownerless)
+        if (!err)
             err = records_restore_owner(j, dry);
     }
     return err ? err : runs_repair(r, dry, &o->any, &o->left);

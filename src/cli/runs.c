@@ -338,7 +338,7 @@ int runs_load(struct runs *r, struct store *store, const struct journal *j, bool
 
 bool runs_strays_matter(const struct runs *r)
 {
-    return r->stray_count > 0 && r->j->finding_count > 0;
+    return r->stray_count > 0 && journal_faults(r->j) > 0;
 }
 
 void runs_fini(struct runs *r)

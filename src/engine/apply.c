@@ -10,6 +10,8 @@ int apply_begin(struct engine *e, const struct begin_record *r)
 {
     if (!MUTANT(e->o.mutant, SEQ_REUSED) && r->next_seq > e->next_seq)
         e->next_seq = r->next_seq;
+    if (r->oldest > e->oldest)
+        e->oldest = r->oldest;
     return 0;
 }
 

@@ -170,7 +170,27 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
     e->segment = segment;
     record_head(out, e->o.epoch, e->now_ms);
     if (begins)
-        record_put_begin(out, &(struct begin_record){ previous, e->next_seq });
+        record_put_begin(out, &(struct begin_record){ previous, e->next_seq, e->oldest });
+}
+
+static int emit_begin(struct engine *e, const struct begin_record *r)
+{
+    EMIT(begin, SEEN_BY_NONE);
+}
+
+int engine_set_oldest(struct engine *e, uint32_t segment)
+{
+    return emit_begin(e, &(struct begin_record){ .next_seq = e->next_seq, .oldest = segment });
+}
+
+uint32_t engine_oldest(const struct engine *e)
+{
+    return e->oldest;
+}
+
+uint64_t engine_last_epoch(const struct engine *e)
+{
+    return e->last_epoch;
 }
 
 struct copying {
@@ -507,6 +527,12 @@ static int replay_record(void *arg, enum record_type type, struct str body)
 
 int engine_replay(struct engine *e, struct str commit, uint32_t segment)
 {
+    struct commit_head head = { 0 };
+    int err;
+
     e->segment = segment;
-    return record_walk(commit, NULL, replay_record, e);
+    err = record_walk(commit, &head, replay_record, e);
+    if (head.epoch > e->last_epoch)
+        e->last_epoch = head.epoch;
+    return err;
 }

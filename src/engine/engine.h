@@ -101,6 +101,13 @@ int64_t engine_now(const struct engine *e); /* the wall time of the last advance
  * before. */
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
                    uint64_t previous);
+/* Writes down that segments before this one no longer count. Each segment that begins later says so
+ * again. NOMEM. */
+int engine_set_oldest(struct engine *e, uint32_t segment);
+/* The segment that the journal begins with, by what was replayed or set; 0: no record says. */
+uint32_t engine_oldest(const struct engine *e);
+/* The greatest epoch of any commit that was replayed; 0: none was. */
+uint64_t engine_last_epoch(const struct engine *e);
 uint64_t engine_lsn(const struct engine *e);         /* of the last record written */
 uint64_t engine_visible_lsn(const struct engine *e); /* see above */
 /* The same for the answer of a LEASE, which shows nothing but jobs that were ready: so that giving

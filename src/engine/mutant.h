@@ -67,7 +67,11 @@
     X(HOLD_SHORT, "a held key is free a minute early on disk")              \
     X(ASIDE_OVERTAKEN, "they overtake those of them that were set aside")   \
     X(ASIDE_STUCK, "those that were set aside are not asked for again")     \
-    X(HOLDERS_SHARED, "who keeps an ordering key is in all tenants' way")
+    X(HOLDERS_SHARED, "who keeps an ordering key is in all tenants' way")   \
+    X(BEGINNING_LOST, "a journal without its first segments is opened")     \
+    X(END_LOST, "a journal without its last segments is opened")            \
+    X(CLEAN_END_IGNORED, "damage at the end passes for a torn commit")      \
+    X(OWNER_FORGOTTEN, "without its owner record a journal is opened")
 
 enum mutant {
     MUTANT_NONE,

@@ -18,6 +18,7 @@ void record_put_begin(struct buf *out, const struct begin_record *r)
 
     wire_put_varint(out, r->previous);
     wire_put_varint(out, r->next_seq);
+    wire_put_varint(out, r->oldest);
     record_close(out, mark);
 }
 
@@ -167,6 +168,7 @@ bool record_get_begin(struct str body, struct begin_record *ret)
 
     ret->previous = wire_varint(&r);
     ret->next_seq = wire_varint(&r);
+    ret->oldest = r.p < r.end ? (uint32_t)wire_varint(&r) : 0; /* an older version's does not say */
     return !r.bad;
 }
 

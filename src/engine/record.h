@@ -24,7 +24,7 @@
 
 /* The numbers are on disk. */
 enum record_type {
-    RECORD_BEGIN = 1,   /* first in a segment */
+    RECORD_BEGIN = 1,   /* first in a segment, and before the oldest one is removed */
     RECORD_PUT = 2,     /* the whole of a job, new or as it is now */
     RECORD_LEASE = 3,   /* an attempt begins */
     RECORD_EXTEND = 4,  /* a heartbeat */
@@ -98,6 +98,7 @@ struct job_image {
 struct begin_record {
     uint64_t previous; /* elements in the segment before this one */
     uint64_t next_seq;
+    uint32_t oldest; /* the segment that the journal begins with; 0: it does not say */
 };
 
 struct lease_record {

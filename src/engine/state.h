@@ -471,6 +471,8 @@ struct engine {
     uint32_t next_file;
     uint32_t walk; /* 1 .. WALKS: number of the last LIST that began, in a ring; */
     uint32_t first_segment;
+    uint32_t oldest;     /* segment that the journal begins with; 0: no record says */
+    uint64_t last_epoch; /* of any commit that was replayed */
     uint64_t lsn;
     uint64_t visible_lsn;
     uint64_t offered_lsn;

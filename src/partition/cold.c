@@ -188,35 +188,69 @@ bool cold_may_have(void *partition, uint64_t hash)
 
 struct strays {
     struct partition *p;
-    struct buf names; /* each with a zero behind it */
+    size_t known;       /* logs of runs that count */
+    uint32_t last_file; /* the greatest number */
+    struct buf names;   /* each with a zero behind it */
 };
 
 static int note_stray(void *arg, struct str name)
 {
     struct strays *s = arg;
     struct list *node;
-    char known[NAME_BYTES];
+    char known[NAME_BYTES] = { 0 };
+    uint32_t file;
 
+    memcpy(known, name.ptr, name.len < NAME_BYTES ? name.len : NAME_BYTES - 1);
+    file = (uint32_t)strtoul(strrchr(known, '/') + 1, NULL, 10);
+    if (file > s->last_file)
+        s->last_file = file;
     list_each (node, engine_runs(s->p->engine)) {
         cold_log_name(s->p, container_of(node, struct cold_run, link)->d.file, known);
-        if (str_eq(name, str_of(known)))
+        if (str_eq(name, str_of(known))) {
+            s->known++;
             return 0;
+        }
     }
     buf_str(&s->names, name);
     buf_append(&s->names, "", 1);
     return s->names.failed ? BELFRY_NOMEM : 0;
 }
 
+static int remove_strays(const struct strays *s)
+{
+    struct store *store = s->p->store;
+    int err = 0;
+
+    for (size_t at = 0; at < s->names.len && !err; at += strlen(s->names.ptr + at) + 1)
+        err = store->ops->remove(store, str_of(s->names.ptr + at));
+    return err;
+}
+
+/* New runs get numbers behind those that are kept. */
+static void pass_strays(const struct strays *s)
+{
+    uint32_t next = engine_reserve_files(s->p->engine, 0);
+
+    if (s->last_file >= next)
+        engine_reserve_files(s->p->engine, s->last_file + 1 - next);
+}
+
 int cold_remove_strays(struct partition *p)
 {
     struct strays s = { .p = p };
+    struct list *node;
     char prefix[NAME_BYTES];
+    size_t runs = 0;
     int err;
 
+    list_each (node, engine_runs(p->engine))
+        runs++;
     snprintf(prefix, sizeof(prefix), "p%04x/run/", p->o.number);
     err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
-    for (size_t at = 0; at < s.names.len && !err; at += strlen(s.names.ptr + at) + 1)
-        err = p->store->ops->remove(p->store, str_of(s.names.ptr + at));
+    if (!err && s.known == runs)
+        err = remove_strays(&s);
+    else if (!err)
+        pass_strays(&s);
     buf_fini(&s.names);
     return err;
 }

@@ -9,11 +9,12 @@
 #include "base/list.h"
 #include "engine/cold.h"
 #include "engine/mutant.h"
+#include "partition/owner.h"
 #include "partition/partition.h"
 #include "recur/zonecache.h"
 #include "run/run.h"
 
-#define NAME_BYTES     48
+#define NAME_BYTES     OWNER_NAME
 #define COMMIT_KEEP    (4u << 20) /* a commit's buffer that grew beyond this is given back */
 #define ELEMENT_FRAME  24         /* what a store adds to an element, about */
 #define RECLAIM_PAUSE  4          /* commits that wait before reclaiming adds to them */
@@ -159,6 +160,8 @@ struct partition {
     struct zonecache zones;
     uint64_t epoch;
     char fence[NAME_BYTES];
+    struct owner_note note; /* what the owner record says; see tenure.c */
+    uint64_t end_hash;      /* of the commit that a clean stop noted as the last one */
 
     struct commit *gathering;
     struct commit *writing;
@@ -209,6 +212,25 @@ int partition_add_segment(struct partition *p, struct segment s);
 /* replay.c: reads all segments into the engine. */
 int partition_replay(struct partition *p, struct partition_report *ret);
 
+/* tenure.c: the time of one owner, from its epoch to its clean stop. */
+
+/* Reads the owner record. CORRUPT if there is a journal but no such record. */
+int tenure_look(struct partition *p);
+/* Raises the epoch: appends of older ones are refused from now on. The owner record keeps what it
+ * says of the journal's end. */
+int tenure_begin(struct partition *p);
+/* After replay, before anything is changed: whether the journal has the beginning and the end that
+ * are known of it. `tail`: of the last segment. CORRUPT. */
+int tenure_check(const struct partition *p, const struct store_tail *tail);
+/* The journal is whole, its last segment synced: commits may follow. */
+int tenure_confirm(struct partition *p);
+/* Notes that this segment survives power loss with a commit in it; where commits are written. If
+ * that fails the next call tries again. */
+void tenure_note(struct partition *p, uint32_t segment);
+/* Notes where the journal ends, everything being written. If that fails the next start merely
+ * takes more care. */
+void tenure_end(struct partition *p);
+
 /* reclaim.c, feed.c, load.c, merge.c: for each lane, what partition_chore, chore_run and
  * partition_chore_done do. */
 bool reclaim_begin(struct partition *p, struct chore *c);
@@ -257,7 +279,8 @@ void cold_close(struct cold_run *r);
 /* Makes the locator's filters of pinned runs known, as long as there is room for them. */
 void cold_load_filter(struct partition *p, struct cold_run *r);
 bool cold_may_have(void *partition, uint64_t hash);
-/* Removes logs of runs that nobody knows of. */
+/* Removes logs of runs that nobody knows of, unless one that is known is missing: then the others
+ * may be what is left of it. */
 int cold_remove_strays(struct partition *p);
 /* The journal remembers that something in it could not be read. */
 void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable);

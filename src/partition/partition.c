@@ -12,7 +12,6 @@
 #define MERGE_RUNS_DEFAULT    8
 #define COMMIT_BYTES_MIN      (UINT64_C(64) << 10)
 #define COMMIT_BYTES_MAX      (UINT64_C(4) << 20)
-#define EPOCH_BITS            24 /* the part of a token above its counter */
 
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES])
 {
@@ -149,32 +148,6 @@ static int check_meta(struct store *store, uint16_t number)
     return 0;
 }
 
-/* Takes the partition over: from now on appends of an older epoch are refused. */
-static int raise_epoch(struct partition *p, bool *ret_clean)
-{
-    char value[64] = { 0 };
-    struct store_record r = { 0 };
-    struct store_cas c = { .name = str_of(p->fence), .value = STR("open") };
-    int err;
-
-    do {
-        err = store_get(p->store, c.name, value, sizeof(value) - 1, &r);
-        if (err == BELFRY_NOTFOUND)
-            r = (struct store_record){ .value = STR("clean") };
-        else if (err)
-            return err;
-        *ret_clean = strcmp(value, "open") != 0;
-        c.expect = r.version;
-        c.next = r.version + 1;
-        err = p->store->ops->cas(p->store, &c);
-    } while (err == BELFRY_INDOUBT || err == BELFRY_CONFLICT);
-    p->epoch = c.next;
-    if (!err && p->epoch >> EPOCH_BITS)
-        return store_fail(BELFRY_CORRUPT, "record %s: the epoch %llu is beyond its range", p->fence,
-                          (unsigned long long)p->epoch);
-    return err;
-}
-
 /* Read from the system once, some tens of microseconds if its file is in memory. */
 static int zone_named(void *partition, struct str name, const struct zone **ret,
                       const char **ret_why)
@@ -221,11 +194,15 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
     err = partition_replay(p, ret);
     if (!err)
         err = cold_remove_strays(p);
+    if (!err)
+        err = tenure_confirm(p);
     if (err)
         return err;
     /* Records can be written as soon as the clock starts: leases may end in that moment. */
     p->owed = p->segment_count == 0;
     err = gather(p);
+    if (!err && engine_oldest(p->engine) == 0)
+        err = engine_set_oldest(p->engine, p->segments[0].number);
     if (err)
         return err;
     engine_start(p->engine, wall_ms, mono_ms, !ret->clean);
@@ -264,11 +241,14 @@ int partition_open(struct store *store, const struct partition_options *o, int64
     p->o.segment_bytes = o->segment_bytes ? o->segment_bytes : SEGMENT_BYTES_DEFAULT;
     p->o.slice_bytes = o->slice_bytes ? o->slice_bytes : SLICE_BYTES_DEFAULT;
     p->commit_bytes = o->commit_bytes ? o->commit_bytes : default_commit_bytes(p->o.segment_bytes);
-    snprintf(p->fence, sizeof(p->fence), "p%04x/owner", o->number);
-    err = check_meta(store, o->number);
+    owner_name(o->number, p->fence);
+    err = tenure_look(p);
     if (!err)
-        err = raise_epoch(p, &report.clean);
+        err = check_meta(store, o->number);
+    if (!err)
+        err = tenure_begin(p);
     report.epoch = p->epoch;
+    report.clean = p->note.clean;
     if (!err)
         err = open_engine(p, wall_ms, mono_ms, &report);
     if (err) {
@@ -293,13 +273,8 @@ void partition_close(struct partition *p)
     if (!p)
         return;
     safe = !p->gathering || p->o.durable || partition_sync(p) == 0;
-    if (safe && partition_idle(p)) {
-        /* If this fails the next start merely takes more care. */
-        p->store->ops->cas(p->store, &(struct store_cas){ .name = str_of(p->fence),
-                                                          .expect = p->epoch,
-                                                          .next = p->epoch,
-                                                          .value = STR("clean") });
-    }
+    if (safe && partition_idle(p))
+        tenure_end(p);
     chores_fini(p);
     engine_free(p->engine);
     zonecache_fini(&p->zones);
@@ -401,9 +376,12 @@ int commit_write(struct commit *c)
 {
     int err = write_element(c);
 
-    if (!err)
-        c->p->sync_segment = c->segment;
-    return err;
+    if (err)
+        return err;
+    c->p->sync_segment = c->segment;
+    /* Without `durable` the segment before is the last that was synced. */
+    tenure_note(c->p, c->p->o.durable ? c->segment : c->segment - 1);
+    return 0;
 }
 
 void partition_settle(struct partition *p, struct commit *c)
@@ -447,7 +425,12 @@ uint64_t partition_gathered_bytes(const struct partition *p)
 
 int partition_sync(struct partition *p)
 {
-    return sync_segment(p, p->sync_segment);
+    uint32_t segment = p->sync_segment;
+    int err = sync_segment(p, segment);
+
+    if (!err)
+        tenure_note(p, segment);
+    return err;
 }
 
 void partition_stats(const struct partition *p, struct partition_stats *ret)

@@ -62,7 +62,9 @@ struct partition_report {
     bool clean; /* the last owner closed it in order (or there was none) */
     uint32_t segments;
     uint64_t commits;
-    uint64_t torn_bytes; /* > 0: a half-written commit was cut off, at `where` */
+    /* > 0: a commit that was not whole was cut off, at `where`: half-written or damaged. After a
+     * clean stop it is something else, behind the last commit. */
+    uint64_t torn_bytes;
     char where[256];
 };
 

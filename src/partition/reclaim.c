@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reclaiming the oldest segment, so that the journal stays within a small multiple of the live
- * state: read it slice by slice, write again what of it still lives, and remove it once those
- * copies are durable. A crash at any point leaves both or only the copies; replay takes the newer.
+ * state: read it slice by slice, write again what of it still lives, write down that the journal
+ * begins with the next one, and remove it once all that is durable. A crash at any point leaves
+ * both or only the copies; replay takes the newer.
  */
 #include "base/wire.h"
 #include "partition/internal.h"
@@ -73,7 +74,8 @@ static bool begin_segment(struct partition *p, struct chore *c)
         return true;
     }
     if (!p->reclaim_rest) {
-        if (engine_copy_rest(p->engine, s->segment.number) < 0)
+        if (engine_copy_rest(p->engine, s->segment.number) < 0 ||
+            engine_set_oldest(p->engine, s->segment.number + 1) < 0)
             return false; /* out of memory: again later */
         p->reclaim_rest = true;
         p->reclaim_lsn = engine_lsn(p->engine);

@@ -2,13 +2,14 @@
 /*
  * Reading the journal. Every segment begins with a record that says how many elements the one
  * before it has, so all but the last are known to be whole: damage there is an error. The last may
- * end in a commit that was being written when its owner died: that one was never acknowledged and
- * is cut.
+ * end in a commit that was being written when its owner died: that one is cut, once tenure_check
+ * has found nothing missing.
  */
 #include "engine/record.h"
 #include "partition/internal.h"
 
 #include <stdlib.h>
+#include <xxhash.h>
 
 struct replay {
     struct partition *p;
@@ -43,6 +44,8 @@ static int replay_element(void *arg, uint64_t seq, struct str element)
         return store_fail(BELFRY_CORRUPT, "segment %u, commit %llu: malformed record", r->number,
                           (unsigned long long)seq);
     r->bytes += element.len + ELEMENT_FRAME;
+    if (r->number == r->p->note.last && seq + 1 == r->p->note.elements)
+        r->p->end_hash = XXH3_64bits(element.ptr, element.len);
     return err;
 }
 
@@ -131,6 +134,8 @@ int partition_replay(struct partition *p, struct partition_report *ret)
             err = store_fail(BELFRY_CORRUPT, "segment %u has no whole commit%s%s", s->number,
                              tail.torn_bytes ? "; damage at " : "", tail.where);
     }
+    if (!err)
+        err = tenure_check(p, &tail);
     if (err || p->segment_count == 0)
         return err;
     return finish_tail(p, &tail, &before_tail, ret);

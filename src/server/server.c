@@ -277,7 +277,11 @@ static int open_partition(struct server *s)
     events_opened(s, r.epoch);
     if (r.torn_bytes)
         log_line(&s->log, LOG_LEVEL_WARN,
-                 "a torn commit at the end of the journal was cut off; it was never acknowledged",
+                 r.clean ? "bytes behind the last commit of the journal were cut off; nothing is "
+                           "lost: the journal ends where it was closed"
+                         : "a torn commit at the end of the journal was cut off; it was being "
+                           "written when the server ended and was not acknowledged, or it is "
+                           "damaged and was",
                  "where", r.where, "bytes", log_number((int64_t)r.torn_bytes, a), NULL);
     log_line(&s->log, LOG_LEVEL_INFO, "journal opened", "epoch", log_number((int64_t)r.epoch, a),
              "segments", log_number(r.segments, b), "commits", log_number((int64_t)r.commits, c),

@@ -400,6 +400,15 @@ int memory_tear(struct store *s, struct str name, uint64_t torn_bytes)
     return log || torn_bytes == 0 ? 0 : store_fail(BELFRY_NOMEM, "memory: no memory");
 }
 
+void memory_forget(struct store *s, struct str record)
+{
+    struct memory *m = (struct memory *)s;
+    assert(s->ops == &memory_ops);
+    pthread_mutex_lock(&m->lock);
+    recordset_drop(&m->records, record);
+    pthread_mutex_unlock(&m->lock);
+}
+
 void memory_lose(struct store *s, uint64_t (*pick)(void *arg, uint64_t bound), void *arg)
 {
     struct memory *m = (struct memory *)s;

@@ -92,6 +92,8 @@ int recordfile_load(const char *dir, bool sweep, struct recordset *ret)
     DIR *d = opendir(dir);
     struct dirent *e;
     int r = 0;
+    if (!d && errno == ENOENT) /* none was ever written, or all are gone: its user finds out */
+        return 0;
     if (!d)
         return disk_fail(-errno, dir, "open");
     while (r == 0 && (e = readdir(d))) {

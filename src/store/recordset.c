@@ -79,6 +79,16 @@ void recordset_put(struct recordset *set, struct recordset_item *item)
     set->count++;
 }
 
+void recordset_drop(struct recordset *set, struct str name)
+{
+    size_t at = lower_bound(set, name);
+    if (at == set->count || !str_eq(set->items[at]->record.name, name))
+        return;
+    free(set->items[at]);
+    set->count--;
+    memmove(set->items + at, set->items + at + 1, (set->count - at) * sizeof(*set->items));
+}
+
 int recordset_copy(const struct recordset *set, struct str prefix, int64_t now_ms,
                    struct recordset *ret)
 {

@@ -31,6 +31,9 @@ int recordset_prepare(struct recordset *set, const struct store_record *record,
 /* Takes the item over, in place of one of the same name. */
 void recordset_put(struct recordset *set, struct recordset_item *item);
 
+/* Removes one, if it is there. */
+void recordset_drop(struct recordset *set, struct str name);
+
 /* Adds copies of those with the prefix that have not expired to `ret`. NOMEM. */
 int recordset_copy(const struct recordset *set, struct str prefix, int64_t now_ms,
                    struct recordset *ret);

@@ -143,7 +143,16 @@
     X(BATCH_ALL, "a batch was taken as a whole")                                  \
     X(BATCH_REFUSED, "a batch was refused as a whole")                            \
     X(BATCH_EACH, "a batch was taken item by item")                               \
-    X(BATCH_COLD, "a batch needed something on disk")
+    X(BATCH_COLD, "a batch needed something on disk")                             \
+    X(FIRST_MISSING, "a journal without its first segments was refused")          \
+    X(LAST_MISSING, "a journal without its last segments was refused")            \
+    X(ALL_MISSING, "a directory without its journal was refused")                 \
+    X(LAST_CUT, "a journal whose last segment was cut off was refused")           \
+    X(OWNER_MISSING, "a journal without its owner record was refused")            \
+    X(OWNER_OLD, "a journal with an old owner record was refused")                \
+    X(END_MISSING, "a journal that was closed without its end was refused")       \
+    X(END_DAMAGED, "likewise, with another end")                                  \
+    X(NOTES_UNKNOWN, "a directory of an older version was opened")
 
 enum event {
 #define EVENT_ENUM(name, text) EVENT_##name,

@@ -34,6 +34,8 @@ void step_write(struct world *w)
         if (w->found_full)
             cover_event(EVENT_DISK_FULL);
         w->found_full = false;
+        if (fault_dead(w->store)) /* in the note on a new segment, behind the commit */
+            restart_crash(w, true);
     } else if (err == BELFRY_FULL) {
         CHECK(w->plan.disk_full || w->plan.fired, "FULL though there is room");
         w->found_full = true;
@@ -102,4 +104,6 @@ void step_sync(struct world *w)
     model_copy(&w->safe[0], &w->safe[w->safe_count - 1]);
     w->tails[0] = w->tails[w->safe_count - 1];
     w->safe_count = 1;
+    if (fault_dead(w->store))
+        restart_crash(w, true);
 }

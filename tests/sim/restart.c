@@ -236,6 +236,7 @@ void restart_crash(struct world *w, bool power)
     w->plan.fired = false;
     fault_revive(w->store);
     downtime(w);
+    tamper(w);
     open_and_find(w, power, UNCLEAN);
     if (settled && w->options.durable && w->same_jobs)
         CHECK(w->hash == before, "the hash is another after a crash");
@@ -339,6 +340,7 @@ void step_close(struct world *w)
     enum ending ending = w->plan.fired ? EITHER : CLEAN;
     bool died = fault_dead(w->store);
     fault_revive(w->store);
+    tamper(w);
     open_and_find(w, died, ending);
     CHECK(!w->same_jobs || !w->options.durable || w->hash == before,
           "the hash is another after a restart");

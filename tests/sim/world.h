@@ -332,6 +332,11 @@ void restart_open(struct world *w);
 /* The process is gone, or the power too. */
 void restart_crash(struct world *w, bool power);
 
+/* ---- tamper.c ---- */
+
+/* Between two processes: takes something from a copy of the disk, and sees that it is missed. */
+void tamper(struct world *w);
+
 /* An id to ask for: mostly of a job in one of these states (bits), at times of none. */
 struct job_id world_pick(struct world *w, unsigned states);
 /* Whose jobs a request for this one may see: mostly it is among them. */

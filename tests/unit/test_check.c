@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* Damage at various places: check names it, repair keeps the rest, and a partition opens again. */
 #include "unit/check.h"
+#include "store/recordfile.h"
 
 #define COMMITS 12 /* of one job each, after the one that opening makes */
 
-/* Every commit is one job, keyed by its number; small segments, so that there are several. */
-static void fill(struct fixture *x, int from, int count)
+static void schedule(struct partition *p, int number)
+{
+    char key[16];
+    struct job_spec spec = { .queue = STR("q"),
+                             .payload = STR("some payload of a job"),
+                             .due_ms = NOW + 3600000,
+                             .priority = 3,
+                             .attempts = -1,
+                             .lease_ms = -1,
+                             .retain_ms = -1 };
+    struct schedule_result result;
+
+    snprintf(key, sizeof(key), "job-%d", number);
+    spec.key = str_of(key);
+    assert_int_equal(engine_schedule(partition_engine(p), &spec, &result), 0);
+}
+
+/* Every commit is one job, keyed by its number; small segments, so that there are several. With
+ * `crash` it ends with something that was not written. */
+static void fill_and_end(struct fixture *x, int from, int count, bool crash)
 {
     struct partition_options o = { .segment_bytes = 300, .durable = true };
     struct partition_report report;
@@ -17,23 +36,18 @@ static void fill(struct fixture *x, int from, int count)
     assert_int_equal(partition_open(s, &o, NOW, 0, &p, &report), 0);
     commit_all(p); /* what opening wrote, if anything */
     for (int i = from; i < from + count; i++) {
-        char key[16];
-        struct job_spec spec = { .queue = STR("q"),
-                                 .payload = STR("some payload of a job"),
-                                 .due_ms = NOW + 3600000,
-                                 .priority = 3,
-                                 .attempts = -1,
-                                 .lease_ms = -1,
-                                 .retain_ms = -1 };
-        struct schedule_result result;
-
-        snprintf(key, sizeof(key), "job-%d", i);
-        spec.key = str_of(key);
-        assert_int_equal(engine_schedule(partition_engine(p), &spec, &result), 0);
+        schedule(p, i);
         commit_all(p);
     }
+    if (crash)
+        schedule(p, from + count);
     partition_close(p);
     store_close(s);
+}
+
+static void fill(struct fixture *x, int from, int count)
+{
+    fill_and_end(x, from, count, false);
 }
 
 static unsigned count_segments(const struct fixture *x)
@@ -243,14 +257,195 @@ static void torn_end_is_told_and_fine(void **state)
     struct fixture *x = *state;
     int missing = -1;
 
-    fill(x, 100, 2);
+    fill_and_end(x, 100, 2, true);
     smash_commit(x, count_segments(x), LAST);
     assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
     expect_text(x, "torn end");
+    expect_text(x, "or is damaged");
     expect_text(x, "fine");
     assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
     expect_text(x, "nothing to repair");
     assert_int_equal(jobs_there(x, &missing), COMMITS);
+}
+
+/* A start is refused, with these words, and leaves everything as it is. */
+static void expect_refused(const struct fixture *x, const char *what)
+{
+    struct partition_options o = { .segment_bytes = 300, .durable = true };
+    struct partition_report report;
+    struct partition *p;
+    struct store *s;
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(store_open(x->dir, NULL, &s), 0);
+        assert_int_equal(partition_open(s, &o, NOW, 0, &p, &report), BELFRY_CORRUPT);
+        if (!strstr(store_detail(), what))
+            fail_msg("no '%s' in: %s", what, store_detail());
+        store_close(s);
+    }
+}
+
+static void remove_segments(const struct fixture *x, unsigned from, unsigned to)
+{
+    char path[256];
+
+    for (unsigned i = from; i <= to; i++) {
+        segment_path(x, i, path);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void commit_at_the_end_of_a_closed_journal_is_missed(void **state)
+{
+    struct fixture *x = *state;
+
+    fill(x, 100, 1); /* in the last segment, where one is */
+    smash_commit(x, x->segments, LAST);
+    expect_refused(x, "when it was closed; damage at ");
+    expect_mended(x, "at the end; commit ", COMMITS);
+}
+
+static void segment_at_the_end_that_is_another_is_told(void **state)
+{
+    struct fixture *x = *state;
+    char path[256], kept[80];
+
+    segment_path(x, x->segments, path);
+    snprintf(kept, sizeof(kept), "%s.kept", x->dir);
+    assert_int_equal(rename(path, kept), 0);
+    expect_refused(x, "is missing: the journal goes on to segment ");
+    assert_int_equal(rename(kept, path), 0);
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    fill(x, 100, 1);
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+}
+
+static void first_segments_are_missed(void **state)
+{
+    struct fixture *x = *state;
+    int missing = -1;
+
+    remove_segments(x, 1, 2);
+    expect_refused(x, "segment 1 is missing: the journal begins with it, and the first that is "
+                      "there is 3");
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_text(x, "0000000001.log: the file is missing");
+    expect_text(x, "0000000002.log: the file is missing; commits 0 to ");
+    expect_text(x, "damaged in 2 places");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    expect_text(x, "nobody knows how many commits it had");
+    if (run(x, check_run, NULL) != CHECK_FINE)
+        fail_msg("%s", x->text);
+    assert_in_range(jobs_there(x, &missing), 1, COMMITS - 2);
+}
+
+static void last_segments_are_missed(void **state)
+{
+    struct fixture *x = *state;
+    int missing = -1;
+
+    fill_and_end(x, 100, 1, true);
+    x->segments = count_segments(x);
+    remove_segments(x, x->segments - 1, x->segments);
+    expect_refused(x, "is missing: the journal goes on to segment ");
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_text(x, "damaged in 2 places");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    if (run(x, check_run, NULL) != CHECK_FINE)
+        fail_msg("%s", x->text);
+    assert_in_range(jobs_there(x, &missing), 1, COMMITS - 1);
+}
+
+static void last_segment_that_was_cut_off_is_missed(void **state)
+{
+    struct fixture *x = *state;
+    char path[256];
+    int missing = -1;
+
+    fill_and_end(x, 100, 1, true);
+    segment_path(x, count_segments(x), path);
+    assert_int_equal(truncate(path, 100), 0);
+    expect_refused(x, "has no whole commit, though it had one");
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_text(x, "commit 0 is lost");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    if (run(x, check_run, NULL) != CHECK_FINE)
+        fail_msg("%s", x->text);
+    assert_in_range(jobs_there(x, &missing), COMMITS - 2, COMMITS);
+}
+
+static void journal_that_is_gone_is_missed(void **state)
+{
+    struct fixture *x = *state;
+    char path[256];
+    int missing = -1;
+
+    remove_segments(x, 1, x->segments);
+    snprintf(path, sizeof(path), "%s/logs/p0000/journal", x->dir);
+    assert_int_equal(rmdir(path), 0);
+    expect_refused(x, "the journal is missing");
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_text(x, "the file is missing");
+    assert_int_equal(run(x, repair_run, NULL), CHECK_FINE);
+    if (run(x, check_run, NULL) != CHECK_FINE)
+        fail_msg("%s", x->text);
+    assert_int_equal(jobs_there(x, &missing), 0);
+}
+
+static void set_owner(const struct fixture *x, uint64_t version, struct str value)
+{
+    struct store_record r = { .name = STR("p0000/owner"), .value = value, .version = version };
+    char dir[80];
+    struct disk d;
+
+    snprintf(dir, sizeof(dir), "%s/records", x->dir);
+    disk_init(&d, 0);
+    assert_int_equal(recordfile_write(&d, dir, &r), 0);
+    assert_int_equal(recordfile_place(dir, r.name), 0);
+}
+
+static void owner_record_that_is_older_than_the_journal_is_refused(void **state)
+{
+    struct fixture *x = *state;
+
+    fill(x, 100, 1);
+    fill(x, 101, 1);
+    set_owner(x, 1, STR("open epoch 1 last 1"));
+    expect_refused(x, "tokens would be given twice"); /* however often it is tried */
+    expect_mended(x, "tokens would be given twice", COMMITS);
+}
+
+static void directory_of_an_older_version_opens(void **state)
+{
+    struct fixture *x = *state;
+    int missing = -1;
+
+    set_owner(x, 7, STR("open"));
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    assert_int_equal(jobs_there(x, &missing), COMMITS);
+    set_owner(x, 9, STR("clean"));
+    assert_int_equal(run(x, check_run, NULL), CHECK_FINE);
+    assert_int_equal(jobs_there(x, &missing), COMMITS);
+    set_owner(x, 11, STR("clean"));
+    remove_segments(x, 1, count_segments(x));
+    expect_refused(x, "the journal is missing, though its owner had epoch 11");
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+}
+
+static void directory_without_any_record_is_refused(void **state)
+{
+    struct fixture *x = *state;
+    char dir[80], path[256];
+
+    snprintf(dir, sizeof(dir), "%s/records", x->dir);
+    snprintf(path, sizeof(path), "%s/p0000+owner", dir);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/meta", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(run(x, check_run, NULL), CHECK_DAMAGED);
+    expect_refused(x, "record p0000/owner is missing, though there is a journal");
+    expect_mended(x, "tokens would be given twice", COMMITS);
 }
 
 static void damaged_owner_gets_an_epoch_beyond_all_others(void **state)
@@ -309,6 +504,15 @@ int main(void)
         TEST(missing_segment_is_replaced),
         TEST(everything_damaged_at_once_is_mended_in_one_go),
         TEST(torn_end_is_told_and_fine),
+        TEST(commit_at_the_end_of_a_closed_journal_is_missed),
+        TEST(segment_at_the_end_that_is_another_is_told),
+        TEST(first_segments_are_missed),
+        TEST(last_segments_are_missed),
+        TEST(last_segment_that_was_cut_off_is_missed),
+        TEST(journal_that_is_gone_is_missed),
+        TEST(owner_record_that_is_older_than_the_journal_is_refused),
+        TEST(directory_of_an_older_version_opens),
+        TEST(directory_without_any_record_is_refused),
         TEST(damaged_owner_gets_an_epoch_beyond_all_others),
         TEST(directory_in_use_is_not_repaired),
         TEST(other_directories_are_refused),

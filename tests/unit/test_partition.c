@@ -103,10 +103,11 @@ static void a_burst_is_written_as_several_commits_in_order(void **state)
 static void what_of_a_burst_was_written_is_there_after_a_crash(void **state)
 {
     struct commit *c;
-    uint64_t durable;
+    uint64_t durable, opening;
 
     (void)state;
     open_partition(1 << 20);
+    opening = engine_lsn(partition_engine(p)); /* says where the journal begins */
     schedule(100);
     for (int i = 0; i < 5; i++) {
         c = partition_take(p);
@@ -117,7 +118,7 @@ static void what_of_a_burst_was_written_is_there_after_a_crash(void **state)
     partition_close(p); /* with commits that are not written: that is no clean end */
     open_partition(1 << 20);
     assert_false(report.clean);
-    assert_int_equal(scheduled(), durable); /* each record was one job */
+    assert_int_equal(scheduled(), durable - opening); /* each record was one job */
 }
 
 static void a_burst_goes_over_segments(void **state)
