@@ -301,6 +301,7 @@ static int add_missing_beginning(struct journal *j)
     memmove(j->segments + n, j->segments, (j->segment_count - n) * sizeof(*j->segments));
     for (size_t i = 0; i < j->finding_count; i++)
         j->findings[i].segment += n;
+    j->end_lost = j->segments[j->segment_count - 1].faulty;
     for (size_t i = 0; i < n; i++)
         j->segments[i] = (struct journal_segment){ .number = oldest + (uint32_t)i,
                                                    .missing = true,

@@ -54,6 +54,7 @@ struct journal {
     bool clean;             /* who closed it in order */
     struct owner_note note; /* what its record says of the journal */
     bool ownerless; /* the owner's record is gone, or behind the journal: tokens would repeat */
+    bool end_lost;  /* commits at its end are: they might have told of a later beginning */
     uint64_t newest_epoch;  /* of any whole commit */
     char record_fault[256]; /* a record of the store that cannot be read, and why; "": none */
     struct journal_segment *segments; /* oldest first, without gaps in their numbers */

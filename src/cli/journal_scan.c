@@ -166,7 +166,8 @@ int journal_scan(struct journal *j, size_t index)
 
     journal_log_name(j, c.s->number, log);
     if (c.s->missing) {
-        if (!journal_find(j, index, "the file is missing"))
+        if (!journal_find(j, index, "the file is missing%s",
+                          j->end_lost ? ", or a commit that is lost told of its removal" : ""))
             return BELFRY_NOMEM;
         c.open = j->finding_count;
     } else {

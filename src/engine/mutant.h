@@ -71,7 +71,8 @@
     X(BEGINNING_LOST, "a journal without its first segments is opened")     \
     X(END_LOST, "a journal without its last segments is opened")            \
     X(CLEAN_END_IGNORED, "damage at the end passes for a torn commit")      \
-    X(OWNER_FORGOTTEN, "without its owner record a journal is opened")
+    X(OWNER_FORGOTTEN, "without its owner record a journal is opened")      \
+    X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")
 
 enum mutant {
     MUTANT_NONE,

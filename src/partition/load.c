@@ -63,14 +63,33 @@ static uint32_t youngest_backlog(struct partition *p)
     return number;
 }
 
+/* A slice becomes one record: not larger than a commit should be, nor than a segment. */
+static size_t most_loaded(const struct partition *p)
+{
+    uint64_t most = p->commit_bytes < p->o.segment_bytes ? p->commit_bytes : p->o.segment_bytes;
+
+    return (size_t)most;
+}
+
+/* What is loaded stands in the journal once more until it has ended. On a full disk it must leave
+ * half of the reserve to the records that end jobs. */
+static bool space_is_scarce(const struct partition *p)
+{
+    return atomic_load(&p->store->low) && store_spares(p->store) < (p->o.reserve + 1) / 2;
+}
+
 bool load_begin(struct partition *p, struct chore *c)
 {
     struct load *l = &c->load;
 
+    if (space_is_scarce(p))
+        return false;
     if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes ||
         !engine_load_next(p->engine, !feed_waits(p), &l->want))
         return false;
     c->kind = CHORE_LOAD;
+    if (l->want.bytes > most_loaded(p) && !MUTANT(p->o.mutant, LOAD_UNBOUNDED))
+        l->want.bytes = most_loaded(p);
     if (l->want.backlog) {
         memcpy(l->queue, l->want.queue.ptr, l->want.queue.len);
         l->want.queue.ptr = l->queue;

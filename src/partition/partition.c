@@ -7,6 +7,7 @@
 #define SEGMENT_BYTES_DEFAULT (UINT64_C(32) << 20)
 #define SLICE_BYTES_DEFAULT   (UINT64_C(1) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
+#define RESERVE_DEFAULT       2
 #define HISTORY_DISK_DEFAULT  (UINT64_C(1) << 30)
 #define PIECE_DEFAULT         (UINT64_C(1) << 20)
 #define MERGE_RUNS_DEFAULT    8
@@ -239,6 +240,7 @@ int partition_open(struct store *store, const struct partition_options *o, int64
     p->o.merge_runs = o->merge_runs ? o->merge_runs : MERGE_RUNS_DEFAULT;
     p->o.piece_bytes = o->piece_bytes ? o->piece_bytes : PIECE_DEFAULT;
     p->o.segment_bytes = o->segment_bytes ? o->segment_bytes : SEGMENT_BYTES_DEFAULT;
+    p->o.reserve = o->reserve ? o->reserve : RESERVE_DEFAULT;
     p->o.slice_bytes = o->slice_bytes ? o->slice_bytes : SLICE_BYTES_DEFAULT;
     p->commit_bytes = o->commit_bytes ? o->commit_bytes : default_commit_bytes(p->o.segment_bytes);
     owner_name(o->number, p->fence);

@@ -30,6 +30,7 @@ struct partition_options {
     uint64_t segment_bytes; /* a segment takes no further commit beyond this. 0: 32 MiB */
     uint64_t slice_bytes;   /* read at a time when reclaiming. 0: 1 MiB */
     uint64_t commit_bytes;  /* a commit is closed beyond this. 0: a sixteenth of a segment, or so */
+    unsigned reserve;       /* segments for which the store keeps space. 0: 2 */
     bool durable;           /* each commit survives power loss before it settles */
     uint64_t seed;
     uint64_t history_bytes;

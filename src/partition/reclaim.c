@@ -8,13 +8,17 @@
 #include "base/wire.h"
 #include "partition/internal.h"
 
-/* How many segments there may be: four, and twice the live state; less when space is short. */
+/* How many segments there may be: four, and twice the live state. Less when space is short: what no
+ * longer lives takes a quarter of that, or half of the reserve if that is less. */
 static uint64_t allowed_segments(const struct partition *p)
 {
     uint64_t live = engine_live_bytes(p->engine);
 
-    if (atomic_load(&p->store->low))
-        return 2 + live * 5 / 4 / p->o.segment_bytes;
+    if (atomic_load(&p->store->low)) {
+        uint64_t dead = live / 4 / p->o.segment_bytes;
+
+        return 2 + live / p->o.segment_bytes + (dead < p->o.reserve / 2 ? dead : p->o.reserve / 2);
+    }
     return SPARE_SEGMENTS + 2 * live / p->o.segment_bytes;
 }
 

@@ -436,10 +436,12 @@ static void answer_page(struct http_client *c)
     case HTTP_VERB: break;
     case HTTP_HEALTHZ: buf_text(&a->body, "{\"status\":\"ok\"}"); break;
     case HTTP_READYZ:
-        if (s->partition && !s->failed)
-            buf_text(&a->body, "{\"status\":\"ok\"}");
-        else
+        if (!s->partition || s->failed)
             refuse(c, "BUSY", 503, "the journal is being opened");
+        else if (committer_is_full(s->committer))
+            refuse(c, "FULL", 503, "a commit waits for space on the disk");
+        else
+            buf_text(&a->body, "{\"status\":\"ok\"}");
         break;
     case HTTP_OPENAPI:
         if (!s->http->openapi.len)

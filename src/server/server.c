@@ -31,6 +31,10 @@
 #define REBUILD_SOON_MS 5000
 #define DUE_SOON_MS     100
 #define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
+#define COMMIT_LEAST    (64 << 10)  /* of records that are gathered before a large one */
+#define FED_PART        256         /* the record of a batch takes less than this part of memory */
+#define RESERVE_LEAST   2
+#define RESERVE_MOST    500
 
 /* ---- Time ---- */
 
@@ -239,10 +243,34 @@ static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
     client_deliver(owner, jobs, n);
 }
 
+/* A segment takes one more commit when it is just short of its size, and that one record more when
+ * it is just short of its own: with room for both it can be written though the disk is full. */
+static uint64_t log_bytes(const struct options *o)
+{
+    int64_t record = 2 * o->max_payload;
+
+    if (record > o->segment_size / 8)
+        record = o->segment_size / 8;
+    return (uint64_t)(o->segment_size + o->segment_size / 16 + record);
+}
+
+/* Where segments are small a commit may be larger than several of them: the spares together have
+ * room for the largest. That is a job with the payload that is to replace its own, or the record of
+ * a batch that went to disk. */
+static unsigned reserve(const struct options *o)
+{
+    int64_t job = 2 * o->max_payload, fed = o->memory / FED_PART;
+    uint64_t largest = (uint64_t)(COMMIT_LEAST + (job > fed ? job : fed));
+    uint64_t n = (largest + log_bytes(o) - 1) / log_bytes(o);
+
+    return n < RESERVE_LEAST ? RESERVE_LEAST : n > RESERVE_MOST ? RESERVE_MOST : (unsigned)n;
+}
+
 static int open_partition(struct server *s)
 {
     struct partition_options o = {
         .segment_bytes = (uint64_t)s->options.segment_size,
+        .reserve = reserve(&s->options),
         .durable = s->options.durability == DURABILITY_SYNC,
         .seed = (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15),
         .memory_bytes = (uint64_t)s->options.memory,
@@ -491,21 +519,11 @@ static int init_loop(struct server *s)
     return 0;
 }
 
-/* A segment takes one more commit when it is just short of its size, and that one record more when
- * it is just short of its own: with room for both it can be written though the disk is full. */
-static uint64_t log_bytes(const struct options *o)
-{
-    int64_t record = 2 * o->max_payload;
-
-    if (record > o->segment_size / 8)
-        record = o->segment_size / 8;
-    return (uint64_t)(o->segment_size + o->segment_size / 16 + record);
-}
-
 static int open_store(struct server *s)
 {
     struct store_options o = {
         .log_bytes = log_bytes(&s->options),
+        .reserve = reserve(&s->options),
         .sync_delay_us = (unsigned)s->options.sync_delay_ms * 1000,
     };
     int err = store_open(s->options.data, &o, &s->store);

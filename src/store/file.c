@@ -118,6 +118,21 @@ static int append_to(struct file *f, struct logfile *log, const struct store_app
     return r < 0 ? r : logfile_append(log, &f->disk, a);
 }
 
+/* The reserve is the journal's: an element that its file has no room for gets the space of spares,
+ * one after the other. */
+static int append_in_reserve(struct file *f, struct logfile *log, const struct store_append *a)
+{
+    int r = append_to(f, log, a);
+    if (r != BELFRY_FULL || !a->reserved)
+        return r;
+    spares_lend(&f->spares);
+    do
+        r = append_to(f, log, a);
+    while (r == BELFRY_FULL && spares_drop(&f->spares));
+    spares_return(&f->spares);
+    return r;
+}
+
 /* Around appends, syncs and removals, which the contract has the caller make one at a time. */
 static void enter(struct logfile *log)
 {
@@ -146,7 +161,7 @@ static int append(struct store *s, const struct store_append *a)
     enter(log);
     pthread_mutex_lock(&log->lock); /* first: a reader may have it for long */
     pthread_rwlock_rdlock(&f->fence);
-    r = append_to(f, log, a);
+    r = append_in_reserve(f, log, a);
     pthread_rwlock_unlock(&f->fence);
     pthread_mutex_unlock(&log->lock);
     leave(f, log);
@@ -364,8 +379,13 @@ static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *a
 static int write_record(struct file *f, const struct store_record *record)
 {
     int r = recordfile_write(&f->disk, f->records_dir, record);
-    if (r == BELFRY_FULL && spares_drop(&f->spares))
+    if (r != BELFRY_FULL)
+        return r;
+    spares_lend(&f->spares);
+    do
         r = recordfile_write(&f->disk, f->records_dir, record);
+    while (r == BELFRY_FULL && spares_drop(&f->spares));
+    spares_return(&f->spares);
     return r;
 }
 
@@ -410,6 +430,12 @@ static int cas(struct store *s, const struct store_cas *c)
     return r;
 }
 
+static unsigned count_spares(struct store *s)
+{
+    struct file *f = (struct file *)s;
+    return f->read_only ? 0 : spares_count(&f->spares);
+}
+
 static void free_file(struct file *f)
 {
     logtable_fini(&f->logs);
@@ -441,6 +467,7 @@ static const struct store_ops file_ops = {
     .remove = remove_log,
     .scan = scan,
     .cas = cas,
+    .spares = count_spares,
     .now_ms = now_ms,
 };
 
@@ -523,5 +550,5 @@ void file_set_hooks(struct store *s, const struct disk_hooks *hooks)
 unsigned file_spares(struct store *s)
 {
     assert(s->ops == &file_ops);
-    return spares_count(&((struct file *)s)->spares);
+    return count_spares(s);
 }

@@ -36,7 +36,7 @@ static bool take_number(struct spares *p, uint64_t *ret)
     if (p->count > 0) {
         *ret = p->ready[--p->count];
         found = true;
-        pthread_cond_signal(&p->changed);
+        pthread_cond_broadcast(&p->changed);
     }
     if (is_short(p, !found)) /* told at once: the maker may be busy, or pausing after a failure */
         atomic_store(p->low, true);
@@ -140,6 +140,23 @@ bool spares_drop(struct spares *p)
     return unlink(path) == 0;
 }
 
+void spares_lend(struct spares *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->lent++;
+    while (p->making)
+        pthread_cond_wait(&p->changed, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void spares_return(struct spares *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->lent--;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
 unsigned spares_count(struct spares *p)
 {
     pthread_mutex_lock(&p->lock);
@@ -210,14 +227,18 @@ static void *maker(void *arg)
     struct spares *p = arg;
     pthread_mutex_lock(&p->lock);
     while (!p->stop) {
-        if (p->count >= p->reserve) {
+        if (p->count >= p->reserve)
             atomic_store(p->low, false);
+        if (p->count >= p->reserve || p->lent > 0) {
             pthread_cond_wait(&p->changed, &p->lock);
             continue;
         }
+        p->making = true;
         pthread_mutex_unlock(&p->lock);
         int r = make(p);
         pthread_mutex_lock(&p->lock);
+        p->making = false;
+        pthread_cond_broadcast(&p->changed);
         /* Only want of space is `low`. Other failures will show in appends, where they matter. */
         atomic_store(p->low, disk_is_full(r) && p->count < p->reserve);
         if (r < 0)
@@ -295,7 +316,7 @@ void spares_fini(struct spares *p)
     if (p->running) {
         pthread_mutex_lock(&p->lock);
         p->stop = true;
-        pthread_cond_signal(&p->changed);
+        pthread_cond_broadcast(&p->changed);
         pthread_mutex_unlock(&p->lock);
         pthread_join(p->maker, NULL);
     }

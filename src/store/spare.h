@@ -32,6 +32,8 @@ struct spares {
     uint64_t *ready;        /* their numbers, room for reserve + 1 */
     unsigned count;
     uint64_t next_number;
+    bool making;   /* the maker is at it, with the lock released */
+    unsigned lent; /* writers that have the space of those that were given up: none is made */
     bool stop;
     bool running;
     pthread_t maker;
@@ -64,6 +66,11 @@ void spares_offer(struct spares *p, uint64_t number);
 
 /* Gives up one spare for its space. False if there is none. */
 bool spares_drop(struct spares *p);
+
+/* Between the two the maker takes nothing back of what spares_drop gave up. The first waits for the
+ * one that is being made. */
+void spares_lend(struct spares *p);
+void spares_return(struct spares *p);
 
 /* How many are ready; for tests. */
 unsigned spares_count(struct spares *p);

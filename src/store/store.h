@@ -17,6 +17,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -30,7 +31,7 @@ struct store_append {
     uint64_t seq;     /* the number this element gets; if the log is not exactly there: CONFLICT */
     struct str element; /* 1 byte to STORE_ELEMENT_MAX */
     bool durable;       /* survive power loss before returning; else only a crash of this process */
-    bool reserved;      /* makes the log, if this is its first element, in space kept for that */
+    bool reserved;      /* takes, where there is no other, the space that is kept for that */
     uint64_t *ret_at;   /* NULL, or set to the element's position: a hint for `read`, never 0 */
 };
 
@@ -112,6 +113,10 @@ struct store_ops {
     /* Durable when it returns. 0, CONFLICT, INDOUBT. */
     int (*cas)(struct store *s, const struct store_cas *c);
 
+    /* How many logs can be made in the space that is kept for that. May be NULL; see store_spares.
+     */
+    unsigned (*spares)(struct store *s);
+
     /* Wall clock in milliseconds that all users of this store agree on. */
     int64_t (*now_ms)(struct store *s);
 };
@@ -126,6 +131,12 @@ static inline void store_cool(struct store *s, struct str log)
 {
     if (s->ops->cool)
         s->ops->cool(s, log);
+}
+
+/* UINT_MAX: this store has no such limit. */
+static inline unsigned store_spares(struct store *s)
+{
+    return s->ops->spares ? s->ops->spares(s) : UINT_MAX;
 }
 
 struct store_options {

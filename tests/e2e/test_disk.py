@@ -7,6 +7,8 @@ import re
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -239,6 +241,56 @@ def test_restarts_on_a_full_disk(make_server, small_disk):
         wait_for(lambda: accepts(w), 30, "jobs are accepted again")
 
 
+def fill_later(w, at_ms, most=100_000):
+    """Jobs of various sizes that are due at a moment, until the server says FULL; answers payloads of those accepted."""
+    rng, accepted = random.Random(at_ms), set()
+    for start in range(0, most, 50):
+        names = [f"job {at_ms} {i}".ljust(rng.choice((200, 1000, 6000)), ".") for i in range(start, start + 50)]
+        replies = w.pipeline([("SCHEDULE", "q", name, "AT", at_ms + rng.randrange(2000), "RETAIN", "0")
+                              for name in names], timeout=60)
+        accepted.update(n for n, r in zip(names, replies) if not isinstance(r, Refused))
+        assert all(r.code == "FULL" for r in replies if isinstance(r, Refused)), replies
+        if all(isinstance(r, Refused) for r in replies):
+            return accepted
+    raise AssertionError(f"the disk is still not full after {len(accepted)} jobs")
+
+
+@pytest.mark.limit(240)
+@pytest.mark.parametrize("small_disk, segment", [("24m", "64KiB"), ("32m", "256KiB"), ("40m", "1MiB")],
+                         indirect=["small_disk"])
+def test_a_full_disk_and_kills_with_small_segments(make_server, small_disk, segment):
+    """What comes back from disk is written, too, while there is no room for anything new: with any size of a segment
+    the server goes on by itself, and answers all the while."""
+    server = make_server(data=small_disk / "data", segment_size=segment, memory="16MiB")
+    with server.wire(timeout=60) as w:
+        due = now_ms() + 8000
+        accepted = fill_later(w, due)
+    for _ in range(3):
+        server.kill()
+        server.start()
+    seen = set()
+    for kills in range(4):  # in the midst of loading
+        time.sleep(max(0, (due + 500 * kills - now_ms()) / 1000))
+        with server.wire(timeout=20) as w:
+            assert w.call("PING") == "PONG"
+            for _ in range(3):
+                jobs = w.lease("q", "COUNT", 50, "WAIT", "2s")
+                assert w.pipeline([("COMPLETE", job["id"], job["token"]) for job in jobs]) == ["OK"] * len(jobs)
+                seen.update(job["payload"] for job in jobs)
+        server.kill()
+        server.start()
+    with server.wire(timeout=30) as w:
+        end = time.monotonic() + 100
+        while not accepted <= seen and time.monotonic() < end:
+            jobs = w.lease("q", "COUNT", 100, "WAIT", "1s")
+            assert w.pipeline([("COMPLETE", job["id"], job["token"]) for job in jobs]) == ["OK"] * len(jobs)
+            seen.update(job["payload"] for job in jobs)
+        print(f"{segment}: {len(accepted)} jobs on a full disk, {len(accepted - seen)} not delivered")
+        assert accepted <= seen
+        wait_for(lambda: accepts(w), 30, "jobs are accepted again")
+    server.stop()
+
+
 def test_sigterm_on_a_disk_without_any_space(make_server, small_disk):
     """Not even the reserve is left: what is under way cannot be written, but the server still ends."""
     server = make_server(data=small_disk / "data", segment_size="1MiB", drain_timeout="1s")
@@ -255,7 +307,9 @@ def test_sigterm_on_a_disk_without_any_space(make_server, small_disk):
                 if isinstance(w.recv(), Refused):
                     break
         except TimeoutError:
-            pass
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"http://127.0.0.1:{server.port}/readyz", timeout=10)
+            assert refused.value.code == 503 and json.load(refused.value)["code"] == "FULL"
         server.running = False
         server.process.terminate()
         server.process.wait(60)

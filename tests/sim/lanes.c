@@ -7,6 +7,8 @@
 
 #include "sim/steps.h"
 
+#define JOB_BYTES 2000 /* no image of a job is larger here */
+
 #define ROUNDS_MAX 3000
 #define CHORES_MAX 10000
 #define RECLAIMS_MAX                                                            \
@@ -137,11 +139,16 @@ static void finish(struct world *w, enum lane lane)
 {
     struct errand *e = &w->errands[lane];
     const char *name = chore_name(e->chore);
+    uint64_t before = partition_gathered_bytes(w->partition);
     int err = partition_chore_done(w->partition, e->chore, e->result);
+    uint64_t grown = partition_gathered_bytes(w->partition) - before;
 
     trace_note("chore done: %s: %s", name, err ? error_name(err) : "ok");
     CHECK(!err || e->faulted, "a chore fails (%s): %s: %s", name, error_name(err), store_detail());
     CHECK(err != BELFRY_CORRUPT, "a chore finds damage (%s): %s", name, store_detail());
+    CHECK(lane != LANE_LOAD || grown <= w->options.segment_bytes + JOB_BYTES,
+          "loading writes %" PRIu64 " bytes, a segment has %" PRIu64, grown,
+          w->options.segment_bytes);
     e->chore = NULL;
     if (lane == LANE_TASK)
         world_told(w);
