@@ -112,6 +112,15 @@ static void note_past(struct engine *e, struct job_id id, int state, int64_t gon
     p->jobs[p->n++].state = state;
 }
 
+void past_forget(struct engine *e, uint64_t seq)
+{
+    struct pasts *p = &e->pasts;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (p->jobs[i].id.seq == seq)
+            p->jobs[i] = p->jobs[--p->n];
+}
+
 /* The same wherever it is; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
 static int seek_state(struct engine *e, struct job_id id)
 {

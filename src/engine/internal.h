@@ -371,6 +371,8 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
 
 /* after.c: jobs that wait for others. */
 
+/* What was found out about this job's end no longer holds. */
+void past_forget(struct engine *e, uint64_t seq);
 /* Whether a job may wait for those that its spec names, which come to memory. *ret_waits: how many
  * have not ended; *ret_lost: one has, otherwise than done, and that matters; seq 0: none. */
 int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,

@@ -72,13 +72,29 @@ static struct job *settled(struct engine *e, struct job *j, int *ret_err)
     return j;
 }
 
+/* An ended job comes to memory to be put back or deleted: how it had ended is no longer known. */
+static void past_taken(struct engine *e, const struct cold_item *item)
+{
+    struct cold_point p;
+    unsigned state;
+    struct str queue;
+    int64_t at;
+
+    if (record_peek_job(item->body, &state, &at, &queue) && state > JOB_LEASED &&
+        cold_key_point((struct str){ item->key, item->key_len }, &p) &&
+        !MUTANT(e->o.mutant, PAST_REMEMBERED))
+        past_forget(e, p.seq);
+}
+
 int item_take(struct engine *e, const struct cold_item *item)
 {
     int err = emit_taken(
         e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
 
-    if (!err)
+    if (!err) {
         run_taken(e, item);
+        past_taken(e, item);
+    }
     return err;
 }
 
