@@ -169,6 +169,89 @@ static void what_is_done_can_be_deleted_when_others_have_its_keys(void **state)
     engine_verify(e);
 }
 
+/* The clock was set back before the second was done. The one in memory keeps the key. */
+static void of_two_holds_that_end_together_the_later_job_s_counts(void **state)
+{
+    struct job_id first = done_with_keys(), id;
+    struct queue_settings s = { 0 };
+    struct schedule_result second;
+    struct job_view v;
+    int64_t until;
+    int is;
+
+    (void)state;
+    EXECUTE(is, engine_get(e, first, &v));
+    assert_int_equal(is, 0);
+    until = v.ended_ms + HOUR;
+    advance(HOUR);
+    assert_int_equal(schedule_key(0, 0, &second), 0);
+    assert_true(second.id.seq != first.seq);
+    wall -= HOUR / 2;
+    engine_advance(e, wall, mono);
+    s.key_hold_ms = until - wall;
+    assert_int_equal(engine_queue_set(e, STR("k"), &s, 1u << QUEUE_KEY_HOLD), 0);
+    advance(0);
+    work("k");
+    EXECUTE(is, engine_get(e, second.id, &v));
+    assert_int_equal(v.state, JOB_DONE);
+    assert_int_equal(v.ended_ms + s.key_hold_ms, until);
+    EXECUTE(is, engine_delete(e, first)); /* it comes to memory for that */
+    assert_int_equal(is, 0);
+    EXECUTE(is, engine_find_key(e, STR("k"), STR(""), STR("key 0"), &id));
+    assert_int_equal(is, 0);
+    assert_int_equal(id.seq, second.id.seq);
+    engine_verify(e);
+}
+
+static int count_job(void *arg, const struct job_view *v)
+{
+    (void)v;
+    ++*(int *)arg;
+    return 0;
+}
+
+static int count_listed(const struct list_filter *f)
+{
+    struct list_cursor c = { 0 };
+    int n = 0, is;
+
+    do {
+        EXECUTE(is, engine_list(e, f, count_job, &n, &c));
+        assert_int_equal(is, 0);
+    } while (c.more);
+    return n;
+}
+
+/* FROM is meant, TO is not: of jobs in memory, and on disk. */
+static void to_is_the_first_moment_that_is_not_meant(void **state)
+{
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "q");
+    struct list_filter f = { .queue = STR("q"), .state = -1, .limit = 10 };
+    int64_t start = wall;
+    struct bulk_view v;
+    struct job_id id;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        schedule("q", HOUR + i * 1000);
+    assert_true(stats().cold_jobs > MANY / 2);
+    for (int i = 0; i < 2; i++) { /* the first five are in memory then, and the others on disk */
+        int from = i == 0 ? 0 : MANY / 2;
+
+        s.dry = true;
+        s.from_ms = f.from_ms = start + HOUR + from * 1000;
+        s.to_ms = f.to_ms = start + HOUR + (from + 5) * 1000;
+        if (i == 0)
+            load_for(HOUR);
+        assert_int_equal(count_listed(&f), 5);
+        assert_int_equal(engine_bulk(e, &s, &id), 0);
+        do
+            v = step(id);
+        while (v.b.state == BULK_RUNNING);
+        assert_int_equal(v.b.matched, 5);
+    }
+}
+
 static struct job_id dead(const char *queue)
 {
     struct job_id id = schedule(queue, 0);
@@ -223,6 +306,8 @@ int main(void)
         TEST(what_expired_on_disk_is_deleted_in_bulk),
         TEST(a_key_on_disk_may_be_held_again_when_the_clock_is_set_back),
         TEST(what_is_done_can_be_deleted_when_others_have_its_keys),
+        TEST(of_two_holds_that_end_together_the_later_job_s_counts),
+        TEST(to_is_the_first_moment_that_is_not_meant),
         TEST(what_is_taken_from_a_run_that_goes_is_uncounted_once),
     };
 

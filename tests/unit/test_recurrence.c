@@ -221,6 +221,28 @@ static void a_minute_late_is_not_missed(void **state)
     check_entry(entry(), LEDGER_MISSED, START + 4 * MINUTE, START + 4 * MINUTE, 1);
 }
 
+/* A time that passed by exactly a minute was not missed: all up to now are made, not the last. */
+static void exactly_a_minute_late_all_are_made_and_then_the_last(void **state)
+{
+    struct recurrence_spec s = every("30s");
+
+    (void)state;
+    s.catchup = CATCHUP_LAST;
+    s.overlap = OVERLAP_ALLOW;
+    s.start_ms = START + MINUTE;
+    recur(&s);
+    restart(2 * MINUTE);
+    work();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(run_one(), START + MINUTE + i * 30 * SECOND);
+    assert_int_equal(run_one(), -1);
+    restart(90 * SECOND + 1); /* the next one was a minute and a millisecond ago */
+    work();
+    assert_int_equal(run_one(), START + 3 * MINUTE + 30 * SECOND);
+    assert_int_equal(run_one(), -1);
+    assert_int_equal(view()->totals[LEDGER_MISSED], 2);
+}
+
 static void overlap_skip_leaves_out_and_goes_on(void **state)
 {
     struct recurrence_spec s = every("10s");
@@ -592,6 +614,7 @@ int main(void)
         TEST(catchup_all_overlap_allow),
         TEST(catchup_all_overlap_queue),
         TEST(a_minute_late_is_not_missed),
+        TEST(exactly_a_minute_late_all_are_made_and_then_the_last),
         TEST(overlap_skip_leaves_out_and_goes_on),
         TEST(overlap_queue_runs_all_in_turn),
         TEST(however_one_ends_the_next_is_made),
