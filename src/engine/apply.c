@@ -85,6 +85,7 @@ int apply_extend(struct engine *e, const struct extend_record *r)
     job_unplace(e, j);
     t->until_ms = r->until_ms;
     t->lease_ms = r->lease_ms;
+    t->flags &= (uint8_t)~TRAIL_GRACED;
     if (r->progress >= 0)
         t->progress = (int8_t)r->progress;
     trail_recount(e, t);
@@ -294,7 +295,7 @@ int apply_mark(struct engine *e, const struct mark_record *r)
         return 0;
     if (!blob_set(&e->pool, &t->pending, r->pending))
         return BELFRY_NOMEM;
-    t->flags = (uint8_t)((r->flags & ~TRAIL_HOLDING) | (t->flags & TRAIL_HOLDING));
+    t->flags = (uint8_t)((r->flags & ~TRAIL_HOLDING) | (t->flags & (TRAIL_HOLDING | TRAIL_GRACED)));
     t->pending_due_ms = r->pending_due_ms;
     trail_recount(e, t);
     return 0;

@@ -325,13 +325,12 @@ void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
     b->ended_ms = e->now_ms;
 }
 
-/* Of a tenant's bulks that are over the oldest go, beyond so many. Those on disk go at their time.
- */
+/* Of a tenant's bulks that are over and in memory the oldest go, beyond so many. Those on disk go
+ * at their time, and engine_bulks shows no more than so many of both. */
 static void trim(struct engine *e, struct queue *q)
 {
     struct list *node, *after;
-    uint64_t n = q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] +
-                 (uint64_t)(q->cold[COLD_DONE] + q->cold[COLD_CANCELLED]);
+    uint64_t n = q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED];
 
     list_each_safe (node, after, &q->past) {
         const struct job *j = container_of(node, struct trail, link)->job;

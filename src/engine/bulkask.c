@@ -219,11 +219,13 @@ static int want_ended(struct engine *e, const struct queue *q)
     return want_page_is(e->answer, &e->want) ? 1 : BELFRY_COLD;
 }
 
-static int show_disk(struct engine *e, int (*fn)(void *arg, const struct bulk_view *v), void *arg)
+/* All but the first so many. */
+static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const struct bulk_view *v),
+                     void *arg)
 {
     int err = 0;
 
-    for (size_t i = 0; i < e->answer->n && !err; i++) {
+    for (size_t i = skip; i < e->answer->n && !err; i++) {
         struct job_image image;
         struct bulk_view v;
 
@@ -236,6 +238,24 @@ static int show_disk(struct engine *e, int (*fn)(void *arg, const struct bulk_vi
     return err;
 }
 
+/* Of those that have ended all but the first so many. */
+static int show_hot(struct engine *e, const struct job **jobs, size_t n, size_t skip,
+                    int (*fn)(void *arg, const struct bulk_view *v), void *arg)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < n && !err; i++) {
+        struct bulk_view v =
+            view_of(job_id_of(e, jobs[i]), (int64_t)jobs[i]->born_ms, job_payload(jobs[i]));
+
+        if (jobs[i]->state > JOB_LEASED && skip > 0)
+            skip--;
+        else
+            err = fn(arg, &v);
+    }
+    return err;
+}
+
 int engine_bulks(struct engine *e, struct str tenant,
                  int (*fn)(void *arg, const struct bulk_view *v), void *arg)
 {
@@ -243,7 +263,7 @@ int engine_bulks(struct engine *e, struct str tenant,
     const struct job **jobs;
     struct str full;
     const struct queue *q;
-    size_t n;
+    size_t n, ended, skip;
     int err;
 
     hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
@@ -254,14 +274,18 @@ int engine_bulks(struct engine *e, struct str tenant,
     jobs = malloc((length(&q->logged) + length(&e->bulks) + 1) * sizeof(*jobs));
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
-    err = err ? show_disk(e, fn, arg) : 0;
     n = gather(e, q, jobs);
-    for (size_t i = 0; i < n && !err; i++) {
-        struct bulk_view v =
-            view_of(job_id_of(e, jobs[i]), (int64_t)jobs[i]->born_ms, job_payload(jobs[i]));
+    ended = err ? e->answer->n : 0; /* those on disk are the older ones, and go at their time */
+    for (size_t i = 0; i < n; i++)
+        ended += jobs[i]->state > JOB_LEASED;
+    skip = ended > BULK_KEEP ? ended - BULK_KEEP : 0;
+    if (err) {
+        size_t first = skip < e->answer->n ? skip : e->answer->n;
 
-        err = fn(arg, &v);
+        skip -= first;
+        err = show_disk(e, first, fn, arg);
     }
+    err = err ? err : show_hot(e, jobs, n, skip, fn, arg);
     free(jobs);
     return err;
 }

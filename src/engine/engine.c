@@ -140,6 +140,36 @@ void engine_free(struct engine *e)
     free(e);
 }
 
+/* Once for each lease, or a server that starts again and again would never end it: that it was
+ * given is written down. */
+static void give_grace(struct engine *e, const struct trail *t)
+{
+    struct buf pending = { 0 };
+
+    buf_str(&pending, blob_str(t->pending));
+    if (!pending.failed)
+        emit_mark(e, &(struct mark_record){ .seq = t->job->seq,
+                                            .flags = t->flags | TRAIL_GRACED,
+                                            .pending_due_ms = t->pending_due_ms,
+                                            .pending = buf_view(&pending) });
+    buf_fini(&pending);
+}
+
+/* How long a lease has at a start. */
+static int64_t time_left(struct engine *e, const struct trail *t)
+{
+    int64_t left = t->until_ms - e->now_ms;
+
+    /* The wall clock may have been set back meanwhile: never longer than the lease was. */
+    if (left > t->lease_ms)
+        left = t->lease_ms;
+    if (left < LEASE_GRACE_MS && !(t->flags & TRAIL_GRACED)) {
+        give_grace(e, t);
+        left = LEASE_GRACE_MS;
+    }
+    return left > 0 ? left : 0;
+}
+
 void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict)
 {
     struct list *node;
@@ -151,14 +181,8 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     e->strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
     list_each (node, &e->leased) {
         struct trail *t = container_of(node, struct trail, link);
-        int64_t left = t->until_ms - wall_ms;
 
-        /* The wall clock may have been set back meanwhile: never longer than the lease was. */
-        if (left > t->lease_ms)
-            left = t->lease_ms;
-        if (left < LEASE_GRACE_MS)
-            left = LEASE_GRACE_MS;
-        t->timer.at_ms = mono_ms + left;
+        t->timer.at_ms = mono_ms + time_left(e, t);
         wheel_add(&e->leases, &t->timer);
     }
     list_each (node, &e->queues) {

@@ -76,7 +76,8 @@ void engine_free(struct engine *e); /* parked waiters are dropped without a call
 /* Applies the records of one commit, which stands in segment `segment`. CORRUPT if malformed. */
 int engine_replay(struct engine *e, struct str commit, uint32_t segment);
 
-/* Ends replay: leases that are alive get at least LEASE_GRACE_MS more. If `strict` (the last stop
+/* Ends replay: a lease that has less than LEASE_GRACE_MS left gets that, once until its worker says
+ * something. engine_direct must have been called. If `strict` (the last stop
  * was unclean), lease records are waited for like all others during the first minute. */
 void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict);
 

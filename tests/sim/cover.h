@@ -12,6 +12,8 @@
 
 #define EVENTS(X)                                                                 \
     X(STALL, "a lease ended without a word")                                      \
+    X(GRACE, "a start gave a lease ten seconds more")                             \
+    X(NO_GRACE, "a lease that had its grace ended at the next start")             \
     X(EXHAUSTED, "a job was dead after its attempts")                             \
     X(POISON, "a job was dead after stalls in a row")                             \
     X(KEPT_HELD, "a held key answered for a new job")                             \

@@ -262,15 +262,44 @@ bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
     return back;
 }
 
-/* A lease goes on to its recorded end, but ten seconds at least; if the clock was set back, no
- * longer than it was given for. */
-static void restart_lease(const struct model *m, struct model_job *job)
+static int64_t lease_left(const struct model *m, const struct model_job *job)
 {
     int64_t left = job->until_ms - m->now_ms;
 
-    left = left < job->length_ms ? left : job->length_ms;
-    left = left > LEASE_GRACE_MS ? left : LEASE_GRACE_MS;
-    job->end_mono_ms = m->mono_ms + left;
+    return left < job->length_ms ? left : job->length_ms;
+}
+
+static bool needs_grace(const struct model *m, const struct model_job *job)
+{
+    return !job->graced && lease_left(m, job) < LEASE_GRACE_MS;
+}
+
+/* A lease goes on to its recorded end, and the first start after its worker's last word gives it
+ * ten seconds at least; if the clock was set back, no longer than it was given for. */
+static void restart_lease(const struct model *m, struct model_job *job)
+{
+    int64_t left = needs_grace(m, job) ? LEASE_GRACE_MS : lease_left(m, job);
+
+    job->end_mono_ms = m->mono_ms + (left > 0 ? left : 0);
+}
+
+void model_begin(struct model *m)
+{
+    m->touched = false;
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+
+        if (job->state != JOB_LEASED)
+            continue;
+        if (needs_grace(m, job)) {
+            job->graced = m->touched = true;
+            cover_event(EVENT_GRACE);
+        } else if (job->end_mono_ms <= m->mono_ms) {
+            m->touched = true;
+            cover_event(EVENT_NO_GRACE);
+            model_stall(m, job);
+        }
+    }
 }
 
 /* Nothing that only follows from time is stored: it is derived again. */

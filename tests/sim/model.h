@@ -84,6 +84,7 @@ struct model_job {
     int64_t start_ms;
     int64_t late_ms;
     int64_t length_ms;   /* of the lease */
+    bool graced;         /* a start gave it more */
     int64_t until_ms;    /* wall */
     int64_t end_mono_ms; /* when it really ends */
     uint32_t worker;
@@ -228,6 +229,7 @@ struct model {
     int64_t now_ms;
     int64_t mono_ms;
     bool refusing;
+    bool touched;           /* the last start wrote something about leases */
     size_t whole;           /* in the middle of a batch: 1 and the graves when it began; 0: not */
     bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
     bool cold;              /* jobs may be on disk */
@@ -308,6 +310,8 @@ void model_next(const struct model *m, int64_t *ret_wall_ms, int64_t *ret_mono_m
 bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms);
 /* What a restart at this moment makes of it. */
 void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms);
+/* And then what the start writes down: who got more time, and leases that ended meanwhile. */
+void model_begin(struct model *m);
 /* The dead jobs of this queue, and those that have their keys, may have been brought to memory:
  * that costs those on disk their place. */
 void model_disturb(struct model *m, unsigned queue);

@@ -123,6 +123,7 @@ void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_
     job->start_ms = m->now_ms;
     job->late_ms = m->now_ms - job->at_ms;
     job->length_ms = length;
+    job->graced = false;
     job->until_ms = m->now_ms + length;
     job->end_mono_ms = m->mono_ms + length;
     job->progress = -1;
@@ -319,6 +320,7 @@ int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_
     if (for_ms >= 0)
         job->length_ms = for_ms;
     job->until_ms = m->now_ms + job->length_ms;
+    job->graced = false;
     job->end_mono_ms = m->mono_ms + job->length_ms;
     if (progress >= 0)
         job->progress = progress;

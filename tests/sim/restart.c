@@ -112,13 +112,14 @@ static void find_state(struct world *w, bool power)
     size_t back = judge_resurrect(w->partition, &w->trial);
     w->trial.replaying = false;
     model_copy(&w->found, &w->trial);
+    model_begin(&w->trial);
     model_fire(&w->trial);
     bool adopted = judge_adopt(w->partition, &w->trial, why);
     judge_adopt_forgotten(w->partition, &w->trial);
     CHECK(adopted && judge_same(w->partition, &w->trial, why), "after a restart, %s", why);
     plan_pause(w, paused);
     w->same_jobs = back == 0 && w->trial.changes == m->changes && w->trial.count == m->count &&
-                   m->count == w->model.count;
+                   m->count == w->model.count && !w->trial.touched;
     model_copy(&w->model, &w->trial);
 }
 

@@ -258,6 +258,34 @@ static void a_job_that_has_not_ended_is_not_deleted(void **state)
     assert_int_equal(engine_get(e, id, &v), BELFRY_NOTFOUND);
 }
 
+static int count_bulk(void *arg, const struct bulk_view *v)
+{
+    ++((int *)arg)[v->b.state != BULK_RUNNING];
+    return 0;
+}
+
+static void the_last_hundred_are_shown_and_those_that_run(void **state)
+{
+    struct bulk_spec s = spec_for(BULK_CANCEL, "q");
+    int shown[2] = { 0 };
+    struct job_id first = { 0 };
+    struct bulk_view v;
+
+    (void)state;
+    for (int i = 0; i < BULK_KEEP + 5; i++) {
+        struct job_id id = ask(&s);
+
+        first = i == 0 ? id : first;
+        work();
+    }
+    ask(&s);
+    ask(&s);
+    assert_int_equal(engine_bulks(e, STR("default"), count_bulk, shown), 0);
+    assert_int_equal(shown[0], 2);
+    assert_int_equal(shown[1], BULK_KEEP);
+    assert_int_equal(engine_bulk_get(e, STR("default"), first, &v), BELFRY_NOTFOUND);
+}
+
 static void it_is_forgotten_after_a_day(void **state)
 {
     struct bulk_spec s = spec_for(BULK_CANCEL, "q");
@@ -299,6 +327,7 @@ int main(void)
         TEST(several_take_turns),
         TEST(those_who_wait_for_a_job_are_told_before_it_is_deleted),
         TEST(a_job_that_has_not_ended_is_not_deleted),
+        TEST(the_last_hundred_are_shown_and_those_that_run),
         TEST(it_is_forgotten_after_a_day),
         TEST(damaged_bytes_are_no_bulk),
     };

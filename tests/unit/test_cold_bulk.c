@@ -252,6 +252,52 @@ static void to_is_the_first_moment_that_is_not_meant(void **state)
     }
 }
 
+struct shown {
+    uint64_t first, last;
+    int n;
+};
+
+static int note_bulk(void *arg, const struct bulk_view *v)
+{
+    struct shown *s = arg;
+
+    s->first = s->n++ == 0 ? v->id.seq : s->first;
+    assert_true(v->id.seq >= s->last);
+    s->last = v->id.seq;
+    return 0;
+}
+
+static void make_bulks(struct job_id *ids, int n)
+{
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "none");
+
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(engine_bulk(e, &s, &ids[i]), 0);
+        while (step(ids[i]).b.state == BULK_RUNNING) {
+        }
+    }
+}
+
+/* Also if the oldest of them are on disk. */
+static void the_last_hundred_bulks_are_shown(void **state)
+{
+    struct job_id ids[120];
+    struct shown shown = { 0 };
+    struct bulk_view v;
+    int is;
+
+    (void)state;
+    make_bulks(ids, 60);
+    done_with_keys();
+    assert_int_equal(engine_bulk_get(e, STR("default"), ids[59], &v), BELFRY_COLD);
+    make_bulks(ids + 60, 60);
+    EXECUTE(is, (shown = (struct shown){ 0 }, engine_bulks(e, STR("default"), note_bulk, &shown)));
+    assert_int_equal(is, 0);
+    assert_int_equal(shown.n, 100);
+    assert_int_equal(shown.first, ids[20].seq);
+    assert_int_equal(shown.last, ids[119].seq);
+}
+
 static struct job_id dead(const char *queue)
 {
     struct job_id id = schedule(queue, 0);
@@ -307,6 +353,7 @@ int main(void)
         TEST(a_key_on_disk_may_be_held_again_when_the_clock_is_set_back),
         TEST(what_is_done_can_be_deleted_when_others_have_its_keys),
         TEST(of_two_holds_that_end_together_the_later_job_s_counts),
+        TEST(the_last_hundred_bulks_are_shown),
         TEST(to_is_the_first_moment_that_is_not_meant),
         TEST(what_is_taken_from_a_run_that_goes_is_uncounted_once),
     };

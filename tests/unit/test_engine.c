@@ -554,6 +554,49 @@ static void replay_gives_the_same_state_and_tokens_go_on_growing(void **state)
     assert_true(lease(&v) > token);
 }
 
+/* Another process has only what all before it wrote, a commit each. */
+static void start_again(struct buf *commits, size_t n)
+{
+    struct engine *again = make(n + 1);
+
+    commits[n - 1] = journal;
+    journal = (struct buf){ 0 };
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(engine_replay(again, buf_view(&commits[i]), 1), 0);
+    engine_verify(e);
+    engine_free(e);
+    e = again;
+    buf_reserve(&journal, 4096);
+    engine_direct(e, &journal, 1, false, 0);
+    engine_start(e, wall, mono, false);
+}
+
+static void a_lease_has_its_grace_once_however_often_the_server_starts(void **state)
+{
+    struct job_id id = schedule_in(0);
+    struct extend_spec s = { .for_ms = 5000, .progress = -1 };
+    struct buf commits[5] = { 0 };
+    struct extend_result x;
+    struct job_view v;
+    uint64_t token = lease(&v);
+
+    (void)state;
+    assert_int_equal(engine_extend(e, id, token, &s, &x), 0);
+    wall += 60000; /* nobody was there */
+    start_again(commits, 1);
+    pass(LEASE_GRACE_MS - 1);
+    assert_int_equal(engine_extend(e, id, token, &s, &x), 0); /* it is alive: all anew */
+    wall += 60000;
+    start_again(commits, 2);
+    pass(LEASE_GRACE_MS - 1);
+    assert_int_equal(get(id).state, JOB_LEASED);
+    assert_int_equal(engine_cancel(e, id), CANCEL_RUNNING); /* which is no word of its worker */
+    start_again(commits, 3);
+    assert_int_equal(get(id).state, JOB_CANCELLED);
+    for (int i = 0; i < 3; i++)
+        buf_fini(&commits[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -563,6 +606,7 @@ int main(void)
         TEST(priority_1_goes_before_5_and_5_is_not_starved),
         TEST(an_old_token_is_stale_and_changes_nothing),
         TEST(a_lease_that_ends_is_a_stall_and_is_delivered_again),
+        TEST(a_lease_has_its_grace_once_however_often_the_server_starts),
         TEST(a_jump_of_the_wall_clock_ends_no_lease),
         TEST(a_clock_that_is_set_back_delays_and_fires_nothing_early),
         TEST(a_failing_job_is_dead_after_its_attempts_and_can_be_redriven),
