@@ -14,7 +14,7 @@ from doubt import settle  # noqa: E402
 from pipe import Refusal  # noqa: E402
 from player import Player, Request, now_ms  # noqa: E402
 
-RUNS = [("--mix", "moves", "--requests", "60000"), ("--mix", "all", "--requests", "20000", "--kills", "2")]
+RUNS = [("--mix", "moves", "--requests", "40000"), ("--mix", "all", "--requests", "20000", "--kills", "2")]
 if LONG:
     RUNS = [("--mix", mix, "--memory", memory, "--seconds", "60", "--kills", "4", "--tenants", tenants)
             for mix in ("after", "replace", "reschedule", "moves", "redrive", "bulk", "all")
@@ -143,6 +143,15 @@ def test_a_lease_is_early_or_has_an_old_token(early, token, says):
     stage.player.see_lease({"id": job.id, "payload": job.payload(), "due_ms": job.shape.due, "token": b"%d" % token,
                             "attempt": 1}, now_ms())
     assert (says in stage.wrong[0]) if says else (not stage.wrong and job.shape.state == "leased")
+
+
+def test_counts_have_a_job_in_its_state_only():
+    stage = Stage()
+    least, most = stage.model.counts(now_ms(), now_ms())
+    assert least == most and most == {("mail", "unstarted"): 2, ("mail", "scheduled"): 2}
+    stage.request(stage.model.cancel, stage.jobs[0])
+    least, most = stage.model.counts(now_ms(), now_ms())
+    assert least == most and most == {("mail", "unstarted"): 1, ("mail", "scheduled"): 1, ("mail", "cancelled"): 1}
 
 
 def test_a_parent_ends_its_children():

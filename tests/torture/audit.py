@@ -78,8 +78,10 @@ def _by_count(player, pipe):
     stats = pipe.call("STATS", "TENANT", player.tenant)
     least, most = player.model.counts(lo, now_ms())
     for queue in (*player.queues, player.stall):
-        for state in STATES:
-            count, low, high = rows[queue.name][state], least[queue.name, state], most[queue.name, state]
+        counts = rows[queue.name]
+        counts["unstarted"] = counts["scheduled"] + counts["ready"]
+        for state in (*STATES, "unstarted"):
+            count, low, high = counts[state], least[queue.name, state], most[queue.name, state]
             if not low <= count <= high:
                 player.complain(f"QUEUES counts {count} {state} in {queue.name}, to be {low} to {high}")
     for state in STATES:

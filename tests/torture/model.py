@@ -11,6 +11,7 @@ from typing import NamedTuple, Optional
 ACTIVE = ("scheduled", "waiting", "leased", "loose")
 STATES = ("scheduled", "ready", "leased", "waiting", "done", "dead", "cancelled", "expired")
 STALLS = 10  # after so many a job is taken for poison
+AHEAD_MS = 120_000  # so long before its time a job may be counted as ready
 LAG_MS = 5000  # a job may be shown as it was for so long after its time has come
 POOL_SIZE = 1 << 20
 _POOL = bytes(random.Random(7).choices(b"abcdefghijklmnopqrstuvwxyz0123456789 .,-\r\n", k=POOL_SIZE))
@@ -333,14 +334,21 @@ class Model:
         return None
 
     def counts(self, lo, hi):
-        """Of each queue and state, the least and the most that may be counted."""
+        """Of each queue and state, the least and the most that may be counted. A job that waits on disk for room may be
+        counted as ready before its time; those that are neither leased nor waiting are `unstarted` in any case."""
         least, most = collections.Counter(), collections.Counter()
         for job in self.jobs:
-            states = self.states(job, lo, hi)
+            states = set(self.states(job, lo, hi))
+            unstarted = states & {"scheduled", "ready"}
+            if unstarted:
+                most[job.queue.name, "unstarted"] += 1
+                least[job.queue.name, "unstarted"] += states == unstarted
+                if job.shape.at < hi + AHEAD_MS:
+                    states |= {"scheduled", "ready"}
             for state in states:
                 most[job.queue.name, state] += 1
             if len(states) == 1:
-                least[job.queue.name, states[0]] += 1
+                least[job.queue.name, states.pop()] += 1
         return least, most
 
     def out_of_turn(self, job):
