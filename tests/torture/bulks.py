@@ -19,8 +19,9 @@ class Bulk:
         tag = rng.choice(TAGS)
         queue = rng.choice((None, *player.queues))
         self.at = player.when()
-        self.jobs = [job for job in self.model.jobs if job.tag == tag and job.shape.state in STATES[self.action]
-                     and not job.shape.gone and queue in (None, job.queue)]
+        self.tagged = [job for job in self.model.jobs if job.tag == tag and queue in (None, job.queue)
+                       and not job.shape.gone]
+        self.jobs = [job for job in self.tagged if job.shape.state in STATES[self.action]]
         self.words = ("BULK", self.action, "TAG", tag, *(("QUEUE", queue.name) if queue else ()),
                       *(("AT", self.at) if self.action == "reschedule" else ()), *player.words)
         self.lo = now_ms()
@@ -49,8 +50,9 @@ class Bulk:
                                  f"{view['changed']} changed, to be {least}")
 
     def _freeze(self):
-        """The jobs that it is about, those that they wait for or that wait for them, and who has their keys."""
-        around, todo = set(), list(self.jobs)
+        """The jobs that it is about, or would be in another state; those that they wait for or that wait for them; and
+        who has their keys."""
+        around, todo = set(), list(self.tagged)
         while todo:
             job = todo.pop()
             if job in around:
