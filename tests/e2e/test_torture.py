@@ -108,6 +108,27 @@ def test_a_lease_that_was_not_answered_is_found(asked):
     assert (not stage.wrong and job.token == b"7") if asked else "it is leased" in stage.wrong[0]
 
 
+@pytest.mark.parametrize("how", ["each", "all"])
+def test_half_a_batch_is_wrong_if_it_is_to_be_all_or_none(how):
+    stage = Stage()
+    request = None
+    while request is None or request.words[1] != how or len(request.job) < 4:
+        undo = stage.model.request((2, 0))
+        request = stage.player.do_batch()
+        request.undo = undo
+    made = request.job[:len(request.job) // 2]
+    for i, job in enumerate(made):
+        job.id = b"%026d" % (100 + i)
+        stage.server.does(job)
+        job.id = None
+    rows = {id: {"state": b"scheduled", "queue": b"mail"} for id in stage.server.views}
+    done = settle(stage.player, stage.server, [request], rows)
+    if how == "each":
+        assert done == len(made) and not stage.wrong
+    else:
+        assert "no part of what was not answered explains it" in stage.wrong[0]
+
+
 def test_a_job_is_lost():
     stage = Stage()
     assert "GET shows nothing" in stage.judged(stage.player.see_view, None, stage.jobs[0])[0]

@@ -6,7 +6,7 @@ model says the same."""
 import time
 
 from pipe import Refusal
-from player import now_ms
+from player import Request, now_ms
 
 
 def _number(view):
@@ -17,7 +17,7 @@ def _number(view):
 def settle(player, pipe, doubted, listed):
     """`doubted`: requests in the order in which they were sent. `listed`: rows of LIST by id. Answers how many of
     them turned out to be done."""
-    model = player.model
+    model, doubted = player.model, list(_single(doubted))
     _find_new(player, pipe, listed)
     jobs = {entry[0] for request in doubted for entry in request.undo if entry[0] is not None}
     jobs.update(_taken(player, listed))
@@ -28,7 +28,7 @@ def settle(player, pipe, doubted, listed):
     hi = now_ms()
 
     def differs(job):
-        return not job.bad and model.differs(job, views[job], lo, hi)
+        return not job.bad and not job.frozen and model.differs(job, views[job], lo, hi)
 
     model.where = (player.number, 99999)
     done, wrong = _best_part(model, jobs, doubted, differs)
@@ -37,6 +37,15 @@ def settle(player, pipe, doubted, listed):
         if not job.telling:  # else it is asked for until it has heard
             player.complain(f"after a kill: {differs(job)}; no part of what was not answered explains it", job)
     return done
+
+
+def _single(doubted):
+    """Each by itself what a request does item by item."""
+    for request in doubted:
+        for undo in request.parts or (request.undo,):
+            one = Request(request.words, request.expect)
+            one.undo = undo
+            yield one
 
 
 def _best_part(model, jobs, doubted, differs):

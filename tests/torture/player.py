@@ -39,12 +39,13 @@ class Request:
     """What is sent, and what the answer is to be: bytes or a number as such, a code of an error, or
     the name of a method of Player."""
 
-    __slots__ = ("words", "expect", "job", "shape", "undo", "lo")
+    __slots__ = ("words", "expect", "job", "shape", "undo", "parts", "lo")
 
     def __init__(self, words, expect, job=None):
         self.words, self.expect, self.job = words, expect, job
         self.shape = job.shape if job is not None else None  # as it is once this is done
         self.undo = ()
+        self.parts = None  # of what may be done in part: lists that take each part back
         self.lo = now_ms()
 
     def __str__(self):
@@ -219,13 +220,15 @@ class Player:
 
     def do_batch(self):
         """BATCH of new jobs."""
-        how, words, jobs = self.rng.choice(("all", "each")), [], []
+        how, words, jobs, parts = self.rng.choice(("all", "each")), [], [], []
         for _ in range(self.rng.randint(1, 40)):
+            before = len(self.model.undo)
             one = self._new(key=self.rng.random() < 0.5)
             words += [len(one.words) - 1, *one.words[1:]]
             jobs.append(one.job)
+            parts.append(self.model.undo[before:])
         request = Request(("BATCH", how, *words), self.see_ids)
-        request.job = jobs
+        request.job, request.parts = jobs, parts if how == "each" else None
         return request
 
     def do_reschedule(self):
