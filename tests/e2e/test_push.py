@@ -405,6 +405,21 @@ def test_the_standard_webhooks_library_verifies_them(server, receive):
         assert answers[:3] == ["good"] * 3 and answers[3].startswith("bad"), done.stdout + done.stderr
 
 
+def test_another_commit_than_its_lease_s_sends_nothing(make_server, receive):
+    """Each sync takes 1.5 s. One is under way when a job comes due: only the next one has the job's lease."""
+    server, r = make_server(push_allow="loopback", sync_delay="1500ms"), receive()
+    with server.wire(timeout=60) as w:
+        w.call("QUEUE", "q", "PUSH_URL", r.url)
+        due = time.time() + 6
+        job = w.call("SCHEDULE", "q", "x", "AT", int(due * 1000))
+        time.sleep(max(0, due - 1 - time.time()))
+        begun = time.time()
+        w.call("SCHEDULE", "other", "y", "IN", "1h")
+        ended(w, job)
+    assert r.of(job)[0].at - begun >= 2.99, "two syncs"
+
+
+
 def test_nothing_is_sent_before_its_lease_is_durable(make_server, receive):
     """With a disk that takes 700 ms, a request comes so long after its job was due."""
     server, r = make_server(push_allow="loopback", sync_delay="700ms"), receive()
