@@ -124,7 +124,7 @@ const struct verb verb_table[] = {
         TENANT } },
     { "LIST", VERB_READS | VERB_PRODUCER, "Lists jobs, page by page. A call does a bounded amount of work: a page may "
       "be short, or empty, though there are more. A job that goes between memory and disk meanwhile may be "
-      "in two pages.",
+      "in several pages: who wants each once keeps their ids.",
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
       "LIST QUEUE reminder.send STATE dead LIMIT 20", run_list, {
         { "queue", ARG_NAME, .help = "only this queue" },

@@ -97,7 +97,7 @@ def check_counts(w, model):
 
 
 def check_walk(w, model):
-    """Every job at least once; one that goes between memory and disk meanwhile may come twice."""
+    """Every job at least once; one that goes between memory and disk meanwhile may come more than once."""
     before = stats(w)
     seen = walk(w)
     after = stats(w)

@@ -252,6 +252,62 @@ static void to_is_the_first_moment_that_is_not_meant(void **state)
     }
 }
 
+struct met {
+    uint64_t seqs[MANY];
+    bool hot[MANY];
+    int times[MANY];
+};
+
+static int meet(void *arg, const struct job_view *v)
+{
+    struct met *m = arg;
+
+    for (int i = 0; i < MANY; i++)
+        m->times[i] += m->seqs[i] == v->id.seq;
+    return 0;
+}
+
+static bool is_hot(struct job_id id)
+{
+    struct job_view v;
+
+    return engine_get(e, id, &v) == 0;
+}
+
+static void list_meets_a_job_that_stays_once_and_leaves_none_out(void **state)
+{
+    struct list_filter f = { .queue = STR("q"), .state = -1, .to_ms = INT64_MAX, .limit = 7 };
+    static struct job_id ids[MANY];
+    static struct met m;
+    struct list_cursor c = { 0 };
+    int is, moved = 0, again = 0;
+
+    (void)state;
+    m = (struct met){ 0 };
+    for (int i = 0; i < MANY; i++) {
+        ids[i] = schedule("q", HOUR + i * 1000);
+        m.seqs[i] = ids[i].seq;
+    }
+    pass(HOUR - 2000);
+    for (int i = 0; i < MANY; i++)
+        m.hot[i] = is_hot(ids[i]);
+    do {
+        load_for(1000);
+        EXECUTE(is, engine_list(e, &f, meet, &m, &c));
+        assert_int_equal(is, 0);
+    } while (c.more);
+    for (int i = 0; i < MANY; i++) {
+        bool stays = m.hot[i] == is_hot(ids[i]);
+
+        assert_true(m.times[i] >= 1);
+        if (stays)
+            assert_int_equal(m.times[i], 1);
+        moved += !stays;
+        again += m.times[i] > 1;
+    }
+    assert_true(moved > 20 && moved < MANY && again > 0);
+}
+
 struct shown {
     uint64_t first, last;
     int n;
@@ -354,6 +410,7 @@ int main(void)
         TEST(what_is_done_can_be_deleted_when_others_have_its_keys),
         TEST(of_two_holds_that_end_together_the_later_job_s_counts),
         TEST(the_last_hundred_bulks_are_shown),
+        TEST(list_meets_a_job_that_stays_once_and_leaves_none_out),
         TEST(to_is_the_first_moment_that_is_not_meant),
         TEST(what_is_taken_from_a_run_that_goes_is_uncounted_once),
     };
