@@ -103,6 +103,7 @@ def test_a_full_disk_refuses_jobs_and_completes_the_others(make_server, small_di
         assert "at its reserve" in server.log()
         assert sorted(drain(w)) == sorted(accepted)
         wait_for(lambda: accepts(w), 30, "jobs are accepted again")
+        wait_for(lambda: len(server.segments()) <= 6, 30, "the segments of the completed ones are gone")
         again = fill(w, "b")
         assert len(again) > 5000, "the space of the completed ones came back"
     server.kill()
@@ -174,6 +175,7 @@ def test_a_bulk_forgets_done_jobs_on_a_full_disk(make_server, small_disk):
         assert not accepts(w), "done jobs are kept"
         assert bulk(w, "delete", "QUEUE", "q", "STATE", "done")["changed"] == len(accepted)
         wait_for(lambda: accepts(w), 30, "jobs are accepted again")
+        wait_for(lambda: len(server.segments()) <= 6, 30, "the segments of the deleted ones are gone")
         assert len(fill(w, "b")) > 5000, "the space of the deleted ones came back"
 
 
