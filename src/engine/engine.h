@@ -42,8 +42,8 @@ struct engine_options {
     uint64_t max_running;   /* leased at a time. 0: any number */
     int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
     size_t bulk_page;       /* jobs in a slice of a bulk, for tests. 0: some hundred */
-    int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
+    int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     engine_deliver_fn *deliver;
     engine_event_fn *event; /* see event.h; NULL: nobody listens */

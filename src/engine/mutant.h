@@ -30,7 +30,6 @@
     X(FED_TWICE, "a job that left a batch is written to it once more")      \
     X(TAKEN_FED, "a job that just came from disk is written to a batch")    \
     X(LOST_TOMBSTONE, "graves are forgotten when they should be fed")       \
-    X(PAST_REMEMBERED, "a deleted job is still known to those that wait")   \
     X(GRAVE_LOST, "a merge drops a grave while its job is in another run")  \
     X(RUN_DROPPED_EARLY, "a run is removed before its successor counts")    \
     X(CURSOR_AHEAD, "the frontier is recorded without the jobs it passed")  \

@@ -81,8 +81,7 @@ static void past_taken(struct engine *e, const struct cold_item *item)
     int64_t at;
 
     if (record_peek_job(item->body, &state, &at, &queue) && state > JOB_LEASED &&
-        cold_key_point((struct str){ item->key, item->key_len }, &p) &&
-        !MUTANT(e->o.mutant, PAST_REMEMBERED))
+        cold_key_point((struct str){ item->key, item->key_len }, &p))
         past_forget(e, p.seq);
 }
 

@@ -29,24 +29,32 @@ int64_t merge_stretch(int64_t at_ms, int64_t now_ms)
     return length == INT64_MAX ? INT64_MAX : at_ms - at_ms % length;
 }
 
-static unsigned size_tier(const struct cold_run *r)
+struct group {
+    char family;
+    int64_t group;
+    int64_t now_ms;
+    uint64_t small; /* bytes; runs below this are alike */
+    uint64_t most;  /* bytes of a run of done and cancelled jobs, as those go by whole runs */
+};
+
+static unsigned size_tier(const struct cold_run *r, uint64_t small)
 {
     unsigned tier = 0;
 
-    for (uint64_t bytes = r->d.bytes >> 16; bytes; bytes >>= 3)
+    for (uint64_t times = r->d.bytes / small; times; times >>= 3)
         tier++;
     return tier;
 }
 
 /* Runs that may be merged with each other have equal groups. */
-static int64_t group_of(const struct cold_run *r, int64_t now_ms)
+static int64_t group_of(const struct cold_run *r, const struct group *g)
 {
     struct cold_point first = { 0, 0 };
 
     if (r->d.family != FAMILY_DUE)
-        return size_tier(r);
+        return size_tier(r, g->small);
     cold_key_point(r->d.first, &first);
-    return r->d.split ? merge_stretch(first.at_ms, now_ms) : -1;
+    return r->d.split ? merge_stretch(first.at_ms, g->now_ms) : -1;
 }
 
 static bool is_free(const struct cold_run *r)
@@ -54,18 +62,11 @@ static bool is_free(const struct cold_run *r)
     return !r->busy && !r->unreadable && !r->d.broken;
 }
 
-struct group {
-    char family;
-    int64_t group;
-    int64_t now_ms;
-    uint64_t most; /* bytes of a run of done and cancelled jobs, as those go by whole runs */
-};
-
 static bool in_group(void *arg, const struct cold_run *r)
 {
     const struct group *g = arg;
 
-    return is_free(r) && r->d.family == g->family && group_of(r, g->now_ms) == g->group &&
+    return is_free(r) && r->d.family == g->family && group_of(r, g) == g->group &&
            (g->family != FAMILY_PAST || r->d.bytes <= g->most);
 }
 
@@ -95,6 +96,7 @@ static bool find_group(struct partition *p, struct group *ret)
     bool busy;
 
     ret->now_ms = engine_now(p->engine);
+    ret->small = 1 + p->o.piece_bytes / 16;
     ret->most = p->o.history_disk_bytes / HISTORY_PARTS;
     busy = is_busy(p, ret->now_ms);
     list_each (node, engine_runs(p->engine)) {
@@ -104,7 +106,7 @@ static bool find_group(struct partition *p, struct group *ret)
         if (busy)
             enough *= r->d.family == FAMILY_LOCATOR ? UNHURRIED_L : UNHURRIED;
         ret->family = r->d.family;
-        ret->group = group_of(r, ret->now_ms);
+        ret->group = group_of(r, ret);
         if (is_free(r) && count_group(p, ret) >= enough)
             return true;
     }

@@ -38,13 +38,13 @@ struct partition_options {
     uint64_t max_running;        /* jobs leased at a time. 0: any number */
     int64_t slow_start_ms;       /* see engine_options */
     size_t bulk_page;            /* jobs in a slice of a bulk, for tests. 0: some hundred */
-    int slice_jobs;              /* jobs in a slice of other work, for tests. 0: some hundred */
     int64_t audit_ms;            /* how long the audit log is kept. 0: 90 days */
     uint64_t history_disk_bytes; /* kept on disk of done and cancelled jobs. 0: 1 GiB */
     size_t block_bytes;          /* of runs. 0: 32 KiB */
     uint64_t piece_bytes;        /* the smallest run of a stretch of time. 0: 1 MiB */
     unsigned merge_runs;         /* so many like each other become one. 0: 8 */
     int64_t lookahead_ms; /* jobs are brought to memory so long before they are due. 0: 1 minute */
+    int slice_jobs;       /* jobs in a slice of other work, for tests. 0: some hundred */
     unsigned mutant;
     engine_deliver_fn *deliver;
     engine_event_fn *event; /* see event.h */

@@ -96,6 +96,45 @@ static void what_expired_on_disk_is_deleted_in_bulk(void **state)
     assert_int_equal(j.state, JOB_CANCELLED);
 }
 
+static bool is_on_disk(struct job_id id)
+{
+    struct job_view v;
+
+    return engine_get(e, id, &v) == BELFRY_COLD;
+}
+
+/* A request that waits for several ended jobs on disk learns of one after the other. */
+static void a_parent_that_is_deleted_meanwhile_is_not_found(void **state)
+{
+    struct bulk_spec s = bulk_of(BULK_DELETE, "parent");
+    struct job_spec spec = spec_of("y", HOUR);
+    struct schedule_result child;
+    struct job_id parents[2], id;
+    struct fetch *f;
+    int is;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        id = schedule(i == 0 ? "parent" : "x", 2 * HOUR);
+        if (i < 2)
+            parents[i] = id;
+        assert_true(engine_cancel(e, id) >= 0);
+        settle();
+    }
+    assert_true(is_on_disk(parents[0]) && is_on_disk(parents[1]));
+    spec.after = parents;
+    spec.after_count = 2;
+    assert_int_equal(engine_schedule(e, &spec, &child), BELFRY_COLD);
+    f = fetch();
+    assert_int_equal(engine_schedule(e, &spec, &child), BELFRY_COLD); /* the first is known */
+    partition_fetch_end(p, f);
+    assert_int_equal(engine_bulk(e, &s, &id), 0);
+    for (int i = 0; step(id).b.state == BULK_RUNNING; i++)
+        assert_true(i < MANY);
+    EXECUTE(is, engine_schedule(e, &spec, &child));
+    assert_int_equal(is, BELFRY_NOTFOUND);
+}
+
 static int schedule_key(int64_t in_ms, int n, struct schedule_result *ret)
 {
     struct job_spec spec = spec_of("k", in_ms);
@@ -406,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_dry_run_counts_each_job_once_while_some_are_loaded),
         TEST(what_expired_on_disk_is_deleted_in_bulk),
+        TEST(a_parent_that_is_deleted_meanwhile_is_not_found),
         TEST(a_key_on_disk_may_be_held_again_when_the_clock_is_set_back),
         TEST(what_is_done_can_be_deleted_when_others_have_its_keys),
         TEST(of_two_holds_that_end_together_the_later_job_s_counts),
