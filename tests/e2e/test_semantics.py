@@ -721,10 +721,10 @@ def test_point_21_however_an_occurrence_ends_its_recurrence_goes_on(b, q):
     b.call("CANCEL", gone["id"])
     b.call("FAIL", gone["id"], gone["token"])
     done = finish(b, q)
-    b.call("RECURPAUSE", q)
-    wait_for(lambda: b.call("RECURRENCE", q)["open"] == 0, what="all told")
-    made = {e["id"]: e["outcome"] for e in b.call("RECURRENCE", q)["ledger"] if e["id"]}
-    assert (made[dead["id"]], made[gone["id"]], made[done["id"]]) == ("failed", "cancelled", "ran")
+    b.call("RECURPAUSE", q)  # one more may have been made before it
+    expected = {dead["id"]: "failed", gone["id"]: "cancelled", done["id"]: "ran"}.items()
+    wait_for(lambda: {e["id"]: e["outcome"] for e in b.call("RECURRENCE", q)["ledger"]}.items() >= expected,
+             what="all told")
 
 
 def test_point_21_an_occurrence_and_what_is_known_of_it_survive_a_kill_together(make_server):
