@@ -29,6 +29,7 @@ static struct engine *e;
 static struct buf logs[LOGS_MAX]; /* one for each process */
 static size_t log_count;
 static struct buf nowhere; /* what an engine writes that is only looked at */
+static bool start_wrote;   /* such an engine wrote something when it started */
 static int64_t wall, mono;
 static struct zonecache zones;
 static bool zones_gone; /* from the system */
@@ -130,26 +131,35 @@ static inline void restart(int64_t down_ms)
 static inline struct engine *at_cut(size_t i)
 {
     struct engine *again = replayed(cuts[i].log, cuts[i].len, LOGS_MAX);
+    size_t head;
 
     nowhere.len = 0;
     buf_reserve(&nowhere, 4096);
     engine_direct(again, &nowhere, 1, false, 0);
+    head = nowhere.len;
     engine_start(again, cuts[i].wall_ms, 5000, false);
+    start_wrote = nowhere.len > head;
     engine_verify(again);
     return again;
 }
 
-/* Wherever it is cut, the journal says what the engine was. */
+/* Wherever it is cut, the journal says what the engine was; unless the start itself changes
+ * something, as it gives a lease its grace or ends one that had it. */
 static inline void check_cuts(void)
 {
+    size_t compared = 0;
+
     cutting = false;
     for (size_t i = 0; i < cut_count; i++) {
         struct engine *again = at_cut(i);
 
-        if (engine_hash(again) != cuts[i].hash)
+        if (!start_wrote && engine_hash(again) != cuts[i].hash)
             fail_msg("cut %zu of %zu: the engine is another", i, cut_count);
+        compared += !start_wrote;
         engine_free(again);
     }
+    if (compared < cut_count / 2)
+        fail_msg("only %zu of %zu cuts could be compared", compared, cut_count);
 }
 
 static inline int teardown(void **state)
