@@ -102,8 +102,10 @@ static void note_past(struct engine *e, struct job_id id, int state, int64_t gon
 {
     struct pasts *p = &e->pasts;
 
-    if (p->moves != e->moves || p->n == PASTS_MAX)
+    if (p->moves != e->moves || p->n == PASTS_MAX) {
         p->n = 0;
+        p->wipes++;
+    }
     p->moves = e->moves;
     p->jobs[p->n].id = id;
     p->jobs[p->n].tenant = tenant_hash(e->scope);
@@ -146,8 +148,9 @@ static int parent_state(struct engine *e, struct job_id id)
 
     if (state == UNKNOWN && (here || !e->whole))
         state = seek_state(e, id);
-    /* In the middle of a batch it is one that the batch was checked with: an item put it to where
-     * it had expired, and it is forgotten already. */
+    /* In the middle of a batch everything is known that the batch was checked with (see
+     * check_again). So this is a job that an item put to where it had expired, and that is
+     * forgotten already. */
     if (e->whole && (state == UNKNOWN || state == BELFRY_NOTFOUND))
         return JOB_EXPIRED;
     return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;

@@ -332,17 +332,38 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
     return 0;
 }
 
-int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
-                        struct schedule_result *ret, size_t *ret_at)
+static void promise_nothing(struct engine *e, const struct job_spec *specs, size_t n)
 {
-    int err = check_all(e, specs, n, ret_at);
-
     for (size_t i = 0; i < n; i++) {
         struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
 
         if (t)
             t->promised = 0;
     }
+}
+
+/* Checks once more if what the first items were checked with was forgotten for the sake of the last
+ * ones: there is room for all that one batch may name. */
+static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
+{
+    int err = 0;
+
+    for (int i = 0; i < 2 && !err; i++) {
+        uint64_t wipes = e->pasts.wipes;
+
+        err = check_all(e, specs, n, ret_at);
+        promise_nothing(e, specs, n);
+        if (e->pasts.wipes == wipes)
+            break;
+    }
+    return err;
+}
+
+int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
+                        struct schedule_result *ret, size_t *ret_at)
+{
+    int err = check_again(e, specs, n, ret_at);
+
     if (err)
         return err;
     e->whole = true;

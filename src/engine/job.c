@@ -2,6 +2,7 @@
 /* Jobs in memory: making them, and keeping every index and count in step with their state. */
 #include "engine/internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/time.h"
@@ -217,6 +218,7 @@ void past_trim(struct engine *e, int *budget)
         struct queue *q = container_of(e->rich.next, struct queue, rich);
         struct list *oldest = MUTANT(e->o.mutant, HISTORY_NEWEST) ? q->past.prev : q->past.next;
 
+        assert(!list_empty(&q->past)); /* it has bytes, so it has jobs */
         list_remove(&q->rich);
         list_append(&e->rich, &q->rich);
         COUNT(e, q, history_dropped);

@@ -56,9 +56,11 @@ static int64_t unfired_ms(const struct engine *e)
     int64_t moments = wheel_next(&e->moments);
     int64_t later_ms = wheel_next(&e->later);
     int64_t spare = wheel_next(&e->spare);
+    int64_t left = wheel_next(&e->left);
     int64_t first = moments < later_ms ? moments : later_ms;
+    int64_t second = left < spare ? left : spare;
 
-    return first < spare ? first : spare;
+    return first < second ? first : second;
 }
 
 bool order_is_early(const struct engine *e, const struct class *c, struct cold_point at)

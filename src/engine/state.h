@@ -378,6 +378,7 @@ struct absent {
  * request that names several is told of one at a time. */
 struct pasts {
     uint64_t moves;
+    uint64_t wipes; /* how many times all were forgotten */
     size_t n;
     struct {
         struct job_id id;

@@ -213,18 +213,19 @@ int tenure_check(const struct partition *p, const struct store_tail *tail)
 
 /* ---- Writing it down ---- */
 
-/* Gives the record a new value. FENCED if another owner has come. */
+#define NOTE_TRIES 3
+
+/* Gives the record a new value. FENCED if another owner has come; INDOUBT if that stays so. */
 static int write_note(struct partition *p, const struct owner_note *n)
 {
     char text[OWNER_TEXT];
     struct store_cas c = { .name = str_of(p->fence), .expect = p->epoch, .next = p->epoch };
-    int err;
+    int err = BELFRY_INDOUBT;
 
     owner_text(n, text);
     c.value = str_of(text);
-    do
+    for (int i = 0; i < NOTE_TRIES && err == BELFRY_INDOUBT; i++)
         err = p->store->ops->cas(p->store, &c);
-    while (err == BELFRY_INDOUBT);
     if (!err)
         p->note = *n;
     return err == BELFRY_CONFLICT ? BELFRY_FENCED : err;

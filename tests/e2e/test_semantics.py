@@ -320,6 +320,16 @@ def test_point_10_redrive_puts_dead_jobs_back(b, q):
     assert {job["id"] for job in jobs} == set(ids) and all(job["attempt"] == 1 for job in jobs)
 
 
+def test_point_30_an_ended_job_is_kept_as_long_as_retain_says(b, q):
+    kept = b.call("SCHEDULE", q, "x", "RETAIN", "1h")
+    gone = b.call("SCHEDULE", q, "x", "RETAIN", 0)
+    for job in b.lease(q, "COUNT", 2):
+        b.call("COMPLETE", job["id"], job["token"], "RESULT", "ok")
+    assert b.call("GET", kept)["state"] == "done" and b.call("GET", kept)["result"] == "ok"
+    assert b.call("GET", gone) is None
+    assert b.call("QUEUE", q)["total_history_dropped"] == 0
+
+
 # ---- Dispatch ----
 
 def test_point_11_a_waiting_worker_gets_a_job_when_it_is_due_and_never_before(b, q, shared_server):

@@ -100,6 +100,8 @@ static bool judge_log(struct shelf_log *l, struct store *store, enum end end, bo
         return FAIL("log %s has %llu elements, not %llu to %llu", l->name,
                     (unsigned long long)k.next, (unsigned long long)least,
                     (unsigned long long)most);
+    for (uint64_t i = l->count; there && i < k.next; i++)
+        l->at[i] = 0; /* an append that was in doubt did not tell */
     l->count = there ? k.next : 0;
     l->durable = l->durable < l->count ? l->durable : l->count;
     l->maybe = 0;
