@@ -128,6 +128,7 @@ static bool unescape(struct str s, bool plus, struct buf *out)
 }
 
 #define BAD_ESCAPE "expected two hexadecimal digits behind each %"
+#define ONE_TENANT "expected the name of one tenant; figures of all are at /v1/stats"
 
 static int gather_path(struct fields *f, const struct http_match *m)
 {
@@ -140,6 +141,9 @@ static int gather_path(struct fields *f, const struct http_match *m)
             a++;
         if (!unescape(m->args[i], false, &f->call->text))
             return fields_refuse(f, a, BAD_ESCAPE);
+        if (str_eq(name, STR("tenant")) && f->call->text.len == from + 1 &&
+            f->call->text.ptr[from] == '*')
+            return fields_refuse(f, a, ONE_TENANT);
         f->given[fields_index(f, a)] = true;
         fields_give(f, a, word_written(f, from));
     }

@@ -50,6 +50,12 @@ def test_a_job_from_schedule_to_done(web):
     assert shown["state"] == "done" and shown["result"] == '[1,{"ok":true}]' and shown["history"][0]["worker"] == "w1"
 
 
+def test_a_path_names_one_tenant(web):
+    answer = web.ask("GET", "/v1/tenants/*/stats")
+    assert answer.status == 400 and "name of one tenant" in answer.json["detail"]
+    assert web.ask("GET", "/v1/tenants/%2A/stats").status == 400
+
+
 def test_the_other_verbs(web):
     id = web.post("/v1/jobs", {"queue": "others", "payload": "x", "in": "1h"})["id"]
     assert web.ask("PATCH", f"/v1/jobs/{id}", {"in": 0}).status == 204
