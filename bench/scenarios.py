@@ -429,7 +429,7 @@ def order_demand(name, row, span_s=None):
     if span_s:
         limit_s = min(30, span_s / 2)
         return Demand(f"of queue '{name}', {share:.1f} % delivered behind a job that was due later; by up to",
-                      f"{row['behind_max_ms'] / 1000:.1f} s", f"{limit_s:g} s", row["behind_max_ms"] < 1000 * limit_s)
+                      f"{row['behind_max_ms'] / 1000:.1f} s", f"{limit_s:g} s", row["behind_max_ms"] < 1000 * limit_s, timing=True)
     return Demand(f"of queue '{name}', delivered behind a job that was due later (by up to "
                   f"{row['behind_max_ms'] / 1000:.1f} s)", f"{share:.2f} %",
                   "5 %, or by less than 5 s", share <= 5 or row["behind_max_ms"] < 5000)

@@ -31,7 +31,6 @@ def judge(demands):
 
 
 @pytest.mark.limit(1200 if LONG else 180)
-# How far jobs are ahead of others in the backlog is told in seconds, of five.
-@pytest.mark.parametrize("name", ["wide", "herd", pytest.param("backlog", marks=pytest.mark.quiet)])
+@pytest.mark.parametrize("name", ["wide", "herd", "backlog"])
 def test_deep(name, lab):
     judge(scenarios.SCENARIOS[name](lab))
