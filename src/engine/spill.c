@@ -611,10 +611,10 @@ static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
 
 bool engine_work(struct engine *e)
 {
-    int budget = WORK_SLICE, graves = engine_slice(e, WORK_SLICE);
-    bool more = e->batch.fed && bury(e, &graves);
+    int budget = WORK_SLICE, freed = engine_slice(e, WORK_SLICE);
+    bool more = e->batch.fed && bury(e, &freed);
 
-    if (!e->batch.gathering && rejoin(e, &graves))
+    if (!e->batch.gathering && rejoin(e, &freed))
         more = true;
     pass_frontier(e, &e->later, &budget);
     pass_frontier(e, &e->left, &budget);

@@ -210,8 +210,9 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
     return 0;
 }
 
-/* Less than the room that a preallocated segment has beyond its nominal size, so that the last
- * commit of a segment fits in what is reserved also when the disk is full. */
+/* From 1 MiB up a segment has this much room beyond its nominal size, so that its last commit fits
+ * when the disk is full. A commit that does not fit in a smaller segment takes the space of spares.
+ */
 static uint64_t default_commit_bytes(uint64_t segment_bytes)
 {
     uint64_t bytes = segment_bytes / 16;

@@ -32,7 +32,7 @@
 #define DUE_SOON_MS     100
 #define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
 #define COMMIT_LEAST    (64 << 10)  /* of records that are gathered before a large one */
-#define FED_PART        256         /* the record of a batch takes less than this part of memory */
+#define FED_PART        256 /* the part of memory that the record of a batch mostly stays below */
 #define RESERVE_LEAST   2
 #define RESERVE_MOST    500
 
