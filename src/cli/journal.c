@@ -286,7 +286,8 @@ static int add_missing_end(struct journal *j, struct store *store)
 static int add_missing_beginning(struct journal *j)
 {
     uint32_t oldest = engine_oldest(j->engine);
-    size_t n = j->segment_count && oldest && j->segments[0].number > oldest
+    /* As tenure.c: a version that does not note the end does not note the beginning either. */
+    size_t n = j->note.known && j->segment_count && oldest && j->segments[0].number > oldest
                    ? j->segments[0].number - oldest
                    : 0;
     int err = 0;

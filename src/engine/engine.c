@@ -7,6 +7,8 @@
 #define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
 #define LOOKAHEAD_DEFAULT     60000
+#define GRAVE_RECORD          40 /* bytes in the journal, about, */
+#define QUEUE_RECORD          80 /* the settings of a tenant, too */
 
 const char *job_state_name(enum job_state s)
 {
@@ -387,7 +389,8 @@ uint64_t engine_offered_lsn(const struct engine *e)
 
 uint64_t engine_live_bytes(const struct engine *e)
 {
-    return e->live_bytes;
+    return e->live_bytes + e->graves.count * GRAVE_RECORD + e->names.count * QUEUE_RECORD +
+           e->tenants.count * QUEUE_RECORD;
 }
 
 void engine_press(struct engine *e, bool pressed)

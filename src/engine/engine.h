@@ -123,7 +123,7 @@ int engine_copy_rest(struct engine *e, uint32_t segment);
 /* Jobs whose image stands in this segment: with none it need not be read before it is dropped. */
 uint64_t engine_segment_jobs(const struct engine *e, uint32_t segment);
 
-/* Bytes that a journal of nothing but live images would have, about. */
+/* Bytes that a journal of nothing but what lives would have, about. */
 uint64_t engine_live_bytes(const struct engine *e);
 
 /* ---- Requests. Errors leave everything unchanged; engine_detail() then says more. Those that name

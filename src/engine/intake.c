@@ -349,11 +349,11 @@ static int check_again(struct engine *e, const struct job_spec *specs, size_t n,
     int err = 0;
 
     for (int i = 0; i < 2 && !err; i++) {
-        uint64_t wipes = e->pasts.wipes;
+        uint64_t wipes = e->pasts.wipes + e->absent.wipes;
 
         err = check_all(e, specs, n, ret_at);
         promise_nothing(e, specs, n);
-        if (e->pasts.wipes == wipes)
+        if (e->pasts.wipes + e->absent.wipes == wipes)
             break;
     }
     return err;

@@ -368,6 +368,7 @@ struct batch {
 /* Keys that no job on disk has, as was found out since this number of moves. */
 struct absent {
     uint64_t moves;
+    uint64_t wipes; /* how many times all were forgotten */
     size_t n;
     char keys[ABSENT_MAX][ABSENT_BYTES];
 };

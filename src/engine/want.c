@@ -254,8 +254,10 @@ static void note_absent(struct engine *e, const struct cold_key *k)
 {
     struct absent *a = &e->absent;
 
-    if (a->moves != e->moves || a->n == ABSENT_MAX)
+    if (a->moves != e->moves || a->n == ABSENT_MAX) {
         a->n = 0;
+        a->wipes++;
+    }
     a->moves = e->moves;
     memcpy(a->keys[a->n++], k->bytes, ABSENT_BYTES);
 }

@@ -27,6 +27,7 @@ struct commit {
     uint32_t segment;
     uint64_t seq;
     uint64_t last_lsn;
+    bool durable; /* it survives power loss when it is written, and all before it */
 };
 
 struct segment {
@@ -173,6 +174,8 @@ struct partition {
     bool owed;             /* the gathering commit is to be written though it may be empty */
     uint64_t durable_lsn;
     uint64_t safe_lsn;             /* survives power loss for certain */
+    uint64_t sync_lsn;             /* so will this, when the commits that are closed are written */
+    bool sync_owed;                /* the gathering commit is to be durable */
     _Atomic uint32_t sync_segment; /* where the last written commit stands */
 
     struct segment *segments; /* oldest first; the last is gathered for */
@@ -208,6 +211,8 @@ static inline size_t partition_slice(const struct partition *p, size_t usual)
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES]);
 /* NOMEM. */
 int partition_add_segment(struct partition *p, struct segment s);
+/* Whether this record survives power loss. If not that is seen to, without a wait for others. */
+bool partition_is_safe(struct partition *p, uint64_t lsn);
 
 /* replay.c: reads all segments into the engine. */
 int partition_replay(struct partition *p, struct partition_report *ret);

@@ -155,6 +155,14 @@ static bool in_range(const struct load *l, struct str key, const struct cold_key
     return key.len == prefix->len + 16 && memcmp(key.ptr, prefix->bytes, prefix->len) == 0;
 }
 
+/* A slice has what was asked for, or one job if that is larger. */
+static bool is_full(const struct load *l, const struct run_entry *e)
+{
+    if (l->n == 0)
+        return false;
+    return l->bodies.len + e->value.len > l->want.bytes || l->n == l->want.count;
+}
+
 static int read_items(struct load *l, struct run_merge *m)
 {
     struct cold_key prefix;
@@ -169,7 +177,7 @@ static int read_items(struct load *l, struct run_merge *m)
 
         if (!in_range(l, e->key, &prefix))
             return 0;
-        if (l->bodies.len > l->want.bytes || (l->want.count > 0 && l->n == l->want.count)) {
+        if (is_full(l, e)) {
             l->end = false;
             return 0;
         }

@@ -115,7 +115,10 @@ static void close_gathering(struct partition *p)
     c->last_lsn = p->gather_lsn;
     list_append(&p->closed, &c->link);
     p->closed_bytes += c->buf.len;
-    p->owed = false;
+    c->durable = p->o.durable || p->sync_owed;
+    if (c->durable)
+        p->sync_lsn = c->last_lsn;
+    p->owed = p->sync_owed = false;
     p->stats.commits++;
     p->stats.committed_bytes += bytes;
 }
@@ -323,7 +326,7 @@ static int read_back(struct commit *c, struct str log)
 
     if (found == BELFRY_NOTFOUND)
         return 0;
-    if (found == 1 && c->p->o.durable) {
+    if (found == 1 && c->durable) {
         int err = s->ops->sync(s, log);
 
         return err ? err : 1;
@@ -352,7 +355,7 @@ static int write_element(struct commit *c)
         .epoch = p->epoch,
         .seq = c->seq,
         .element = buf_view(&c->buf),
-        .durable = p->o.durable,
+        .durable = c->durable,
         .reserved = true,
     };
     int err;
@@ -382,15 +385,20 @@ int commit_write(struct commit *c)
     if (err)
         return err;
     c->p->sync_segment = c->segment;
-    /* Without `durable` the segment before is the last that was synced. */
-    tenure_note(c->p, c->p->o.durable ? c->segment : c->segment - 1);
+    /* If this one was not synced the segment before was. */
+    tenure_note(c->p, c->durable ? c->segment : c->segment - 1);
     return 0;
+}
+
+bool commit_is_plain(const struct commit *c)
+{
+    return c->seq > 0 && c->durable == c->p->o.durable;
 }
 
 void partition_settle(struct partition *p, struct commit *c)
 {
     assert(p->writing == c);
-    if (p->o.durable)
+    if (c->durable)
         p->safe_lsn = c->last_lsn;
     else if (c->seq == 0) /* the segments before were synced first */
         p->safe_lsn = p->durable_lsn;
@@ -419,6 +427,17 @@ int partition_flush(struct partition *p)
 uint64_t partition_durable_lsn(const struct partition *p)
 {
     return p->durable_lsn;
+}
+
+/* With `durable` every commit is synced anyway. Without, the end of the journal would not be until
+ * a segment is full: what waits for that would wait for ever in a server that is quiet. */
+bool partition_is_safe(struct partition *p, uint64_t lsn)
+{
+    if (p->safe_lsn >= lsn)
+        return true;
+    if (!p->o.durable && p->sync_lsn < lsn)
+        p->owed = p->sync_owed = true;
+    return false;
 }
 
 uint64_t partition_gathered_bytes(const struct partition *p)

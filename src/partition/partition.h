@@ -88,6 +88,8 @@ struct commit *partition_take(struct partition *p);
  * commit may be written again later. Anything else: the partition must be closed and opened anew.
  */
 int commit_write(struct commit *c);
+/* Neither begins a segment nor is synced out of turn: it takes as long as most do. */
+bool commit_is_plain(const struct commit *c);
 /* After commit_write answered 0. */
 void partition_settle(struct partition *p, struct commit *c);
 

@@ -23,10 +23,11 @@ static uint64_t allowed_segments(const struct partition *p)
 }
 
 /* While space is short a bulk waits until the segments that it left behind are reclaimed: the
- * reserve is for all others. */
+ * reserve is for all others. A journal that cannot be read is not waited for. */
 bool reclaim_is_behind(const struct partition *p)
 {
-    return atomic_load(&p->store->low) && p->segment_count > allowed_segments(p);
+    return atomic_load(&p->store->low) && !p->reclaim_broken &&
+           p->segment_count > allowed_segments(p);
 }
 
 static bool oldest_is_settled(const struct partition *p)
@@ -47,7 +48,8 @@ static struct cold_run *run_to_unlink(struct partition *p)
     list_each (node, engine_gone_runs(p->engine)) {
         struct cold_run *r = container_of(node, struct cold_run, link);
 
-        if (r->pins == 0 && (p->safe_lsn >= r->lsn || MUTANT(p->o.mutant, RUN_DROPPED_EARLY)))
+        if (r->pins == 0 &&
+            (partition_is_safe(p, r->lsn) || MUTANT(p->o.mutant, RUN_DROPPED_EARLY)))
             return r;
     }
     return NULL;
@@ -84,7 +86,7 @@ static bool begin_segment(struct partition *p, struct chore *c)
         p->reclaim_rest = true;
         p->reclaim_lsn = engine_lsn(p->engine);
     }
-    if (p->safe_lsn < p->reclaim_lsn && !MUTANT(p->o.mutant, EARLY_DROP))
+    if (!partition_is_safe(p, p->reclaim_lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
         return false;
     c->kind = CHORE_REMOVE;
     return true;

@@ -110,7 +110,9 @@ static int check_beginning(const struct partition *p)
 {
     uint32_t oldest = engine_oldest(p->engine), first;
 
-    if (p->segment_count == 0 || oldest == 0 || MUTANT(p->o.mutant, BEGINNING_LOST))
+    /* A version that does not note the journal's end does not note its beginning either. */
+    if (p->segment_count == 0 || oldest == 0 || !p->note.known ||
+        MUTANT(p->o.mutant, BEGINNING_LOST))
         return 0;
     first = p->segments[0].number;
     if (first <= oldest)

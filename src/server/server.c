@@ -158,7 +158,7 @@ static void start_commit(struct server *s, bool here)
     if (!commit)
         return;
     s->commit_begun_us = time_mono_us();
-    if (here && small && may_wait(s)) {
+    if (here && small && commit_is_plain(commit) && may_wait(s)) {
         int err = committer_write_now(s->committer, commit);
 
         if (err != BELFRY_FULL) {
@@ -219,8 +219,10 @@ static void on_turn(uv_prepare_t *handle)
         if (!s->failed)
             work(s);
     }
-    if (s->partition && !s->failed && !s->stopping)
+    if (s->partition && !s->failed && !s->stopping) {
         chores_start(s);
+        start_commit(s, false); /* that a chore waits for */
+    }
     if ((!list_empty(&s->resume) && server_may_execute(s)) ||
         (!list_empty(&s->held) && s->partition && !partition_pressed(s->partition)))
         server_wake(s); /* what held them up ended just now */

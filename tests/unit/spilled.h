@@ -214,15 +214,15 @@ static inline struct fetch *fetch(void)
 }
 
 /* Executes until it does not answer COLD; the answer stays in `ret`. */
-#define EXECUTE(ret, request)                      \
-    do {                                           \
-        ret = request;                             \
-        for (int i = 0; ret == BELFRY_COLD; i++) { \
-            struct fetch *fetch_ = fetch();        \
-            assert_true(i < 10);                   \
-            ret = request;                         \
-            partition_fetch_end(p, fetch_);        \
-        }                                          \
+#define EXECUTE(ret, request)                                \
+    do {                                                     \
+        ret = request;                                       \
+        for (int tries_ = 0; ret == BELFRY_COLD; tries_++) { \
+            struct fetch *fetch_ = fetch();                  \
+            assert_true(tries_ < 10);                        \
+            ret = request;                                   \
+            partition_fetch_end(p, fetch_);                  \
+        }                                                    \
     } while (0)
 
 /* Leases and completes what there is; returns how many. */

@@ -152,6 +152,72 @@ static void a_batch_may_replace_a_job_to_when_it_has_expired_and_use_its_key_aga
     assert_int_equal(results[1].outcome, SCHEDULE_CREATED);
 }
 
+#define KEYS 8400 /* twice as many as are remembered, and some */
+
+static void name_key(struct job_spec *spec, int i)
+{
+    static char names[KEYS][8];
+
+    snprintf(names[i], sizeof(names[i]), "k%d", i);
+    spec->key = str_of(names[i]);
+}
+
+/* All those keys were those of jobs on disk. */
+static void use_keys_up(void)
+{
+    static struct job_id ids[KEYS];
+
+    for (int i = 0; i < KEYS; i++) {
+        struct job_spec spec = spec_of("q", HOUR);
+        struct schedule_result r;
+        int is;
+
+        name_key(&spec, i);
+        EXECUTE(is, engine_schedule(e, &spec, &r));
+        assert_int_equal(is, 0);
+        ids[i] = r.id;
+        settle();
+    }
+    push_out(ids[KEYS - 1]);
+    for (int i = 0; i < KEYS; i++) {
+        int is;
+
+        EXECUTE(is, engine_cancel(e, ids[i]));
+        assert_int_equal(is, CANCEL_CANCELLED);
+    }
+}
+
+/* Schedules n jobs with keys from this one on. */
+static void schedule_batch(int key, size_t n)
+{
+    struct job_spec specs[2];
+    struct schedule_result results[2];
+    size_t at;
+    int is;
+
+    for (size_t i = 0; i < n; i++) {
+        specs[i] = spec_of("q", HOUR);
+        name_key(&specs[i], key + (int)i);
+    }
+    EXECUTE(is, engine_schedule_all(e, specs, n, results, &at));
+    assert_false(engine_torn(e));
+    assert_int_equal(is, 0);
+}
+
+/* All is forgotten twice: once for the sake of the first in a batch of two, once of the second. */
+static void a_batch_is_whole_though_what_is_known_of_keys_is_forgotten_meanwhile(void **state)
+{
+    int key = 0;
+
+    (void)state;
+    use_keys_up();
+    for (; key < KEYS / 2; key += 2)
+        schedule_batch(key, 2);
+    schedule_batch(key++, 1);
+    for (; key + 2 <= KEYS; key += 2)
+        schedule_batch(key, 2);
+}
+
 static void a_paused_queue_that_fills_memory_starves_no_other(void **state)
 {
     struct queue_settings paused = { .paused = true };
@@ -311,6 +377,7 @@ int main(void)
         TEST(a_job_on_disk_is_found_moved_and_cancelled),
         TEST(a_key_on_disk_is_kept_replaced_and_rejected),
         TEST(a_batch_may_replace_a_job_to_when_it_has_expired_and_use_its_key_again),
+        TEST(a_batch_is_whole_though_what_is_known_of_keys_is_forgotten_meanwhile),
         TEST(a_paused_queue_that_fills_memory_starves_no_other),
         TEST(the_oldest_come_first_after_a_restart),
         TEST(passing_jobs_come_from_disk_past_those_that_are_held),

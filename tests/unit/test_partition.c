@@ -24,15 +24,20 @@ static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
     (void)n;
 }
 
-static void open_partition(uint64_t segment_bytes)
+static void open_as(uint64_t segment_bytes, bool durable)
 {
     struct partition_options o = { .segment_bytes = segment_bytes,
                                    .commit_bytes = 1000,
-                                   .durable = true,
+                                   .durable = durable,
                                    .seed = 1,
                                    .deliver = deliver };
 
     assert_int_equal(partition_open(store, &o, START, 1000, &p, &report), 0);
+}
+
+static void open_partition(uint64_t segment_bytes)
+{
+    open_as(segment_bytes, true);
 }
 
 static int setup(void **state)
@@ -60,7 +65,7 @@ static void schedule(int count)
                                  .priority = 3,
                                  .attempts = -1,
                                  .lease_ms = -1,
-                                 .retain_ms = -1 };
+                                 .retain_ms = 0 };
         struct schedule_result r;
 
         assert_int_equal(engine_schedule(partition_engine(p), &spec, &r), 0);
@@ -154,6 +159,49 @@ static void opening_goes_on_in_the_last_segment(void **state)
     assert_int_equal(scheduled(), 10);
 }
 
+static void end_jobs(uint64_t count)
+{
+    for (uint64_t seq = 1; seq <= count; seq++)
+        assert_int_equal(engine_cancel(partition_engine(p),
+                                       (struct job_id){ .due_ms = START + 3600000, .seq = seq }),
+                         CANCEL_CANCELLED);
+}
+
+/* As a server does when nobody asks anything of it. */
+static void turn(void)
+{
+    struct chore *c = partition_chore(p, LANE_JOURNAL);
+
+    if (c)
+        assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
+    assert_int_equal(partition_flush(p), 0);
+}
+
+static void reclaiming_ends_though_nothing_is_written(void **state)
+{
+    struct partition_stats before, after;
+
+    (void)state;
+    for (int durable = 0; durable < 2; durable++) {
+        open_as(64000, durable);
+        schedule(1000);
+        assert_int_equal(partition_flush(p), 0);
+        end_jobs(1000);
+        assert_int_equal(partition_flush(p), 0);
+        partition_stats(p, &before);
+        assert_true(before.segments > 5);
+        for (int i = 0; i < 200; i++)
+            turn();
+        partition_stats(p, &after);
+        assert_true(after.segments <= 4);
+        assert_true(after.commits - before.commits < 2 * before.segments);
+        partition_close(p);
+        p = NULL;
+        store_close(store);
+        assert_int_equal(store_open("memory:", NULL, &store), 0);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -163,6 +211,7 @@ int main(void)
         TEST(what_of_a_burst_was_written_is_there_after_a_crash),
         TEST(a_burst_goes_over_segments),
         TEST(opening_goes_on_in_the_last_segment),
+        TEST(reclaiming_ends_though_nothing_is_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
