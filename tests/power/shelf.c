@@ -104,8 +104,9 @@ static bool judge_log(struct shelf_log *l, struct store *store, enum end end, bo
         l->at[i] = 0; /* an append that was in doubt did not tell */
     l->count = there ? k.next : 0;
     l->durable = l->durable < l->count ? l->durable : l->count;
+    /* What is not there now was perhaps just not kept in memory: until a sync it may be back. */
+    l->ghost = (l->ghost || l->maybe > 0) && l->durable < most;
     l->maybe = 0;
-    l->ghost = l->ghost && l->durable < most;
     l->leaving = false;
     return true;
 }

@@ -19,7 +19,7 @@ struct shelf_log {
     uint64_t durable;            /* of them, those that survive a loss of power */
     uint64_t maybe;              /* one more (1) is perhaps there */
     bool clean;                  /* all of it is durable, and nothing is written behind it */
-    bool ghost;                  /* one that answered FULL may be back after a loss of power */
+    bool ghost;                  /* one that failed may be back after a loss of power */
     bool leaving;                /* it is perhaps removed */
     bool doubtful;               /* an earlier process may have left a torn end */
     bool busy;                   /* a thread is at it */
