@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-from conftest import belfry, wait_for
+from conftest import LONG, belfry, wait_for
 from wire import Refused, encode, now_ms
 
 MIB = 1 << 20
@@ -243,7 +243,7 @@ def test_restarts_on_a_full_disk(make_server, small_disk):
         wait_for(lambda: accepts(w), 30, "jobs are accepted again")
 
 
-def fill_later(w, at_ms, most=100_000):
+def fill_later(w, at_ms, most=400_000):
     """Jobs of various sizes that are due at a moment, until the server says FULL; answers payloads of those accepted."""
     rng, accepted = random.Random(at_ms), set()
     for start in range(0, most, 50):
@@ -258,14 +258,15 @@ def fill_later(w, at_ms, most=100_000):
 
 
 @pytest.mark.limit(240)
-@pytest.mark.parametrize("small_disk, segment", [("24m", "64KiB"), ("32m", "256KiB"), ("40m", "1MiB")],
-                         indirect=["small_disk"])
-def test_a_full_disk_and_kills_with_small_segments(make_server, small_disk, segment):
+@pytest.mark.parametrize("small_disk, segment, fill_s",
+                         [("24m", "64KiB", 8), ("32m", "256KiB", 8), ("40m", "1MiB", 8)]
+                         + [("160m", "8MiB", 20), ("440m", "32MiB", 40)] * LONG, indirect=["small_disk"])
+def test_a_full_disk_and_kills_with_segments_of_any_size(make_server, small_disk, segment, fill_s):
     """What comes back from disk is written, too, while there is no room for anything new: with any size of a segment
     the server goes on by itself, and answers all the while."""
     server = make_server(data=small_disk / "data", segment_size=segment, memory="16MiB")
     with server.wire(timeout=60) as w:
-        due = now_ms() + 8000
+        due = now_ms() + 1000 * fill_s
         accepted = fill_later(w, due)
     for _ in range(3):
         server.kill()
