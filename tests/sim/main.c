@@ -129,9 +129,21 @@ static void last_words(FILE *in, char why[JUDGE_TEXT], char again[JUDGE_TEXT])
     }
 }
 
+/* Where the hunt begins. Few seeds show some mutants: a little before one that did. */
+static uint64_t first_seed(unsigned mutant)
+{
+    switch (mutant) {
+    case MUTANT_TAKEN_FED: return 220;
+    case MUTANT_OVERTAKING: return 230;
+    case MUTANT_GRAVE_LOST: return 1240;
+    default: return 1;
+    }
+}
+
 static bool caught(unsigned mutant)
 {
-    struct args a = { .first = 1, .last = MUTANT_SEEDS, .mutant = mutant };
+    uint64_t first = first_seed(mutant);
+    struct args a = { .first = first, .last = first + MUTANT_SEEDS, .mutant = mutant };
     char why[JUDGE_TEXT], again[JUDGE_TEXT];
     int ends[2], status;
 
