@@ -16,7 +16,7 @@
 struct entry {
     uint64_t head;   /* the first bytes of the key, as a number */
     const char *key; /* and the value behind it */
-    uint64_t seq;
+    uint64_t seq;    /* of the job; of the locator's entries: their order in the batch */
     uint32_t value_len;
     uint16_t key_len;
     bool grave;
@@ -52,7 +52,8 @@ static uint64_t head_of(struct str key)
     return skipped ? head | (uint64_t)FAMILY_DUE << 56 : head;
 }
 
-/* Of a job and a grave with the same key the job comes first. */
+/* Of a job and a grave with the same key the job comes first. Of two jobs that had one user's key
+ * while the batch was gathered the later one does: it has the key now. */
 static int by_key(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -63,6 +64,8 @@ static int by_key(const void *a, const void *b)
     if (x->key[0] == FAMILY_DUE && y->key[0] == FAMILY_DUE && !x->grave && !y->grave)
         return x->seq < y->seq ? -1 : 1;
     order = run_compare(entry_key(x), entry_key(y));
+    if (!order && x->locates)
+        return x->seq > y->seq ? -1 : 1;
     return order ? order : x->grave - y->grave;
 }
 
@@ -123,6 +126,7 @@ static int locate(struct sorting *s, const struct cold_key *key, struct str plac
         .key = (const char *)(uintptr_t)start,
         .key_len = (uint16_t)key->len,
         .value_len = (uint32_t)(s->located.len - start - key->len),
+        .seq = start,
         .locates = true,
     };
     return s->located.failed ? BELFRY_NOMEM : 0;

@@ -31,6 +31,7 @@ static struct store_ops ops;
 static struct partition *p;
 static struct engine *e;
 static int64_t wall, mono;
+static int slice_jobs; /* of partitions that are opened; 0: as usual */
 static int chore_error; /* the last that a chore ended with */
 
 static inline void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
@@ -91,6 +92,7 @@ static inline void open_partition(void)
                                    .block_bytes = 1024,
                                    .piece_bytes = 8192,
                                    .lookahead_ms = 1000,
+                                   .slice_jobs = slice_jobs,
                                    .deliver = deliver };
 
     assert_int_equal(partition_open(&store.base, &o, wall, mono, &p, &report), 0);
@@ -104,6 +106,7 @@ static inline int setup(void **state)
     mono = 1000;
     chore_error = 0;
     cooled = 0;
+    slice_jobs = 0;
     store = (struct rotten){ .base.ops = &ops };
     if (store_open("memory:", NULL, &store.inner) < 0)
         return -1;

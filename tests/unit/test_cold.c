@@ -218,6 +218,59 @@ static void a_batch_is_whole_though_what_is_known_of_keys_is_forgotten_meanwhile
         schedule_batch(key, 2);
 }
 
+#define NAMED 1000
+
+static struct job_id schedule_named(int i, int64_t in_ms)
+{
+    struct job_spec spec = spec_of("q", in_ms);
+    struct schedule_result r;
+
+    int is;
+
+    name_key(&spec, i);
+    spec.retain_ms = 0;
+    EXECUTE(is, engine_schedule(e, &spec, &r));
+    assert_int_equal(is, 0);
+    assert_int_equal(r.outcome, SCHEDULE_CREATED);
+    return r.id;
+}
+
+static void expect_key_of(int i, struct job_id id)
+{
+    struct job_spec spec = spec_of("q", HOUR);
+    struct schedule_result r;
+    int is;
+
+    name_key(&spec, i);
+    EXECUTE(is, engine_schedule(e, &spec, &r));
+    assert_int_equal(is, 0);
+    assert_int_equal(r.outcome, SCHEDULE_KEPT);
+    assert_int_equal(r.id.seq, id.seq);
+}
+
+/* A batch has both jobs of a key: the one that was cancelled meanwhile, and the other. */
+static void a_key_that_another_job_gets_while_a_batch_is_gathered_is_that_jobs(void **state)
+{
+    static struct job_id ids[NAMED];
+
+    (void)state;
+    partition_close(p);
+    slice_jobs = 5;
+    open_partition();
+    for (int i = 0; i < NAMED; i++)
+        ids[i] = schedule_named(i, HOUR + i * 1000);
+    for (int i = 0; i < 10; i++)
+        partition_work(p);
+    for (int i = 0; i < NAMED; i++) {
+        assert_int_equal(engine_cancel(e, ids[i]), CANCEL_CANCELLED);
+        ids[i] = schedule_named(i, HOUR + i * 1000);
+    }
+    settle();
+    assert_true(stats().cold_jobs > 0);
+    for (int i = 0; i < NAMED; i++)
+        expect_key_of(i, ids[i]);
+}
+
 static void a_paused_queue_that_fills_memory_starves_no_other(void **state)
 {
     struct queue_settings paused = { .paused = true };
@@ -377,6 +430,7 @@ int main(void)
         TEST(a_job_on_disk_is_found_moved_and_cancelled),
         TEST(a_key_on_disk_is_kept_replaced_and_rejected),
         TEST(a_batch_may_replace_a_job_to_when_it_has_expired_and_use_its_key_again),
+        TEST(a_key_that_another_job_gets_while_a_batch_is_gathered_is_that_jobs),
         TEST(a_batch_is_whole_though_what_is_known_of_keys_is_forgotten_meanwhile),
         TEST(a_paused_queue_that_fills_memory_starves_no_other),
         TEST(the_oldest_come_first_after_a_restart),
