@@ -11,13 +11,6 @@
 #include <stdio.h>
 #include <xxhash.h>
 
-void opts_put_id(struct buf *out, enum job_opt type, struct job_id id)
-{
-    wire_put_u8(out, (uint8_t)type);
-    wire_put_varint(out, (uint64_t)id.due_ms);
-    wire_put_varint(out, id.seq);
-}
-
 void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
 {
     struct str opts = { j->tail, j->opts_len };

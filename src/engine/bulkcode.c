@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Bulks as bytes and words. */
+#include "engine/bulkcode.h"
+
 #include "base/wire.h"
-#include "engine/bulk.h"
+#include "engine/name.h"
 
 #define FORMAT 1
 

@@ -10,39 +10,6 @@
 #define GRAVE_RECORD          40 /* bytes in the journal, about, */
 #define QUEUE_RECORD          80 /* the settings of a tenant, too */
 
-const char *job_state_name(enum job_state s)
-{
-    static const char *const names[] = {
-#define NAME(name, text) text,
-        JOB_STATES(NAME)
-#undef NAME
-    };
-    return names[s];
-}
-
-const char *attempt_outcome_name(unsigned outcome)
-{
-    static const char *const names[] = {
-#define NAME(name, number, text) [number] = text,
-        ATTEMPT_OUTCOMES(NAME)
-#undef NAME
-    };
-    return outcome < sizeof(names) / sizeof(names[0]) ? names[outcome] : "unknown";
-}
-
-bool name_valid(struct str name)
-{
-    static const bool allowed[256] = {
-        ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... ':'] = true, ['.'] = true,
-        ['_'] = true,         ['-'] = true,         ['/'] = true,
-    };
-    bool valid = name.len > 0 && name.len <= NAME_MAX_BYTES;
-
-    for (size_t i = 0; i < name.len && valid; i++)
-        valid = allowed[(unsigned char)name.ptr[i]];
-    return valid;
-}
-
 int engine_error(struct engine *e, int err, const char *format, ...)
 {
     va_list args;

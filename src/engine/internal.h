@@ -72,24 +72,11 @@ bool tail_is_before(const struct class *c, struct cold_point at);
  * may, but no job that still holds a key. */
 void past_trim(struct engine *e, int *budget);
 void job_opts_get(const struct job *j, struct job_opts *ret);
-/* There is nothing in them but when the job was made, as in most: a varint. */
-static inline bool opts_are_bare(struct str opts)
-{
-    size_t n = 1;
-
-    while (n < opts.len && (uint8_t)opts.ptr[n - 1] >= 0x80)
-        n++;
-    return n >= opts.len;
-}
-
 static inline bool job_is_bare(const struct job *j)
 {
     return opts_are_bare((struct str){ j->tail, j->opts_len });
 }
 
-void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
-/* The next option; false at the end, or where a newer version's begin. */
-bool job_opt_next(struct wire_reader *r, struct opt *ret);
 /* When it expires if it is not started by then; -1: never, or it was leased before. */
 int64_t job_expires_ms(const struct job *j);
 /* It waits for other jobs. */
@@ -106,7 +93,6 @@ static inline enum job_state job_counts_as(const struct job *j)
 {
     return job_is_waiting(j) ? JOB_WAITING : (enum job_state)j->state;
 }
-void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 struct str job_payload(const struct job *j);
 int64_t job_attempts(const struct job *j);
 void job_image_of(const struct job *j, struct job_image *ret);
@@ -393,7 +379,6 @@ int after_told(struct engine *e, struct job *j, const struct job *ended);
 /* The options without those of this type, or only without the one that names this job; and with
  * nothing in front. */
 void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq);
-void opts_put_id(struct buf *out, enum job_opt type, struct job_id id);
 
 /* intake.c */
 
@@ -403,10 +388,6 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
 void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
 /* LIMIT if the tenant has as many pending jobs as it may. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
-
-/* task.c: the full name of a hidden queue of a tenant, in buf or `queue` itself. */
-void hidden_queue_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES],
-                       struct str *ret);
 
 /* forget.c: an ended job is forgotten before its time. */
 int emit_forget(struct engine *e, const struct job *j);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Recurrences as bytes, and their ledgers. */
-#include "engine/recurrence.h"
+#include "engine/ledger.h"
 
 #include <string.h>
 
 #include "base/wire.h"
-#include "engine/internal.h"
+#include "engine/name.h"
+#include "engine/opts.h"
 
 #define FORMAT   1
 #define OPTS_MAX 49152 /* more than labels and the like can take */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of a job: tagged bytes in front of its payload. */
-#include "engine/internal.h"
+#include "engine/opts.h"
+
+#include "base/time.h"
 
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
 {
@@ -85,38 +86,6 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
     return !r->bad;
 }
 
-int64_t job_expires_ms(const struct job *j)
-{
-    struct job_opts o;
-
-    if (job_is_bare(j) || (j->trail && j->trail->token))
-        return -1;
-    job_opts_get(j, &o);
-    return o.expire_ms <= 0                            ? -1
-           : o.expire_ms > TIME_MOMENT_MAX - j->due_ms ? TIME_MOMENT_MAX
-                                                       : j->due_ms + o.expire_ms;
-}
-
-bool job_is_over(const struct engine *e, const struct job *j)
-{
-    int64_t expires = j->state <= JOB_READY ? job_expires_ms(j) : -1;
-    int64_t early_ms = MUTANT(e->o.mutant, EXPIRED_EARLY) && j == e->shown ? 60000 : 0;
-
-    return expires >= 0 && expires <= e->now_ms + early_ms;
-}
-
-int64_t job_cold_ms(const struct job *j)
-{
-    int64_t expires = job_is_waiting(j) ? job_expires_ms(j) : -1;
-
-    return expires >= 0 ? expires : j->timer.at_ms;
-}
-
-void job_opts_get(const struct job *j, struct job_opts *ret)
-{
-    job_opts_read((struct str){ j->tail, j->opts_len }, (int64_t)j->born_ms, ret);
-}
-
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
 {
     struct wire_reader r = wire_reader_of(opts);
@@ -159,10 +128,9 @@ void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order)
     *ret_order = o.order;
 }
 
-int64_t job_attempts(const struct job *j)
+void opts_put_id(struct buf *out, enum job_opt type, struct job_id id)
 {
-    struct job_opts o;
-
-    job_opts_get(j, &o);
-    return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
+    wire_put_u8(out, (uint8_t)type);
+    wire_put_varint(out, (uint64_t)id.due_ms);
+    wire_put_varint(out, id.seq);
 }

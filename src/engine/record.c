@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "engine/push.h"
+#include "engine/name.h"
+#include "engine/webhook.h"
 
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)
 {

@@ -20,7 +20,8 @@
 #define ENGINE_RECORD_H
 
 #include "base/wire.h"
-#include "engine/types.h"
+#include "engine/image.h"
+#include "engine/settings.h"
 
 /* The numbers are on disk. */
 enum record_type {
@@ -48,53 +49,6 @@ enum record_type {
 };
 
 #define COMMIT_VERSION 1
-
-/* Set in trail_image.flags. */
-#define TRAIL_CANCELLING 1u
-#define TRAIL_REPLACING  2u
-#define TRAIL_TELLING    4u  /* ended, and those who listen are to be told */
-#define TRAIL_HOLDING    8u  /* leased or deferred at its present due time: it keeps its lane */
-#define TRAIL_GRACED     16u /* leased, and a start has given it its grace */
-
-/* What happened to a job since it was first leased. */
-struct trail_image {
-    uint64_t token;
-    int64_t start_ms;
-    int64_t until_ms;
-    int64_t lease_ms;
-    int64_t late_ms;
-    int64_t ended_ms;
-    int64_t keep_ms;
-    int64_t hold_ms; /* the key stays taken until then; 0: not held */
-    unsigned flags;
-    int64_t progress;
-    struct str worker;
-    struct str note;
-    struct str result;
-    struct str error;
-    struct str history; /* encoded attempts, oldest first */
-    int64_t pending_due_ms;
-    struct str pending; /* payload of a replacement */
-    int64_t deferred_ms;
-    uint32_t deferrals;
-};
-
-struct job_image {
-    uint64_t seq;
-    int64_t born_ms; /* due at creation: part of the id */
-    unsigned state;  /* never JOB_READY: that follows from time */
-    unsigned priority;
-    int64_t due_ms;
-    int64_t at_ms;
-    uint32_t attempt;
-    uint32_t stalls;
-    struct str tenant; /* empty: default */
-    struct str queue;
-    struct str opts; /* see struct job in internal.h */
-    struct str payload;
-    bool has_trail;
-    struct trail_image trail;
-};
 
 struct begin_record {
     uint64_t previous; /* elements in the segment before this one */
@@ -192,64 +146,6 @@ struct token_record {
     struct str hash;
 };
 
-struct fed_record {
-    int64_t frontier_at;
-    uint64_t frontier_seq;
-    uint64_t graves;    /* those up to this serial number are in the runs */
-    uint64_t serial;    /* of the grave of the first stale one; the others follow */
-    struct str runs;    /* run_desc_put */
-    struct str seqs;    /* of the jobs: zigzag differences */
-    struct str tallies; /* tally_put */
-    struct str stale;   /* jobs that changed meanwhile, whose entries do not count: seq, key, queue,
-                           slot, gone_ms */
-};
-
-struct merged_record {
-    struct str drops; /* files, varints */
-    struct str runs;
-    struct str tallies;
-};
-
-struct loaded_record {
-    struct str queue; /* empty: by due time; else of the class */
-    unsigned class;
-    uint32_t number; /* of the youngest run that was read */
-    int64_t upto_at; /* everything up to here has been loaded */
-    uint64_t upto_seq;
-    uint64_t count;
-    struct str images; /* bodies of PUT records, each with its length */
-    uint64_t lane;     /* CLASS_ASIDE only: which, */
-    uint64_t serial;   /* and of the first one's grave; the others follow */
-};
-
-struct taken_record {
-    uint64_t serial; /* of its grave */
-    struct str key;
-    struct str image;
-};
-
-struct grave_record {
-    uint64_t serial;
-    int64_t gone_ms; /* there could be something at its place until then; 0: see the frontier */
-    struct str key;
-};
-
-struct tally_record {
-    struct str queue;
-    struct str counts; /* zigzag, one for each slot */
-    struct str floors; /* class, number, at, seq; with TALLY_FROM set: class.from; CLASS_ASIDE:
-                          lane, and the point behind which its jobs are */
-};
-
-#define TALLY_FROM 0x80u
-
-struct cold_record {
-    int64_t frontier_at;
-    uint64_t frontier_seq;
-    uint64_t next_file;
-    uint64_t next_grave;
-};
-
 /* Writes the head of a commit. */
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms);
 
@@ -281,14 +177,6 @@ void record_put_tenant(struct buf *out, const struct tenant_record *r);
 void record_put_told(struct buf *out, const struct told_record *r);
 void record_put_listen(struct buf *out, const struct listen_record *r);
 void record_put_token(struct buf *out, const struct token_record *r);
-void record_put_fed(struct buf *out, const struct fed_record *r);
-void record_put_merged(struct buf *out, const struct merged_record *r);
-void record_put_loaded(struct buf *out, const struct loaded_record *r);
-void record_put_taken(struct buf *out, const struct taken_record *r);
-void record_put_run(struct buf *out, const struct str *desc);
-void record_put_grave(struct buf *out, const struct grave_record *r);
-void record_put_tally(struct buf *out, const struct tally_record *r);
-void record_put_cold(struct buf *out, const struct cold_record *r);
 /* Of an image only these. */
 bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
                      struct str *ret_queue);
@@ -309,15 +197,6 @@ bool record_get_tenant(struct str body, struct tenant_record *ret);
 bool record_get_told(struct str body, struct told_record *ret);
 bool record_get_listen(struct str body, struct listen_record *ret);
 bool record_get_token(struct str body, struct token_record *ret);
-bool record_get_fed(struct str body, struct fed_record *ret);
-bool record_get_merged(struct str body, struct merged_record *ret);
-bool record_get_loaded(struct str body, struct loaded_record *ret);
-bool record_get_taken(struct str body, struct taken_record *ret);
-bool record_get_run(struct str body, struct str *ret);
-bool record_get_grave(struct str body, struct grave_record *ret);
-bool record_get_tally(struct str body, struct tally_record *ret);
-bool record_get_cold(struct str body, struct cold_record *ret);
-
 struct commit_head {
     uint64_t epoch;
     int64_t wall_ms;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/record.h"
 
-#include "engine/token.h"
+#include "engine/name.h"
+#include "engine/role.h"
 
 void record_put_token(struct buf *out, const struct token_record *r)
 {

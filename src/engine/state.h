@@ -27,7 +27,8 @@
 #include "engine/cold.h"
 #include "engine/lane.h"
 #include "engine/mutant.h"
-#include "engine/record.h"
+#include "engine/opts.h"
+#include "engine/record_cold.h"
 #include "engine/wheel.h"
 
 #define PRIORITIES    5
@@ -93,55 +94,6 @@ enum where {
 };
 
 _Static_assert(WHERES <= 8, "job.where has room for it");
-
-enum job_opt {
-    OPT_KEY = 1,
-    OPT_ATTEMPTS = 2,
-    OPT_BACKOFF = 3,
-    OPT_LEASE = 4,
-    OPT_RETAIN = 5,
-    OPT_EXPIRE = 6,
-    OPT_TAG = 7,  /* there may be several of it, */
-    OPT_META = 8, /* and of it */
-    OPT_ORDER = 9,
-    OPT_NOTIFY = 10,
-    OPT_GATES = 11,
-    OPT_AFTER = 12,     /* a job that it waits for; several */
-    OPT_AFTERFAIL = 13, /* enum after_fail */
-    OPT_LISTENER = 14,  /* a job that is told when it has ended; several */
-    OPT_NOMINAL = 15,   /* it is an occurrence: of when, and of which recurrence */
-    OPT_PUSH = 16,      /* its own URL */
-};
-
-/* The moment of a job that waits for something else than time. */
-#define AT_NEVER (TIME_MOMENT_MAX + 1)
-
-/* One of them, as it stands in a job's tail. */
-struct opt {
-    enum job_opt type;
-    struct str
-        bytes; /* KEY, BACKOFF, ORDER, TAG, PUSH; META: its name; NOMINAL: the recurrence's */
-    struct str value; /* META */
-    int64_t number;   /* the others; AFTER, LISTENER: the id's due time */
-    uint64_t seq;     /* AFTER, LISTENER */
-};
-
-struct job_opts {
-    int64_t created_ms;
-    struct str key;
-    int64_t attempts; /* -1: not given; likewise below */
-    struct str backoff;
-    int64_t lease_ms;
-    int64_t retain_ms;
-    int64_t expire_ms;
-    bool notify;
-    bool passing;
-    enum after_fail after_fail;
-    size_t afters;
-    size_t listeners;
-    struct str order;
-    struct str push;
-};
 
 struct trail {
     struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in

@@ -136,15 +136,3 @@ void engine_task_skip(struct engine *e)
     else if (!list_empty(&e->telling))
         e->tell_next++;
 }
-
-void hidden_queue_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES],
-                       struct str *ret)
-{
-    *ret = queue;
-    if (str_eq(tenant, STR(TENANT_DEFAULT)))
-        return;
-    memcpy(buf, tenant.ptr, tenant.len);
-    buf[tenant.len] = SCOPE_SEP;
-    memcpy(buf + tenant.len + 1, queue.ptr, queue.len);
-    *ret = (struct str){ buf, tenant.len + 1 + queue.len };
-}

@@ -18,43 +18,6 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-const struct tenant_settings tenant_defaults = { .weight = 1 };
-
-void scope_split(struct str full, struct str *ret_tenant, struct str *ret_queue)
-{
-    const char *at = memchr(full.ptr, SCOPE_SEP, full.len);
-
-    *ret_tenant = STR(TENANT_DEFAULT);
-    *ret_queue = full;
-    if (at) {
-        ret_tenant->ptr = full.ptr;
-        ret_tenant->len = (size_t)(at - full.ptr);
-        ret_queue->ptr = at + 1;
-        ret_queue->len = full.len - ret_tenant->len - 1;
-    }
-}
-
-bool queue_name_valid(struct str full)
-{
-    struct str tenant, queue;
-
-    scope_split(full, &tenant, &queue);
-    return name_valid(tenant) && name_valid(queue) &&
-           (tenant.ptr != full.ptr || !str_eq(tenant, STR(TENANT_DEFAULT)));
-}
-
-bool stored_name_valid(struct str full)
-{
-    struct str tenant, queue;
-
-    scope_split(full, &tenant, &queue);
-    if (queue.len > 0 && queue.ptr[0] == HIDDEN_MARK) {
-        queue.ptr++;
-        queue.len--;
-    }
-    return name_valid(tenant) && name_valid(queue);
-}
-
 /* ---- Both kinds of names ---- */
 
 static bool tenant_matches(const struct table_node *node, const void *arg)

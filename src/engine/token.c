@@ -20,16 +20,6 @@ struct token {
     char text[]; /* name, tenant */
 };
 
-const char *role_name(enum role r)
-{
-    static const char *const names[] = { [ROLE_NONE] = "none",
-#define NAME(name, number, text) [ROLE_##name] = text,
-                                         ROLES(NAME)
-#undef NAME
-    };
-    return names[r];
-}
-
 static struct str name_of(const struct token *t)
 {
     return (struct str){ t->text, t->name_len };

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "engine/opts.h"
 #include "engine/record.h"
 
 #define GATHER_JOBS 500

@@ -2,6 +2,8 @@
 /* The verbs of workers: LEASE, COMPLETE, FAIL, EXTEND, RELEASE. */
 #include "verbs/handlers.h"
 
+#include "engine/push.h"
+
 /* Text, because many clients keep integers as doubles. */
 void reply_token(struct reply *r, uint64_t token)
 {
