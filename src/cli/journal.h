@@ -15,8 +15,8 @@
 #include <limits.h>
 
 #include "engine/engine.h"
-#include "engine/record.h"
 #include "partition/owner.h"
+#include "record/record.h"
 #include "store/store.h"
 
 #define JOURNAL_NAME_BYTES 48

@@ -7,8 +7,8 @@
 #ifndef ENGINE_BULK_H
 #define ENGINE_BULK_H
 
-#include "engine/bulkcode.h"
 #include "engine/types.h"
+#include "record/bulkcode.h"
 
 #define BULK_QUEUE    "~bulk"
 #define BULK_KEEP_MS  INT64_C(86400000) /* how long it is shown after its end */

@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/list.h"
-#include "engine/coldkey.h"
 #include "engine/engine.h"
+#include "record/coldkey.h"
 
 /* A run in memory. Pinned while somebody off the engine's thread reads it. */
 struct cold_run {

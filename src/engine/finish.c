@@ -3,7 +3,7 @@
 #include "engine/internal.h"
 
 #include "base/time.h"
-#include "engine/backoff.h"
+#include "record/backoff.h"
 
 /* now + d, never beyond the last moment there is. */
 static int64_t after(const struct engine *e, int64_t d)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/time.h"
-#include "engine/backoff.h"
+#include "record/backoff.h"
 
 static int64_t later(int64_t a, int64_t b)
 {

@@ -30,8 +30,8 @@
 
 #include "base/heap.h"
 #include "base/table.h"
+#include "base/wheel.h"
 #include "engine/cold.h"
-#include "engine/wheel.h"
 
 struct class;
 struct engine;

@@ -11,7 +11,7 @@
 #define ENGINE_PUSH_H
 
 #include "engine/types.h"
-#include "engine/webhook.h"
+#include "record/webhook.h"
 
 #define PUSH_KIND "~push" /* no queue of a user has this name */
 

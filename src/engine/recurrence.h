@@ -7,8 +7,8 @@
 #ifndef ENGINE_RECURRENCE_H
 #define ENGINE_RECURRENCE_H
 
-#include "engine/ledger.h"
 #include "engine/types.h"
+#include "record/ledger.h"
 
 #define RECURRENCE_QUEUE "~recur"
 #define RECURRENCE_BYTES 65536 /* of all that is told of one */

@@ -2,7 +2,7 @@
 /* The settings of tenants and queues. */
 #include "engine/internal.h"
 
-#include "engine/backoff.h"
+#include "record/backoff.h"
 
 static int check_rate(struct engine *e, const struct rate *r)
 {

@@ -24,12 +24,12 @@
 #include "base/pool.h"
 #include "base/table.h"
 #include "base/time.h"
+#include "base/wheel.h"
 #include "engine/cold.h"
 #include "engine/lane.h"
 #include "engine/mutant.h"
-#include "engine/opts.h"
-#include "engine/record_cold.h"
-#include "engine/wheel.h"
+#include "record/opts.h"
+#include "record/record_cold.h"
 
 #define PRIORITIES    5
 #define ORDERED       5 /* in queue.classes: jobs with an ordering key; */

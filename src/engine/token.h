@@ -11,8 +11,8 @@
 #define ENGINE_TOKEN_H
 
 #include "base/buf.h"
-#include "engine/role.h"
 #include "engine/types.h"
+#include "record/role.h"
 
 struct engine;
 

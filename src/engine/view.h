@@ -5,9 +5,9 @@
 
 #include "base/hist.h"
 #include "base/id.h"
-#include "engine/jobstate.h"
-#include "engine/name.h"
-#include "engine/settings.h"
+#include "record/jobstate.h"
+#include "record/name.h"
+#include "record/settings.h"
 
 struct meta {
     struct str name;

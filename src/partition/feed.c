@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "engine/opts.h"
-#include "engine/record.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 #define GATHER_JOBS 500
 #define PREFETCH    8 /* entries ahead: they are all over the batch */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/time.h"
-#include "engine/backoff.h"
+#include "record/backoff.h"
 
 const struct verb *verb_find(const struct verb *table, struct str name)
 {

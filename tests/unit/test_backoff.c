@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "engine/backoff.h"
+#include "record/backoff.h"
 
 static void expect_pause(const char *text, uint32_t failures, int64_t low, int64_t high)
 {

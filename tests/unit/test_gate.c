@@ -3,7 +3,7 @@
 #include "unit/tenants.h"
 
 #include "engine/cold.h"
-#include "engine/record.h"
+#include "record/record.h"
 
 #define MINUTE INT64_C(60000)
 

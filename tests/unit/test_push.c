@@ -3,7 +3,7 @@
 #include "tenants.h"
 
 #include "engine/push.h"
-#include "engine/record.h"
+#include "record/record.h"
 
 #define URL    "https://example.org/hook"
 #define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "engine/wheel.h"
+#include "base/wheel.h"
 
 #define NOW INT64_C(1794778189024)
 

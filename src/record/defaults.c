@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/settings.h"
+#include "record/settings.h"
 
 const struct queue_settings queue_defaults = {
     .lease_ms = 60000,

@@ -12,13 +12,13 @@
  *
  * The value of an entry is the body of a PUT record (record.h); in the locator it is a place.
  */
-#ifndef ENGINE_COLDKEY_H
-#define ENGINE_COLDKEY_H
+#ifndef RECORD_COLDKEY_H
+#define RECORD_COLDKEY_H
 
 #include "base/buf.h"
 #include "base/wire.h"
-#include "engine/jobstate.h"
-#include "engine/limits.h"
+#include "record/jobstate.h"
+#include "record/limits.h"
 
 #define FAMILY_DUE     'D'
 #define FAMILY_BACKLOG 'B'

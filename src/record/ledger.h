@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A recurrence and its ledger as they are stored: the payload of its job. */
-#ifndef ENGINE_LEDGER_H
-#define ENGINE_LEDGER_H
+#ifndef RECORD_LEDGER_H
+#define RECORD_LEDGER_H
 
 #include "base/buf.h"
 #include "base/id.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a job: tagged bytes in front of its payload. They are zigzag(created - born), then
  * one after another of enum job_opt. */
-#ifndef ENGINE_OPTS_H
-#define ENGINE_OPTS_H
+#ifndef RECORD_OPTS_H
+#define RECORD_OPTS_H
 
 #include "base/buf.h"
 #include "base/id.h"
 #include "base/wire.h"
-#include "engine/jobstate.h"
+#include "record/jobstate.h"
 
 enum job_opt {
     OPT_KEY = 1,

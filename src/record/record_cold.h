@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The records about what is on disk besides the journal; see record.h. */
-#ifndef ENGINE_RECORD_COLD_H
-#define ENGINE_RECORD_COLD_H
+#ifndef RECORD_COLD_H
+#define RECORD_COLD_H
 
-#include "engine/record.h"
+#include "record/record.h"
 
 struct fed_record {
     int64_t frontier_at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/role.h"
+#include "record/role.h"
 
 const char *role_name(enum role r)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of queues and tenants, as they are stored. */
-#ifndef ENGINE_SETTINGS_H
-#define ENGINE_SETTINGS_H
+#ifndef RECORD_SETTINGS_H
+#define RECORD_SETTINGS_H
 
 #include <stdint.h>
 
 #include "base/str.h"
-#include "engine/limits.h"
+#include "record/limits.h"
 
 /* So many in each period; count 0: as many as there are. */
 struct rate {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of queues and tenants. */
-#ifndef ENGINE_NAME_H
-#define ENGINE_NAME_H
+#ifndef RECORD_NAME_H
+#define RECORD_NAME_H
 
 #include "base/str.h"
-#include "engine/limits.h"
+#include "record/limits.h"
 
 #define SCOPE_SEP      '@'
 #define HIDDEN_MARK    '~'

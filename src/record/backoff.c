@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/backoff.h"
+#include "record/backoff.h"
 
 #include "base/error.h"
 #include "base/time.h"
-#include "engine/types.h"
+#include "record/limits.h"
 
 static struct str cut_word(struct str *rest, char separator)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/opts.h"
+#include "record/opts.h"
 
 #include "base/time.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the record of a token is made of. */
-#ifndef ENGINE_ROLE_H
-#define ENGINE_ROLE_H
+#ifndef RECORD_ROLE_H
+#define RECORD_ROLE_H
 
 #define TOKEN_HASH_BYTES 32
 #define TOKEN_KEY_NAME   "~key" /* no token, but a secret of the server's own: nobody's name */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/jobstate.h"
+#include "record/jobstate.h"
 
 const char *job_state_name(enum job_state s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Bulks as bytes and words. */
-#include "engine/bulkcode.h"
+#include "record/bulkcode.h"
 
 #include "base/wire.h"
-#include "engine/name.h"
+#include "record/name.h"
 
 #define FORMAT 1
 

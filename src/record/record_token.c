@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/record.h"
+#include "record/record.h"
 
-#include "engine/name.h"
-#include "engine/role.h"
+#include "record/name.h"
+#include "record/role.h"
 
 void record_put_token(struct buf *out, const struct token_record *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/name.h"
+#include "record/name.h"
 
 #include <string.h>
 

@@ -16,12 +16,12 @@
  * the members below. A body may be longer than its reader knows: what follows the known part is
  * from a newer version and is ignored. Decoded slices borrow from the commit.
  */
-#ifndef ENGINE_RECORD_H
-#define ENGINE_RECORD_H
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
 
 #include "base/wire.h"
-#include "engine/image.h"
-#include "engine/settings.h"
+#include "record/image.h"
+#include "record/settings.h"
 
 /* The numbers are on disk. */
 enum record_type {

@@ -15,8 +15,8 @@
  * times in a timer's life. Removing a timer may leave the bit of an empty slot set: it is cleared
  * when the slot is next looked at.
  */
-#ifndef ENGINE_WHEEL_H
-#define ENGINE_WHEEL_H
+#ifndef BASE_WHEEL_H
+#define BASE_WHEEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole of a job, as a PUT record and an entry of a run hold it. */
-#ifndef ENGINE_IMAGE_H
-#define ENGINE_IMAGE_H
+#ifndef RECORD_IMAGE_H
+#define RECORD_IMAGE_H
 
-#include "engine/jobstate.h"
+#include "record/jobstate.h"
 
 /* Set in trail_image.flags. */
 #define TRAIL_CANCELLING 1u

@@ -9,8 +9,8 @@
  * The pause is drawn at random near that: between half and all of it for exp, within a tenth for
  * the others, so that jobs that failed together do not come back together.
  */
-#ifndef ENGINE_BACKOFF_H
-#define ENGINE_BACKOFF_H
+#ifndef RECORD_BACKOFF_H
+#define RECORD_BACKOFF_H
 
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The keys of runs, and the values of the locator. */
-#include "engine/coldkey.h"
+#include "record/coldkey.h"
 
 #include <xxhash.h>
 
 #include "base/time.h"
-#include "engine/name.h"
+#include "record/name.h"
 
 #define LOCATE_SEQ         'i'
 #define LOCATE_KEY         'k'

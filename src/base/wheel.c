@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/wheel.h"
+#include "base/wheel.h"
 
 #define GROUP_BITS 6
 

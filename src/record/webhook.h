@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What can be said of pushes without a network: the forms of URLs, headers and secrets. */
-#ifndef ENGINE_WEBHOOK_H
-#define ENGINE_WEBHOOK_H
+#ifndef RECORD_WEBHOOK_H
+#define RECORD_WEBHOOK_H
 
 #include "base/buf.h"
-#include "engine/settings.h"
+#include "record/settings.h"
 
 #define PUSH_BY_JOB "job"
 #define SECRETS     2

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A bulk as it is stored: the payload of its job. */
-#ifndef ENGINE_BULKCODE_H
-#define ENGINE_BULKCODE_H
+#ifndef RECORD_BULKCODE_H
+#define RECORD_BULKCODE_H
 
 #include "base/buf.h"
-#include "engine/jobstate.h"
+#include "record/jobstate.h"
 
 /* A word, and the states of jobs that it can be about. The order is on disk. */
 #define BULK_ACTIONS(X)                                                                    \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Records about what is on disk besides the journal. */
-#include "engine/record_cold.h"
+#include "record/record_cold.h"
 
-#include "engine/coldkey.h"
+#include "record/coldkey.h"
 
 void record_put_fed(struct buf *out, const struct fed_record *r)
 {

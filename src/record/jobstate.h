@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The states of a job, and how its attempts end. */
-#ifndef ENGINE_JOBSTATE_H
-#define ENGINE_JOBSTATE_H
+#ifndef RECORD_JOBSTATE_H
+#define RECORD_JOBSTATE_H
 
 #include <stdint.h>
 

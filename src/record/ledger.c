@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Recurrences as bytes, and their ledgers. */
-#include "engine/ledger.h"
+#include "record/ledger.h"
 
 #include <string.h>
 
 #include "base/wire.h"
-#include "engine/name.h"
-#include "engine/opts.h"
+#include "record/name.h"
+#include "record/opts.h"
 
 #define FORMAT   1
 #define OPTS_MAX 49152 /* more than labels and the like can take */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The limits of what users give. */
-#ifndef ENGINE_LIMITS_H
-#define ENGINE_LIMITS_H
+#ifndef RECORD_LIMITS_H
+#define RECORD_LIMITS_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/record.h"
+#include "record/record.h"
 
 #include "base/error.h"
 #include "base/time.h"
-#include "engine/name.h"
-#include "engine/webhook.h"
+#include "record/name.h"
+#include "record/webhook.h"
 
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/webhook.h"
+#include "record/webhook.h"
 
 #include <ctype.h>
 #include <stdio.h>
