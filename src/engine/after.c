@@ -5,11 +5,20 @@
  * there is no index to keep. When a job with listeners has ended it stays in memory until they have
  * been told (task.c). Telling twice does no harm: the second time it is no longer waited for.
  */
-#include "engine/internal.h"
+#include "engine/after.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <xxhash.h>
+
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/finish.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/known.h"
+#include "engine/seek.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
 {
@@ -69,53 +78,6 @@ static int check_names(struct engine *e, const struct job_spec *s)
     return 0;
 }
 
-/* ---- Those on disk that have ended: they stay there ---- */
-
-static uint64_t tenant_hash(struct str name)
-{
-    return XXH3_64bits(name.ptr, name.len);
-}
-
-#define UNKNOWN INT_MIN
-
-/* What is known of a job of the scope: its state, NOTFOUND, or UNKNOWN. */
-static int past_state(const struct engine *e, struct job_id id)
-{
-    const struct pasts *p = &e->pasts;
-
-    for (size_t i = 0; p->moves == e->moves && i < p->n; i++)
-        if (p->jobs[i].id.seq == id.seq && p->jobs[i].id.due_ms == id.due_ms &&
-            p->jobs[i].id.partition == id.partition && p->jobs[i].from_ms <= e->now_ms &&
-            p->jobs[i].gone_ms > e->now_ms && p->jobs[i].tenant == tenant_hash(e->scope))
-            return p->jobs[i].state;
-    return UNKNOWN;
-}
-
-static void note_past(struct engine *e, struct job_id id, int state, int64_t gone_ms)
-{
-    struct pasts *p = &e->pasts;
-
-    if (p->moves != e->moves || p->n == PASTS_MAX) {
-        p->n = 0;
-        p->wipes++;
-    }
-    p->moves = e->moves;
-    p->jobs[p->n].id = id;
-    p->jobs[p->n].tenant = tenant_hash(e->scope);
-    p->jobs[p->n].from_ms = e->now_ms;
-    p->jobs[p->n].gone_ms = gone_ms;
-    p->jobs[p->n++].state = state;
-}
-
-void past_forget(struct engine *e, uint64_t seq)
-{
-    struct pasts *p = &e->pasts;
-
-    for (size_t i = 0; i < p->n; i++)
-        if (p->jobs[i].id.seq == seq)
-            p->jobs[i] = p->jobs[--p->n];
-}
-
 /* The same wherever it is; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
 static int seek_state(struct engine *e, struct job_id id)
 {
@@ -125,11 +87,11 @@ static int seek_state(struct engine *e, struct job_id id)
     if (j && j->state <= JOB_LEASED)
         j = job_seek(e, id, true, &err);
     if (!j && err == BELFRY_NOTFOUND)
-        note_past(e, id, err, INT64_MAX);
+        past_note(e, id, err, INT64_MAX);
     if (!j)
         return err;
     if (j->state > JOB_LEASED && !job_of(e, id))
-        note_past(e, id, (int)j->state,
+        past_note(e, id, (int)j->state,
                   j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms);
     return (int)j->state;
 }
@@ -137,14 +99,14 @@ static int seek_state(struct engine *e, struct job_id id)
 static int parent_state(struct engine *e, struct job_id id)
 {
     bool here = job_of(e, id) != NULL;
-    int state = here ? UNKNOWN : past_state(e, id);
+    int state = here ? PAST_UNKNOWN : past_state(e, id);
 
-    if (state == UNKNOWN && (here || !e->whole))
+    if (state == PAST_UNKNOWN && (here || !e->whole))
         state = seek_state(e, id);
     /* In the middle of a batch everything is known that the batch was checked with (see
      * check_again). So this is a job that an item put to where it had expired, and that is
      * forgotten already. */
-    if (e->whole && (state == UNKNOWN || state == BELFRY_NOTFOUND))
+    if (e->whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
         return JOB_EXPIRED;
     return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
 }

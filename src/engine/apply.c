@@ -4,7 +4,19 @@
  * succeed or (NOMEM) change nothing; a record about a job that is not there is skipped, because the
  * job ended and was forgotten, and its older records may be gone with their segment.
  */
-#include "engine/internal.h"
+#include "engine/apply.h"
+
+#include "engine/blob.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/key.h"
+#include "engine/pushing.h"
+#include "engine/queue.h"
+#include "engine/tenant.h"
+#include "engine/turn.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 int apply_begin(struct engine *e, const struct begin_record *r)
 {

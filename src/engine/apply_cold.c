@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Applying records about what is on disk; the rules are those of apply.c. */
-#include "engine/internal.h"
-
 #include <stdlib.h>
+
+#include "engine/apply.h"
+#include "engine/class.h"
+#include "engine/job.h"
+#include "engine/lane.h"
+#include "engine/load.h"
+#include "engine/manifest.h"
+#include "engine/queue.h"
+#include "engine/spill.h"
+#include "record/name.h"
+#include "record/record_cold.h"
 
 /* n jobs went to disk. When running, their memory is freed later and they are uncounted now; in
  * replay each is uncounted as it goes. */
@@ -396,7 +405,6 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     if (!q) {
         frontier_set(e, upto);
         e->frontier_segment = e->segment;
-        bulks_loaded(e, r->images);
         return 0;
     }
     if (floor_raise(c, r->number, upto) < 0) {

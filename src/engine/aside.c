@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of lanes that are stuck, set aside so that others of their class have room. See lane.h. */
-#include "engine/internal.h"
-
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "engine/batch.h"
+#include "engine/class.h"
+#include "engine/job.h"
+#include "engine/lane.h"
+#include "engine/queue.h"
 
 #define ASIDES_MIN  64
 #define ASIDES_MAX  16384

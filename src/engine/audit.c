@@ -8,7 +8,13 @@
 
 #include <stdlib.h>
 
-#include "engine/internal.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/job.h"
+#include "engine/look.h"
+#include "engine/queue.h"
+#include "record/name.h"
+#include "record/record.h"
 
 #define FORMAT 1
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/internal.h"
+#include "engine/blob.h"
 
 struct blob *blob_new(struct pool *p, struct str s)
 {

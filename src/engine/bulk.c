@@ -20,7 +20,17 @@
 
 #include <stdlib.h>
 
-#include "engine/internal.h"
+#include "engine/bulks.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/forget.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/look.h"
+#include "engine/seek.h"
+#include "engine/spill.h"
+#include "engine/walk.h"
+#include "record/record.h"
 
 #define PAGE_HOT  512 /* jobs in a slice: of those in memory, */
 #define PAGE_COLD 128 /* and of those on disk */

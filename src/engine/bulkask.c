@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about bulks. */
-#include "engine/bulk.h"
-
 #include <stdlib.h>
 
-#include "engine/internal.h"
+#include "engine/bulk.h"
+#include "engine/bulks.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/job.h"
+#include "engine/lease.h"
+#include "engine/look.h"
+#include "engine/queue.h"
+#include "engine/seek.h"
+#include "record/name.h"
+#include "record/record.h"
 
 static unsigned states_for(enum bulk_action a)
 {

@@ -5,21 +5,11 @@
  *     place    0 1 2 3 4  5  6
  *     number   1 2 3 4 5  7  8
  */
-#include "engine/internal.h"
+#include "engine/class.h"
 
 struct class *class_of(const struct job *j)
 {
     return &j->queue->classes[j->ordered ? ORDERED : j->passing ? INDEX_PASSING : j->priority - 1];
-}
-
-bool job_says_pass(const struct job *j)
-{
-    struct job_opts o;
-
-    if (job_is_bare(j))
-        return false;
-    job_opts_get(j, &o);
-    return o.passing;
 }
 
 unsigned class_number(const struct class *c)
@@ -47,6 +37,15 @@ struct class *class_at_slot(struct queue *q, enum cold_slot slot)
 bool class_is_on_disk(const struct class *c)
 {
     return c->queue->cold[class_slot(c)] > 0;
+}
+
+void class_close(struct engine *e, struct class *c)
+{
+    if (!c->closed) {
+        c->closed = true;
+        e->closed_count++;
+        list_append(&e->closed, &c->link);
+    }
 }
 
 /* ---- Shares of memory ---- */
@@ -95,4 +94,16 @@ bool class_is_glutted(const struct engine *e, const struct class *c)
 bool class_is_half_glutted(const struct engine *e, const struct class *c)
 {
     return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
+}
+
+#define HOLDERS 8 /* part of the budget that those may take who hold their lanes */
+
+/* As much as it leaves to others: so each of them finds something left. */
+bool lanes_are_full(const struct engine *e, const struct tenant *t)
+{
+    uint64_t limit = e->o.memory_bytes / HOLDERS, used = e->bytes[WHERE_HOLDS];
+
+    if (MUTANT(e->o.mutant, HOLDERS_SHARED))
+        return used > limit;
+    return t->holding > (used < limit ? limit - used : 0);
 }

@@ -3,8 +3,9 @@
 #ifndef ENGINE_DRAFT_H
 #define ENGINE_DRAFT_H
 
+#include "engine/engine_data.h"
 #include "engine/event.h"
-#include "engine/internal.h"
+#include "record/record.h"
 
 struct event_draft {
     struct job_event ev;

@@ -1,44 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/internal.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/batch.h"
+#include "engine/blob.h"
+#include "engine/bulks.h"
+#include "engine/class.h"
+#include "engine/emit.h"
+#include "engine/event.h"
+#include "engine/finish.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/key.h"
+#include "engine/lane.h"
+#include "engine/lease.h"
+#include "engine/load.h"
+#include "engine/manifest.h"
+#include "engine/queue.h"
+#include "engine/spill.h"
+#include "engine/task.h"
+#include "engine/tenant.h"
+#include "engine/tokens.h"
+#include "engine/turn.h"
+#include "record/name.h"
+#include "record/record.h"
+
+#define FIRE_SLICE            20000 /* timers fired by one engine_advance */
+#define STANDSTILL_MS         1000  /* a wall clock set back by less than this is waited for */
+#define STRICT_MS             60000
 #define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
 #define LOOKAHEAD_DEFAULT     60000
 #define GRAVE_RECORD          40 /* bytes in the journal, about, */
 #define QUEUE_RECORD          80 /* the settings of a tenant, too */
-
-int engine_error(struct engine *e, int err, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(e->detail, sizeof(e->detail), format, args);
-    va_end(args);
-    return err;
-}
-
-int engine_plain(struct engine *e, int err)
-{
-    e->detail[0] = '\0';
-    return err;
-}
-
-const char *engine_detail(const struct engine *e)
-{
-    return e->detail;
-}
-
-/* xorshift64*: jitter needs no better. */
-uint64_t engine_random(struct engine *e)
-{
-    e->random ^= e->random >> 12;
-    e->random ^= e->random << 25;
-    e->random ^= e->random >> 27;
-    return (e->random * UINT64_C(0x2545f4914f6cdd1d)) >> 16;
-}
 
 struct engine *engine_new(const struct engine_options *o)
 {

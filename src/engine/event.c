@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Events: drafted before a record is applied, while what it ends is still there to be seen; told
  * once it is. */
+#include "engine/event.h"
+
+#include "engine/blob.h"
 #include "engine/draft.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 const char *event_cause_name(enum event_cause c)
 {

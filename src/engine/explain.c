@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a job has not run: what it waits for, and until when if that is known. */
-#include "engine/internal.h"
-
 #include <stdio.h>
 
 #include "base/time.h"
+#include "engine/class.h"
+#include "engine/gate.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/lane.h"
+#include "engine/pushing.h"
+#include "engine/seek.h"
+#include "engine/turn.h"
+#include "record/opts.h"
 
 #define ASKED_LATELY_MS 60000
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at queues, tenants and the engine's figures without changing anything. */
-#include "engine/internal.h"
-
 #include <stdlib.h>
 
-bool queue_is_of(const struct queue *q, struct str tenant)
-{
-    return tenant.len == 0 || str_eq(tenant, STR(TENANT_ALL)) ||
-           str_eq(tenant, (struct str){ q->tenant->name, q->tenant->name_len });
-}
+#include "engine/gate.h"
+#include "engine/queue.h"
+#include "engine/tenant.h"
+#include "engine/turn.h"
 
 static void queue_view_of(const struct engine *e, const struct queue *q, struct queue_view *ret)
 {

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of workers about a job they hold, and what happens to those who say nothing. */
-#include "engine/internal.h"
+#include "engine/finish.h"
 
 #include "base/time.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/queue.h"
+#include "engine/random.h"
+#include "engine/seek.h"
 #include "record/backoff.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 /* now + d, never beyond the last moment there is. */
 static int64_t after(const struct engine *e, int64_t d)

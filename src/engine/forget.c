@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Ended jobs that are forgotten before their time. */
-#include "engine/internal.h"
+#include "engine/forget.h"
+
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/finish.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/seek.h"
+#include "record/record.h"
 
 int emit_forget(struct engine *e, const struct job *j)
 {

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Quiet hours: looked at just before a job would be given out. */
-#include "engine/internal.h"
+#include "engine/gate.h"
 
 #include "base/time.h"
+#include "engine/emit.h"
+#include "engine/jobopts.h"
+#include "engine/queue.h"
+#include "engine/random.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 int64_t tenant_quiet_until(const struct engine *e, struct tenant *t)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/internal.h"
+#include "engine/history.h"
 
 #include <stdlib.h>
+
+#include "engine/blob.h"
+#include "record/record.h"
 
 #define ENTRY_ERROR_BYTES 256
 #define HISTORY_BYTES     4096

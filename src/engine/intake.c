@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about jobs that are not running: schedule, cancel, reschedule, redrive. */
-#include "engine/internal.h"
+#include "engine/intake.h"
 
 #include <stdio.h>
 
 #include "base/time.h"
+#include "engine/after.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/finish.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/known.h"
+#include "engine/push_check.h"
+#include "engine/queue.h"
+#include "engine/seek.h"
+#include "engine/spill.h"
+#include "engine/tenant.h"
 #include "record/backoff.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 static int64_t later(int64_t a, int64_t b)
 {

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs in memory: making them, and keeping every index and count in step with their state. */
-#include "engine/internal.h"
+#include "engine/job.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/time.h"
+#include "engine/batch.h"
+#include "engine/blob.h"
+#include "engine/class.h"
+#include "engine/jobopts.h"
+#include "engine/key.h"
+#include "engine/lane.h"
+#include "engine/queue.h"
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "record/image.h"
+#include "record/opts.h"
 
 /* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
  * neighbouring buckets: growing the table then walks through memory in order. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows from a job's options, and from the time. */
-#include "engine/internal.h"
+#include "engine/jobopts.h"
+
+#include "record/opts.h"
 
 int64_t job_expires_ms(const struct job *j)
 {
@@ -40,4 +42,29 @@ int64_t job_attempts(const struct job *j)
 
     job_opts_get(j, &o);
     return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
+}
+
+bool job_says_pass(const struct job *j)
+{
+    struct job_opts o;
+
+    if (job_is_bare(j))
+        return false;
+    job_opts_get(j, &o);
+    return o.passing;
+}
+
+/* A job that waits in a tail or on disk counts as ready; whether it is follows from the time. One
+ * in a ready list stays so when the clock is set back. */
+enum job_state job_state_now(const struct engine *e, const struct job *j)
+{
+    if (!e->started || j->state > JOB_READY)
+        return (enum job_state)j->state;
+    if (job_is_over(e, j))
+        return JOB_EXPIRED;
+    if (job_is_waiting(j))
+        return JOB_WAITING;
+    if (j->where == WHERE_HOT || j->where == WHERE_HOLDS)
+        return (enum job_state)j->state;
+    return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
 }

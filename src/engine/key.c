@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key while
  * it is not terminal, and after that until trail.hold_ms if the key is held. */
-#include "engine/internal.h"
+#include "engine/key.h"
 
 #include <xxhash.h>
+
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "record/opts.h"
 
 struct wanted {
     const struct queue *queue;

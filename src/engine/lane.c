@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Lanes: who of the jobs with one ordering key is first, and given out. See lane.h. */
-#include "engine/internal.h"
+#include "engine/lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HOLDERS 8 /* part of the budget that those may take who hold their lanes */
+#include "engine/class.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/queue.h"
+#include "engine/turn.h"
+#include "record/image.h"
+#include "record/opts.h"
 
 static struct job *job_of_line(const struct heap_node *node)
 {
@@ -83,16 +89,6 @@ void lane_unlist(struct job *j)
     q->first_count -= s->listed == SPOT_FRESH;
     s->listed = SPOT_UNLISTED;
     q->offered--;
-}
-
-/* As much as it leaves to others: so each of them finds something left. */
-bool lanes_are_full(const struct engine *e, const struct tenant *t)
-{
-    uint64_t limit = e->o.memory_bytes / HOLDERS, used = e->bytes[WHERE_HOLDS];
-
-    if (MUTANT(e->o.mutant, HOLDERS_SHARED))
-        return used > limit;
-    return t->holding > (used < limit ? limit - used : 0);
 }
 
 struct job *lanes_head(const struct engine *e, const struct queue *q)

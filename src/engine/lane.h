@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ordering keys. The jobs of a queue with one ordering key form a lane: they run one at a time, in
- * the order of (due, seq). For files of src/engine only.
+ * the order of (due, seq).
  *
  * A lane is made of the jobs that contend for it: those that are due and hot, the one that is
  * leased, and the one that holds the lane because it was leased and has not ended (its retry may be
@@ -28,66 +28,13 @@
 #ifndef ENGINE_LANE_H
 #define ENGINE_LANE_H
 
-#include "base/heap.h"
-#include "base/table.h"
-#include "base/wheel.h"
-#include "engine/cold.h"
-
-struct class;
-struct engine;
-struct job;
-struct queue;
-struct tenant;
-
-/* In front of an ordered job's own memory, so that it cannot be missing when it is needed. */
-struct spot {
-    struct table_node by_lane; /* first: in engine.lanes */
-    uint64_t hash;             /* of queue and ordering key */
-    struct heap_node line;     /* behind the first: in its heap; first, ready: in queue.firsts */
-    struct heap followers;     /* first: who is behind it */
-    struct heap_node by_due;   /* in its class: see enum spot_in */
-    unsigned char in;          /* enum spot_in */
-    unsigned char member;      /* enum spot_member */
-    unsigned char listed;      /* enum spot_listed: can be given out */
-    unsigned char back;        /* was aside on disk: stays in memory, if there is room */
-    uint32_t behind;           /* first: how many */
-};
-
-/* FED: it was aside, and is in a batch. */
-enum spot_in { SPOT_NOWHERE, SPOT_HOT, SPOT_TAIL, SPOT_ASIDE, SPOT_FED };
-enum spot_member { SPOT_NONE, SPOT_FIRST, SPOT_BEHIND };
-enum spot_listed { SPOT_UNLISTED, SPOT_RETRY, SPOT_FRESH };
-
-static inline struct spot *spot_of(const struct job *j)
-{
-    return (struct spot *)(uintptr_t)j - 1;
-}
-
-static inline struct job *spot_job(const struct spot *s)
-{
-    return (struct job *)(uintptr_t)(s + 1);
-}
+#include "engine/engine_data.h"
 
 /* Jobs behind the first that are hot at most while memory is crowded; and when there are fewer,
  * more come from those aside. */
 #define LANE_HOT      32
 #define LANE_LOW      16
 #define LANE_LOAD_MAX (256u << 10)
-
-/* What is known of a lane that has jobs aside. */
-struct aside {
-    struct table_node node; /* in engine.asides */
-    struct list link;       /* in engine.aside_list */
-    struct list fed;        /* in batch.asides, or .asides_fed */
-    struct timer low;       /* in engine.lows: it may need some of them; or in .sleepers */
-    struct queue *queue;
-    uint64_t lane; /* a hash, see struct spot */
-    struct heap waiting;
-    struct heap feeding;
-    struct cold_point feeds; /* the first of those on their way to disk, */
-    struct cold_point from;  /* and those on disk are after this; at_ms INT64_MAX: there are none */
-    bool pinned;
-};
 
 void lanes_init(struct engine *e);
 /* The first of the lane that an ordered job belongs to, or would; NULL if nobody contends. */
@@ -98,9 +45,6 @@ void lane_set(struct engine *e, struct job *j, bool in);
 void lane_unlist(struct job *j);
 /* The ready job of lowest rank among the firsts of a queue's lanes, or NULL. */
 struct job *lanes_head(const struct engine *e, const struct queue *q);
-/* Jobs that hold their lanes have to stay in memory: while they are many, no lane of their tenant
- * is begun. */
-bool lanes_are_full(const struct engine *e, const struct tenant *t);
 /* Of a lane: whether anybody contends for it, and how many are behind the first. */
 bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane);
 unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lane);

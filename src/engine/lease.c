@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Giving out ready jobs: at once, or to those who wait. */
-#include "engine/internal.h"
+#include "engine/lease.h"
 
 #include <stdlib.h>
 
 #include "base/time.h"
+#include "engine/blob.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/finish.h"
+#include "engine/gate.h"
+#include "engine/jobopts.h"
+#include "engine/lane.h"
 #include "engine/push.h"
+#include "engine/pushing.h"
+#include "engine/queue.h"
+#include "engine/tenant.h"
+#include "engine/turn.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 #define PASSED_OVER_MAX                                                                           \
     5000 /* expired or deferred by one request; after that it finds nothing, the next one goes on \
@@ -64,6 +78,26 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
         COUNT(e, j->queue, picked);
     }
     return err;
+}
+
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
+{
+    struct job *best = lanes_head(e, q);
+
+    if (best)
+        *ret_rank = job_rank(best);
+    for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
+        if (!list_empty(&q->classes[i].ready)) {
+            struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
+            int64_t rank = job_rank(j);
+
+            if (!best || rank < *ret_rank) {
+                best = j;
+                *ret_rank = rank;
+            }
+        }
+    }
+    return best;
 }
 
 /* Whose turn it is there, or NULL. */

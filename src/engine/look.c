@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at jobs without changing anything. */
-#include "engine/internal.h"
+#include "engine/look.h"
 
 #include <stdlib.h>
 
-#define STRIPE_JOBS 8192 /* about what one engine_list looks at */
+#include "engine/blob.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/queue.h"
+#include "engine/seek.h"
+#include "engine/walk.h"
+#include "record/opts.h"
+#include "record/record.h"
 
-/* A job that waits in a tail or on disk counts as ready; whether it is follows from the time. One
- * in a ready list stays so when the clock is set back. */
-enum job_state job_state_now(const struct engine *e, const struct job *j)
-{
-    if (!e->started || j->state > JOB_READY)
-        return (enum job_state)j->state;
-    if (job_is_over(e, j))
-        return JOB_EXPIRED;
-    if (job_is_waiting(j))
-        return JOB_WAITING;
-    if (j->where == WHERE_HOT || j->where == WHERE_HOLDS)
-        return (enum job_state)j->state;
-    return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
-}
+#define STRIPE_JOBS 8192 /* about what one engine_list looks at */
 
 static void view_trail(const struct job *j, struct job_view *v)
 {
@@ -214,12 +208,6 @@ static uint32_t round_of(const struct list_cursor *c)
     return c->walk >> WALK_BITS ? c->walk >> WALK_BITS & WALKS : walk_of(c);
 }
 
-/* Numbers of walks go in a circle; 0 was before all. */
-static bool is_since(uint32_t mark, uint32_t walk)
-{
-    return mark && (walk == 0 || (mark - walk + WALKS) % WALKS <= WALKS / 2);
-}
-
 static bool matches(const struct page *p, const struct job *j)
 {
     const struct list_cursor *c = p->after;
@@ -227,7 +215,7 @@ static bool matches(const struct page *p, const struct job *j)
     if (job_is_waste(p->e, j) || j->due_ms < c->due_ms ||
         (j->due_ms == c->due_ms && j->seq <= c->seq))
         return false;
-    if (c->phase == LIST_LOADED && walk_of(c) && !is_since(j->loaded, walk_of(c)))
+    if (c->phase == LIST_LOADED && walk_of(c) && !walk_is_since(j->loaded, walk_of(c)))
         return false;
     return job_passes(p->e, p->f, j);
 }
@@ -304,7 +292,7 @@ static bool was_loaded(const struct engine *e, const struct list_cursor *c)
  * began. What is in memory by now is looked at first, as it may go the same way. */
 static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
 {
-    bool backlog = is_since(e->refed[0], round_of(c));
+    bool backlog = walk_is_since(e->refed[0], round_of(c));
 
     c->walk = walk_of(c) | walk_begin(e) << WALK_BITS;
     c->key[0] = next_family(backlog ? FAMILY_DUE : FAMILY_BACKLOG, f);
@@ -337,34 +325,6 @@ static void cursor_advance(struct engine *e, struct list_cursor *c, const struct
     else
         c->more = !list_empty(&e->runs) || was_loaded(e, c);
     c->phase = LIST_DISK;
-}
-
-uint32_t walk_begin(struct engine *e)
-{
-    if (e->walk_loaded)
-        e->walk = e->walk % WALKS + 1;
-    e->walk_loaded = false;
-    for (int i = 0; i < 2; i++) /* before the circle is closed */
-        if ((e->walk - e->refed[i] + WALKS) % WALKS > WALKS / 4)
-            e->refed[i] = 0;
-    return e->walk;
-}
-
-void walk_misses(struct engine *e, const struct job *j, char family)
-{
-    uint32_t *mark = &e->refed[family == FAMILY_ASIDE];
-
-    if (!j->again || !j->loaded || (family != FAMILY_BACKLOG && family != FAMILY_ASIDE))
-        return;
-    if (family == FAMILY_ASIDE && !spot_of(j)->back)
-        return; /* from B to A, as walks go */
-    if (!*mark || is_since(j->loaded, *mark))
-        *mark = j->loaded;
-}
-
-bool walk_missed(const struct engine *e, uint32_t walk)
-{
-    return is_since(e->refed[0], walk) || is_since(e->refed[1], walk);
 }
 
 /* Stripes are visited in the order of their reversed bits: splitting each in two then keeps those

@@ -3,10 +3,14 @@
  * What is on disk and what of it counts: the runs; the frontier and the floors, up to which their
  * jobs have been loaded; the graves of those that were taken out one by one; and how many are left.
  */
-#include "engine/internal.h"
+#include "engine/manifest.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
+
+#include "engine/class.h"
+#include "engine/queue.h"
+#include "record/record.h"
 
 struct cold_run *manifest_find(const struct engine *e, uint32_t file)
 {
@@ -318,60 +322,6 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
     return c && point_after(p, floor_of(c, number));
 }
 
-/* ---- Images in segments ---- */
-
-static uint32_t *segment_slot(const struct engine *e, uint32_t segment)
-{
-    if (segment < e->first_segment || segment - e->first_segment >= e->segment_count)
-        return NULL;
-    return &e->segment_jobs[segment - e->first_segment];
-}
-
-void segment_add(struct engine *e, uint32_t segment)
-{
-    uint32_t *slot;
-
-    if (e->segment_count == 0)
-        e->first_segment = segment;
-    while (e->first_segment < segment && e->segment_count > 0 && e->segment_jobs[0] == 0) {
-        e->first_segment++;
-        e->segment_count--;
-        memmove(e->segment_jobs, e->segment_jobs + 1, e->segment_count * sizeof(uint32_t));
-        if (e->segment_count == 0)
-            e->first_segment = segment;
-    }
-    if (segment >= e->first_segment && segment - e->first_segment >= e->segment_count) {
-        size_t n = segment - e->first_segment + 1;
-        uint32_t *grown = realloc(e->segment_jobs, n * sizeof(uint32_t));
-
-        if (!grown) { /* from now on every segment is read before it is dropped */
-            e->segments_unknown = true;
-            return;
-        }
-        memset(grown + e->segment_count, 0, (n - e->segment_count) * sizeof(uint32_t));
-        e->segment_jobs = grown;
-        e->segment_count = n;
-    }
-    slot = segment_slot(e, segment);
-    if (slot)
-        ++*slot;
-}
-
-void segment_sub(struct engine *e, uint32_t segment)
-{
-    uint32_t *slot = segment_slot(e, segment);
-
-    if (slot && *slot > 0)
-        --*slot;
-}
-
-uint64_t engine_segment_jobs(const struct engine *e, uint32_t segment)
-{
-    const uint32_t *slot = segment_slot(e, segment);
-
-    return e->segments_unknown ? UINT64_MAX : slot ? *slot : 0;
-}
-
 void manifest_init(struct engine *e)
 {
     list_init(&e->runs);
@@ -423,21 +373,6 @@ void run_taken(struct engine *e, const struct cold_item *item)
     }
 }
 
-/* What was taken out of runs while they were merged. */
-static void put_taken(struct engine *e, struct str drops, struct buf *out)
-{
-    struct wire_reader r = wire_reader_of(drops);
-
-    while (r.p < r.end) {
-        const struct cold_run *run = manifest_find(e, (uint32_t)wire_varint(&r));
-
-        if (run) {
-            buf_str(out, buf_view(&run->taken));
-            out->failed = out->failed || run->taken.failed;
-        }
-    }
-}
-
 void engine_history_dropped(struct engine *e, struct str tallies)
 {
     struct wire_reader r = wire_reader_of(tallies);
@@ -450,17 +385,4 @@ void engine_history_dropped(struct engine *e, struct str tallies)
         if (q)
             q->counters.history_dropped += (uint64_t)t.n;
     }
-}
-
-int engine_merged(struct engine *e, struct str drops, struct str runs, struct str tallies)
-{
-    struct buf all = { 0 };
-    int err;
-
-    put_taken(e, drops, &all); /* first, so that no count is below 0 in between */
-    buf_str(&all, tallies);
-    err = all.failed ? engine_plain(e, BELFRY_NOMEM)
-                     : emit_merged(e, &(struct merged_record){ drops, runs, buf_view(&all) });
-    buf_fini(&all);
-    return err;
 }

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The class of a queue's ordered jobs: what is hot comes before all the rest. See lane.h. */
-#include "engine/internal.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
+
+#include "engine/batch.h"
+#include "engine/class.h"
+#include "engine/detail.h"
+#include "engine/job.h"
+#include "engine/lane.h"
+#include "engine/turn.h"
 
 #define SHED_SLICE  1000       /* jobs set aside because of one that comes */
 #define FIRSTS_PART (1u << 20) /* one for each of these bytes of the budget are many */

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/internal.h"
+#include "engine/queue.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
 
 #include "engine/audit.h"
 #include "engine/bulk.h"
+#include "engine/pushing.h"
+#include "engine/tenant.h"
+#include "record/name.h"
+
+#define IDLE_QUEUES 1000
 
 static bool name_matches(const struct table_node *node, const void *arg)
 {
@@ -163,26 +168,6 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
         q->tenant->running += (uint64_t)n;
 }
 
-struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
-{
-    struct job *best = lanes_head(e, q);
-
-    if (best)
-        *ret_rank = job_rank(best);
-    for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
-        if (!list_empty(&q->classes[i].ready)) {
-            struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
-            int64_t rank = job_rank(j);
-
-            if (!best || rank < *ret_rank) {
-                best = j;
-                *ret_rank = rank;
-            }
-        }
-    }
-    return best;
-}
-
 static void list_free(struct engine *e, struct list *head)
 {
     while (!list_empty(head))
@@ -210,4 +195,10 @@ void queues_init(struct engine *e)
     list_init(&e->idle);
     list_init(&e->dispatch);
     list_init(&e->unwell);
+}
+
+bool queue_is_of(const struct queue *q, struct str tenant)
+{
+    return tenant.len == 0 || str_eq(tenant, STR(TENANT_ALL)) ||
+           str_eq(tenant, (struct str){ q->tenant->name, q->tenant->name_len });
 }

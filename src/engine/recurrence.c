@@ -9,7 +9,15 @@
 
 #include <xxhash.h>
 
-#include "engine/internal.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/intake.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/queue.h"
+#include "engine/recurring.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 #define DECIDE_SLICE 1000 /* nominal times in one step */
 

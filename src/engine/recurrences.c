@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about recurrences: making one, changing it, looking at it. */
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/intake.h"
+#include "engine/jobopts.h"
+#include "engine/queue.h"
 #include "engine/recurrence.h"
-
-#include "engine/internal.h"
+#include "engine/recurring.h"
+#include "engine/seek.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 #define PASSED_MAX 10000 /* nominal times that an edit counts: there are as many at least */
 

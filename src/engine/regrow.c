@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A job whose options get longer needs another piece of memory; for everybody else nothing changes:
  * it keeps its place in its list or wheel, its lease, its trail and its key. */
-#include "engine/internal.h"
+#include "engine/class.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/key.h"
+#include "engine/lane.h"
+#include "record/opts.h"
 
 static void link_follow(struct list *from, struct list *to)
 {

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of tenants and queues. */
-#include "engine/internal.h"
-
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/push_check.h"
+#include "engine/queue.h"
+#include "engine/tenant.h"
 #include "record/backoff.h"
+#include "record/name.h"
+#include "record/record.h"
 
 static int check_rate(struct engine *e, const struct rate *r)
 {

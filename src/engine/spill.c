@@ -6,7 +6,20 @@
  * memory, and its entry in the run gets a grave. The memory of those that moved is freed slice by
  * slice: until then they are waste that nobody finds.
  */
-#include "engine/internal.h"
+#include "engine/spill.h"
+
+#include "engine/batch.h"
+#include "engine/class.h"
+#include "engine/detail.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/lane.h"
+#include "engine/load.h"
+#include "engine/manifest.h"
+#include "engine/queue.h"
+#include "engine/walk.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 #define WORK_SLICE    1000
 #define GRAVES_MAX    20000
@@ -33,15 +46,6 @@ void class_from(struct engine *e, struct class *c, struct cold_point from)
         wheel_add(&e->nears, &c->near);
 }
 
-void class_close(struct engine *e, struct class *c)
-{
-    if (!c->closed) {
-        c->closed = true;
-        e->closed_count++;
-        list_append(&e->closed, &c->link);
-    }
-}
-
 static bool is_ordered(const struct class *c)
 {
     return c == &c->queue->classes[ORDERED];
@@ -61,11 +65,6 @@ bool tail_comes_first(const struct class *c)
 
     return j && !(class_is_on_disk(c) &&
                   point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from));
-}
-
-bool batch_takes_tails(const struct engine *e)
-{
-    return e->batch.active && e->batch.tails && !e->batch.fed;
 }
 
 /* The first of the tail, if it is its turn and there is room; or NULL. */
@@ -129,61 +128,6 @@ static void prefetch_job(const void *job)
     __builtin_prefetch(job);
     __builtin_prefetch((const void *)(at + 64));
     __builtin_prefetch((const void *)(at + 128));
-}
-
-void batch_init(struct batch *b)
-{
-    b->empty_lsn = UINT64_MAX;
-    list_init(&b->orders);
-    list_init(&b->asides);
-    list_init(&b->asides_fed);
-    list_init(&b->source);
-    list_init(&b->held);
-    list_init(&b->past_source);
-    list_init(&b->past_held);
-}
-
-void job_cold_key(const struct job *j, struct cold_key *ret)
-{
-    struct str queue = { j->queue->name, j->queue->name_len };
-
-    if (j->where == WHERE_LATER)
-        cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq });
-    else if (j->where == WHERE_TAIL && j->ordered && spot_of(j)->in >= SPOT_ASIDE)
-        cold_key_lane(ret, queue, spot_of(j)->hash, (struct cold_point){ j->timer.at_ms, j->seq });
-    else if (j->where == WHERE_TAIL)
-        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number(class_of(j)),
-                       (struct cold_point){ j->timer.at_ms, j->seq });
-    else
-        cold_key_queue(ret, j->state == JOB_DEAD || j->trail->hold_ms ? FAMILY_KEPT : FAMILY_PAST,
-                       queue, 0, (struct cold_point){ j->trail->ended_ms, j->seq });
-}
-
-static int64_t job_gone_ms(const struct job *j)
-{
-    return j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms;
-}
-
-void batch_stale(struct engine *e, struct job *j)
-{
-    struct cold_key key;
-    struct buf *out = &e->batch.stale;
-
-    job_cold_key(j, &key);
-    wire_put_varint(out, j->seq);
-    wire_put_bytes(out, cold_key_str(&key));
-    wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
-    wire_put_u8(out, (uint8_t)cold_slot_at(
-                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number(class_of(j))),
-                         j->timer.at_ms));
-    wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
-    j->fed = 0;
-    j->left = 1;
-}
-
-bool batch_is_left(const struct engine *e, const struct job *j)
-{
-    return j->left && e->batch.gathering && !MUTANT(e->o.mutant, FED_TWICE);
 }
 
 void batch_release_dead(struct engine *e, const struct queue *q)
@@ -532,27 +476,6 @@ void engine_feed_abort(struct engine *e)
     buf_fini(&e->batch.stale);
     buf_fini(&e->batch.hints);
     e->batch.active = false;
-}
-
-int engine_fed(struct engine *e, const struct feed_result *r)
-{
-    int err;
-
-    if (e->batch.stale.failed)
-        return BELFRY_NOMEM;
-    err = emit_fed(e, &(struct fed_record){
-                          .frontier_at = e->frontier.at_ms,
-                          .frontier_seq = e->frontier.seq,
-                          .graves = e->batch.graves,
-                          .serial = e->next_grave,
-                          .runs = r->runs,
-                          .seqs = r->seqs,
-                          .tallies = r->tallies,
-                          .stale = buf_view(&e->batch.stale),
-                      });
-    if (!err)
-        buf_fini(&e->batch.stale);
-    return err;
 }
 
 /* Where the job is that comes so many later, if none has left the batch: only for speed. */

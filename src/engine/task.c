@@ -11,7 +11,17 @@
  * request, and is made again when the job is there. The first two take turns; a bulk has its turn
  * when they have nothing to do, or have done much.
  */
-#include "engine/internal.h"
+#include "engine/task.h"
+
+#include "engine/after.h"
+#include "engine/bulks.h"
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/job.h"
+#include "engine/recurring.h"
+#include "engine/seek.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 #define TELL_SLICE  100
 #define SMALL_STEPS 20 /* before a bulk has its turn */

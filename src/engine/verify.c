@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* For tests: a hash of the logical state, and a recount of everything that is kept as a count. */
-#include "engine/internal.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
+
+#include "engine/class.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/key.h"
+#include "engine/lane.h"
+#include "engine/queue.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 struct hashing {
     const struct engine *e;

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about jobs on disk: what they want, and what an answer is worth when it comes. */
-#include "engine/internal.h"
+#include "engine/seek.h"
+
+#include "engine/detail.h"
+#include "engine/emit.h"
+#include "engine/finish.h"
+#include "engine/job.h"
+#include "engine/jobopts.h"
+#include "engine/key.h"
+#include "engine/known.h"
+#include "engine/manifest.h"
+#include "engine/queue.h"
+#include "record/opts.h"
+#include "record/record_cold.h"
 
 const struct cold_want *engine_want(const struct engine *e)
 {
@@ -240,36 +252,6 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
            is_there_still(e, item, image.seq);
 }
 
-/* A request about several keys is told of one at a time. What it was told before still holds while
- * nothing has gone to disk; what is in memory is looked at first anyway. */
-static bool is_absent(const struct engine *e, const struct cold_key *k)
-{
-    for (size_t i = 0; e->absent.moves == e->moves && i < e->absent.n; i++)
-        if (memcmp(e->absent.keys[i], k->bytes, ABSENT_BYTES) == 0)
-            return true;
-    return false;
-}
-
-static void note_absent(struct engine *e, const struct cold_key *k)
-{
-    struct absent *a = &e->absent;
-
-    if (a->moves != e->moves || a->n == ABSENT_MAX) {
-        a->n = 0;
-        a->wipes++;
-    }
-    a->moves = e->moves;
-    memcpy(a->keys[a->n++], k->bytes, ABSENT_BYTES);
-}
-
-void key_absent(struct engine *e, struct str queue, struct str order, struct str key)
-{
-    struct cold_key k;
-
-    cold_key_of_key(&k, queue, order, key);
-    note_absent(e, &k);
-}
-
 struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
                      int *ret_err)
 {
@@ -295,7 +277,7 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
                 return j; /* else it expired on disk, and has no key any more */
         }
         key_absent(e, (struct str){ q->name, q->name_len }, order, key);
-    } else if (key_may_be_cold(e, q, order, key, &k) && !is_absent(e, &k)) {
+    } else if (key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
         e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
         memcpy(e->want.queue, q->name, q->name_len);
         e->want.key_len = key.len;
