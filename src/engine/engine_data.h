@@ -5,15 +5,15 @@
 
 #include "base/pool.h"
 #include "base/time.h"
-#include "engine/batch_data.h"
 #include "engine/cold.h"
-#include "engine/cold_data.h"
-#include "engine/job_data.h"
-#include "engine/lane_data.h"
+#include "engine/cold/cold_data.h"
+#include "engine/log/token_data.h"
 #include "engine/mutant.h"
 #include "engine/options.h"
-#include "engine/queue_data.h"
-#include "engine/token_data.h"
+#include "engine/place/batch_data.h"
+#include "engine/place/job_data.h"
+#include "engine/place/lane_data.h"
+#include "engine/place/queue_data.h"
 
 struct engine {
     struct engine_options o;

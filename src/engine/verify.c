@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "engine/class.h"
-#include "engine/job.h"
-#include "engine/jobopts.h"
-#include "engine/key.h"
-#include "engine/lane.h"
-#include "engine/queue.h"
+#include "engine/place/class.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/key.h"
+#include "engine/place/lane.h"
+#include "engine/place/queue.h"
 #include "record/opts.h"
 #include "record/record.h"
 
