@@ -51,22 +51,22 @@ static uint64_t hash_cold(const struct engine *e)
     uint64_t sum = 0;
     const struct list *node;
 
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         const struct cold_run *r = container_of(node, struct cold_run, link);
 
         sum += r->d.file * UINT64_C(0x9e3779b97f4a7c15) + r->d.entries;
     }
-    list_each (node, &e->grave_list) {
+    list_each (node, &e->cold.grave_list) {
         const struct grave *g = container_of(node, struct grave, link);
         struct str key = { g->key, g->len };
         struct cold_point p;
 
         if (g->key[0] != FAMILY_DUE || !cold_key_point(key, &p) ||
-            point_after(p, e->frontier_noted)) /* else it may be forgotten any time */
+            point_after(p, e->cold.frontier_noted)) /* else it may be forgotten any time */
             sum += XXH3_64bits(g->key, g->len);
     }
     for (int i = 0; i < COLD_SLOTS; i++)
-        sum += (uint64_t)(e->cold[i] * (i + 1));
+        sum += (uint64_t)(e->cold.counts[i] * (i + 1));
     asides_each(e, NULL, hash_aside, &sum);
     return sum;
 }
@@ -76,7 +76,7 @@ static uint64_t hash_tenants(const struct engine *e)
     const struct list *node;
     uint64_t sum = 0;
 
-    list_each (node, &e->tenant_list) {
+    list_each (node, &e->place.tenant_list) {
         const struct tenant *t = container_of(node, struct tenant, link);
         struct buf b = { 0 };
 
@@ -91,11 +91,11 @@ static uint64_t hash_tenants(const struct engine *e)
 
 uint64_t engine_hash(const struct engine *e)
 {
-    const struct list *heads[] = { &e->queues, &e->idle };
-    struct hashing h = { e, e->next_seq };
+    const struct list *heads[] = { &e->place.queues, &e->place.idle };
+    struct hashing h = { e, e->log.next_seq };
     uint64_t sum;
 
-    table_each_stripe(&e->jobs, 0, 0, hash_job, &h);
+    table_each_stripe(&e->place.jobs, 0, 0, hash_job, &h);
     sum = h.sum + hash_cold(e) + hash_tenants(e);
     for (size_t i = 0; i < 2; i++) {
         const struct list *node;
@@ -194,7 +194,7 @@ static size_t telling(const struct engine *e, const struct queue *q, bool dead)
     const struct list *node;
     size_t n = 0;
 
-    list_each (node, &e->telling) {
+    list_each (node, &e->place.telling) {
         const struct job *j = container_of(node, struct trail, link)->job;
 
         n += j->queue == q && (j->state == JOB_DEAD) == dead;
@@ -233,7 +233,7 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
     r->listed += ready + tail + firsts + retries;
     for (int i = 0; i < COLD_SLOTS; i++)
         CHECK(q->cold[i] >= 0);
-    if (!e->batch.active && !q->hidden) {
+    if (!e->place.batch.active && !q->hidden) {
         CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
         CHECK(length(&q->past) + length(&q->held) + telling(e, q, false) ==
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
@@ -275,26 +275,26 @@ void engine_verify(const struct engine *e)
     uint64_t sums[JOB_STATE_COUNT] = { 0 };
     const struct list *node;
 
-    table_each_stripe(&e->jobs, 0, 0, check_job, &c);
-    list_each (node, &e->queues)
+    table_each_stripe(&e->place.jobs, 0, 0, check_job, &c);
+    list_each (node, &e->place.queues)
         check_queue(e, container_of(node, struct queue, link), &c, sums);
-    list_each (node, &e->idle)
+    list_each (node, &e->place.idle)
         check_queue(e, container_of(node, struct queue, link), &c, sums);
     lanes_verify(e);
     asides_verify(e);
-    if (!e->batch.active)
-        CHECK(c.listed + c.unlisted == e->states[JOB_READY]);
+    if (!e->place.batch.active)
+        CHECK(c.listed + c.unlisted == e->place.states[JOB_READY]);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {
-        CHECK(c.states[i] == e->states[i]);
+        CHECK(c.states[i] == e->place.states[i]);
         CHECK(c.states[i] == sums[i]);
     }
-    list_each (node, &e->tenant_list)
+    list_each (node, &e->place.tenant_list)
         check_tenant(container_of(node, struct tenant, link));
-    CHECK(length(&e->tenant_list) == e->tenant_total);
-    CHECK(c.keys <= e->keys.count && e->keys.count <= c.keys + c.waste_keys);
+    CHECK(length(&e->place.tenant_list) == e->place.tenant_total);
+    CHECK(c.keys <= e->place.keys.count && e->place.keys.count <= c.keys + c.waste_keys);
     for (int i = 1; i < WHERES; i++)
-        CHECK(c.bytes[i] == e->bytes[i]);
-    CHECK(e->graves.count == length(&e->grave_list));
-    CHECK(c.live_bytes == e->live_bytes);
-    CHECK(length(&e->leased) == e->states[JOB_LEASED]);
+        CHECK(c.bytes[i] == e->place.bytes[i]);
+    CHECK(e->cold.graves.count == length(&e->cold.grave_list));
+    CHECK(c.live_bytes == e->place.live_bytes);
+    CHECK(length(&e->place.leased) == e->place.states[JOB_LEASED]);
 }

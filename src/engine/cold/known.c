@@ -8,21 +8,21 @@
  * nothing has gone to disk; what is in memory is looked at first anyway. */
 bool key_is_absent(const struct engine *e, const struct cold_key *k)
 {
-    for (size_t i = 0; e->absent.moves == e->moves && i < e->absent.n; i++)
-        if (memcmp(e->absent.keys[i], k->bytes, ABSENT_BYTES) == 0)
+    for (size_t i = 0; e->cold.absent.moves == e->cold.moves && i < e->cold.absent.n; i++)
+        if (memcmp(e->cold.absent.keys[i], k->bytes, ABSENT_BYTES) == 0)
             return true;
     return false;
 }
 
 static void note_absent(struct engine *e, const struct cold_key *k)
 {
-    struct absent *a = &e->absent;
+    struct absent *a = &e->cold.absent;
 
-    if (a->moves != e->moves || a->n == ABSENT_MAX) {
+    if (a->moves != e->cold.moves || a->n == ABSENT_MAX) {
         a->n = 0;
         a->wipes++;
     }
-    a->moves = e->moves;
+    a->moves = e->cold.moves;
     memcpy(a->keys[a->n++], k->bytes, ABSENT_BYTES);
 }
 
@@ -42,9 +42,9 @@ static uint64_t tenant_hash(struct str name)
 /* What is known of a job of the scope: its state, NOTFOUND, or PAST_UNKNOWN. */
 int past_state(const struct engine *e, struct job_id id)
 {
-    const struct pasts *p = &e->pasts;
+    const struct pasts *p = &e->cold.pasts;
 
-    for (size_t i = 0; p->moves == e->moves && i < p->n; i++)
+    for (size_t i = 0; p->moves == e->cold.moves && i < p->n; i++)
         if (p->jobs[i].id.seq == id.seq && p->jobs[i].id.due_ms == id.due_ms &&
             p->jobs[i].id.partition == id.partition && p->jobs[i].from_ms <= e->now_ms &&
             p->jobs[i].gone_ms > e->now_ms && p->jobs[i].tenant == tenant_hash(e->scope))
@@ -54,13 +54,13 @@ int past_state(const struct engine *e, struct job_id id)
 
 void past_note(struct engine *e, struct job_id id, int state, int64_t gone_ms)
 {
-    struct pasts *p = &e->pasts;
+    struct pasts *p = &e->cold.pasts;
 
-    if (p->moves != e->moves || p->n == PASTS_MAX) {
+    if (p->moves != e->cold.moves || p->n == PASTS_MAX) {
         p->n = 0;
         p->wipes++;
     }
-    p->moves = e->moves;
+    p->moves = e->cold.moves;
     p->jobs[p->n].id = id;
     p->jobs[p->n].tenant = tenant_hash(e->scope);
     p->jobs[p->n].from_ms = e->now_ms;
@@ -70,7 +70,7 @@ void past_note(struct engine *e, struct job_id id, int state, int64_t gone_ms)
 
 void past_forget(struct engine *e, uint64_t seq)
 {
-    struct pasts *p = &e->pasts;
+    struct pasts *p = &e->cold.pasts;
 
     for (size_t i = 0; i < p->n; i++)
         if (p->jobs[i].id.seq == seq)

@@ -18,10 +18,10 @@
 /* Forward only: what it has passed has been loaded. */
 void frontier_set(struct engine *e, struct cold_point p)
 {
-    if (point_after(p, e->frontier))
-        e->frontier = p;
-    if (point_after(p, e->frontier_noted))
-        e->frontier_noted = p;
+    if (point_after(p, e->place.frontier))
+        e->place.frontier = p;
+    if (point_after(p, e->cold.frontier_noted))
+        e->cold.frontier_noted = p;
 }
 
 static bool is_behind(const struct engine *e, const struct run_desc *d)
@@ -29,7 +29,7 @@ static bool is_behind(const struct engine *e, const struct run_desc *d)
     struct cold_point last;
 
     return d->family == FAMILY_DUE && cold_key_point(d->last, &last) &&
-           point_after(last, e->frontier);
+           point_after(last, e->place.frontier);
 }
 
 /* Whether jobs on disk are due up to this moment and were not loaded. */
@@ -37,7 +37,7 @@ static bool passes_jobs(const struct engine *e, int64_t upto_ms)
 {
     const struct list *node;
 
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
         struct cold_point first;
 
@@ -49,7 +49,7 @@ static bool passes_jobs(const struct engine *e, int64_t upto_ms)
 
 static bool batch_is_open(const struct engine *e)
 {
-    return e->batch.active && !e->batch.fed;
+    return e->place.batch.active && !e->place.batch.fed;
 }
 
 /* A batch that is being written holds jobs beyond the frontier: it must stay until then. */
@@ -57,19 +57,19 @@ void frontier_follow(struct engine *e)
 {
     int64_t target = e->now_ms + e->o.lookahead_ms;
 
-    if (e->frontier.at_ms < target - e->o.lookahead_ms / FOLLOW && !batch_is_open(e) &&
+    if (e->place.frontier.at_ms < target - e->o.lookahead_ms / FOLLOW && !batch_is_open(e) &&
         !passes_jobs(e, target))
-        e->frontier = (struct cold_point){ target, UINT64_MAX };
+        e->place.frontier = (struct cold_point){ target, UINT64_MAX };
 }
 
 int64_t frontier_wake(const struct engine *e)
 {
-    int64_t at = e->frontier.at_ms - e->o.lookahead_ms + e->o.lookahead_ms / FOLLOW + 1;
+    int64_t at = e->place.frontier.at_ms - e->o.lookahead_ms + e->o.lookahead_ms / FOLLOW + 1;
     const struct list *node;
 
     if (at <= e->now_ms) /* it is being done */
         return INT64_MAX;
-    list_each (node, &e->runs)
+    list_each (node, &e->cold.runs)
         if (is_behind(e, &container_of(node, struct cold_run, link)->d))
             return at;
     return INT64_MAX;
@@ -85,10 +85,11 @@ static bool load_due(struct engine *e, struct load_want *ret)
     int64_t target = e->now_ms + e->o.lookahead_ms;
 
     frontier_follow(e);
-    if (e->frontier.at_ms >= target - e->o.lookahead_ms / FOLLOW || batch_is_open(e) ||
-        e->bytes[WHERE_TAIL] > e->o.memory_bytes / 2 || !passes_jobs(e, target))
+    if (e->place.frontier.at_ms >= target - e->o.lookahead_ms / FOLLOW || batch_is_open(e) ||
+        e->place.bytes[WHERE_TAIL] > e->o.memory_bytes / 2 || !passes_jobs(e, target))
         return false;
-    *ret = (struct load_want){ .after = e->frontier, .upto_ms = target, .bytes = load_bytes(e) };
+    *ret =
+        (struct load_want){ .after = e->place.frontier, .upto_ms = target, .bytes = load_bytes(e) };
     return true;
 }
 
@@ -132,11 +133,11 @@ static struct class *hungriest(struct engine *e)
 {
     struct class *best = NULL;
 
-    for (int i = 0; i < LOAD_CLASSES && !list_empty(&e->closed); i++) {
-        struct class *c = container_of(e->closed.next, struct class, link);
+    for (int i = 0; i < LOAD_CLASSES && !list_empty(&e->place.closed); i++) {
+        struct class *c = container_of(e->place.closed.next, struct class, link);
 
         list_remove(&c->link);
-        list_append(&e->closed, &c->link);
+        list_append(&e->place.closed, &c->link);
         if (!is_hungry(e, c))
             continue;
         if (c->ready_bytes == 0 && !is_stopped(c))
@@ -167,8 +168,8 @@ static bool load_class(struct engine *e, struct load_want *ret)
 /* Both take turns. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
-    e->load_turn = !e->load_turn;
-    if (e->load_turn && due_too && load_due(e, ret))
+    e->cold.load_turn = !e->cold.load_turn;
+    if (e->cold.load_turn && due_too && load_due(e, ret))
         return true;
     return asides_load(e, ret) || load_class(e, ret) || (due_too && load_due(e, ret));
 }

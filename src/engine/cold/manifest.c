@@ -16,7 +16,7 @@ struct cold_run *manifest_find(const struct engine *e, uint32_t file)
 {
     const struct list *node;
 
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         struct cold_run *r = container_of(node, struct cold_run, link);
 
         if (r->d.file == file)
@@ -58,10 +58,10 @@ int manifest_add(struct engine *e, const struct run_desc *d)
     if (!r)
         return BELFRY_NOMEM;
     r->segment = e->segment;
-    list_append(&e->runs, &r->link);
-    e->run_changes++;
-    if (d->file >= e->next_file)
-        e->next_file = d->file + 1;
+    list_append(&e->cold.runs, &r->link);
+    e->cold.run_changes++;
+    if (d->file >= e->cold.next_file)
+        e->cold.next_file = d->file + 1;
     return 0;
 }
 
@@ -72,12 +72,12 @@ void manifest_drop(struct engine *e, uint32_t file)
     if (!r)
         return;
     r->gone = true;
-    e->run_changes++;
+    e->cold.run_changes++;
     /* Who looked before must not find what is uncounted, nor think that it is in this run. */
     if (family_is_history(r->d.family))
-        e->moves++;
+        e->cold.moves++;
     list_remove(&r->link);
-    list_append(&e->gone, &r->link);
+    list_append(&e->cold.gone, &r->link);
 }
 
 void engine_run_forget(struct engine *e, struct cold_run *r)
@@ -90,35 +90,35 @@ void engine_run_forget(struct engine *e, struct cold_run *r)
 
 struct list *engine_runs(struct engine *e)
 {
-    return &e->runs;
+    return &e->cold.runs;
 }
 
 struct list *engine_gone_runs(struct engine *e)
 {
-    return &e->gone;
+    return &e->cold.gone;
 }
 
 uint32_t engine_reserve_files(struct engine *e, uint32_t n)
 {
-    uint32_t first = e->next_file;
+    uint32_t first = e->cold.next_file;
 
-    e->next_file += n;
+    e->cold.next_file += n;
     return first;
 }
 
 struct cold_point engine_frontier(const struct engine *e)
 {
-    return e->frontier;
+    return e->place.frontier;
 }
 
 uint64_t engine_run_changes(const struct engine *e)
 {
-    return e->run_changes;
+    return e->cold.run_changes;
 }
 
 uint64_t engine_moves(const struct engine *e)
 {
-    return e->moves;
+    return e->cold.moves;
 }
 
 /* ---- Floors ---- */
@@ -158,19 +158,19 @@ struct cold_point engine_floor(const struct engine *e, struct str queue, unsigne
 
 bool engine_due_is_empty(const struct engine *e)
 {
-    return e->cold[COLD_DUE] == 0 && e->cold[COLD_WAITING] == 0;
+    return e->cold.counts[COLD_DUE] == 0 && e->cold.counts[COLD_WAITING] == 0;
 }
 
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     q->cold[slot] += n;
-    e->cold[slot] += n; /* what is hidden, too: runs are kept for it */
+    e->cold.counts[slot] += n; /* what is hidden, too: runs are kept for it */
     if (q->hidden)
-        e->hidden_cold[slot] += n;
+        e->cold.hidden_counts[slot] += n;
     else if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
         q->tenant->pending += n;
     if (n < 0 && engine_due_is_empty(e))
-        e->run_changes++; /* all of D can go, and at once: nobody is to add to it before */
+        e->cold.run_changes++; /* all of D can go, and at once: nobody is to add to it before */
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;
@@ -201,9 +201,9 @@ static int each_class(const struct list *head,
 int engine_classes_on_disk(const struct engine *e,
                            int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
 {
-    int answer = each_class(&e->queues, fn, arg);
+    int answer = each_class(&e->place.queues, fn, arg);
 
-    return answer ? answer : each_class(&e->idle, fn, arg);
+    return answer ? answer : each_class(&e->place.idle, fn, arg);
 }
 
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg)
@@ -211,7 +211,7 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
     const struct list *node;
     int answer = 0;
 
-    list_each (node, &e->grave_list) {
+    list_each (node, &e->cold.grave_list) {
         const struct grave *g = container_of(node, struct grave, link);
 
         answer = fn(arg, (struct str){ g->key, g->len });
@@ -224,14 +224,15 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
 bool engine_backlog_is_empty(const struct engine *e)
 {
     for (int slot = 0; slot < COLD_SLOTS; slot++)
-        if (slot_is_backlog((enum cold_slot)slot) && slot != COLD_ASIDE && e->cold[slot] != 0)
+        if (slot_is_backlog((enum cold_slot)slot) && slot != COLD_ASIDE &&
+            e->cold.counts[slot] != 0)
             return false;
     return true;
 }
 
 bool engine_aside_is_empty(const struct engine *e)
 {
-    return e->cold[COLD_ASIDE] == 0;
+    return e->cold.counts[COLD_ASIDE] == 0;
 }
 
 /* ---- Graves ---- */
@@ -253,7 +254,7 @@ static bool grave_matches(const struct table_node *node, const void *arg)
 struct grave *grave_find(const struct engine *e, struct str key)
 {
     struct table_node *node =
-        table_find(&e->graves, XXH3_64bits(key.ptr, key.len), grave_matches, &key);
+        table_find(&e->cold.graves, XXH3_64bits(key.ptr, key.len), grave_matches, &key);
 
     return node ? container_of(node, struct grave, node) : NULL;
 }
@@ -280,20 +281,20 @@ int grave_add(struct engine *e, struct str key, uint64_t serial, int64_t gone_ms
         list_init(&g->link);
         g->len = (uint16_t)key.len;
         memcpy(g->key, key.ptr, key.len);
-        table_add(&e->graves, &g->node);
+        table_add(&e->cold.graves, &g->node);
     }
     g->serial = serial;
     g->gone_ms = gone_ms;
     g->segment = e->segment;
-    list_append(&e->grave_list, &g->link);
-    if (serial >= e->next_grave)
-        e->next_grave = serial + 1;
+    list_append(&e->cold.grave_list, &g->link);
+    if (serial >= e->cold.next_grave)
+        e->cold.next_grave = serial + 1;
     return 0;
 }
 
 void grave_remove(struct engine *e, struct grave *g)
 {
-    table_remove(&e->graves, &g->node);
+    table_remove(&e->cold.graves, &g->node);
     list_remove(&g->link);
     pool_free(&e->pool, g, sizeof(*g) + g->len);
 }
@@ -315,7 +316,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
     if (!cold_key_point(key, &p) || grave_find(e, key))
         return false;
     if (key.ptr[0] == FAMILY_DUE)
-        return point_after(p, e->frontier);
+        return point_after(p, e->place.frontier);
     if (key.ptr[0] != FAMILY_BACKLOG)
         return true;
     c = class_of_key(e, key);
@@ -324,14 +325,14 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
 
 void manifest_init(struct engine *e)
 {
-    list_init(&e->runs);
-    list_init(&e->gone);
-    list_init(&e->closed);
-    list_init(&e->grave_list);
-    table_init(&e->graves, grave_hash);
-    e->next_file = 1;
-    e->next_grave = 1;
-    e->frontier = e->frontier_noted = (struct cold_point){ -1, 0 };
+    list_init(&e->cold.runs);
+    list_init(&e->cold.gone);
+    list_init(&e->place.closed);
+    list_init(&e->cold.grave_list);
+    table_init(&e->cold.graves, grave_hash);
+    e->cold.next_file = 1;
+    e->cold.next_grave = 1;
+    e->place.frontier = e->cold.frontier_noted = (struct cold_point){ -1, 0 };
 }
 
 static void runs_free(struct list *head)
@@ -347,10 +348,10 @@ static void runs_free(struct list *head)
 
 void manifest_free(struct engine *e)
 {
-    runs_free(&e->runs);
-    runs_free(&e->gone);
-    table_fini(&e->graves);
-    free(e->segment_jobs);
+    runs_free(&e->cold.runs);
+    runs_free(&e->cold.gone);
+    table_fini(&e->cold.graves);
+    free(e->place.segments.jobs);
 }
 
 void run_taken(struct engine *e, const struct cold_item *item)
@@ -361,7 +362,7 @@ void run_taken(struct engine *e, const struct cold_item *item)
 
     if (gone_ms == 0)
         return;
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         struct cold_run *r = container_of(node, struct cold_run, link);
 
         if (r->d.family == item->key[0] && r->d.number == item->number && gone_ms <= r->going_ms)

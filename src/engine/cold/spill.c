@@ -43,7 +43,7 @@ void class_from(struct engine *e, struct class *c, struct cold_point from)
     wheel_remove(&c->near);
     c->near.at_ms = from.at_ms < INT64_C(1) << 47 ? from.at_ms - e->o.lookahead_ms / NEAR : 0;
     if (c->near.at_ms > 0)
-        wheel_add(&e->nears, &c->near);
+        wheel_add(&e->wheels[WHEEL_NEARS], &c->near);
 }
 
 static bool is_ordered(const struct class *c)
@@ -90,7 +90,7 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
     }
     if (tail_is_empty(c) && !class_is_on_disk(c)) {
         c->closed = false;
-        e->closed_count--;
+        e->place.closed_count--;
         list_remove(&c->link);
     }
     return *budget == 0;
@@ -100,10 +100,10 @@ void tails_rewind(struct engine *e)
 {
     struct list *node, *after, *timer, *next;
 
-    list_each (node, &e->queues)
+    list_each (node, &e->place.queues)
         order_rewind(e, &container_of(node, struct queue, link)->classes[ORDERED]);
     asides_rewind(e);
-    list_each_safe (node, after, &e->closed) {
+    list_each_safe (node, after, &e->place.closed) {
         struct class *c = container_of(node, struct class, link);
 
         list_each_safe (timer, next, &c->tail) {
@@ -132,9 +132,9 @@ static void prefetch_job(const void *job)
 
 void batch_release_dead(struct engine *e, const struct queue *q)
 {
-    struct list *heads[] = { &e->batch.past_source, &e->batch.past_held };
+    struct list *heads[] = { &e->place.batch.past_source, &e->place.batch.past_held };
 
-    for (size_t i = 0; i < 2 && !e->batch.fed; i++) {
+    for (size_t i = 0; i < 2 && !e->place.batch.fed; i++) {
         struct list *node, *after;
 
         list_each_safe (node, after, heads[i]) {
@@ -152,28 +152,29 @@ static bool graves_are_many(const struct engine *e)
 {
     uint64_t most = share(e, 16) / GRAVE_BYTES + GRAVES_MIN;
 
-    return e->graves.count > (most < GRAVES_MAX ? most : GRAVES_MAX);
+    return e->cold.graves.count > (most < GRAVES_MAX ? most : GRAVES_MAX);
 }
 
 bool graves_fill_memory(const struct engine *e)
 {
-    return e->graves.count > share(e, 2) / GRAVE_BYTES + GRAVES_MIN;
+    return e->cold.graves.count > share(e, 2) / GRAVE_BYTES + GRAVES_MIN;
 }
 
 bool memory_is_pressed(const struct engine *e)
 {
-    return pool_used(&e->pool) > share(e, 16) * 7 && e->aside_bytes > share(e, 8);
+    return pool_used(&e->pool) > share(e, 16) * 7 && e->place.asides.bytes > share(e, 8);
 }
 
 /* While there is room nothing is written that might not have to be. */
 bool engine_feed_due(const struct engine *e)
 {
-    if (e->batch.active || e->batch.empty_lsn == e->lsn || !wheel_is_empty(&e->left))
+    if (e->place.batch.active || e->place.batch.empty_lsn == e->lsn ||
+        !wheel_is_empty(&e->wheels[WHEEL_LEFT]))
         return false;
     return graves_are_many(e) ||
            (pool_used(&e->pool) > share(e, 16) * 7 &&
-            (e->bytes[WHERE_LATER] > share(e, 8) || e->bytes[WHERE_TAIL] > share(e, 8) ||
-             e->bytes[WHERE_PAST] > share(e, 8)));
+            (e->place.bytes[WHERE_LATER] > share(e, 8) ||
+             e->place.bytes[WHERE_TAIL] > share(e, 8) || e->place.bytes[WHERE_PAST] > share(e, 8)));
 }
 
 static void splice(struct list *to, struct list *from)
@@ -191,26 +192,26 @@ static void take_wheel(struct engine *e, struct wheel *w)
 {
     for (unsigned level = 0; level < WHEEL_LEVELS; level++)
         for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
-            splice(&e->batch.source, &w->slots[level][slot]);
+            splice(&e->place.batch.source, &w->slots[level][slot]);
 }
 
 static void take_tails(struct engine *e)
 {
     struct list *node;
 
-    list_each (node, &e->closed) {
+    list_each (node, &e->place.closed) {
         struct class *c = container_of(node, struct class, link);
 
-        splice(&e->batch.source, &c->tail);
+        splice(&e->place.batch.source, &c->tail);
         order_feed_begin(e, c);
     }
     asides_feed_begin(e);
-    take_wheel(e, &e->spare);
+    take_wheel(e, &e->wheels[WHEEL_SPARE]);
 }
 
 static void take_past(struct engine *e)
 {
-    struct list *heads[] = { &e->queues, &e->idle };
+    struct list *heads[] = { &e->place.queues, &e->place.idle };
 
     for (size_t i = 0; i < 2; i++) {
         struct list *node;
@@ -218,9 +219,9 @@ static void take_past(struct engine *e)
         list_each (node, heads[i]) {
             struct queue *q = container_of(node, struct queue, link);
 
-            splice(&e->batch.past_source, &q->past);
-            splice(&e->batch.past_source, &q->held);
-            splice(&e->batch.past_source, &q->dead);
+            splice(&e->place.batch.past_source, &q->past);
+            splice(&e->place.batch.past_source, &q->held);
+            splice(&e->place.batch.past_source, &q->dead);
         }
     }
 }
@@ -231,12 +232,12 @@ static void prune_graves(struct engine *e)
 {
     struct list *node, *after;
 
-    list_each_safe (node, after, &e->grave_list) {
+    list_each_safe (node, after, &e->cold.grave_list) {
         struct grave *g = container_of(node, struct grave, link);
         struct cold_point p;
 
         if (g->key[0] == FAMILY_DUE && cold_key_point((struct str){ g->key, g->len }, &p) &&
-            !point_after(p, e->frontier_noted))
+            !point_after(p, e->cold.frontier_noted))
             grave_remove(e, g);
     }
 }
@@ -244,32 +245,34 @@ static void prune_graves(struct engine *e)
 void engine_feed_begin(struct engine *e)
 {
     frontier_follow(e);
-    e->batch.active = e->batch.gathering = true;
-    e->batch.fed = false;
-    buf_reset(&e->batch.stale, 1 << 16);
+    e->place.batch.active = e->place.batch.gathering = true;
+    e->place.batch.fed = false;
+    buf_reset(&e->place.batch.stale, 1 << 16);
     /* In the order of becoming ready, as they may have to be given back. */
-    e->batch.tails = e->bytes[WHERE_TAIL] > share(e, 16);
-    if (e->batch.tails)
+    e->place.batch.tails = e->place.bytes[WHERE_TAIL] > share(e, 16);
+    if (e->place.batch.tails)
         take_tails(e);
-    e->batch.slots_left = e->bytes[WHERE_LATER] > share(e, 64) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
-    e->batch.later_bytes = 0;
-    e->batch.buried = 0;
-    if (e->bytes[WHERE_PAST] > share(e, 16))
+    e->place.batch.slots_left =
+        e->place.bytes[WHERE_LATER] > share(e, 64) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
+    e->place.batch.later_bytes = 0;
+    e->place.batch.buried = 0;
+    if (e->place.bytes[WHERE_PAST] > share(e, 16))
         take_past(e);
     prune_graves(e);
-    e->batch.graves = e->next_grave - 1;
+    e->place.batch.graves = e->cold.next_grave - 1;
 }
 
 size_t engine_feed_bytes(const struct engine *e)
 {
     size_t bytes = 0;
 
-    if (e->batch.tails)
-        bytes += e->bytes[WHERE_TAIL];
-    if (e->batch.slots_left > 0)
-        bytes += e->bytes[WHERE_LATER] < share(e, 5) ? e->bytes[WHERE_LATER] : share(e, 5);
-    if (!list_empty(&e->batch.past_source))
-        bytes += e->bytes[WHERE_PAST];
+    if (e->place.batch.tails)
+        bytes += e->place.bytes[WHERE_TAIL];
+    if (e->place.batch.slots_left > 0)
+        bytes +=
+            e->place.bytes[WHERE_LATER] < share(e, 5) ? e->place.bytes[WHERE_LATER] : share(e, 5);
+    if (!list_empty(&e->place.batch.past_source))
+        bytes += e->place.bytes[WHERE_PAST];
     return bytes;
 }
 
@@ -319,7 +322,7 @@ static void feed_job(struct engine *e, struct job *j, struct buf *out)
 /* What is due before it could be written and loaded again stays, if there is room. */
 static bool stays(const struct engine *e, const struct job *j)
 {
-    return j->state == JOB_SCHEDULED && e->bytes[WHERE_TAIL] < share(e, 4) &&
+    return j->state == JOB_SCHEDULED && e->place.bytes[WHERE_TAIL] < share(e, 4) &&
            j->timer.at_ms <= e->now_ms + e->o.lookahead_ms / NEAR;
 }
 
@@ -337,8 +340,8 @@ static void feed_next(struct engine *e, struct buf *out, struct job *j)
 {
     prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
     list_remove(&j->timer.link);
-    list_append(&e->batch.held, &j->timer.link);
-    buf_append(&e->batch.hints, &j, sizeof(j));
+    list_append(&e->place.batch.held, &j->timer.link);
+    buf_append(&e->place.batch.hints, &j, sizeof(j));
     count_as_ready(e, j);
     feed_job(e, j, out);
 }
@@ -347,8 +350,8 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 {
     struct job *j;
 
-    while (*n > 0 && !list_empty(&e->batch.source)) {
-        j = container_of(e->batch.source.next, struct job, timer.link);
+    while (*n > 0 && !list_empty(&e->place.batch.source)) {
+        j = container_of(e->place.batch.source.next, struct job, timer.link);
 
         --*n;
         if (stays(e, j)) {
@@ -362,8 +365,8 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
         feed_next(e, out, j);
     for (; *n > 0 && (j = asides_feed_next(e)); --*n)
         feed_next(e, out, j);
-    return !list_empty(&e->batch.source) || !list_empty(&e->batch.orders) ||
-           !list_empty(&e->batch.asides);
+    return !list_empty(&e->place.batch.source) || !list_empty(&e->place.batch.orders) ||
+           !list_empty(&e->place.batch.asides);
 }
 
 /* Those beyond the frontier, up to the size of a batch. The next batch goes on where this one ends,
@@ -371,15 +374,15 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
  * frontier has entered are left alone: their jobs are about to be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
-    struct batch *b = &e->batch;
-    int64_t near = e->frontier.at_ms > e->now_ms ? e->frontier.at_ms : e->now_ms;
+    struct batch *b = &e->place.batch;
+    int64_t near = e->place.frontier.at_ms > e->now_ms ? e->place.frontier.at_ms : e->now_ms;
 
     while (*n > 0 && b->slots_left > 0 && b->later_bytes < share(e, 5)) {
         unsigned level = b->slot / WHEEL_SLOTS, slot = b->slot % WHEEL_SLOTS;
-        struct list *head = &e->later.slots[level][slot];
+        struct list *head = &e->wheels[WHEEL_LATER].slots[level][slot];
         struct job *j = container_of(head->next, struct job, timer.link);
 
-        if (list_empty(head) || wheel_slot_start(&e->later, level, slot) <= near) {
+        if (list_empty(head) || wheel_slot_start(&e->wheels[WHEEL_LATER], level, slot) <= near) {
             b->slot = (b->slot + 1) % (WHEEL_LEVELS * WHEEL_SLOTS);
             b->slots_left--;
             continue;
@@ -398,14 +401,14 @@ static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 
 static bool feed_past(struct engine *e, struct buf *out, size_t *n)
 {
-    for (; *n > 0 && !list_empty(&e->batch.past_source); --*n) {
-        struct trail *t = container_of(e->batch.past_source.next, struct trail, link);
+    for (; *n > 0 && !list_empty(&e->place.batch.past_source); --*n) {
+        struct trail *t = container_of(e->place.batch.past_source.next, struct trail, link);
 
         list_remove(&t->link);
-        list_append(&e->batch.past_held, &t->link);
+        list_append(&e->place.batch.past_held, &t->link);
         feed_job(e, t->job, out);
     }
-    return !list_empty(&e->batch.past_source);
+    return !list_empty(&e->place.batch.past_source);
 }
 
 /* Graves too are fed like any other entry. */
@@ -413,10 +416,10 @@ static void feed_graves(struct engine *e, struct buf *out)
 {
     struct list *node;
 
-    list_each (node, &e->grave_list) {
+    list_each (node, &e->cold.grave_list) {
         const struct grave *g = container_of(node, struct grave, link);
 
-        if (g->serial > e->batch.graves)
+        if (g->serial > e->place.batch.graves)
             continue;
         feed_head(out, FEED_GRAVE, (uint64_t)g->gone_ms, (struct str){ g->key, g->len });
     }
@@ -428,9 +431,9 @@ bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
         return true;
     if (!MUTANT(e->o.mutant, LOST_TOMBSTONE))
         feed_graves(e, out);
-    e->batch.gathering = false;
+    e->place.batch.gathering = false;
     if (out->len == 0)
-        e->batch.empty_lsn = e->lsn;
+        e->place.batch.empty_lsn = e->lsn;
     return false;
 }
 
@@ -460,22 +463,22 @@ void engine_feed_abort(struct engine *e)
 {
     struct list newer, *node;
 
-    e->batch.gathering = false;
+    e->place.batch.gathering = false;
     /* What came to the tails meanwhile stays behind what is given back. */
     list_init(&newer);
-    if (e->batch.tails)
-        list_each (node, &e->closed)
+    if (e->place.batch.tails)
+        list_each (node, &e->place.closed)
             splice(&newer, &container_of(node, struct class, link)->tail);
     order_feed_abort(e);
     asides_feed_end(e);
-    give_back(e, &e->batch.held);
-    give_back(e, &e->batch.source);
+    give_back(e, &e->place.batch.held);
+    give_back(e, &e->place.batch.source);
     give_back(e, &newer);
-    give_back_past(e, &e->batch.past_held);
-    give_back_past(e, &e->batch.past_source);
-    buf_fini(&e->batch.stale);
-    buf_fini(&e->batch.hints);
-    e->batch.active = false;
+    give_back_past(e, &e->place.batch.past_held);
+    give_back_past(e, &e->place.batch.past_source);
+    buf_fini(&e->place.batch.stale);
+    buf_fini(&e->place.batch.hints);
+    e->place.batch.active = false;
 }
 
 /* Where the job is that comes so many later, if none has left the batch: only for speed. */
@@ -492,17 +495,17 @@ static const void *hint(const struct batch *b, size_t ahead)
 /* Frees waste. */
 static bool bury(struct engine *e, int *budget)
 {
-    for (; *budget > 0 && !list_empty(&e->batch.held); --*budget) {
-        prefetch_job(hint(&e->batch, HINT_AHEAD));
-        e->batch.buried++;
-        job_leave(e, container_of(e->batch.held.next, struct job, timer.link));
+    for (; *budget > 0 && !list_empty(&e->place.batch.held); --*budget) {
+        prefetch_job(hint(&e->place.batch, HINT_AHEAD));
+        e->place.batch.buried++;
+        job_leave(e, container_of(e->place.batch.held.next, struct job, timer.link));
     }
-    for (; *budget > 0 && !list_empty(&e->batch.past_held); --*budget)
-        job_leave(e, container_of(e->batch.past_held.next, struct trail, link)->job);
-    if (!list_empty(&e->batch.held) || !list_empty(&e->batch.past_held))
+    for (; *budget > 0 && !list_empty(&e->place.batch.past_held); --*budget)
+        job_leave(e, container_of(e->place.batch.past_held.next, struct trail, link)->job);
+    if (!list_empty(&e->place.batch.held) || !list_empty(&e->place.batch.past_held))
         return true;
-    e->batch.active = e->batch.fed = false;
-    buf_fini(&e->batch.hints);
+    e->place.batch.active = e->place.batch.fed = false;
+    buf_fini(&e->place.batch.hints);
     return false;
 }
 
@@ -511,10 +514,10 @@ static bool rejoin(struct engine *e, int *budget)
 {
     struct timer *t;
 
-    for (; *budget > 0 && (t = wheel_first(&e->left)); --*budget) {
+    for (; *budget > 0 && (t = wheel_first(&e->wheels[WHEEL_LEFT])); --*budget) {
         wheel_remove(t);
         container_of(t, struct job, timer)->left = 0;
-        wheel_add(&e->later, t);
+        wheel_add(&e->wheels[WHEEL_LATER], t);
     }
     return *budget == 0;
 }
@@ -524,7 +527,7 @@ static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
 {
     struct timer *t;
 
-    for (; *budget > 0 && (t = wheel_pop(w, e->frontier.at_ms)); --*budget) {
+    for (; *budget > 0 && (t = wheel_pop(w, e->place.frontier.at_ms)); --*budget) {
         struct job *j = container_of(t, struct job, timer);
 
         job_unplace(e, j);
@@ -535,19 +538,19 @@ static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
 bool engine_work(struct engine *e)
 {
     int budget = WORK_SLICE, freed = engine_slice(e, WORK_SLICE);
-    bool more = e->batch.fed && bury(e, &freed);
+    bool more = e->place.batch.fed && bury(e, &freed);
 
-    if (!e->batch.gathering && rejoin(e, &freed))
+    if (!e->place.batch.gathering && rejoin(e, &freed))
         more = true;
-    pass_frontier(e, &e->later, &budget);
-    pass_frontier(e, &e->left, &budget);
+    pass_frontier(e, &e->wheels[WHEEL_LATER], &budget);
+    pass_frontier(e, &e->wheels[WHEEL_LEFT], &budget);
     past_trim(e, &budget);
     asides_refill(e, &budget); /* before others of their classes */
-    for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->closed); i++) {
-        struct class *c = container_of(e->closed.next, struct class, link);
+    for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->place.closed); i++) {
+        struct class *c = container_of(e->place.closed.next, struct class, link);
 
         list_remove(&c->link);
-        list_append(&e->closed, &c->link);
+        list_append(&e->place.closed, &c->link);
         if (class_drain(e, c, &budget))
             more = true;
     }
@@ -557,8 +560,8 @@ bool engine_work(struct engine *e)
 uint64_t engine_memory(const struct engine *e)
 {
     return pool_used(&e->pool) +
-           (e->jobs.buckets + e->keys.buckets + e->lanes.buckets + e->graves.buckets +
-            e->asides.buckets) *
+           (e->place.jobs.buckets + e->place.keys.buckets + e->place.lanes.buckets +
+            e->cold.graves.buckets + e->place.asides.by_lane.buckets) *
                sizeof(struct table_node *) +
-           e->batch.stale.cap + e->batch.hints.cap;
+           e->place.batch.stale.cap + e->place.batch.hints.cap;
 }

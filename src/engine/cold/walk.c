@@ -4,18 +4,18 @@
 
 uint32_t walk_begin(struct engine *e)
 {
-    if (e->walk_loaded)
-        e->walk = e->walk % WALKS + 1;
-    e->walk_loaded = false;
+    if (e->cold.walk_loaded)
+        e->cold.walk = e->cold.walk % WALKS + 1;
+    e->cold.walk_loaded = false;
     for (int i = 0; i < 2; i++) /* before the circle is closed */
-        if ((e->walk - e->refed[i] + WALKS) % WALKS > WALKS / 4)
-            e->refed[i] = 0;
-    return e->walk;
+        if ((e->cold.walk - e->cold.refed[i] + WALKS) % WALKS > WALKS / 4)
+            e->cold.refed[i] = 0;
+    return e->cold.walk;
 }
 
 void walk_misses(struct engine *e, const struct job *j, char family)
 {
-    uint32_t *mark = &e->refed[family == FAMILY_ASIDE];
+    uint32_t *mark = &e->cold.refed[family == FAMILY_ASIDE];
 
     if (!j->again || !j->loaded || (family != FAMILY_BACKLOG && family != FAMILY_ASIDE))
         return;
@@ -27,5 +27,5 @@ void walk_misses(struct engine *e, const struct job *j, char family)
 
 bool walk_missed(const struct engine *e, uint32_t walk)
 {
-    return walk_is_since(e->refed[0], walk) || walk_is_since(e->refed[1], walk);
+    return walk_is_since(e->cold.refed[0], walk) || walk_is_since(e->cold.refed[1], walk);
 }

@@ -20,16 +20,16 @@
 
 int apply_begin(struct engine *e, const struct begin_record *r)
 {
-    if (!MUTANT(e->o.mutant, SEQ_REUSED) && r->next_seq > e->next_seq)
-        e->next_seq = r->next_seq;
-    if (r->oldest > e->oldest)
-        e->oldest = r->oldest;
+    if (!MUTANT(e->o.mutant, SEQ_REUSED) && r->next_seq > e->log.next_seq)
+        e->log.next_seq = r->next_seq;
+    if (r->oldest > e->log.oldest)
+        e->log.oldest = r->oldest;
     return 0;
 }
 
 int apply_put(struct engine *e, const struct job_image *r)
 {
-    struct job *old = r->seq < e->next_seq ? job_find(e, r->seq) : NULL;
+    struct job *old = r->seq < e->log.next_seq ? job_find(e, r->seq) : NULL;
     struct queue *q = queue_obtain(e, r->queue);
     struct job *j = q ? job_new(e, r, q) : NULL;
     int err;
@@ -48,8 +48,8 @@ int apply_put(struct engine *e, const struct job_image *r)
         j->loaded = old->loaded;
         job_leave(e, old);
     }
-    if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->next_seq)
-        e->next_seq = r->seq + 1;
+    if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->log.next_seq)
+        e->log.next_seq = r->seq + 1;
     return 0;
 }
 
@@ -191,8 +191,8 @@ int apply_end(struct engine *e, const struct end_record *r)
     job_unplace(e, j);
     trail_clear_pending(e, t, false);
     t->flags = o.listeners > 0 ? TRAIL_TELLING : 0;
-    if (e->tell_seq == r->seq) /* it had ended before, and was put back before all were told */
-        e->tell_seq = 0;
+    if (e->log.tell_seq == r->seq) /* it had ended before, and was put back before all were told */
+        e->log.tell_seq = 0;
     blob_free(&e->pool, t->result);
     t->result = result;
     t->ended_ms = r->ended_ms;

@@ -209,7 +209,7 @@ static void drop_graves(struct engine *e, uint64_t upto)
 {
     struct list *node, *after;
 
-    list_each_safe (node, after, &e->grave_list) {
+    list_each_safe (node, after, &e->cold.grave_list) {
         struct grave *g = container_of(node, struct grave, link);
 
         if (g->serial <= upto)
@@ -232,18 +232,18 @@ int apply_fed(struct engine *e, const struct fed_record *r)
         return err;
     }
     drop_graves(e, r->graves);
-    if (r->graves >= e->next_grave)
-        e->next_grave = r->graves + 1;
+    if (r->graves >= e->cold.next_grave)
+        e->cold.next_grave = r->graves + 1;
     frontier_set(e, (struct cold_point){ r->frontier_at, r->frontier_seq });
-    e->frontier_segment = e->segment;
+    e->cold.frontier_segment = e->segment;
     apply_tallies(e, r->tallies, true);
     uncount_stale(e, r->stale);
     if (!e->started)
         err = evict(e, r->seqs, &stale);
     free(stale.seqs);
     asides_feed_end(e);
-    e->batch.fed = e->batch.active;
-    e->moves++;
+    e->place.batch.fed = e->place.batch.active;
+    e->cold.moves++;
     return err;
 }
 
@@ -277,8 +277,8 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         return BELFRY_NOMEM;
     if (!MUTANT(e->o.mutant, TAKEN_FED))
         j->left = 1; /* its grave is younger than a batch that is being gathered */
-    j->loaded = e->walk & WALKS;
-    e->walk_loaded = true;
+    j->loaded = e->cold.walk & WALKS;
+    e->cold.walk_loaded = true;
     j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
     j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
     if (j->ordered && family == FAMILY_ASIDE)
@@ -404,7 +404,7 @@ int apply_loaded(struct engine *e, const struct loaded_record *r)
     }
     if (!q) {
         frontier_set(e, upto);
-        e->frontier_segment = e->segment;
+        e->cold.frontier_segment = e->segment;
         return 0;
     }
     if (floor_raise(c, r->number, upto) < 0) {
@@ -489,10 +489,10 @@ int apply_tally(struct engine *e, const struct tally_record *r)
 int apply_cold(struct engine *e, const struct cold_record *r)
 {
     frontier_set(e, (struct cold_point){ r->frontier_at, r->frontier_seq });
-    e->frontier_segment = e->segment;
-    if (r->next_file > e->next_file)
-        e->next_file = (uint32_t)r->next_file;
-    if (r->next_grave > e->next_grave)
-        e->next_grave = r->next_grave;
+    e->cold.frontier_segment = e->segment;
+    if (r->next_file > e->cold.next_file)
+        e->cold.next_file = (uint32_t)r->next_file;
+    if (r->next_grave > e->cold.next_grave)
+        e->cold.next_grave = r->next_grave;
     return 0;
 }

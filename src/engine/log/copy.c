@@ -16,12 +16,12 @@ struct copying {
 static int copy_job(struct engine *e, struct job *j)
 {
     struct job_image image;
-    size_t start = e->out->len;
+    size_t start = e->log.out->len;
     uint32_t segment = e->segment; /* settle may go on in another */
     int err;
 
     job_image_of(j, &image);
-    record_put_job(e->out, &image);
+    record_put_job(e->log.out, &image);
     err = emit_settle(e, start, 0, SEEN_BY_NONE);
     if (!err) {
         segment_sub(e, j->segment);
@@ -34,11 +34,11 @@ static int copy_job(struct engine *e, struct job *j)
 static int copy_queue(struct engine *e, struct queue *q)
 {
     struct queue_record r = { .queue = { q->name, q->name_len }, .settings = q->settings };
-    size_t start = e->out->len;
+    size_t start = e->log.out->len;
     uint32_t segment = e->segment;
     int err;
 
-    record_put_queue(e->out, &r);
+    record_put_queue(e->log.out, &r);
     err = emit_settle(e, start, 0, SEEN_BY_NONE);
     if (!err)
         q->segment = segment;
@@ -49,14 +49,15 @@ static int copy_tenants(struct engine *e, uint32_t segment)
 {
     struct list *node;
 
-    list_each (node, &e->tenant_list) {
+    list_each (node, &e->place.tenant_list) {
         struct tenant *t = container_of(node, struct tenant, link);
         uint32_t now = e->segment;
-        size_t start = e->out->len;
+        size_t start = e->log.out->len;
 
         if (!t->segment || t->segment > segment)
             continue;
-        record_put_tenant(e->out, &(struct tenant_record){ { t->name, t->name_len }, t->settings });
+        record_put_tenant(e->log.out,
+                          &(struct tenant_record){ { t->name, t->name_len }, t->settings });
         if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
             return BELFRY_NOMEM;
         t->segment = now;
@@ -146,9 +147,9 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
     r.counts = buf_view(&counts);
     r.floors = buf_view(&floors);
     if (counts.failed || floors.failed)
-        e->out->failed = true;
+        e->log.out->failed = true;
     else
-        record_put_tally(e->out, &r);
+        record_put_tally(e->log.out, &r);
     buf_fini(&counts);
     buf_fini(&floors);
 }
@@ -159,7 +160,7 @@ static uint32_t oldest_backlog(const struct engine *e)
     uint32_t oldest = UINT32_MAX;
     const struct list *node;
 
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         const struct cold_run *r = container_of(node, struct cold_run, link);
 
         if (r->d.family == FAMILY_BACKLOG && r->d.number < oldest)
@@ -190,7 +191,7 @@ static int copy_queues(struct engine *e, struct list *head, uint32_t segment)
         if (q->segment && q->segment <= segment && copy_queue(e, q) < 0)
             return BELFRY_NOMEM;
         now = e->segment;
-        start = e->out->len;
+        start = e->log.out->len;
         if (!q->tally_segment || q->tally_segment > segment)
             continue;
         if (!q->tally_changed && tally_is_nothing(q) && oldest == UINT32_MAX) {
@@ -213,10 +214,10 @@ static int copy_runs(struct engine *e, uint32_t segment)
     struct buf desc = { 0 };
     int err = 0;
 
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         struct cold_run *r = container_of(node, struct cold_run, link);
         uint32_t now = e->segment;
-        size_t start = e->out->len;
+        size_t start = e->log.out->len;
         struct str bytes;
 
         if (r->segment > segment)
@@ -224,7 +225,7 @@ static int copy_runs(struct engine *e, uint32_t segment)
         desc.len = 0;
         run_desc_put(&desc, &r->d);
         bytes = buf_view(&desc);
-        record_put_run(e->out, &bytes);
+        record_put_run(e->log.out, &bytes);
         err = emit_settle(e, start, desc.failed ? BELFRY_NOMEM : 0, SEEN_BY_NONE);
         if (err)
             break;
@@ -238,14 +239,14 @@ static int copy_graves(struct engine *e, uint32_t segment)
 {
     struct list *node;
 
-    list_each (node, &e->grave_list) {
+    list_each (node, &e->cold.grave_list) {
         struct grave *g = container_of(node, struct grave, link);
         uint32_t now = e->segment;
-        size_t start = e->out->len;
+        size_t start = e->log.out->len;
 
         if (g->segment > segment)
             continue;
-        record_put_grave(e->out,
+        record_put_grave(e->log.out,
                          &(struct grave_record){ g->serial, g->gone_ms, { g->key, g->len } });
         if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
             return BELFRY_NOMEM;
@@ -270,15 +271,15 @@ static int copy_tokens(struct engine *e, uint32_t segment)
 {
     struct list *node;
 
-    list_each (node, &e->tokens.all) {
+    list_each (node, &e->log.tokens.all) {
         struct token *t = container_of(node, struct token, link);
         struct token_record r = token_record_of(t);
         uint32_t now = e->segment;
-        size_t start = e->out->len;
+        size_t start = e->log.out->len;
 
         if (t->segment > segment)
             continue;
-        record_put_token(e->out, &r);
+        record_put_token(e->log.out, &r);
         if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
             return BELFRY_NOMEM;
         t->segment = now;
@@ -293,24 +294,25 @@ int engine_copy_rest(struct engine *e, uint32_t segment)
     if (!err)
         err = copy_graves(e, segment);
     if (!err)
-        err = copy_queues(e, &e->queues, segment);
+        err = copy_queues(e, &e->place.queues, segment);
     if (!err)
-        err = copy_queues(e, &e->idle, segment);
+        err = copy_queues(e, &e->place.idle, segment);
     if (!err)
         err = copy_tenants(e, segment);
     if (!err)
         err = copy_tokens(e, segment);
-    if (!err && e->frontier_segment && e->frontier_segment <= segment) {
+    if (!err && e->cold.frontier_segment && e->cold.frontier_segment <= segment) {
         uint32_t now = e->segment;
-        size_t start = e->out->len;
+        size_t start = e->log.out->len;
 
-        record_put_cold(e->out, &(struct cold_record){ e->frontier.at_ms, e->frontier.seq,
-                                                       e->next_file, e->next_grave });
+        record_put_cold(e->log.out,
+                        &(struct cold_record){ e->place.frontier.at_ms, e->place.frontier.seq,
+                                               e->cold.next_file, e->cold.next_grave });
         err = emit_settle(e, start, 0, SEEN_BY_NONE);
         if (!err)
-            e->frontier_segment = now;
+            e->cold.frontier_segment = now;
         if (!err)
-            e->frontier_noted = e->frontier;
+            e->cold.frontier_noted = e->place.frontier;
     }
     return err;
 }

@@ -9,46 +9,46 @@
 
 void commit_roll(struct engine *e)
 {
-    if (e->o.roll && e->out->len >= e->o.commit_bytes)
+    if (e->o.roll && e->log.out->len >= e->o.commit_bytes)
         e->o.roll(e->o.journal);
 }
 
 /* Counts a record that was written from `start` on and applied with this result. */
 int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
 {
-    if (applied < 0 || e->out->failed) {
+    if (applied < 0 || e->log.out->failed) {
         /* The head of the commit was written before: the buffer had memory then. */
-        e->out->len = start;
-        e->out->failed = false;
+        e->log.out->len = start;
+        e->log.out->failed = false;
         return engine_plain(e, BELFRY_NOMEM);
     }
     e->lsn++;
-    if (e->mono_ms < e->strict_until_ms)
+    if (e->mono_ms < e->log.strict_until_ms)
         seen = SEEN_BY_ALL;
     if (seen >= SEEN_BY_READERS)
-        e->visible_lsn = e->lsn;
+        e->log.visible_lsn = e->lsn;
     if (seen == SEEN_BY_ALL)
-        e->offered_lsn = e->lsn;
-    if (!e->whole)
+        e->log.offered_lsn = e->lsn;
+    if (!e->log.whole)
         commit_roll(e);
     return 0;
 }
 
 /* Encoding may run out of memory: then nothing is applied. */
-#define EMIT(kind, seen)          \
-    size_t start = e->out->len;   \
-    record_put_##kind(e->out, r); \
-    return emit_settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen)
+#define EMIT(kind, seen)              \
+    size_t start = e->log.out->len;   \
+    record_put_##kind(e->log.out, r); \
+    return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen)
 
 /* The same for what those who listen are told of. */
-#define EMIT_EVENT(kind, record, seen)                        \
-    struct event_draft d;                                     \
-    bool told = e->listening && event_draft_##kind(e, r, &d); \
-    size_t start = e->out->len;                               \
-    record_put_##record(e->out, r);                           \
-    return event_tell(                                        \
-        e, told ? &d : NULL,                                  \
-        emit_settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen))
+#define EMIT_EVENT(kind, record, seen)                            \
+    struct event_draft d;                                         \
+    bool told = e->log.listening && event_draft_##kind(e, r, &d); \
+    size_t start = e->log.out->len;                               \
+    record_put_##record(e->log.out, r);                           \
+    return event_tell(                                            \
+        e, told ? &d : NULL,                                      \
+        emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen))
 
 int emit_put(struct engine *e, const struct job_image *r)
 {
@@ -57,10 +57,11 @@ int emit_put(struct engine *e, const struct job_image *r)
 
 int emit_put_quiet(struct engine *e, const struct job_image *r)
 {
-    size_t start = e->out->len;
+    size_t start = e->log.out->len;
 
-    record_put_job(e->out, r);
-    return emit_settle(e, start, e->out->failed ? BELFRY_NOMEM : apply_put(e, r), SEEN_BY_READERS);
+    record_put_job(e->log.out, r);
+    return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_put(e, r),
+                       SEEN_BY_READERS);
 }
 
 int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload)
@@ -155,11 +156,11 @@ int emit_taken(struct engine *e, const struct taken_record *r)
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
                    uint64_t previous)
 {
-    e->out = out;
+    e->log.out = out;
     e->segment = segment;
     record_head(out, e->o.epoch, e->now_ms);
     if (begins)
-        record_put_begin(out, &(struct begin_record){ previous, e->next_seq, e->oldest });
+        record_put_begin(out, &(struct begin_record){ previous, e->log.next_seq, e->log.oldest });
 }
 
 static int emit_begin(struct engine *e, const struct begin_record *r)
@@ -169,15 +170,15 @@ static int emit_begin(struct engine *e, const struct begin_record *r)
 
 int engine_set_oldest(struct engine *e, uint32_t segment)
 {
-    return emit_begin(e, &(struct begin_record){ .next_seq = e->next_seq, .oldest = segment });
+    return emit_begin(e, &(struct begin_record){ .next_seq = e->log.next_seq, .oldest = segment });
 }
 
 uint32_t engine_oldest(const struct engine *e)
 {
-    return e->oldest;
+    return e->log.oldest;
 }
 
 uint64_t engine_last_epoch(const struct engine *e)
 {
-    return e->last_epoch;
+    return e->log.last_epoch;
 }

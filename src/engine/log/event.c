@@ -23,7 +23,7 @@ const char *event_cause_name(enum event_cause c)
 
 void engine_listen(struct engine *e, bool on)
 {
-    e->listening = on && e->o.event;
+    e->log.listening = on && e->o.event;
 }
 
 /* A copy that the job's end does not take along. */
@@ -132,7 +132,7 @@ static void draft_created(const struct engine *e, const struct job_image *r, str
 
 bool event_draft_put(const struct engine *e, const struct job_image *r, struct event_draft *d)
 {
-    const struct job *j = r->seq < e->next_seq ? job_find(e, r->seq) : NULL;
+    const struct job *j = r->seq < e->log.next_seq ? job_find(e, r->seq) : NULL;
     bool waits = r->at_ms == AT_NEVER;
     struct str tenant, queue;
 

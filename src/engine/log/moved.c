@@ -9,20 +9,20 @@ int engine_fed(struct engine *e, const struct feed_result *r)
 {
     int err;
 
-    if (e->batch.stale.failed)
+    if (e->place.batch.stale.failed)
         return BELFRY_NOMEM;
     err = emit_fed(e, &(struct fed_record){
-                          .frontier_at = e->frontier.at_ms,
-                          .frontier_seq = e->frontier.seq,
-                          .graves = e->batch.graves,
-                          .serial = e->next_grave,
+                          .frontier_at = e->place.frontier.at_ms,
+                          .frontier_seq = e->place.frontier.seq,
+                          .graves = e->place.batch.graves,
+                          .serial = e->cold.next_grave,
                           .runs = r->runs,
                           .seqs = r->seqs,
                           .tallies = r->tallies,
-                          .stale = buf_view(&e->batch.stale),
+                          .stale = buf_view(&e->place.batch.stale),
                       });
     if (!err)
-        buf_fini(&e->batch.stale);
+        buf_fini(&e->place.batch.stale);
     return err;
 }
 

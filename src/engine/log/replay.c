@@ -67,7 +67,7 @@ int engine_replay(struct engine *e, struct str commit, uint32_t segment)
 
     e->segment = segment;
     err = record_walk(commit, &head, replay_record, e);
-    if (head.epoch > e->last_epoch)
-        e->last_epoch = head.epoch;
+    if (head.epoch > e->log.last_epoch)
+        e->log.last_epoch = head.epoch;
     return err;
 }

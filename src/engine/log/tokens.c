@@ -22,31 +22,31 @@ static uint64_t token_hash(const struct table_node *node)
 
 void tokens_init(struct engine *e)
 {
-    table_init(&e->tokens.by_name, token_hash);
-    list_init(&e->tokens.all);
-    e->tokens.generation = (e->o.epoch << 24) + 1;
+    table_init(&e->log.tokens.by_name, token_hash);
+    list_init(&e->log.tokens.all);
+    e->log.tokens.generation = (e->o.epoch << 24) + 1;
 }
 
 static void token_drop(struct engine *e, struct token *t)
 {
-    table_remove(&e->tokens.by_name, &t->by_name);
+    table_remove(&e->log.tokens.by_name, &t->by_name);
     list_remove(&t->link);
-    e->tokens.count -= t->role != ROLE_NONE;
+    e->log.tokens.count -= t->role != ROLE_NONE;
     explicit_bzero(t->hash, sizeof(t->hash));
     free(t);
 }
 
 void tokens_free(struct engine *e)
 {
-    while (!list_empty(&e->tokens.all))
-        token_drop(e, container_of(e->tokens.all.next, struct token, link));
-    table_fini(&e->tokens.by_name);
+    while (!list_empty(&e->log.tokens.all))
+        token_drop(e, container_of(e->log.tokens.all.next, struct token, link));
+    table_fini(&e->log.tokens.by_name);
 }
 
 struct token *token_find(const struct engine *e, struct str name)
 {
     struct table_node *node =
-        table_find(&e->tokens.by_name, XXH3_64bits(name.ptr, name.len), token_matches, &name);
+        table_find(&e->log.tokens.by_name, XXH3_64bits(name.ptr, name.len), token_matches, &name);
 
     return node ? container_of(node, struct token, by_name) : NULL;
 }
@@ -63,7 +63,7 @@ int apply_token(struct engine *e, const struct token_record *r)
         t->role = (enum role)r->role;
         t->created_ms = r->created_ms;
         t->expires_ms = r->expires_ms;
-        t->serial = ++e->tokens.serial;
+        t->serial = ++e->log.tokens.serial;
         memcpy(t->hash, r->hash.ptr, TOKEN_HASH_BYTES);
         t->name_len = (uint16_t)r->name.len;
         t->tenant_len = (uint16_t)r->tenant.len;
@@ -74,10 +74,10 @@ int apply_token(struct engine *e, const struct token_record *r)
     if (old)
         token_drop(e, old);
     if (t) {
-        table_add(&e->tokens.by_name, &t->by_name);
-        list_append(&e->tokens.all, &t->link);
-        e->tokens.count += t->role != ROLE_NONE;
+        table_add(&e->log.tokens.by_name, &t->by_name);
+        list_append(&e->log.tokens.all, &t->link);
+        e->log.tokens.count += t->role != ROLE_NONE;
     }
-    e->tokens.generation++;
+    e->log.tokens.generation++;
     return 0;
 }

@@ -34,8 +34,9 @@ static bool is_of_queue(const struct table_node *node, const void *arg)
 
 struct aside *aside_find(const struct engine *e, const struct queue *q, uint64_t lane)
 {
-    struct table_node *node =
-        e->asides.count > 0 ? table_find(&e->asides, lane, is_of_queue, q) : NULL;
+    struct table_node *node = e->place.asides.by_lane.count > 0
+                                  ? table_find(&e->place.asides.by_lane, lane, is_of_queue, q)
+                                  : NULL;
 
     return node ? container_of(node, struct aside, node) : NULL;
 }
@@ -53,9 +54,9 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
     list_init(&a->link);
     list_init(&a->fed);
     list_init(&a->low.link);
-    table_add(&e->asides, &a->node);
-    list_append(&e->aside_list, &a->link);
-    list_append(&e->lows, &a->low.link);
+    table_add(&e->place.asides.by_lane, &a->node);
+    list_append(&e->place.asides.all, &a->link);
+    list_append(&e->place.asides.lows, &a->low.link);
     q->asides++;
     queue_settle(e, q);
     return a;
@@ -65,7 +66,7 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
 static struct aside *aside_begin(struct engine *e, const struct job *j)
 {
     uint64_t most = ASIDES_MIN + e->o.memory_bytes / ASIDES_PART / sizeof(struct aside);
-    bool many = e->asides.count >= (most < ASIDES_MAX ? most : ASIDES_MAX);
+    bool many = e->place.asides.by_lane.count >= (most < ASIDES_MAX ? most : ASIDES_MAX);
     uint64_t lane = spot_of(j)->hash;
 
     return many ? aside_find(e, j->queue, lane) : aside_obtain(e, j->queue, lane);
@@ -77,7 +78,7 @@ void aside_settle(struct engine *e, struct aside *a)
 
     if (a->pinned || a->waiting.root || is_somewhere(a->feeds) || is_somewhere(a->from))
         return;
-    table_remove(&e->asides, &a->node);
+    table_remove(&e->place.asides.by_lane, &a->node);
     list_remove(&a->link);
     list_remove(&a->fed);
     list_remove(&a->low.link);
@@ -89,7 +90,7 @@ void aside_settle(struct engine *e, struct aside *a)
 static void be_low(struct engine *e, struct aside *a)
 {
     list_remove(&a->low.link);
-    list_append(&e->lows, &a->low.link);
+    list_append(&e->place.asides.lows, &a->low.link);
 }
 
 void aside_touch(struct engine *e, const struct queue *q, uint64_t lane)
@@ -124,8 +125,8 @@ void aside_add(struct engine *e, struct aside *a, struct job *j)
     j->state = JOB_READY;
     s->in = SPOT_ASIDE;
     heap_add(&a->waiting, &s->by_due, order_earlier);
-    e->aside_bytes += job_weight(j);
-    e->back_bytes += s->back ? job_weight(j) : 0;
+    e->place.asides.bytes += job_weight(j);
+    e->place.asides.back_bytes += s->back ? job_weight(j) : 0;
     lane_set(e, j, false);
 }
 
@@ -143,8 +144,8 @@ bool aside_take_last(struct engine *e, struct job *j)
 
 static void uncount(struct engine *e, const struct job *j)
 {
-    e->aside_bytes -= job_weight(j);
-    e->back_bytes -= spot_of(j)->back ? job_weight(j) : 0;
+    e->place.asides.bytes -= job_weight(j);
+    e->place.asides.back_bytes -= spot_of(j)->back ? job_weight(j) : 0;
 }
 
 void aside_remove(struct engine *e, struct job *j)
@@ -187,7 +188,7 @@ static enum refill judge(struct engine *e, struct aside *a, unsigned enough, boo
     if (at.at_ms > e->now_ms) {
         list_remove(&a->low.link);
         a->low.at_ms = at.at_ms;
-        wheel_add(&e->sleepers, &a->low);
+        wheel_add(&e->wheels[WHEEL_SLEEPERS], &a->low);
         return REFILL_LATER;
     }
     return order_is_early(e, c, at) || class_is_glutted(e, c) ? REFILL_LATER : REFILL_NOW;
@@ -219,14 +220,15 @@ void asides_wake(struct engine *e)
 {
     struct timer *t;
 
-    while ((t = wheel_pop(&e->sleepers, e->now_ms)))
-        list_append(&e->lows, &t->link);
+    while ((t = wheel_pop(&e->wheels[WHEEL_SLEEPERS], e->now_ms)))
+        list_append(&e->place.asides.lows, &t->link);
 }
 
 void asides_refill(struct engine *e, int *budget)
 {
-    for (int i = 0; i<LOOKED_AT && * budget> 0 && !list_empty(&e->lows); i++, --*budget) {
-        struct aside *a = container_of(e->lows.next, struct aside, low.link);
+    for (int i = 0; i<LOOKED_AT && * budget> 0 && !list_empty(&e->place.asides.lows);
+         i++, --*budget) {
+        struct aside *a = container_of(e->place.asides.lows.next, struct aside, low.link);
 
         be_low(e, a);
         order_shed(e, &a->queue->classes[ORDERED], budget);
@@ -236,8 +238,8 @@ void asides_refill(struct engine *e, int *budget)
 
 bool asides_load(struct engine *e, struct load_want *ret)
 {
-    for (int i = 0; i < LOOKED_AT && !list_empty(&e->lows); i++) {
-        struct aside *a = container_of(e->lows.next, struct aside, low.link);
+    for (int i = 0; i < LOOKED_AT && !list_empty(&e->place.asides.lows); i++) {
+        struct aside *a = container_of(e->place.asides.lows.next, struct aside, low.link);
         uint64_t room = hot_room(e) / 16;
         enum refill now;
         bool disk;
@@ -267,9 +269,8 @@ void asides_rewind(struct engine *e)
     struct list *node, *after, again;
     struct job *j;
 
-    wheel_rewind(&e->sleepers, e->now_ms);
     list_init(&again);
-    list_each_safe (node, after, &e->aside_list) {
+    list_each_safe (node, after, &e->place.asides.all) {
         struct aside *a = container_of(node, struct aside, link);
 
         a->pinned = true;
@@ -293,7 +294,7 @@ void asides_feed_begin(struct engine *e)
 {
     struct list *node;
 
-    list_each (node, &e->aside_list) {
+    list_each (node, &e->place.asides.all) {
         struct aside *a = container_of(node, struct aside, link);
         const struct job *first = first_of(&a->waiting);
 
@@ -302,14 +303,14 @@ void asides_feed_begin(struct engine *e)
         a->feeds = (struct cold_point){ first->timer.at_ms, first->seq };
         a->feeding = a->waiting;
         a->waiting.root = NULL;
-        list_append(&e->batch.asides, &a->fed);
+        list_append(&e->place.batch.asides, &a->fed);
     }
 }
 
 struct job *asides_feed_next(struct engine *e)
 {
-    while (!list_empty(&e->batch.asides)) {
-        struct aside *a = container_of(e->batch.asides.next, struct aside, fed);
+    while (!list_empty(&e->place.batch.asides)) {
+        struct aside *a = container_of(e->place.batch.asides.next, struct aside, fed);
         struct job *j = first_of(&a->feeding);
 
         if (j) {
@@ -317,7 +318,7 @@ struct job *asides_feed_next(struct engine *e)
 
             heap_remove(&a->feeding, a->feeding.root, order_earlier);
             /* A walk over disk and memory that is under way would miss what goes back. */
-            if (s->back && e->back_bytes <= e->o.memory_bytes / BACK_PART) {
+            if (s->back && e->place.asides.back_bytes <= e->o.memory_bytes / BACK_PART) {
                 heap_add(&a->waiting, &s->by_due, order_earlier);
                 continue;
             }
@@ -326,14 +327,14 @@ struct job *asides_feed_next(struct engine *e)
             return j;
         }
         list_remove(&a->fed);
-        list_append(&e->batch.asides_fed, &a->fed);
+        list_append(&e->place.batch.asides_fed, &a->fed);
     }
     return NULL;
 }
 
 void asides_feed_end(struct engine *e)
 {
-    struct list *heads[] = { &e->batch.asides, &e->batch.asides_fed };
+    struct list *heads[] = { &e->place.batch.asides, &e->place.batch.asides_fed };
 
     for (size_t i = 0; i < 2; i++) {
         while (!list_empty(heads[i])) {
@@ -365,7 +366,7 @@ void asides_forget(struct engine *e, const struct queue *q)
 
     if (q->asides == 0)
         return;
-    list_each_safe (node, after, &e->aside_list) {
+    list_each_safe (node, after, &e->place.asides.all) {
         struct aside *a = container_of(node, struct aside, link);
 
         if (a->queue == q) {
@@ -381,7 +382,7 @@ int asides_each(const struct engine *e, const struct queue *q,
     const struct list *node;
     int answer = 0;
 
-    list_each (node, &e->aside_list) {
+    list_each (node, &e->place.asides.all) {
         const struct aside *a = container_of(node, struct aside, link);
 
         if ((!q || a->queue == q) && is_somewhere(a->from) && !answer)
@@ -397,10 +398,9 @@ static uint64_t hash_of_node(const struct table_node *node)
 
 void asides_init(struct engine *e)
 {
-    table_init(&e->asides, hash_of_node);
-    list_init(&e->aside_list);
-    list_init(&e->lows);
-    wheel_init(&e->sleepers, 0);
+    table_init(&e->place.asides.by_lane, hash_of_node);
+    list_init(&e->place.asides.all);
+    list_init(&e->place.asides.lows);
 }
 
 /* ---- For tests ---- */
@@ -429,7 +429,7 @@ void asides_verify(const struct engine *e)
     const struct list *node;
     size_t n = 0;
 
-    list_each (node, &e->aside_list) {
+    list_each (node, &e->place.asides.all) {
         struct aside *a = container_of(node, struct aside, link);
 
         CHECK(a->waiting.root || is_somewhere(a->feeds) || is_somewhere(a->from));
@@ -440,5 +440,5 @@ void asides_verify(const struct engine *e)
         heap_each(&a->feeding, verify_waiting, a);
         n++;
     }
-    CHECK(n == e->asides.count);
+    CHECK(n == e->place.asides.by_lane.count);
 }

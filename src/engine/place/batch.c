@@ -41,7 +41,7 @@ static int64_t job_gone_ms(const struct job *j)
 void batch_stale(struct engine *e, struct job *j)
 {
     struct cold_key key;
-    struct buf *out = &e->batch.stale;
+    struct buf *out = &e->place.batch.stale;
 
     job_cold_key(j, &key);
     wire_put_varint(out, j->seq);
@@ -57,10 +57,10 @@ void batch_stale(struct engine *e, struct job *j)
 
 bool batch_is_left(const struct engine *e, const struct job *j)
 {
-    return j->left && e->batch.gathering && !MUTANT(e->o.mutant, FED_TWICE);
+    return j->left && e->place.batch.gathering && !MUTANT(e->o.mutant, FED_TWICE);
 }
 
 bool batch_takes_tails(const struct engine *e)
 {
-    return e->batch.active && e->batch.tails && !e->batch.fed;
+    return e->place.batch.active && e->place.batch.tails && !e->place.batch.fed;
 }

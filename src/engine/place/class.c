@@ -43,8 +43,8 @@ void class_close(struct engine *e, struct class *c)
 {
     if (!c->closed) {
         c->closed = true;
-        e->closed_count++;
-        list_append(&e->closed, &c->link);
+        e->place.closed_count++;
+        list_append(&e->place.closed, &c->link);
     }
 }
 
@@ -57,7 +57,7 @@ static uint64_t share(const struct engine *e, unsigned part)
 
 static uint64_t hot_bytes(const struct engine *e)
 {
-    return e->bytes[WHERE_HOT] + e->bytes[WHERE_LEASED] + e->bytes[WHERE_HOLDS];
+    return e->place.bytes[WHERE_HOT] + e->place.bytes[WHERE_LEASED] + e->place.bytes[WHERE_HOLDS];
 }
 
 /* What hot and leased jobs may still take. A class may have an eighth of it, so that however many
@@ -83,7 +83,7 @@ bool class_is_full(const struct engine *e, const struct class *c)
 /* What a class may have though there is no room: all of them together, a sixteenth. */
 uint64_t class_least(const struct engine *e)
 {
-    return e->closed_count > 4 ? share(e, 16) / e->closed_count : share(e, 64);
+    return e->place.closed_count > 4 ? share(e, 16) / e->place.closed_count : share(e, 64);
 }
 
 bool class_is_glutted(const struct engine *e, const struct class *c)
@@ -101,7 +101,7 @@ bool class_is_half_glutted(const struct engine *e, const struct class *c)
 /* As much as it leaves to others: so each of them finds something left. */
 bool lanes_are_full(const struct engine *e, const struct tenant *t)
 {
-    uint64_t limit = e->o.memory_bytes / HOLDERS, used = e->bytes[WHERE_HOLDS];
+    uint64_t limit = e->o.memory_bytes / HOLDERS, used = e->place.bytes[WHERE_HOLDS];
 
     if (MUTANT(e->o.mutant, HOLDERS_SHARED))
         return used > limit;

@@ -43,7 +43,7 @@ static bool is_terminal(unsigned state)
 
 struct job *job_find(const struct engine *e, uint64_t seq)
 {
-    struct table_node *node = table_chain(&e->jobs, seq_hash(seq));
+    struct table_node *node = table_chain(&e->place.jobs, seq_hash(seq));
 
     for (; node; node = node->next) {
         struct job *j = container_of(node, struct job, by_seq);
@@ -57,9 +57,9 @@ struct job *job_find(const struct engine *e, uint64_t seq)
 void jobs_near(const struct engine *e, const uint64_t *seqs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        table_near_bucket(&e->jobs, seq_hash(seqs[i]));
+        table_near_bucket(&e->place.jobs, seq_hash(seqs[i]));
     for (size_t i = 0; i < n; i++)
-        table_near_node(&e->jobs, seq_hash(seqs[i]));
+        table_near_node(&e->place.jobs, seq_hash(seqs[i]));
 }
 
 struct job *job_of(const struct engine *e, struct job_id id)
@@ -109,7 +109,7 @@ void trail_recount(struct engine *e, struct trail *t)
     size_t bytes = 64 + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
                    blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
 
-    e->live_bytes += bytes - t->live_bytes;
+    e->place.live_bytes += bytes - t->live_bytes;
     t->live_bytes = (uint32_t)bytes;
 }
 
@@ -218,20 +218,20 @@ static void past_count(struct engine *e, struct queue *q, const struct job *j, b
     if (q->past_bytes <= most)
         list_remove(&q->rich);
     else if (list_empty(&q->rich))
-        list_append(&e->rich, &q->rich);
+        list_append(&e->place.rich, &q->rich);
 }
 
 void past_trim(struct engine *e, int *budget)
 {
-    if (!e->refuse_new || e->batch.active) /* a batch has some of them, and makes room */
+    if (!e->refuse_new || e->place.batch.active) /* a batch has some of them, and makes room */
         return;
-    for (; *budget > 0 && !list_empty(&e->rich); --*budget) {
-        struct queue *q = container_of(e->rich.next, struct queue, rich);
+    for (; *budget > 0 && !list_empty(&e->place.rich); --*budget) {
+        struct queue *q = container_of(e->place.rich.next, struct queue, rich);
         struct list *oldest = MUTANT(e->o.mutant, HISTORY_NEWEST) ? q->past.prev : q->past.next;
 
         assert(!list_empty(&q->past)); /* it has bytes, so it has jobs */
         list_remove(&q->rich);
-        list_append(&e->rich, &q->rich);
+        list_append(&e->place.rich, &q->rich);
         COUNT(e, q, history_dropped);
         job_leave(e, container_of(oldest, struct trail, link)->job);
     }
@@ -246,10 +246,10 @@ static void place_leased(struct engine *e, struct trail *t)
 {
     int64_t left = t->until_ms - e->now_ms;
 
-    list_append(&e->leased, &t->link);
+    list_append(&e->place.leased, &t->link);
     if (e->started) { /* in replay engine_start does it, when there is a clock */
         t->timer.at_ms = e->mono_ms + (left > 0 ? left : 0);
-        wheel_add(&e->leases, &t->timer);
+        wheel_add(&e->wheels[WHEEL_LEASES], &t->timer);
     }
 }
 
@@ -258,11 +258,11 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
     struct queue *q = j->queue;
 
     if (j->trail->flags & TRAIL_TELLING) {
-        list_append(&e->telling, &j->trail->link);
+        list_append(&e->place.telling, &j->trail->link);
         return;
     }
     j->timer.at_ms = trail_next_ms(j);
-    wheel_add(&e->moments, &j->timer);
+    wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
     list_append(state == JOB_DEAD   ? &q->dead
                 : j->trail->hold_ms ? &q->held
                                     : &q->past,
@@ -300,7 +300,7 @@ static bool is_held_back(const struct engine *e, const struct class *c, const st
 
     if (MUTANT(e->o.mutant, OVERTAKING))
         return false;
-    if (c->closed && e->batch.active && e->batch.tails && !e->batch.fed)
+    if (c->closed && e->place.batch.active && e->place.batch.tails && !e->place.batch.fed)
         return true; /* its tail is on its way to disk */
     /* What is before everything on disk overtakes nothing: after a restart the oldest are such. */
     if (class_is_on_disk(c) && point_after(at, c->from))
@@ -316,7 +316,7 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
     if (j->near)
         c->near_bytes += job_weight(j);
     if (!due) {
-        wheel_add(&e->moments, &j->timer);
+        wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
         return;
     }
     c->ready_bytes += job_weight(j);
@@ -334,7 +334,7 @@ static void place_holder(struct engine *e, struct job *j, bool due)
     j->where = WHERE_HOLDS;
     j->state = due ? JOB_READY : JOB_SCHEDULED;
     if (!due)
-        wheel_add(&e->moments, &j->timer);
+        wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
     lane_set(e, j, true);
 }
 
@@ -342,21 +342,22 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
     struct class *c = class_of(j);
     bool stays = j->state == JOB_READY && job_holds(j); /* though the clock was set back */
-    bool due = e->started && !e->sinking && (stays || j->timer.at_ms <= e->now_ms);
+    bool due = e->started && !e->place.sinking && (stays || j->timer.at_ms <= e->now_ms);
 
     if (due && j->queue->hidden) {
         j->state = JOB_READY;
         j->where = WHERE_TASK;
-        list_append(j->queue->bulk ? &e->bulks : &e->tasks, &j->timer.link);
+        list_append(j->queue->bulk ? &e->place.due_bulks : &e->place.due_tasks, &j->timer.link);
     } else if (job_holds(j)) {
         place_holder(e, j, due);
     } else if (j->ordered && due) {
         order_place(e, j);
-    } else if (!due && !hot && !e->sinking && job_cold_ms(j) > e->frontier.at_ms) {
+    } else if (!due && !hot && !e->place.sinking && job_cold_ms(j) > e->place.frontier.at_ms) {
         j->state = JOB_SCHEDULED;
         j->where = WHERE_LATER;
-        wheel_add(batch_is_left(e, j) ? &e->left : &e->later, &j->timer);
-    } else if (hot || e->sinking || job_is_waiting(j) ||
+        wheel_add(batch_is_left(e, j) ? &e->wheels[WHEEL_LEFT] : &e->wheels[WHEEL_LATER],
+                  &j->timer);
+    } else if (hot || e->place.sinking || job_is_waiting(j) ||
                (due ? !is_held_back(e, c, j) : !e->started || !class_is_full(e, c))) {
         place_hot(e, j, c, due);
     } else {
@@ -366,7 +367,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
             list_append(&c->tail, &j->timer.link);
             class_close(e, c);
         } else {
-            wheel_add(&e->spare, &j->timer);
+            wheel_add(&e->wheels[WHEEL_SPARE], &j->timer);
         }
     }
     if (j->ordered && j->where != WHERE_HOLDS && !due)
@@ -400,7 +401,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         place_waiting(e, j, hot);
         if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0 &&
             !(MUTANT(e->o.mutant, EXPIRY_LOST) && j->loaded && job_is_waiting(j)))
-            wheel_add(&e->expiries, &j->trail->timer);
+            wheel_add(&e->wheels[WHEEL_EXPIRIES], &j->trail->timer);
     } else if (state == JOB_LEASED) {
         j->where = WHERE_LEASED;
         place_leased(e, j->trail);
@@ -411,7 +412,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     if (j->ordered && state >= JOB_LEASED)
         lane_set(e, j, state == JOB_LEASED);
     queue_count(e, q, job_counts_as(j), 1);
-    e->bytes[j->where] += job_weight(j);
+    e->place.bytes[j->where] += job_weight(j);
     if (j->where == WHERE_HOLDS)
         q->tenant->holding += job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in != SPOT_ASIDE)
@@ -441,7 +442,7 @@ void job_unplace(struct engine *e, struct job *j)
         if (j->fed)
             batch_stale(e, j);
     }
-    e->bytes[j->where] -= job_weight(j);
+    e->place.bytes[j->where] -= job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
         q->classes[ORDERED].tailed--;
     if (j->where == WHERE_HOLDS) {
@@ -474,10 +475,10 @@ int job_enter(struct engine *e, struct job *j, bool hot)
 
     if (err < 0)
         return err;
-    table_add(&e->jobs, &j->by_seq);
-    e->hidden_jobs += j->queue->hidden;
+    table_add(&e->place.jobs, &j->by_seq);
+    e->place.hidden_jobs += j->queue->hidden;
     segment_add(e, j->segment);
-    e->live_bytes += job_live_bytes(j);
+    e->place.live_bytes += job_live_bytes(j);
     if (j->trail)
         trail_recount(e, j->trail);
     place(e, j, (enum job_state)j->state, hot);
@@ -489,10 +490,10 @@ void job_leave(struct engine *e, struct job *j)
     struct queue *q = j->queue;
 
     key_release(e, j);
-    table_remove(&e->jobs, &j->by_seq);
-    e->hidden_jobs -= q->hidden;
+    table_remove(&e->place.jobs, &j->by_seq);
+    e->place.hidden_jobs -= q->hidden;
     segment_sub(e, j->segment);
-    e->live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
+    e->place.live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);
     if (j->ordered)
         lane_set(e, j, false);
@@ -554,5 +555,5 @@ static uint64_t hash_of_node(const struct table_node *node)
 
 void jobs_init(struct engine *e)
 {
-    table_init(&e->jobs, hash_of_node);
+    table_init(&e->place.jobs, hash_of_node);
 }

@@ -17,7 +17,7 @@ struct job *job_of(const struct engine *e, struct job_id id);
 /* In the batch that was fed: it is on disk, and what is in memory does not count. */
 static inline bool job_is_waste(const struct engine *e, const struct job *j)
 {
-    return j->fed && e->batch.fed;
+    return j->fed && e->place.batch.fed;
 }
 size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* what it takes of its part of the budget */

@@ -59,7 +59,7 @@ struct job {
     uint32_t segment;      /* where its last RECORD_PUT stands */
     uint32_t attempt : 20; /* stops there */
     uint32_t loaded
-        : WALK_BITS; /* came from a run, during this walk (engine.walk) at the latest; 0: never */
+        : WALK_BITS; /* came from a run, during this walk (cold.walk) at the latest; 0: never */
     uint16_t opts_len;
     uint8_t stalls;
     char tail[];
@@ -83,8 +83,8 @@ _Static_assert(WHERES <= 8, "job.where has room for it");
 struct trail {
     struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
                            `expiries`, if it can expire */
-    struct list link;   /* leased: in engine.leased; ended: in queue.past, .held or .dead, or in
-                           engine.telling */
+    struct list link;   /* leased: in place.leased; ended: in queue.past, .held or .dead, or in
+                           place.telling */
     struct job *job;
     uint64_t token;
     int64_t start_ms;
@@ -102,7 +102,7 @@ struct trail {
     struct blob *error;
     struct blob *history;
     struct blob *pending;
-    uint32_t live_bytes; /* its part of engine.live_bytes, */
+    uint32_t live_bytes; /* its part of place.live_bytes, */
     uint32_t weight;     /* and of job_weight */
     uint32_t deferrals;
     uint8_t flags;

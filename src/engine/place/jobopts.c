@@ -19,7 +19,7 @@ int64_t job_expires_ms(const struct job *j)
 bool job_is_over(const struct engine *e, const struct job *j)
 {
     int64_t expires = j->state <= JOB_READY ? job_expires_ms(j) : -1;
-    int64_t early_ms = MUTANT(e->o.mutant, EXPIRED_EARLY) && j == e->shown ? 60000 : 0;
+    int64_t early_ms = MUTANT(e->o.mutant, EXPIRED_EARLY) && j == e->place.shown ? 60000 : 0;
 
     return expires >= 0 && expires <= e->now_ms + early_ms;
 }

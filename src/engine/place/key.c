@@ -40,7 +40,7 @@ static struct key_entry *entry_find(const struct engine *e, const struct queue *
                                     struct str key, uint64_t hash)
 {
     struct wanted w = { q, order, key };
-    struct table_node *node = table_find(&e->keys, hash, entry_matches, &w);
+    struct table_node *node = table_find(&e->place.keys, hash, entry_matches, &w);
 
     return node ? container_of(node, struct key_entry, node) : NULL;
 }
@@ -92,7 +92,7 @@ int key_take(struct engine *e, struct job *j)
             return BELFRY_NOMEM;
         entry->hash = hash;
         entry->job = j;
-        table_add(&e->keys, &entry->node);
+        table_add(&e->place.keys, &entry->node);
     } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
         int err;
 
@@ -121,7 +121,7 @@ void key_release(struct engine *e, struct job *j)
         return;
     entry = entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key));
     if (entry && entry->job == j) {
-        table_remove(&e->keys, &entry->node);
+        table_remove(&e->place.keys, &entry->node);
         pool_free(&e->pool, entry, sizeof(*entry));
     }
 }
@@ -146,5 +146,5 @@ static uint64_t hash_of_node(const struct table_node *node)
 
 void keys_init(struct engine *e)
 {
-    table_init(&e->keys, hash_of_node);
+    table_init(&e->place.keys, hash_of_node);
 }

@@ -123,7 +123,7 @@ static bool same_lane(const struct table_node *node, const void *arg)
 
 struct job *lane_first(const struct engine *e, const struct job *j)
 {
-    struct table_node *node = table_find(&e->lanes, spot_of(j)->hash, same_lane, j);
+    struct table_node *node = table_find(&e->place.lanes, spot_of(j)->hash, same_lane, j);
 
     if (!node || MUTANT(e->o.mutant, LANE_OVERLAP))
         return NULL;
@@ -137,12 +137,12 @@ static bool is_of_queue(const struct table_node *node, const void *arg)
 
 bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane)
 {
-    return table_find(&e->lanes, lane, is_of_queue, q);
+    return table_find(&e->place.lanes, lane, is_of_queue, q);
 }
 
 unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lane)
 {
-    const struct table_node *node = table_find(&e->lanes, lane, is_of_queue, q);
+    const struct table_node *node = table_find(&e->place.lanes, lane, is_of_queue, q);
 
     return node ? container_of(node, struct spot, by_lane)->behind : 0;
 }
@@ -154,7 +154,7 @@ static void become_first(struct engine *e, struct job *j, struct heap followers,
     s->member = SPOT_FIRST;
     s->followers = followers;
     s->behind = behind;
-    table_add(&e->lanes, &s->by_lane);
+    table_add(&e->place.lanes, &s->by_lane);
 }
 
 /* Each of these two returns who is first then. */
@@ -171,7 +171,7 @@ static struct job *take_out(struct engine *e, struct job *first, struct job *j)
         spot_of(first)->behind--;
         return first;
     }
-    table_remove(&e->lanes, &s->by_lane);
+    table_remove(&e->place.lanes, &s->by_lane);
     rest = s->followers;
     if (!rest.root)
         return NULL;
@@ -196,7 +196,7 @@ static struct job *put_in(struct engine *e, struct job *first, struct job *j)
         return first;
     }
     lane_unlist(first);
-    table_remove(&e->lanes, &f->by_lane);
+    table_remove(&e->place.lanes, &f->by_lane);
     f->member = SPOT_BEHIND;
     become_first(e, j, f->followers, f->behind + 1);
     heap_add(&s->followers, &f->line, line_order(e));
@@ -230,7 +230,7 @@ static uint64_t hash_of_node(const struct table_node *node)
 
 void lanes_init(struct engine *e)
 {
-    table_init(&e->lanes, hash_of_node);
+    table_init(&e->place.lanes, hash_of_node);
 }
 
 /* ---- For tests ---- */
@@ -285,5 +285,5 @@ void lanes_verify(const struct engine *e)
     if (MUTANT(e->o.mutant, LANE_OVERLAP))
         broken = true;
     if (!broken)
-        table_each_stripe(&e->lanes, 0, 0, verify_lane, (void *)(uintptr_t)e);
+        table_each_stripe(&e->place.lanes, 0, 0, verify_lane, (void *)(uintptr_t)e);
 }

@@ -5,10 +5,10 @@
  *
  * A lane is made of the jobs that contend for it: those that are due and hot, the one that is
  * leased, and the one that holds the lane because it was leased and has not ended (its retry may be
- * hours away). It has no structure of its own: its first job stands in engine.lanes, and the others
+ * hours away). It has no structure of its own: its first job stands in place.lanes, and the others
  * in a heap of that one. Only the first can be given out: if it is ready it stands in queue.firsts.
  *
- *     engine.lanes: (queue, key) ---> first ---> heap of those behind it
+ *     place.lanes: (queue, key) ---> first ---> heap of those behind it
  *                                       |
  *     queue.firsts, by rank <-----------+  while it is ready
  *

@@ -13,7 +13,7 @@ struct queue;
 
 /* In front of an ordered job's own memory, so that it cannot be missing when it is needed. */
 struct spot {
-    struct table_node by_lane; /* first: in engine.lanes */
+    struct table_node by_lane; /* first: in place.lanes */
     uint64_t hash;             /* of queue and ordering key */
     struct heap_node line;     /* behind the first: in its heap; first, ready: in queue.firsts */
     struct heap followers;     /* first: who is behind it */
@@ -42,10 +42,10 @@ static inline struct job *spot_job(const struct spot *s)
 
 /* What is known of a lane that has jobs aside. */
 struct aside {
-    struct table_node node; /* in engine.asides */
-    struct list link;       /* in engine.aside_list */
+    struct table_node node; /* in place.asides.by_lane */
+    struct list link;       /* in place.asides.all */
     struct list fed;        /* in batch.asides, or .asides_fed */
-    struct timer low;       /* in engine.lows: it may need some of them; or in .sleepers */
+    struct timer low;       /* in place.asides.lows: it may need some of them; or in .sleepers */
     struct queue *queue;
     uint64_t lane; /* a hash, see struct spot */
     struct heap waiting;

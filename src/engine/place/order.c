@@ -58,10 +58,10 @@ struct job *order_tail(const struct class *c)
 /* Jobs that are due and not ready yet are not before this. */
 static int64_t unfired_ms(const struct engine *e)
 {
-    int64_t moments = wheel_next(&e->moments);
-    int64_t later_ms = wheel_next(&e->later);
-    int64_t spare = wheel_next(&e->spare);
-    int64_t left = wheel_next(&e->left);
+    int64_t moments = wheel_next(&e->wheels[WHEEL_MOMENTS]);
+    int64_t later_ms = wheel_next(&e->wheels[WHEEL_LATER]);
+    int64_t spare = wheel_next(&e->wheels[WHEEL_SPARE]);
+    int64_t left = wheel_next(&e->wheels[WHEEL_LEFT]);
     int64_t first = moments < later_ms ? moments : later_ms;
     int64_t second = left < spare ? left : spare;
 
@@ -72,7 +72,7 @@ bool order_is_early(const struct engine *e, const struct class *c, struct cold_p
 {
     const struct job *tail = order_tail(c);
 
-    return point_after(at, e->frontier) || at.at_ms >= unfired_ms(e) ||
+    return point_after(at, e->place.frontier) || at.at_ms >= unfired_ms(e) ||
            (c->tailed > 0 && batch_takes_tails(e)) ||
            (class_is_on_disk(c) && point_after(at, c->from)) ||
            (tail && point_after(at, point_of(tail)));
@@ -90,7 +90,7 @@ static bool may_be_hot(const struct engine *e, const struct class *c, const stru
 
 bool order_waits(const struct engine *e, const struct class *c)
 {
-    return batch_takes_tails(e) || point_after(c->from, e->frontier);
+    return batch_takes_tails(e) || point_after(c->from, e->place.frontier);
 }
 
 static void to_tail(struct engine *e, struct class *c, struct job *j)
@@ -104,7 +104,7 @@ static void to_tail(struct engine *e, struct class *c, struct job *j)
     lane_set(e, j, false);
     class_close(e, c);
     if (list_empty(&c->arrived) && j->timer.at_ms >= unfired_ms(e))
-        list_append(&e->arrived, &c->arrived);
+        list_append(&e->place.arrived, &c->arrived);
 }
 
 static void to_hot(struct engine *e, struct class *c, struct job *j)
@@ -134,8 +134,8 @@ static void leave_hot(struct class *c, struct job *j)
 
 static void count_as_tail(struct engine *e, struct job *j)
 {
-    e->bytes[WHERE_HOT] -= job_weight(j);
-    e->bytes[WHERE_TAIL] += job_weight(j);
+    e->place.bytes[WHERE_HOT] -= job_weight(j);
+    e->place.bytes[WHERE_TAIL] += job_weight(j);
 }
 
 /* The last of the hot ones waits for others to be done. */
@@ -254,7 +254,7 @@ void orders_arrive(struct engine *e, int *budget)
 {
     struct list *node, *after;
 
-    list_each_safe (node, after, &e->arrived) {
+    list_each_safe (node, after, &e->place.arrived) {
         struct class *c = container_of(node, struct class, arrived);
         const struct job *tail;
 
@@ -297,13 +297,13 @@ void order_feed_begin(struct engine *e, struct class *c)
         return;
     c->feeding = c->waiting;
     c->waiting.root = NULL;
-    list_append(&e->batch.orders, &c->fed);
+    list_append(&e->place.batch.orders, &c->fed);
 }
 
 struct job *order_feed_next(struct engine *e)
 {
-    while (!list_empty(&e->batch.orders)) {
-        struct class *c = container_of(e->batch.orders.next, struct class, fed);
+    while (!list_empty(&e->place.batch.orders)) {
+        struct class *c = container_of(e->place.batch.orders.next, struct class, fed);
 
         if (c->feeding.root) {
             struct job *j = job_of_due(c->feeding.root);
@@ -319,8 +319,8 @@ struct job *order_feed_next(struct engine *e)
 
 void order_feed_abort(struct engine *e)
 {
-    while (!list_empty(&e->batch.orders)) {
-        struct class *c = container_of(e->batch.orders.next, struct class, fed);
+    while (!list_empty(&e->place.batch.orders)) {
+        struct class *c = container_of(e->place.batch.orders.next, struct class, fed);
 
         heap_join(&c->waiting, &c->feeding, order_earlier);
         list_remove(&c->fed);
@@ -369,5 +369,5 @@ void order_verify(const struct engine *e, const struct queue *q)
     heap_each(&c->feeding, verify_tail, last);
     CHECK(list_empty(&c->ready) && list_empty(&c->tail));
     CHECK(!last || !class_is_on_disk(c) || !point_after(point_of(last), c->from));
-    CHECK(c->feeding.root == NULL || (e->batch.active && !e->batch.fed));
+    CHECK(c->feeding.root == NULL || (e->place.batch.active && !e->place.batch.fed));
 }

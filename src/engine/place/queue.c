@@ -23,17 +23,17 @@ struct queue *queue_find(const struct engine *e, struct str name)
 {
     struct table_node *node;
 
-    if (e->recent && name_matches(&e->recent->by_name, &name))
-        return e->recent;
-    node = table_find(&e->names, XXH3_64bits(name.ptr, name.len), name_matches, &name);
+    if (e->place.recent && name_matches(&e->place.recent->by_name, &name))
+        return e->place.recent;
+    node = table_find(&e->place.names, XXH3_64bits(name.ptr, name.len), name_matches, &name);
     return node ? container_of(node, struct queue, by_name) : NULL;
 }
 
 static void queue_forget(struct engine *e, struct queue *q)
 {
-    if (e->recent == q)
-        e->recent = NULL;
-    table_remove(&e->names, &q->by_name);
+    if (e->place.recent == q)
+        e->place.recent = NULL;
+    table_remove(&e->place.names, &q->by_name);
     list_remove(&q->link);
     list_remove(&q->post.dispatch);
     list_remove(&q->turn);
@@ -55,8 +55,8 @@ static void queue_forget(struct engine *e, struct queue *q)
     free(q->lateness);
     free(q->runtime);
     free(q->wait);
-    e->queue_total--;
-    e->hidden_total -= q->hidden;
+    e->place.queue_total--;
+    e->place.hidden_total -= q->hidden;
     free(q);
 }
 
@@ -85,8 +85,8 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
 
 static void queues_trim(struct engine *e)
 {
-    for (; e->idle_count > IDLE_QUEUES; e->idle_count--)
-        queue_forget(e, container_of(e->idle.next, struct queue, link));
+    for (; e->place.idle_count > IDLE_QUEUES; e->place.idle_count--)
+        queue_forget(e, container_of(e->place.idle.next, struct queue, link));
 }
 
 struct queue *queue_obtain(struct engine *e, struct str name)
@@ -94,7 +94,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     struct queue *q = queue_find(e, name);
 
     if (q)
-        return e->recent = q;
+        return e->place.recent = q;
     queues_trim(e);
     q = calloc(1, sizeof(*q) + name.len);
     if (!q || !queue_join(e, q, name)) {
@@ -126,10 +126,10 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         list_init(&c->arrived);
         list_init(&c->fed);
     }
-    table_add(&e->names, &q->by_name);
-    list_append(&e->queues, &q->link);
-    e->queue_total++;
-    e->hidden_total += q->hidden;
+    table_add(&e->place.names, &q->by_name);
+    list_append(&e->place.queues, &q->link);
+    e->place.queue_total++;
+    e->place.hidden_total += q->hidden;
     return q;
 }
 
@@ -152,8 +152,8 @@ void queue_settle(struct engine *e, struct queue *q)
         return;
     q->idle = idle;
     list_remove(&q->link);
-    list_append(idle ? &e->idle : &e->queues, &q->link);
-    e->idle_count = idle ? e->idle_count + 1 : e->idle_count - 1;
+    list_append(idle ? &e->place.idle : &e->place.queues, &q->link);
+    e->place.idle_count = idle ? e->place.idle_count + 1 : e->place.idle_count - 1;
 }
 
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
@@ -161,7 +161,7 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
     q->jobs[state] += (uint64_t)n;
     if (q->hidden)
         return;
-    e->states[state] += (uint64_t)n;
+    e->place.states[state] += (uint64_t)n;
     if (state <= JOB_LEASED || state == JOB_WAITING)
         q->tenant->pending += n;
     if (state == JOB_LEASED)
@@ -176,8 +176,8 @@ static void list_free(struct engine *e, struct list *head)
 
 void queues_free(struct engine *e)
 {
-    list_free(e, &e->queues);
-    list_free(e, &e->idle);
+    list_free(e, &e->place.queues);
+    list_free(e, &e->place.idle);
 }
 
 static uint64_t hash_of_node(const struct table_node *node)
@@ -189,12 +189,12 @@ static uint64_t hash_of_node(const struct table_node *node)
 
 void queues_init(struct engine *e)
 {
-    table_init(&e->names, hash_of_node);
-    list_init(&e->queues);
-    list_init(&e->rich);
-    list_init(&e->idle);
-    list_init(&e->dispatch);
-    list_init(&e->unwell);
+    table_init(&e->place.names, hash_of_node);
+    list_init(&e->place.queues);
+    list_init(&e->place.rich);
+    list_init(&e->place.idle);
+    list_init(&e->place.turns.dispatch);
+    list_init(&e->place.turns.unwell);
 }
 
 bool queue_is_of(const struct queue *q, struct str tenant)

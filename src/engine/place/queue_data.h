@@ -37,8 +37,8 @@ struct class
     struct queue *queue;
     struct list ready;
     struct list tail;
-    struct list link;  /* in engine.closed */
-    struct timer near; /* in engine.nears, when what is on disk should be loaded */
+    struct list link;  /* in place.closed */
+    struct timer near; /* in `nears`, when what is on disk should be loaded */
     bool closed;
     uint64_t hot_bytes;     /* due and not due; */
     uint64_t ready_bytes;   /* due only; */
@@ -51,14 +51,14 @@ struct class
     struct heap waiting; /* the first one first */
     struct heap feeding; /* of the tail what is to be fed */
     uint64_t tailed;     /* jobs there, in `spare`, and on their way to disk */
-    struct list arrived; /* in engine.arrived: some of its tail waits for others to become ready */
+    struct list arrived; /* in place.arrived: some of its tail waits for others to become ready */
     struct list fed;     /* in batch.orders */
 };
 
 /* Where workers wait: at a queue, or at a kind. */
 struct post {
     struct list waits;    /* struct wait_link */
-    struct list dispatch; /* in engine.dispatch: may have work for them */
+    struct list dispatch; /* in place.turns.dispatch: may have work for them */
     size_t waiters;
     int64_t asked_ms;    /* when a worker last asked here; 0: never */
     struct queue *queue; /* one of the two */
@@ -67,7 +67,7 @@ struct post {
 
 /* What a rate has left, of a queue or of a tenant. */
 struct bucket {
-    struct timer timer; /* in engine.buckets, while somebody waits for it */
+    struct timer timer; /* in `buckets`, while somebody waits for it */
     int64_t full;       /* when it is full again: see tenant.c */
     struct queue *queue;
     struct tenant *tenant;
@@ -76,7 +76,7 @@ struct bucket {
 /* See tenant.c. */
 struct tenant {
     struct table_node by_name;
-    struct list link;   /* in engine.tenant_list */
+    struct list link;   /* in place.tenant_list */
     struct list queues; /* by queue.of_tenant */
     struct list parked; /* by queue.turn */
     struct bucket bucket;
@@ -95,7 +95,7 @@ struct tenant {
 
 struct kind {
     struct table_node by_name;
-    struct list link; /* in engine.kind_list */
+    struct list link; /* in place.kind_list */
     struct list ring; /* by queue.turn */
     struct post post;
     size_t queues;
@@ -105,11 +105,12 @@ struct kind {
 
 struct queue {
     struct table_node by_name;
-    struct list link; /* in engine.queues, or engine.idle when it could be forgotten */
+    struct list link; /* in place.queues, or place.idle when it could be forgotten */
     struct list of_tenant;
-    struct list turn; /* in the ring of `serves`, or parked at its tenant, or in engine.unwell: */
-    bool parked;      /* it was one of the latter, if it is in one of them */
-    struct list lull; /* in engine.lulls */
+    struct list
+        turn;    /* in the ring of `serves`, or parked at its tenant, or in place.turns.unwell: */
+    bool parked; /* it was one of the latter, if it is in one of them */
+    struct list lull; /* in place.turns.lulls */
     struct tenant *tenant;
     struct kind *kind;
     struct kind *serves; /* whose ring it gives in: its kind's, or that of all that push */
@@ -125,7 +126,7 @@ struct queue {
     uint64_t first_count;
     uint64_t asides;  /* lanes that have jobs aside */
     struct list past; /* done and cancelled, by end */
-    struct list rich; /* in engine.rich, if past has more than engine_options.history_bytes */
+    struct list rich; /* in place.rich, if past has more than engine_options.history_bytes */
     struct list held; /* done, and their key is held: kept whatever their number */
     struct list dead;
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
@@ -145,7 +146,7 @@ struct queue {
     struct hist *lateness; /* made with the first lease */
     struct hist *runtime;
     struct hist *wait;
-    uint64_t served; /* the LEASE that was last counted in `wait`: engine.served then */
+    uint64_t served; /* the LEASE that was last counted in `wait`: work.served then */
     uint16_t name_len;
     char name[];
 };
@@ -157,7 +158,7 @@ struct wait_link {
 };
 
 struct waiter {
-    struct timer timer; /* in engine.waits, on the monotonic clock */
+    struct timer timer; /* in `waits`, on the monotonic clock */
     int64_t since_ms;   /* likewise */
     void *owner;
     size_t count;

@@ -24,7 +24,7 @@ static void count_growth(struct engine *e, const struct job *j, size_t more)
 {
     struct class *c = class_of(j);
 
-    e->bytes[j->where] += more;
+    e->place.bytes[j->where] += more;
     if (j->where != WHERE_HOT)
         return;
     c->hot_bytes += more;
@@ -94,7 +94,7 @@ static void take_place(struct engine *e, struct job *n, int64_t lease_ends_ms)
     if (n->state == JOB_LEASED && e->started) { /* its lease ends when it would have ended */
         wheel_remove(&n->trail->timer);
         n->trail->timer.at_ms = lease_ends_ms;
-        wheel_add(&e->leases, &n->trail->timer);
+        wheel_add(&e->wheels[WHEEL_LEASES], &n->trail->timer);
     }
     if (!n->ordered)
         sort_tail(n);
@@ -115,12 +115,12 @@ int job_regrow(struct engine *e, struct job *j, struct str opts)
         leave_place(e, j, n);
     else
         link_follow(&j->timer.link, &n->timer.link);
-    table_remove(&e->jobs, &j->by_seq);
-    table_add(&e->jobs, &n->by_seq);
+    table_remove(&e->place.jobs, &j->by_seq);
+    table_add(&e->place.jobs, &n->by_seq);
     key_follow(e, j, n);
     if (n->trail)
         n->trail->job = n;
-    e->live_bytes += opts.len - j->opts_len;
+    e->place.live_bytes += opts.len - j->opts_len;
     if (moves)
         take_place(e, n, lease_ends_ms);
     else

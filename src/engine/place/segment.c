@@ -6,35 +6,40 @@
 
 static uint32_t *segment_slot(const struct engine *e, uint32_t segment)
 {
-    if (segment < e->first_segment || segment - e->first_segment >= e->segment_count)
+    if (segment < e->place.segments.first ||
+        segment - e->place.segments.first >= e->place.segments.count)
         return NULL;
-    return &e->segment_jobs[segment - e->first_segment];
+    return &e->place.segments.jobs[segment - e->place.segments.first];
 }
 
 void segment_add(struct engine *e, uint32_t segment)
 {
     uint32_t *slot;
 
-    if (e->segment_count == 0)
-        e->first_segment = segment;
-    while (e->first_segment < segment && e->segment_count > 0 && e->segment_jobs[0] == 0) {
-        e->first_segment++;
-        e->segment_count--;
-        memmove(e->segment_jobs, e->segment_jobs + 1, e->segment_count * sizeof(uint32_t));
-        if (e->segment_count == 0)
-            e->first_segment = segment;
+    if (e->place.segments.count == 0)
+        e->place.segments.first = segment;
+    while (e->place.segments.first < segment && e->place.segments.count > 0 &&
+           e->place.segments.jobs[0] == 0) {
+        e->place.segments.first++;
+        e->place.segments.count--;
+        memmove(e->place.segments.jobs, e->place.segments.jobs + 1,
+                e->place.segments.count * sizeof(uint32_t));
+        if (e->place.segments.count == 0)
+            e->place.segments.first = segment;
     }
-    if (segment >= e->first_segment && segment - e->first_segment >= e->segment_count) {
-        size_t n = segment - e->first_segment + 1;
-        uint32_t *grown = realloc(e->segment_jobs, n * sizeof(uint32_t));
+    if (segment >= e->place.segments.first &&
+        segment - e->place.segments.first >= e->place.segments.count) {
+        size_t n = segment - e->place.segments.first + 1;
+        uint32_t *grown = realloc(e->place.segments.jobs, n * sizeof(uint32_t));
 
         if (!grown) { /* from now on every segment is read before it is dropped */
-            e->segments_unknown = true;
+            e->place.segments.unknown = true;
             return;
         }
-        memset(grown + e->segment_count, 0, (n - e->segment_count) * sizeof(uint32_t));
-        e->segment_jobs = grown;
-        e->segment_count = n;
+        memset(grown + e->place.segments.count, 0,
+               (n - e->place.segments.count) * sizeof(uint32_t));
+        e->place.segments.jobs = grown;
+        e->place.segments.count = n;
     }
     slot = segment_slot(e, segment);
     if (slot)
@@ -53,5 +58,5 @@ uint64_t engine_segment_jobs(const struct engine *e, uint32_t segment)
 {
     const uint32_t *slot = segment_slot(e, segment);
 
-    return e->segments_unknown ? UINT64_MAX : slot ? *slot : 0;
+    return e->place.segments.unknown ? UINT64_MAX : slot ? *slot : 0;
 }

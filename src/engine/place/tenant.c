@@ -15,7 +15,7 @@ static bool tenant_matches(const struct table_node *node, const void *arg)
 struct tenant *tenant_find(const struct engine *e, struct str name)
 {
     struct table_node *node =
-        table_find(&e->tenants, XXH3_64bits(name.ptr, name.len), tenant_matches, &name);
+        table_find(&e->place.tenants, XXH3_64bits(name.ptr, name.len), tenant_matches, &name);
 
     return node ? container_of(node, struct tenant, by_name) : NULL;
 }
@@ -37,9 +37,9 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     list_init(&t->bucket.timer.link);
     t->bucket.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
-    table_add(&e->tenants, &t->by_name);
-    list_append(&e->tenant_list, &t->link);
-    e->tenant_total++;
+    table_add(&e->place.tenants, &t->by_name);
+    list_append(&e->place.tenant_list, &t->link);
+    e->place.tenant_total++;
     return t;
 }
 
@@ -48,11 +48,11 @@ void tenant_settle(struct engine *e, struct tenant *t)
 {
     if (!list_empty(&t->queues) || t->segment != 0)
         return;
-    table_remove(&e->tenants, &t->by_name);
+    table_remove(&e->place.tenants, &t->by_name);
     list_remove(&t->link);
     wheel_remove(&t->bucket.timer);
     free(t);
-    e->tenant_total--;
+    e->place.tenant_total--;
 }
 
 static bool kind_matches(const struct table_node *node, const void *arg)
@@ -65,7 +65,7 @@ static bool kind_matches(const struct table_node *node, const void *arg)
 struct kind *kind_find(const struct engine *e, struct str name)
 {
     struct table_node *node =
-        table_find(&e->kinds, XXH3_64bits(name.ptr, name.len), kind_matches, &name);
+        table_find(&e->place.kinds, XXH3_64bits(name.ptr, name.len), kind_matches, &name);
 
     return node ? container_of(node, struct kind, by_name) : NULL;
 }
@@ -80,8 +80,8 @@ struct kind *kind_obtain(struct engine *e, struct str name)
         list_init(&k->ring);
         post_init(&k->post);
         k->post.kind = k;
-        table_add(&e->kinds, &k->by_name);
-        list_append(&e->kind_list, &k->link);
+        table_add(&e->place.kinds, &k->by_name);
+        list_append(&e->place.kind_list, &k->link);
     }
     return k;
 }
@@ -90,7 +90,7 @@ void kind_settle(struct engine *e, struct kind *k)
 {
     if (k->queues > 0 || k->post.waiters > 0)
         return;
-    table_remove(&e->kinds, &k->by_name);
+    table_remove(&e->place.kinds, &k->by_name);
     list_remove(&k->link);
     list_remove(&k->post.dispatch);
     free(k);
@@ -105,7 +105,7 @@ void post_init(struct post *p)
 void post_call(struct engine *e, struct post *p)
 {
     if (!list_empty(&p->waits) && list_empty(&p->dispatch))
-        list_append(&e->dispatch, &p->dispatch);
+        list_append(&e->place.turns.dispatch, &p->dispatch);
 }
 
 static uint64_t tenant_hash(const struct table_node *node)
@@ -124,21 +124,21 @@ static uint64_t kind_hash(const struct table_node *node)
 
 void tenants_init(struct engine *e)
 {
-    table_init(&e->tenants, tenant_hash);
-    table_init(&e->kinds, kind_hash);
-    list_init(&e->tenant_list);
-    list_init(&e->kind_list);
+    table_init(&e->place.tenants, tenant_hash);
+    table_init(&e->place.kinds, kind_hash);
+    list_init(&e->place.tenant_list);
+    list_init(&e->place.kind_list);
 }
 
 /* After the queues. */
 void tenants_free(struct engine *e)
 {
-    while (!list_empty(&e->tenant_list)) {
-        struct tenant *t = container_of(e->tenant_list.next, struct tenant, link);
+    while (!list_empty(&e->place.tenant_list)) {
+        struct tenant *t = container_of(e->place.tenant_list.next, struct tenant, link);
 
         t->segment = 0;
         tenant_settle(e, t);
     }
-    table_fini(&e->tenants);
-    table_fini(&e->kinds);
+    table_fini(&e->place.tenants);
+    table_fini(&e->place.kinds);
 }

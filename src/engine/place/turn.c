@@ -58,14 +58,14 @@ static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
 {
     wheel_remove(&b->timer);
     b->timer.at_ms = at_ms;
-    wheel_add(&e->buckets, &b->timer);
+    wheel_add(&e->wheels[WHEEL_BUCKETS], &b->timer);
 }
 
 void buckets_fire(struct engine *e)
 {
     struct timer *t;
 
-    while ((t = wheel_pop(&e->buckets, e->mono_ms))) {
+    while ((t = wheel_pop(&e->wheels[WHEEL_BUCKETS], e->mono_ms))) {
         struct bucket *b = container_of(t, struct bucket, timer);
 
         list_init(&t->link);
@@ -106,13 +106,13 @@ static uint64_t server_limit(const struct engine *e)
 
 bool server_is_full(const struct engine *e)
 {
-    return e->states[JOB_LEASED] >= server_limit(e);
+    return e->place.states[JOB_LEASED] >= server_limit(e);
 }
 
 int64_t slow_start_wake(const struct engine *e)
 {
     struct slope s = slow_start(e);
-    uint64_t more = e->states[JOB_LEASED] + 1 - s.least;
+    uint64_t more = e->place.states[JOB_LEASED] + 1 - s.least;
 
     if (!server_is_full(e) || s.passed_ms >= e->o.slow_start_ms)
         return INT64_MAX;
@@ -157,7 +157,7 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
     if (bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
         return HOLD_TENANT_RATE;
     if (server_is_full(e))
-        return e->o.max_running > 0 && e->states[JOB_LEASED] >= e->o.max_running
+        return e->o.max_running > 0 && e->place.states[JOB_LEASED] >= e->o.max_running
                    ? HOLD_SERVER_RUNNING
                    : HOLD_SLOW_START;
     if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
@@ -185,7 +185,7 @@ bool queue_gives(struct engine *e, struct queue *q)
                    (q->firsts[true].root && !full);
     enum hold hold = q->offered > 0 ? queue_hold(e, q, passing) : HOLD_NONE;
 
-    e->pick_steps++;
+    e->place.turns.pick_steps++;
     if (q->offered > 0 && hold == HOLD_NONE)
         return true;
     if (hold == HOLD_SERVER_RUNNING || hold == HOLD_SLOW_START) /* stays where it is: this ends with
@@ -193,14 +193,14 @@ bool queue_gives(struct engine *e, struct queue *q)
         return false;
     list_remove(&q->turn);
     if (full && list_empty(&q->lull))
-        list_append(&e->lulls, &q->lull);
+        list_append(&e->place.turns.lulls, &q->lull);
     if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE ||
         hold == HOLD_TENANT_PUSHES) {
         list_append(&q->tenant->parked, &q->turn);
         q->parked = true;
     }
     if (hold == HOLD_ENDPOINT) {
-        list_append(&e->unwell, &q->turn);
+        list_append(&e->place.turns.unwell, &q->turn);
         q->parked = true;
     }
     if (hold == HOLD_QUEUE_RATE)
@@ -245,9 +245,9 @@ void lulls_end(struct engine *e, const struct tenant *t)
 {
     struct list *node, *after;
 
-    if (lanes_are_full(e, t) && e->bytes[WHERE_HOLDS] >= e->o.memory_bytes / 8)
+    if (lanes_are_full(e, t) && e->place.bytes[WHERE_HOLDS] >= e->o.memory_bytes / 8)
         return; /* nor has anybody else more room than before */
-    list_each_safe (node, after, &e->lulls) {
+    list_each_safe (node, after, &e->place.turns.lulls) {
         struct queue *q = container_of(node, struct queue, lull);
 
         if (lanes_are_full(e, q->tenant))

@@ -55,7 +55,7 @@ int engine_audit(struct engine *e, const struct audit_entry *a)
 {
     int64_t keep_ms = e->now_ms + (e->o.audit_ms ? e->o.audit_ms : AUDIT_KEEP_MS);
     struct job_image image = {
-        .seq = e->next_seq,
+        .seq = e->log.next_seq,
         .born_ms = e->now_ms,
         .state = JOB_DONE,
         .priority = 1,
@@ -102,7 +102,7 @@ static int show(struct page *p, struct job_id id, int64_t at_ms, struct str payl
 /* True: the page is made of what is on disk, and there is more. */
 static bool show_disk(struct page *p, int *ret_err)
 {
-    const struct cold_answer *a = p->e->answer;
+    const struct cold_answer *a = p->e->cold.answer;
 
     for (size_t i = 0; i < a->n && !*ret_err; i++) {
         struct job_image image;
@@ -118,7 +118,7 @@ static bool show_disk(struct page *p, int *ret_err)
 
 static int want(struct page *p, const struct queue *q)
 {
-    struct cold_want *w = &p->e->want;
+    struct cold_want *w = &p->e->cold.want;
     struct cold_key k;
 
     if (q->cold[COLD_DONE] <= 0)
@@ -130,7 +130,7 @@ static int want(struct page *p, const struct queue *q)
                              .after_len = k.len,
                              .now_ms = p->e->now_ms };
     memcpy(w->after, k.bytes, k.len);
-    return want_page_is(p->e->answer, w) ? 1 : BELFRY_COLD;
+    return want_page_is(p->e->cold.answer, w) ? 1 : BELFRY_COLD;
 }
 
 /* The first of those in memory, by their numbers; all of them are behind those on disk. */

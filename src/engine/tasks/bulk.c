@@ -40,7 +40,7 @@
 
 /* Where a bulk is. */
 struct bulk_walk {
-    struct list link; /* in engine.walks */
+    struct list link; /* in tasks.walks */
     uint64_t seq;     /* of the bulk */
     struct list_cursor cursor;
     uint32_t number;   /* of the walk */
@@ -92,7 +92,7 @@ static struct bulk_walk *walk_find(const struct engine *e, uint64_t seq)
 {
     const struct list *node;
 
-    list_each (node, &e->walks) {
+    list_each (node, &e->tasks.walks) {
         struct bulk_walk *w = container_of(node, struct bulk_walk, link);
 
         if (w->seq == seq)
@@ -112,7 +112,7 @@ static struct bulk_walk *walk_of(struct engine *e, const struct job *j)
     if (!w)
         return NULL;
     w->seq = j->seq;
-    list_append(&e->walks, &w->link);
+    list_append(&e->tasks.walks, &w->link);
     return w;
 }
 
@@ -140,8 +140,8 @@ void bulk_forget(struct engine *e, uint64_t seq)
 
 void bulks_free(struct engine *e)
 {
-    while (!list_empty(&e->walks))
-        walk_end(container_of(e->walks.next, struct bulk_walk, link));
+    while (!list_empty(&e->tasks.walks))
+        walk_end(container_of(e->tasks.walks.next, struct bulk_walk, link));
 }
 
 static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t limit)
@@ -264,7 +264,7 @@ void bulks_loaded(struct engine *e, struct str images)
 {
     struct list *node;
 
-    list_each (node, &e->walks)
+    list_each (node, &e->tasks.walks)
         uncount(e, container_of(node, struct bulk_walk, link), images);
 }
 
@@ -322,7 +322,7 @@ static int do_page(struct engine *e, const struct job *j, struct bulk *b, struct
 {
     int err = 0;
 
-    while (w->at < w->n && !err && !(e->o.roll && e->out->len >= e->o.commit_bytes)) {
+    while (w->at < w->n && !err && !(e->o.roll && e->log.out->len >= e->o.commit_bytes)) {
         err = do_one(e, j, b, w);
         w->at += !err;
     }
@@ -358,7 +358,7 @@ int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uin
     int err = put(e, j, b);
 
     if (err) {
-        e->torn = e->torn || e->lsn != lsn;
+        e->work.torn = e->work.torn || e->lsn != lsn;
         return err;
     }
     if (b->state != BULK_RUNNING) {
@@ -380,7 +380,7 @@ static int set_aside(struct engine *e, struct job *j)
 static int slice(struct engine *e, struct job *j)
 {
     uint64_t lsn = e->lsn;
-    bool whole = e->whole;
+    bool whole = e->log.whole;
     struct bulk_walk *w;
     struct bulk b;
     int err = 0, recorded;
@@ -399,12 +399,12 @@ static int slice(struct engine *e, struct job *j)
         return err;
     w->begun = true;
     w->uncounts = 0;
-    e->whole = true;
+    e->log.whole = true;
     err = do_page(e, j, &b, w);
     if (w->at == w->n && w->last)
         bulk_finish(e, &b, BULK_DONE);
     recorded = bulk_record(e, j, &b, lsn);
-    e->whole = whole;
+    e->log.whole = whole;
     if (!recorded && !whole)
         commit_roll(e);
     if (recorded)
@@ -425,7 +425,7 @@ static struct job *first_bulk(const struct engine *e)
 {
     const struct list *node;
 
-    list_each (node, &e->bulks) {
+    list_each (node, &e->place.due_bulks) {
         struct job *j = container_of(node, struct job, timer.link);
 
         if (!e->refuse_new || makes_room(j))
@@ -437,20 +437,22 @@ static struct job *first_bulk(const struct engine *e)
 /* The one that waits for an answer from disk, or whose turn it is. */
 static struct job *next_bulk(const struct engine *e)
 {
-    struct job *j = e->bulk_asks ? job_find(e, e->bulk_asks) : NULL;
+    struct job *j = e->tasks.bulk_asks ? job_find(e, e->tasks.bulk_asks) : NULL;
 
     return j && j->where == WHERE_TASK ? j : first_bulk(e);
 }
 
 bool bulk_waits(const struct engine *e)
 {
-    return !e->pressed && !(e->refuse_new && graves_fill_memory(e)) &&
-           e->mono_ms >= e->bulk_rest_ms && first_bulk(e);
+    return !e->tasks.pressed && !(e->refuse_new && graves_fill_memory(e)) &&
+           e->mono_ms >= e->tasks.bulk_rest_ms && first_bulk(e);
 }
 
 int64_t bulk_wake(const struct engine *e)
 {
-    return list_empty(&e->bulks) || e->mono_ms >= e->bulk_rest_ms ? INT64_MAX : e->bulk_rest_ms;
+    return list_empty(&e->place.due_bulks) || e->mono_ms >= e->tasks.bulk_rest_ms
+               ? INT64_MAX
+               : e->tasks.bulk_rest_ms;
 }
 
 int bulk_step(struct engine *e)
@@ -459,7 +461,7 @@ int bulk_step(struct engine *e)
     uint64_t seq = j ? j->seq : 0;
     int done = j ? slice(e, j) : 1;
 
-    e->bulk_asks = done == BELFRY_COLD ? seq : 0;
+    e->tasks.bulk_asks = done == BELFRY_COLD ? seq : 0;
     return done;
 }
 
@@ -467,11 +469,11 @@ int bulk_step(struct engine *e)
  * the end it is given up. */
 void bulk_skip(struct engine *e)
 {
-    struct job *j = job_find(e, e->bulk_asks);
+    struct job *j = job_find(e, e->tasks.bulk_asks);
     struct bulk_walk *w = j ? walk_find(e, j->seq) : NULL;
     struct bulk b;
 
-    e->bulk_asks = 0;
+    e->tasks.bulk_asks = 0;
     if (!w || !read(j, &b) || b.state != BULK_RUNNING)
         return;
     if (w->at < w->n) {
@@ -482,7 +484,7 @@ void bulk_skip(struct engine *e)
         bulk_finish(e, &b, BULK_FAILED);
         b.error = STR("jobs on disk could not be read: see the server's log, and belfry check");
     } else {
-        e->bulk_rest_ms = e->mono_ms + REST_MS;
+        e->tasks.bulk_rest_ms = e->mono_ms + REST_MS;
         return;
     }
     bulk_record(e, j, &b, e->lsn);

@@ -71,7 +71,7 @@ static int check_room(struct engine *e, const struct queue *q, const struct bulk
 {
     if (q && q->jobs[JOB_READY] + q->jobs[JOB_SCHEDULED] >= BULKS_MAX)
         return engine_error(e, BELFRY_LIMIT, "%d bulks of the tenant have not ended", BULKS_MAX);
-    if (length(&e->bulks) >= BULKS_MAX_ALL)
+    if (length(&e->place.due_bulks) >= BULKS_MAX_ALL)
         return engine_error(e, BELFRY_LIMIT, "%d bulks have not ended", BULKS_MAX_ALL);
     if (e->refuse_new && bulk_adds(s->action) && !s->dry)
         return engine_error(e, BELFRY_FULL, "%s needs room; cancel and delete make some",
@@ -90,10 +90,10 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
         .from_ms = s->from_ms >= 0 ? s->from_ms : 0,
         .to_ms = s->to_ms >= 0 ? s->to_ms : INT64_MAX,
         .due_ms = s->due_ms >= 0 ? s->due_ms : e->now_ms,
-        .token = (e->o.epoch << TOKEN_COUNTER | e->next_token) + 1,
+        .token = (e->o.epoch << TOKEN_COUNTER | e->work.next_token) + 1,
     };
     struct job_image image = {
-        .seq = e->next_seq,
+        .seq = e->log.next_seq,
         .born_ms = e->now_ms,
         .state = JOB_SCHEDULED,
         .priority = 1,
@@ -126,9 +126,9 @@ static struct job *find(struct engine *e, struct str tenant, struct job_id id, b
     struct str full;
     struct job *j;
 
-    e->inside = true;
+    e->work.inside = true;
     j = job_seek(e, id, take, ret_err);
-    e->inside = false;
+    e->work.inside = false;
     hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
     if (j && str_eq(full, (struct str){ j->queue->name, j->queue->name_len }))
         return j;
@@ -199,7 +199,7 @@ static size_t gather(const struct engine *e, const struct queue *q, const struct
         if (!job_is_waste(e, j))
             ret[n++] = j;
     }
-    list_each (node, &e->bulks) {
+    list_each (node, &e->place.due_bulks) {
         const struct job *j = container_of(node, struct job, timer.link);
 
         if (j->queue == q)
@@ -218,13 +218,13 @@ static int want_ended(struct engine *e, const struct queue *q)
         return 0;
     cold_key_queue(&k, FAMILY_PAST, (struct str){ q->name, q->name_len }, 0,
                    (struct cold_point){ 0, 0 });
-    e->want = (struct cold_want){ .kind = WANT_PAGE,
-                                  .limit = (size_t)10 * BULK_KEEP,
-                                  .prefix_len = k.len - 16,
-                                  .after_len = k.len,
-                                  .now_ms = e->now_ms };
-    memcpy(e->want.after, k.bytes, k.len);
-    return want_page_is(e->answer, &e->want) ? 1 : BELFRY_COLD;
+    e->cold.want = (struct cold_want){ .kind = WANT_PAGE,
+                                       .limit = (size_t)10 * BULK_KEEP,
+                                       .prefix_len = k.len - 16,
+                                       .after_len = k.len,
+                                       .now_ms = e->now_ms };
+    memcpy(e->cold.want.after, k.bytes, k.len);
+    return want_page_is(e->cold.answer, &e->cold.want) ? 1 : BELFRY_COLD;
 }
 
 /* All but the first so many. */
@@ -233,11 +233,11 @@ static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const s
 {
     int err = 0;
 
-    for (size_t i = skip; i < e->answer->n && !err; i++) {
+    for (size_t i = skip; i < e->cold.answer->n && !err; i++) {
         struct job_image image;
         struct bulk_view v;
 
-        if (!record_get_job(e->answer->items[i].body, &image))
+        if (!record_get_job(e->cold.answer->items[i].body, &image))
             continue;
         v = view_of((struct job_id){ image.born_ms, e->o.partition, image.seq }, image.born_ms,
                     image.payload);
@@ -279,16 +279,17 @@ int engine_bulks(struct engine *e, struct str tenant,
     err = q ? want_ended(e, q) : 0;
     if (!q || err < 0)
         return err;
-    jobs = malloc((length(&q->logged) + length(&e->bulks) + 1) * sizeof(*jobs));
+    jobs = malloc((length(&q->logged) + length(&e->place.due_bulks) + 1) * sizeof(*jobs));
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
     n = gather(e, q, jobs);
-    ended = err ? e->answer->n : 0; /* those on disk are the older ones, and go at their time */
+    ended =
+        err ? e->cold.answer->n : 0; /* those on disk are the older ones, and go at their time */
     for (size_t i = 0; i < n; i++)
         ended += jobs[i]->state > JOB_LEASED;
     skip = ended > BULK_KEEP ? ended - BULK_KEEP : 0;
     if (err) {
-        size_t first = skip < e->answer->n ? skip : e->answer->n;
+        size_t first = skip < e->cold.answer->n ? skip : e->cold.answer->n;
 
         skip -= first;
         err = show_disk(e, first, fn, arg);

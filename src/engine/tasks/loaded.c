@@ -13,7 +13,7 @@ int engine_loaded(struct engine *e, const struct load_result *r)
         .queue = r->backlog ? r->queue : (struct str){ 0 },
         .class = r->backlog ? r->class : 0,
         .lane = r->lane,
-        .serial = e->next_grave,
+        .serial = e->cold.next_grave,
         .number = r->number,
         .upto_at = r->end && r->backlog ? INT64_MAX : r->upto.at_ms,
         .upto_seq = r->end && r->backlog ? UINT64_MAX : r->upto.seq,
@@ -21,7 +21,7 @@ int engine_loaded(struct engine *e, const struct load_result *r)
     struct buf images = { 0 };
     int err;
 
-    if (r->moves != e->moves) /* what was read may have been taken out and put back, changed */
+    if (r->moves != e->cold.moves) /* what was read may have been taken out and put back, changed */
         return 0;
     if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
         return 0; /* what is on its way to disk may come before it */

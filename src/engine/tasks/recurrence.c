@@ -108,7 +108,7 @@ int64_t recurrence_after(const struct recur *rule, int64_t ms, struct recur_stat
 int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r, int64_t nominal_ms,
                     bool by_hand)
 {
-    struct job_id id = { nominal_ms, e->o.partition, e->next_seq };
+    struct job_id id = { nominal_ms, e->o.partition, e->log.next_seq };
     struct job_image image = {
         .seq = id.seq,
         .born_ms = nominal_ms,
@@ -286,18 +286,18 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
 static int fire(struct engine *e, const struct job *j, struct recurrence *r,
                 const struct recur *rule)
 {
-    bool whole = e->whole, made = false;
+    bool whole = e->log.whole, made = false;
     int err = 0;
 
-    e->whole = true;
+    e->log.whole = true;
     for (int i = 0; i < DECIDE_SLICE && !made && !err && wake_ms(r) <= e->now_ms; i++)
         err = turn_has_come(r) ? make_queued(e, j, r, rule, &made)
                                : decide_next(e, j, r, rule, &made);
     if (!err) {
         err = recurrence_put(e, j, r);
-        e->torn = e->torn || (err && made);
+        e->work.torn = e->work.torn || (err && made);
     }
-    e->whole = whole;
+    e->log.whole = whole;
     if (!err && !whole)
         commit_roll(e);
     return err;

@@ -158,7 +158,7 @@ static int put_new(struct engine *e, struct str queue, struct str name, const st
 {
     struct buf payload = { 0 };
     struct job_image image = {
-        .seq = e->next_seq,
+        .seq = e->log.next_seq,
         .born_ms = r->next_ms,
         .state = JOB_SCHEDULED,
         .priority = 1,
@@ -290,7 +290,7 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
 {
     struct recurrence r;
     int64_t nominal = e->now_ms;
-    bool whole = e->whole;
+    bool whole = e->log.whole;
     int err;
     const struct job *j = find(e, tenant, name, true, &err);
 
@@ -302,14 +302,14 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
         return engine_error(e, BELFRY_CORRUPT, "what is stored of it cannot be read: delete it");
     while (is_taken(&r, nominal)) /* two in one millisecond are two */
         nominal++;
-    e->whole = true;
+    e->log.whole = true;
     err = recurrence_make(e, j, &r, nominal, true);
     if (!err) {
         *ret = r.ledger[r.ledger_count - 1].id;
         err = recurrence_put(e, j, &r);
-        e->torn = e->torn || err;
+        e->work.torn = e->work.torn || err;
     }
-    e->whole = whole;
+    e->log.whole = whole;
     if (!err && !whole)
         commit_roll(e);
     return err;

@@ -60,24 +60,24 @@ static int tell_one(struct engine *e, const struct job *ended, struct job_id id)
 
 static int tell(struct engine *e)
 {
-    struct job *ended = container_of(e->telling.next, struct trail, link)->job;
+    struct job *ended = container_of(e->place.telling.next, struct trail, link)->job;
     struct job_id id;
 
-    if (e->tell_seq != ended->seq)
-        e->tell_next = 0;
-    e->tell_seq = ended->seq;
+    if (e->log.tell_seq != ended->seq)
+        e->tasks.tell_next = 0;
+    e->log.tell_seq = ended->seq;
     for (int i = 0; i < engine_slice(e, TELL_SLICE); i++) {
         int err;
 
-        if (!listener_of(ended, e->tell_next, &id)) {
-            e->tell_seq = 0;
+        if (!listener_of(ended, e->tasks.tell_next, &id)) {
+            e->log.tell_seq = 0;
             err = emit_told(e, &(struct told_record){ ended->seq });
             return err ? err : 1;
         }
         err = MUTANT(e->o.mutant, UNTOLD) ? 0 : tell_one(e, ended, id);
         if (err)
             return err;
-        e->tell_next++;
+        e->tasks.tell_next++;
     }
     return 1;
 }
@@ -85,30 +85,32 @@ static int tell(struct engine *e)
 /* Both in turns, but what answered COLD comes first when the answer is there. */
 static int small_step(struct engine *e)
 {
-    bool fires = !list_empty(&e->tasks) && !e->refuse_new;
+    bool fires = !list_empty(&e->place.due_tasks) && !e->refuse_new;
     int done;
 
-    if (!list_empty(&e->telling) && (e->tell_turn || !fires)) {
+    if (!list_empty(&e->place.telling) && (e->tasks.tell_turn || !fires)) {
         done = tell(e);
-        e->tell_turn = done == BELFRY_COLD;
+        e->tasks.tell_turn = done == BELFRY_COLD;
         return done;
     }
-    e->tell_turn = true;
-    return fires ? recurrence_fire(e, container_of(e->tasks.next, struct job, timer.link)) : 0;
+    e->tasks.tell_turn = true;
+    return fires ? recurrence_fire(e, container_of(e->place.due_tasks.next, struct job, timer.link))
+                 : 0;
 }
 
 static int step(struct engine *e)
 {
-    bool small = !list_empty(&e->telling) || (!list_empty(&e->tasks) && !e->refuse_new);
+    bool small =
+        !list_empty(&e->place.telling) || (!list_empty(&e->place.due_tasks) && !e->refuse_new);
     int done;
 
-    if (e->bulk_asks || (bulk_waits(e) && (!small || e->small_steps >= SMALL_STEPS))) {
+    if (e->tasks.bulk_asks || (bulk_waits(e) && (!small || e->tasks.small_steps >= SMALL_STEPS))) {
         done = bulk_step(e);
-        e->small_steps = 0;
+        e->tasks.small_steps = 0;
         return done;
     }
     done = small ? small_step(e) : 0;
-    e->small_steps += done > 0;
+    e->tasks.small_steps += done > 0;
     return done;
 }
 
@@ -116,7 +118,7 @@ void tasks_rewind(struct engine *e)
 {
     struct list *node, *after;
 
-    list_each_safe (node, after, &e->tasks) {
+    list_each_safe (node, after, &e->place.due_tasks) {
         struct job *j = container_of(node, struct job, timer.link);
 
         if (j->timer.at_ms > e->now_ms) {
@@ -132,17 +134,17 @@ int engine_task(struct engine *e)
     int done;
 
     e->scope = (struct str){ 0 };
-    e->inside = true;
+    e->work.inside = true;
     done = step(e);
-    e->inside = false;
+    e->work.inside = false;
     e->scope = scope;
     return done;
 }
 
 void engine_task_skip(struct engine *e)
 {
-    if (e->bulk_asks)
+    if (e->tasks.bulk_asks)
         bulk_skip(e);
-    else if (!list_empty(&e->telling))
-        e->tell_next++;
+    else if (!list_empty(&e->place.telling))
+        e->tasks.tell_next++;
 }

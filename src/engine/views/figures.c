@@ -47,8 +47,8 @@ static int by_name(const void *a, const void *b)
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg)
 {
-    const struct queue **all = malloc((e->queue_total + 1) * sizeof(struct queue *));
-    const struct list *heads[] = { &e->queues, &e->idle };
+    const struct queue **all = malloc((e->place.queue_total + 1) * sizeof(struct queue *));
+    const struct list *heads[] = { &e->place.queues, &e->place.idle };
     size_t n = 0;
     int answer = 0;
 
@@ -109,14 +109,14 @@ static int tenant_by_name(const void *a, const void *b)
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg)
 {
-    struct tenant **all = malloc((e->tenant_total + 1) * sizeof(struct tenant *));
+    struct tenant **all = malloc((e->place.tenant_total + 1) * sizeof(struct tenant *));
     const struct list *node;
     size_t n = 0;
     int answer = 0;
 
     if (!all)
         return BELFRY_NOMEM;
-    list_each (node, &e->tenant_list) {
+    list_each (node, &e->place.tenant_list) {
         struct tenant *t = container_of(node, struct tenant, link);
 
         if (str_compare((struct str){ t->name, t->name_len }, after) > 0)
@@ -165,30 +165,30 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
 {
     const struct list *node;
 
-    memcpy(ret->jobs, e->states, sizeof(ret->jobs));
+    memcpy(ret->jobs, e->place.states, sizeof(ret->jobs));
     ret->cold_jobs = 0;
     for (int i = 0; i < COLD_SLOTS; i++) {
-        uint64_t n = (uint64_t)(e->cold[i] - e->hidden_cold[i]);
+        uint64_t n = (uint64_t)(e->cold.counts[i] - e->cold.hidden_counts[i]);
 
         ret->jobs[cold_state((enum cold_slot)i)] += n;
         ret->cold_jobs += n;
     }
-    ret->hot_jobs = e->jobs.count - e->hidden_jobs;
+    ret->hot_jobs = e->place.jobs.count - e->place.hidden_jobs;
     ret->runs = ret->run_bytes = 0;
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         ret->runs++;
         ret->run_bytes += container_of(node, struct cold_run, link)->d.bytes;
     }
-    ret->queues = e->queue_total - e->hidden_total;
-    ret->tenants = e->tenant_total;
-    ret->waiters = e->waiters;
+    ret->queues = e->place.queue_total - e->place.hidden_total;
+    ret->tenants = e->place.tenant_total;
+    ret->waiters = e->work.waiters;
     ret->memory_bytes = engine_memory(e);
-    ret->live_bytes = e->live_bytes;
+    ret->live_bytes = e->place.live_bytes;
     ret->untold = 0;
-    list_each (node, &e->telling)
+    list_each (node, &e->place.telling)
         ret->untold++;
     ret->counters = e->counters;
-    ret->lateness = &e->lateness;
-    ret->runtime = &e->runtime;
-    ret->wait = &e->wait;
+    ret->lateness = &e->work.lateness;
+    ret->runtime = &e->work.runtime;
+    ret->wait = &e->work.wait;
 }

@@ -28,7 +28,7 @@ static double part_before(const struct run_desc *d, int64_t ms)
 static uint64_t run_jobs(const struct engine *e, const struct run_desc *d, int64_t from, int64_t to)
 {
     /* What the frontier has passed is in memory, or gone. */
-    int64_t start = from > e->frontier.at_ms ? from : e->frontier.at_ms + 1;
+    int64_t start = from > e->place.frontier.at_ms ? from : e->place.frontier.at_ms + 1;
 
     if (d->family != FAMILY_DUE || start >= to)
         return 0;
@@ -81,10 +81,10 @@ static void sample_all(const struct engine *e, struct sample *s)
 {
     unsigned log2 = 0;
 
-    while (e->jobs.count >> log2 > SAMPLE_JOBS)
+    while (e->place.jobs.count >> log2 > SAMPLE_JOBS)
         log2++;
     s->weight = UINT64_C(1) << log2;
-    table_each_stripe(&e->jobs, log2, 0, sample_job, s);
+    table_each_stripe(&e->place.jobs, log2, 0, sample_job, s);
 }
 
 int engine_forecast_of(const struct engine *e, struct str tenant, int64_t from_ms, int64_t step_ms,
@@ -106,7 +106,7 @@ void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, s
     const struct list *node;
 
     memset(ret, 0, n * sizeof(*ret));
-    list_each (node, &e->runs)
+    list_each (node, &e->cold.runs)
         for (size_t i = 0; i < n; i++)
             ret[i] +=
                 run_jobs(e, &container_of(node, struct cold_run, link)->d,

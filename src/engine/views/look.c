@@ -285,14 +285,14 @@ static char next_family(char family, const struct list_filter *f)
 /* Whether jobs came from disk since the walk began. */
 static bool was_loaded(const struct engine *e, const struct list_cursor *c)
 {
-    return e->walk_loaded || e->walk != walk_of(c);
+    return e->cold.walk_loaded || e->cold.walk != walk_of(c);
 }
 
 /* Some went back to disk where the walk has been: it goes there again, for what came after it
  * began. What is in memory by now is looked at first, as it may go the same way. */
 static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
 {
-    bool backlog = walk_is_since(e->refed[0], round_of(c));
+    bool backlog = walk_is_since(e->cold.refed[0], round_of(c));
 
     c->walk = walk_of(c) | walk_begin(e) << WALK_BITS;
     c->key[0] = next_family(backlog ? FAMILY_DUE : FAMILY_BACKLOG, f);
@@ -323,7 +323,7 @@ static void cursor_advance(struct engine *e, struct list_cursor *c, const struct
     if (c->phase == LIST_LOADED)
         c->more = c->key_len > 0;
     else
-        c->more = !list_empty(&e->runs) || was_loaded(e, c);
+        c->more = !list_empty(&e->cold.runs) || was_loaded(e, c);
     c->phase = LIST_DISK;
 }
 
@@ -341,7 +341,7 @@ static uint64_t stripe_of(const struct list_cursor *c)
 /* As many stripes as there are jobs for, at the start of a walk and between two stripes. */
 static void split_stripes(const struct engine *e, struct list_cursor *c, size_t size)
 {
-    while (c->due_ms == 0 && c->seq == 0 && e->jobs.count >> c->stripes_log2 > size) {
+    while (c->due_ms == 0 && c->seq == 0 && e->place.jobs.count >> c->stripes_log2 > size) {
         c->stripes_log2++;
         c->stripe *= 2;
     }
@@ -361,7 +361,7 @@ static int list_memory(struct engine *e, const struct list_filter *f,
     p.heap = malloc(f->limit * sizeof(struct job *));
     if (!p.heap)
         return BELFRY_NOMEM;
-    table_each_stripe(&e->jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
+    table_each_stripe(&e->place.jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
     heap_sort(p.heap, p.n);
     first = cursor->phase == LIST_MEMORY && cursor->due_ms == 0 && cursor->seq == 0;
     if (f->looked && first) /* the other pages of a stripe look at the same jobs */
@@ -385,7 +385,7 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     struct cold_key k = { .len = c->key_len };
 
     memcpy(k.bytes, c->key, c->key_len);
-    e->want = (struct cold_want){
+    e->cold.want = (struct cold_want){
         .kind = WANT_PAGE,
         .limit = f->limit,
         .prefix_len = 1,
@@ -395,15 +395,15 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     if (f->queue.len && k.bytes[0] != FAMILY_DUE) {
         if (k.len == 1)
             cold_key_queue(&k, k.bytes[0], f->queue, 1, (struct cold_point){ 0, 0 });
-        e->want.prefix_len = f->queue.len + 2;
+        e->cold.want.prefix_len = f->queue.len + 2;
         if (c->key_len == 1)
             k.len = f->queue.len + 2;
     } else if (k.len == 1 && k.bytes[0] == FAMILY_DUE && f->from_ms > 0) {
         /* What was put off is further back than its due time, never before it. */
         cold_key_due(&k, (struct cold_point){ f->from_ms, 0 });
     }
-    e->want.after_len = k.len;
-    memcpy(e->want.after, k.bytes, k.len);
+    e->cold.want.after_len = k.len;
+    memcpy(e->cold.want.after, k.bytes, k.len);
 }
 
 bool want_page_is(const struct cold_answer *a, const struct cold_want *w)
@@ -418,14 +418,14 @@ static int show_page(struct engine *e, const struct list_filter *f,
     int answer = 0;
 
     if (f->looked)
-        *f->looked += e->answer->n;
-    for (size_t i = 0; i < e->answer->n && answer == 0; i++) {
+        *f->looked += e->cold.answer->n;
+    for (size_t i = 0; i < e->cold.answer->n && answer == 0; i++) {
         struct job_image image;
         struct job_view v;
         struct queue *q;
         struct job *j;
 
-        if (!record_get_job(e->answer->items[i].body, &image))
+        if (!record_get_job(e->cold.answer->items[i].body, &image))
             continue;
         q = queue_obtain(e, image.queue);
         j = q ? job_new(e, &image, q) : NULL;
@@ -443,11 +443,11 @@ static int show_page(struct engine *e, const struct list_filter *f,
 /* Ready jobs among those by due time are those that loading is behind with. */
 static bool page_is_last(const struct engine *e, const struct list_filter *f)
 {
-    struct str last = { e->answer->last, e->answer->last_len };
+    struct str last = { e->cold.answer->last, e->cold.answer->last_len };
     struct cold_point p;
 
-    return !e->answer->more || (states_of(f) == 1u << JOB_READY && last.ptr[0] == FAMILY_DUE &&
-                                cold_key_point(last, &p) && p.at_ms > e->now_ms);
+    return !e->cold.answer->more || (states_of(f) == 1u << JOB_READY && last.ptr[0] == FAMILY_DUE &&
+                                     cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 
 /* Jobs go from D to memory, from there to B, to memory, to A, and back to memory: what was loaded
@@ -473,7 +473,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
                      int (*fn)(void *arg, const struct job_view *v), void *arg,
                      struct list_cursor *cursor)
 {
-    struct cold_answer *a = e->answer;
+    struct cold_answer *a = e->cold.answer;
     int answer;
 
     if (cursor->key_len == 0) {
@@ -487,7 +487,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     if (cursor->key_len > COLD_KEY_MAX || !memchr(families, cursor->key[0], sizeof(families)))
         return BELFRY_INVALID;
     want_page(e, f, cursor);
-    if (!want_page_is(a, &e->want))
+    if (!want_page_is(a, &e->cold.want))
         return BELFRY_COLD;
     answer = show_page(e, f, fn, arg);
     cursor->more = true;
@@ -515,7 +515,7 @@ static uint32_t newest_run(const struct engine *e)
     const struct list *node;
     uint32_t newest = 0;
 
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
 
         newest = d->number > newest ? d->number : newest;

@@ -101,12 +101,12 @@ static int parent_state(struct engine *e, struct job_id id)
     bool here = job_of(e, id) != NULL;
     int state = here ? PAST_UNKNOWN : past_state(e, id);
 
-    if (state == PAST_UNKNOWN && (here || !e->whole))
+    if (state == PAST_UNKNOWN && (here || !e->log.whole))
         state = seek_state(e, id);
     /* In the middle of a batch everything is known that the batch was checked with (see
      * check_again). So this is a job that an item put to where it had expired, and that is
      * forgotten already. */
-    if (e->whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
+    if (e->log.whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
         return JOB_EXPIRED;
     return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
 }

@@ -173,7 +173,7 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
 
 static void count_runtime(struct engine *e, const struct job *j)
 {
-    hist_add(&e->runtime, e->now_ms - j->trail->start_ms);
+    hist_add(&e->work.runtime, e->now_ms - j->trail->start_ms);
     if (j->queue->runtime)
         hist_add(j->queue->runtime, e->now_ms - j->trail->start_ms);
 }

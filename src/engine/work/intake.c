@@ -233,7 +233,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
 static int put_waiting(struct engine *e, const struct job_spec *s, struct job_image *image)
 {
     struct job_id id = { image->born_ms, e->o.partition, image->seq }, lost;
-    bool whole = e->whole;
+    bool whole = e->log.whole;
     size_t waits;
     int err = after_check(e, s, &waits, &lost);
 
@@ -241,19 +241,19 @@ static int put_waiting(struct engine *e, const struct job_spec *s, struct job_im
         return err;
     if (waits > 0)
         image->at_ms = AT_NEVER;
-    e->whole = true;
+    e->log.whole = true;
     err = emit_put(e, image);
     if (err) {
-        e->whole = whole;
+        e->log.whole = whole;
         return err;
     }
     if (lost.seq)
         err = after_lost(e, job_find(e, id.seq), lost);
     else
         err = after_listen(e, s, id);
-    e->whole = whole;
+    e->log.whole = whole;
     if (err)
-        e->torn = true;
+        e->work.torn = true;
     else if (!whole)
         commit_roll(e);
     return err;
@@ -273,7 +273,7 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
         return engine_plain(e, BELFRY_NOMEM);
     }
     image = (struct job_image){
-        .seq = e->next_seq,
+        .seq = e->log.next_seq,
         .born_ms = due,
         .state = JOB_SCHEDULED,
         .priority = (unsigned)s->priority,
@@ -364,11 +364,11 @@ static int check_again(struct engine *e, const struct job_spec *specs, size_t n,
     int err = 0;
 
     for (int i = 0; i < 2 && !err; i++) {
-        uint64_t wipes = e->pasts.wipes + e->absent.wipes;
+        uint64_t wipes = e->cold.pasts.wipes + e->cold.absent.wipes;
 
         err = check_all(e, specs, n, ret_at);
         promise_nothing(e, specs, n);
-        if (e->pasts.wipes + e->absent.wipes == wipes)
+        if (e->cold.pasts.wipes + e->cold.absent.wipes == wipes)
             break;
     }
     return err;
@@ -381,14 +381,14 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
 
     if (err)
         return err;
-    e->whole = true;
+    e->log.whole = true;
     for (size_t i = 0; i < n && !err; i++) {
         *ret_at = i;
         err = engine_schedule(e, &specs[i], &ret[i]);
     }
-    e->whole = false;
+    e->log.whole = false;
     if (err)
-        e->torn = true; /* out of memory in between: what is in memory is not to be written */
+        e->work.torn = true; /* out of memory in between: what is in memory is not to be written */
     else
         commit_roll(e);
     return err;
@@ -396,12 +396,12 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
 
 void engine_tear(struct engine *e)
 {
-    e->torn = true;
+    e->work.torn = true;
 }
 
 bool engine_torn(const struct engine *e)
 {
-    return e->torn;
+    return e->work.torn;
 }
 
 int engine_cancel(struct engine *e, struct job_id id)
@@ -526,25 +526,25 @@ static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
 
 static void want_dead(struct engine *e, const struct queue *q, size_t limit)
 {
-    const struct cold_answer *a = e->answer;
+    const struct cold_answer *a = e->cold.answer;
     struct cold_key k;
 
     cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0,
                    (struct cold_point){ 0, 0 });
-    e->want = (struct cold_want){ .kind = WANT_PAGE, .limit = limit, .now_ms = e->now_ms };
-    e->want.prefix_len = k.len - 16;
-    e->want.after_len = k.len;
-    memcpy(e->want.after, k.bytes, k.len);
+    e->cold.want = (struct cold_want){ .kind = WANT_PAGE, .limit = limit, .now_ms = e->now_ms };
+    e->cold.want.prefix_len = k.len - 16;
+    e->cold.want.after_len = k.len;
+    memcpy(e->cold.want.after, k.bytes, k.len);
     if (a && a->want->kind == WANT_PAGE) { /* all of it was taken out already: behind that */
-        e->want.after_len = a->last_len;
-        memcpy(e->want.after, a->last, a->last_len);
+        e->cold.want.after_len = a->last_len;
+        memcpy(e->cold.want.after, a->last, a->last_len);
     }
 }
 
 /* Brings dead jobs of a queue from disk to memory: those of the answer at hand, or asks for one. */
 static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
 {
-    struct cold_answer *a = e->answer;
+    struct cold_answer *a = e->cold.answer;
     size_t taken = 0;
     int err = 0;
 
@@ -583,7 +583,7 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
     n = fetch_dead(e, q, limit);
     if (n == 0)
         n = redrive_hot(e, q, limit);
-    if (n == 0 && e->answer->more) { /* the keys of all these are taken: on to the next ones */
+    if (n == 0 && e->cold.answer->more) { /* the keys of all these are taken: on to the next ones */
         want_dead(e, q, limit);
         return BELFRY_COLD;
     }

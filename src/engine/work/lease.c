@@ -33,8 +33,8 @@ struct taker {
 static uint64_t new_token(struct engine *e)
 {
     if (MUTANT(e->o.mutant, REISSUED_TOKEN))
-        return ++e->next_token;
-    return e->o.epoch << TOKEN_COUNTER | ++e->next_token;
+        return ++e->work.next_token;
+    return e->o.epoch << TOKEN_COUNTER | ++e->work.next_token;
 }
 
 static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
@@ -47,7 +47,7 @@ static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
         q->wait = calloc(1, sizeof(*q->wait));
     if (q->lateness) /* a figure may be missing when memory is short; jobs go on */
         hist_add(q->lateness, late_ms);
-    hist_add(&e->lateness, late_ms);
+    hist_add(&e->work.lateness, late_ms);
 }
 
 static int lease_one(struct engine *e, struct job *j, const struct taker *t)
@@ -56,7 +56,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     struct lease_record r;
     int err;
 
-    if (e->next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
+    if (e->work.next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
         return engine_error(e, BELFRY_FULL, "the tokens of this epoch are used up: restart");
     job_opts_get(j, &o);
     r = (struct lease_record){
@@ -152,14 +152,14 @@ static void count_wait(struct engine *e, struct job *const *jobs, size_t n, int6
 {
     if (n == 0)
         return;
-    hist_add(&e->wait, waited_ms);
-    e->served++;
+    hist_add(&e->work.wait, waited_ms);
+    e->work.served++;
     for (size_t i = 0; i < n; i++) {
         struct queue *q = jobs[i]->queue;
 
-        if (q->wait && q->served != e->served)
+        if (q->wait && q->served != e->work.served)
             hist_add(q->wait, waited_ms);
-        q->served = e->served;
+        q->served = e->work.served;
     }
 }
 
@@ -171,7 +171,7 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
 
     /* What is leased must stay in memory, so there is an end to it. */
     while (taken < count && bytes < LEASE_BYTES_MAX &&
-           e->bytes[WHERE_LEASED] < e->o.memory_bytes / 2) {
+           e->place.bytes[WHERE_LEASED] < e->o.memory_bytes / 2) {
         struct job *j = best_of(e, posts, n, &in_turn);
 
         if (!j)
@@ -252,7 +252,7 @@ static void waiter_free(struct engine *e, struct waiter *w)
     }
     blob_free(&e->pool, w->worker);
     free(w);
-    e->waiters--;
+    e->work.waiters--;
 }
 
 static struct post *post_obtain(struct engine *e, struct str full)
@@ -282,8 +282,8 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
     w->count = r->count;
     w->for_ms = r->for_ms;
     w->link_count = r->queue_count;
-    e->waiters++;
-    wheel_add(&e->waits, &w->timer);
+    e->work.waiters++;
+    wheel_add(&e->wheels[WHEEL_WAITS], &w->timer);
     if (!blob_set(&e->pool, &w->worker, r->worker))
         goto nomem;
     for (size_t i = 0; i < r->queue_count; i++) {
@@ -323,7 +323,7 @@ void waiters_free(struct engine *e)
 {
     struct timer *t;
 
-    while ((t = wheel_pop(&e->waits, INT64_MAX)))
+    while ((t = wheel_pop(&e->wheels[WHEEL_WAITS], INT64_MAX)))
         waiter_free(e, container_of(t, struct waiter, timer));
 }
 
@@ -354,8 +354,8 @@ void engine_dispatch(struct engine *e)
     struct list later;
 
     list_init(&later);
-    while (!list_empty(&e->dispatch) && !server_is_full(e)) {
-        struct post *p = container_of(e->dispatch.next, struct post, dispatch);
+    while (!list_empty(&e->place.turns.dispatch) && !server_is_full(e)) {
+        struct post *p = container_of(e->place.turns.dispatch.next, struct post, dispatch);
 
         list_remove(&p->dispatch);
         while (!list_empty(&p->waits) && post_next(e, p)) {
@@ -374,6 +374,6 @@ void engine_dispatch(struct engine *e)
         struct list *node = later.next;
 
         list_remove(node);
-        list_append(&e->dispatch, node);
+        list_append(&e->place.turns.dispatch, node);
     }
 }

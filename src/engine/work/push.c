@@ -59,8 +59,8 @@ struct str engine_push_url(const struct engine *e, const struct job *j,
 
 void engine_push_wake(struct engine *e)
 {
-    while (!list_empty(&e->unwell)) {
-        struct queue *q = container_of(e->unwell.next, struct queue, turn);
+    while (!list_empty(&e->place.turns.unwell)) {
+        struct queue *q = container_of(e->place.turns.unwell.next, struct queue, turn);
 
         list_remove(&q->turn);
         queue_offer(e, q);

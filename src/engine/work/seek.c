@@ -16,14 +16,14 @@
 
 const struct cold_want *engine_want(const struct engine *e)
 {
-    return &e->want;
+    return &e->cold.want;
 }
 
 static void forget_shown(struct engine *e)
 {
-    if (e->shown)
-        job_free(e, e->shown);
-    e->shown = NULL;
+    if (e->place.shown)
+        job_free(e, e->place.shown);
+    e->place.shown = NULL;
 }
 
 static bool is_kept(const struct engine *e, const struct job_image *image)
@@ -54,8 +54,8 @@ int engine_answer(struct engine *e, struct cold_answer *a)
     size_t n = 0;
 
     forget_shown(e);
-    e->answer = a;
-    e->answer_at = 0;
+    e->cold.answer = a;
+    e->cold.answer_at = 0;
     if (!a)
         return 0;
     for (size_t i = 0; i < a->n; i++)
@@ -63,9 +63,9 @@ int engine_answer(struct engine *e, struct cold_answer *a)
             a->items[n++] = a->items[i];
     a->n = n;
     /* A job may have come to memory and gone to the same place again, changed. */
-    if (a->moves == e->moves)
+    if (a->moves == e->cold.moves)
         return 0;
-    e->answer = NULL;
+    e->cold.answer = NULL;
     return BELFRY_COLD;
 }
 
@@ -100,7 +100,7 @@ static void past_taken(struct engine *e, const struct cold_item *item)
 int item_take(struct engine *e, const struct cold_item *item)
 {
     int err = emit_taken(
-        e, &(struct taken_record){ e->next_grave, { item->key, item->key_len }, item->body });
+        e, &(struct taken_record){ e->cold.next_grave, { item->key, item->key_len }, item->body });
 
     if (!err) {
         run_taken(e, item);
@@ -129,14 +129,14 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
         return bring(e, item, image.seq, ret_err);
     forget_shown(e);
     q = queue_obtain(e, image.queue);
-    e->shown = q ? job_new(e, &image, q) : NULL;
-    if (!e->shown) {
+    e->place.shown = q ? job_new(e, &image, q) : NULL;
+    if (!e->place.shown) {
         *ret_err = engine_plain(e, BELFRY_NOMEM);
         return NULL;
     }
-    if (e->shown->state == JOB_SCHEDULED && image.at_ms <= e->now_ms)
-        e->shown->state = JOB_READY;
-    return e->shown;
+    if (e->place.shown->state == JOB_SCHEDULED && image.at_ms <= e->now_ms)
+        e->place.shown->state = JOB_READY;
+    return e->place.shown;
 }
 
 /* It may have been taken to memory, and even have ended there, since the answer came. */
@@ -149,15 +149,15 @@ static bool is_there_still(const struct engine *e, const struct cold_item *item,
 /* Who asks for several of a page mostly does so in its order: so from where the last one was. */
 static const struct cold_item *item_of_seq(struct engine *e, struct job_id id)
 {
-    const struct cold_answer *a = e->answer;
+    const struct cold_answer *a = e->cold.answer;
 
     for (size_t k = 0; a && k < a->n; k++) {
-        size_t i = (e->answer_at + k) % a->n;
+        size_t i = (e->cold.answer_at + k) % a->n;
         struct job_image image;
 
         if (record_get_job(a->items[i].body, &image) && image.seq == id.seq &&
             image.born_ms == id.due_ms && is_there_still(e, &a->items[i], image.seq)) {
-            e->answer_at = i;
+            e->cold.answer_at = i;
             return &a->items[i];
         }
     }
@@ -173,7 +173,7 @@ static bool answers_id(const struct cold_answer *a, struct job_id id)
 /* Other tenants' jobs are as if they were not there. */
 static bool is_in_scope(const struct engine *e, const struct queue *q)
 {
-    if (q->hidden && !e->inside)
+    if (q->hidden && !e->work.inside)
         return false;
     return !e->scope.ptr || MUTANT(e->o.mutant, TENANT_LEAK) ||
            str_eq(e->scope, (struct str){ q->tenant->name, q->tenant->name_len });
@@ -191,17 +191,17 @@ static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_
     if (item)
         return give(e, item, take, ret_err);
     *ret_err = engine_plain(e, BELFRY_NOTFOUND);
-    if (list_empty(&e->runs) || id.partition != e->o.partition || id.seq >= e->next_seq ||
-        answers_id(e->answer, id))
+    if (list_empty(&e->cold.runs) || id.partition != e->o.partition || id.seq >= e->log.next_seq ||
+        answers_id(e->cold.answer, id))
         return NULL;
-    e->want = (struct cold_want){ .kind = WANT_ID, .id = id };
+    e->cold.want = (struct cold_want){ .kind = WANT_ID, .id = id };
     *ret_err = BELFRY_COLD;
     return NULL;
 }
 
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
-    struct job *j = seek(e, id, take && e->inside, ret_err);
+    struct job *j = seek(e, id, take && e->work.inside, ret_err);
 
     if (j && !is_in_scope(e, j->queue)) {
         *ret_err = engine_plain(e, BELFRY_NOTFOUND);
@@ -227,7 +227,7 @@ static bool key_may_be_cold(const struct engine *e, const struct queue *q, struc
 {
     const struct list *node;
 
-    list_each (node, &e->runs) {
+    list_each (node, &e->cold.runs) {
         if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
             cold_key_of_key(ret, (struct str){ q->name, q->name_len }, order, key);
             return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
@@ -268,23 +268,23 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
         return NULL;
     if (was_here) /* it had the key until now, so no other has it, on disk or here */
         key_absent(e, (struct str){ q->name, q->name_len }, order, key);
-    if (answers_key(e->answer, q, order, key)) {
-        for (size_t i = 0; i < e->answer->n; i++) {
-            if (!holds_key(e, &e->answer->items[i], order, key))
+    if (answers_key(e->cold.answer, q, order, key)) {
+        for (size_t i = 0; i < e->cold.answer->n; i++) {
+            if (!holds_key(e, &e->cold.answer->items[i], order, key))
                 continue;
-            j = give(e, &e->answer->items[i], take, ret_err);
+            j = give(e, &e->cold.answer->items[i], take, ret_err);
             if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
                 return j; /* else it expired on disk, and has no key any more */
         }
         key_absent(e, (struct str){ q->name, q->name_len }, order, key);
     } else if (key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
-        e->want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
-        memcpy(e->want.queue, q->name, q->name_len);
-        e->want.key_len = key.len;
-        memcpy(e->want.key, key.ptr, key.len);
-        e->want.order_len = order.len;
+        e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
+        memcpy(e->cold.want.queue, q->name, q->name_len);
+        e->cold.want.key_len = key.len;
+        memcpy(e->cold.want.key, key.ptr, key.len);
+        e->cold.want.order_len = order.len;
         if (order.len > 0)
-            memcpy(e->want.order, order.ptr, order.len);
+            memcpy(e->cold.want.order, order.ptr, order.len);
         *ret_err = BELFRY_COLD;
         return NULL;
     }

@@ -22,7 +22,7 @@ static size_t lasting_admins(const struct engine *e)
     const struct list *node;
     size_t n = 0;
 
-    list_each (node, &e->tokens.all)
+    list_each (node, &e->log.tokens.all)
         n += is_lasting_admin(container_of(node, struct token, link));
     return n;
 }
@@ -45,7 +45,7 @@ int engine_token_create(struct engine *e, const struct token_view *t)
         return engine_error(e, BELFRY_INVALID, "tenant: expected a tenant's name, or *");
     if (t->role <= ROLE_NONE || t->role >= ROLE_END)
         return engine_error(e, BELFRY_INVALID, "role: expected one of the roles");
-    if (e->tokens.count == 0 &&
+    if (e->log.tokens.count == 0 &&
         (t->role != ROLE_ADMIN || t->expires_ms || !str_eq(t->tenant, STR(TENANT_ALL))))
         return engine_error(e, BELFRY_INVALID,
                             "the first token is to be an admin of tenant *, without EXPIRE: from "
@@ -54,7 +54,7 @@ int engine_token_create(struct engine *e, const struct token_view *t)
     if (token_find(e, t->name))
         return engine_error(e, BELFRY_KEYEXISTS, "there is a token %.*s: revoke it first",
                             STR_ARG(t->name));
-    if (e->tokens.count >= TOKENS_MAX)
+    if (e->log.tokens.count >= TOKENS_MAX)
         return engine_error(e, BELFRY_LIMIT, "there are %d tokens, which is the limit: revoke some",
                             TOKENS_MAX);
     return emit_token(e, &r);
@@ -67,7 +67,7 @@ int engine_token_revoke(struct engine *e, struct str name)
 
     if (!t || t->role == ROLE_NONE)
         return engine_error(e, BELFRY_NOTFOUND, "there is no token %.*s", STR_ARG(name));
-    if (is_lasting_admin(t) && e->tokens.count > 1 && lasting_admins(e) == 1)
+    if (is_lasting_admin(t) && e->log.tokens.count > 1 && lasting_admins(e) == 1)
         return engine_error(e, BELFRY_STATE,
                             "%.*s is the last admin of tenant * that does not expire: make another "
                             "first, or revoke all others",
@@ -127,7 +127,7 @@ static int by_name(const void *a, const void *b)
 int engine_tokens(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct token_view *t), void *arg)
 {
-    const struct token **all = malloc((e->tokens.count + 1) * sizeof(struct token *));
+    const struct token **all = malloc((e->log.tokens.count + 1) * sizeof(struct token *));
     bool any = str_eq(tenant, STR(TENANT_ALL));
     const struct list *node;
     size_t n = 0;
@@ -135,7 +135,7 @@ int engine_tokens(const struct engine *e, struct str tenant, struct str after, s
 
     if (!all)
         return BELFRY_NOMEM;
-    list_each (node, &e->tokens.all) {
+    list_each (node, &e->log.tokens.all) {
         const struct token *t = container_of(node, struct token, link);
 
         if (t->role != ROLE_NONE && (any || str_eq(tenant, token_tenant(t))) &&
@@ -154,10 +154,10 @@ int engine_tokens(const struct engine *e, struct str tenant, struct str after, s
 
 size_t engine_token_count(const struct engine *e)
 {
-    return e->tokens.count;
+    return e->log.tokens.count;
 }
 
 uint64_t engine_token_generation(const struct engine *e)
 {
-    return e->tokens.generation;
+    return e->log.tokens.generation;
 }
