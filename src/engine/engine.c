@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -132,6 +133,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
 {
     struct list *node;
 
+    assert(!e->started && e->log.out);
     e->started = true;
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
@@ -187,6 +189,7 @@ static void stall(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
 
+    assert(j->state == JOB_LEASED);
     if (attempt_fail(e, j, ATTEMPT_STALLED, STR("the lease ended without a word"), -1, false) < 0) {
         j->trail->timer.at_ms = e->mono_ms + 1000; /* out of memory: again later */
         wheel_add(&e->wheels[WHEEL_LEASES], &j->trail->timer);

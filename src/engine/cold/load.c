@@ -6,6 +6,8 @@
  */
 #include "engine/cold/load.h"
 
+#include <assert.h>
+
 #include "engine/cold/spill.h"
 #include "engine/place/class.h"
 #include "engine/place/lane.h"
@@ -18,6 +20,7 @@
 /* Forward only: what it has passed has been loaded. */
 void frontier_set(struct engine *e, struct cold_point p)
 {
+    assert(!point_after(e->cold.frontier_noted, e->place.frontier));
     if (point_after(p, e->place.frontier))
         e->place.frontier = p;
     if (point_after(p, e->cold.frontier_noted))

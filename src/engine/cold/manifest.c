@@ -5,6 +5,7 @@
  */
 #include "engine/cold/manifest.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -294,6 +295,7 @@ int grave_add(struct engine *e, struct str key, uint64_t serial, int64_t gone_ms
 
 void grave_remove(struct engine *e, struct grave *g)
 {
+    assert(e->cold.graves.count > 0);
     table_remove(&e->cold.graves, &g->node);
     list_remove(&g->link);
     pool_free(&e->pool, g, sizeof(*g) + g->len);

@@ -8,6 +8,8 @@
  */
 #include "engine/cold/spill.h"
 
+#include <assert.h>
+
 #include "engine/cold/load.h"
 #include "engine/cold/manifest.h"
 #include "engine/cold/walk.h"
@@ -88,6 +90,7 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
         job_unplace(e, j);
         job_place_hot(e, j, JOB_SCHEDULED);
     }
+    assert(c->closed && e->place.closed_count > 0);
     if (tail_is_empty(c) && !class_is_on_disk(c)) {
         c->closed = false;
         e->place.closed_count--;
@@ -244,6 +247,7 @@ static void prune_graves(struct engine *e)
 
 void engine_feed_begin(struct engine *e)
 {
+    assert(!e->place.batch.active && list_empty(&e->place.batch.held));
     frontier_follow(e);
     e->place.batch.active = e->place.batch.gathering = true;
     e->place.batch.fed = false;
@@ -305,6 +309,7 @@ static void feed_job(struct engine *e, struct job *j, struct buf *out)
     struct job_image image;
     size_t body;
 
+    assert(!j->fed && !job_is_waste(e, j));
     job_cold_key(j, &key);
     walk_misses(e, j, key.bytes[0]);
     job_image_of(j, &image);
@@ -427,6 +432,7 @@ static void feed_graves(struct engine *e, struct buf *out)
 
 bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
 {
+    assert(e->place.batch.active && e->place.batch.gathering && !e->place.batch.fed);
     if (feed_tails(e, out, &n) || feed_later(e, out, &n) || feed_past(e, out, &n) || n == 0)
         return true;
     if (!MUTANT(e->o.mutant, LOST_TOMBSTONE))
@@ -463,6 +469,7 @@ void engine_feed_abort(struct engine *e)
 {
     struct list newer, *node;
 
+    assert(e->place.batch.active && !e->place.batch.fed);
     e->place.batch.gathering = false;
     /* What came to the tails meanwhile stays behind what is given back. */
     list_init(&newer);

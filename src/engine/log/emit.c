@@ -2,6 +2,8 @@
 /* Writing records: encode, apply, and take back what could not be applied. */
 #include "engine/log/emit.h"
 
+#include <assert.h>
+
 #include "engine/log/apply.h"
 #include "engine/log/draft.h"
 #include "engine/place/detail.h"
@@ -16,6 +18,7 @@ void commit_roll(struct engine *e)
 /* Counts a record that was written from `start` on and applied with this result. */
 int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
 {
+    assert(e->log.out && start <= e->log.out->len);
     if (applied < 0 || e->log.out->failed) {
         /* The head of the commit was written before: the buffer had memory then. */
         e->log.out->len = start;
@@ -29,6 +32,7 @@ int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
         e->log.visible_lsn = e->lsn;
     if (seen == SEEN_BY_ALL)
         e->log.offered_lsn = e->lsn;
+    assert(e->log.offered_lsn <= e->log.visible_lsn && e->log.visible_lsn <= e->lsn);
     if (!e->log.whole)
         commit_roll(e);
     return 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What became of jobs on disk is written down. */
+#include <assert.h>
+
 #include "engine/cold/manifest.h"
 #include "engine/log/emit.h"
 #include "engine/place/detail.h"
@@ -9,6 +11,7 @@ int engine_fed(struct engine *e, const struct feed_result *r)
 {
     int err;
 
+    assert(e->place.batch.active && !e->place.batch.gathering && !e->place.batch.fed);
     if (e->place.batch.stale.failed)
         return BELFRY_NOMEM;
     err = emit_fed(e, &(struct fed_record){

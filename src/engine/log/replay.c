@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Applying the records of a journal again. */
+#include <assert.h>
+
 #include "engine/log/apply.h"
 #include "record/record_cold.h"
 
@@ -65,6 +67,7 @@ int engine_replay(struct engine *e, struct str commit, uint32_t segment)
     struct commit_head head = { 0 };
     int err;
 
+    assert(!e->started);
     e->segment = segment;
     err = record_walk(commit, &head, replay_record, e);
     if (head.epoch > e->log.last_epoch)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of lanes that are stuck, set aside so that others of their class have room. See lane.h. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,6 +79,7 @@ void aside_settle(struct engine *e, struct aside *a)
 
     if (a->pinned || a->waiting.root || is_somewhere(a->feeds) || is_somewhere(a->from))
         return;
+    assert(!a->feeding.root && q->asides > 0);
     table_remove(&e->place.asides.by_lane, &a->node);
     list_remove(&a->link);
     list_remove(&a->fed);
@@ -144,6 +146,7 @@ bool aside_take_last(struct engine *e, struct job *j)
 
 static void uncount(struct engine *e, const struct job *j)
 {
+    assert(e->place.asides.bytes >= job_weight(j));
     e->place.asides.bytes -= job_weight(j);
     e->place.asides.back_bytes -= spot_of(j)->back ? job_weight(j) : 0;
 }
@@ -153,6 +156,7 @@ void aside_remove(struct engine *e, struct job *j)
     struct spot *s = spot_of(j);
     struct aside *a = aside_find(e, j->queue, s->hash);
 
+    assert(a && s->in == SPOT_ASIDE);
     heap_remove(a->feeding.root == &s->by_due ? &a->feeding : &a->waiting, &s->by_due,
                 order_earlier);
     uncount(e, j);
@@ -356,6 +360,7 @@ void aside_fed(struct engine *e, struct queue *q, uint64_t lane, struct cold_poi
     /* As the last point before it. */
     struct cold_point from = { first.at_ms, first.seq - 1 };
 
+    assert(a && first.seq > 0);
     if (point_after(a->from, from))
         a->from = from;
 }

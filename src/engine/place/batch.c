@@ -2,6 +2,8 @@
 /* Which jobs are in the batch that goes to disk, and where each of them goes; spill.c makes it. */
 #include "engine/place/batch.h"
 
+#include <assert.h>
+
 #include "engine/place/class.h"
 #include "engine/place/jobopts.h"
 
@@ -21,6 +23,7 @@ void job_cold_key(const struct job *j, struct cold_key *ret)
 {
     struct str queue = { j->queue->name, j->queue->name_len };
 
+    assert(j->where == WHERE_LATER || j->where == WHERE_TAIL || j->where == WHERE_PAST);
     if (j->where == WHERE_LATER)
         cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq });
     else if (j->where == WHERE_TAIL && j->ordered && spot_of(j)->in >= SPOT_ASIDE)
@@ -43,6 +46,7 @@ void batch_stale(struct engine *e, struct job *j)
     struct cold_key key;
     struct buf *out = &e->place.batch.stale;
 
+    assert(j->fed && e->place.batch.active && !e->place.batch.fed);
     job_cold_key(j, &key);
     wire_put_varint(out, j->seq);
     wire_put_bytes(out, cold_key_str(&key));

@@ -7,6 +7,8 @@
  */
 #include "engine/place/class.h"
 
+#include <assert.h>
+
 struct class *class_of(const struct job *j)
 {
     return &j->queue->classes[j->ordered ? ORDERED : j->passing ? INDEX_PASSING : j->priority - 1];
@@ -16,6 +18,7 @@ unsigned class_number(const struct class *c)
 {
     unsigned index = (unsigned)(c - c->queue->classes);
 
+    assert(index < CLASSES);
     return index + (index < PRIORITIES ? 1 : 2);
 }
 
@@ -31,6 +34,7 @@ enum cold_slot class_slot(const struct class *c)
 
 struct class *class_at_slot(struct queue *q, enum cold_slot slot)
 {
+    assert(slot_is_backlog(slot) && slot != COLD_ASIDE);
     return &q->classes[slot < COLD_DONE ? slot - COLD_BACKLOG : PRIORITIES + slot - COLD_BACKLOG_7];
 }
 

@@ -83,6 +83,7 @@ struct trail *trail_new(struct engine *e, struct job *j)
 {
     struct trail *t = pool_alloc(&e->pool, sizeof(*t));
 
+    assert(!j->trail);
     if (t) {
         *t = (struct trail){ .job = j, .progress = -1 };
         list_init(&t->timer.link);
@@ -214,6 +215,7 @@ static void past_count(struct engine *e, struct queue *q, const struct job *j, b
 {
     uint64_t most = e->o.history_bytes / (MUTANT(e->o.mutant, HISTORY_HALF) ? 2 : 1);
 
+    assert(comes || q->past_bytes >= past_bytes(j));
     q->past_bytes += comes ? past_bytes(j) : -past_bytes(j);
     if (q->past_bytes <= most)
         list_remove(&q->rich);
@@ -246,6 +248,7 @@ static void place_leased(struct engine *e, struct trail *t)
 {
     int64_t left = t->until_ms - e->now_ms;
 
+    assert(t->job->trail == t && list_empty(&t->timer.link));
     list_append(&e->place.leased, &t->link);
     if (e->started) { /* in replay engine_start does it, when there is a clock */
         t->timer.at_ms = e->mono_ms + (left > 0 ? left : 0);
@@ -378,6 +381,8 @@ static void unplace_hot(struct job *j)
 {
     struct class *c = class_of(j);
 
+    assert(c->hot_bytes >= job_weight(j));
+    assert(j->state != JOB_READY || (j->queue->offered > 0 && c->ready_bytes >= job_weight(j)));
     c->hot_bytes -= job_weight(j);
     if (j->near)
         c->near_bytes -= job_weight(j);
@@ -392,6 +397,8 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
 {
     struct queue *q = j->queue;
 
+    assert(j->where == WHERE_NONE && !j->fed && list_empty(&j->timer.link));
+    assert(state < JOB_LEASED || (j->trail && list_empty(&j->trail->link)));
     if (j->trail) /* it may change before the job is taken out again: then this counts */
         j->trail->weight = (uint32_t)trail_bytes(j->trail);
     if (j->state == JOB_LEASED && state != JOB_LEASED)
@@ -411,6 +418,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     }
     if (j->ordered && state >= JOB_LEASED)
         lane_set(e, j, state == JOB_LEASED);
+    assert(j->where != WHERE_NONE && state <= JOB_EXPIRED);
     queue_count(e, q, job_counts_as(j), 1);
     e->place.bytes[j->where] += job_weight(j);
     if (j->where == WHERE_HOLDS)
@@ -435,7 +443,9 @@ void job_unplace(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
 
+    assert(j->where != WHERE_NONE && e->place.bytes[j->where] >= job_weight(j));
     if (!job_is_waste(e, j)) { /* else the record that said so has counted */
+        assert(q->jobs[job_counts_as(j)] > 0);
         queue_count(e, q, job_counts_as(j), -1);
         if (MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY)
             q->jobs[JOB_READY]++;
@@ -473,6 +483,7 @@ int job_enter(struct engine *e, struct job *j, bool hot)
     bool owns_key = !is_terminal(j->state) || j->trail->hold_ms;
     int err = owns_key ? key_take(e, j) : 0;
 
+    assert(j->queue && j->where == WHERE_NONE);
     if (err < 0)
         return err;
     table_add(&e->place.jobs, &j->by_seq);
@@ -489,6 +500,7 @@ void job_leave(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
 
+    assert(!q->hidden || e->place.hidden_jobs > 0);
     key_release(e, j);
     table_remove(&e->place.jobs, &j->by_seq);
     e->place.hidden_jobs -= q->hidden;

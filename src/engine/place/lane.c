@@ -2,6 +2,7 @@
 /* Lanes: who of the jobs with one ordering key is first, and given out. See lane.h. */
 #include "engine/place/lane.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,6 +67,7 @@ static void list_first(struct engine *e, struct job *j)
 
     if (s->listed || j->state != JOB_READY)
         return;
+    assert(s->member == SPOT_FIRST);
     s->listed = job_holds(j) ? SPOT_RETRY : SPOT_FRESH;
     heap_add(job_holds(j) ? &q->retries[j->passing] : &q->firsts[j->passing], &s->line,
              rank_before);
@@ -84,6 +86,7 @@ void lane_unlist(struct job *j)
 
     if (!s->listed)
         return;
+    assert(q->offered > 0 && (s->listed != SPOT_FRESH || q->first_count > 0));
     heap_remove(s->listed == SPOT_RETRY ? &q->retries[j->passing] : &q->firsts[j->passing],
                 &s->line, rank_before);
     q->first_count -= s->listed == SPOT_FRESH;
@@ -165,6 +168,7 @@ static struct job *take_out(struct engine *e, struct job *first, struct job *j)
     struct heap rest;
     struct job *next;
 
+    assert(first && s->member == (first == j ? SPOT_FIRST : SPOT_BEHIND));
     s->member = SPOT_NONE;
     if (first != j) {
         heap_remove(&spot_of(first)->followers, &s->line, line_order(e));
@@ -185,6 +189,7 @@ static struct job *put_in(struct engine *e, struct job *first, struct job *j)
 {
     struct spot *s = spot_of(j), *f = first ? spot_of(first) : NULL;
 
+    assert(first != j && s->member == SPOT_NONE);
     if (!first) {
         become_first(e, j, (struct heap){ 0 }, 0);
         return j;
@@ -208,6 +213,8 @@ void lane_set(struct engine *e, struct job *j, bool in)
     struct spot *s = spot_of(j);
     struct job *first;
 
+    assert(j->ordered);
+    assert(!s->listed || s->member == SPOT_FIRST);
     if (s->member == SPOT_NONE && !in)
         return;
     first = s->member == SPOT_FIRST ? j : lane_first(e, j);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The class of a queue's ordered jobs: what is hot comes before all the rest. See lane.h. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
@@ -125,6 +126,7 @@ static void to_hot(struct engine *e, struct class *c, struct job *j)
 /* Of a hot one; its lane and all else is up to the caller. */
 static void leave_hot(struct class *c, struct job *j)
 {
+    assert(spot_of(j)->in == SPOT_HOT && c->ready_bytes >= job_weight(j));
     heap_remove(&c->hot, &spot_of(j)->by_due, later);
     c->hot_bytes -= job_weight(j);
     c->ready_bytes -= job_weight(j);
@@ -134,6 +136,7 @@ static void leave_hot(struct class *c, struct job *j)
 
 static void count_as_tail(struct engine *e, struct job *j)
 {
+    assert(e->place.bytes[WHERE_HOT] >= job_weight(j));
     e->place.bytes[WHERE_HOT] -= job_weight(j);
     e->place.bytes[WHERE_TAIL] += job_weight(j);
 }
@@ -201,6 +204,7 @@ void order_place(struct engine *e, struct job *j)
     struct aside *a = aside_before(e, j);
     int budget = engine_slice(e, SHED_SLICE);
 
+    assert(j->ordered && spot_of(j)->in == SPOT_NOWHERE);
     if (a) {
         aside_add(e, a, j);
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/place/queue.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -150,6 +151,8 @@ void queue_settle(struct engine *e, struct queue *q)
 
     if (idle == q->idle)
         return;
+    assert(!idle || q->offered == 0);
+    assert(idle || e->place.idle_count > 0);
     q->idle = idle;
     list_remove(&q->link);
     list_append(idle ? &e->place.idle : &e->place.queues, &q->link);
@@ -158,6 +161,7 @@ void queue_settle(struct engine *e, struct queue *q)
 
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
 {
+    assert(state < JOB_STATE_COUNT);
     q->jobs[state] += (uint64_t)n;
     if (q->hidden)
         return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A job whose options get longer needs another piece of memory; for everybody else nothing changes:
  * it keeps its place in its list or wheel, its lease, its trail and its key. */
+#include <assert.h>
+
 #include "engine/place/class.h"
 #include "engine/place/job.h"
 #include "engine/place/jobopts.h"
@@ -109,6 +111,7 @@ int job_regrow(struct engine *e, struct job *j, struct str opts)
     bool moves = j->fed || j->ordered;
     int64_t lease_ends_ms = j->trail ? j->trail->timer.at_ms : 0;
 
+    assert(j->state <= JOB_LEASED);
     if (!n)
         return BELFRY_NOMEM;
     if (moves)

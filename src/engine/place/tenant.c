@@ -2,6 +2,7 @@
 /* Tenants, and kinds: the queues of one name of all tenants. Whose turn it is stands in turn.c. */
 #include "engine/place/tenant.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -48,6 +49,7 @@ void tenant_settle(struct engine *e, struct tenant *t)
 {
     if (!list_empty(&t->queues) || t->segment != 0)
         return;
+    assert(list_empty(&t->parked) && e->place.tenant_total > 0);
     table_remove(&e->place.tenants, &t->by_name);
     list_remove(&t->link);
     wheel_remove(&t->bucket.timer);
@@ -90,6 +92,7 @@ void kind_settle(struct engine *e, struct kind *k)
 {
     if (k->queues > 0 || k->post.waiters > 0)
         return;
+    assert(list_empty(&k->ring) && list_empty(&k->post.waits));
     table_remove(&e->place.kinds, &k->by_name);
     list_remove(&k->link);
     list_remove(&k->post.dispatch);

@@ -15,6 +15,8 @@
  */
 #include "engine/place/turn.h"
 
+#include <assert.h>
+
 #include "engine/place/class.h"
 #include "engine/place/pushing.h"
 #include "engine/place/tenant.h"
@@ -56,6 +58,7 @@ void bucket_change(const struct engine *e, struct bucket *b, const struct rate *
 /* It is called again when there is something in the bucket. */
 static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
 {
+    assert(at_ms > e->mono_ms);
     wheel_remove(&b->timer);
     b->timer.at_ms = at_ms;
     wheel_add(&e->wheels[WHEEL_BUCKETS], &b->timer);
@@ -215,6 +218,7 @@ void queue_offer(struct engine *e, struct queue *q)
 {
     if (q->offered == 0)
         return;
+    assert(q->tenant && q->serves);
     if (list_empty(&q->turn)) {
         q->parked = false;
         q->credit = q->tenant->settings.weight;

@@ -18,6 +18,7 @@
  */
 #include "engine/bulk.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/cold/spill.h"
@@ -385,6 +386,7 @@ static int slice(struct engine *e, struct job *j)
     struct bulk b;
     int err = 0, recorded;
 
+    assert(j->queue->bulk);
     if (!read(j, &b) || b.state != BULK_RUNNING)
         return set_aside(e, j);
     w = walk_of(e, j);

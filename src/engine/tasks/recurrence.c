@@ -7,6 +7,7 @@
  */
 #include "engine/recurrence.h"
 
+#include <assert.h>
 #include <xxhash.h>
 
 #include "engine/log/emit.h"
@@ -318,6 +319,7 @@ int recurrence_fire(struct engine *e, struct job *j)
     struct recur *rule;
     int err;
 
+    assert(j->queue->hidden && j->state == JOB_READY);
     if (!recurrence_read(e, j, &r)) /* damaged */
         return put_off(e, j, AT_NEVER);
     if (wake_ms(&r) > e->now_ms) /* it was put off, and is not due by the clock as it is now */

@@ -13,6 +13,8 @@
  */
 #include "engine/tasks/task.h"
 
+#include <assert.h>
+
 #include "engine/log/emit.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
@@ -63,6 +65,7 @@ static int tell(struct engine *e)
     struct job *ended = container_of(e->place.telling.next, struct trail, link)->job;
     struct job_id id;
 
+    assert(ended->state > JOB_LEASED && ended->trail->flags & TRAIL_TELLING);
     if (e->log.tell_seq != ended->seq)
         e->tasks.tell_next = 0;
     e->log.tell_seq = ended->seq;
@@ -133,6 +136,7 @@ int engine_task(struct engine *e)
     struct str scope = e->scope;
     int done;
 
+    assert(!e->work.inside && e->started);
     e->scope = (struct str){ 0 };
     e->work.inside = true;
     done = step(e);

@@ -7,6 +7,7 @@
  */
 #include "engine/work/after.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "engine/cold/known.h"
@@ -244,6 +245,7 @@ int after_told(struct engine *e, struct job *j, const struct job *ended)
 {
     struct job_opts o;
 
+    assert(ended->state > JOB_LEASED);
     if (!after_waits(j, ended)) /* it came to memory, and ended by that */
         return 0;
     if (job_is_over(e, j)) /* it came from disk just now */

@@ -2,6 +2,8 @@
 /* Requests of workers about a job they hold, and what happens to those who say nothing. */
 #include "engine/work/finish.h"
 
+#include <assert.h>
+
 #include "base/time.h"
 #include "engine/log/emit.h"
 #include "engine/log/history.h"
@@ -58,6 +60,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
     };
     int err;
 
+    assert(state > JOB_LEASED && state <= JOB_EXPIRED && j->state <= JOB_LEASED);
     job_opts_get(j, &o);
     if (state == JOB_DEAD)
         r.keep_ms = after(e, s->retain_dead_ms);
@@ -80,6 +83,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
 
 int job_expire(struct engine *e, struct job *j)
 {
+    assert(j->state <= JOB_READY);
     return job_end(e, j, JOB_EXPIRED, OUTCOME_NONE, j->stalls, (struct str){ 0 },
                    (struct str){ 0 });
 }
@@ -129,6 +133,7 @@ static int end_as_marked(struct engine *e, struct job *j, unsigned outcome, stru
     unsigned flags = j->trail->flags;
     int err;
 
+    assert(j->state == JOB_LEASED);
     if (flags & TRAIL_REPLACING)
         err = replace(e, j, outcome, error);
     else if (flags & TRAIL_CANCELLING && !MUTANT(e->o.mutant, CANCEL_RETRIED))

@@ -2,12 +2,14 @@
 /* Giving out ready jobs: at once, or to those who wait. */
 #include "engine/work/lease.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/time.h"
 #include "engine/log/emit.h"
 #include "engine/place/blob.h"
 #include "engine/place/detail.h"
+#include "engine/place/job.h"
 #include "engine/place/jobopts.h"
 #include "engine/place/lane.h"
 #include "engine/place/pushing.h"
@@ -56,6 +58,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     struct lease_record r;
     int err;
 
+    assert(j->state == JOB_READY && !job_is_waste(e, j));
     if (e->work.next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
         return engine_error(e, BELFRY_FULL, "the tokens of this epoch are used up: restart");
     job_opts_get(j, &o);
@@ -72,6 +75,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     };
     r.until_ms = e->now_ms + r.lease_ms;
     r.token = new_token(e);
+    assert(r.until_ms >= r.start_ms);
     err = emit_lease(e, &r);
     if (!err) {
         count_lateness(e, j->queue, r.late_ms);
@@ -206,6 +210,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
     struct taker t = { r->for_ms, r->worker };
     size_t n;
 
+    assert(r->queue_count <= LEASE_QUEUES_MAX && r->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < r->queue_count; i++) {
         struct str name;
 
@@ -243,6 +248,7 @@ static void waiter_free(struct engine *e, struct waiter *w)
 
         if (!l->post)
             continue;
+        assert(l->waiter == w && l->post->waiters > 0);
         list_remove(&l->link);
         l->post->waiters--;
         if (l->post->queue)
@@ -336,6 +342,7 @@ static bool serve(struct engine *e, struct waiter *w)
     void *owner = w->owner;
     size_t n;
 
+    assert(w->link_count <= LEASE_QUEUES_MAX && w->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < w->link_count; i++)
         posts[i] = w->links[i].post;
     n = lease_some(e, posts, w->link_count, w->count, &t, jobs);
