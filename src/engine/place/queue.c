@@ -53,9 +53,9 @@ static void queue_forget(struct engine *e, struct queue *q)
         wheel_remove(&q->classes[i].near);
         free(q->classes[i].floors);
     }
-    free(q->lateness);
-    free(q->runtime);
-    free(q->wait);
+    free(q->gauges.lateness);
+    free(q->gauges.runtime);
+    free(q->gauges.wait);
     e->place.queue_total--;
     e->place.hidden_total -= q->hidden;
     free(q);

@@ -68,12 +68,12 @@ struct post {
 /* What a rate has left, of a queue or of a tenant. */
 struct bucket {
     struct timer timer; /* in `buckets`, while somebody waits for it */
-    int64_t full;       /* when it is full again: see tenant.c */
+    int64_t full;       /* when it is full again: see turn.c */
     struct queue *queue;
     struct tenant *tenant;
 };
 
-/* See tenant.c. */
+/* See turn.c. */
 struct tenant {
     struct table_node by_name;
     struct list link;   /* in place.tenant_list */
@@ -101,6 +101,14 @@ struct kind {
     size_t queues;
     uint16_t name_len;
     char name[];
+};
+
+/* How fast the jobs of a queue go. The histograms are made with its first lease. */
+struct gauges {
+    struct hist *lateness;
+    struct hist *runtime;
+    struct hist *wait;
+    uint64_t served; /* work.served when `wait` was last counted */
 };
 
 struct queue {
@@ -143,10 +151,7 @@ struct queue {
     bool idle;
     struct queue_settings settings;
     struct counters counters;
-    struct hist *lateness; /* made with the first lease */
-    struct hist *runtime;
-    struct hist *wait;
-    uint64_t served; /* the LEASE that was last counted in `wait`: work.served then */
+    struct gauges gauges;
     uint16_t name_len;
     char name[];
 };

@@ -17,9 +17,9 @@ static void queue_view_of(const struct engine *e, const struct queue *q, struct 
         .waiters = q->post.waiters,
         .hold = queue_hold(e, q, false),
         .counters = &q->counters,
-        .lateness = q->lateness ? q->lateness : &none,
-        .runtime = q->runtime ? q->runtime : &none,
-        .wait = q->wait ? q->wait : &none,
+        .lateness = q->gauges.lateness ? q->gauges.lateness : &none,
+        .runtime = q->gauges.runtime ? q->gauges.runtime : &none,
+        .wait = q->gauges.wait ? q->gauges.wait : &none,
     };
     memcpy(ret->jobs, q->jobs, sizeof(ret->jobs));
     for (int i = 0; i < COLD_SLOTS; i++)

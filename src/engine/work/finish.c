@@ -179,8 +179,8 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
 static void count_runtime(struct engine *e, const struct job *j)
 {
     hist_add(&e->work.runtime, e->now_ms - j->trail->start_ms);
-    if (j->queue->runtime)
-        hist_add(j->queue->runtime, e->now_ms - j->trail->start_ms);
+    if (j->queue->gauges.runtime)
+        hist_add(j->queue->gauges.runtime, e->now_ms - j->trail->start_ms);
 }
 
 int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct str result,

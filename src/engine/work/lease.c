@@ -41,14 +41,14 @@ static uint64_t new_token(struct engine *e)
 
 static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
 {
-    if (!q->lateness)
-        q->lateness = calloc(1, sizeof(*q->lateness));
-    if (!q->runtime)
-        q->runtime = calloc(1, sizeof(*q->runtime));
-    if (!q->wait)
-        q->wait = calloc(1, sizeof(*q->wait));
-    if (q->lateness) /* a figure may be missing when memory is short; jobs go on */
-        hist_add(q->lateness, late_ms);
+    if (!q->gauges.lateness)
+        q->gauges.lateness = calloc(1, sizeof(*q->gauges.lateness));
+    if (!q->gauges.runtime)
+        q->gauges.runtime = calloc(1, sizeof(*q->gauges.runtime));
+    if (!q->gauges.wait)
+        q->gauges.wait = calloc(1, sizeof(*q->gauges.wait));
+    if (q->gauges.lateness) /* a figure may be missing when memory is short; jobs go on */
+        hist_add(q->gauges.lateness, late_ms);
     hist_add(&e->work.lateness, late_ms);
 }
 
@@ -161,9 +161,9 @@ static void count_wait(struct engine *e, struct job *const *jobs, size_t n, int6
     for (size_t i = 0; i < n; i++) {
         struct queue *q = jobs[i]->queue;
 
-        if (q->wait && q->served != e->work.served)
-            hist_add(q->wait, waited_ms);
-        q->served = e->work.served;
+        if (q->gauges.wait && q->gauges.served != e->work.served)
+            hist_add(q->gauges.wait, waited_ms);
+        q->gauges.served = e->work.served;
     }
 }
 
