@@ -216,9 +216,4 @@ void engine_stats(const struct engine *e, struct engine_stats *ret);
 /* All are 0 if there is no such tenant. */
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret);
 
-/* A hash of the logical state: equal after replay of what was written. Walks everything. */
-uint64_t engine_hash(const struct engine *e);
-/* Recounts everything kept as a count and checks every index; aborts on a difference. For tests. */
-void engine_verify(const struct engine *e);
-
 #endif

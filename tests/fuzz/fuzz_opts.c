@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "fuzz.h"
 #include "record/record.h"
+#include "support/verify.h"
 
 #define START INT64_C(1794778020000)
 #define STEPS 2000

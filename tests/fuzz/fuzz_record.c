@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "fuzz.h"
 #include "record/record.h"
+#include "support/verify.h"
 
 static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 {

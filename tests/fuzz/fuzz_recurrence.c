@@ -7,6 +7,7 @@
 #include "fuzz.h"
 #include "record/record.h"
 #include "recur/zonecache.h"
+#include "support/verify.h"
 
 #define START INT64_C(1794778020000)
 #define STEPS 40

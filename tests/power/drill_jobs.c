@@ -13,6 +13,7 @@
 #include "partition/partition.h"
 #include "power/drill.h"
 #include "power/turns.h"
+#include "support/verify.h"
 
 #define DIR         PLATTER_ROOT "/data"
 #define SEGMENT     8192

@@ -13,6 +13,7 @@
 #include "sim/run.h"
 #include "sim/trace.h"
 #include "sim/world.h"
+#include "support/verify.h"
 
 #define HOURS         6
 #define TICK_MS       100

@@ -14,6 +14,7 @@
 #include "sim/run.h"
 #include "sim/trace.h"
 #include "sim/world.h"
+#include "support/verify.h"
 
 #define JOBS_MAX  400
 #define HOUR      INT64_C(3600000)

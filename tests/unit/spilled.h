@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "partition/partition.h"
+#include "support/verify.h"
 
 #define START  INT64_C(1794778000000)
 #define HOUR   INT64_C(3600000)

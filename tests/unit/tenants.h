@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/engine.h"
+#include "support/verify.h"
 
 #define START INT64_C(1794778000000)
 #define DAY   INT64_C(86400000)

@@ -10,6 +10,7 @@
 
 #include "engine/cold.h"
 #include "engine/engine.h"
+#include "support/verify.h"
 
 #define START INT64_C(1794778000000)
 

@@ -12,6 +12,7 @@
 #include "engine/recurrence.h"
 #include "partition/partition.h"
 #include "store/store.h"
+#include "support/verify.h"
 
 #define MINUTE_MS INT64_C(60000)
 #define YEAR_MS   (YEAR_S * 1000)

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/recurrence.h"
 #include "recur/zonecache.h"
+#include "support/verify.h"
 
 #define START    INT64_C(1794778020000) /* a whole minute */
 #define SECOND   INT64_C(1000)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of lanes that are stuck, set aside so that others of their class have room. See lane.h. */
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "engine/place/batch.h"
 #include "engine/place/class.h"
@@ -406,44 +404,4 @@ void asides_init(struct engine *e)
     table_init(&e->place.asides.by_lane, hash_of_node);
     list_init(&e->place.asides.all);
     list_init(&e->place.asides.lows);
-}
-
-/* ---- For tests ---- */
-
-#define CHECK(what)                                                                   \
-    do {                                                                              \
-        if (!(what)) {                                                                \
-            fprintf(stderr, "asides_verify: %s:%d: %s\n", __FILE__, __LINE__, #what); \
-            abort();                                                                  \
-        }                                                                             \
-    } while (0)
-
-static int verify_waiting(void *arg, struct heap_node *node)
-{
-    const struct aside *a = arg;
-    const struct job *j = spot_job(container_of(node, struct spot, by_due));
-
-    CHECK(j->queue == a->queue && spot_of(j)->hash == a->lane);
-    CHECK(j->where == WHERE_TAIL && j->state == JOB_READY && spot_of(j)->in == SPOT_ASIDE);
-    CHECK(spot_of(j)->member == SPOT_NONE);
-    return 0;
-}
-
-void asides_verify(const struct engine *e)
-{
-    const struct list *node;
-    size_t n = 0;
-
-    list_each (node, &e->place.asides.all) {
-        struct aside *a = container_of(node, struct aside, link);
-
-        CHECK(a->waiting.root || is_somewhere(a->feeds) || is_somewhere(a->from));
-        CHECK(is_somewhere(a->feeds) == !list_empty(&a->fed));
-        CHECK(is_somewhere(a->feeds) <= batch_takes_tails(e));
-        CHECK(aside_find(e, a->queue, a->lane) == a);
-        heap_each(&a->waiting, verify_waiting, a);
-        heap_each(&a->feeding, verify_waiting, a);
-        n++;
-    }
-    CHECK(n == e->place.asides.by_lane.count);
 }

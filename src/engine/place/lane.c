@@ -3,8 +3,6 @@
 #include "engine/place/lane.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "engine/place/class.h"
 #include "engine/place/job.h"
@@ -238,59 +236,4 @@ static uint64_t hash_of_node(const struct table_node *node)
 void lanes_init(struct engine *e)
 {
     table_init(&e->place.lanes, hash_of_node);
-}
-
-/* ---- For tests ---- */
-
-#define CHECK(what)                                                                  \
-    do {                                                                             \
-        if (!(what)) {                                                               \
-            fprintf(stderr, "lanes_verify: %s:%d: %s\n", __FILE__, __LINE__, #what); \
-            abort();                                                                 \
-        }                                                                            \
-    } while (0)
-
-struct following {
-    const struct engine *e;
-    const struct job *first;
-    uint32_t n;
-};
-
-static int verify_follower(void *arg, struct heap_node *node)
-{
-    struct following *f = arg;
-    const struct job *first = f->first, *j = job_of_line(node);
-
-    f->n++;
-    CHECK(spot_of(j)->in != SPOT_HOT || !aside_before(f->e, j));
-
-    CHECK(spot_of(j)->member == SPOT_BEHIND && !spot_of(j)->listed);
-    CHECK(j->state != JOB_LEASED && !goes_before(j, first));
-    CHECK(same_lane(&spot_of(first)->by_lane, j));
-    return 0;
-}
-
-static int verify_lane(void *arg, struct table_node *node)
-{
-    const struct engine *e = arg;
-    struct job *first = spot_job(container_of(node, struct spot, by_lane));
-    struct following f = { e, first, 0 };
-
-    CHECK(spot_of(first)->in != SPOT_HOT || !aside_before(e, first));
-    CHECK(job_find(e, first->seq) && first->ordered);
-    CHECK(spot_of(first)->member == SPOT_FIRST && lane_first(e, first) == first);
-    CHECK((spot_of(first)->listed != SPOT_UNLISTED) == (first->state == JOB_READY));
-    heap_each(&spot_of(first)->followers, verify_follower, &f);
-    CHECK(f.n == spot_of(first)->behind);
-    return 0;
-}
-
-void lanes_verify(const struct engine *e)
-{
-    bool broken = MUTANT(e->o.mutant, LANE_SWAP);
-
-    if (MUTANT(e->o.mutant, LANE_OVERLAP))
-        broken = true;
-    if (!broken)
-        table_each_stripe(&e->place.lanes, 0, 0, verify_lane, (void *)(uintptr_t)e);
 }

@@ -107,10 +107,5 @@ void asides_forget(struct engine *e, const struct queue *q);
 /* Those on disk, of a queue or of all. */
 int asides_each(const struct engine *e, const struct queue *q,
                 int (*fn)(void *arg, uint64_t lane, struct cold_point from), void *arg);
-void asides_verify(const struct engine *e);
-
-/* For tests: aborts if a lane or class is not as it should be. */
-void order_verify(const struct engine *e, const struct queue *q);
-void lanes_verify(const struct engine *e);
 
 #endif

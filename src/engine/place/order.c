@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The class of a queue's ordered jobs: what is hot comes before all the rest. See lane.h. */
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <xxhash.h>
 
 #include "engine/place/batch.h"
@@ -329,49 +327,4 @@ void order_feed_abort(struct engine *e)
         heap_join(&c->waiting, &c->feeding, order_earlier);
         list_remove(&c->fed);
     }
-}
-
-/* ---- For tests ---- */
-
-#define CHECK(what)                                                                  \
-    do {                                                                             \
-        if (!(what)) {                                                               \
-            fprintf(stderr, "order_verify: %s:%d: %s\n", __FILE__, __LINE__, #what); \
-            abort();                                                                 \
-        }                                                                            \
-    } while (0)
-
-static int verify_hot(void *arg, struct heap_node *node)
-{
-    const struct job *j = job_of_due(node);
-
-    CHECK(j->state == JOB_READY && j->where == WHERE_HOT && spot_of(j)->in == SPOT_HOT);
-    CHECK(spot_of(j)->member != SPOT_NONE && !job_holds(j));
-    *(uint64_t *)arg += job_weight(j);
-    return 0;
-}
-
-static int verify_tail(void *arg, struct heap_node *node)
-{
-    const struct job *j = job_of_due(node), *last = arg;
-
-    CHECK(j->where == WHERE_TAIL && spot_of(j)->in == SPOT_TAIL);
-    CHECK(spot_of(j)->member == SPOT_NONE);
-    CHECK(!last || point_after(point_of(j), point_of(last)));
-    return 0;
-}
-
-void order_verify(const struct engine *e, const struct queue *q)
-{
-    const struct class *c = &q->classes[ORDERED];
-    struct job *last = last_hot(c);
-    uint64_t bytes = 0;
-
-    heap_each(&c->hot, verify_hot, &bytes);
-    CHECK(bytes == c->ready_bytes);
-    heap_each(&c->waiting, verify_tail, last);
-    heap_each(&c->feeding, verify_tail, last);
-    CHECK(list_empty(&c->ready) && list_empty(&c->tail));
-    CHECK(!last || !class_is_on_disk(c) || !point_after(point_of(last), c->from));
-    CHECK(c->feeding.root == NULL || (e->place.batch.active && !e->place.batch.fed));
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests: a hash of the logical state, and a recount of everything that is kept as a count. */
+#include "support/verify.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "engine/place/batch.h"
 #include "engine/place/class.h"
 #include "engine/place/job.h"
 #include "engine/place/jobopts.h"
 #include "engine/place/key.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
-#include "record/opts.h"
 #include "record/record.h"
 
 struct hashing {
@@ -122,6 +123,165 @@ uint64_t engine_hash(const struct engine *e)
             abort();                                                                  \
         }                                                                             \
     } while (0)
+
+/* ---- Lanes ---- */
+
+static struct job *job_of_line(const struct heap_node *node)
+{
+    return spot_job(container_of(node, struct spot, line));
+}
+
+static struct job *job_of_due(const struct heap_node *node)
+{
+    return spot_job(container_of(node, struct spot, by_due));
+}
+
+static struct cold_point point_of(const struct job *j)
+{
+    return (struct cold_point){ j->timer.at_ms, j->seq };
+}
+
+static int urgency(const struct job *j)
+{
+    return j->state == JOB_LEASED ? 0 : job_holds(j) ? 1 : 2;
+}
+
+static bool goes_before(const struct job *a, const struct job *b)
+{
+    if (urgency(a) != urgency(b))
+        return urgency(a) < urgency(b);
+    return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->seq < b->seq;
+}
+
+static bool same_lane(const struct job *a, const struct job *b)
+{
+    struct job_opts x, y;
+
+    job_opts_get(a, &x);
+    job_opts_get(b, &y);
+    return a->queue == b->queue && str_eq(x.order, y.order);
+}
+
+struct following {
+    const struct engine *e;
+    const struct job *first;
+    uint32_t n;
+};
+
+static int verify_follower(void *arg, struct heap_node *node)
+{
+    struct following *f = arg;
+    const struct job *first = f->first, *j = job_of_line(node);
+
+    f->n++;
+    CHECK(spot_of(j)->in != SPOT_HOT || !aside_before(f->e, j));
+
+    CHECK(spot_of(j)->member == SPOT_BEHIND && !spot_of(j)->listed);
+    CHECK(j->state != JOB_LEASED && !goes_before(j, first));
+    CHECK(same_lane(first, j));
+    return 0;
+}
+
+static int verify_lane(void *arg, struct table_node *node)
+{
+    const struct engine *e = arg;
+    struct job *first = spot_job(container_of(node, struct spot, by_lane));
+    struct following f = { e, first, 0 };
+
+    CHECK(spot_of(first)->in != SPOT_HOT || !aside_before(e, first));
+    CHECK(job_find(e, first->seq) && first->ordered);
+    CHECK(spot_of(first)->member == SPOT_FIRST && lane_first(e, first) == first);
+    CHECK((spot_of(first)->listed != SPOT_UNLISTED) == (first->state == JOB_READY));
+    heap_each(&spot_of(first)->followers, verify_follower, &f);
+    CHECK(f.n == spot_of(first)->behind);
+    return 0;
+}
+
+static void lanes_verify(const struct engine *e)
+{
+    bool broken = MUTANT(e->o.mutant, LANE_SWAP);
+
+    if (MUTANT(e->o.mutant, LANE_OVERLAP))
+        broken = true;
+    if (!broken)
+        table_each_stripe(&e->place.lanes, 0, 0, verify_lane, (void *)(uintptr_t)e);
+}
+
+/* ---- The classes of ordered jobs ---- */
+
+static int verify_hot(void *arg, struct heap_node *node)
+{
+    const struct job *j = job_of_due(node);
+
+    CHECK(j->state == JOB_READY && j->where == WHERE_HOT && spot_of(j)->in == SPOT_HOT);
+    CHECK(spot_of(j)->member != SPOT_NONE && !job_holds(j));
+    *(uint64_t *)arg += job_weight(j);
+    return 0;
+}
+
+static int verify_tail(void *arg, struct heap_node *node)
+{
+    const struct job *j = job_of_due(node), *last = arg;
+
+    CHECK(j->where == WHERE_TAIL && spot_of(j)->in == SPOT_TAIL);
+    CHECK(spot_of(j)->member == SPOT_NONE);
+    CHECK(!last || point_after(point_of(j), point_of(last)));
+    return 0;
+}
+
+static void order_verify(const struct engine *e, const struct queue *q)
+{
+    const struct class *c = &q->classes[ORDERED];
+    struct job *last = c->hot.root ? job_of_due(c->hot.root) : NULL;
+    uint64_t bytes = 0;
+
+    heap_each(&c->hot, verify_hot, &bytes);
+    CHECK(bytes == c->ready_bytes);
+    heap_each(&c->waiting, verify_tail, last);
+    heap_each(&c->feeding, verify_tail, last);
+    CHECK(list_empty(&c->ready) && list_empty(&c->tail));
+    CHECK(!last || !class_is_on_disk(c) || !point_after(point_of(last), c->from));
+    CHECK(c->feeding.root == NULL || (e->place.batch.active && !e->place.batch.fed));
+}
+
+/* ---- Jobs that were set aside ---- */
+
+static bool is_somewhere(struct cold_point p)
+{
+    return p.at_ms != INT64_MAX;
+}
+
+static int verify_waiting(void *arg, struct heap_node *node)
+{
+    const struct aside *a = arg;
+    const struct job *j = spot_job(container_of(node, struct spot, by_due));
+
+    CHECK(j->queue == a->queue && spot_of(j)->hash == a->lane);
+    CHECK(j->where == WHERE_TAIL && j->state == JOB_READY && spot_of(j)->in == SPOT_ASIDE);
+    CHECK(spot_of(j)->member == SPOT_NONE);
+    return 0;
+}
+
+static void asides_verify(const struct engine *e)
+{
+    const struct list *node;
+    size_t n = 0;
+
+    list_each (node, &e->place.asides.all) {
+        struct aside *a = container_of(node, struct aside, link);
+
+        CHECK(a->waiting.root || is_somewhere(a->feeds) || is_somewhere(a->from));
+        CHECK(is_somewhere(a->feeds) == !list_empty(&a->fed));
+        CHECK(is_somewhere(a->feeds) <= batch_takes_tails(e));
+        CHECK(aside_find(e, a->queue, a->lane) == a);
+        heap_each(&a->waiting, verify_waiting, a);
+        heap_each(&a->feeding, verify_waiting, a);
+        n++;
+    }
+    CHECK(n == e->place.asides.by_lane.count);
+}
+
+/* ---- The rest ---- */
 
 struct recount {
     const struct engine *e;
