@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "record/codec.h"
 #include "record/name.h"
 #include "record/webhook.h"
 
@@ -13,81 +14,51 @@ void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)
     wire_put_zigzag(out, wall_ms);
 }
 
-void record_put_begin(struct buf *out, const struct begin_record *r)
-{
-    size_t mark = record_open(out, RECORD_BEGIN);
+CODEC(BEGIN, begin, struct begin_record, BEGIN_FIELDS, true)
+CODEC(LEASE, lease, struct lease_record, LEASE_FIELDS, true)
+CODEC(EXTEND, extend, struct extend_record, EXTEND_FIELDS, true)
+CODEC(BACK, back, struct back_record, BACK_FIELDS, true)
+CODEC(END, end, struct end_record, END_FIELDS, ret->state > JOB_LEASED && ret->state < JOB_WAITING)
+CODEC(MOVE, move, struct move_record, MOVE_FIELDS, true)
+CODEC(MARK, mark, struct mark_record, MARK_FIELDS, true)
+CODEC(TOLD, told, struct told_record, TOLD_FIELDS, true)
+CODEC(LISTEN, listen, struct listen_record, LISTEN_FIELDS, true)
 
-    wire_put_varint(out, r->previous);
-    wire_put_varint(out, r->next_seq);
-    wire_put_varint(out, r->oldest);
-    record_close(out, mark);
-}
+/* ---- Jobs ---- */
 
-static void put_trail(struct buf *out, const struct trail_image *t)
+static void put_trail(struct buf *out, const struct trail_image *from)
 {
-    wire_put_varint(out, t->token);
-    wire_put_zigzag(out, t->start_ms);
-    wire_put_zigzag(out, t->until_ms);
-    wire_put_zigzag(out, t->lease_ms);
-    wire_put_zigzag(out, t->late_ms);
-    wire_put_zigzag(out, t->ended_ms);
-    wire_put_zigzag(out, t->keep_ms);
-    wire_put_zigzag(out, t->hold_ms);
-    wire_put_varint(out, t->flags);
-    wire_put_zigzag(out, t->progress);
-    wire_put_bytes(out, t->worker);
-    wire_put_bytes(out, t->note);
-    wire_put_bytes(out, t->result);
-    wire_put_bytes(out, t->error);
-    wire_put_bytes(out, t->history);
-    wire_put_zigzag(out, t->pending_due_ms);
-    wire_put_bytes(out, t->pending);
-    wire_put_zigzag(out, t->deferred_ms);
-    wire_put_varint(out, t->deferrals);
+    TRAIL_FIELDS(PUT_FIELD)
+    TRAIL_LATER_FIELDS(PUT_FIELD)
 }
 
 static void get_trail(struct wire_reader *r, struct trail_image *ret)
 {
-    ret->token = wire_varint(r);
-    ret->start_ms = wire_zigzag(r);
-    ret->until_ms = wire_zigzag(r);
-    ret->lease_ms = wire_zigzag(r);
-    ret->late_ms = wire_zigzag(r);
-    ret->ended_ms = wire_zigzag(r);
-    ret->keep_ms = wire_zigzag(r);
-    ret->hold_ms = wire_zigzag(r);
-    ret->flags = (unsigned)wire_varint(r);
-    ret->progress = wire_zigzag(r);
-    ret->worker = wire_bytes(r);
-    ret->note = wire_bytes(r);
-    ret->result = wire_bytes(r);
-    ret->error = wire_bytes(r);
-    ret->history = wire_bytes(r);
-    ret->pending_due_ms = wire_zigzag(r);
-    ret->pending = wire_bytes(r);
-    if (r->p < r->end) { /* later versions */
-        ret->deferred_ms = wire_zigzag(r);
-        ret->deferrals = (uint32_t)wire_varint(r);
+    TRAIL_FIELDS(GET_FIELD)
+    if (r->p < r->end) {
+        TRAIL_LATER_FIELDS(GET_FIELD)
     }
 }
 
-void record_put_image(struct buf *out, const struct job_image *r)
+void record_put_image(struct buf *out, const struct job_image *from)
 {
-    wire_put_varint(out, r->seq);
-    wire_put_zigzag(out, r->born_ms);
-    wire_put_u8(out, (uint8_t)r->state);
-    wire_put_u8(out, (uint8_t)r->priority);
-    wire_put_zigzag(out, r->due_ms - r->born_ms);
-    wire_put_zigzag(out, r->at_ms - r->due_ms);
-    wire_put_varint(out, r->attempt);
-    wire_put_varint(out, r->stalls);
-    wire_put_bytes(out, r->tenant);
-    wire_put_bytes(out, r->queue);
-    wire_put_bytes(out, r->opts);
-    wire_put_bytes(out, r->payload);
-    wire_put_u8(out, r->has_trail);
-    if (r->has_trail)
-        put_trail(out, &r->trail);
+    IMAGE_FIELDS(PUT_FIELD)
+    if (from->has_trail)
+        put_trail(out, &from->trail);
+}
+
+bool record_get_job(struct str body, struct job_image *ret)
+{
+    struct wire_reader reader = wire_reader_of(body), *r = &reader;
+
+    *ret = (struct job_image){ 0 };
+    IMAGE_FIELDS(GET_FIELD)
+    if (ret->has_trail)
+        get_trail(r, &ret->trail);
+    return !r->bad && ret->state < JOB_WAITING && ret->state != JOB_READY && ret->priority >= 1 &&
+           ret->priority <= 5 && ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES &&
+           ret->opts.len > 0 && ret->opts.len <= UINT16_MAX &&
+           (ret->has_trail || ret->state == JOB_SCHEDULED);
 }
 
 void record_put_job(struct buf *out, const struct job_image *r)
@@ -96,24 +67,6 @@ void record_put_job(struct buf *out, const struct job_image *r)
 
     record_put_image(out, r);
     record_close(out, mark);
-}
-
-static bool moment_ok(int64_t ms)
-{
-    return ms >= 0 && ms <= TIME_MOMENT_MAX;
-}
-
-/* When a job runs: also AT_NEVER. */
-static bool at_ok(int64_t ms)
-{
-    return ms >= 0 && ms <= TIME_MOMENT_MAX + 1;
-}
-
-static bool trail_ok(const struct trail_image *t)
-{
-    return moment_ok(t->start_ms) && moment_ok(t->until_ms) && moment_ok(t->lease_ms) &&
-           moment_ok(t->ended_ms) && moment_ok(t->keep_ms) && moment_ok(t->hold_ms) &&
-           moment_ok(t->pending_due_ms) && moment_ok(t->deferred_ms);
 }
 
 bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
@@ -136,242 +89,11 @@ bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
     return !r.bad;
 }
 
-bool record_get_job(struct str body, struct job_image *ret)
+/* ---- Settings ---- */
+
+static bool moment_ok(int64_t ms)
 {
-    struct wire_reader r = wire_reader_of(body);
-
-    *ret = (struct job_image){ 0 };
-    ret->seq = wire_varint(&r);
-    ret->born_ms = wire_zigzag(&r);
-    ret->state = wire_u8(&r);
-    ret->priority = wire_u8(&r);
-    ret->due_ms = (int64_t)((uint64_t)ret->born_ms + (uint64_t)wire_zigzag(&r));
-    ret->at_ms = (int64_t)((uint64_t)ret->due_ms + (uint64_t)wire_zigzag(&r));
-    ret->attempt = (uint32_t)wire_varint(&r);
-    ret->stalls = (uint32_t)wire_varint(&r);
-    ret->tenant = wire_bytes(&r);
-    ret->queue = wire_bytes(&r);
-    ret->opts = wire_bytes(&r);
-    ret->payload = wire_bytes(&r);
-    ret->has_trail = wire_u8(&r) != 0;
-    if (ret->has_trail)
-        get_trail(&r, &ret->trail);
-    return !r.bad && ret->state < JOB_WAITING && ret->state != JOB_READY && ret->priority >= 1 &&
-           ret->priority <= 5 && moment_ok(ret->born_ms) && moment_ok(ret->due_ms) &&
-           at_ok(ret->at_ms) && ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES &&
-           ret->opts.len > 0 && ret->opts.len <= UINT16_MAX &&
-           (ret->has_trail ? trail_ok(&ret->trail) : ret->state == JOB_SCHEDULED);
-}
-
-bool record_get_begin(struct str body, struct begin_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->previous = wire_varint(&r);
-    ret->next_seq = wire_varint(&r);
-    ret->oldest = r.p < r.end ? (uint32_t)wire_varint(&r) : 0; /* an older version's does not say */
-    return !r.bad;
-}
-
-void record_put_lease(struct buf *out, const struct lease_record *r)
-{
-    size_t mark = record_open(out, RECORD_LEASE);
-
-    wire_put_varint(out, r->seq);
-    wire_put_varint(out, r->token);
-    wire_put_zigzag(out, r->start_ms);
-    wire_put_zigzag(out, r->until_ms - r->start_ms);
-    wire_put_zigzag(out, r->lease_ms);
-    wire_put_zigzag(out, r->late_ms);
-    wire_put_varint(out, r->attempt);
-    wire_put_bytes(out, r->worker);
-    record_close(out, mark);
-}
-
-bool record_get_lease(struct str body, struct lease_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    ret->token = wire_varint(&r);
-    ret->start_ms = wire_zigzag(&r);
-    ret->until_ms = (int64_t)((uint64_t)ret->start_ms + (uint64_t)wire_zigzag(&r));
-    ret->lease_ms = wire_zigzag(&r);
-    ret->late_ms = wire_zigzag(&r);
-    ret->attempt = (uint32_t)wire_varint(&r);
-    ret->worker = wire_bytes(&r);
-    return !r.bad && moment_ok(ret->start_ms) && moment_ok(ret->until_ms) &&
-           moment_ok(ret->lease_ms);
-}
-
-void record_put_extend(struct buf *out, const struct extend_record *r)
-{
-    size_t mark = record_open(out, RECORD_EXTEND);
-
-    wire_put_varint(out, r->seq);
-    wire_put_zigzag(out, r->until_ms);
-    wire_put_zigzag(out, r->lease_ms);
-    wire_put_zigzag(out, r->progress);
-    wire_put_u8(out, r->has_note);
-    wire_put_bytes(out, r->note);
-    record_close(out, mark);
-}
-
-bool record_get_extend(struct str body, struct extend_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    ret->until_ms = wire_zigzag(&r);
-    ret->lease_ms = wire_zigzag(&r);
-    ret->progress = wire_zigzag(&r);
-    ret->has_note = wire_u8(&r) != 0;
-    ret->note = wire_bytes(&r);
-    return !r.bad && moment_ok(ret->until_ms) && moment_ok(ret->lease_ms);
-}
-
-void record_put_back(struct buf *out, const struct back_record *r)
-{
-    size_t mark = record_open(out, RECORD_BACK);
-
-    wire_put_varint(out, r->seq);
-    wire_put_zigzag(out, r->due_ms);
-    wire_put_zigzag(out, r->at_ms);
-    wire_put_varint(out, r->attempt);
-    wire_put_varint(out, r->stalls);
-    wire_put_u8(out, (uint8_t)r->outcome);
-    wire_put_zigzag(out, r->end_ms);
-    wire_put_bytes(out, r->error);
-    record_close(out, mark);
-}
-
-bool record_get_back(struct str body, struct back_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    ret->due_ms = wire_zigzag(&r);
-    ret->at_ms = wire_zigzag(&r);
-    ret->attempt = (uint32_t)wire_varint(&r);
-    ret->stalls = (uint32_t)wire_varint(&r);
-    ret->outcome = wire_u8(&r);
-    ret->end_ms = wire_zigzag(&r);
-    ret->error = wire_bytes(&r);
-    return !r.bad && moment_ok(ret->due_ms) && moment_ok(ret->at_ms);
-}
-
-void record_put_end(struct buf *out, const struct end_record *r)
-{
-    size_t mark = record_open(out, RECORD_END);
-
-    wire_put_varint(out, r->seq);
-    wire_put_u8(out, (uint8_t)r->state);
-    wire_put_zigzag(out, r->ended_ms);
-    wire_put_zigzag(out, r->keep_ms);
-    wire_put_zigzag(out, r->hold_ms);
-    wire_put_u8(out, (uint8_t)r->outcome);
-    wire_put_varint(out, r->stalls);
-    wire_put_bytes(out, r->error);
-    wire_put_bytes(out, r->result);
-    record_close(out, mark);
-}
-
-bool record_get_end(struct str body, struct end_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    ret->state = wire_u8(&r);
-    ret->ended_ms = wire_zigzag(&r);
-    ret->keep_ms = wire_zigzag(&r);
-    ret->hold_ms = wire_zigzag(&r);
-    ret->outcome = wire_u8(&r);
-    ret->stalls = (uint32_t)wire_varint(&r);
-    ret->error = wire_bytes(&r);
-    ret->result = wire_bytes(&r);
-    return !r.bad && ret->state > JOB_LEASED && ret->state < JOB_WAITING &&
-           moment_ok(ret->keep_ms) && moment_ok(ret->hold_ms);
-}
-
-void record_put_told(struct buf *out, const struct told_record *r)
-{
-    size_t mark = record_open(out, RECORD_TOLD);
-
-    wire_put_varint(out, r->seq);
-    record_close(out, mark);
-}
-
-bool record_get_told(struct str body, struct told_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    return !r.bad;
-}
-
-void record_put_listen(struct buf *out, const struct listen_record *r)
-{
-    size_t mark = record_open(out, RECORD_LISTEN);
-
-    wire_put_varint(out, r->seq);
-    wire_put_zigzag(out, r->due_ms);
-    wire_put_varint(out, r->listener);
-    record_close(out, mark);
-}
-
-bool record_get_listen(struct str body, struct listen_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    ret->due_ms = wire_zigzag(&r);
-    ret->listener = wire_varint(&r);
-    return !r.bad && moment_ok(ret->due_ms);
-}
-
-void record_put_move(struct buf *out, const struct move_record *r)
-{
-    size_t mark = record_open(out, RECORD_MOVE);
-
-    wire_put_varint(out, r->seq);
-    wire_put_zigzag(out, r->due_ms);
-    wire_put_zigzag(out, r->at_ms);
-    if (r->deferred)
-        wire_put_u8(out, 1);
-    record_close(out, mark);
-}
-
-bool record_get_move(struct str body, struct move_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    ret->due_ms = wire_zigzag(&r);
-    ret->at_ms = wire_zigzag(&r);
-    ret->deferred = r.p < r.end && wire_u8(&r) == 1;
-    return !r.bad && moment_ok(ret->due_ms) && at_ok(ret->at_ms);
-}
-
-void record_put_mark(struct buf *out, const struct mark_record *r)
-{
-    size_t mark = record_open(out, RECORD_MARK);
-
-    wire_put_varint(out, r->seq);
-    wire_put_varint(out, r->flags);
-    wire_put_zigzag(out, r->pending_due_ms);
-    wire_put_bytes(out, r->pending);
-    record_close(out, mark);
-}
-
-bool record_get_mark(struct str body, struct mark_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-
-    ret->seq = wire_varint(&r);
-    ret->flags = (unsigned)wire_varint(&r);
-    ret->pending_due_ms = wire_zigzag(&r);
-    ret->pending = wire_bytes(&r);
-    return !r.bad && moment_ok(ret->pending_due_ms);
+    return ms >= 0 && ms <= TIME_MOMENT_MAX;
 }
 
 static void put_rate(struct buf *out, const struct rate *r)
@@ -539,6 +261,8 @@ bool record_get_queue(struct str body, struct queue_record *ret)
            moment_ok(s->retain_ms) && moment_ok(s->retain_dead_ms) && moment_ok(s->key_hold_ms) &&
            s->past_grace_ms >= -1 && s->max_running >= 0;
 }
+
+/* ---- Commits ---- */
 
 int record_walk(struct str commit, struct commit_head *ret_head,
                 int (*fn)(void *arg, enum record_type type, struct str body), void *arg)

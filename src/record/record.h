@@ -13,8 +13,8 @@
  *     +---------+--------------------+------+
  *
  * Bodies are made of varints, zigzag varints (moments) and length-prefixed bytes, in the order of
- * the members below. A body may be longer than its reader knows: what follows the known part is
- * from a newer version and is ignored. Decoded slices borrow from the commit.
+ * the rows below (field.h). A body may be longer than its reader knows: what follows the known part
+ * is from a newer version and is ignored. Decoded slices borrow from the commit.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -23,96 +23,129 @@
 #include "record/image.h"
 #include "record/settings.h"
 
-/* The numbers are on disk. */
+/* All records: name, number on disk, the name of its codec and of its emit and apply, its struct,
+ * and what it says. */
+#define RECORDS(X)                                                                                \
+    X(BEGIN, 1, begin, begin, struct begin_record,                                                \
+      "first in a segment, and before the oldest one is removed")                                 \
+    X(PUT, 2, job, put, struct job_image, "the whole of a job, new or as it is now")              \
+    X(LEASE, 3, lease, lease, struct lease_record, "an attempt begins")                           \
+    X(EXTEND, 4, extend, extend, struct extend_record, "a heartbeat")                             \
+    X(BACK, 5, back, back, struct back_record, "an attempt ended and the job is scheduled again") \
+    X(END, 6, end, end, struct end_record, "the job is terminal")                                 \
+    X(MOVE, 7, move, move, struct move_record, "rescheduled, or deferred")                        \
+    X(MARK, 8, mark, mark, struct mark_record,                                                    \
+      "a leased job is to be cancelled or replaced when its attempt ends")                        \
+    X(QUEUE, 9, queue, queue, struct queue_record, "a queue's settings")                          \
+    X(FED, 10, fed, fed, struct fed_record, "jobs went from memory to new runs")                  \
+    X(MERGED, 11, merged, merged, struct merged_record,                                           \
+      "runs were replaced by others, or no longer count")                                         \
+    X(LOADED, 12, loaded, loaded, struct loaded_record, "jobs came from runs to memory")          \
+    X(TAKEN, 13, taken, taken, struct taken_record,                                               \
+      "one job came from a run to memory, by a request")                                          \
+    X(RUN, 14, run, run, struct str, "copied forward: a run")                                     \
+    X(GRAVE, 15, grave, grave, struct grave_record,                                               \
+      "copied forward: the place that a job was taken from")                                      \
+    X(TALLY, 16, tally, tally, struct tally_record,                                               \
+      "copied forward: a queue's counts and floors on disk")                                      \
+    X(COLD, 17, cold, cold, struct cold_record, "copied forward: where the frontier is")          \
+    X(TENANT, 18, tenant, tenant, struct tenant_record, "a tenant's settings")                    \
+    X(TOLD, 19, told, told, struct told_record, "those who listen have been told of a job's end") \
+    X(LISTEN, 20, listen, listen, struct listen_record, "one more listens")                       \
+    X(TOKEN, 24, token, token, struct token_record, "a token, or that it is no more")
+
 enum record_type {
-    RECORD_BEGIN = 1,   /* first in a segment, and before the oldest one is removed */
-    RECORD_PUT = 2,     /* the whole of a job, new or as it is now */
-    RECORD_LEASE = 3,   /* an attempt begins */
-    RECORD_EXTEND = 4,  /* a heartbeat */
-    RECORD_BACK = 5,    /* an attempt ended and the job is scheduled again */
-    RECORD_END = 6,     /* the job is terminal */
-    RECORD_MOVE = 7,    /* rescheduled, or deferred */
-    RECORD_MARK = 8,    /* a leased job is to be cancelled or replaced when its attempt ends */
-    RECORD_QUEUE = 9,   /* a queue's settings */
-    RECORD_FED = 10,    /* jobs went from memory to new runs */
-    RECORD_MERGED = 11, /* runs were replaced by others, or no longer count */
-    RECORD_LOADED = 12, /* jobs came from runs to memory */
-    RECORD_TAKEN = 13,  /* one job did, by a request */
-    RECORD_RUN = 14,    /* copied forward: a run, */
-    RECORD_GRAVE = 15,  /* the place that a job was taken from, */
-    RECORD_TALLY = 16,  /* a queue's counts and floors on disk, */
-    RECORD_COLD = 17,   /* and where the frontier is */
-    RECORD_TENANT = 18, /* a tenant's settings */
-    RECORD_TOLD = 19,   /* those who listen have been told of a job's end */
-    RECORD_LISTEN = 20, /* one more listens */
-    RECORD_TOKEN = 24,  /* a token, or that it is no more */
+#define RECORD_ENUM(NAME, number, codec, kind, type, what) RECORD_##NAME = (number),
+    RECORDS(RECORD_ENUM)
+#undef RECORD_ENUM
 };
 
 #define COMMIT_VERSION 1
 
+#define BEGIN_FIELDS(F)                                            \
+    F(NUMBER, previous, "elements in the segment before this one") \
+    F(NUMBER, next_seq, "of the next job")                         \
+    F(LATER_COUNT, oldest, "the segment that the journal begins with; 0: it does not say")
+
 struct begin_record {
-    uint64_t previous; /* elements in the segment before this one */
-    uint64_t next_seq;
-    uint32_t oldest; /* the segment that the journal begins with; 0: it does not say */
+    BEGIN_FIELDS(FIELD_MEMBER)
 };
+
+#define LEASE_FIELDS(F)                              \
+    F(NUMBER, seq, "of the job")                     \
+    F(NUMBER, token, "of the lease")                 \
+    F(MOMENT, start_ms, "when the attempt began")    \
+    F(SINCE_START, until_ms, "the end of the lease") \
+    F(MOMENT, lease_ms, "its length")                \
+    F(SIGNED, late_ms, "how late the attempt began") \
+    F(COUNT, attempt, "its number")                  \
+    F(BYTES, worker, "who has it")
 
 struct lease_record {
-    uint64_t seq;
-    uint64_t token;
-    int64_t start_ms;
-    int64_t until_ms;
-    int64_t lease_ms;
-    int64_t late_ms;
-    uint32_t attempt;
-    struct str worker;
+    LEASE_FIELDS(FIELD_MEMBER)
 };
 
+#define EXTEND_FIELDS(F)                            \
+    F(NUMBER, seq, "of the job")                    \
+    F(MOMENT, until_ms, "the new end of the lease") \
+    F(MOMENT, lease_ms, "its new length")           \
+    F(SIGNED, progress, "-1: unchanged")            \
+    F(FLAG, has_note, "the note is a new one")      \
+    F(BYTES, note, "what the worker says")
+
 struct extend_record {
-    uint64_t seq;
-    int64_t until_ms;
-    int64_t lease_ms;
-    int64_t progress; /* -1: unchanged */
-    bool has_note;
-    struct str note;
+    EXTEND_FIELDS(FIELD_MEMBER)
 };
 
 #define OUTCOME_NONE 255u /* the job was not leased */
 
+#define BACK_FIELDS(F)                       \
+    F(NUMBER, seq, "of the job")             \
+    F(MOMENT, due_ms, "nominal")             \
+    F(MOMENT, at_ms, "when it runs again")   \
+    F(COUNT, attempt, "attempts that count") \
+    F(COUNT, stalls, "in a row")             \
+    F(BYTE, outcome, "enum attempt_outcome") \
+    F(SIGNED, end_ms, "of the attempt")      \
+    F(BYTES, error, "of the attempt")
+
 struct back_record {
-    uint64_t seq;
-    int64_t due_ms;
-    int64_t at_ms;
-    uint32_t attempt;
-    uint32_t stalls;
-    unsigned outcome;
-    int64_t end_ms;
-    struct str error;
+    BACK_FIELDS(FIELD_MEMBER)
 };
+
+#define END_FIELDS(F)                                              \
+    F(NUMBER, seq, "of the job")                                   \
+    F(BYTE, state, "enum job_state")                               \
+    F(SIGNED, ended_ms, "when it ended")                           \
+    F(MOMENT, keep_ms, "it is kept until then")                    \
+    F(MOMENT, hold_ms, "its key is held until then; 0: it is not") \
+    F(BYTE, outcome, "enum attempt_outcome, or OUTCOME_NONE")      \
+    F(COUNT, stalls, "in a row")                                   \
+    F(BYTES, error, "of the attempt")                              \
+    F(BYTES, result, "of the job")
 
 struct end_record {
-    uint64_t seq;
-    unsigned state;
-    int64_t ended_ms;
-    int64_t keep_ms;
-    int64_t hold_ms;
-    unsigned outcome;
-    uint32_t stalls;
-    struct str error;
-    struct str result;
+    END_FIELDS(FIELD_MEMBER)
 };
+
+#define MOVE_FIELDS(F)           \
+    F(NUMBER, seq, "of the job") \
+    F(MOMENT, due_ms, "nominal") \
+    F(AT, at_ms, "when it runs") \
+    F(IF_SET, deferred, "by quiet hours, not by a request")
 
 struct move_record {
-    uint64_t seq;
-    int64_t due_ms;
-    int64_t at_ms;
-    bool deferred; /* by quiet hours, not by a request */
+    MOVE_FIELDS(FIELD_MEMBER)
 };
 
+#define MARK_FIELDS(F)                                       \
+    F(NUMBER, seq, "of the job")                             \
+    F(BITS, flags, "of its trail")                           \
+    F(MOMENT, pending_due_ms, "due time of the replacement") \
+    F(BYTES, pending, "payload of the replacement")
+
 struct mark_record {
-    uint64_t seq;
-    unsigned flags;
-    int64_t pending_due_ms;
-    struct str pending;
+    MARK_FIELDS(FIELD_MEMBER)
 };
 
 struct queue_record {
@@ -126,14 +159,19 @@ struct tenant_record {
     struct tenant_settings settings;
 };
 
+#define TOLD_FIELDS(F) F(NUMBER, seq, "of the job that ended")
+
 struct told_record {
-    uint64_t seq;
+    TOLD_FIELDS(FIELD_MEMBER)
 };
 
+#define LISTEN_FIELDS(F)                            \
+    F(NUMBER, seq, "of the job that is waited for") \
+    F(MOMENT, due_ms, "of the listener's id")       \
+    F(NUMBER, listener, "of the listener's id: its sequence number")
+
 struct listen_record {
-    uint64_t seq;
-    int64_t due_ms; /* of the listener's id, */
-    uint64_t listener;
+    LISTEN_FIELDS(FIELD_MEMBER)
 };
 
 struct token_record {
@@ -164,39 +202,29 @@ static inline void record_close(struct buf *out, size_t mark)
         memcpy(out->ptr + mark - 4, &len, 4);
 }
 
-void record_put_begin(struct buf *out, const struct begin_record *r);
-void record_put_job(struct buf *out, const struct job_image *r);
-void record_put_lease(struct buf *out, const struct lease_record *r);
-void record_put_extend(struct buf *out, const struct extend_record *r);
-void record_put_back(struct buf *out, const struct back_record *r);
-void record_put_end(struct buf *out, const struct end_record *r);
-void record_put_move(struct buf *out, const struct move_record *r);
-void record_put_mark(struct buf *out, const struct mark_record *r);
-void record_put_queue(struct buf *out, const struct queue_record *r);
-void record_put_tenant(struct buf *out, const struct tenant_record *r);
-void record_put_told(struct buf *out, const struct told_record *r);
-void record_put_listen(struct buf *out, const struct listen_record *r);
-void record_put_token(struct buf *out, const struct token_record *r);
+/* These are in record_cold.h. */
+struct fed_record;
+struct merged_record;
+struct loaded_record;
+struct taken_record;
+struct grave_record;
+struct tally_record;
+struct cold_record;
+
+/* For each record an encoder, and a decoder that is false if the body is malformed or out of range.
+ */
+#define RECORD_CODEC(NAME, number, codec, kind, type, what)  \
+    void record_put_##codec(struct buf *out, const type *r); \
+    bool record_get_##codec(struct str body, type *ret);
+RECORDS(RECORD_CODEC)
+#undef RECORD_CODEC
+
 /* Of an image only these. */
 bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
                      struct str *ret_queue);
 /* The body of a PUT record alone. */
-void record_put_image(struct buf *out, const struct job_image *r);
+void record_put_image(struct buf *out, const struct job_image *from);
 
-/* Decoders: false if malformed or out of range. */
-bool record_get_begin(struct str body, struct begin_record *ret);
-bool record_get_job(struct str body, struct job_image *ret);
-bool record_get_lease(struct str body, struct lease_record *ret);
-bool record_get_extend(struct str body, struct extend_record *ret);
-bool record_get_back(struct str body, struct back_record *ret);
-bool record_get_end(struct str body, struct end_record *ret);
-bool record_get_move(struct str body, struct move_record *ret);
-bool record_get_mark(struct str body, struct mark_record *ret);
-bool record_get_queue(struct str body, struct queue_record *ret);
-bool record_get_tenant(struct str body, struct tenant_record *ret);
-bool record_get_told(struct str body, struct told_record *ret);
-bool record_get_listen(struct str body, struct listen_record *ret);
-bool record_get_token(struct str body, struct token_record *ret);
 struct commit_head {
     uint64_t epoch;
     int64_t wall_ms;

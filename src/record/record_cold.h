@@ -5,81 +5,84 @@
 
 #include "record/record.h"
 
+#define FED_FIELDS(F)                                                           \
+    F(SIGNED, frontier_at, "the frontier: its moment")                          \
+    F(NUMBER, frontier_seq, "the frontier: its sequence number")                \
+    F(NUMBER, graves, "those up to this serial number are in the runs")         \
+    F(NUMBER, serial, "of the grave of the first stale job; the others follow") \
+    F(BYTES, runs, "run_desc_put")                                              \
+    F(BYTES, seqs, "of the jobs: zigzag differences")                           \
+    F(BYTES, tallies, "tally_put")                                              \
+    F(BYTES, stale,                                                             \
+      "jobs that changed meanwhile, whose entries do not count: seq, key, queue, slot, gone_ms")
+
 struct fed_record {
-    int64_t frontier_at;
-    uint64_t frontier_seq;
-    uint64_t graves;    /* those up to this serial number are in the runs */
-    uint64_t serial;    /* of the grave of the first stale one; the others follow */
-    struct str runs;    /* run_desc_put */
-    struct str seqs;    /* of the jobs: zigzag differences */
-    struct str tallies; /* tally_put */
-    struct str stale;   /* jobs that changed meanwhile, whose entries do not count: seq, key, queue,
-                           slot, gone_ms */
+    FED_FIELDS(FIELD_MEMBER)
 };
+
+#define MERGED_FIELDS(F)              \
+    F(BYTES, drops, "files, varints") \
+    F(BYTES, runs, "run_desc_put")    \
+    F(BYTES, tallies, "tally_put")
 
 struct merged_record {
-    struct str drops; /* files, varints */
-    struct str runs;
-    struct str tallies;
+    MERGED_FIELDS(FIELD_MEMBER)
 };
+
+#define LOADED_FIELDS(F)                                                    \
+    F(BYTES, queue, "of the class; empty: by due time")                     \
+    F(BYTE, class, "its number")                                            \
+    F(COUNT, number, "of the youngest run that was read")                   \
+    F(SIGNED, upto_at, "everything up to here has been loaded: the moment") \
+    F(NUMBER, upto_seq, "and the sequence number")                          \
+    F(NUMBER, count, "of images")                                           \
+    F(BYTES, images, "bodies of PUT records, each with its length")
 
 struct loaded_record {
-    struct str queue; /* empty: by due time; else of the class */
-    unsigned class;
-    uint32_t number; /* of the youngest run that was read */
-    int64_t upto_at; /* everything up to here has been loaded */
-    uint64_t upto_seq;
-    uint64_t count;
-    struct str images; /* bodies of PUT records, each with its length */
-    uint64_t lane;     /* CLASS_ASIDE only: which, */
-    uint64_t serial;   /* and of the first one's grave; the others follow */
+    LOADED_FIELDS(FIELD_MEMBER)
+    uint64_t lane;   /* CLASS_ASIDE only: whose jobs they are */
+    uint64_t serial; /* CLASS_ASIDE only: of the first one's grave; the others follow */
 };
+
+#define TAKEN_FIELDS(F)               \
+    F(NUMBER, serial, "of its grave") \
+    F(BYTES, key, "its place")        \
+    F(BYTES, image, "body of a PUT record")
 
 struct taken_record {
-    uint64_t serial; /* of its grave */
-    struct str key;
-    struct str image;
+    TAKEN_FIELDS(FIELD_MEMBER)
 };
+
+#define GRAVE_FIELDS(F)                                                                         \
+    F(NUMBER, serial, "its number")                                                             \
+    F(SIGNED, gone_ms, "there could be something at its place until then; 0: see the frontier") \
+    F(BYTES, key, "its place")
 
 struct grave_record {
-    uint64_t serial;
-    int64_t gone_ms; /* there could be something at its place until then; 0: see the frontier */
-    struct str key;
+    GRAVE_FIELDS(FIELD_MEMBER)
 };
 
+#define TALLY_FIELDS(F)                                                                            \
+    F(BYTES, queue, "in full")                                                                     \
+    F(BYTES, counts, "zigzag, one for each slot")                                                  \
+    F(BYTES, floors,                                                                               \
+      "class, number, at, seq; with TALLY_FROM set: class.from; CLASS_ASIDE: lane, and the point " \
+      "behind which its jobs are")
+
 struct tally_record {
-    struct str queue;
-    struct str counts; /* zigzag, one for each slot */
-    struct str floors; /* class, number, at, seq; with TALLY_FROM set: class.from; CLASS_ASIDE:
-                          lane, and the point behind which its jobs are */
+    TALLY_FIELDS(FIELD_MEMBER)
 };
 
 #define TALLY_FROM 0x80u
 
+#define COLD_FIELDS(F)                                           \
+    F(SIGNED, frontier_at, "the frontier: its moment")           \
+    F(NUMBER, frontier_seq, "the frontier: its sequence number") \
+    F(NUMBER, next_file, "of the next run")                      \
+    F(NUMBER, next_grave, "its serial number")
+
 struct cold_record {
-    int64_t frontier_at;
-    uint64_t frontier_seq;
-    uint64_t next_file;
-    uint64_t next_grave;
+    COLD_FIELDS(FIELD_MEMBER)
 };
-
-void record_put_fed(struct buf *out, const struct fed_record *r);
-void record_put_merged(struct buf *out, const struct merged_record *r);
-void record_put_loaded(struct buf *out, const struct loaded_record *r);
-void record_put_taken(struct buf *out, const struct taken_record *r);
-void record_put_run(struct buf *out, const struct str *desc);
-void record_put_grave(struct buf *out, const struct grave_record *r);
-void record_put_tally(struct buf *out, const struct tally_record *r);
-void record_put_cold(struct buf *out, const struct cold_record *r);
-
-/* As in record.h. */
-bool record_get_fed(struct str body, struct fed_record *ret);
-bool record_get_merged(struct str body, struct merged_record *ret);
-bool record_get_loaded(struct str body, struct loaded_record *ret);
-bool record_get_taken(struct str body, struct taken_record *ret);
-bool record_get_run(struct str body, struct str *ret);
-bool record_get_grave(struct str body, struct grave_record *ret);
-bool record_get_tally(struct str body, struct tally_record *ret);
-bool record_get_cold(struct str body, struct cold_record *ret);
 
 #endif
