@@ -154,7 +154,7 @@ static int add_located(struct sorting *s, struct str key, struct str body, uint3
 
     if (!record_get_job(body, &image))
         return BELFRY_CORRUPT;
-    ended = image.state > JOB_LEASED;
+    ended = state_is_ended(image.state);
     cold_keys_of(image.opts, &user_key, &order);
     if (key.ptr[0] != FAMILY_DUE || image.at_ms != image.born_ms) {
         cold_key_of_seq(&k, image.seq);

@@ -28,6 +28,12 @@ enum job_state {
 
 const char *job_state_name(enum job_state s);
 
+/* Nothing happens any more to a job in such a state, but that it is forgotten or put back. */
+static inline bool state_is_ended(unsigned state)
+{
+    return state > JOB_LEASED && state < JOB_WAITING;
+}
+
 /* The moment of a job that waits for something else than time. */
 #define AT_NEVER (TIME_MOMENT_MAX + 1)
 

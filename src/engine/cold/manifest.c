@@ -264,7 +264,7 @@ int64_t image_gone_ms(const struct job_image *image)
 {
     const struct trail_image *t = &image->trail;
 
-    if (image->state <= JOB_LEASED || !image->has_trail)
+    if (!state_is_ended(image->state) || !image->has_trail)
         return 0;
     return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
 }

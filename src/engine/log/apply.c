@@ -173,7 +173,7 @@ int apply_end(struct engine *e, const struct end_record *r)
         return 0;
     job_opts_get(j, &o);
     /* Of one that has ended before, this says that it is deleted. */
-    if ((o.listeners == 0 || j->state > JOB_LEASED) && r->keep_ms <= r->ended_ms &&
+    if ((o.listeners == 0 || state_is_ended(j->state)) && r->keep_ms <= r->ended_ms &&
         r->hold_ms <= r->ended_ms) {
         job_leave(e, j);
         return 0;
@@ -259,7 +259,7 @@ int apply_listen(struct engine *e, const struct listen_record *r)
     struct job *j = job_find(e, r->seq);
     size_t at;
 
-    if (!j || j->state > JOB_LEASED || has_listener(j, r->listener))
+    if (!j || state_is_ended(j->state) || has_listener(j, r->listener))
         return 0;
     at = room_for_opt(j);
     e->scratch.len = 0;

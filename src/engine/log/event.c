@@ -66,7 +66,7 @@ static void draft(const struct engine *e, const struct job *j, struct event_draf
         .from = (int)job_counts_as(j),
         .now_ms = e->now_ms,
         .due_ms = j->due_ms,
-        .at_ms = j->state > JOB_LEASED ? j->due_ms : moment(j->timer.at_ms),
+        .at_ms = state_is_ended(j->state) ? j->due_ms : moment(j->timer.at_ms),
         .attempt = j->attempt,
         .outcome = -1,
         .start_ms = -1,
@@ -194,7 +194,7 @@ bool event_draft_end(const struct engine *e, const struct end_record *r, struct 
 {
     const struct job *j;
 
-    if (!begin(e, r->seq, d, &j) || j->state > JOB_LEASED) /* then it is forgotten */
+    if (!begin(e, r->seq, d, &j) || state_is_ended(j->state)) /* then it is forgotten */
         return false;
     draft_attempt(j, r->outcome, r->error, d);
     d->ev.cause = CAUSE_ENDED;

@@ -36,11 +36,6 @@ static uint64_t job_live_bytes(const struct job *j)
     return 48u + j->queue->name_len + j->opts_len + j->payload_len;
 }
 
-static bool is_terminal(unsigned state)
-{
-    return state > JOB_LEASED;
-}
-
 struct job *job_find(const struct engine *e, uint64_t seq)
 {
     struct table_node *node = table_chain(&e->place.jobs, seq_hash(seq));
@@ -468,7 +463,7 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->timer.link);
     if (j->state >= JOB_LEASED)
         list_remove(&j->trail->link);
-    if (is_terminal(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
+    if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
         !(j->trail->flags & TRAIL_TELLING))
         past_count(e, q, j, false);
     j->where = WHERE_NONE;
@@ -480,7 +475,7 @@ void job_unplace(struct engine *e, struct job *j)
 
 int job_enter(struct engine *e, struct job *j, bool hot)
 {
-    bool owns_key = !is_terminal(j->state) || j->trail->hold_ms;
+    bool owns_key = !state_is_ended(j->state) || j->trail->hold_ms;
     int err = owns_key ? key_take(e, j) : 0;
 
     assert(j->queue && j->where == WHERE_NONE);
@@ -548,7 +543,7 @@ void job_image_of(const struct job *j, struct job_image *ret)
         .state = j->state == JOB_READY ? JOB_SCHEDULED : (unsigned)j->state,
         .priority = j->priority,
         .due_ms = j->due_ms,
-        .at_ms = is_terminal(j->state) ? j->due_ms : j->timer.at_ms,
+        .at_ms = state_is_ended(j->state) ? j->due_ms : j->timer.at_ms,
         .attempt = j->attempt,
         .stalls = j->stalls,
         .queue = { j->queue->name, j->queue->name_len },

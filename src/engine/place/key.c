@@ -57,15 +57,15 @@ struct job *key_find(const struct engine *e, const struct queue *q, struct str o
  * ended, as its own hold was over when that was taken in; else to the one that holds it longer. */
 static bool has_lost(const struct job *j, const struct job *owner)
 {
-    return j->state > JOB_LEASED &&
-           (owner->state <= JOB_LEASED || owner->trail->hold_ms >= j->trail->hold_ms);
+    return state_is_ended(j->state) &&
+           (!state_is_ended(owner->state) || owner->trail->hold_ms >= j->trail->hold_ms);
 }
 
 /* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
  * now, set back since, it may seem not to be. */
 static int hold_over(struct engine *e, struct job *j)
 {
-    if (j->state <= JOB_LEASED)
+    if (!state_is_ended(j->state))
         return BELFRY_CORRUPT;
     job_unplace(e, j);
     j->trail->hold_ms = 0;

@@ -166,7 +166,7 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
     if (q->hidden)
         return;
     e->place.states[state] += (uint64_t)n;
-    if (state <= JOB_LEASED || state == JOB_WAITING)
+    if (!state_is_ended(state))
         q->tenant->pending += n;
     if (state == JOB_LEASED)
         q->tenant->running += (uint64_t)n;

@@ -111,7 +111,7 @@ int job_regrow(struct engine *e, struct job *j, struct str opts)
     bool moves = j->fed || j->ordered;
     int64_t lease_ends_ms = j->trail ? j->trail->timer.at_ms : 0;
 
-    assert(j->state <= JOB_LEASED);
+    assert(!state_is_ended(j->state));
     if (!n)
         return BELFRY_NOMEM;
     if (moves)

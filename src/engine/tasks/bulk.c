@@ -276,7 +276,7 @@ static int delete_one(struct engine *e, struct job_id id)
     int err = engine_delete(e, id);
     const struct job *j = err == BELFRY_STATE ? job_of(e, id) : NULL;
 
-    if (j && j->state > JOB_LEASED && j->trail->flags & TRAIL_TELLING)
+    if (j && state_is_ended(j->state) && j->trail->flags & TRAIL_TELLING)
         return BELFRY_BUSY;                  /* those who listen come first */
     return err == BELFRY_NOTFOUND ? 0 : err; /* it expired on disk, and is gone by that */
 }

@@ -164,7 +164,7 @@ int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
 
     if (!j)
         return err;
-    if (j->state > JOB_LEASED)
+    if (state_is_ended(j->state))
         return engine_error(e, BELFRY_STATE, "the bulk has ended");
     if (!bulk_decode(job_payload(j), &b)) { /* nothing is known of it: it can be forgotten */
         bulk_forget(e, j->seq);
@@ -256,7 +256,7 @@ static int show_hot(struct engine *e, const struct job **jobs, size_t n, size_t 
         struct bulk_view v =
             view_of(job_id_of(e, jobs[i]), (int64_t)jobs[i]->born_ms, job_payload(jobs[i]));
 
-        if (jobs[i]->state > JOB_LEASED && skip > 0)
+        if (state_is_ended(jobs[i]->state) && skip > 0)
             skip--;
         else
             err = fn(arg, &v);
@@ -286,7 +286,7 @@ int engine_bulks(struct engine *e, struct str tenant,
     ended =
         err ? e->cold.answer->n : 0; /* those on disk are the older ones, and go at their time */
     for (size_t i = 0; i < n; i++)
-        ended += jobs[i]->state > JOB_LEASED;
+        ended += state_is_ended(jobs[i]->state);
     skip = ended > BULK_KEEP ? ended - BULK_KEEP : 0;
     if (err) {
         size_t first = skip < e->cold.answer->n ? skip : e->cold.answer->n;

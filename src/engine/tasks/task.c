@@ -65,7 +65,7 @@ static int tell(struct engine *e)
     struct job *ended = container_of(e->place.telling.next, struct trail, link)->job;
     struct job_id id;
 
-    assert(ended->state > JOB_LEASED && ended->trail->flags & TRAIL_TELLING);
+    assert(state_is_ended(ended->state) && ended->trail->flags & TRAIL_TELLING);
     if (e->log.tell_seq != ended->seq)
         e->tasks.tell_next = 0;
     e->log.tell_seq = ended->seq;

@@ -181,7 +181,7 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
     }
     if (ret->state == JOB_WAITING)
         explain_waiting(e, j, ret);
-    else if (ret->state > JOB_LEASED)
+    else if (state_is_ended(ret->state))
         explain_ended(ret);
     else if (ret->state == JOB_LEASED)
         say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");

@@ -78,7 +78,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->priority = j->priority;
     ret->created_ms = o.created_ms;
     ret->due_ms = j->due_ms;
-    ret->at_ms = j->state > JOB_LEASED || job_is_waiting(j) ? j->due_ms : j->timer.at_ms;
+    ret->at_ms = state_is_ended(j->state) || job_is_waiting(j) ? j->due_ms : j->timer.at_ms;
     ret->attempt = j->attempt;
     ret->attempts = o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
     ret->stalls = j->stalls;

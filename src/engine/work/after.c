@@ -85,13 +85,13 @@ static int seek_state(struct engine *e, struct job_id id)
     int err;
     const struct job *j = job_seek(e, id, false, &err);
 
-    if (j && j->state <= JOB_LEASED)
+    if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
     if (!j && err == BELFRY_NOTFOUND)
         past_note(e, id, err, INT64_MAX);
     if (!j)
         return err;
-    if (j->state > JOB_LEASED && !job_of(e, id))
+    if (state_is_ended(j->state) && !job_of(e, id))
         past_note(e, id, (int)j->state,
                   j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms);
     return (int)j->state;
@@ -120,7 +120,7 @@ static int check_parents(struct engine *e, const struct job_spec *s, size_t *ret
 
         if (state < 0)
             return state;
-        if (state <= JOB_LEASED) {
+        if (!state_is_ended((unsigned)state)) {
             if (listeners_of(job_of(e, s->after[i])) >= LISTENERS_MAX)
                 return too_many(e, s->after[i]);
             ++*ret_waits;
@@ -158,14 +158,14 @@ int after_room(struct engine *e, const struct job_spec *specs, size_t i)
                             PASTS_MAX);
     for (size_t a = 0; a < specs[i].after_count; a++) {
         const struct job *j = job_of(e, specs[i].after[a]);
-        size_t n = j && j->state <= JOB_LEASED ? listeners_of(j) : 0;
+        size_t n = j && !state_is_ended(j->state) ? listeners_of(j) : 0;
 
         if (n + i < LISTENERS_MAX)
             continue;
         for (size_t k = 0; k < i; k++)
             for (size_t b = 0; b < specs[k].after_count; b++)
                 n += specs[k].after[b].seq == specs[i].after[a].seq;
-        if (j && j->state <= JOB_LEASED && n >= LISTENERS_MAX)
+        if (j && !state_is_ended(j->state) && n >= LISTENERS_MAX)
             return too_many(e, specs[i].after[a]);
     }
     return 0;
@@ -175,7 +175,7 @@ static bool has_ended(struct engine *e, struct job_id id)
 {
     const struct job *j = job_of(e, id);
 
-    return !j || j->state > JOB_LEASED;
+    return !j || state_is_ended(j->state);
 }
 
 void after_put(struct engine *e, struct buf *out, const struct job_spec *s)
@@ -196,7 +196,7 @@ int after_listen(struct engine *e, const struct job_spec *s, struct job_id liste
     for (size_t i = 0; i < s->after_count && !err; i++) {
         const struct job *j = job_of(e, s->after[i]);
 
-        if (j && j->state <= JOB_LEASED)
+        if (j && !state_is_ended(j->state))
             err = emit_listen(e, &(struct listen_record){ j->seq, listener.due_ms, listener.seq });
     }
     return err;
@@ -245,7 +245,7 @@ int after_told(struct engine *e, struct job *j, const struct job *ended)
 {
     struct job_opts o;
 
-    assert(ended->state > JOB_LEASED);
+    assert(state_is_ended(ended->state));
     if (!after_waits(j, ended)) /* it came to memory, and ended by that */
         return 0;
     if (job_is_over(e, j)) /* it came from disk just now */

@@ -60,7 +60,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
     };
     int err;
 
-    assert(state > JOB_LEASED && state <= JOB_EXPIRED && j->state <= JOB_LEASED);
+    assert(state_is_ended(state) && !state_is_ended(j->state));
     job_opts_get(j, &o);
     if (state == JOB_DEAD)
         r.keep_ms = after(e, s->retain_dead_ms);

@@ -28,10 +28,10 @@ int engine_delete(struct engine *e, struct job_id id)
     if (!j)
         return err;
     state = job_state_now(e, j);
-    if (state <= JOB_LEASED || state == JOB_WAITING)
+    if (!state_is_ended(state))
         return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(state));
     j = job_seek(e, id, true, &err);
-    if (j && j->state <= JOB_LEASED) { /* by time only */
+    if (j && !state_is_ended(j->state)) { /* by time only */
         err = job_expire(e, j);
         j = err ? NULL : job_of(e, id);
     }

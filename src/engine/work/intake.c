@@ -158,7 +158,7 @@ static int key_exists(struct engine *e, const struct job *holder)
 static int schedule_onto(struct engine *e, const struct job_spec *s, struct job *holder,
                          struct schedule_result *ret)
 {
-    bool ended = holder->state > JOB_LEASED;
+    bool ended = state_is_ended(holder->state);
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
     int err;
 
@@ -409,11 +409,11 @@ int engine_cancel(struct engine *e, struct job_id id)
     int err;
     struct job *j = job_seek(e, id, false, &err);
 
-    if (j && j->state <= JOB_LEASED)
+    if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
     if (!j && err != BELFRY_NOTFOUND)
         return err;
-    if (!j || j->state > JOB_LEASED)
+    if (!j || state_is_ended(j->state))
         return CANCEL_NOTFOUND;
     if (j->state == JOB_LEASED) {
         err = emit_mark(e, &(struct mark_record){ .seq = j->seq, .flags = TRAIL_CANCELLING });

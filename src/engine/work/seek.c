@@ -92,7 +92,7 @@ static void past_taken(struct engine *e, const struct cold_item *item)
     struct str queue;
     int64_t at;
 
-    if (record_peek_job(item->body, &state, &at, &queue) && state > JOB_LEASED &&
+    if (record_peek_job(item->body, &state, &at, &queue) && state_is_ended(state) &&
         cold_key_point((struct str){ item->key, item->key_len }, &p))
         past_forget(e, p.seq);
 }
