@@ -14,6 +14,7 @@
 #include "engine/log/tokens.h"
 #include "engine/place/batch.h"
 #include "engine/place/blob.h"
+#include "engine/place/budget.h"
 #include "engine/place/class.h"
 #include "engine/place/job.h"
 #include "engine/place/key.h"
@@ -55,7 +56,7 @@ struct engine *engine_new(const struct engine_options *o)
     e->log.next_seq = 1;
     e->cold.walk = 1;
     pool_init(&e->pool);
-    pool_keep(&e->pool, e->o.memory_bytes / 4);
+    pool_keep(&e->pool, budget_share(e, SHARE_KEPT));
     jobs_init(e);
     keys_init(e);
     lanes_init(e);

@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "engine/cold/spill.h"
+#include "engine/place/budget.h"
 #include "engine/place/class.h"
 #include "engine/place/lane.h"
 
@@ -80,7 +81,7 @@ int64_t frontier_wake(const struct engine *e)
 
 static size_t load_bytes(const struct engine *e)
 {
-    return e->o.memory_bytes / 16 < LOAD_BYTES ? e->o.memory_bytes / 16 : LOAD_BYTES;
+    return budget_share(e, SHARE_LOAD) < LOAD_BYTES ? budget_share(e, SHARE_LOAD) : LOAD_BYTES;
 }
 
 static bool load_due(struct engine *e, struct load_want *ret)
@@ -89,7 +90,7 @@ static bool load_due(struct engine *e, struct load_want *ret)
 
     frontier_follow(e);
     if (e->place.frontier.at_ms >= target - e->o.lookahead_ms / FOLLOW || batch_is_open(e) ||
-        e->place.bytes[WHERE_TAIL] > e->o.memory_bytes / 2 || !passes_jobs(e, target))
+        e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_UNLOAD) || !passes_jobs(e, target))
         return false;
     *ret =
         (struct load_want){ .after = e->place.frontier, .upto_ms = target, .bytes = load_bytes(e) };

@@ -14,6 +14,7 @@
 #include "engine/cold/manifest.h"
 #include "engine/cold/walk.h"
 #include "engine/place/batch.h"
+#include "engine/place/budget.h"
 #include "engine/place/class.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
@@ -30,11 +31,6 @@
 #define DRAIN_CLASSES 64
 #define HINT_AHEAD    8
 #define NEAR          12 /* part of the lookahead */
-
-static uint64_t share(const struct engine *e, unsigned part)
-{
-    return e->o.memory_bytes / part;
-}
 
 /* ---- Classes ---- */
 
@@ -153,19 +149,20 @@ void batch_release_dead(struct engine *e, const struct queue *q)
 
 static bool graves_are_many(const struct engine *e)
 {
-    uint64_t most = share(e, 16) / GRAVE_BYTES + GRAVES_MIN;
+    uint64_t most = budget_share(e, SHARE_GRAVES) / GRAVE_BYTES + GRAVES_MIN;
 
     return e->cold.graves.count > (most < GRAVES_MAX ? most : GRAVES_MAX);
 }
 
 bool graves_fill_memory(const struct engine *e)
 {
-    return e->cold.graves.count > share(e, 2) / GRAVE_BYTES + GRAVES_MIN;
+    return e->cold.graves.count > budget_share(e, SHARE_GRAVES_FULL) / GRAVE_BYTES + GRAVES_MIN;
 }
 
 bool memory_is_pressed(const struct engine *e)
 {
-    return pool_used(&e->pool) > share(e, 16) * 7 && e->place.asides.bytes > share(e, 8);
+    return pool_used(&e->pool) > budget_share(e, SHARE_FULL) &&
+           e->place.asides.bytes > budget_share(e, SHARE_WORTHY);
 }
 
 /* While there is room nothing is written that might not have to be. */
@@ -174,10 +171,10 @@ bool engine_feed_due(const struct engine *e)
     if (e->place.batch.active || e->place.batch.empty_lsn == e->lsn ||
         !wheel_is_empty(&e->wheels[WHEEL_LEFT]))
         return false;
-    return graves_are_many(e) ||
-           (pool_used(&e->pool) > share(e, 16) * 7 &&
-            (e->place.bytes[WHERE_LATER] > share(e, 8) ||
-             e->place.bytes[WHERE_TAIL] > share(e, 8) || e->place.bytes[WHERE_PAST] > share(e, 8)));
+    return graves_are_many(e) || (pool_used(&e->pool) > budget_share(e, SHARE_FULL) &&
+                                  (e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_WORTHY) ||
+                                   e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_WORTHY) ||
+                                   e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
 }
 
 static void splice(struct list *to, struct list *from)
@@ -253,14 +250,14 @@ void engine_feed_begin(struct engine *e)
     e->place.batch.fed = false;
     buf_reset(&e->place.batch.stale, 1 << 16);
     /* In the order of becoming ready, as they may have to be given back. */
-    e->place.batch.tails = e->place.bytes[WHERE_TAIL] > share(e, 16);
+    e->place.batch.tails = e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_TAILS);
     if (e->place.batch.tails)
         take_tails(e);
     e->place.batch.slots_left =
-        e->place.bytes[WHERE_LATER] > share(e, 64) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
+        e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_LATER) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
     e->place.batch.later_bytes = 0;
     e->place.batch.buried = 0;
-    if (e->place.bytes[WHERE_PAST] > share(e, 16))
+    if (e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_PAST))
         take_past(e);
     prune_graves(e);
     e->place.batch.graves = e->cold.next_grave - 1;
@@ -273,8 +270,9 @@ size_t engine_feed_bytes(const struct engine *e)
     if (e->place.batch.tails)
         bytes += e->place.bytes[WHERE_TAIL];
     if (e->place.batch.slots_left > 0)
-        bytes +=
-            e->place.bytes[WHERE_LATER] < share(e, 5) ? e->place.bytes[WHERE_LATER] : share(e, 5);
+        bytes += e->place.bytes[WHERE_LATER] < budget_share(e, SHARE_BATCH)
+                     ? e->place.bytes[WHERE_LATER]
+                     : budget_share(e, SHARE_BATCH);
     if (!list_empty(&e->place.batch.past_source))
         bytes += e->place.bytes[WHERE_PAST];
     return bytes;
@@ -327,7 +325,7 @@ static void feed_job(struct engine *e, struct job *j, struct buf *out)
 /* What is due before it could be written and loaded again stays, if there is room. */
 static bool stays(const struct engine *e, const struct job *j)
 {
-    return j->state == JOB_SCHEDULED && e->place.bytes[WHERE_TAIL] < share(e, 4) &&
+    return j->state == JOB_SCHEDULED && e->place.bytes[WHERE_TAIL] < budget_share(e, SHARE_SOON) &&
            j->timer.at_ms <= e->now_ms + e->o.lookahead_ms / NEAR;
 }
 
@@ -382,7 +380,7 @@ static bool feed_later(struct engine *e, struct buf *out, size_t *n)
     struct batch *b = &e->place.batch;
     int64_t near = e->place.frontier.at_ms > e->now_ms ? e->place.frontier.at_ms : e->now_ms;
 
-    while (*n > 0 && b->slots_left > 0 && b->later_bytes < share(e, 5)) {
+    while (*n > 0 && b->slots_left > 0 && b->later_bytes < budget_share(e, SHARE_BATCH)) {
         unsigned level = b->slot / WHEEL_SLOTS, slot = b->slot % WHEEL_SLOTS;
         struct list *head = &e->wheels[WHEEL_LATER].slots[level][slot];
         struct job *j = container_of(head->next, struct job, timer.link);
@@ -401,7 +399,7 @@ static bool feed_later(struct engine *e, struct buf *out, size_t *n)
         b->later_bytes += job_weight(j);
         feed_next(e, out, j);
     }
-    return b->slots_left > 0 && b->later_bytes < share(e, 5);
+    return b->slots_left > 0 && b->later_bytes < budget_share(e, SHARE_BATCH);
 }
 
 static bool feed_past(struct engine *e, struct buf *out, size_t *n)

@@ -3,16 +3,15 @@
 #include <assert.h>
 
 #include "engine/place/batch.h"
+#include "engine/place/budget.h"
 #include "engine/place/class.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
 
-#define ASIDES_MIN  64
-#define ASIDES_MAX  16384
-#define ASIDES_PART 32 /* of the budget */
-#define BACK_PART   16 /* likewise */
-#define LOOKED_AT   64 /* at one time */
+#define ASIDES_MIN 64
+#define ASIDES_MAX 16384
+#define LOOKED_AT  64 /* at one time */
 
 static const struct cold_point nowhere = { INT64_MAX, UINT64_MAX };
 
@@ -64,7 +63,7 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
 /* One more, if there are not too many. */
 static struct aside *aside_begin(struct engine *e, const struct job *j)
 {
-    uint64_t most = ASIDES_MIN + e->o.memory_bytes / ASIDES_PART / sizeof(struct aside);
+    uint64_t most = ASIDES_MIN + budget_share(e, SHARE_ASIDES) / sizeof(struct aside);
     bool many = e->place.asides.by_lane.count >= (most < ASIDES_MAX ? most : ASIDES_MAX);
     uint64_t lane = spot_of(j)->hash;
 
@@ -320,7 +319,7 @@ struct job *asides_feed_next(struct engine *e)
 
             heap_remove(&a->feeding, a->feeding.root, order_earlier);
             /* A walk over disk and memory that is under way would miss what goes back. */
-            if (s->back && e->place.asides.back_bytes <= e->o.memory_bytes / BACK_PART) {
+            if (s->back && e->place.asides.back_bytes <= budget_share(e, SHARE_BACK)) {
                 heap_add(&a->waiting, &s->by_due, order_earlier);
                 continue;
             }

@@ -7,6 +7,8 @@
  */
 #include "engine/place/class.h"
 
+#include "engine/place/budget.h"
+
 #include <assert.h>
 
 struct class *class_of(const struct job *j)
@@ -54,11 +56,6 @@ void class_close(struct engine *e, struct class *c)
 
 /* ---- Shares of memory ---- */
 
-static uint64_t share(const struct engine *e, unsigned part)
-{
-    return e->o.memory_bytes / part;
-}
-
 static uint64_t hot_bytes(const struct engine *e)
 {
     return e->place.bytes[WHERE_HOT] + e->place.bytes[WHERE_LEASED] + e->place.bytes[WHERE_HOLDS];
@@ -68,7 +65,7 @@ static uint64_t hot_bytes(const struct engine *e)
  * there are, each finds something left. */
 uint64_t hot_room(const struct engine *e)
 {
-    uint64_t limit = share(e, 8) * 3;
+    uint64_t limit = budget_share(e, SHARE_HOT);
     uint64_t used = hot_bytes(e);
 
     return used < limit ? limit - used : 0;
@@ -76,7 +73,7 @@ uint64_t hot_room(const struct engine *e)
 
 bool memory_is_crowded(const struct engine *e)
 {
-    return hot_bytes(e) > share(e, 4);
+    return hot_bytes(e) > budget_share(e, SHARE_CROWDED);
 }
 
 bool class_is_full(const struct engine *e, const struct class *c)
@@ -87,7 +84,8 @@ bool class_is_full(const struct engine *e, const struct class *c)
 /* What a class may have though there is no room: all of them together, a sixteenth. */
 uint64_t class_least(const struct engine *e)
 {
-    return e->place.closed_count > 4 ? share(e, 16) / e->place.closed_count : share(e, 64);
+    return e->place.closed_count > 4 ? budget_share(e, SHARE_CLASSES) / e->place.closed_count
+                                     : budget_share(e, SHARE_CLASS);
 }
 
 bool class_is_glutted(const struct engine *e, const struct class *c)
@@ -100,12 +98,10 @@ bool class_is_half_glutted(const struct engine *e, const struct class *c)
     return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
 }
 
-#define HOLDERS 8 /* part of the budget that those may take who hold their lanes */
-
 /* As much as it leaves to others: so each of them finds something left. */
 bool lanes_are_full(const struct engine *e, const struct tenant *t)
 {
-    uint64_t limit = e->o.memory_bytes / HOLDERS, used = e->place.bytes[WHERE_HOLDS];
+    uint64_t limit = budget_share(e, SHARE_HOLDERS), used = e->place.bytes[WHERE_HOLDS];
 
     if (MUTANT(e->o.mutant, HOLDERS_SHARED))
         return used > limit;

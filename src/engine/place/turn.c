@@ -17,6 +17,7 @@
 
 #include <assert.h>
 
+#include "engine/place/budget.h"
 #include "engine/place/class.h"
 #include "engine/place/pushing.h"
 #include "engine/place/tenant.h"
@@ -249,7 +250,7 @@ void lulls_end(struct engine *e, const struct tenant *t)
 {
     struct list *node, *after;
 
-    if (lanes_are_full(e, t) && e->place.bytes[WHERE_HOLDS] >= e->o.memory_bytes / 8)
+    if (lanes_are_full(e, t) && e->place.bytes[WHERE_HOLDS] >= budget_share(e, SHARE_HOLDERS))
         return; /* nor has anybody else more room than before */
     list_each_safe (node, after, &e->place.turns.lulls) {
         struct queue *q = container_of(node, struct queue, lull);

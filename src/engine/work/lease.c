@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "engine/log/emit.h"
 #include "engine/place/blob.h"
+#include "engine/place/budget.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/jobopts.h"
@@ -175,7 +176,7 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
 
     /* What is leased must stay in memory, so there is an end to it. */
     while (taken < count && bytes < LEASE_BYTES_MAX &&
-           e->place.bytes[WHERE_LEASED] < e->o.memory_bytes / 2) {
+           e->place.bytes[WHERE_LEASED] < budget_share(e, SHARE_LEASED)) {
         struct job *j = best_of(e, posts, n, &in_turn);
 
         if (!j)
