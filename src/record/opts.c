@@ -3,50 +3,39 @@
 
 #include "base/time.h"
 
+static void put_bytes(struct buf *out, enum job_opt type, struct str bytes)
+{
+    if (bytes.len > 0) {
+        wire_put_u8(out, (uint8_t)type);
+        wire_put_bytes(out, bytes);
+    }
+}
+
+static void put_number(struct buf *out, enum job_opt type, int64_t number, bool given)
+{
+    if (given) {
+        wire_put_u8(out, (uint8_t)type);
+        wire_put_varint(out, (uint64_t)number);
+    }
+}
+
+#define PUT_BYTES(type, member)    put_bytes(out, type, o->member);
+#define PUT_NUMBER(type, member)   put_number(out, type, o->member, o->member >= 0);
+#define PUT_POSITIVE(type, member) put_number(out, type, o->member, o->member > 0);
+#define PUT_FLAG(type, member)     put_number(out, type, 1, o->member);
+
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms)
 {
     wire_put_zigzag(out, o->created_ms - born_ms);
-    if (o->key.len > 0) {
-        wire_put_u8(out, OPT_KEY);
-        wire_put_bytes(out, o->key);
-    }
-    if (o->attempts >= 0) {
-        wire_put_u8(out, OPT_ATTEMPTS);
-        wire_put_varint(out, (uint64_t)o->attempts);
-    }
-    if (o->backoff.len > 0) {
-        wire_put_u8(out, OPT_BACKOFF);
-        wire_put_bytes(out, o->backoff);
-    }
-    if (o->lease_ms >= 0) {
-        wire_put_u8(out, OPT_LEASE);
-        wire_put_varint(out, (uint64_t)o->lease_ms);
-    }
-    if (o->retain_ms >= 0) {
-        wire_put_u8(out, OPT_RETAIN);
-        wire_put_varint(out, (uint64_t)o->retain_ms);
-    }
-    if (o->expire_ms > 0) {
-        wire_put_u8(out, OPT_EXPIRE);
-        wire_put_varint(out, (uint64_t)o->expire_ms);
-    }
-    if (o->order.len > 0) {
-        wire_put_u8(out, OPT_ORDER);
-        wire_put_bytes(out, o->order);
-    }
-    if (o->push.len > 0) {
-        wire_put_u8(out, OPT_PUSH);
-        wire_put_bytes(out, o->push);
-    }
-    if (o->notify) {
-        wire_put_u8(out, OPT_NOTIFY);
-        wire_put_varint(out, 1);
-    }
-    if (o->passing) {
-        wire_put_u8(out, OPT_GATES);
-        wire_put_varint(out, 1);
-    }
+#define PUT(name, number, kind, member) PUT_##kind(OPT_##name, member)
+    JOB_OPTS(PUT)
+#undef PUT
 }
+
+#define NEXT_BYTES    ret->bytes = wire_bytes(r)
+#define NEXT_NUMBER   ret->number = (int64_t)wire_varint(r)
+#define NEXT_POSITIVE NEXT_NUMBER
+#define NEXT_FLAG     NEXT_NUMBER
 
 bool job_opt_next(struct wire_reader *r, struct opt *ret)
 {
@@ -54,22 +43,16 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
         return false;
     *ret = (struct opt){ .type = (enum job_opt)wire_u8(r) };
     switch (ret->type) {
-    case OPT_KEY:
-    case OPT_BACKOFF:
-    case OPT_ORDER:
-    case OPT_PUSH:
-    case OPT_TAG: ret->bytes = wire_bytes(r); break;
+#define NEXT(name, number, kind, member) \
+    case OPT_##name: NEXT_##kind; break;
+        JOB_OPTS(NEXT)
+#undef NEXT
+    case OPT_TAG: NEXT_BYTES; break;
+    case OPT_AFTERFAIL: NEXT_NUMBER; break;
     case OPT_META:
         ret->bytes = wire_bytes(r);
         ret->value = wire_bytes(r);
         break;
-    case OPT_ATTEMPTS:
-    case OPT_LEASE:
-    case OPT_RETAIN:
-    case OPT_AFTERFAIL:
-    case OPT_EXPIRE:
-    case OPT_NOTIFY:
-    case OPT_GATES: ret->number = (int64_t)wire_varint(r); break;
     case OPT_AFTER:
     case OPT_LISTENER:
         ret->number = (int64_t)wire_varint(r);
@@ -86,26 +69,33 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
     return !r->bad;
 }
 
+/* What is not given is zero, but for numbers. */
+#define NONE_BYTES(member)
+#define NONE_NUMBER(member) .member = -1,
+#define NONE_POSITIVE(member)
+#define NONE_FLAG(member)
+#define READ_BYTES    o.bytes
+#define READ_NUMBER   o.number
+#define READ_POSITIVE o.number
+#define READ_FLAG     (o.number == 1)
+
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
 {
     struct wire_reader r = wire_reader_of(opts);
-
     struct opt o;
 
-    *ret = (struct job_opts){ .attempts = -1, .lease_ms = -1, .retain_ms = -1 };
+    *ret = (struct job_opts){
+#define NONE(name, number, kind, member) NONE_##kind(member)
+        JOB_OPTS(NONE)
+#undef NONE
+    };
     ret->created_ms = (int64_t)((uint64_t)born_ms + (uint64_t)wire_zigzag(&r));
     while (job_opt_next(&r, &o)) {
         switch (o.type) {
-        case OPT_KEY: ret->key = o.bytes; break;
-        case OPT_ATTEMPTS: ret->attempts = o.number; break;
-        case OPT_BACKOFF: ret->backoff = o.bytes; break;
-        case OPT_LEASE: ret->lease_ms = o.number; break;
-        case OPT_RETAIN: ret->retain_ms = o.number; break;
-        case OPT_EXPIRE: ret->expire_ms = o.number; break;
-        case OPT_ORDER: ret->order = o.bytes; break;
-        case OPT_PUSH: ret->push = o.bytes; break;
-        case OPT_NOTIFY: ret->notify = o.number == 1; break;
-        case OPT_GATES: ret->passing = o.number == 1; break;
+#define READ(name, number, kind, member) \
+    case OPT_##name: ret->member = READ_##kind; break;
+            JOB_OPTS(READ)
+#undef READ
         case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;
         case OPT_AFTER: ret->afters++; break;
         case OPT_LISTENER: ret->listeners++; break;

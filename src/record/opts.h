@@ -9,23 +9,35 @@
 #include "base/wire.h"
 #include "record/jobstate.h"
 
+/* Options of which a job has one at most, in the order in which they are written: name, number on
+ * disk, kind, member of struct job_opts. */
+#define JOB_OPTS(X)                   \
+    X(KEY, 1, BYTES, key)             \
+    X(ATTEMPTS, 2, NUMBER, attempts)  \
+    X(BACKOFF, 3, BYTES, backoff)     \
+    X(LEASE, 4, NUMBER, lease_ms)     \
+    X(RETAIN, 5, NUMBER, retain_ms)   \
+    X(EXPIRE, 6, POSITIVE, expire_ms) \
+    X(ORDER, 9, BYTES, order)         \
+    X(PUSH, 16, BYTES, push)          \
+    X(NOTIFY, 10, FLAG, notify)       \
+    X(GATES, 11, FLAG, passing)
+
+#define OPT_TYPE_BYTES    struct str /* empty: not given */
+#define OPT_TYPE_NUMBER   int64_t    /* -1: not given */
+#define OPT_TYPE_POSITIVE int64_t    /* 0: not given */
+#define OPT_TYPE_FLAG     bool
+
 enum job_opt {
-    OPT_KEY = 1,
-    OPT_ATTEMPTS = 2,
-    OPT_BACKOFF = 3,
-    OPT_LEASE = 4,
-    OPT_RETAIN = 5,
-    OPT_EXPIRE = 6,
-    OPT_TAG = 7,  /* there may be several of it, */
-    OPT_META = 8, /* and of it */
-    OPT_ORDER = 9,
-    OPT_NOTIFY = 10,
-    OPT_GATES = 11,
-    OPT_AFTER = 12,     /* a job that it waits for; several */
+#define OPT_ENUM(name, number, kind, member) OPT_##name = (number),
+    JOB_OPTS(OPT_ENUM)
+#undef OPT_ENUM
+        OPT_TAG = 7,    /* there may be several */
+    OPT_META = 8,       /* there may be several */
+    OPT_AFTER = 12,     /* a job that it waits for; there may be several */
     OPT_AFTERFAIL = 13, /* enum after_fail */
-    OPT_LISTENER = 14,  /* a job that is told when it has ended; several */
+    OPT_LISTENER = 14,  /* a job that is told when it has ended; there may be several */
     OPT_NOMINAL = 15,   /* it is an occurrence: of when, and of which recurrence */
-    OPT_PUSH = 16,      /* its own URL */
 };
 
 /* One of them, as it stands in a job's tail. */
@@ -40,19 +52,12 @@ struct opt {
 
 struct job_opts {
     int64_t created_ms;
-    struct str key;
-    int64_t attempts; /* -1: not given; likewise below */
-    struct str backoff;
-    int64_t lease_ms;
-    int64_t retain_ms;
-    int64_t expire_ms;
-    bool notify;
-    bool passing;
+#define OPT_MEMBER(name, number, kind, member) OPT_TYPE_##kind member;
+    JOB_OPTS(OPT_MEMBER)
+#undef OPT_MEMBER
     enum after_fail after_fail;
     size_t afters;
     size_t listeners;
-    struct str order;
-    struct str push;
 };
 
 /* There is nothing in them but when the job was made, as in most: a varint. */

@@ -8,7 +8,7 @@
  * hours away). It has no structure of its own: its first job stands in place.lanes, and the others
  * in a heap of that one. Only the first can be given out: if it is ready it stands in queue.firsts.
  *
- *     place.lanes: (queue, key) ---> first ---> heap of those behind it
+ *     place.lanes: (queue, key) ----> first ---> heap of those behind it
  *                                       |
  *     queue.firsts, by rank <-----------+  while it is ready
  *
