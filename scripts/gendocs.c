@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/program.h"
+#include "record/record_cold.h"
 #include "server/option.h"
 #include "verbs/verb.h"
 
@@ -353,6 +354,140 @@ static void put_cli(struct buf *out)
              "damaged, and 3 if\nit cannot be read or is no data directory.\n");
 }
 
+/* ---- docs/internals/records.md ---- */
+
+struct field_row {
+    const char *kind;
+    const char *name;
+    const char *what;
+};
+
+#define ROW(kind, name, what) { #kind, #name, what },
+#define ROWS(kind, FIELDS)    static const struct field_row kind##_rows[] = { FIELDS(ROW){ 0 } }
+
+ROWS(begin, BEGIN_FIELDS);
+ROWS(put, IMAGE_FIELDS);
+ROWS(trail, TRAIL_FIELDS);
+ROWS(later, TRAIL_LATER_FIELDS);
+ROWS(lease, LEASE_FIELDS);
+ROWS(extend, EXTEND_FIELDS);
+ROWS(back, BACK_FIELDS);
+ROWS(end, END_FIELDS);
+ROWS(move, MOVE_FIELDS);
+ROWS(mark, MARK_FIELDS);
+ROWS(fed, FED_FIELDS);
+ROWS(merged, MERGED_FIELDS);
+ROWS(loaded, LOADED_FIELDS);
+ROWS(taken, TAKEN_FIELDS);
+ROWS(grave, GRAVE_FIELDS);
+ROWS(tally, TALLY_FIELDS);
+ROWS(cold, COLD_FIELDS);
+ROWS(told, TOLD_FIELDS);
+ROWS(listen, LISTEN_FIELDS);
+#undef ROW
+#undef ROWS
+
+/* How a field of a kind stands in a body. */
+static const char *field_form(const char *kind)
+{
+    static const struct {
+        const char *kind;
+        const char *form;
+    } forms[] = {
+        { "NUMBER", "varint" },
+        { "COUNT", "varint" },
+        { "LATER_COUNT", "varint; older versions do not have it" },
+        { "BITS", "varint" },
+        { "BYTE", "u8" },
+        { "FLAG", "u8" },
+        { "IF_SET", "u8; only if it is set" },
+        { "SIGNED", "zigzag" },
+        { "MOMENT", "zigzag" },
+        { "SINCE_START", "zigzag, less start_ms" },
+        { "SINCE_BORN", "zigzag, less born_ms" },
+        { "AT", "zigzag" },
+        { "AT_SINCE", "zigzag, less due_ms" },
+        { "BYTES", "bytes" },
+    };
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        if (strcmp(forms[i].kind, kind) == 0)
+            return forms[i].form;
+    return "?";
+}
+
+static void put_fields(struct buf *out, const struct field_row *rows)
+{
+    buf_text(out, "| field | form | says |\n| --- | --- | --- |\n");
+    for (; rows->name; rows++) {
+        buf_printf(out, "| %s | %s | ", rows->name, field_form(rows->kind));
+        put_cell(out, rows->what);
+        buf_text(out, " |\n");
+    }
+    buf_text(out, "\n");
+}
+
+static const struct field_row *fields_of(enum record_type type)
+{
+    switch (type) {
+    case RECORD_BEGIN: return begin_rows;
+    case RECORD_PUT: return put_rows;
+    case RECORD_LEASE: return lease_rows;
+    case RECORD_EXTEND: return extend_rows;
+    case RECORD_BACK: return back_rows;
+    case RECORD_END: return end_rows;
+    case RECORD_MOVE: return move_rows;
+    case RECORD_MARK: return mark_rows;
+    case RECORD_FED: return fed_rows;
+    case RECORD_MERGED: return merged_rows;
+    case RECORD_LOADED: return loaded_rows;
+    case RECORD_TAKEN: return taken_rows;
+    case RECORD_GRAVE: return grave_rows;
+    case RECORD_TALLY: return tally_rows;
+    case RECORD_COLD: return cold_rows;
+    case RECORD_TOLD: return told_rows;
+    case RECORD_LISTEN: return listen_rows;
+    default: return NULL;
+    }
+}
+
+/* What stands in a body besides its rows. */
+static void put_besides(struct buf *out, enum record_type type)
+{
+    if (type == RECORD_PUT) {
+        buf_text(out, "If has_trail is set, what happened to the job since it was first leased "
+                      "follows:\n\n");
+        put_fields(out, trail_rows);
+        buf_text(out, "Bodies of older versions end before these:\n\n");
+        put_fields(out, later_rows);
+    } else if (type == RECORD_LOADED) {
+        buf_text(out, "For jobs that were set aside the lane (u64) and the serial number of the "
+                      "first one's grave (varint) follow.\n\n");
+    } else if (type == RECORD_RUN) {
+        buf_text(out, "The body is the description of a run (run_desc_put in coldkey.c).\n\n");
+    } else if (!fields_of(type)) {
+        buf_printf(out, "See record%s.c.\n\n", type == RECORD_TOKEN ? "_token" : "");
+    }
+}
+
+static void put_records(struct buf *out)
+{
+    buf_text(out, GENERATED
+             "# Records\n\n"
+             "The body of each record has these fields, in this order. The tables follow from the "
+             "rows in\n`src/record`. `varint` is LEB128, `zigzag` a varint of a signed number, "
+             "`bytes` a varint length and\nthat many bytes; moments are milliseconds since 1970. A "
+             "body may be longer than its reader knows:\nthe reader ignores the rest.\n\n");
+#define RECORD(NAME, number, codec, kind, type, what)         \
+    buf_printf(out, "## %d " #NAME ": %s\n\n", number, what); \
+    if (fields_of(RECORD_##NAME))                             \
+        put_fields(out, fields_of(RECORD_##NAME));            \
+    put_besides(out, RECORD_##NAME);
+    RECORDS(RECORD)
+#undef RECORD
+    out->len--; /* the last of two line ends */
+}
+
 /* ---- Files ---- */
 
 static const struct {
@@ -362,6 +497,7 @@ static const struct {
     { "protocol.md", put_protocol },
     { "configuration.md", put_configuration },
     { "cli.md", put_cli },
+    { "internals/records.md", put_records },
 };
 
 static bool is_there(const char *path, struct str want)
