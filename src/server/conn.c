@@ -13,7 +13,7 @@
 #include "front/resp.h"
 #include "server/client.h"
 #include "server/errand.h"
-#include "server/http.h"
+#include "server/http/http.h"
 #include "server/tls.h"
 
 #define BUFFER_KEEP    ((size_t)4096)  /* an idle connection keeps no more than this */

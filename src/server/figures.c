@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "server/events.h"
-#include "server/push.h"
+#include "server/push/push.h"
 
 static uint64_t rss_bytes(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/push_answer.h"
+#include "server/push/push_answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

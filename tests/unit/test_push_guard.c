@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/push_guard.h"
+#include "server/push/push_guard.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/push_request.h"
+#include "server/push/push_request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

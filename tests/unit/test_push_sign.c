@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/push_sign.h"
+#include "server/push/push_sign.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/http.h"
+#include "server/http/http.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "server/errand.h"
-#include "server/http_client.h"
+#include "server/http/http_client.h"
 
 #define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */
 

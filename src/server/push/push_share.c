@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/push_share.h"
+#include "server/push/push_share.h"
 
 #include <stdlib.h>
 #include <xxhash.h>

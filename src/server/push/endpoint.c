@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/endpoint.h"
+#include "server/push/endpoint.h"
 
 #include <stdlib.h>
 #include <xxhash.h>

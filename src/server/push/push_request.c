@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/push_request.h"
+#include "server/push/push_request.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "engine/push.h"
 #include "front/json.h"
-#include "server/push_sign.h"
+#include "server/push/push_sign.h"
 
 #define TRACE_MAX 512
 

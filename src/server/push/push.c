@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/push.h"
+#include "server/push/push.h"
 
 #include <stdlib.h>
 
 #include "base/time.h"
 #include "engine/push.h"
-#include "server/endpoint.h"
 #include "server/outgoing.h"
-#include "server/push_answer.h"
-#include "server/push_guard.h"
-#include "server/push_request.h"
-#include "server/push_share.h"
+#include "server/push/endpoint.h"
+#include "server/push/push_answer.h"
+#include "server/push/push_guard.h"
+#include "server/push/push_request.h"
+#include "server/push/push_share.h"
 
 #define TURN_MAX     256         /* jobs taken in one turn of the loop */
 #define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */

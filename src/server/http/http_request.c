@@ -9,7 +9,7 @@
 #include "front/http_docs.h"
 #include "front/http_status.h"
 #include "front/openapi.h"
-#include "server/http_client.h"
+#include "server/http/http_client.h"
 #include "verbs/secret.h"
 
 #define BUFFER_KEEP ((size_t)4096) /* of a connection that is idle */
