@@ -1,67 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/chores.h"
 
-#include "base/time.h"
+#include <stdio.h>
 
-#define CHORE_PAUSE_MS 1000 /* after an error; it is then that the sweep turns the loop */
+#include "base/time.h"
+#include "server/host.h"
+
+#define CHORE_PAUSE_MS 1000 /* after an error; the next turn of the loop then starts it again */
 
 static void on_run(uv_work_t *work)
 {
-    struct server_lane *lane = work->data;
+    struct host_chore *slot = work->data;
 
-    lane->result = chore_run(lane->chore);
-    snprintf(lane->detail, sizeof(lane->detail), "%s", lane->result ? store_detail() : "");
+    slot->result = chore_run(slot->chore);
+    snprintf(slot->detail, sizeof(slot->detail), "%s", slot->result ? store_detail() : "");
 }
 
 /* A disk that stays full or damaged is told of once. */
-static void tell(struct server_lane *lane, const char *name, int err)
+static void chore_tell(struct host_chore *slot, const char *name, int err)
 {
-    if (err && err != lane->told)
-        log_line(&lane->server->log, LOG_LEVEL_ERROR, "a chore failed", "chore", name, "error",
-                 error_text(err), "detail", lane->detail, "next",
-                 err == BELFRY_CORRUPT ? "belfry check shows what is damaged" : "tried again soon",
-                 NULL);
-    lane->told = err;
+    const struct host *h = slot->host;
+
+    if (err && err != slot->told)
+        h->ops->chore_failed(h->user, name, err, slot->detail);
+    slot->told = err;
 }
 
 static void on_done(uv_work_t *work, int status)
 {
-    struct server_lane *lane = work->data;
-    struct server *s = lane->server;
-    struct chore *chore = lane->chore;
+    struct host_chore *slot = work->data;
+    struct host *h = slot->host;
+    struct chore *chore = slot->chore;
     const char *name = chore_name(chore);
     int err;
 
     (void)status;
-    lane->chore = NULL;
-    if (!s->partition || s->failed)
+    slot->chore = NULL;
+    if (!host_is_up(h))
         return;
-    err = partition_chore_done(s->partition, chore, lane->result);
+    err = partition_chore_done(h->partition, chore, slot->result);
     if (err)
-        lane->after_ms = time_mono_us() / 1000 + CHORE_PAUSE_MS;
-    tell(lane, name, err);
+        slot->after_ms = time_mono_us() / 1000 + CHORE_PAUSE_MS;
+    chore_tell(slot, name, err);
 }
 
-void chores_start(struct server *s)
+void chores_start(struct host *h)
 {
     int64_t now = time_mono_us() / 1000;
 
     for (size_t i = 0; i < LANES; i++) {
-        struct server_lane *lane = &s->lanes[i];
+        struct host_chore *slot = &h->chores[i];
 
-        if (lane->chore || now < lane->after_ms ||
-            !(lane->chore = partition_chore(s->partition, (enum lane)i)))
+        if (slot->chore || now < slot->after_ms ||
+            !(slot->chore = partition_chore(h->partition, (enum lane)i)))
             continue;
-        lane->server = s;
-        lane->work.data = lane;
-        uv_queue_work(&s->loop, &lane->work, on_run, on_done);
+        slot->host = h;
+        slot->work.data = slot;
+        uv_queue_work(h->loop, &slot->work, on_run, on_done);
     }
 }
 
-bool chores_idle(const struct server *s)
+bool chores_idle(const struct host *h)
 {
     for (size_t i = 0; i < LANES; i++)
-        if (s->lanes[i].chore)
+        if (h->chores[i].chore)
             return false;
     return true;
 }

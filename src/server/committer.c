@@ -151,12 +151,16 @@ int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *
     uv_mutex_init(&c->mutex);
     uv_cond_init(&c->work);
     uv_cond_init(&c->idle);
-    uv_async_init(loop, &c->async, on_async);
-    c->async.data = c;
     if (uv_thread_create(&c->thread, run, c) != 0) {
+        uv_mutex_destroy(&c->mutex);
+        uv_cond_destroy(&c->work);
+        uv_cond_destroy(&c->idle);
         free(c);
         return BELFRY_NOMEM;
     }
+    /* Now, as the loop keeps it; the thread does not need it before it is given a commit. */
+    uv_async_init(loop, &c->async, on_async);
+    c->async.data = c;
     *ret = c;
     return 0;
 }

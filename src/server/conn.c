@@ -102,8 +102,8 @@ static void conn_close(struct conn *c)
     if (c->closed)
         return;
     c->closed = true;
-    if (c->session.parked && s->engine)
-        engine_wait_cancel(s->engine, c->session.parked);
+    if (c->session.parked && s->host.engine)
+        engine_wait_cancel(s->host.engine, c->session.parked);
     c->session.parked = NULL;
     errand_drop(c->errand);
     c->errand = NULL;
@@ -135,16 +135,16 @@ static bool hold(struct conn *c, uint64_t lsn)
 {
     struct server *s = c->client.server;
 
-    if (!replies_hold(&c->out, lsn, s->durable_lsn))
+    if (!replies_hold(&c->out, lsn, s->host.durable_lsn))
         return false;
     if (replies_are_held(&c->out) && list_empty(&c->client.holding))
-        list_append(&s->holding, &c->client.holding);
+        list_append(&s->host.holding, &c->client.holding);
     return true;
 }
 
 static void release(struct conn *c)
 {
-    replies_release(&c->out, c->client.server->durable_lsn);
+    replies_release(&c->out, c->client.server->host.durable_lsn);
     if (!replies_are_held(&c->out))
         list_remove(&c->client.holding);
 }
@@ -160,7 +160,7 @@ static void queue_input(struct conn *c)
             list_append(&c->client.server->held, &c->client.resume);
         } else {
             list_append(&c->client.server->resume, &c->client.resume);
-            server_wake(c->client.server);
+            host_wake(&c->client.server->host);
         }
     }
 }
@@ -226,7 +226,7 @@ static void execute(struct conn *c, const struct resp_request *r)
     uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, &c->client, &c->out.bytes);
 
     if (c->session.cold) {
-        c->errand = errand_begin(s, &c->client);
+        c->errand = errand_begin(&s->host, &c->client);
         if (!c->errand)
             reply_error(c, BELFRY_NOMEM, "");
     } else if (!c->session.parked && !c->session.held) { /* else there is no reply yet */
@@ -251,7 +251,8 @@ static bool is_stranger(struct conn *c)
 {
     const struct server *s = c->client.server;
 
-    return !s->engine || identity_check(&c->session.who, s->engine, c->session.remote) < 0;
+    return !s->host.engine ||
+           identity_check(&c->session.who, s->host.engine, c->session.remote) < 0;
 }
 
 /* How large an argument may be. */
@@ -272,7 +273,7 @@ static size_t process(struct conn *c, struct str input)
     size_t used = 0, commands = 0;
 
     c->in_need = 0;
-    while (used < input.len && !c->closed && is_free(c) && server_may_execute(s)) {
+    while (used < input.len && !c->closed && is_free(c) && host_may_execute(&s->host)) {
         struct str rest = { input.ptr + used, input.len - used };
         size_t n = 0;
         enum resp_status status;
@@ -380,7 +381,7 @@ static void read_input(struct conn *c)
         return;
     }
     c->active_ms = time_mono_us() / 1000;
-    server_advance(s);
+    host_advance(&s->host);
     take_input(c, (struct str){ s->read_buf, (size_t)n });
 }
 
@@ -480,7 +481,7 @@ static void conn_resume(struct client *client)
     struct conn *c = of(client);
 
     list_remove(&c->client.resume);
-    server_advance(c->client.server);
+    host_advance(&c->client.server->host);
     take_input(c, (struct str){ 0 });
     conn_flush(client);
 }
@@ -488,7 +489,7 @@ static void conn_resume(struct client *client)
 static void conn_deliver(struct client *client, struct job *const *jobs, size_t n)
 {
     struct conn *c = of(client);
-    struct engine *e = c->client.server->engine;
+    struct engine *e = c->client.server->host.engine;
 
     session_serve(&c->session, e, jobs, n, &c->out.bytes);
     c->active_ms = time_mono_us() / 1000;
@@ -498,7 +499,7 @@ static void conn_deliver(struct client *client, struct job *const *jobs, size_t 
 
 static void end_wait(struct conn *c)
 {
-    engine_wait_cancel(c->client.server->engine, c->session.parked);
+    engine_wait_cancel(c->client.server->host.engine, c->session.parked);
     conn_deliver(&c->client, NULL, 0);
 }
 

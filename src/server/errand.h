@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Errands: what a request needs from disk is fetched in the loop's thread pool while its client
- * waits; then the request is executed again. Only so many are sent at a time, the others wait their
- * turn, so that chores find a free thread soon.
+ * Errands: a fetch for each request that answered COLD, in the loop's thread pool. Its owner waits
+ * meanwhile; then the request is executed again. Only so many errands are sent at a time, and the
+ * others wait their turn, so that chores find a free thread soon.
  *
- * An errand that is on its way outlives its connection: a fetch cannot be called back.
+ * An errand that is on its way outlives its owner: a fetch cannot be called back.
  */
 #ifndef SERVER_ERRAND_H
 #define SERVER_ERRAND_H
 
-#include "server/server.h"
+#include <stdbool.h>
 
-struct client;
 struct errand;
+struct host;
 
-/* Right after a request of c answered COLD. When it is done, its `fetched` is called. NULL if out
- * of memory. */
-struct errand *errand_begin(struct server *s, struct client *c);
+/* Right after a request of `owner` answered COLD. When the fetch is done, host_ops.fetched and
+ * host_ops.answered are called with the owner. NULL if out of memory. */
+struct errand *errand_begin(struct host *h, void *owner);
 
-/* Its connection closes. Accepts NULL. */
+/* The owner goes away, and no call is made for it. Accepts NULL. */
 void errand_drop(struct errand *e);
 
 /* Whether there is none, on its way or waiting. */
-bool errands_idle(const struct server *s);
+bool errands_idle(const struct host *h);
 
 #endif

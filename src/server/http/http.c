@@ -101,7 +101,7 @@ static void settle(struct http_client *c, uint64_t lsn)
     c->answered = true;
     c->lsn = lsn;
     if (!http_is_ready(c) && list_empty(&c->client.holding))
-        list_append(&s->holding, &c->client.holding);
+        list_append(&s->host.holding, &c->client.holding);
 }
 
 /* ---- Executing ---- */
@@ -114,7 +114,7 @@ static void execute(struct http_client *c)
         http_execute(&c->session, &target, c->match.route, &c->call, &c->client, &c->answer);
 
     if (c->session.cold) {
-        c->errand = errand_begin(s, &c->client);
+        c->errand = errand_begin(&s->host, &c->client);
         if (!c->errand) {
             http_fail(BELFRY_NOMEM, "", &c->answer);
             settle(c, 0);
@@ -133,12 +133,12 @@ void http_start(struct http_client *c)
 {
     struct server *s = c->client.server;
 
-    if (!server_may_execute(s)) {
+    if (!host_may_execute(&s->host)) {
         list_append(&s->resume, &c->client.resume);
-        server_wake(s);
+        host_wake(&s->host);
         return;
     }
-    server_advance(s);
+    host_advance(&s->host);
     execute(c);
 }
 
@@ -167,7 +167,7 @@ static void http_fetched(struct client *client, int err, const char *detail)
 static void http_deliver(struct client *client, struct job *const *jobs, size_t n)
 {
     struct http_client *c = of(client);
-    struct engine *e = client->server->engine;
+    struct engine *e = client->server->host.engine;
 
     unwatch(c);
     http_serve(&c->session, e, c->match.route, jobs, n, &c->answer);
@@ -177,7 +177,7 @@ static void http_deliver(struct client *client, struct job *const *jobs, size_t 
 
 static void end_wait(struct http_client *c)
 {
-    engine_wait_cancel(c->client.server->engine, c->session.parked);
+    engine_wait_cancel(c->client.server->host.engine, c->session.parked);
     http_deliver(&c->client, NULL, 0);
 }
 
@@ -203,8 +203,8 @@ void http_abandon(struct http_client *c)
 {
     struct server *s = c->client.server;
 
-    if (c->session.parked && s->engine)
-        engine_wait_cancel(s->engine, c->session.parked);
+    if (c->session.parked && s->host.engine)
+        engine_wait_cancel(s->host.engine, c->session.parked);
     c->session.parked = NULL;
     http_stream_free(c);
     unwatch(c);

@@ -79,7 +79,7 @@ static inline struct http_client *http_client_of(struct MHD_Connection *connecti
 
 static inline bool http_is_ready(const struct http_client *c)
 {
-    return c->answered && c->lsn <= c->client.server->durable_lsn;
+    return c->answered && c->lsn <= c->client.server->host.durable_lsn;
 }
 
 /* Executes a request that is whole, if its turn has come: it is ready then, or it waits. */

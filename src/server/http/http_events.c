@@ -30,7 +30,7 @@ static void check_rights(struct http_stream *st)
     const struct server *s = st->client->client.server;
     struct session *session = &st->client->session;
 
-    if (s->partition && identity_check(&session->who, s->engine, session->remote) < 0)
+    if (s->host.partition && identity_check(&session->who, s->host.engine, session->remote) < 0)
         st->ending = true;
 }
 
@@ -118,7 +118,7 @@ static int confine(struct http_client *c, struct event_stream *stream, char *why
         snprintf(why, why_size, "it is for tenant %.*s only", STR_ARG(identity_tenant(who)));
         return BELFRY_NOPERM;
     }
-    event_stream_confine(stream, c->client.server->engine, identity_tenant(who));
+    event_stream_confine(stream, c->client.server->host.engine, identity_tenant(who));
     return 0;
 }
 
@@ -165,7 +165,7 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     const char *full;
     int err;
 
-    if (!s->partition || s->failed) {
+    if (!host_is_up(&s->host)) {
         refuse(c, "BUSY", 503, "the journal is being opened");
         return;
     }
@@ -234,7 +234,7 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
     struct list *node;
 
     if (!list_empty(&s->events->streams))
-        server_advance(s); /* without requests nothing else says that a token has expired */
+        host_advance(&s->host); /* without requests nothing else says that a token has expired */
     list_each (node, &s->events->streams) {
         struct http_stream *st = stream_of(node);
 

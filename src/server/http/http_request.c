@@ -174,7 +174,7 @@ static bool is_own_host(const char *host)
 
 static bool has_tokens(const struct server *s)
 {
-    return s->partition && engine_token_count(s->engine) > 0;
+    return s->host.partition && engine_token_count(s->host.engine) > 0;
 }
 
 /* A page of somebody else's in a browser on this machine must not be able to ask anything: it
@@ -210,7 +210,7 @@ static struct str bearer_of(const char *value)
 static bool is_shown_again(struct http_client *c, const uint8_t *hash)
 {
     return c->has_shown && CRYPTO_memcmp(c->shown, hash, sizeof(c->shown)) == 0 &&
-           identity_check(&c->session.who, c->client.server->engine, c->session.remote) == 0;
+           identity_check(&c->session.who, c->client.server->host.engine, c->session.remote) == 0;
 }
 
 /* 0, WRONGPASS, BUSY. */
@@ -244,7 +244,7 @@ static void authenticate(struct http_client *c)
 
     if (c->match.route && http_is_open(c->match.route))
         return;
-    if (!s->partition || s->failed) {
+    if (!host_is_up(&s->host)) {
         refuse(c, "BUSY", 503, "the journal is being opened");
         return;
     }
@@ -256,9 +256,9 @@ static void authenticate(struct http_client *c)
         refuse(c, "BUSY", 429, session_auth_why(err));
     } else if (err) {
         refuse(c, error_name(err), 401, session_auth_why(err));
-    } else if (identity_check(&c->session.who, s->engine, c->session.remote) < 0) {
+    } else if (identity_check(&c->session.who, s->host.engine, c->session.remote) < 0) {
         snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
-                 identity_why(&c->session.who, s->engine));
+                 identity_why(&c->session.who, s->host.engine));
         refuse(c, "NOAUTH", 401, text);
     } else if (c->match.route && !http_admit(&c->session, c->match.route, &c->answer)) {
         c->answered = true;
@@ -410,7 +410,7 @@ static void answer_metrics(struct http_client *c)
     const struct verb *v = verb_find(verb_table, STR("METRICS"));
     char roles[64], text[128];
 
-    if (!s->partition || s->failed) {
+    if (!host_is_up(&s->host)) {
         refuse(c, "BUSY", 503, "the journal is being opened");
     } else if (!verb_allows(v, who->role)) {
         verb_roles(v, roles, sizeof(roles));
@@ -419,7 +419,7 @@ static void answer_metrics(struct http_client *c)
         refuse(c, "NOPERM", 403, text);
     } else {
         c->plain = true;
-        if (metrics_text(s->engine, s->partition, &s->host,
+        if (metrics_text(s->host.engine, s->host.partition, &s->verb_host,
                          who->confined ? identity_tenant(who) : STR(TENANT_ALL),
                          &c->answer.body) < 0)
             c->answer.body.failed = true;
@@ -436,9 +436,9 @@ static void answer_page(struct http_client *c)
     case HTTP_VERB: break;
     case HTTP_HEALTHZ: buf_text(&a->body, "{\"status\":\"ok\"}"); break;
     case HTTP_READYZ:
-        if (!s->partition || s->failed)
+        if (!host_is_up(&s->host))
             refuse(c, "BUSY", 503, "the journal is being opened");
-        else if (committer_is_full(s->committer))
+        else if (host_is_full(&s->host))
             refuse(c, "FULL", 503, "a commit waits for space on the disk");
         else
             buf_text(&a->body, "{\"status\":\"ok\"}");

@@ -55,10 +55,10 @@ static struct engine *engine_of(struct pusher *p)
 {
     struct server *s = p->server;
 
-    if (!s->partition || s->failed)
+    if (!host_is_up(&s->host))
         return NULL;
-    engine_scope(s->engine, STR(TENANT_ALL));
-    return s->engine;
+    engine_scope(s->host.engine, STR(TENANT_ALL));
+    return s->host.engine;
 }
 
 /* ---- Circuits ---- */
@@ -72,9 +72,9 @@ static void key_make(struct endpoint_key *ret, struct str tenant, const struct p
 
 static void wake_queues(struct pusher *p)
 {
-    if (p->server->engine)
-        engine_push_wake(p->server->engine);
-    server_wake(p->server);
+    if (p->server->host.engine)
+        engine_push_wake(p->server->host.engine);
+    host_wake(&p->server->host);
 }
 
 static void on_wake(uv_timer_t *timer);
@@ -155,9 +155,9 @@ static void push_end(struct push *x)
     if (x->transfer)
         outgoing_cancel(x->transfer);
     list_remove(&x->link);
-    if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->engine) {
-        engine_push_room(p->server->engine, tenant_of(x));
-        server_wake(p->server);
+    if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->host.engine) {
+        engine_push_room(p->server->host.engine, tenant_of(x));
+        host_wake(&p->server->host);
     }
     p->bytes -= x->bytes;
     p->stats.running--;
@@ -200,7 +200,7 @@ static void on_done(void *arg, const struct outgoing_answer *a)
     push_judge(a, time_wall_ms(), &v);
     p->stats.outcomes[v.outcome]++;
     hist_add(&p->stats.took_us, a->took_us);
-    server_advance(p->server);
+    host_advance(&p->server->host);
     e = engine_of(p);
     if (e)
         settle(e, x, &v, a);
@@ -257,7 +257,7 @@ void push_flush(struct server *s)
     list_each_safe (node, after, &p->waiting) {
         struct push *x = container_of(node, struct push, link);
 
-        if (x->lsn > s->durable_lsn)
+        if (x->lsn > s->host.durable_lsn)
             break;
         push_start(e, x);
     }
@@ -345,7 +345,7 @@ void push_turn(struct server *s)
             return;
         take(p, e, job);
         if (++n == TURN_MAX) {
-            server_wake(s);
+            host_wake(&s->host);
             return;
         }
     }
