@@ -2,11 +2,11 @@
 #include "server/hosting.h"
 
 #include "base/time.h"
+#include "host/threadpool.h"
 #include "server/client.h"
 #include "server/events.h"
 #include "server/listen.h"
 #include "server/push/push.h"
-#include "server/threadpool.h"
 
 #define MORE_THREADS \
     "allow more threads or address space: ulimit -u, ulimit -v, TasksMax of systemd"

@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/time.h"
 #include "front/session.h"
-#include "server/host.h"
+#include "host/host.h"
 #include "server/log.h"
 #include "server/option.h"
 #include "server/peer.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "server/committer.h"
+#include "host/committer.h"
 #include "store/fault.h"
 
 #define TRIES    5

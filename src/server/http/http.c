@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "server/errand.h"
+#include "host/errand.h"
 #include "server/http/http_client.h"
 
 #define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The partition's chores, one of each kind at a time, run by the loop's thread pool. */
-#ifndef SERVER_CHORES_H
-#define SERVER_CHORES_H
+#ifndef HOST_CHORES_H
+#define HOST_CHORES_H
 
 #include <uv.h>
 

@@ -18,17 +18,17 @@
  *
  * All calls are made, and all callbacks come, on the loop's thread.
  */
-#ifndef SERVER_HOST_H
-#define SERVER_HOST_H
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
 
 #include <uv.h>
 
 #include "base/hist.h"
 #include "base/list.h"
 #include "base/time.h"
+#include "host/alarm.h"
+#include "host/chores.h"
 #include "partition/partition.h"
-#include "server/alarm.h"
-#include "server/chores.h"
 
 struct committer;
 

@@ -3,8 +3,8 @@
  * libuv's pool of threads, for chores and fetches. libuv makes it when the first work is queued,
  * and aborts the process if a thread cannot be made. So it is made here, before anybody is served.
  */
-#ifndef SERVER_THREADPOOL_H
-#define SERVER_THREADPOOL_H
+#ifndef HOST_THREADPOOL_H
+#define HOST_THREADPOOL_H
 
 #include <uv.h>
 

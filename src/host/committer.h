@@ -5,8 +5,8 @@
  *
  * All calls come from the loop's thread.
  */
-#ifndef SERVER_COMMITTER_H
-#define SERVER_COMMITTER_H
+#ifndef HOST_COMMITTER_H
+#define HOST_COMMITTER_H
 
 #include <uv.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/chores.h"
+#include "host/chores.h"
 
 #include <stdio.h>
 
 #include "base/time.h"
-#include "server/host.h"
+#include "host/host.h"
 
 #define CHORE_PAUSE_MS 1000 /* after an error; the next turn of the loop then starts it again */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/committer.h"
+#include "host/committer.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

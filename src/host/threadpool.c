@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/threadpool.h"
+#include "host/threadpool.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * where the loop's own timers count in whole milliseconds. An alarm of the wall clock also rings
  * when that clock is set.
  */
-#ifndef SERVER_ALARM_H
-#define SERVER_ALARM_H
+#ifndef HOST_ALARM_H
+#define HOST_ALARM_H
 
 #include <time.h>
 #include <uv.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/host.h"
+#include "host/host.h"
 
-#include "server/committer.h"
-#include "server/errand.h"
+#include "host/committer.h"
+#include "host/errand.h"
 
 #define REBUILD_MS      1000
 #define REBUILD_SOON_MS 5000

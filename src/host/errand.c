@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/errand.h"
+#include "host/errand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/time.h"
-#include "server/host.h"
+#include "host/host.h"
 
 #define ERRANDS_MAX 64 /* on their way at a time */
 

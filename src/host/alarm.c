@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/alarm.h"
+#include "host/alarm.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>

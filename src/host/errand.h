@@ -6,8 +6,8 @@
  *
  * An errand that is on its way outlives its owner: a fetch cannot be called back.
  */
-#ifndef SERVER_ERRAND_H
-#define SERVER_ERRAND_H
+#ifndef HOST_ERRAND_H
+#define HOST_ERRAND_H
 
 #include <stdbool.h>
 
