@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/partition.h"
+#include "host/drive.h"
 #include "power/drill.h"
 #include "power/turns.h"
 
@@ -153,22 +153,14 @@ static bool look_up(struct yard_of_jobs *y, struct host *h, size_t i, uint64_t d
     struct job_view v;
     char buf[200];
     int r;
-    while ((r = engine_get(h->engine, row->id, &v)) == BELFRY_COLD) {
-        if (f)
-            partition_fetch_end(h->partition, f);
-        f = partition_fetch(h->partition);
-        do
-            r = partition_fetched(h->partition, f, fetch_run(f));
-        while (r == BELFRY_COLD);
-        if (r < 0)
+    while ((r = engine_get(h->engine, row->id, &v)) == BELFRY_COLD)
+        if ((r = drive_fetch(h->partition, &f)) < 0)
             break;
-    }
     bool forgotten = r == BELFRY_NOTFOUND && row->end_lsn > 0 && calls_now_ms >= row->until_ms;
     bool same = r == 0 && str_eq(v.payload, payload_of(i, buf));
     bool right = r == 0 && is_right(row, &v, durable_lsn);
     enum job_state state = r == 0 ? v.state : JOB_SCHEDULED;
-    if (f)
-        partition_fetch_end(h->partition, f);
+    drive_fetch_end(h->partition, &f);
     figures.looked++;
     if (forgotten)
         return true;

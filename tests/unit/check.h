@@ -100,12 +100,7 @@ static inline void expect_run(struct fixture *x, int (*command)(int, char **), c
 
 static inline void commit_all(struct partition *p)
 {
-    struct commit *c;
-
-    while ((c = partition_take(p))) {
-        assert_int_equal(commit_write(c), 0);
-        partition_settle(p, c);
-    }
+    assert_int_equal(partition_flush(p), 0);
 }
 
 static inline void log_path(const struct fixture *x, const char *log, char ret[256])

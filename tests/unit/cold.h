@@ -8,6 +8,7 @@
 
 #include "cli/journal.h"
 #include "cli/runs.h"
+#include "host/drive.h"
 #include "run/block.h"
 
 #define JOBS   6000 /* scheduled, every third with a key */
@@ -42,23 +43,17 @@ static inline void close_host(struct host *h)
     store_close(h->s);
 }
 
+static inline void expect_well(void *arg, const char *name, int err)
+{
+    (void)arg;
+    if (err < 0)
+        fail_msg("%s: %s", name, store_detail());
+}
+
 /* Everything that goes on besides requests, until nothing does. */
 static inline void settle(struct host *h)
 {
-    bool more = true;
-
-    for (int turns = 0; more; turns++) {
-        more = partition_work(h->p);
-        for (int lane = 0; lane < LANES; lane++) {
-            struct chore *c = partition_chore(h->p, (enum lane)lane);
-
-            if (c && partition_chore_done(h->p, c, chore_run(c)) < 0)
-                fail_msg("%s: %s", chore_name(c), store_detail());
-            more = more || c;
-        }
-        commit_all(h->p);
-        assert_true(turns < 10000);
-    }
+    assert_int_equal(drive_settle(h->p, 10000, expect_well, NULL), 0);
 }
 
 static inline void schedule(struct host *h, const struct job_spec *spec)
@@ -68,18 +63,10 @@ static inline void schedule(struct host *h, const struct job_spec *spec)
     struct fetch *f = NULL;
     int err;
 
-    while ((err = engine_schedule(e, spec, &result)) == BELFRY_COLD) {
-        if (f)
-            partition_fetch_end(h->p, f);
-        f = partition_fetch(h->p);
-        do
-            err = partition_fetched(h->p, f, fetch_run(f));
-        while (err == BELFRY_COLD);
-        assert_int_equal(err, 0);
-    }
+    while ((err = engine_schedule(e, spec, &result)) == BELFRY_COLD)
+        assert_int_equal(drive_fetch(h->p, &f), 0);
     assert_int_equal(err, 0);
-    if (f)
-        partition_fetch_end(h->p, f);
+    drive_fetch_end(h->p, &f);
 }
 
 static inline void schedule_many(struct host *h, const char *queue, int count, int64_t due_ms)

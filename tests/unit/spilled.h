@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "partition/partition.h"
+#include "host/drive.h"
 
 #define START  INT64_C(1794778000000)
 #define HOUR   INT64_C(3600000)
@@ -129,23 +129,16 @@ static inline int teardown(void **state)
     return 0;
 }
 
+static inline void keep_error(void *arg, const char *name, int err)
+{
+    (void)arg, (void)name;
+    chore_error = err ? err : chore_error;
+}
+
 /* Everything that goes on between memory and disk, until nothing does. */
 static inline void settle(void)
 {
-    bool more = true;
-
-    for (int turns = 0; more; turns++) {
-        assert_true(turns < 10000);
-        more = partition_work(p);
-        for (int lane = 0; lane < LANES; lane++) {
-            struct chore *c = partition_chore(p, (enum lane)lane);
-            int err = c ? partition_chore_done(p, c, chore_run(c)) : 0;
-
-            chore_error = err ? err : chore_error;
-            more = more || c;
-        }
-        assert_int_equal(partition_flush(p), 0);
-    }
+    assert_int_equal(drive_settle(p, 10000, keep_error, NULL), 0);
 }
 
 static inline void advance(int64_t ms)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/cold.h"
-#include "partition/partition.h"
+#include "host/drive.h"
 
 #define START  INT64_C(1794778000000)
 #define HOUR   INT64_C(3600000)
@@ -72,23 +72,17 @@ static int teardown(void **state)
     return 0;
 }
 
+static void expect_well(void *arg, const char *name, int err)
+{
+    (void)arg, (void)name;
+    assert_int_equal(err, 0);
+}
+
 static void settle(void)
 {
     struct partition_stats s;
-    bool more = true;
 
-    for (int turns = 0; more; turns++) {
-        assert_true(turns < 10000);
-        more = partition_work(p);
-        for (int lane = 0; lane < LANES; lane++) {
-            struct chore *c = partition_chore(p, (enum lane)lane);
-
-            if (c)
-                assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
-            more = more || c;
-        }
-        assert_int_equal(partition_flush(p), 0);
-    }
+    assert_int_equal(drive_settle(p, 10000, expect_well, NULL), 0);
     partition_stats(p, &s);
     assert_true(s.memory_bytes < MEMORY + MEMORY / 2);
 }
@@ -308,17 +302,10 @@ static int cancel(struct job_id id)
     struct fetch *f = NULL;
 
     while (err == BELFRY_COLD) {
-        if (f)
-            partition_fetch_end(p, f);
-        f = partition_fetch(p);
-        do
-            err = partition_fetched(p, f, fetch_run(f));
-        while (err == BELFRY_COLD);
-        assert_int_equal(err, 0);
+        assert_int_equal(drive_fetch(p, &f), 0);
         err = engine_cancel(e, id);
     }
-    if (f)
-        partition_fetch_end(p, f);
+    drive_fetch_end(p, &f);
     return err;
 }
 
@@ -463,16 +450,13 @@ static int meet(void *arg, const struct job_view *v)
 static void list_page(struct list_cursor *c)
 {
     struct list_filter f = { .state = -1, .to_ms = INT64_MAX, .limit = 50 };
+    struct fetch *fetch = NULL;
     int err = engine_list(e, &f, meet, NULL, c);
 
     if (err == BELFRY_COLD) {
-        struct fetch *fetch = partition_fetch(p);
-
-        while ((err = partition_fetched(p, fetch, fetch_run(fetch))) == BELFRY_COLD)
-            ;
-        assert_int_equal(err, 0);
+        assert_int_equal(drive_fetch(p, &fetch), 0);
         err = engine_list(e, &f, meet, NULL, c);
-        partition_fetch_end(p, fetch);
+        drive_fetch_end(p, &fetch);
     }
     assert_int_equal(err, 0);
 }

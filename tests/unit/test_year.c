@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/recurrence.h"
-#include "partition/partition.h"
+#include "host/drive.h"
 #include "store/store.h"
 
 #define MINUTE_MS INT64_C(60000)
@@ -119,6 +119,13 @@ static int64_t next_wake(void)
     return wall < mono ? wall : mono;
 }
 
+static void expect_well(void *arg, const char *name, int err)
+{
+    (void)arg;
+    if (err < 0)
+        fail_msg("%s: %s", name, store_detail());
+}
+
 /* All that is to be done at this moment, but for requests. */
 static void settle(void)
 {
@@ -126,14 +133,7 @@ static void settle(void)
 
     for (int turns = 0; more; turns++) {
         engine_advance(e, now_ms, now_ms - YEAR_MS + DAY_MS);
-        more = partition_work(p);
-        for (int lane = 0; lane < LANES; lane++) {
-            struct chore *c = partition_chore(p, (enum lane)lane);
-
-            if (c && partition_chore_done(p, c, chore_run(c)) < 0)
-                fail_msg("%s: %s", chore_name(c), store_detail());
-            more = more || c;
-        }
+        more = drive_round(p, expect_well, NULL);
         commit_all();
         more = more || next_wake() <= now_ms;
         if (turns > 100000)
