@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/time.h"
+#include "server/http/http.h"
 #include "server/joblog.h"
 #include "server/tracer.h"
 

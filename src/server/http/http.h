@@ -21,4 +21,9 @@ void http_free(struct server *s);
 /* Takes over a socket whose first bytes are those of HTTP and have not been taken. */
 void http_adopt(struct server *s, int fd, const struct peer *peer);
 
+/* Gives the streams of /v1/events the events that are new. */
+void http_streams_feed(struct server *s);
+/* Shows streams that have had nothing for a while that the server lives. */
+void http_streams_sweep(struct server *s, int64_t mono_ms);
+
 #endif

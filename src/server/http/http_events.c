@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "server/events.h"
+#include "server/http/http.h"
 #include "server/http/http_client.h"
 
 #define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and one event more */
