@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The host of a partition: the one place where an engine, its journal and its threads are driven.
- * It stands on its user's loop and knows no protocol, no client and no log.
+ * It stands on its user's loop and knows no protocol, no client and no log file. The server is its
+ * user; a test can be one.
  *
  *     loop's thread   the user's requests ─> engine ─> records, gathered    host.c
  *     log thread      writes one commit after the other                    committer.c
@@ -58,50 +59,51 @@ struct host_ops {
     void (*reopened)(void *user, int err, const struct partition_report *report);
 };
 
-/* Members are for the user to read, but for `holding`. */
+/* The user may read all members, and adds entries of its own to `holding`. */
 struct host {
     uv_loop_t *loop;
     struct store *store;
     const struct host_ops *ops;
     void *user;
 
-    struct partition *partition; /* NULL: it is being opened anew */
-    struct engine *engine;       /* of the partition */
+    struct partition *partition; /* NULL while it is opened anew */
+    struct engine *engine;       /* the partition's */
     uint64_t durable_lsn;
-    uint64_t gather_max; /* gathered bytes beyond which no request is executed */
-    struct list holding; /* The user's entries for those whose answers wait for a commit. */
-    bool failed;         /* The journal could not be written. */
-    bool draining;
-    bool resting;
-    bool low;      /* of space on disk: new jobs are refused */
-    bool overfull; /* of memory: new jobs are refused */
+    uint64_t gather_max; /* No request is executed while more bytes than this are gathered. */
+    struct list holding; /* Each entry stands for a request whose answer waits for a commit. */
+    bool failed;         /* The partition is to be discarded. */
+    bool draining;       /* See host_drain. */
+    bool resting;        /* See host_rest. */
+    bool low;            /* New jobs are refused for lack of disk space. */
+    bool overfull;       /* New jobs are refused for lack of memory. */
 
     struct committer *committer;
-    int64_t commit_begun_us; /* monotonic, of the commit under way */
+    int64_t commit_begun_us; /* monotonic: when the commit under way began */
     struct host_chore chores[LANES];
     struct list errands_waiting;
-    unsigned errands_sent; /* and not back yet */
+    unsigned errands_sent; /* errands on their way */
     struct hist commit_us;
     struct hist fetch_us;
 
     struct clocks clocks;
     struct alarm wall_alarm;
     struct alarm mono_alarm;
-    uv_idle_t busy; /* started: the loop does not sleep */
+    uv_idle_t busy; /* While it is started the loop does not sleep. */
     uv_timer_t rebuild;
-    int64_t rebuilt_ms; /* monotonic; 0: never */
+    int64_t rebuilt_ms; /* monotonic: when the partition was last opened anew; 0: never */
 };
 
-/* Takes its place on the loop and starts the log thread. sync_interval_ms: see committer_new. IO,
- * NOMEM: no log thread. After an error, too, host_stop and host_fini must follow. */
+/* Takes its place on the loop and starts the log thread. For sync_interval_ms see committer_new.
+ * IO: there are no alarms. NOMEM: there is no log thread. host_stop and host_fini must follow even
+ * after an error. */
 int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync_interval_ms,
               const struct host_ops *ops, void *user);
 /* Opens the partition. Blocks; answers as partition_open. */
 int host_open(struct host *h, struct partition_report *ret_report);
 /* Ends the log thread. The user then closes all handles of the loop and runs it until it ends. */
 void host_stop(struct host *h);
-/* After that: writes what is gathered and closes the partition. Also if host_init was never called.
- */
+/* After that: writes the gathered records and closes the partition. Does nothing if host_init was
+ * never called. */
 void host_fini(struct host *h);
 
 /* To be called in every turn of the loop. */
