@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json_quote.h"
+#include "base/quantity.h"
 #include "cli/help.h"
 #include "cli/journal.h"
-#include "cli/json.h"
 #include "cli/runs.h"
-#include "cli/text.h"
 
 /* A finding's file and place: what both forms of the report show. */
 static void put_place(struct buf *out, const struct journal *j, const struct journal_finding *f)
@@ -33,7 +33,7 @@ static void put_json_finding(struct buf *out, const struct journal *j,
 
     journal_path(j, j->segments[f->segment].number, path);
     buf_text(out, "{\"file\":");
-    json_string(out, str_of(path));
+    json_quote(out, str_of(path));
     buf_text(out, ",");
     put_number(out, "segment", j->segments[f->segment].number);
     if (f->bytes) {
@@ -44,7 +44,7 @@ static void put_json_finding(struct buf *out, const struct journal *j,
         put_number(out, "first_commit", f->first);
     put_number(out, "commits_lost", f->lost);
     buf_text(out, "\"what\":");
-    json_string(out, str_of(f->what));
+    json_quote(out, str_of(f->what));
     buf_text(out, "}");
 }
 
@@ -53,7 +53,7 @@ static void put_json_record(struct buf *out, const struct journal *j)
     if (!j->record_fault[0] && !j->ownerless)
         return;
     buf_text(out, "\"damaged_record\":");
-    json_string(out, str_of(j->record_fault[0] ? j->record_fault : "the owner's record is behind"));
+    json_quote(out, str_of(j->record_fault[0] ? j->record_fault : "the owner's record is behind"));
     buf_text(out, ",");
 }
 
@@ -78,7 +78,7 @@ static void put_json(struct buf *out, const struct journal *j, const struct runs
     if (j->torn_bytes) {
         put_number(out, "torn_bytes", j->torn_bytes);
         buf_text(out, "\"torn_at\":");
-        json_string(out, str_of(j->where));
+        json_quote(out, str_of(j->where));
         buf_text(out, ",");
     }
     put_json_record(out, j);
@@ -109,7 +109,7 @@ static void put_jobs(struct buf *out, const struct engine_stats *stats)
         if (!stats->jobs[i])
             continue;
         buf_text(out, any ? ", " : "");
-        text_count(out, (int64_t)stats->jobs[i]);
+        quantity_count(out, (int64_t)stats->jobs[i]);
         buf_printf(out, " %s", job_state_name((enum job_state)i));
         any = true;
     }
@@ -146,9 +146,9 @@ static void put_text(struct buf *out, const struct journal *j, const struct runs
     buf_printf(out, "partition %u of %s\n", j->partition, j->dir);
     buf_printf(out, "  journal   %zu segment%s, ", j->segment_count,
                j->segment_count == 1 ? "" : "s");
-    text_count(out, (int64_t)j->commits);
+    quantity_count(out, (int64_t)j->commits);
     buf_text(out, j->commits == 1 ? " commit, " : " commits, ");
-    text_bytes(out, (int64_t)j->bytes);
+    quantity_bytes(out, (int64_t)j->bytes);
     buf_printf(out, "\n  epoch     %llu, %s\n", (unsigned long long)j->epoch,
                j->clean ? "closed in order" : "not closed in order, or a server is running");
     put_jobs(out, &stats);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/quantity.h"
 #include "base/time.h"
 #include "cli/text.h"
 
@@ -95,7 +96,7 @@ static void put_int(struct buf *out, struct str name, int64_t v, int64_t now_ms,
     } else if (ends_with(name, STR("_ms")) && v >= 0) {
         buf_append(out, text, time_format_duration(v, text));
     } else if (ends_with(name, STR("_bytes")) && v >= 0) {
-        text_bytes(out, v);
+        quantity_bytes(out, v);
     } else {
         buf_int(out, v);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What `belfry check` says of runs. */
-#include "cli/json.h"
+#include "base/json_quote.h"
+#include "base/quantity.h"
 #include "cli/runs.h"
-#include "cli/text.h"
 
 const char runs_advice[] =
     "A server starts on damaged runs and serves the rest: it leaves out what it cannot read and\n"
@@ -11,11 +11,11 @@ const char runs_advice[] =
 
 static void put_amounts(struct buf *out, const struct runs_sum *s)
 {
-    text_count(out, (int64_t)s->runs);
+    quantity_count(out, (int64_t)s->runs);
     buf_text(out, s->runs == 1 ? " run, " : " runs, ");
-    text_count(out, (int64_t)s->entries);
+    quantity_count(out, (int64_t)s->entries);
     buf_text(out, s->entries == 1 ? " entry, " : " entries, ");
-    text_bytes(out, (int64_t)s->bytes);
+    quantity_bytes(out, (int64_t)s->bytes);
 }
 
 static void put_sums(struct buf *out, const struct runs *r)
@@ -49,7 +49,7 @@ static void put_strays(struct buf *out, const struct runs *r)
         return;
     buf_printf(out, "  unused    %zu file%s of runs that no record knows, ", r->stray_count,
                r->stray_count == 1 ? "" : "s");
-    text_bytes(out, (int64_t)r->stray_bytes);
+    quantity_bytes(out, (int64_t)r->stray_bytes);
     if (runs_strays_matter(r))
         buf_text(out, ": the records may be among what is damaged; repair keeps the files\n");
     else if (r->j->clean)
@@ -64,22 +64,22 @@ void runs_put_loss(struct buf *out, const struct runs_finding *f)
 
     if (f->missing) {
         buf_text(out, "none of its ");
-        text_count(out, (int64_t)entries);
+        quantity_count(out, (int64_t)entries);
         buf_text(out, " entries can be read");
     } else if (f->unusable) {
         buf_text(out, "a server cannot count on any of its ");
-        text_count(out, (int64_t)entries);
+        quantity_count(out, (int64_t)entries);
         buf_text(out, " entries; ");
-        text_count(out, (int64_t)f->whole);
+        quantity_count(out, (int64_t)f->whole);
         buf_text(out, " are whole in the file");
     } else {
-        text_count(out, (int64_t)f->readable);
+        quantity_count(out, (int64_t)f->readable);
         buf_text(out, " of ");
-        text_count(out, (int64_t)entries);
+        quantity_count(out, (int64_t)entries);
         buf_text(out, " entries can be read");
         if (f->readable < entries) {
             buf_text(out, ", ");
-            text_count(out, (int64_t)(entries - f->readable));
+            quantity_count(out, (int64_t)(entries - f->readable));
             buf_text(out, " cannot");
         }
         if (f->blocks)
@@ -128,7 +128,7 @@ static void put_json_finding(struct buf *out, const struct runs *r, const struct
 
     runs_path(r->j, f->d->file, path);
     buf_text(out, "{\"file\":");
-    json_string(out, str_of(path));
+    json_quote(out, str_of(path));
     buf_printf(out, ",\"family\":\"%s\",", runs_kind(f->d->family)->name);
     put_number(out, "run", f->d->file);
     put_number(out, "entries", f->d->entries);
@@ -137,7 +137,7 @@ static void put_json_finding(struct buf *out, const struct runs *r, const struct
     if (f->unusable && !f->missing)
         put_number(out, "whole_in_file", f->whole);
     buf_printf(out, "\"repairable\":%s,\"what\":", f->mendable ? "true" : "false");
-    json_string(out, str_of(f->what));
+    json_quote(out, str_of(f->what));
     buf_text(out, "}");
 }
 

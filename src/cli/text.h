@@ -14,8 +14,4 @@ size_t text_columns(struct str text);
 
 void text_spaces(struct buf *out, size_t n);
 
-/* "1,234,567", "12.3 MiB" */
-void text_count(struct buf *out, int64_t n);
-void text_bytes(struct buf *out, int64_t n);
-
 #endif

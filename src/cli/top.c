@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "base/time.h"
 #include "cli/call.h"
 #include "cli/grid.h"
 #include "cli/help.h"
 #include "cli/snapshot.h"
 #include "cli/term.h"
-#include "cli/text.h"
 #include "engine/types.h"
 
 enum { ONCE };
@@ -50,7 +50,7 @@ static void put_rate(struct buf *out, double rate)
     if (rate > 0 && rate < 10)
         buf_printf(out, "%.1f", rate);
     else
-        text_count(out, (int64_t)(rate + 0.5));
+        quantity_count(out, (int64_t)(rate + 0.5));
 }
 
 static void put_duration(struct buf *out, int64_t ms)
@@ -67,7 +67,7 @@ static void put_figure(struct buf *out, const char *name, int64_t v, const char 
 
     buf_printf(out, "  %s ", name);
     buf_text(out, toned ? tone : "");
-    text_count(out, v);
+    quantity_count(out, v);
     buf_text(out, toned ? TERM_PLAIN : "");
 }
 
@@ -84,12 +84,12 @@ static void put_server(const struct top *t, struct buf *out)
     put_duration(out, s->uptime_ms / 1000 * 1000);
     buf_printf(out, "   %lld connections   %lld workers waiting   memory ",
                (long long)s->connections, (long long)s->waiting_workers);
-    text_bytes(out, s->rss_bytes);
+    quantity_bytes(out, s->rss_bytes);
     buf_text(out, "   journal ");
-    text_bytes(out, s->journal_bytes);
+    quantity_bytes(out, s->journal_bytes);
     if (s->run_bytes > 0) {
         buf_text(out, "   runs ");
-        text_bytes(out, s->run_bytes);
+        quantity_bytes(out, s->run_bytes);
     }
     buf_printf(out, "   %s\njobs   ", clock);
     put_figure(out, "scheduled", s->scheduled, NULL, t);
@@ -134,7 +134,7 @@ static void cell_count(struct grid *g, int64_t v, const char *tone)
 {
     struct buf cell = { 0 };
 
-    text_count(&cell, v);
+    quantity_count(&cell, v);
     grid_cell(g, buf_view(&cell), v > 0 ? tone : NULL);
     buf_fini(&cell);
 }

@@ -122,6 +122,14 @@ static void what_is_quoted_is_read_as_the_same(void **state)
     buf_fini(&again);
 }
 
+static void bytes_that_are_no_text_are_quoted_as_the_replacement_character(void **state)
+{
+    (void)state;
+    out.len = 0;
+    json_quote(&out, STR("a\xff\xc3\xa9\xed\xa0\x80\xc3"));
+    assert_out("\"a\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\\ufffd\"");
+}
+
 static void base64_goes_both_ways_and_is_strict(void **state)
 {
     static const char *const bad[] = { "a",    "ab",   "abc",      "a===",  "====", "ab=c",
@@ -153,6 +161,8 @@ int main(void)
         cmocka_unit_test_teardown(nesting_has_a_limit, reset),
         cmocka_unit_test_teardown(a_string_says_what_its_escapes_mean, reset),
         cmocka_unit_test_teardown(what_is_quoted_is_read_as_the_same, reset),
+        cmocka_unit_test_teardown(bytes_that_are_no_text_are_quoted_as_the_replacement_character,
+                                  reset),
         cmocka_unit_test_teardown(base64_goes_both_ways_and_is_strict, reset),
     };
 
