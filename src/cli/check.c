@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/check.h"
+#include "cli/fsck.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/json_quote.h"
 #include "base/quantity.h"
-#include "cli/help.h"
 #include "cli/journal.h"
 #include "cli/runs.h"
 
@@ -190,26 +188,16 @@ static void put_verdict(struct buf *out, const char *dir, const struct damage *d
                    d->fatal ? "keep what is whole" : "mend what can be mended", dir, dir);
 }
 
-/* Damage outside the journal, or something that cannot be read at all. */
-int check_failure(const char *dir, int err)
-{
-    cli_say("%s", err == BELFRY_NOMEM ? "out of memory" : store_detail());
-    if (err != BELFRY_CORRUPT)
-        return CHECK_UNREADABLE;
-    cli_say("%s is damaged; see `belfry repair %s`", dir, dir);
-    return CHECK_DAMAGED;
-}
-
-static int check_partition(const char *dir, struct store *store, uint16_t partition, bool json,
+static int check_partition(const struct fsck_options *o, struct store *store, uint16_t partition,
                            struct buf *out, struct damage *damage)
 {
     struct journal j;
     struct runs r = { 0 };
-    int err = journal_load(&j, store, dir, partition);
+    int err = journal_load(&j, store, o->dir, partition);
 
     if (!err)
-        err = runs_load(&r, store, &j, json);
-    if (!err && json)
+        err = runs_load(&r, store, &j, o);
+    if (!err && o->json)
         put_json(out, &j, &r);
     else if (!err)
         put_text(out, &j, &r);
@@ -222,76 +210,46 @@ static int check_partition(const char *dir, struct store *store, uint16_t partit
     return err;
 }
 
-static int check_partitions(const char *dir, struct store *store, uint16_t partitions, bool json,
+static int check_partitions(const struct fsck_options *o, struct store *store, uint16_t partitions,
                             struct buf *out)
 {
     struct damage damage = { 0 };
     bool whole;
     int err = 0;
 
-    buf_text(out, json ? "{\"partitions\":[" : "");
+    buf_text(out, o->json ? "{\"partitions\":[" : "");
     for (uint16_t i = 0; i < partitions && !err; i++) {
-        buf_text(out, json && i ? "," : "");
-        err = check_partition(dir, store, i, json, out, &damage);
+        buf_text(out, o->json && i ? "," : "");
+        err = check_partition(o, store, i, out, &damage);
     }
     if (err)
         return err;
     whole = damage.fatal + damage.runs == 0;
-    if (json)
+    if (o->json)
         buf_printf(out, "],\"ok\":%s}\n", whole ? "true" : "false");
     else
-        put_verdict(out, dir, &damage);
-    return whole ? CHECK_FINE : CHECK_DAMAGED;
+        put_verdict(out, o->dir, &damage);
+    return whole ? FSCK_FINE : FSCK_DAMAGED;
 }
 
-static int check(const char *dir, bool json)
+const char *fsck_detail(int err)
+{
+    return err == BELFRY_NOMEM ? error_text(err) : store_detail();
+}
+
+int fsck_check(const struct fsck_options *o)
 {
     struct buf out = { 0 };
     struct store *store;
     uint16_t partitions;
-    int result = journal_store(dir, &store, &partitions);
+    int result = journal_store(o->dir, &store, &partitions);
 
     if (result < 0)
-        return check_failure(dir, result);
-    result = check_partitions(dir, store, partitions, json, &out);
+        return result;
+    result = check_partitions(o, store, partitions, &out);
     store_close(store);
     if (result >= 0)
         fwrite(out.ptr, 1, out.len, stdout);
     buf_fini(&out);
-    return result < 0 ? check_failure(dir, result) : result;
-}
-
-int check_options(struct flags *f, const char *command, const char **ret_dir, bool *ret_flag)
-{
-    const char *env = getenv("BELFRY_DATA"), *dir = NULL;
-    bool flag = false;
-    int which;
-
-    while ((which = flag_next(f)) != FLAG_END) {
-        if (which == FLAG_BAD || (which == FLAG_WORD && dir)) {
-            cli_say("%s; see belfry help %s",
-                    which == FLAG_BAD ? f->why : "one directory at a time", command);
-            return CHECK_UNREADABLE; /* not the 2 of a wrong command line: that means damage */
-        }
-        if (which == FLAG_WORD)
-            dir = f->value;
-        else
-            flag = true;
-    }
-    if (f->cli->help)
-        return help_topic(command);
-    *ret_dir = dir ? dir : env && *env ? env : "data";
-    *ret_flag = flag;
-    return -1;
-}
-
-int check_run(int argc, char **argv)
-{
-    struct cli cli = { 0 };
-    struct flags f = { .cli = &cli, .argc = argc, .argv = argv };
-    const char *dir;
-    bool unused;
-    int code = check_options(&f, "check", &dir, &unused);
-
-    return code >= 0 ? code : check(dir, cli.json);
+    return result;
 }

@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/program.h"
 
-#include <stdlib.h>
-
 #include "cli/bench.h"
 #include "cli/call.h"
-#include "cli/check.h"
 #include "cli/completion.h"
 #include "cli/help.h"
+#include "cli/offline.h"
 #include "cli/top.h"
 #include "cli/work.h"
-
-/* These two parse for themselves; --json may have been given before their name. */
-static int run_offline(struct cli *cli, int argc, char **argv, int (*run)(int argc, char **argv))
-{
-    static char json[] = "--json";
-    char **all = calloc((size_t)argc + 1, sizeof(*all));
-    int code = CLI_ERROR;
-
-    if (!all)
-        return code;
-    all[0] = json;
-    for (int i = 0; i < argc; i++)
-        all[i + 1] = argv[i];
-    code = cli->json ? run(argc + 1, all) : run(argc, all + 1);
-    free(all);
-    return code;
-}
-
-static int run_check(struct cli *cli, int argc, char **argv)
-{
-    return run_offline(cli, argc, argv, check_run);
-}
-
-static int run_repair(struct cli *cli, int argc, char **argv)
-{
-    return run_offline(cli, argc, argv, repair_run);
-}
 
 /* `belfry token create` and so on, for verbs that are one word. */
 static int run_token(struct cli *cli, int argc, char **argv)
@@ -100,12 +71,12 @@ const struct program program_table[] = {
       "  exit code 0    all is whole\n"
       "  exit code 2    there is damage: what, where, and what to do is said\n"
       "  exit code 3    it cannot be read: nothing is known",
-      NULL, NULL, run_check },
+      NULL, NULL, check_run },
     { "repair", "[DIR] [--dry-run]", "Keeps what is whole of a damaged data directory.",
       "DIR is else $BELFRY_DATA, else ./data. No server may be running. Exit codes as for check;\n"
       "it is 2 if runs stay damaged, though a server starts on them. What is replaced is kept in\n"
       "DIR/damaged.",
-      repair_flags, NULL, run_repair },
+      repair_flags, NULL, repair_run },
     { "token", "create NAME ROLE [--tenant NAME] [--expire DURATION] | list | revoke NAME",
       "Makes, shows and ends tokens: who may do what.",
       "The same as tokencreate, tokens and tokenrevoke. ROLE is admin, producer, worker or\n"

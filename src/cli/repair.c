@@ -4,7 +4,7 @@
  * commit that is lost an empty one takes its place, so that all others keep their numbers and every
  * segment still has the length that the next one tells of.
  */
-#include "cli/check.h"
+#include "cli/fsck.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +16,6 @@
 #include "cli/runs.h"
 #include "store/disk.h"
 #include "store/salvage.h"
-
-const struct flag_row repair_flags[] = {
-    { .name = "dry-run", .help = "say what would be done and lost; change nothing" },
-    { 0 },
-};
 
 struct rewrite {
     const struct journal *j;
@@ -184,14 +179,6 @@ static void tell(const struct journal *j, size_t index, const char *kept)
         printf("    the damaged file is kept as %s\n", kept);
 }
 
-static int refuse(const char *dir, int err)
-{
-    if (err != BELFRY_LOCKED)
-        return check_failure(dir, err);
-    cli_say("%s; stop the server first, then repair", store_detail());
-    return CHECK_UNREADABLE;
-}
-
 /* Repairs one partition's segments; *lost counts commits. */
 static int repair_segments(const struct journal *j, bool dry, unsigned long long *lost)
 {
@@ -250,52 +237,41 @@ static int repair_loaded(const struct journal *j, const struct runs *r, bool dry
     return err ? err : runs_repair(r, dry, &o->any, &o->left);
 }
 
-static int repair_partition(const char *dir, struct store *store, uint16_t partition, bool dry,
-                            struct outcome *o)
+static int repair_partition(const struct fsck_options *o, struct store *store, uint16_t partition,
+                            struct outcome *out)
 {
     struct journal j;
     struct runs r = { 0 };
-    int err = journal_load(&j, store, dir, partition);
+    int err = journal_load(&j, store, o->dir, partition);
 
     if (!err)
-        err = runs_load(&r, store, &j, false);
+        err = runs_load(&r, store, &j, o);
     if (!err)
-        err = repair_loaded(&j, &r, dry, o);
+        err = repair_loaded(&j, &r, o->dry, out);
     runs_fini(&r);
     journal_fini(&j);
     return err;
 }
 
-static int repair(const char *dir, bool dry)
+int fsck_repair(const struct fsck_options *o)
 {
     struct store *store;
     uint16_t partitions;
-    struct outcome o = { 0 };
-    int err = records_set_aside(dir, dry, &o.any);
+    struct outcome out = { 0 };
+    int err = records_set_aside(o->dir, o->dry, &out.any);
 
     if (!err)
-        err = journal_store(dir, &store, &partitions);
+        err = journal_store(o->dir, &store, &partitions);
     if (err)
-        return refuse(dir, err);
+        return err;
     for (uint16_t i = 0; i < partitions && !err; i++)
-        err = repair_partition(dir, store, i, dry, &o);
+        err = repair_partition(o, store, i, &out);
     store_close(store);
     if (err)
-        return refuse(dir, err);
-    if (o.any || o.left)
-        tell_meaning(dir, dry, &o);
+        return err;
+    if (out.any || out.left)
+        tell_meaning(o->dir, o->dry, &out);
     else
-        printf("%s: nothing to repair\n", dir);
-    return o.left ? CHECK_DAMAGED : CHECK_FINE;
-}
-
-int repair_run(int argc, char **argv)
-{
-    struct cli cli = { 0 };
-    struct flags f = { .cli = &cli, .rows = repair_flags, .argc = argc, .argv = argv };
-    const char *dir;
-    bool dry;
-    int code = check_options(&f, "repair", &dir, &dry);
-
-    return code >= 0 ? code : repair(dir, dry);
+        printf("%s: nothing to repair\n", o->dir);
+    return out.left ? FSCK_DAMAGED : FSCK_FINE;
 }

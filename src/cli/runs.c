@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cli/progress.h"
 #include "run/run.h"
 #include "store/datadir.h"
 
@@ -46,6 +45,7 @@ void runs_path(const struct journal *j, uint32_t file, char ret[PATH_MAX])
 /* ---- One run ---- */
 
 struct look {
+    struct runs *r;
     const struct run_desc *d;
     char log[JOURNAL_NAME_BYTES];
     struct run *run;
@@ -56,9 +56,13 @@ struct look {
     uint64_t senseless; /* of those: entries that mean nothing */
     struct cold_key last;
     struct runs_finding f;
-    struct progress *progress;
-    uint64_t *done; /* entries of all runs */
 };
+
+static void show_progress(const struct runs *r, uint64_t done)
+{
+    if (r->o->progress)
+        r->o->progress(r->o->arg, done, r->total);
+}
 
 /* Only the first is kept. */
 __attribute__((format(printf, 2, 3))) static void note(struct look *l, const char *format, ...)
@@ -136,8 +140,8 @@ static void take_entry(struct look *l)
     l->last.len = e->key.len <= COLD_KEY_MAX ? e->key.len : 0;
     memcpy(l->last.bytes, e->key.ptr, l->last.len);
     l->read++;
-    if (++*l->done % SHOW_EVERY == 0)
-        progress_show(l->progress, *l->done);
+    if (++l->r->done % SHOW_EVERY == 0)
+        show_progress(l->r, l->r->done);
 }
 
 static void note_left_out(struct look *l)
@@ -230,10 +234,9 @@ static int add_finding(struct runs *r, const struct runs_finding *f)
     return 0;
 }
 
-static int look_at(struct runs *r, struct store *store, const struct run_desc *d,
-                   struct progress *progress, uint64_t *done)
+static int look_at(struct runs *r, struct store *store, const struct run_desc *d)
 {
-    struct look l = { .d = d, .c = { .skips_damage = true }, .progress = progress, .done = done };
+    struct look l = { .r = r, .d = d, .c = { .skips_damage = true } };
     struct runs_sum *sum = &r->sums[runs_kind(d->family) - runs_kinds];
     int err;
 
@@ -314,23 +317,22 @@ static int forgive(struct runs *r, struct store *store)
     return err;
 }
 
-int runs_load(struct runs *r, struct store *store, const struct journal *j, bool quiet)
+int runs_load(struct runs *r, struct store *store, const struct journal *j,
+              const struct fsck_options *o)
 {
     struct list *runs = engine_runs(j->engine), *node;
-    struct progress progress;
-    uint64_t total = 0, done = 0;
     int err = 0;
 
-    *r = (struct runs){ .j = j };
+    *r = (struct runs){ .j = j, .o = o };
     list_each (node, runs)
-        total += container_of(node, struct cold_run, link)->d.entries;
-    progress_begin(&progress, "runs", total, quiet);
+        r->total += container_of(node, struct cold_run, link)->d.entries;
+    show_progress(r, 0);
     list_each (node, runs) {
-        err = look_at(r, store, &container_of(node, struct cold_run, link)->d, &progress, &done);
+        err = look_at(r, store, &container_of(node, struct cold_run, link)->d);
         if (err)
             break;
     }
-    progress_end(&progress);
+    show_progress(r, r->total);
     if (!err && r->finding_count && !j->clean)
         err = forgive(r, store);
     return err ? err : list_strays(r, store);

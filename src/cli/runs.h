@@ -9,6 +9,7 @@
 #ifndef CLI_RUNS_H
 #define CLI_RUNS_H
 
+#include "cli/fsck.h"
 #include "cli/journal.h"
 #include "cli/rebuild.h"
 
@@ -49,11 +50,14 @@ struct runs {
     struct buf strays; /* logs that no record knows, each with a zero behind it */
     size_t stray_count;
     uint64_t stray_bytes;
+    const struct fsck_options *o; /* borrowed: who is told of progress */
+    uint64_t done, total;         /* entries that were read, and that there are */
 };
 
-/* Reads all runs of a journal that was loaded. With a bar for a person, unless `quiet`. Damage is
- * no error but a finding. IO, NOMEM, with store_detail(). runs_fini is right after either. */
-int runs_load(struct runs *r, struct store *store, const struct journal *j, bool quiet);
+/* Reads all runs of a journal that was loaded. Damage is no error but a finding. IO, NOMEM, with
+ * store_detail(). runs_fini is right after either. */
+int runs_load(struct runs *r, struct store *store, const struct journal *j,
+              const struct fsck_options *o);
 void runs_fini(struct runs *r);
 
 /* Whether runs that no record knows may be of value: the journal is damaged. */

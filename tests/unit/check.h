@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/check.h"
+#include "cli/offline.h"
 #include "partition/partition.h"
 #include "store/element.h"
 
@@ -58,9 +58,12 @@ static inline int teardown(void **state)
     return 0;
 }
 
+typedef int command_fn(struct cli *cli, int argc, char **argv);
+
 /* Runs a command with the directory and one more argument; its output is in x->text. */
-static inline int run(struct fixture *x, int (*command)(int, char **), const char *flag)
+static inline int run(struct fixture *x, command_fn *command, const char *flag)
 {
+    struct cli cli = { 0 };
     char option[32];
     char *argv[] = { x->dir, option, NULL };
     int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), code;
@@ -71,7 +74,7 @@ static inline int run(struct fixture *x, int (*command)(int, char **), const cha
     fflush(stdout);
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
-    code = command(flag ? 2 : 1, argv);
+    code = command(&cli, flag ? 2 : 1, argv);
     fflush(stdout);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
@@ -89,8 +92,7 @@ static inline void expect_text(const struct fixture *x, const char *part)
         fail_msg("no '%s' in: %s", part, x->text);
 }
 
-static inline void expect_run(struct fixture *x, int (*command)(int, char **), const char *flag,
-                              int code)
+static inline void expect_run(struct fixture *x, command_fn *command, const char *flag, int code)
 {
     int answer = run(x, command, flag);
 
