@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "cli/fsck.h"
+#include "fsck/fsck.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 

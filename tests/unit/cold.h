@@ -6,8 +6,8 @@
 
 #include "unit/check.h"
 
-#include "cli/journal.h"
-#include "cli/runs.h"
+#include "fsck/journal.h"
+#include "fsck/runs.h"
 #include "run/block.h"
 
 #define JOBS   6000 /* scheduled, every third with a key */

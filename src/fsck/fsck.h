@@ -4,8 +4,8 @@
  * block, write their report to standard output, and answer a verdict. An error is an answer without
  * a verdict; fsck_detail() says why.
  */
-#ifndef CLI_FSCK_H
-#define CLI_FSCK_H
+#ifndef FSCK_FSCK_H
+#define FSCK_FSCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

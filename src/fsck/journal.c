@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/journal.h"
+#include "fsck/journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,16 +4,16 @@
  * commit that is lost an empty one takes its place, so that all others keep their numbers and every
  * segment still has the length that the next one tells of.
  */
-#include "cli/fsck.h"
+#include "fsck/fsck.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/journal.h"
-#include "cli/records.h"
-#include "cli/runs.h"
+#include "fsck/journal.h"
+#include "fsck/records.h"
+#include "fsck/runs.h"
 #include "store/disk.h"
 #include "store/salvage.h"
 

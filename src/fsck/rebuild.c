@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/rebuild.h"
+#include "fsck/rebuild.h"
 
 #include "run/block.h"
 #include "run/filter.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/fsck.h"
+#include "fsck/fsck.h"
 
 #include <stdio.h>
 
 #include "base/json_quote.h"
 #include "base/quantity.h"
-#include "cli/journal.h"
-#include "cli/runs.h"
+#include "fsck/journal.h"
+#include "fsck/runs.h"
 
 /* A finding's file and place: what both forms of the report show. */
 static void put_place(struct buf *out, const struct journal *j, const struct journal_finding *f)

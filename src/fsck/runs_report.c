@@ -2,7 +2,7 @@
 /* What `belfry check` says of runs. */
 #include "base/json_quote.h"
 #include "base/quantity.h"
-#include "cli/runs.h"
+#include "fsck/runs.h"
 
 const char runs_advice[] =
     "A server starts on damaged runs and serves the rest: it leaves out what it cannot read and\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/runs.h"
+#include "fsck/runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * but the journal's description tells how long it was and where its root stood, and the journal is
  * not changed: so it is replaced only if the same entries give a log of exactly that layout.
  */
-#ifndef CLI_REBUILD_H
-#define CLI_REBUILD_H
+#ifndef FSCK_REBUILD_H
+#define FSCK_REBUILD_H
 
 #include <limits.h>
 

@@ -9,8 +9,8 @@
  * as a bad one at the end may just have been half-written. With which segment the journal begins
  * its records say, and how far it goes at least the owner record.
  */
-#ifndef CLI_JOURNAL_H
-#define CLI_JOURNAL_H
+#ifndef FSCK_JOURNAL_H
+#define FSCK_JOURNAL_H
 
 #include <limits.h>
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/runs.h"
+#include "fsck/runs.h"
 #include "store/datadir.h"
 
 /* With the directory locked. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/records.h"
+#include "fsck/records.h"
 
 #include <errno.h>
 #include <stdio.h>

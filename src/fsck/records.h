@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Repairing the small records of a data directory: who owns a partition, and its layout. */
-#ifndef CLI_RECORDS_H
-#define CLI_RECORDS_H
+#ifndef FSCK_RECORDS_H
+#define FSCK_RECORDS_H
 
-#include "cli/journal.h"
+#include "fsck/journal.h"
 
 /* Moves records that cannot be read to DIR/damaged and says so; with `dry` it only says so.
  * *ret_any is set if there were any. LOCKED, IO, with store_detail(). */

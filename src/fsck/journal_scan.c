@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading one segment of a journal, whatever state it is in. */
-#include "cli/journal.h"
+#include "fsck/journal.h"
 
 #include <xxhash.h>
 

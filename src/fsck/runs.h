@@ -6,12 +6,12 @@
  *
  * Damage in a run does not keep a server from starting. It leaves out what it cannot read.
  */
-#ifndef CLI_RUNS_H
-#define CLI_RUNS_H
+#ifndef FSCK_RUNS_H
+#define FSCK_RUNS_H
 
-#include "cli/fsck.h"
-#include "cli/journal.h"
-#include "cli/rebuild.h"
+#include "fsck/fsck.h"
+#include "fsck/journal.h"
+#include "fsck/rebuild.h"
 
 struct runs_kind {
     char family;
