@@ -13,15 +13,10 @@ static void put_place(struct buf *out, const struct journal *j, const struct jou
 {
     char path[PATH_MAX];
 
-    journal_path(j, j->segments[f->segment].number, path);
+    journal_path(j, SEGMENTS, j->segments[f->segment].number, path);
     buf_printf(out, "%s", path);
     if (f->bytes)
         buf_printf(out, ": offset %llu", (unsigned long long)f->offset);
-}
-
-static void put_number(struct buf *out, const char *name, uint64_t value)
-{
-    buf_printf(out, "\"%s\":%llu,", name, (unsigned long long)value);
 }
 
 static void put_json_finding(struct buf *out, const struct journal *j,
@@ -29,18 +24,18 @@ static void put_json_finding(struct buf *out, const struct journal *j,
 {
     char path[PATH_MAX];
 
-    journal_path(j, j->segments[f->segment].number, path);
+    journal_path(j, SEGMENTS, j->segments[f->segment].number, path);
     buf_text(out, "{\"file\":");
     json_quote(out, str_of(path));
     buf_text(out, ",");
-    put_number(out, "segment", j->segments[f->segment].number);
+    runs_put_number(out, "segment", j->segments[f->segment].number);
     if (f->bytes) {
-        put_number(out, "offset", f->offset);
-        put_number(out, "bytes", f->bytes);
+        runs_put_number(out, "offset", f->offset);
+        runs_put_number(out, "bytes", f->bytes);
     }
     if (f->lost)
-        put_number(out, "first_commit", f->first);
-    put_number(out, "commits_lost", f->lost);
+        runs_put_number(out, "first_commit", f->first);
+    runs_put_number(out, "commits_lost", f->lost);
     buf_text(out, "\"what\":");
     json_quote(out, str_of(f->what));
     buf_text(out, "}");
@@ -61,20 +56,20 @@ static void put_json(struct buf *out, const struct journal *j, const struct runs
 
     engine_stats(j->engine, &stats);
     buf_text(out, "{");
-    put_number(out, "partition", j->partition);
-    put_number(out, "epoch", j->epoch);
+    runs_put_number(out, "partition", j->partition);
+    runs_put_number(out, "epoch", j->epoch);
     buf_printf(out, "\"clean\":%s,", j->clean ? "true" : "false");
-    put_number(out, "segments", j->segment_count);
-    put_number(out, "commits", j->commits);
-    put_number(out, "bytes", j->bytes);
-    put_number(out, "queues", stats.queues);
+    runs_put_number(out, "segments", j->segment_count);
+    runs_put_number(out, "commits", j->commits);
+    runs_put_number(out, "bytes", j->bytes);
+    runs_put_number(out, "queues", stats.queues);
     buf_text(out, "\"jobs\":{");
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         buf_printf(out, "%s\"%s\":%llu", i ? "," : "", job_state_name((enum job_state)i),
                    (unsigned long long)stats.jobs[i]);
     buf_text(out, "},");
     if (j->torn_bytes) {
-        put_number(out, "torn_bytes", j->torn_bytes);
+        runs_put_number(out, "torn_bytes", j->torn_bytes);
         buf_text(out, "\"torn_at\":");
         json_quote(out, str_of(j->where));
         buf_text(out, ",");

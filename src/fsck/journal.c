@@ -13,16 +13,22 @@
 #define TRIES    5
 #define PAUSE_US 200000
 
-void journal_log_name(const struct journal *j, uint32_t number, char ret[JOURNAL_NAME_BYTES])
+void journal_log_prefix(const struct journal *j, const char *kind, char ret[JOURNAL_NAME_BYTES])
 {
-    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/journal/%010u", j->partition, number);
+    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/%s/", j->partition, kind);
 }
 
-void journal_path(const struct journal *j, uint32_t number, char ret[PATH_MAX])
+void journal_log_name(const struct journal *j, const char *kind, uint32_t number,
+                      char ret[JOURNAL_NAME_BYTES])
+{
+    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/%s/%010u", j->partition, kind, number);
+}
+
+void journal_path(const struct journal *j, const char *kind, uint32_t number, char ret[PATH_MAX])
 {
     char log[JOURNAL_NAME_BYTES];
 
-    journal_log_name(j, number, log);
+    journal_log_name(j, kind, number, log);
     datadir_log_path(j->dir, str_of(log), ret);
 }
 
@@ -52,8 +58,7 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
     return 0;
 }
 
-/* Room for one more item of `size` bytes; NULL if out of memory. */
-static void *grow(void *items, size_t count, size_t *cap, size_t size)
+void *journal_grow(void *items, size_t count, size_t *cap, size_t size)
 {
     size_t more = *cap ? 2 * *cap : 16;
     void *grown;
@@ -69,7 +74,7 @@ static void *grow(void *items, size_t count, size_t *cap, size_t size)
 struct journal_finding *journal_find(struct journal *j, size_t index, const char *format, ...)
 {
     struct journal_finding *f =
-        grow(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
+        journal_grow(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
     va_list args;
 
     if (!f)
@@ -87,7 +92,7 @@ struct journal_finding *journal_find(struct journal *j, size_t index, const char
 static int add_segment(struct journal *j, uint32_t number, bool missing)
 {
     struct journal_segment *s =
-        grow(j->segments, j->segment_count, &j->segment_cap, sizeof(*j->segments));
+        journal_grow(j->segments, j->segment_count, &j->segment_cap, sizeof(*j->segments));
 
     if (!s)
         return BELFRY_NOMEM;
@@ -123,38 +128,43 @@ static int list_segments(struct journal *j, struct store *store)
 {
     char prefix[JOURNAL_NAME_BYTES];
 
-    snprintf(prefix, sizeof(prefix), "p%04x/journal/", j->partition);
+    journal_log_prefix(j, SEGMENTS, prefix);
     return store->ops->list(store, str_of(prefix), note_name, j);
 }
 
-static int take_begin(void *arg, enum record_type type, struct str body)
-{
-    struct journal_segment *s = arg;
-    struct begin_record begin;
+struct first_record {
+    enum record_type type;
+    struct str body;
+};
 
-    if (type == RECORD_BEGIN && record_get_begin(body, &begin)) {
-        s->previous = begin.previous;
-        s->begun = true;
-    }
-    return 1; /* only the first record is wanted */
+static int take_record(void *arg, enum record_type type, struct str body)
+{
+    *(struct first_record *)arg = (struct first_record){ type, body };
+    return 1; /* only the first is wanted */
+}
+
+enum record_type journal_first_record(struct str commit, struct commit_head *ret_head,
+                                      struct str *ret_body)
+{
+    struct first_record first = { 0 };
+
+    record_walk(commit, ret_head, take_record, &first);
+    *ret_body = first.body;
+    return first.type;
 }
 
 static int take_first(void *arg, uint64_t seq, struct str element)
 {
     struct journal_segment *s = arg;
+    struct begin_record begin;
+    struct str body;
 
-    record_walk(element, &s->head, take_begin, s);
-    s->begun = s->begun && seq == 0;
+    if (journal_first_record(element, &s->head, &body) == RECORD_BEGIN && seq == 0 &&
+        record_get_begin(body, &begin)) {
+        s->previous = begin.previous;
+        s->begun = true;
+    }
     return 1;
-}
-
-static int skip_damage(void *arg, uint64_t offset, uint64_t bytes, const char *what)
-{
-    (void)arg;
-    (void)offset;
-    (void)bytes;
-    (void)what;
-    return 0;
 }
 
 /* Reads the first commits, and from them how long each segment before is. */
@@ -165,9 +175,9 @@ static int read_begins(struct journal *j)
         char log[JOURNAL_NAME_BYTES];
         int err = 0;
 
-        journal_log_name(j, s->number, log);
+        journal_log_name(j, SEGMENTS, s->number, log);
         if (!s->missing)
-            err = store_salvage(j->dir, str_of(log), take_first, skip_damage, s);
+            err = store_salvage(j->dir, str_of(log), take_first, NULL, s);
         if (err == BELFRY_CORRUPT)
             s->headless = true;
         else if (err < 0)
@@ -194,7 +204,7 @@ static int probe_tail(struct journal *j, struct store *store, struct journal_seg
     char log[JOURNAL_NAME_BYTES];
     int err;
 
-    journal_log_name(j, s->number, log);
+    journal_log_name(j, SEGMENTS, s->number, log);
     err = store->ops->read(store, str_of(log), 0, 0, count_element, NULL, &tail);
     if (err)
         return err == BELFRY_CORRUPT ? 0 : err;
@@ -267,7 +277,7 @@ static int add_missing_end(struct journal *j, struct store *store)
     int runs, err = 0;
 
     if (j->segment_count == 0) {
-        snprintf(prefix, sizeof(prefix), "p%04x/run/", j->partition);
+        journal_log_prefix(j, RUNS, prefix);
         runs = store->ops->list(store, str_of(prefix), stop_at_first, NULL);
         if (runs < 0 || !owner_misses_journal(n, runs))
             return runs < 0 ? runs : 0;

@@ -80,15 +80,27 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
 int journal_load(struct journal *j, struct store *store, const char *dir, uint16_t partition);
 void journal_fini(struct journal *j);
 
-void journal_log_name(const struct journal *j, uint32_t number, char ret[JOURNAL_NAME_BYTES]);
-void journal_path(const struct journal *j, uint32_t number, char ret[PATH_MAX]);
+/* Names of a partition's logs, by their kind, and the path of one's file. */
+#define SEGMENTS "journal"
+#define RUNS     "run"
+void journal_log_prefix(const struct journal *j, const char *kind, char ret[JOURNAL_NAME_BYTES]);
+void journal_log_name(const struct journal *j, const char *kind, uint32_t number,
+                      char ret[JOURNAL_NAME_BYTES]);
+void journal_path(const struct journal *j, const char *kind, uint32_t number, char ret[PATH_MAX]);
 
 /* Reads one segment into the engine and adds what is wrong with it to the findings; limit and
  * previous are known by then. NOTFOUND (it was removed meanwhile), IO, NOMEM. */
 int journal_scan(struct journal *j, size_t index);
 
+/* The type of a commit's first record, 0 if the commit is malformed; ret_head is of the commit. */
+enum record_type journal_first_record(struct str commit, struct commit_head *ret_head,
+                                      struct str *ret_body);
+
 /* How many places are damaged. */
 size_t journal_faults(const struct journal *j);
+
+/* Room for one more item of `size` bytes in an array; NULL if out of memory. */
+void *journal_grow(void *items, size_t count, size_t *cap, size_t size);
 
 /* Adds a finding about a segment, which is faulty then; NULL if out of memory. */
 struct journal_finding *journal_find(struct journal *j, size_t index, const char *format, ...)

@@ -76,20 +76,13 @@ static int note_excess(struct scan *c)
                : BELFRY_NOMEM;
 }
 
-static int first_type(void *arg, enum record_type type, struct str body)
-{
-    (void)body;
-    *(enum record_type *)arg = type;
-    return 1;
-}
-
 /* As the server would: a segment's first commit has to begin it. */
 static int replay(struct scan *c, uint64_t seq, struct str element)
 {
     struct commit_head head = { 0 };
-    enum record_type type = 0;
+    struct str body;
+    enum record_type type = journal_first_record(element, &head, &body);
 
-    record_walk(element, &head, first_type, &type);
     if (head.epoch > c->j->newest_epoch)
         c->j->newest_epoch = head.epoch;
     if (seq == 0 && type != RECORD_BEGIN)
@@ -164,7 +157,7 @@ int journal_scan(struct journal *j, size_t index)
     char log[JOURNAL_NAME_BYTES];
     int err = 0;
 
-    journal_log_name(j, c.s->number, log);
+    journal_log_name(j, SEGMENTS, c.s->number, log);
     if (c.s->missing) {
         if (!journal_find(j, index, "the file is missing%s",
                           j->end_lost ? ", or a commit that is lost told of its removal" : ""))

@@ -72,15 +72,6 @@ static int copy_element(void *arg, uint64_t seq, struct str element)
     return 0;
 }
 
-static int skip_damage(void *arg, uint64_t offset, uint64_t bytes, const char *what)
-{
-    (void)arg;
-    (void)offset;
-    (void)bytes;
-    (void)what;
-    return 0;
-}
-
 /* Writes what the data blocks hold; *ret_entries is right also if no run can be made of them, which
  * is CORRUPT. */
 static int write_anew(const struct rebuild *r, struct salvage *to, uint64_t *ret_entries,
@@ -94,7 +85,7 @@ static int write_anew(const struct rebuild *r, struct salvage *to, uint64_t *ret
     if (!err && !buf_reserve(&c.key, RUN_KEY_MAX))
         err = BELFRY_NOMEM;
     if (!err)
-        err = store_salvage(r->dir, r->log, copy_element, skip_damage, &c);
+        err = store_salvage(r->dir, r->log, copy_element, NULL, &c);
     if (!err && (c.refused || c.entries == 0))
         err = BELFRY_CORRUPT;
     if (!err)

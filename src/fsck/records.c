@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "fsck/records.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "fsck/aside.h"
 #include "store/datadir.h"
 #include "store/recordfile.h"
 
@@ -25,31 +25,11 @@ static bool failed_path(char ret[PATH_MAX])
     return true;
 }
 
-static int move_aside(struct disk *d, const char *dir, const char *path)
-{
-    const char *name = strrchr(path, '/');
-    char kept[PATH_MAX];
-    unsigned n = 0;
-    int err;
-
-    do
-        snprintf(kept, sizeof(kept), "%s/damaged/%.255s.%u", dir, name ? name + 1 : path, ++n);
-    while (access(kept, F_OK) == 0);
-    err = disk_make_parent(d, kept);
-    if (!err && rename(path, kept) < 0)
-        err = -errno;
-    if (!err)
-        err = disk_sync_parent(d, path);
-    if (err)
-        return disk_fail(err, kept, "move");
-    printf("    the damaged file is kept as %s\n", kept);
-    return 0;
-}
-
 /* With the directory locked. */
 static int set_aside(struct disk *d, const char *dir, bool dry, bool *ret_any)
 {
-    char records_dir[PATH_MAX], path[PATH_MAX];
+    char records_dir[PATH_MAX], path[PATH_MAX], kept[PATH_MAX];
+    const char *name;
 
     snprintf(records_dir, sizeof(records_dir), "%s/records", dir);
     for (;;) {
@@ -63,9 +43,11 @@ static int set_aside(struct disk *d, const char *dir, bool dry, bool *ret_any)
         printf("record %s\n", store_detail());
         if (dry)
             return 0;
-        err = move_aside(d, dir, path);
+        name = strrchr(path, '/');
+        err = aside_move(d, dir, path, name ? name + 1 : path, kept);
         if (err)
             return err;
+        printf("    the damaged file is kept as %s\n", kept);
     }
 }
 

@@ -69,17 +69,10 @@ static bool is_malformed(const struct rewrite *r, uint64_t seq)
     return false;
 }
 
-static int take_head(void *arg, enum record_type type, struct str body)
-{
-    (void)arg;
-    (void)type;
-    (void)body;
-    return 1;
-}
-
 static int keep_element(void *arg, uint64_t seq, struct str element)
 {
     struct rewrite *r = arg;
+    struct str body;
     int err;
 
     if (seq >= r->s->limit || is_malformed(r, seq))
@@ -87,18 +80,9 @@ static int keep_element(void *arg, uint64_t seq, struct str element)
     err = fill_up(r, seq);
     if (err)
         return err;
-    record_walk(element, &r->head, take_head, NULL);
+    journal_first_record(element, &r->head, &body);
     r->next++;
     return salvage_put(r->to, element);
-}
-
-static int skip_damage(void *arg, uint64_t offset, uint64_t bytes, const char *what)
-{
-    (void)arg;
-    (void)offset;
-    (void)bytes;
-    (void)what;
-    return 0;
 }
 
 /* A salvage takes the place of a file, so there has to be one. */
@@ -130,14 +114,14 @@ static int rewrite(const struct journal *j, size_t index, char ret_kept[PATH_MAX
     int err;
 
     r.before = index ? target(s - 1) : 0;
-    journal_log_name(j, s->number, log);
-    journal_path(j, s->number, path);
+    journal_log_name(j, SEGMENTS, s->number, log);
+    journal_path(j, SEGMENTS, s->number, path);
     err = s->missing ? salvage_missing(j, str_of(log), path, &r.to)
                      : salvage_new(j->dir, str_of(log), &r.to);
     if (err)
         return err;
     if (!s->missing && !s->headless)
-        err = store_salvage(j->dir, str_of(log), keep_element, skip_damage, &r);
+        err = store_salvage(j->dir, str_of(log), keep_element, NULL, &r);
     if (!err)
         err = fill_up(&r, target(s));
     if (!err)

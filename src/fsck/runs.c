@@ -29,19 +29,6 @@ const struct runs_kind *runs_kind(char family)
     return k;
 }
 
-void runs_log_name(const struct journal *j, uint32_t file, char ret[JOURNAL_NAME_BYTES])
-{
-    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/run/%010u", j->partition, file);
-}
-
-void runs_path(const struct journal *j, uint32_t file, char ret[PATH_MAX])
-{
-    char log[JOURNAL_NAME_BYTES];
-
-    runs_log_name(j, file, log);
-    datadir_log_path(j->dir, str_of(log), ret);
-}
-
 /* ---- One run ---- */
 
 struct look {
@@ -221,15 +208,12 @@ static int look_further(struct look *l, const struct journal *j)
 
 static int add_finding(struct runs *r, const struct runs_finding *f)
 {
-    if (r->finding_count == r->finding_cap) {
-        size_t cap = r->finding_cap ? 2 * r->finding_cap : 16;
-        struct runs_finding *grown = realloc(r->findings, cap * sizeof(*grown));
+    struct runs_finding *grown =
+        journal_grow(r->findings, r->finding_count, &r->finding_cap, sizeof(*grown));
 
-        if (!grown)
-            return BELFRY_NOMEM;
-        r->findings = grown;
-        r->finding_cap = cap;
-    }
+    if (!grown)
+        return BELFRY_NOMEM;
+    r->findings = grown;
     r->findings[r->finding_count++] = *f;
     return 0;
 }
@@ -243,7 +227,7 @@ static int look_at(struct runs *r, struct store *store, const struct run_desc *d
     sum->runs++;
     sum->entries += d->entries;
     sum->bytes += d->bytes;
-    runs_log_name(r->j, d->file, l.log);
+    journal_log_name(r->j, RUNS, d->file, l.log);
     err = read_run(&l, store);
     if (!err && l.f.what[0])
         err = look_further(&l, r->j);
@@ -279,7 +263,7 @@ static int note_stray(void *arg, struct str name)
     struct stat st;
 
     list_each (node, runs) {
-        runs_log_name(r->j, container_of(node, struct cold_run, link)->d.file, known);
+        journal_log_name(r->j, RUNS, container_of(node, struct cold_run, link)->d.file, known);
         if (str_eq(name, str_of(known)))
             return 0;
     }
@@ -297,7 +281,7 @@ static int list_strays(struct runs *r, struct store *store)
 {
     char prefix[JOURNAL_NAME_BYTES];
 
-    snprintf(prefix, sizeof(prefix), "p%04x/run/", r->j->partition);
+    journal_log_prefix(r->j, RUNS, prefix);
     return store->ops->list(store, str_of(prefix), note_stray, r);
 }
 

@@ -64,14 +64,14 @@ void runs_fini(struct runs *r);
 bool runs_strays_matter(const struct runs *r);
 
 const struct runs_kind *runs_kind(char family);
-void runs_log_name(const struct journal *j, uint32_t file, char ret[JOURNAL_NAME_BYTES]);
-void runs_path(const struct journal *j, uint32_t file, char ret[PATH_MAX]);
 
 /* ---- runs_report.c ---- */
 
 /* What `check` shows of them. */
 void runs_put_text(struct buf *out, const struct runs *r);
 void runs_put_json(struct buf *out, const struct runs *r); /* members of an object, with a comma */
+/* A member of a JSON object, with a comma; for the journal's report, too. */
+void runs_put_number(struct buf *out, const char *name, uint64_t value);
 /* How much of a run can be read, in words; for both commands. */
 void runs_put_loss(struct buf *out, const struct runs_finding *f);
 /* What to do about runs that cannot be mended, and what a server does. */

@@ -4,43 +4,16 @@
  * read, and nothing that can be read is ever taken away here. A run whose data is whole gets its
  * header, index, filter and root back.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "fsck/aside.h"
 #include "fsck/runs.h"
 #include "store/datadir.h"
 
-/* With the directory locked. */
-static int keep_stray(struct disk *d, const struct journal *j, const char *log)
-{
-    char path[PATH_MAX], kept[PATH_MAX];
-    unsigned n = 0;
-    int err;
-
-    datadir_log_path(j->dir, str_of(log), path);
-    do {
-        int at = snprintf(kept, sizeof(kept), "%s/damaged/", j->dir);
-
-        snprintf(kept + at, sizeof(kept) - (size_t)at, "%s.%u", log, ++n);
-        for (char *c = kept + at; (c = strchr(c, '/')); c++)
-            *c = '+';
-    } while (access(kept, F_OK) == 0);
-    err = disk_make_parent(d, kept);
-    if (!err && rename(path, kept) < 0)
-        err = -errno;
-    if (!err)
-        err = disk_sync_parent(d, kept);
-    if (!err)
-        err = disk_sync_parent(d, path);
-    if (err)
-        return disk_fail(err, kept, "move");
-    printf("    kept as %s\n", kept);
-    return 0;
-}
-
 int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any)
 {
+    char path[PATH_MAX], kept[PATH_MAX];
     struct disk d;
     int lock, err;
 
@@ -56,8 +29,14 @@ int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any)
     err = datadir_open(&d, r->j->dir, &lock);
     if (err)
         return err;
-    for (size_t at = 0; at < r->strays.len && !err; at += strlen(r->strays.ptr + at) + 1)
-        err = keep_stray(&d, r->j, r->strays.ptr + at);
+    for (size_t at = 0; at < r->strays.len && !err; at += strlen(r->strays.ptr + at) + 1) {
+        const char *log = r->strays.ptr + at;
+
+        datadir_log_path(r->j->dir, str_of(log), path);
+        err = aside_move(&d, r->j->dir, path, log, kept);
+        if (!err)
+            printf("    kept as %s\n", kept);
+    }
     close(lock);
     return err;
 }
@@ -67,7 +46,7 @@ static void tell(const struct runs *r, const struct runs_finding *f)
     struct buf loss = { 0 };
     char path[PATH_MAX];
 
-    runs_path(r->j, f->d->file, path);
+    journal_path(r->j, RUNS, f->d->file, path);
     runs_put_loss(&loss, f);
     printf("run %u, %s: %s: %s\n    %.*s\n", f->d->file, runs_kind(f->d->family)->words, path,
            f->what, STR_ARG(buf_view(&loss)));
@@ -84,7 +63,7 @@ static int mend(const struct runs *r, const struct runs_finding *f, bool dry)
         printf("    what is damaged of it can be written anew: nothing is lost\n");
         return 0;
     }
-    runs_log_name(r->j, f->d->file, log);
+    journal_log_name(r->j, RUNS, f->d->file, log);
     b.log = str_of(log);
     err = rebuild_look(&b);
     if (!err)

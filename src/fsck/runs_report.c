@@ -92,7 +92,7 @@ static void put_finding(struct buf *out, const struct runs *r, const struct runs
 {
     char path[PATH_MAX];
 
-    runs_path(r->j, f->d->file, path);
+    journal_path(r->j, RUNS, f->d->file, path);
     buf_printf(out, "  DAMAGE    %s: %s\n            run %u, %s: ", path, f->what, f->d->file,
                runs_kind(f->d->family)->words);
     runs_put_loss(out, f);
@@ -117,7 +117,7 @@ void runs_put_text(struct buf *out, const struct runs *r)
         put_finding(out, r, &r->findings[i]);
 }
 
-static void put_number(struct buf *out, const char *name, uint64_t value)
+void runs_put_number(struct buf *out, const char *name, uint64_t value)
 {
     buf_printf(out, "\"%s\":%llu,", name, (unsigned long long)value);
 }
@@ -126,16 +126,16 @@ static void put_json_finding(struct buf *out, const struct runs *r, const struct
 {
     char path[PATH_MAX];
 
-    runs_path(r->j, f->d->file, path);
+    journal_path(r->j, RUNS, f->d->file, path);
     buf_text(out, "{\"file\":");
     json_quote(out, str_of(path));
     buf_printf(out, ",\"family\":\"%s\",", runs_kind(f->d->family)->name);
-    put_number(out, "run", f->d->file);
-    put_number(out, "entries", f->d->entries);
-    put_number(out, "readable", f->unusable || f->missing ? 0 : f->readable);
-    put_number(out, "damaged_blocks", f->blocks);
+    runs_put_number(out, "run", f->d->file);
+    runs_put_number(out, "entries", f->d->entries);
+    runs_put_number(out, "readable", f->unusable || f->missing ? 0 : f->readable);
+    runs_put_number(out, "damaged_blocks", f->blocks);
     if (f->unusable && !f->missing)
-        put_number(out, "whole_in_file", f->whole);
+        runs_put_number(out, "whole_in_file", f->whole);
     buf_printf(out, "\"repairable\":%s,\"what\":", f->mendable ? "true" : "false");
     json_quote(out, str_of(f->what));
     buf_text(out, "}");
@@ -157,8 +157,8 @@ void runs_put_json(struct buf *out, const struct runs *r)
         any = true;
     }
     buf_text(out, "},");
-    put_number(out, "unused_runs", r->stray_count);
-    put_number(out, "mended_runs", r->mended);
+    runs_put_number(out, "unused_runs", r->stray_count);
+    runs_put_number(out, "mended_runs", r->mended);
     buf_text(out, "\"run_damage\":[");
     for (size_t i = 0; i < r->finding_count; i++) {
         buf_text(out, i ? "," : "");
