@@ -40,10 +40,9 @@ enum {
 const struct flag_row bench_flags[] = {
     [DRIVER] = { .name = "driver",
                  .value = "NAME",
-                 .help =
-                     "the kind of server: belfry (the default), redis or beanstalkd; belfry-full "
-                     "and redis-full: jobs that use tenants, priorities, keys and ordering keys",
-                 .words = "belfry|belfry-full|redis|redis-full|beanstalkd" },
+                 .help = "the kind of jobs: belfry (the default) or belfry-full, whose jobs use "
+                         "tenants, priorities, keys and ordering keys",
+                 .words = "belfry|belfry-full" },
     [OP] = { .name = "op",
              .value = "OP[,OP...]",
              .help = "what to measure: schedule, lease, lone, late, fill, drain, ping",
@@ -85,6 +84,7 @@ const struct flag_row bench_flags[] = {
 
 struct bench {
     struct cli *cli;
+    const struct driver *const *drivers; /* those there are; NULL closes the list */
     struct load_options load;
     struct target target;
     struct client client; /* for what is not measured */
@@ -343,11 +343,17 @@ static int run_all(struct bench *b)
 
 static bool take_driver(struct bench *b, struct flags *f)
 {
-    b->target.driver = driver_find(f->value);
-    if (!b->target.driver)
-        snprintf(f->why, sizeof(f->why), "no driver '%s'; it is one of %s", f->value,
-                 bench_flags[DRIVER].words);
-    return b->target.driver;
+    int len = snprintf(f->why, sizeof(f->why), "no driver '%.64s'; it is one of", f->value);
+
+    for (size_t i = 0; b->drivers[i]; i++) {
+        if (strcmp(b->drivers[i]->name, f->value) == 0) {
+            b->target.driver = b->drivers[i];
+            return true;
+        }
+        len += snprintf(f->why + len, sizeof(f->why) - (size_t)len, "%s%s", i ? "|" : " ",
+                        b->drivers[i]->name);
+    }
+    return false;
 }
 
 static bool take_moment(struct flags *f, int64_t *ret_ms)
@@ -464,12 +470,21 @@ static int connect_target(struct bench *b, struct client *c)
 
 int bench_run(struct cli *cli, int argc, char **argv)
 {
-    struct bench b = {
-        .cli = cli, .ops = "schedule,lease,late", .at_ms = -1, .every_ms = EVERY_MS
-    };
+    static const struct driver *const drivers[] = { &driver_belfry, &driver_belfry_full, NULL };
+
+    return bench_measure(cli, drivers, argc, argv);
+}
+
+int bench_measure(struct cli *cli, const struct driver *const *drivers, int argc, char **argv)
+{
+    struct bench b = { .cli = cli,
+                       .drivers = drivers,
+                       .ops = "schedule,lease,late",
+                       .at_ms = -1,
+                       .every_ms = EVERY_MS };
     int code;
 
-    b.target.driver = &driver_belfry;
+    b.target.driver = drivers[0];
     b.target.payload_bytes = 100;
     b.target.base_ms = time_wall_ms();
     snprintf(b.target.queue, sizeof(b.target.queue), "bench.%d", (int)getpid());

@@ -5,17 +5,6 @@
 
 #include "base/error.h"
 
-const struct driver *driver_find(const char *name)
-{
-    static const struct driver *const all[] = { &driver_belfry, &driver_belfry_full, &driver_redis,
-                                                &driver_redis_full, &driver_beanstalkd };
-
-    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
-    return NULL;
-}
-
 void driver_filler(struct buf *out, size_t bytes)
 {
     static const char text[] = "the quick brown fox jumps over the lazy dog and runs on; ";

@@ -86,9 +86,6 @@ void driver_belfry_note(struct str reply, char *ret_id);
 unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
                               unsigned *replies, struct driver_watch *w);
 
-/* NULL if there is none of that name. */
-const struct driver *driver_find(const char *name);
-
 /* Jobs that use everything are spread over so many tenants, and so many ordering keys of each. */
 #define FULL_TENANTS 10
 #define FULL_LANES   1000

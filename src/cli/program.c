@@ -50,7 +50,7 @@ const struct program program_table[] = {
       work_flags, NULL, work_run },
     { "top", "[options]", "Shows the server and its queues, live.",
       "q quits. Printed once if standard output is not a terminal.", top_flags, NULL, top_run },
-    { "bench", "[options]", "Measures this server, or a peer, under load.",
+    { "bench", "[options]", "Measures a server under load.",
       "Without --op: schedule, lease and late, on a queue of its own that is left empty.\n"
       "\n"
       "  schedule   jobs due over an hour are added\n"

@@ -589,6 +589,20 @@ def test_bench_measures_and_leaves_nothing(cli):
     assert left and all(x[s] == 0 for x in left for s in ("scheduled", "ready", "leased", "done", "cancelled"))
 
 
+def test_bench_of_jobs_that_use_everything_leaves_nothing(cli):
+    results = answer(cli("bench", "--driver", "belfry-full", "--op", "schedule,lease", "--jobs", "500", "--json"))
+    assert [(r["driver"], r["op"], r["jobs"]) for r in results] == [("belfry-full", op, 500) for op in ("schedule", "lease")]
+    left = [x for x in answer(cli("queues", "--tenant", "*", "--json")) if x["queue"].startswith("bench.")]
+    assert len({x["tenant"] for x in left}) >= 10
+    assert all(x[s] == 0 for x in left for s in ("scheduled", "ready", "leased", "done", "cancelled"))
+
+
+def test_bench_is_for_belfry_alone(cli):
+    done = cli("bench", "--driver", "redis", "--jobs", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no driver 'redis'; it is one of belfry|belfry-full\n" in done.stderr
+
+
 @pytest.mark.parametrize("driver,command", [
     ("redis", ["redis-server", "--save", "", "--appendonly", "no", "--port"]),
     ("redis-full", ["redis-server", "--save", "", "--appendonly", "no", "--port"]),
@@ -603,7 +617,8 @@ def test_bench_measures_peers_with_the_same_generator(driver, command):
     peer = subprocess.Popen([*command, str(port)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         def bench():
-            return belfry("bench", "--driver", driver, "--port", port, "--op", ",".join(ops), "--jobs", jobs, "--json")
+            command = [BUILD / "loadgen", "--driver", driver, "--port", port, "--op", ",".join(ops), "--jobs", jobs, "--json"]
+            return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=60, env=ENV)
         # Enough for several with each ordering key, of which there are 10,000.
         ops, jobs = (("schedule", "lease"), 25_000) if driver == "redis-full" else (("lone", "schedule", "lease"), 300)
         results = answer(wait_for(lambda: (r := bench()).returncode != 3 and r, what="the peer runs"))
