@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/driver.h"
+#include "loadgen/peers.h"
 
 #define DELAY_DIGITS 9 /* in seconds: thirty years */
 #define ID_BYTES     24

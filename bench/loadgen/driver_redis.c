@@ -4,7 +4,7 @@
  * so that what is not finished comes back; finishing removes. Members are made unique by a number
  * in front of the payload.
  */
-#include "cli/driver.h"
+#include "loadgen/peers.h"
 
 #include <stdio.h>
 
@@ -22,6 +22,17 @@ static const char claim[] =
     "for i = 1, #m do a[2*i-1] = ARGV[2]; a[2*i] = m[i] end "
     "redis.call('ZADD', KEYS[1], 'XX', unpack(a)) "
     "return m";
+
+int redis_script(struct target *t, int i, const char *text, struct client *c)
+{
+    struct str words[] = { STR("SCRIPT"), STR("LOAD"), str_of(text) };
+    const struct resp_values *v;
+    int err = driver_ask(c, words, 3, &v);
+
+    if (err == 0)
+        snprintf(t->scripts[i], sizeof(t->scripts[i]), "%.*s", STR_ARG(v->at[0].text));
+    return err;
+}
 
 static void zadd(struct target *t, struct buf *out, size_t *ret_score, size_t *ret_id)
 {
@@ -43,7 +54,7 @@ static void zadd(struct target *t, struct buf *out, size_t *ret_score, size_t *r
 static int prepare(struct target *t, struct client *c)
 {
     size_t unused;
-    int err = driver_script(t, 0, claim, c);
+    int err = redis_script(t, 0, claim, c);
 
     zadd(t, &t->now, &unused, &t->now_id);
     zadd(t, &t->later, &t->later_gap, &t->later_id);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same jobs as driver_full.c on Redis, as one would make them there: a hash for each job, a
+ * The jobs of the driver belfry-full on Redis, as one would make them there: a hash for each job, a
  * string for its key, a list for its ordering key, a sorted set by rank for each tenant's ready
  * jobs, and one each for those that are due later and those that workers have. Scripts, so that
  * each step is whole. It does less than Belfry: jobs of one ordering key go in the order in which
  * they were added, and what a worker loses is not looked for.
  */
-#include "cli/driver.h"
+#include "loadgen/peers.h"
 
 #include "base/time.h"
 #include "cli/scan.h"
@@ -78,7 +78,7 @@ static int prepare(struct target *t, struct client *c)
 
     driver_filler(&t->now, t->payload_bytes);
     for (int i = 0; i < SCRIPTS && err == 0; i++)
-        err = driver_script(t, i, texts[i], c);
+        err = redis_script(t, i, texts[i], c);
     return err;
 }
 

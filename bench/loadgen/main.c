@@ -9,7 +9,7 @@
 
 #include "cli/bench.h"
 #include "cli/client_tls.h"
-#include "cli/driver.h"
+#include "loadgen/peers.h"
 
 static const struct driver *const drivers[] = { &driver_belfry,     &driver_belfry_full,
                                                 &driver_redis,      &driver_redis_full,

@@ -57,14 +57,3 @@ int driver_ask(struct client *c, struct str *words, size_t n, const struct resp_
     }
     return err;
 }
-
-int driver_script(struct target *t, int i, const char *text, struct client *c)
-{
-    struct str words[] = { STR("SCRIPT"), STR("LOAD"), str_of(text) };
-    const struct resp_values *v;
-    int err = driver_ask(c, words, 3, &v);
-
-    if (err == 0)
-        snprintf(t->scripts[i], sizeof(t->scripts[i]), "%.*s", STR_ARG(v->at[0].text));
-    return err;
-}

@@ -78,8 +78,7 @@ struct driver {
     int (*wipe)(struct target *t, struct client *c);
 };
 
-extern const struct driver driver_belfry, driver_belfry_full, driver_redis, driver_redis_full,
-    driver_beanstalkd;
+extern const struct driver driver_belfry, driver_belfry_full;
 
 /* The replies of both of Belfry's. */
 void driver_belfry_note(struct str reply, char *ret_id);
@@ -97,10 +96,8 @@ void driver_digits(char *at, size_t width, uint64_t n);
 void driver_word(struct buf *out, const char *prefix, uint64_t n);
 void driver_payload(const struct target *t, struct buf *out, uint64_t n);
 
-/* For prepare and wipe. An error that the server answers is in c->why, too; and a script, loaded
- * into Redis as number i of the target's. */
+/* For prepare and wipe. An error that the server answers is in c->why, too. */
 int driver_ask(struct client *c, struct str *words, size_t n, const struct resp_values **ret);
-int driver_script(struct target *t, int i, const char *text, struct client *c);
 
 /* When job n is due if it is one for later: in no order, evenly over the span. */
 static inline int64_t driver_due_ms(const struct target *t, uint64_t n)
