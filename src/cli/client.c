@@ -296,3 +296,18 @@ const struct resp_value *client_field(const struct resp_values *v, size_t at, co
     }
     return NULL;
 }
+
+int64_t client_int(const struct resp_values *v, size_t at, const char *name, int64_t otherwise)
+{
+    const struct resp_value *field = client_field(v, at, name);
+    bool number = field && (field->type == RESP_INT || field->type == RESP_BOOL);
+
+    return number ? field->number : otherwise;
+}
+
+struct str client_text(const struct resp_values *v, size_t at, const char *name)
+{
+    const struct resp_value *field = client_field(v, at, name);
+
+    return field && field->type == RESP_BULK ? field->text : (struct str){ 0 };
+}

@@ -58,5 +58,8 @@ int client_next(struct client *c, const struct resp_values **ret);
 
 /* The value of a name in the map at index `at`; NULL if there is none or it is no map. */
 const struct resp_value *client_field(const struct resp_values *v, size_t at, const char *name);
+/* That value if it is a number or a truth, else `otherwise`; if it is bytes, else nothing. */
+int64_t client_int(const struct resp_values *v, size_t at, const char *name, int64_t otherwise);
+struct str client_text(const struct resp_values *v, size_t at, const char *name);
 
 #endif
