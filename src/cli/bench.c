@@ -216,10 +216,9 @@ static int read_flags(struct bench *b, int argc, char **argv)
     return CLI_OK;
 }
 
-/* Belfry's own connection is greeted; the peers speak first by themselves. */
 static int connect_target(struct bench *b, struct client *c)
 {
-    if (b->target.driver == &driver_belfry)
+    if (b->target.driver->belfry)
         return call_connect(b->cli, c);
     if (client_open(c, b->load.host, b->load.port, CLIENT_CONNECT_MS) == 0)
         return CLI_OK;
@@ -261,9 +260,9 @@ int bench_measure(struct cli *cli, const struct driver *const *drivers, int argc
     b.result = (struct result){ .json = cli->json, .target = &b.target };
     b.load.quiet = cli->json || b.load.every;
     b.load.host = cli_host(cli);
-    b.load.port = b.target.driver == &driver_belfry ? cli_port(cli)
-                  : cli->port                       ? cli->port
-                                                    : b.target.driver->port;
+    b.load.port = b.target.driver->belfry ? cli_port(cli)
+                  : cli->port             ? cli->port
+                                          : b.target.driver->port;
     code = connect_target(&b, &b.client);
     if (code != CLI_OK)
         return code;

@@ -49,7 +49,8 @@ struct driver_watch {
 
 struct driver {
     const char *name;
-    const char *port;
+    const char *port; /* its server's usual port; NULL for Belfry's, which the options tell */
+    bool belfry;      /* its server is Belfry: it is reached and greeted as by any command */
 
     /* Makes the commands and what they need at the server. 0, or an error with c->why. */
     int (*prepare)(struct target *t, struct client *c);
@@ -80,7 +81,8 @@ struct driver {
 
 extern const struct driver driver_belfry, driver_belfry_full;
 
-/* The replies of both of Belfry's. */
+/* What both of Belfry's share. */
+unsigned driver_belfry_greet(const struct target *t, struct buf *out);
 void driver_belfry_note(struct str reply, char *ret_id);
 unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
                               unsigned *replies, struct driver_watch *w);

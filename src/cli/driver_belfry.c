@@ -137,7 +137,7 @@ unsigned driver_belfry_finish(const struct target *t, struct str reply, struct b
 }
 
 /* The token was good for the connection before these. */
-static unsigned greet(const struct target *t, struct buf *out)
+unsigned driver_belfry_greet(const struct target *t, struct buf *out)
 {
     struct buf token = { 0 };
     char why[64];
@@ -155,9 +155,9 @@ static unsigned greet(const struct target *t, struct buf *out)
 
 const struct driver driver_belfry = {
     .name = "belfry",
-    .port = "2355",
+    .belfry = true,
     .prepare = prepare,
-    .greet = greet,
+    .greet = driver_belfry_greet,
     .scan = scan_reply,
     .put = put,
     .id_bytes = ID_TEXT,
