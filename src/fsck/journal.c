@@ -71,14 +71,14 @@ void *journal_grow(void *items, size_t count, size_t *cap, size_t size)
     return grown;
 }
 
-struct journal_finding *journal_find(struct journal *j, size_t index, const char *format, ...)
+int journal_find(struct journal *j, size_t index, const char *format, ...)
 {
     struct journal_finding *f =
         journal_grow(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
     va_list args;
 
     if (!f)
-        return NULL;
+        return BELFRY_NOMEM;
     j->findings = f;
     f += j->finding_count++;
     *f = (struct journal_finding){ .segment = index };
@@ -86,7 +86,7 @@ struct journal_finding *journal_find(struct journal *j, size_t index, const char
     vsnprintf(f->what, sizeof(f->what), format, args);
     va_end(args);
     j->segments[index].faulty = true;
-    return f;
+    return 0;
 }
 
 static int add_segment(struct journal *j, uint32_t number, bool missing)
@@ -327,17 +327,18 @@ static int add_missing_beginning(struct journal *j)
 /* A journal that was closed has nothing behind its end. */
 static int check_closed(struct journal *j)
 {
-    for (size_t i = 0; i < j->segment_count; i++) {
+    int err = 0;
+
+    for (size_t i = 0; i < j->segment_count && !err; i++) {
         const struct journal_segment *s = &j->segments[i];
 
-        if (j->note.known && j->note.clean && s->number > j->note.last && s->whole > 0 &&
-            !journal_find(j, i,
-                          "the journal goes on here, though it ended with segment %u when "
-                          "it was closed",
-                          j->note.last))
-            return BELFRY_NOMEM;
+        if (j->note.known && j->note.clean && s->number > j->note.last && s->whole > 0)
+            err = journal_find(j, i,
+                               "the journal goes on here, though it ended with segment %u when "
+                               "it was closed",
+                               j->note.last);
     }
-    return 0;
+    return err;
 }
 
 /* Lets the clock run up to now, so that jobs are in the states that a server would show. */

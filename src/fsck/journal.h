@@ -102,8 +102,14 @@ size_t journal_faults(const struct journal *j);
 /* Room for one more item of `size` bytes in an array; NULL if out of memory. */
 void *journal_grow(void *items, size_t count, size_t *cap, size_t size);
 
-/* Adds a finding about a segment, which is faulty then; NULL if out of memory. */
-struct journal_finding *journal_find(struct journal *j, size_t index, const char *format, ...)
+/* Adds a finding about a segment, which is faulty then. 0, NOMEM. */
+int journal_find(struct journal *j, size_t index, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The finding that was added last. */
+static inline struct journal_finding *journal_found(struct journal *j)
+{
+    return &j->findings[j->finding_count - 1];
+}
 
 #endif

@@ -24,12 +24,9 @@ static int note_gap(struct scan *c, uint64_t next)
 
     if (next <= c->expected)
         return 0;
-    if (c->open)
-        f = &c->j->findings[c->open - 1];
-    else
-        f = journal_find(c->j, c->index, "the commits are not there");
-    if (!f)
+    if (!c->open && journal_find(c->j, c->index, "the commits are not there"))
         return BELFRY_NOMEM;
+    f = c->open ? &c->j->findings[c->open - 1] : journal_found(c->j);
     f->first = c->expected;
     f->lost = next - c->expected;
     return 0;
@@ -52,9 +49,7 @@ static int check_hash(struct scan *c, uint64_t seq, struct str element)
         XXH3_64bits(element.ptr, element.len) == n->hash)
         return 0;
     return journal_find(c->j, c->index, "commit %llu is another one than when it was closed",
-                        (unsigned long long)seq)
-               ? 0
-               : BELFRY_NOMEM;
+                        (unsigned long long)seq);
 }
 
 /* The segment has more commits than its successor knows of; those never counted. */
@@ -66,18 +61,14 @@ static int note_excess(struct scan *c)
     if (is_closed_end(c))
         return journal_find(c->j, c->index,
                             "it has more than the %llu commits that it was closed with",
-                            (unsigned long long)c->s->limit)
-                   ? 0
-                   : BELFRY_NOMEM;
+                            (unsigned long long)c->s->limit);
     return journal_find(c->j, c->index,
                         "it has more than the %llu commits that segment %u tells of",
-                        (unsigned long long)c->s->limit, c->s->number + 1)
-               ? 0
-               : BELFRY_NOMEM;
+                        (unsigned long long)c->s->limit, c->s->number + 1);
 }
 
 /* As the server would: a segment's first commit has to begin it. */
-static int replay(struct scan *c, uint64_t seq, struct str element)
+static int replay_commit(struct scan *c, uint64_t seq, struct str element)
 {
     struct commit_head head = { 0 };
     struct str body;
@@ -104,13 +95,13 @@ static int scan_element(void *arg, uint64_t seq, struct str element)
     c->expected = c->s->next = seq + 1;
     err = check_hash(c, seq, element);
     if (!err)
-        err = replay(c, seq, element);
+        err = replay_commit(c, seq, element);
     if (err == BELFRY_CORRUPT) {
-        struct journal_finding *f =
-            journal_find(c->j, c->index, "a malformed record, or one of a newer version of Belfry");
+        struct journal_finding *f;
 
-        if (!f)
+        if (journal_find(c->j, c->index, "a malformed record, or one of a newer version of Belfry"))
             return BELFRY_NOMEM;
+        f = journal_found(c->j);
         f->malformed = true;
         f->first = seq;
         f->lost = 1;
@@ -128,9 +119,9 @@ static int scan_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
 
     if (c->expected >= c->s->limit) /* the torn tail, or what was left of one */
         return 0;
-    f = journal_find(c->j, c->index, "%s", what);
-    if (!f)
+    if (journal_find(c->j, c->index, "%s", what))
         return BELFRY_NOMEM;
+    f = journal_found(c->j);
     f->offset = offset;
     f->bytes = bytes;
     if (offset > 0 || c->s->headless)
@@ -147,7 +138,7 @@ static int check_chain(struct scan *c)
     if (s->limit != JOURNAL_UNKNOWN)
         return note_gap(c, s->limit);
     if (c->index + 1 < j->segment_count && c->expected == 0 && !s->faulty)
-        return journal_find(j, c->index, "it has no whole commit") ? 0 : BELFRY_NOMEM;
+        return journal_find(j, c->index, "it has no whole commit");
     return 0;
 }
 
@@ -159,8 +150,8 @@ int journal_scan(struct journal *j, size_t index)
 
     journal_log_name(j, SEGMENTS, c.s->number, log);
     if (c.s->missing) {
-        if (!journal_find(j, index, "the file is missing%s",
-                          j->end_lost ? ", or a commit that is lost told of its removal" : ""))
+        if (journal_find(j, index, "the file is missing%s",
+                         j->end_lost ? ", or a commit that is lost told of its removal" : ""))
             return BELFRY_NOMEM;
         c.open = j->finding_count;
     } else {

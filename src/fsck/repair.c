@@ -28,7 +28,7 @@ struct rewrite {
 };
 
 /* How many commits the segment is to have: what is known of it, at least its first. */
-static uint64_t target(const struct journal_segment *s)
+static uint64_t target_commits(const struct journal_segment *s)
 {
     uint64_t n = s->limit != JOURNAL_UNKNOWN ? s->limit : s->next;
 
@@ -106,14 +106,14 @@ static int salvage_missing(const struct journal *j, struct str log, const char *
     return err;
 }
 
-static int rewrite(const struct journal *j, size_t index, char ret_kept[PATH_MAX])
+static int rewrite_segment(const struct journal *j, size_t index, char ret_kept[PATH_MAX])
 {
     const struct journal_segment *s = &j->segments[index];
     struct rewrite r = { .j = j, .index = index, .s = s, .head = s->head };
     char log[JOURNAL_NAME_BYTES], path[PATH_MAX];
     int err;
 
-    r.before = index ? target(s - 1) : 0;
+    r.before = index ? target_commits(s - 1) : 0;
     journal_log_name(j, SEGMENTS, s->number, log);
     journal_path(j, SEGMENTS, s->number, path);
     err = s->missing ? salvage_missing(j, str_of(log), path, &r.to)
@@ -123,7 +123,7 @@ static int rewrite(const struct journal *j, size_t index, char ret_kept[PATH_MAX
     if (!s->missing && !s->headless)
         err = store_salvage(j->dir, str_of(log), keep_element, NULL, &r);
     if (!err)
-        err = fill_up(&r, target(s));
+        err = fill_up(&r, target_commits(s));
     if (!err)
         err = salvage_commit(r.to, ret_kept);
     salvage_free(r.to);
@@ -131,10 +131,10 @@ static int rewrite(const struct journal *j, size_t index, char ret_kept[PATH_MAX
 }
 
 /* What becomes of one segment, in a line each for what is lost. */
-static void tell(const struct journal *j, size_t index, const char *kept)
+static void tell_segment(const struct journal *j, size_t index, const char *kept)
 {
     const struct journal_segment *s = &j->segments[index];
-    unsigned long long n = target(s), lost = n - s->whole, bytes = 0;
+    unsigned long long n = target_commits(s), lost = n - s->whole, bytes = 0;
 
     for (size_t i = 0; i < j->finding_count; i++)
         if (j->findings[i].segment == index)
@@ -172,11 +172,11 @@ static int repair_segments(const struct journal *j, bool dry, unsigned long long
 
         if (!j->segments[i].faulty)
             continue;
-        err = dry ? 0 : rewrite(j, i, kept);
+        err = dry ? 0 : rewrite_segment(j, i, kept);
         if (err)
             return err;
-        tell(j, i, dry ? NULL : kept);
-        *lost += target(&j->segments[i]) - j->segments[i].whole;
+        tell_segment(j, i, dry ? NULL : kept);
+        *lost += target_commits(&j->segments[i]) - j->segments[i].whole;
     }
     return 0;
 }

@@ -52,7 +52,7 @@ static void show_progress(const struct runs *r, uint64_t done)
 }
 
 /* Only the first is kept. */
-__attribute__((format(printf, 2, 3))) static void note(struct look *l, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void look_note(struct look *l, const char *format, ...)
 {
     va_list args;
 
@@ -70,7 +70,7 @@ static void note_detail(struct look *l, const char *detail)
 
     if (!at)
         at = strstr(detail, ": element ");
-    note(l, "%s", at ? at + 2 : detail);
+    look_note(l, "%s", at ? at + 2 : detail);
 }
 
 /* 0 if the error is about this run; it is noted then. */
@@ -80,7 +80,7 @@ static int note_error(struct look *l, int err)
         return err;
     if (err == BELFRY_NOTFOUND) {
         l->f.missing = true;
-        note(l, "the file is missing");
+        look_note(l, "the file is missing");
     } else {
         note_detail(l, store_detail());
     }
@@ -88,7 +88,7 @@ static int note_error(struct look *l, int err)
 }
 
 /* NULL, or what is wrong with an entry that is whole. */
-static const char *judge(const struct look *l, const struct run_entry *e)
+static const char *judge_entry(const struct look *l, const struct run_entry *e)
 {
     struct job_image image;
     struct cold_point point;
@@ -116,14 +116,14 @@ static const char *judge(const struct look *l, const struct run_entry *e)
 static void take_entry(struct look *l)
 {
     const struct run_entry *e = &l->c.entry;
-    const char *wrong = judge(l, e);
+    const char *wrong = judge_entry(l, e);
 
     if (wrong) {
         l->senseless++;
-        note(l, "entry %llu: %s", (unsigned long long)l->read, wrong);
+        look_note(l, "entry %llu: %s", (unsigned long long)l->read, wrong);
     }
     if (l->read == 0 && l->c.damaged == 0 && !str_eq(e->key, l->d->first))
-        note(l, "it begins with another key than the journal says");
+        look_note(l, "it begins with another key than the journal says");
     l->last.len = e->key.len <= COLD_KEY_MAX ? e->key.len : 0;
     memcpy(l->last.bytes, e->key.ptr, l->last.len);
     l->read++;
@@ -152,10 +152,10 @@ static int read_entries(struct look *l)
         return note_error(l, err);
     }
     if (l->c.damaged == 0 && l->read != l->d->entries)
-        note(l, "it has %llu entries where the journal says %llu", (unsigned long long)l->read,
-             (unsigned long long)l->d->entries);
+        look_note(l, "it has %llu entries where the journal says %llu", (unsigned long long)l->read,
+                  (unsigned long long)l->d->entries);
     if (l->c.damaged == 0 && !str_eq(cold_key_str(&l->last), l->d->last))
-        note(l, "it ends with another key than the journal says");
+        look_note(l, "it ends with another key than the journal says");
     return 0;
 }
 
@@ -183,9 +183,9 @@ static int read_run(struct look *l, struct store *store)
     }
     info = run_about(l->run);
     if (info->entries != l->d->entries || info->bytes != l->d->bytes)
-        note(l, "its root tells of %llu entries in %llu bytes, the journal of %llu in %llu",
-             (unsigned long long)info->entries, (unsigned long long)info->bytes,
-             (unsigned long long)l->d->entries, (unsigned long long)l->d->bytes);
+        look_note(l, "its root tells of %llu entries in %llu bytes, the journal of %llu in %llu",
+                  (unsigned long long)info->entries, (unsigned long long)info->bytes,
+                  (unsigned long long)l->d->entries, (unsigned long long)l->d->bytes);
     err = read_filter(l);
     return err ? err : read_entries(l);
 }
@@ -245,7 +245,7 @@ static int look_at(struct runs *r, struct store *store, const struct run_desc *d
 
 /* ---- All of them ---- */
 
-static bool knows(const struct journal *j, uint32_t file)
+static bool journal_knows(const struct journal *j, uint32_t file)
 {
     const struct list *runs = engine_runs(j->engine), *node;
 
@@ -286,14 +286,14 @@ static int list_strays(struct runs *r, struct store *store)
 }
 
 /* A server that runs may have merged and removed what could not be read: then it is no loss. */
-static int forgive(struct runs *r, struct store *store)
+static int forgive_removed(struct runs *r, struct store *store)
 {
     struct journal now;
     size_t kept = 0;
     int err = journal_load(&now, store, r->j->dir, r->j->partition);
 
     for (size_t i = 0; i < r->finding_count && !err; i++)
-        if (knows(&now, r->findings[i].d->file))
+        if (journal_knows(&now, r->findings[i].d->file))
             r->findings[kept++] = r->findings[i];
     if (!err)
         r->finding_count = kept;
@@ -318,7 +318,7 @@ int runs_load(struct runs *r, struct store *store, const struct journal *j,
     }
     show_progress(r, r->total);
     if (!err && r->finding_count && !j->clean)
-        err = forgive(r, store);
+        err = forgive_removed(r, store);
     return err ? err : list_strays(r, store);
 }
 

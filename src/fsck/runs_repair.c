@@ -41,7 +41,7 @@ int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any)
     return err;
 }
 
-static void tell(const struct runs *r, const struct runs_finding *f)
+static void tell_run(const struct runs *r, const struct runs_finding *f)
 {
     struct buf loss = { 0 };
     char path[PATH_MAX];
@@ -53,7 +53,7 @@ static void tell(const struct runs *r, const struct runs_finding *f)
     buf_fini(&loss);
 }
 
-static int mend(const struct runs *r, const struct runs_finding *f, bool dry)
+static int mend_run(const struct runs *r, const struct runs_finding *f, bool dry)
 {
     char log[JOURNAL_NAME_BYTES], kept[PATH_MAX];
     struct rebuild b = { .dir = r->j->dir, .d = f->d };
@@ -82,10 +82,10 @@ int runs_repair(const struct runs *r, bool dry, bool *ret_any, size_t *left)
         const struct runs_finding *f = &r->findings[i];
         int err = 0;
 
-        tell(r, f);
+        tell_run(r, f);
         if (f->mendable) {
             *ret_any = true;
-            err = mend(r, f, dry);
+            err = mend_run(r, f, dry);
         } else {
             printf("    it stays as it is\n");
             ++*left;
