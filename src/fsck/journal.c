@@ -48,7 +48,7 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
                  format != 1 || partitions == 0 || partitions > UINT16_MAX))
         err = store_fail(BELFRY_INVALID, "%s: record meta says '%s': not of this version", dir,
                          value);
-    /* Nothing there: no start has come so far. Damaged: journal_load will say so. */
+    /* NOTFOUND: no start has come so far. CORRUPT: journal_load() tells of it. */
     if (err && err != BELFRY_NOTFOUND && err != BELFRY_CORRUPT) {
         store_close(store);
         return err;
@@ -167,7 +167,7 @@ static int take_first(void *arg, uint64_t seq, struct str element)
     return 1;
 }
 
-/* Reads the first commits, and from them how long each segment before is. */
+/* Reads the first commit of each segment, which gives the limit of the segment before. */
 static int read_begins(struct journal *j)
 {
     for (size_t i = 0; i < j->segment_count; i++) {
@@ -196,7 +196,7 @@ static int count_element(void *arg, uint64_t seq, struct str element)
     return 0;
 }
 
-/* Takes the server's view of a segment that may end in something half-written. If that is not
+/* Takes the server's view of a segment that may end in half-written bytes. If that is not
  * where the trouble is, its limit stays unknown. */
 static int probe_tail(struct journal *j, struct store *store, struct journal_segment *s)
 {
@@ -232,7 +232,7 @@ static void expect_end(struct journal *j, struct journal_segment *s)
     j->torn_bytes = 0;
 }
 
-/* A last segment without a whole commit is as if it were not there, if nobody knows of one. */
+/* A last segment without a whole commit does not count, unless the owner record knows of one. */
 static int probe_end(struct journal *j, struct store *store)
 {
     struct journal_segment *last = &j->segments[j->segment_count - 1];
@@ -268,7 +268,7 @@ static int stop_at_first(void *arg, struct str name)
     return 1;
 }
 
-/* Segments behind those that are there, of which the owner record knows. */
+/* Adds the missing segments at the end, of which the owner record knows. */
 static int add_missing_end(struct journal *j, struct store *store)
 {
     const struct owner_note *n = &j->note;
@@ -292,7 +292,7 @@ static int add_missing_end(struct journal *j, struct store *store)
     return err;
 }
 
-/* Segments before those that are there, of which the journal itself knows. */
+/* Adds the missing segments at the beginning, of which the journal itself knows. */
 static int add_missing_beginning(struct journal *j)
 {
     uint32_t oldest = engine_oldest(j->engine);
@@ -324,7 +324,7 @@ static int add_missing_beginning(struct journal *j)
     return err;
 }
 
-/* A journal that was closed has nothing behind its end. */
+/* A journal that was closed in order must have no commit behind its end. */
 static int check_closed(struct journal *j)
 {
     int err = 0;
@@ -341,7 +341,7 @@ static int check_closed(struct journal *j)
     return err;
 }
 
-/* Lets the clock run up to now, so that jobs are in the states that a server would show. */
+/* Lets the engine's clock run up to now, so that jobs are in the states that a server shows. */
 static int settle_engine(struct journal *j)
 {
     int64_t now = time_wall_ms(), wall_ms, mono_ms;

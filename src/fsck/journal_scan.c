@@ -6,7 +6,7 @@
 
 #include "store/salvage.h"
 
-#define FRAME_BYTES 24 /* what a store adds to a commit, about */
+#define FRAME_BYTES 24 /* about what a store adds to a commit */
 
 struct scan {
     struct journal *j;
@@ -17,7 +17,7 @@ struct scan {
     bool excess;
 };
 
-/* Commits from `expected` up to `next` are not there: charges that to a finding. */
+/* Charges a finding with the commits from `expected` up to `next`, which are lost. */
 static int note_gap(struct scan *c, uint64_t next)
 {
     struct journal_finding *f;
@@ -32,7 +32,7 @@ static int note_gap(struct scan *c, uint64_t next)
     return 0;
 }
 
-/* A clean stop noted how the journal ends, and it ends in this segment. */
+/* Whether a clean stop noted that the journal ends in this segment. */
 static bool is_closed_end(const struct scan *c)
 {
     const struct owner_note *n = &c->j->note;
@@ -40,7 +40,7 @@ static bool is_closed_end(const struct scan *c)
     return n->known && n->clean && n->last == c->s->number;
 }
 
-/* The last commit of a journal that was closed is the one that was noted. */
+/* The last commit of a journal that was closed must be the one that the stop noted. */
 static int check_hash(struct scan *c, uint64_t seq, struct str element)
 {
     const struct owner_note *n = &c->j->note;
@@ -52,7 +52,7 @@ static int check_hash(struct scan *c, uint64_t seq, struct str element)
                         (unsigned long long)seq);
 }
 
-/* The segment has more commits than its successor knows of; those never counted. */
+/* Adds a finding if the segment has more commits than it must; they never counted. */
 static int note_excess(struct scan *c)
 {
     if (c->excess)
@@ -67,7 +67,7 @@ static int note_excess(struct scan *c)
                         (unsigned long long)c->s->limit, c->s->number + 1);
 }
 
-/* As the server would: a segment's first commit has to begin it. */
+/* Replays a commit as the server does. The first commit of a segment must begin with BEGIN. */
 static int replay_commit(struct scan *c, uint64_t seq, struct str element)
 {
     struct commit_head head = { 0 };
@@ -117,7 +117,7 @@ static int scan_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
     struct scan *c = arg;
     struct journal_finding *f;
 
-    if (c->expected >= c->s->limit) /* the torn tail, or what was left of one */
+    if (c->expected >= c->s->limit) /* half-written bytes behind the last commit */
         return 0;
     if (journal_find(c->j, c->index, "%s", what))
         return BELFRY_NOMEM;
@@ -129,7 +129,7 @@ static int scan_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
     return 0;
 }
 
-/* What the segments around it say of this one. */
+/* Holds the segment against what its neighbours say of it. */
 static int check_chain(struct scan *c)
 {
     struct journal *j = c->j;

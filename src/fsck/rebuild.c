@@ -6,7 +6,7 @@
 #include "store/element.h"
 #include "store/salvage.h"
 
-#define FILTER_FRAME 24 /* of a piece of a filter: what an element takes beyond the bits */
+#define FILTER_FRAME 24 /* bytes that an element takes besides a piece of a filter */
 
 /* What a run's writer needs of a store: it appends and, at the end, syncs. Elements have the same
  * positions as in any log. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run whose header, root, index or filter is damaged, written anew from its data blocks. Nothing
- * but the journal's description tells how long it was and where its root stood, and the journal is
- * not changed: so it is replaced only if the same entries give a log of exactly that layout.
+ * Writing a run anew from its data blocks, if its header, root, index or filter is damaged. The
+ * journal describes how long the run is and where its root stands, and repair does not change the
+ * journal. So the run is replaced only if its entries give a log of exactly that layout.
  */
 #ifndef FSCK_REBUILD_H
 #define FSCK_REBUILD_H
@@ -12,19 +12,21 @@
 #include "engine/cold.h"
 
 struct rebuild {
-    const char *dir;
-    struct str log;
-    const struct run_desc *d; /* all borrowed */
+    const char *dir;          /* the data directory; borrowed */
+    struct str log;           /* the run's name; borrowed */
+    const struct run_desc *d; /* how the journal describes the run; borrowed */
     uint64_t whole;           /* entries in blocks that can be read without an index */
-    bool possible;            /* those are all, and give what the journal describes */
-    uint64_t filter_items;
+    bool possible;            /* those are all entries, and give the layout described */
+    uint64_t filter_items;    /* what the new filter is made for; 0: the run has none */
 };
 
-/* Looks what can be done; dir, log and d are set. Changes nothing. IO, NOMEM, NOTFOUND. */
+/* Finds out whether the run can be written anew; the caller has set dir, log and d. Changes
+ * nothing. IO, NOMEM, NOTFOUND. */
 int rebuild_look(struct rebuild *r);
 
-/* After a look that says it is possible: puts the new log in the old one's place. ret_kept says
- * where that is kept. LOCKED, IO, FULL, CORRUPT (it changed since): then nothing was changed. */
+/* Puts the new log in the place of the old one, which is kept as ret_kept; rebuild_look() has said
+ * that it is possible. After an error nothing is changed: LOCKED, IO, FULL, CORRUPT (the old log
+ * changed meanwhile). */
 int rebuild_run(const struct rebuild *r, char ret_kept[PATH_MAX]);
 
 #endif

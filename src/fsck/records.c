@@ -8,9 +8,9 @@
 #include "store/datadir.h"
 #include "store/recordfile.h"
 
-/* Beyond the last epoch in the journal: starts that came to no commit left no trace in it. */
+/* How far a new epoch is beyond the journal's last: starts without a commit left no trace in it. */
 #define EPOCHS_SKIPPED 1000
-/* Where neither journal nor record is left: beyond what any server has come to. */
+/* The new epoch if neither journal nor record tells one: beyond that of any server. */
 #define EPOCHS_UNKNOWN (UINT64_C(1) << 20)
 
 /* The path that a failure's detail begins with: "data/records/meta: offset 0: why". */
@@ -25,7 +25,7 @@ static bool failed_path(char ret[PATH_MAX])
     return true;
 }
 
-/* With the directory locked. */
+/* The caller has locked the directory, unless `dry`. */
 static int set_aside(struct disk *d, const char *dir, bool dry, bool *ret_any)
 {
     char records_dir[PATH_MAX], path[PATH_MAX], kept[PATH_MAX];
@@ -54,7 +54,7 @@ static int set_aside(struct disk *d, const char *dir, bool dry, bool *ret_any)
 int records_set_aside(const char *dir, bool dry, bool *ret_any)
 {
     struct disk d;
-    int lock = -1, err = datadir_check(dir); /* first: opening would make a directory */
+    int lock = -1, err = datadir_check(dir); /* opening would make a directory */
 
     if (err)
         return err == BELFRY_CORRUPT ? BELFRY_INVALID : err;
@@ -67,7 +67,7 @@ int records_set_aside(const char *dir, bool dry, bool *ret_any)
     return err;
 }
 
-/* The record as it is to be: of a journal that is whole by now. */
+/* The new owner record, of a journal that is whole by now. */
 static void new_owner(const struct journal *j, struct owner_note *ret, uint64_t *ret_version)
 {
     uint64_t newest = j->newest_epoch > j->note.epoch ? j->newest_epoch : j->note.epoch;

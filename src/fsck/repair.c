@@ -27,7 +27,7 @@ struct rewrite {
     struct commit_head head;
 };
 
-/* How many commits the segment is to have: what is known of it, at least its first. */
+/* How many commits the repaired segment has: as many as are known of, and at least one. */
 static uint64_t target_commits(const struct journal_segment *s)
 {
     uint64_t n = s->limit != JOURNAL_UNKNOWN ? s->limit : s->next;
@@ -85,7 +85,7 @@ static int keep_element(void *arg, uint64_t seq, struct str element)
     return salvage_put(r->to, element);
 }
 
-/* A salvage takes the place of a file, so there has to be one. */
+/* Makes an empty file first, since a salvage takes the place of one. */
 static int salvage_missing(const struct journal *j, struct str log, const char *path,
                            struct salvage **ret)
 {
@@ -130,7 +130,7 @@ static int rewrite_segment(const struct journal *j, size_t index, char ret_kept[
     return err;
 }
 
-/* What becomes of one segment, in a line each for what is lost. */
+/* Says what becomes of one segment, with a line for each finding. */
 static void tell_segment(const struct journal *j, size_t index, const char *kept)
 {
     const struct journal_segment *s = &j->segments[index];
@@ -207,7 +207,7 @@ static void tell_meaning(const char *dir, bool dry, const struct outcome *o)
                o->left ? " but for the runs" : "");
 }
 
-/* Strays first: once the journal is whole again a server would remove them. */
+/* Strays come first: once the journal is whole again, a server would remove them. */
 static int repair_loaded(const struct journal *j, const struct runs *r, bool dry, struct outcome *o)
 {
     int err = runs_keep_strays(r, dry, &o->any);

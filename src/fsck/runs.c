@@ -40,7 +40,7 @@ struct look {
     struct buf filter;
     bool filter_bad;
     uint64_t read;
-    uint64_t senseless; /* of those: entries that mean nothing */
+    uint64_t senseless; /* entries that were read and mean nothing */
     struct cold_key last;
     struct runs_finding f;
 };
@@ -51,7 +51,7 @@ static void show_progress(const struct runs *r, uint64_t done)
         r->o->progress(r->o->arg, done, r->total);
 }
 
-/* Only the first is kept. */
+/* Notes what is wrong with the run; only the first note is kept. */
 __attribute__((format(printf, 2, 3))) static void look_note(struct look *l, const char *format, ...)
 {
     va_list args;
@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static void look_note(struct look *l, cons
     va_end(args);
 }
 
-/* A failure's detail without the file, which is said anyway. */
+/* Notes a failure's detail without the file's name, which the report has already. */
 static void note_detail(struct look *l, const char *detail)
 {
     const char *at = strstr(detail, ": offset ");
@@ -73,7 +73,7 @@ static void note_detail(struct look *l, const char *detail)
     look_note(l, "%s", at ? at + 2 : detail);
 }
 
-/* 0 if the error is about this run; it is noted then. */
+/* Notes an error that is about this run and answers 0; answers any other error. */
 static int note_error(struct look *l, int err)
 {
     if (err != BELFRY_CORRUPT && err != BELFRY_NOTFOUND && err != BELFRY_INVALID)
@@ -87,7 +87,7 @@ static int note_error(struct look *l, int err)
     return 0;
 }
 
-/* NULL, or what is wrong with an entry that is whole. */
+/* Says what is wrong with an entry that is whole; NULL: nothing. */
 static const char *judge_entry(const struct look *l, const struct run_entry *e)
 {
     struct job_image image;
@@ -159,7 +159,7 @@ static int read_entries(struct look *l)
     return 0;
 }
 
-/* Without a filter a server reads more than it need, and finds the same. */
+/* A damaged filter costs no entry: without it, a server reads more blocks than it need. */
 static int read_filter(struct look *l)
 {
     int err = run_filter_load(l->run, &l->filter);
@@ -190,7 +190,7 @@ static int read_run(struct look *l, struct store *store)
     return err ? err : read_entries(l);
 }
 
-/* What repair could do about it. */
+/* Finds out whether repair could mend the run. */
 static int look_further(struct look *l, const struct journal *j)
 {
     struct rebuild b = { .dir = j->dir, .log = str_of(l->log), .d = l->d };
@@ -285,7 +285,7 @@ static int list_strays(struct runs *r, struct store *store)
     return store->ops->list(store, str_of(prefix), note_stray, r);
 }
 
-/* A server that runs may have merged and removed what could not be read: then it is no loss. */
+/* Drops findings about runs that a running server has merged and removed meanwhile: no loss. */
 static int forgive_removed(struct runs *r, struct store *store)
 {
     struct journal now;
