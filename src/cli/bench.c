@@ -11,10 +11,10 @@
 #include "cli/help.h"
 #include "cli/operation.h"
 
-#define FIRST_MS     3600000                /* from now to the first job for later, */
-#define SPAN_MS      3600000                /* and from that to the last */
+#define FIRST_MS     3600000                /* from now to the first job for later */
+#define SPAN_MS      3600000                /* from the first job for later to the last */
 #define EVERY_MS     5                      /* from ping to ping */
-#define MOMENT_LIMIT INT64_C(9999999999999) /* what drivers have digits for */
+#define MOMENT_LIMIT INT64_C(9999999999999) /* the last moment that drivers have digits for */
 
 enum {
     DRIVER,
@@ -87,7 +87,7 @@ static void on_interrupt(int number)
 
 static int run_all(struct bench *b)
 {
-    /* The first one ends in order, the second at once. */
+    /* The first SIGINT ends the benchmark in order, the second at once. */
     struct sigaction act = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
     const char *ops = b->ops;
     int code = CLI_OK;

@@ -14,7 +14,7 @@
 #define POLL_FIRST_MS 20
 #define POLL_MS       500
 
-/* What is asked about it, again and again. */
+/* A bulk that is asked for again and again. */
 struct following {
     struct client client;
     char id[ID_TEXT + 1];
@@ -53,7 +53,7 @@ static int print(const struct cli *cli, const struct resp_values *v, size_t at)
     return printed && !text_is(state, "failed") ? CLI_OK : CLI_ERROR;
 }
 
-/* How many jobs there are to look at, about. */
+/* About how many jobs the bulk looks at. */
 static uint64_t jobs_of(struct following *f)
 {
     const struct resp_values *v;

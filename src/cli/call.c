@@ -42,7 +42,7 @@ int call_connect(const struct cli *cli, struct client *ret)
 
     if (err == 0)
         return CLI_OK;
-    if (err == BELFRY_WRONGPASS || err == BELFRY_INVALID) { /* it is there */
+    if (err == BELFRY_WRONGPASS || err == BELFRY_INVALID) { /* the server is there */
         cli_say("%s:%s: %s", host, port, ret->why);
         return CLI_ERROR;
     }

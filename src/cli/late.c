@@ -11,19 +11,20 @@
 #include "base/time.h"
 #include "cli/progress.h"
 
-#define HEAD_START_MS 1000 /* at least: scheduling them takes longer on a loaded server */
-#define HEAD_SHARE    20   /* or this part of the span */
+#define HEAD_START_MS 1000 /* least time to schedule the jobs before the first is due */
+#define HEAD_SHARE    20   /* the head start is at least this part of the span */
 #define COUNT         "10" /* jobs taken at a time */
 #define PATIENCE_MS   20000
 
 struct late {
-    struct client leases;   /* one LEASE is always parked here */
-    struct client finishes; /* on its own, so that commits don't delay a LEASE's answer */
+    struct client leases; /* one LEASE is always parked here */
+    struct client
+        finishes; /* a connection of its own, so that commits don't delay a LEASE's answer */
     struct str queue;
     int timer;
-    uint64_t jobs, ticks; /* how many there are; timer's moments that have passed */
+    uint64_t jobs, ticks; /* how many jobs there are; how many of the timer's moments have passed */
     int64_t start_ms;     /* of the first job */
-    int64_t span_ms;      /* over which they are due */
+    int64_t span_ms;      /* from the first due time to the last */
     struct late_result *ret;
 };
 

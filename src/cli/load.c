@@ -22,23 +22,23 @@ struct command {
     uint64_t number;
 };
 
-/* One connection: bytes going out and coming in, and what they are. */
+/* One connection: its bytes in both directions, and the replies to come. */
 struct conn {
     int fd;
     struct buf out;
-    size_t out_at; /* sent up to here */
+    size_t out_at; /* bytes of `out` that were sent */
     struct buf in;
-    size_t in_at;      /* taken up to here */
-    bool blocked;      /* epoll tells when it may write again */
-    unsigned greeting; /* replies to come before those that count */
+    size_t in_at;      /* bytes of `in` that were taken as replies */
+    bool blocked;      /* the socket took no more; epoll tells when it does */
+    unsigned greeting; /* replies to the greeting that are still to come */
 
-    struct command *commands; /* ring of those that were sent, for load_stream */
+    struct command *commands; /* load_stream(): a ring of the commands under way */
     unsigned under_way, oldest;
 
-    unsigned finishing, taking; /* replies to come, in this order, for load_rounds */
-    unsigned jobs;              /* that are being finished */
-    unsigned taken;             /* so far in this batch */
-    struct buf next;            /* what finishes those */
+    unsigned finishing, taking; /* load_rounds(): replies to come, in this order */
+    unsigned jobs;              /* jobs that are being finished */
+    unsigned taken;             /* jobs that were taken in this batch */
+    struct buf next;            /* commands that finish these jobs */
     unsigned next_replies;
     int64_t round_us;
 };
@@ -55,14 +55,14 @@ struct load {
     void *arg;
     struct driver_watch *watch;
     int64_t idle_us;         /* rounds end at this moment if no job comes */
-    struct load_result part; /* since the last one was told of */
-    int64_t part_us;         /* when that was */
+    struct load_result part; /* the part that is under way */
+    int64_t part_us;         /* when that part began */
 };
 
 /* Handles one reply; false ends the load with why. */
 typedef bool reply_fn(struct load *l, struct conn *c, struct str reply);
 
-static volatile sig_atomic_t interrupted; /* set by a signal handler, so it has to be here */
+static volatile sig_atomic_t interrupted; /* a global, since a signal handler sets it */
 
 void load_interrupt(void)
 {
@@ -319,7 +319,7 @@ static int serve(struct load *l, struct conn *c, uint32_t events, bool stream)
     return err < 0 ? err : send_some(l, c);
 }
 
-/* Rounds: nothing has come for so long that nothing will. */
+/* Whether no job has come to rounds for so long that none will. */
 static bool starved(const struct load *l)
 {
     return l->now_us > l->idle_us && l->now_us - l->last_us > LOAD_IDLE_MS * INT64_C(1000);

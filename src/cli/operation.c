@@ -27,7 +27,7 @@ static void make_due(void *arg, struct buf *out, uint64_t n)
     b->target.driver->put(&b->target, out, n, true);
 }
 
-/* One of each `stride` jobs, at a place in it that differs. */
+/* Picks one of each `stride` jobs, at a place that differs from stride to stride. */
 static bool is_sampled(const struct bench *b, uint64_t n)
 {
     uint64_t part = n / b->stride;
@@ -63,7 +63,7 @@ static void make_drop(void *arg, struct buf *out, uint64_t n)
     b->target.driver->drop(&b->target, out, b->ids + n * b->target.driver->id_bytes);
 }
 
-/* Removes the jobs that were scheduled for later; not measured. */
+/* Removes the jobs that were scheduled for later. This is not measured. */
 static int clean_up(struct bench *b)
 {
     struct load_options o = b->load;
@@ -139,7 +139,7 @@ static int run_lease(struct bench *b, uint64_t jobs)
     struct load_options o = b->load;
     struct load_result r;
 
-    o.part = NULL; /* of the measured part only */
+    o.part = NULL; /* filling is not measured */
     if (load_stream(&o, "fill", jobs, make_due, NULL, b, &r) < 0)
         return operation_failed(b, "fill", r.why);
     jobs = r.jobs;

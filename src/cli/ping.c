@@ -40,7 +40,7 @@ static void end_part(struct ping *p)
     p->part_us = p->now_us;
 }
 
-/* Moments that this process slept through are not made up for: that was not the server. */
+/* Sends no PING for moments that this process slept through: the server did not cause those. */
 static void take_tick(struct ping *p)
 {
     static const struct str words[] = { { "PING", 4 } };

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 
-/* Printable UTF-8 as it is, everything else escaped (\n, \t, \x1b). If that takes more than `most`
- * columns it is cut and ends in "…"; 0 means no limit. Returns the columns. */
+/* Appends printable UTF-8 as it is, and all else escaped (\n, \t, \x1b). Text that takes more than
+ * `most` columns is cut and ends in "…"; 0 means no limit. Returns the columns. */
 size_t text_put(struct buf *out, struct str bytes, size_t most);
 
 /* Columns of text that has nothing to escape. */

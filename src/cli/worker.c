@@ -21,7 +21,7 @@
 #define CONNECT_MS     2000
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 30000
-#define HALF_CLOSE_MS  2000 /* how long the server has to end a parked LEASE */
+#define HALF_CLOSE_MS  2000 /* how long the server may take to end a parked LEASE */
 
 struct worker {
     const struct worker_options *o;
@@ -89,7 +89,7 @@ static void extend(struct worker *w, struct task *t)
     t->extend_ms = w->now_ms + t->every_ms;
 }
 
-/* Tells the server what became of the job. A lost one is somebody else's by now. */
+/* Tells the server how the job ended, unless its lease was lost: another worker may have it. */
 static void report(struct worker *w, const struct task *t, bool ok)
 {
     struct str id = str_of(t->id), token = str_of(t->token);
@@ -145,7 +145,7 @@ static void finish(struct worker *w, struct task *t)
     w->dry = false;
 }
 
-/* As long as was asked for, or as was offered. */
+/* The length of the lease: as the user gave it, or as the server offers. */
 static int64_t lease_length(const struct worker *w, const struct resp_values *v, size_t at)
 {
     const char *why;
