@@ -220,10 +220,8 @@ static void put_errors(struct buf *out)
                   "An error is a line `-CODE text`. The code is for programs and never changes its "
                   "meaning; the\ntext says more, for people.\n\n"
                   "| code | number | meaning |\n| --- | --- | --- |\n");
-    /* COLD stays between the engine and its host. */
-#define ROW(name, number, text)       \
-    if (BELFRY_##name != BELFRY_COLD) \
-        buf_printf(out, "| %s | %d | %s |\n", #name, number, text);
+#define ROW(name, number, status, detail, text, hint) \
+    buf_printf(out, "| %s | %d | %s |\n", #name, number, text);
     BELFRY_ERRORS(ROW)
 #undef ROW
     buf_text(out,

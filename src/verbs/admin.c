@@ -347,23 +347,3 @@ void run_stats(struct verb_call *c)
     else
         tenant_stats(c);
 }
-
-void verb_error(struct verb_call *c, int err, const char *detail)
-{
-    char text[512];
-    bool whole = err == BELFRY_INVALID || err == BELFRY_TOOLARGE || err == BELFRY_KEYEXISTS ||
-                 err == BELFRY_UNKNOWN || err == BELFRY_PROTOCOL;
-
-    if (err == BELFRY_COLD) {
-        c->cold = true;
-        return;
-    }
-    c->failed = true;
-    if (!detail[0])
-        snprintf(text, sizeof(text), "%s", error_text(err));
-    else if (whole)
-        snprintf(text, sizeof(text), "%s", detail);
-    else
-        snprintf(text, sizeof(text), "%s: %s", error_text(err), detail);
-    c->reply->ops->error(c->reply, error_name(err), str_of(text));
-}

@@ -54,7 +54,7 @@ int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zon
 
     if (!err)
         return 0;
-    /* NOTFOUND is said of jobs. */
+    /* An argument that names no zone is a wrong argument. */
     return refuse(c, err == BELFRY_NOTFOUND ? BELFRY_INVALID : err, "tz", why);
 }
 

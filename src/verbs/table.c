@@ -7,9 +7,9 @@
 
 /* clang-format off */
 #define POS      .positional = true
-#define QUEUE    { "queue", ARG_NAME, POS, .help = "name of the queue" }
+#define QUEUE    { "queue", ARG_NAME, POS, .thing = "queue", .help = "name of the queue" }
 #define ID       { "id", ARG_ID, POS, .help = "id of the job" }
-#define NAME     { "name", ARG_NAME, POS, .help = "name of the recurrence" }
+#define NAME     { "name", ARG_NAME, POS, .thing = "recurrence", .help = "name of the recurrence" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
 #define ORDER    { "order", ARG_KEY, .help = "the key's ordering key, if its job has one" }
 #define TENANT   { "tenant", ARG_TENANT, .help = "whose; if not given the token's, or default" }
@@ -251,7 +251,7 @@ const struct verb verb_table[] = {
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE, TENANT } },
     { "TENANT", VERB_ADMIN, "Shows a tenant, after changing the settings that are given.",
       "a map of counts and settings; null if it has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
-        { "name", ARG_NAME, POS, .help = "name of the tenant" },
+        { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },
         { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX,
           .help = "jobs that it gives in its turn, where a worker serves all tenants; 1 at first" },
         { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends, but for those with GATES pass" },
@@ -300,7 +300,7 @@ const struct verb verb_table[] = {
         { "id", ARG_ID, .help = "only this one" },
         TENANT } },
     { "BULKSTOP", VERB_ADMIN, "Stops a bulk; what it has done stays.", "OK", "BULKSTOP 01…", run_bulkstop, {
-        { "id", ARG_ID, POS, .help = "id of the bulk" },
+        { "id", ARG_ID, POS, .thing = "bulk", .help = "id of the bulk" },
         TENANT } },
     { "AUDIT", VERB_READS, "Shows the audit log, oldest first: what was changed by QUEUE, TENANT, PAUSE, RESUME, REDRIVE, BULK, "
       "BULKSTOP, TOKENCREATE, TOKENREVOKE and by those about recurrences. Entries are kept for audit_retention. A page may be short, or empty, "
@@ -327,7 +327,7 @@ const struct verb verb_table[] = {
         { "tenant", ARG_TENANT, .help = "only those of this tenant; * for all, if not given" } } },
     { "TOKENREVOKE", VERB_ADMIN | VERB_SERVER | VERB_WIDE, "Ends a token; those who are connected with it have no rights from their next request on.",
       "OK", "TOKENREVOKE shop", run_tokenrevoke, {
-        { "name", ARG_NAME, POS, .help = "name of the token" } } },
+        { "name", ARG_NAME, POS, .thing = "token", .help = "name of the token" } } },
     { 0 },
 };
 /* clang-format on */

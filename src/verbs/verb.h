@@ -49,6 +49,7 @@ struct arg {
     int64_t max;
     const char *words; /* "keep|replace|reject" */
     const char *help;
+    const char *thing; /* "queue": what the verb's first argument names; NULL: a job */
 };
 
 struct arg_value {
@@ -173,6 +174,8 @@ struct verb {
 extern const struct verb verb_table[];
 
 const struct verb *verb_find(const struct verb *table, struct str name);
+/* "queue": what is missing if it answers null or NOTFOUND. Accepts NULL. */
+const char *verb_thing(const struct verb *v);
 
 /* Checks and converts words[1..] by the row. INVALID or TOOLARGE with a sentence in `why`. */
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,

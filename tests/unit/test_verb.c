@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of verbs, and what is said of errors by them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "front/json_reply.h"
+#include "verbs/handlers.h"
+
+static struct buf text;
+
+static const char *error_of(const char *verb, int err, const char *detail)
+{
+    struct json_reply reply;
+    struct verb_call call = { .reply = &reply.base, .verb = verb_find(verb_table, str_of(verb)) };
+
+    buf_fini(&text);
+    json_reply_init(&reply, &text, NULL, NULL);
+    verb_error(&call, err, detail);
+    assert_true(call.failed);
+    assert_int_equal(reply.outcome, JSON_OUTCOME_ERROR);
+    assert_string_equal(reply.code, error_name(err));
+    buf_append(&text, "", 1);
+    return text.ptr;
+}
+
+static void an_error_says_what_was_not_found(void **state)
+{
+    (void)state;
+    assert_string_equal(error_of("RECURRUN", BELFRY_NOTFOUND, "there is no recurrence x"),
+                        "there is no recurrence x");
+    assert_string_equal(error_of("COMPLETE", BELFRY_NOTFOUND, ""), "no such job");
+    assert_string_equal(error_of("QUEUE", BELFRY_NOTFOUND, ""), "no such queue");
+}
+
+static void a_detail_stands_behind_the_text_or_for_it(void **state)
+{
+    (void)state;
+    assert_string_equal(error_of("GET", BELFRY_STALE, ""), "lease no longer held");
+    assert_string_equal(error_of("GET", BELFRY_STALE, "why"), "lease no longer held: why");
+    assert_string_equal(error_of("GET", BELFRY_INVALID, ""), "invalid argument");
+    assert_string_equal(error_of("GET", BELFRY_INVALID, "why"), "why");
+}
+
+static void what_is_cold_is_no_reply(void **state)
+{
+    struct json_reply reply;
+    struct verb_call call = { .reply = &reply.base };
+
+    (void)state;
+    json_reply_init(&reply, &text, NULL, NULL);
+    verb_error(&call, BELFRY_COLD, "");
+    assert_true(call.cold);
+    assert_false(call.failed);
+    assert_int_equal(reply.outcome, JSON_OUTCOME_NONE);
+}
+
+static void verbs_say_what_they_are_about(void **state)
+{
+    static const char *const things[][2] = {
+        { "GET", "job" },       { "EXPLAIN", "job" },           { "CANCEL", "job" },
+        { "QUEUE", "queue" },   { "RECURRENCE", "recurrence" }, { "RECURDELETE", "recurrence" },
+        { "TENANT", "tenant" }, { "TOKENREVOKE", "token" },     { "BULKSTOP", "bulk" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(things) / sizeof(*things); i++)
+        assert_string_equal(verb_thing(verb_find(verb_table, str_of(things[i][0]))), things[i][1]);
+    assert_string_equal(verb_thing(NULL), "job");
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    buf_fini(&text);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_error_says_what_was_not_found),
+        cmocka_unit_test(a_detail_stands_behind_the_text_or_for_it),
+        cmocka_unit_test(what_is_cold_is_no_reply),
+        cmocka_unit_test(verbs_say_what_they_are_about),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
