@@ -63,6 +63,14 @@ bool verb_is_confined(const struct verb_call *c)
     return c->who && c->who->confined;
 }
 
+bool one_tenant(struct verb_call *c)
+{
+    if (!str_eq(c->tenant, STR(TENANT_ALL)))
+        return true;
+    verb_error(c, BELFRY_INVALID, "tenant: expected the name of one, not *");
+    return false;
+}
+
 int verb_admit(struct verb_call *c)
 {
     char roles[64], text[256];

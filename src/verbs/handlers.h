@@ -3,6 +3,7 @@
 #ifndef VERBS_HANDLERS_H
 #define VERBS_HANDLERS_H
 
+#include "verbs/shape.h"
 #include "verbs/verb.h"
 
 enum {
@@ -134,6 +135,29 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit, run_tokencreate,
     run_tokens, run_tokenrevoke;
 
+/* Fields of replies, each table with its handler: see shapes.c. */
+extern const struct shape_field summary_fields[], job_fields[], attempt_fields[], page_fields[],
+    lease_fields[], fail_fields[], extend_fields[], explanation_fields[], queue_fields[],
+    tenant_fields[], stats_fields[], tenant_stats_fields[], step_fields[], occurrence_fields[],
+    recurrence_fields[], recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[],
+    bulk_fields[], audit_fields[], audit_page_fields[], token_fields[], new_token_fields[];
+extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
+extern const struct shape_field counter_fields[]; /* of struct counters */
+
+/* Figures of the whole server, for STATS and METRICS, and those that only METRICS shows. A metric
+ * whose name ends in _total is a counter, any other a gauge. */
+struct figures {
+    struct engine_stats s;
+    struct partition_stats p;
+    struct verb_host_stats h;
+    uint64_t tokens;
+};
+
+void figures_look(struct engine *e, struct partition *p, const struct verb_host *host,
+                  struct figures *ret);
+extern const struct shape_field server_metrics[], storage_metrics[]; /* of struct figures */
+extern const struct shape_field push_metrics[];                      /* of struct push_stats */
+
 /* Shared by handlers. */
 
 /* An error whose text is all that there is to say. */
@@ -155,6 +179,17 @@ struct item {
     struct job_id after[AFTER_MAX + 1];
 };
 
+/* What is given, or else: this number; an empty slice. */
+static inline int64_t arg_number(const struct arg_value *v, int64_t otherwise)
+{
+    return v->set ? v->number : otherwise;
+}
+
+static inline struct str arg_str(const struct arg_value *v)
+{
+    return v->set ? v->str : (struct str){ 0 };
+}
+
 /* Where a row has the arguments that say what a job is; -1: not at all. */
 struct item_args {
     int queue, payload, in, at, key, if_exists, priority, attempts, backoff, lease, retain, expire,
@@ -173,12 +208,11 @@ int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_val
            int64_t *ret);
 /* What the audit log says of it: the id of what was made, and a word. */
 void verb_outcome(struct verb_call *c, struct job_id id, const char *word);
-void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
-void reply_rate(struct reply *r, const struct rate *rate); /* a field */
-void reply_token(struct reply *r, uint64_t token);
 /* The full name of a tenant's queue: in buf, or the queue's own. */
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);
+/* The call is about one tenant, not all of them. False after an error reply. */
+bool one_tenant(struct verb_call *c);
 /* The full name of a queue of the call's tenant. False after an error reply: that is all of them.
  */
 bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);

@@ -14,16 +14,6 @@ void reply_id(struct reply *r, struct job_id id)
     reply_bytes(r, (struct str){ text, ID_TEXT });
 }
 
-static int64_t number_or(const struct arg_value *v, int64_t otherwise)
-{
-    return v->set ? v->number : otherwise;
-}
-
-static struct str str_or_empty(const struct arg_value *v)
-{
-    return v->set ? v->str : (struct str){ 0 };
-}
-
 int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
            int64_t *ret)
 {
@@ -37,7 +27,7 @@ int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_val
         verb_error(c, BELFRY_INVALID, "in: expected a moment up to the year 9999");
         return BELFRY_INVALID;
     }
-    *ret = in->set ? now + in->number : number_or(at, -1);
+    *ret = in->set ? now + in->number : arg_number(at, -1);
     return 0;
 }
 
@@ -54,10 +44,8 @@ void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], s
 
 bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret)
 {
-    if (str_eq(c->tenant, STR(TENANT_ALL))) {
-        verb_error(c, BELFRY_INVALID, "tenant: expected the name of one, not *");
+    if (!one_tenant(c))
         return false;
-    }
     full_name(c->tenant, queue, buf, ret);
     return true;
 }
@@ -117,22 +105,22 @@ bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
 {
     ret->spec = (struct job_spec){
         .payload = c->args[at->payload].str,
-        .key = str_or_empty(arg_at(c, at->key)),
-        .order = str_or_empty(arg_at(c, at->order)),
-        .push = str_or_empty(arg_at(c, at->push)),
-        .if_exists = (enum if_exists)number_or(arg_at(c, at->if_exists), IFEXISTS_KEEP),
-        .priority = (int)number_or(arg_at(c, at->priority), 3),
-        .attempts = number_or(arg_at(c, at->attempts), -1),
-        .backoff = str_or_empty(arg_at(c, at->backoff)),
-        .lease_ms = number_or(arg_at(c, at->lease), -1),
-        .retain_ms = number_or(arg_at(c, at->retain), -1),
-        .expire_ms = number_or(arg_at(c, at->expire), -1),
-        .notify = number_or(arg_at(c, at->notify), 0) == 1,
-        .passing = number_or(arg_at(c, at->gates), 0) == 1,
+        .key = arg_str(arg_at(c, at->key)),
+        .order = arg_str(arg_at(c, at->order)),
+        .push = arg_str(arg_at(c, at->push)),
+        .if_exists = (enum if_exists)arg_number(arg_at(c, at->if_exists), IFEXISTS_KEEP),
+        .priority = (int)arg_number(arg_at(c, at->priority), 3),
+        .attempts = arg_number(arg_at(c, at->attempts), -1),
+        .backoff = arg_str(arg_at(c, at->backoff)),
+        .lease_ms = arg_number(arg_at(c, at->lease), -1),
+        .retain_ms = arg_number(arg_at(c, at->retain), -1),
+        .expire_ms = arg_number(arg_at(c, at->expire), -1),
+        .notify = arg_number(arg_at(c, at->notify), 0) == 1,
+        .passing = arg_number(arg_at(c, at->gates), 0) == 1,
         .tags = ret->tags,
         .meta = ret->meta,
         .after = ret->after,
-        .after_fail = (enum after_fail)number_or(arg_at(c, at->after_fail), AFTERFAIL_CANCEL),
+        .after_fail = (enum after_fail)arg_number(arg_at(c, at->after_fail), AFTERFAIL_CANCEL),
     };
     labels_of(c, at, ret);
     return queue_named(c, c->args[at->queue].str, ret->name, &ret->spec.queue) &&
@@ -170,7 +158,7 @@ int job_named(struct verb_call *c, struct job_id *ret)
         struct str name;
 
         return queue_named(c, queue->str, buf, &name)
-                   ? engine_find_key(c->engine, name, str_or_empty(order), key->str, ret)
+                   ? engine_find_key(c->engine, name, arg_str(order), key->str, ret)
                    : BELFRY_INVALID;
     }
     *ret = id->id;
@@ -234,7 +222,7 @@ void run_redrive(struct verb_call *c)
     } else {
         if (!queue_named(c, a[REDRIVE_QUEUE].str, buf, &name))
             return;
-        n = engine_redrive_queue(c->engine, name, (size_t)number_or(&a[REDRIVE_LIMIT], 1000));
+        n = engine_redrive_queue(c->engine, name, (size_t)arg_number(&a[REDRIVE_LIMIT], 1000));
     }
     if (n < 0)
         verb_error(c, n, engine_detail(c->engine));

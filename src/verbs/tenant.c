@@ -5,50 +5,26 @@
 #include <stdio.h>
 
 #include "recur/quiet.h"
+#include "verbs/page.h"
 
 #define TENANTS_MAX 1000
 
-static void field(struct reply *r, const char *name, uint64_t v)
-{
-    reply_field(r, name, (int64_t)v);
-}
-
-static void field_text(struct reply *r, const char *name, const char *text)
-{
-    reply_text(r, name);
-    if (*text)
-        reply_text(r, text);
-    else
-        reply_null(r);
-}
-
-static int reply_tenant(void *arg, const struct tenant_view *v)
-{
-    struct reply *r = arg;
-    const struct tenant_settings *s = v->settings;
-
-    reply_map(r, 13);
-    reply_text(r, "tenant");
-    reply_bytes(r, v->name);
-    field(r, "pending", v->pending);
-    field(r, "running", v->running);
-    field(r, "queues", v->queues);
-    field(r, "weight", (uint64_t)s->weight);
-    reply_text(r, "maintenance");
-    reply_boolean(r, s->maintenance);
-    field(r, "max_pending", (uint64_t)s->max_pending);
-    field(r, "max_running", (uint64_t)s->max_running);
-    reply_rate(r, &s->rate);
-    field_text(r, "quiet", s->quiet);
-    field_text(r, "tz", s->tz);
-    field(r, "spread_ms", (uint64_t)s->spread_ms);
-    reply_text(r, "quiet_until_ms");
-    if (v->quiet_until_ms >= 0)
-        reply_integer(r, v->quiet_until_ms);
-    else
-        reply_null(r);
-    return 0;
-}
+/* clang-format off */
+#define OF struct tenant_settings
+static const struct shape_field setting_fields[] = {
+    SHOW_INT("weight", weight), SHOW_BOOL("maintenance", maintenance),
+    SHOW_INT("max_pending", max_pending), SHOW_INT("max_running", max_running),
+    SHOW_RATE("rate", rate), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
+    SHOW_INT("spread_ms", spread_ms), { 0 },
+};
+#undef OF
+#define OF struct tenant_view
+const struct shape_field tenant_fields[] = {
+    SHOW_TEXT("tenant", name), SHOW_INT("pending", pending), SHOW_INT("running", running),
+    SHOW_INT("queues", queues), SHOW_PART(settings, struct tenant_settings, setting_fields),
+    SHOW_MOMENT("quiet_until_ms", quiet_until_ms, OR_NULL), { 0 },
+};
+/* clang-format on */
 
 /* QUIET and TZ; an error after its reply if they cannot be read. */
 static int quiet_given(struct verb_call *c, struct tenant_settings *ret, unsigned *fields)
@@ -117,48 +93,38 @@ void run_tenant(struct verb_call *c)
     if (err)
         verb_error(c, err, engine_detail(c->engine));
     else if (engine_tenant_get(c->engine, a[TENANT_NAME].str, &v) == 0)
-        reply_tenant(c->reply, &v);
+        shape_put(c->reply, tenant_fields, &v);
     else
         reply_null(c->reply);
 }
 
-struct tenants {
-    struct tenant_view at[TENANTS_MAX];
-    size_t n;
-};
-
-static int note_tenant(void *arg, const struct tenant_view *v)
+static int tenant_add(void *page, const struct tenant_view *v)
 {
-    struct tenants *t = arg;
-
-    t->at[t->n++] = *v;
-    return 0;
+    return page_add(page, v);
 }
 
 /* One who is confined to his tenant sees that. */
-static int own_tenant(struct verb_call *c, struct str after, struct tenants *ret)
+static int own_tenant(struct verb_call *c, struct str after, struct page *page)
 {
     struct tenant_view v;
 
-    if (str_compare(c->tenant, after) > 0 && engine_tenant_get(c->engine, c->tenant, &v) == 0)
-        note_tenant(ret, &v);
-    return 0;
+    if (str_compare(c->tenant, after) <= 0 || engine_tenant_get(c->engine, c->tenant, &v) != 0)
+        return 0;
+    return page_add(page, &v);
 }
 
 void run_tenants(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
-    struct tenants tenants = { .n = 0 };
-    struct str after = a[TENANTS_AFTER].set ? a[TENANTS_AFTER].str : STR("");
-    size_t limit = a[TENANTS_LIMIT].set ? (size_t)a[TENANTS_LIMIT].number : TENANTS_MAX;
-    int err = verb_is_confined(c) ? own_tenant(c, after, &tenants)
-                                  : engine_tenants(c->engine, after, limit, note_tenant, &tenants);
+    struct page page = { .fields = tenant_fields, .size = sizeof(struct tenant_view), .call = c };
+    struct str after = arg_str(&a[TENANTS_AFTER]);
+    size_t limit = (size_t)arg_number(&a[TENANTS_LIMIT], TENANTS_MAX);
+    int err = verb_is_confined(c) ? own_tenant(c, after, &page)
+                                  : engine_tenants(c->engine, after, limit, tenant_add, &page);
 
-    if (err) {
+    if (err)
         verb_error(c, err, "");
-        return;
-    }
-    reply_array(c->reply, tenants.n);
-    for (size_t i = 0; i < tenants.n; i++)
-        reply_tenant(c->reply, &tenants.at[i]);
+    else
+        page_put(c->reply, &page);
+    page_fini(&page);
 }

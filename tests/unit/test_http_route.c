@@ -71,8 +71,8 @@ static const struct arg *arg_of(const struct verb *v, struct str name)
 
 static bool has_shape(const char *name)
 {
-    for (const struct http_shape *s = http_shapes; s->name; s++)
-        if (strcmp(s->name, name) == 0)
+    for (size_t i = 0; http_shape(i); i++)
+        if (strcmp(http_shape(i)->name, name) == 0)
             return true;
     return false;
 }

@@ -41,16 +41,17 @@ static void a_map_is_the_answer_itself(void **state)
     (void)state;
     begin("unused", NULL);
     reply_map(b, 5);
-    reply_field(b, "n", -7);
-    reply_name(b, "none");
+    reply_text(b, "n");
+    reply_integer(b, -7);
+    reply_text(b, "none");
     reply_null(b);
-    reply_name(b, "yes");
+    reply_text(b, "yes");
     reply_boolean(b, true);
-    reply_name(b, "list");
+    reply_text(b, "list");
     reply_array(b, 2);
     reply_text(b, "a\"b");
     reply_map(b, 0);
-    reply_name(b, "empty");
+    reply_text(b, "empty");
     reply_array(b, 0);
     assert_body("{\"n\":-7,\"none\":null,\"yes\":true,\"list\":[\"a\\\"b\",{}],\"empty\":[]}");
     begin(NULL, NULL);
@@ -76,7 +77,8 @@ static void what_is_no_map_stands_in_a_field(void **state)
     reply_array(b, 2);
     for (int i = 0; i < 2; i++) {
         reply_map(b, 1);
-        reply_field(b, "i", i);
+        reply_text(b, "i");
+        reply_integer(b, i);
     }
     assert_body("{\"jobs\":[{\"i\":0},{\"i\":1}]}");
     begin("outcome", NULL);
@@ -106,11 +108,11 @@ static void bytes_that_are_no_utf8_change_their_name(void **state)
     (void)state;
     begin(NULL, NULL);
     reply_map(b, 3);
-    reply_name(b, "payload");
+    reply_text(b, "payload");
     reply_bytes(b, STR("\xff\0"));
-    reply_name(b, "text");
+    reply_text(b, "text");
     reply_bytes(b, STR("\xc3\xa9\0"));
-    reply_name(b, "list");
+    reply_text(b, "list");
     reply_array(b, 1);
     reply_bytes(b, STR("\x80"));
     assert_body("{\"payload_base64\":\"/"

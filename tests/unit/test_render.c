@@ -128,6 +128,18 @@ static void moments_durations_and_sizes_are_for_people(void **state)
                 "attempt    3\n");
 }
 
+static void moments_of_all_replies_are_known(void **state)
+{
+    (void)state;
+    assert_text(STR("%4\r\n$7\r\nnext_ms\r\n:1794778517307\r\n$9\r\nedited_ms\r\n:1794778335000\r\n"
+                    "$14\r\ndeferred_until\r\n:1794778337307\r\n$9\r\nspread_ms\r\n:60000\r\n"),
+                0,
+                "next            2026-11-15T21:35:17.307+00:00 (in 3m)\n"
+                "edited          2026-11-15T21:32:15+00:00 (2s ago)\n"
+                "deferred_until  2026-11-15T21:32:17.307+00:00 (now)\n"
+                "spread          1m\n");
+}
+
 static void moments_are_shown_in_the_local_zone(void **state)
 {
     (void)state;
@@ -277,6 +289,7 @@ int main(void)
         cmocka_unit_test(maps_and_arrays_nest_in_json),
         cmocka_unit_test(a_map_is_aligned_lines_without_those_that_say_nothing),
         cmocka_unit_test(moments_durations_and_sizes_are_for_people),
+        cmocka_unit_test(moments_of_all_replies_are_known),
         cmocka_unit_test(moments_are_shown_in_the_local_zone),
         cmocka_unit_test(an_array_of_maps_is_a_table),
         cmocka_unit_test(whose_it_is_stands_there_if_it_is_not_all_the_default_tenants),
