@@ -90,52 +90,10 @@ void run_queues(struct verb_call *c)
     page_fini(&page);
 }
 
-static unsigned settings_given(const struct arg_value *a, struct queue_settings *ret)
-{
-    unsigned fields = 0;
-
-#define NUMBER(argument, field, member)   \
-    if (a[argument].set) {                \
-        ret->member = a[argument].number; \
-        fields |= 1u << field;            \
-    }
-    NUMBER(QUEUE_ARG_LEASE, QUEUE_LEASE, lease_ms)
-    NUMBER(QUEUE_ARG_ATTEMPTS, QUEUE_ATTEMPTS, attempts)
-    NUMBER(QUEUE_ARG_RETAIN, QUEUE_RETAIN, retain_ms)
-    NUMBER(QUEUE_ARG_RETAIN_DEAD, QUEUE_RETAIN_DEAD, retain_dead_ms)
-    NUMBER(QUEUE_ARG_KEY_HOLD, QUEUE_KEY_HOLD, key_hold_ms)
-    NUMBER(QUEUE_ARG_PAST_GRACE, QUEUE_PAST_GRACE, past_grace_ms)
-    NUMBER(QUEUE_ARG_MAX_RUNNING, QUEUE_MAX_RUNNING, max_running)
-    NUMBER(QUEUE_ARG_PUSH_TIMEOUT, QUEUE_PUSH_TIMEOUT, push.timeout_ms)
-    NUMBER(QUEUE_ARG_PUSH_CONCURRENCY, QUEUE_PUSH_CONCURRENCY, push.concurrency)
-#undef NUMBER
-#define TEXT(argument, field, member)  \
-    if (a[argument].set) {             \
-        ret->member = a[argument].str; \
-        fields |= 1u << field;         \
-    }
-    TEXT(QUEUE_ARG_PUSH_URL, QUEUE_PUSH_URL, push.url)
-    TEXT(QUEUE_ARG_PUSH_HEADERS, QUEUE_PUSH_HEADERS, push.headers)
-    TEXT(QUEUE_ARG_PUSH_SECRET, QUEUE_PUSH_SECRET, push.secrets)
-#undef TEXT
-    if (a[QUEUE_ARG_RATE].set) {
-        ret->rate = a[QUEUE_ARG_RATE].rate;
-        fields |= 1u << QUEUE_RATE;
-    }
-    if (a[QUEUE_ARG_BACKOFF].set) {
-        struct str s = a[QUEUE_ARG_BACKOFF].str;
-
-        memcpy(ret->backoff, s.ptr, s.len); /* its length was checked with its form */
-        ret->backoff[s.len] = '\0';
-        fields |= 1u << QUEUE_BACKOFF;
-    }
-    return fields;
-}
-
 void run_queue(struct verb_call *c)
 {
     struct queue_settings s = { 0 };
-    unsigned fields = settings_given(c->args, &s);
+    unsigned fields = args_store(c, &s);
     char buf[QUEUE_MAX_BYTES];
     struct str name;
     struct queue_view v;

@@ -67,28 +67,20 @@ static void show(struct verb_call *c, struct job_id id)
 
 void run_bulk(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
+    const struct arg_value *queue = arg_of(c, "queue");
     char name[QUEUE_MAX_BYTES];
-    struct bulk_spec s = {
-        .tenant = c->tenant,
-        .action = (enum bulk_action)a[BULK_ARG_ACTION].number,
-        .dry = a[BULK_ARG_DRYRUN].set && a[BULK_ARG_DRYRUN].number == 1,
-        .state = a[BULK_ARG_STATE].set ? (int)a[BULK_ARG_STATE].number : -1,
-        .from_ms = a[BULK_ARG_FROM].set ? a[BULK_ARG_FROM].number : -1,
-        .to_ms = a[BULK_ARG_TO].set ? a[BULK_ARG_TO].number : -1,
-    };
+    struct bulk_spec s = { .tenant = c->tenant, .state = -1, .from_ms = -1, .to_ms = -1 };
     struct job_id id;
     int err;
 
-    if (!one_tenant(c) || due_of(c, &a[BULK_ARG_IN], &a[BULK_ARG_AT], &s.due_ms) < 0)
+    args_store(c, &s);
+    if (!one_tenant(c) || due_of(c, arg_of(c, "in"), arg_of(c, "at"), &s.due_ms) < 0)
         return;
     if (s.action != BULK_RESCHEDULE && s.due_ms >= 0) {
         verb_error(c, BELFRY_INVALID, "in, at: only reschedule takes a time");
         return;
     }
-    if (a[BULK_ARG_TAG].set)
-        s.tag = a[BULK_ARG_TAG].str;
-    if (a[BULK_ARG_QUEUE].set && !queue_named(c, a[BULK_ARG_QUEUE].str, name, &s.queue))
+    if (queue->set && !queue_named(c, queue->str, name, &s.queue))
         return;
     err = engine_bulk(c->engine, &s, &id);
     if (err) {

@@ -196,17 +196,11 @@ void run_list(struct verb_call *c)
     struct page page = {
         .fields = summary_fields, .size = sizeof(struct summary), .call = c, .next = &cursor
     };
-    struct list_filter f = {
-        .tenant = c->tenant,
-        .state = (int)arg_number(&a[LIST_STATE], -1),
-        .from_ms = arg_number(&a[LIST_FROM], 0),
-        .to_ms = arg_number(&a[LIST_TO], INT64_MAX),
-        .limit = (size_t)arg_number(&a[LIST_LIMIT], 100),
-        .tag = arg_str(&a[LIST_TAG]),
-    };
+    struct list_filter f = { .tenant = c->tenant, .state = -1, .to_ms = INT64_MAX, .limit = 100 };
     char name[QUEUE_MAX_BYTES];
     int err = 0;
 
+    args_store(c, &f);
     if (a[LIST_QUEUE].set && !queue_named(c, a[LIST_QUEUE].str, name, &f.queue))
         return;
     if (a[LIST_CURSOR].set && !seal_parse(c, a[LIST_CURSOR].str, &cursor))

@@ -118,33 +118,11 @@ void run_recurrence(struct verb_call *c)
 
 void run_recur(struct verb_call *c)
 {
-    static const struct item_args at = {
-        .queue = RECUR_ARG_QUEUE,
-        .payload = RECUR_PAYLOAD,
-        .in = -1,
-        .at = -1,
-        .key = -1,
-        .if_exists = -1,
-        .priority = RECUR_PRIORITY,
-        .attempts = RECUR_ATTEMPTS,
-        .backoff = RECUR_BACKOFF,
-        .lease = RECUR_LEASE,
-        .retain = RECUR_RETAIN,
-        .expire = RECUR_EXPIRE,
-        .tag = RECUR_TAG,
-        .meta = RECUR_META,
-        .after = -1,
-        .after_fail = -1,
-        .notify = RECUR_NOTIFY,
-        .gates = RECUR_GATES,
-        .order = RECUR_ORDER,
-        .push = RECUR_PUSH,
-    };
     const struct arg_value *a = c->args;
     struct item item;
     int rule, err;
 
-    if (!one_tenant(c) || !item_of(c, &at, &item))
+    if (!one_tenant(c) || !item_of(c, &item))
         return;
     rule = rule_given(c, RECUR_ARG_RRULE);
     if (rule < 0)

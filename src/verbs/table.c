@@ -2,6 +2,7 @@
 #include "verbs/handlers.h"
 
 #include "base/time.h"
+#include "engine/bulk.h"
 #include "recur/rule.h"
 #include "recur/zonedir.h"
 
@@ -16,46 +17,63 @@
 #define HOLDER   { "tenant", ARG_TENANT, .help = "the job's; need not be given: the token says enough" }
 #define DURATION .min = 0, .max = TIME_DURATION_MAX
 
+/* Stores the value in a member of a struct, by the member's type. */
+#define INTO(struct_, member)                                                                                         \
+    .as = _Generic(((struct_ *)NULL)->member, int64_t: AS_I64, int: AS_INT, unsigned: AS_ENUM, bool: AS_BOOL,         \
+                   uint64_t: AS_I64, struct str: AS_STR, char *: AS_CHARS, struct rate: AS_RATE,                      \
+                   const struct str *: AS_LIST, const struct meta *: AS_LIST, const struct job_id *: AS_LIST),        \
+    .size = sizeof(((struct_ *)NULL)->member), .into = offsetof(struct_, member)
+#define OF_JOB(member)           INTO(struct job_spec, member)
+#define OF_QUEUE(name, member)   INTO(struct queue_settings, member), .field = 1u << QUEUE_##name
+#define OF_TENANT(name, member)  INTO(struct tenant_settings, member), .field = 1u << TENANT_##name
+
+/* What a job can be told: one row each, for SCHEDULE and RECUR, which have their own words for it. */
+#define SPEC_QUEUE(text)     { "queue", ARG_NAME, POS, OF_JOB(queue), .help = text }
+#define SPEC_PAYLOAD(text)   { "payload", ARG_PAYLOAD, POS, OF_JOB(payload), .help = text }
+#define SPEC_KEY(text)       { "key", ARG_KEY, OF_JOB(key), .help = text }
+#define SPEC_IFEXISTS(text)  { "ifexists", ARG_WORD, .words = "keep|replace|reject", OF_JOB(if_exists), .help = text }
+#define SPEC_PRIORITY(text)  { "priority", ARG_INT, .min = 1, .max = 5, OF_JOB(priority), .help = text }
+#define SPEC_ATTEMPTS(text)  { "attempts", ARG_INT, .min = 0, .max = 1000000, OF_JOB(attempts), .help = text }
+#define SPEC_BACKOFF(text)   { "backoff", ARG_BACKOFF, OF_JOB(backoff), .help = text }
+#define SPEC_LEASE(text)     { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, OF_JOB(lease_ms), .help = text }
+#define SPEC_RETAIN(text)    { "retain", ARG_DURATION, DURATION, OF_JOB(retain_ms), .help = text }
+#define SPEC_EXPIRE(text)    { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, OF_JOB(expire_ms), .help = text }
+#define SPEC_TAG(text)       { "tag", ARG_NAME, .many = true, OF_JOB(tags), .help = text }
+#define SPEC_META(text)      { "meta", ARG_META, .many = true, OF_JOB(meta), .help = text }
+#define SPEC_AFTER(text)     { "after", ARG_ID, .many = true, OF_JOB(after), .help = text }
+#define SPEC_AFTERFAIL(text) { "afterfail", ARG_WORD, .words = "cancel|run", OF_JOB(after_fail), .help = text }
+#define SPEC_NOTIFY(text)    { "notify", ARG_WORD, .words = "no|yes", OF_JOB(notify), .help = text }
+#define SPEC_GATES(text)     { "gates", ARG_WORD, .words = "hold|pass", OF_JOB(passing), .help = text }
+#define SPEC_ORDER(text)     { "order", ARG_KEY, OF_JOB(order), .help = text }
+#define SPEC_PUSH(text)      { "push", ARG_BYTES, .max = URL_MAX_BYTES, OF_JOB(push), .help = text }
+
 const struct verb verb_table[] = {
     { "SCHEDULE", VERB_ADDS | VERB_PRODUCER, "Schedules a job; at once if neither IN nor AT is given.",
       "the job's id", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
-        QUEUE,
-        { "payload", ARG_PAYLOAD, POS, .help = "any bytes, up to max_payload" },
+        SPEC_QUEUE("name of the queue"),
+        SPEC_PAYLOAD("any bytes, up to max_payload"),
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
         { "at", ARG_MOMENT, .help = "due at this moment; one that has passed runs at once" },
-        { "key", ARG_KEY, .help = "at most one job of the queue has this key at a time" },
-        { "ifexists", ARG_WORD, .words = "keep|replace|reject",
-          .help = "what to do if the key is taken: answer that job's id (the default), give it the "
-                  "new payload and due time, or fail with KEYEXISTS" },
-        { "priority", ARG_INT, .min = 1, .max = 5, .help = "1 is first, 5 is last; 3 if not given" },
-        { "attempts", ARG_INT, .min = 0, .max = 1000000,
-          .help = "deliveries before the job is dead; 0 means for ever" },
-        { "backoff", ARG_BACKOFF,
-          .help = "pause before each retry: `1m,5m,15m`, `exp:2s:1h` or `fixed:20s`" },
-        { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS,
-          .help = "how long a worker has it before it must EXTEND" },
-        { "retain", ARG_DURATION, DURATION,
-          .help = "how long it is kept for GET once it is done; 0 means not at all" },
+        SPEC_KEY("at most one job of the queue has this key at a time"),
+        SPEC_IFEXISTS("what to do if the key is taken: answer that job's id (the default), give it the new payload "
+                     "and due time, or fail with KEYEXISTS"),
+        SPEC_PRIORITY("1 is first, 5 is last; 3 if not given"),
+        SPEC_ATTEMPTS("deliveries before the job is dead; 0 means for ever"),
+        SPEC_BACKOFF("pause before each retry: `1m,5m,15m`, `exp:2s:1h` or `fixed:20s`"),
+        SPEC_LEASE("how long a worker has it before it must EXTEND"),
+        SPEC_RETAIN("how long it is kept for GET once it is done; 0 means not at all"),
         TENANT,
-        { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
-          .help = "if it has not been started this long after it was due it becomes expired" },
-        { "tag", ARG_NAME, .many = true, .help = "for LIST; up to 16 of them" },
-        { "meta", ARG_META, .many = true,
-          .help = "metadata for the worker, shown by LEASE and GET; up to 32, values of up to 1024 bytes; "
-                  "`traceparent` carries a W3C trace" },
-        { "after", ARG_ID, .many = true,
-          .help = "wait until this job is done, besides its time; up to 64 of them" },
-        { "afterfail", ARG_WORD, .words = "cancel|run",
-          .help = "if one of those ends otherwise than done: it is cancelled (the default), or runs all the same" },
-        { "notify", ARG_WORD, .words = "no|yes",
-          .help = "yes: it disturbs somebody, so that its tenant's quiet hours put it off to their end" },
-        { "gates", ARG_WORD, .words = "hold|pass",
-          .help = "pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do" },
-        { "order", ARG_KEY,
-          .help = "ordering key: jobs of the queue that have the same run one at a time, by due time; its KEY is "
-                  "then unique among these" },
-        { "push", ARG_BYTES, .max = URL_MAX_BYTES,
-          .help = "URL that it is pushed to; only, and always, in a queue whose PUSH_URL is `job`" } } },
+        SPEC_EXPIRE("if it has not been started this long after it was due it becomes expired"),
+        SPEC_TAG("for LIST; up to 16 of them"),
+        SPEC_META("metadata for the worker, shown by LEASE and GET; up to 32, values of up to 1024 bytes; "
+                 "`traceparent` carries a W3C trace"),
+        SPEC_AFTER("wait until this job is done, besides its time; up to 64 of them"),
+        SPEC_AFTERFAIL("if one of those ends otherwise than done: it is cancelled (the default), or runs all the same"),
+        SPEC_NOTIFY("yes: it disturbs somebody, so that its tenant's quiet hours put it off to their end"),
+        SPEC_GATES("pass: neither quiet hours nor maintenance hold it; pauses, limits and rates do"),
+        SPEC_ORDER("ordering key: jobs of the queue that have the same run one at a time, by due time; its KEY is "
+                  "then unique among these"),
+        SPEC_PUSH("URL that it is pushed to; only, and always, in a queue whose PUSH_URL is `job`") } },
     { "BATCH", VERB_ADDS | VERB_PRODUCER, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items; with each an error stands in the place of one that is refused",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
@@ -69,11 +87,11 @@ const struct verb verb_table[] = {
       "until_ms, key, tags, meta, order, recurrence, nominal_ms (of an occurrence: whose, and of when); empty if there "
       "is no work", "LEASE reminder.send COUNT 10 WAIT 30s", run_lease, {
         { "queues", ARG_NAMES, POS, .help = "one queue or several with commas between" },
-        { "count", ARG_INT, .min = 1, .max = LEASE_COUNT_MAX, .help = "at most so many jobs; 1 if not given" },
+        { "count", ARG_INT, .min = 1, .max = LEASE_COUNT_MAX, INTO(struct lease_request, count), .help = "at most so many jobs; 1 if not given" },
         { "wait", ARG_DURATION, .min = 0, .max = 86400000, .help = "how long to wait if there is no work now" },
-        { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS,
+        { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, INTO(struct lease_request, for_ms),
           .help = "length of the lease; the job's or queue's if not given" },
-        { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, .help = "who takes it, for the job's history" },
+        { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, INTO(struct lease_request, worker), .help = "who takes it, for the job's history" },
         { "tenant", ARG_TENANT, .help = "whose jobs; if not given the token's, or default; * for all tenants, who take turns" } } },
     { "COMPLETE", VERB_HOLDS | VERB_WORKER, "Ends a leased job as done.", "OK",
       "COMPLETE 01… 1099511627777 RESULT \"sent\"", run_complete, {
@@ -93,9 +111,10 @@ const struct verb verb_table[] = {
       "a map: until_ms, the lease's new end, and cancelled, true if the worker should stop",
       "EXTEND 01… 1099511627777 FOR 1m PROGRESS 40", run_extend, {
         ID, TOKEN,
-        { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "from now; if not given as long as the last time, or as it was leased for" },
-        { "progress", ARG_INT, .min = 0, .max = 100, .help = "percent, shown by GET" },
-        { "note", ARG_BYTES, .max = 0, .help = "shown by GET; kept up to 1024 bytes" }, HOLDER } },
+        { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, INTO(struct extend_spec, for_ms),
+          .help = "from now; if not given as long as the last time, or as it was leased for" },
+        { "progress", ARG_INT, .min = 0, .max = 100, INTO(struct extend_spec, progress), .help = "percent, shown by GET" },
+        { "note", ARG_BYTES, .max = 0, INTO(struct extend_spec, note), .help = "shown by GET; kept up to 1024 bytes" }, HOLDER } },
     { "RELEASE", VERB_HOLDS | VERB_WORKER, "Gives a leased job back without costing an attempt.", "OK",
       "RELEASE 01… 1099511627777 IN 30s", run_release, {
         ID, TOKEN,
@@ -128,12 +147,13 @@ const struct verb verb_table[] = {
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
       "LIST QUEUE reminder.send STATE dead LIMIT 20", run_list, {
         { "queue", ARG_NAME, .help = "only this queue" },
-        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting", .help = "only this state" },
-        { "from", ARG_MOMENT, .help = "only jobs due at or after this" },
-        { "to", ARG_MOMENT, .help = "only jobs due before this" },
-        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "jobs in a page; 100 if not given" },
+        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting", INTO(struct list_filter, state),
+          .help = "only this state" },
+        { "from", ARG_MOMENT, INTO(struct list_filter, from_ms), .help = "only jobs due at or after this" },
+        { "to", ARG_MOMENT, INTO(struct list_filter, to_ms), .help = "only jobs due before this" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct list_filter, limit), .help = "jobs in a page; 100 if not given" },
         { "cursor", ARG_CURSOR, .help = "from the page before" },
-        { "tag", ARG_NAME, .help = "only jobs with this tag" },
+        { "tag", ARG_NAME, INTO(struct list_filter, tag), .help = "only jobs with this tag" },
         { "tenant", ARG_TENANT, .help = "whose; if not given the token's, or default; * for all" } } },
     { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
       "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
@@ -173,8 +193,8 @@ const struct verb verb_table[] = {
       "the recurrence, as RECURRENCE shows it",
       "RECUR nightly report.make \"{}\" CRON \"30 2 * * *\" TZ Europe/Berlin", run_recur, {
         NAME,
-        { "queue", ARG_NAME, POS, .help = "where its jobs go" },
-        { "payload", ARG_PAYLOAD, POS, .help = "of its jobs; up to 32 KiB" },
+        SPEC_QUEUE("where its jobs go"),
+        SPEC_PAYLOAD("of its jobs; up to 32 KiB"),
         { "rrule", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "a rule of RFC 5545, such as `FREQ=DAILY;BYHOUR=9;BYMINUTE=0`" },
         { "cron", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "minute, hour, day of month, month, day of week; or `@daily` and the like; `H` spreads" },
         { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "START and every so long after it" },
@@ -188,19 +208,19 @@ const struct verb verb_table[] = {
         { "overlap", ARG_WORD, .words = "skip|allow|queue",
           .help = "what to do if the job before has not ended: leave this one out (the default), make it all the "
                   "same, or when that one has ended" },
-        { "priority", ARG_INT, .min = 1, .max = 5, .help = "of its jobs, likewise those below: see SCHEDULE" },
-        { "attempts", ARG_INT, .min = 0, .max = 1000000, .help = "deliveries before a job is dead" },
-        { "backoff", ARG_BACKOFF, .help = "pause before each retry" },
-        { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "how long a worker has one" },
-        { "retain", ARG_DURATION, DURATION, .help = "how long one is kept once it is done" },
-        { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "if one is not started in time it becomes expired" },
-        { "tag", ARG_NAME, .many = true, .help = "for LIST" },
-        { "meta", ARG_META, .many = true, .help = "metadata for the worker" },
-        { "notify", ARG_WORD, .words = "no|yes", .help = "yes: quiet hours put one off to their end" },
-        { "gates", ARG_WORD, .words = "hold|pass", .help = "pass: neither quiet hours nor maintenance hold one" },
-        { "order", ARG_KEY, .help = "ordering key of its jobs: they run one at a time, in order" },
+        SPEC_PRIORITY("of its jobs, likewise those below: see SCHEDULE"),
+        SPEC_ATTEMPTS("deliveries before a job is dead"),
+        SPEC_BACKOFF("pause before each retry"),
+        SPEC_LEASE("how long a worker has one"),
+        SPEC_RETAIN("how long one is kept once it is done"),
+        SPEC_EXPIRE("if one is not started in time it becomes expired"),
+        SPEC_TAG("for LIST"),
+        SPEC_META("metadata for the worker"),
+        SPEC_NOTIFY("yes: quiet hours put one off to their end"),
+        SPEC_GATES("pass: neither quiet hours nor maintenance hold one"),
+        SPEC_ORDER("ordering key of its jobs: they run one at a time, in order"),
         TENANT,
-        { "push", ARG_BYTES, .max = URL_MAX_BYTES, .help = "URL that its jobs are pushed to" } } },
+        SPEC_PUSH("URL that its jobs are pushed to") } },
     { "RECURRENCE", VERB_READS | VERB_PRODUCER, "Shows a recurrence and its ledger: what became of each of its times.",
       "a map; null if there is none of that name. The ledger has the last 100 entries, those under way always, each a "
       "map: nominal_ms, upto_ms and count (several in a row that were skipped alike are one entry), outcome (open, "
@@ -227,43 +247,43 @@ const struct verb verb_table[] = {
     { "QUEUE", VERB_ADMIN, "Shows a queue, after changing the settings that are given.",
       "a map of counts and settings", "QUEUE reminder.send ATTEMPTS 10 BACKOFF exp:5s:1h", run_queue, {
         QUEUE,
-        { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, .help = "length of a lease; 1m at first" },
-        { "attempts", ARG_INT, .min = 0, .max = 1000000, .help = "deliveries before a job is dead, 0 for ever; 5 at first" },
-        { "backoff", ARG_BACKOFF, .help = "pause before each retry; exp:2s:1h at first" },
-        { "retain", ARG_DURATION, DURATION, .help = "how long done and cancelled jobs are kept; 1d at first" },
-        { "retain_dead", ARG_DURATION, DURATION, .help = "how long dead jobs are kept; 30d at first" },
-        { "key_hold", ARG_DURATION, DURATION, .help = "how long a key stays taken after its job is done; 0ms at first" },
-        { "past_grace", ARG_DURATION, DURATION,
+        { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, OF_QUEUE(LEASE, lease_ms), .help = "length of a lease; 1m at first" },
+        { "attempts", ARG_INT, .min = 0, .max = 1000000, OF_QUEUE(ATTEMPTS, attempts), .help = "deliveries before a job is dead, 0 for ever; 5 at first" },
+        { "backoff", ARG_BACKOFF, OF_QUEUE(BACKOFF, backoff), .help = "pause before each retry; exp:2s:1h at first" },
+        { "retain", ARG_DURATION, DURATION, OF_QUEUE(RETAIN, retain_ms), .help = "how long done and cancelled jobs are kept; 1d at first" },
+        { "retain_dead", ARG_DURATION, DURATION, OF_QUEUE(RETAIN_DEAD, retain_dead_ms), .help = "how long dead jobs are kept; 30d at first" },
+        { "key_hold", ARG_DURATION, DURATION, OF_QUEUE(KEY_HOLD, key_hold_ms), .help = "how long a key stays taken after its job is done; 0ms at first" },
+        { "past_grace", ARG_DURATION, DURATION, OF_QUEUE(PAST_GRACE, past_grace_ms),
           .help = "refuse jobs due longer ago than this; any past moment is accepted at first" },
-        { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
-        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
+        { "max_running", ARG_INT, .min = 0, .max = 1000000000, OF_QUEUE(MAX_RUNNING, max_running), .help = "jobs that are leased at a time; 0, any number, at first" },
+        { "rate", ARG_RATE, OF_QUEUE(RATE, rate), .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
         TENANT,
-        { "push_url", ARG_BYTES, .max = URL_MAX_BYTES,
+        { "push_url", ARG_BYTES, .max = URL_MAX_BYTES, OF_QUEUE(PUSH_URL, push.url),
           .help = "its jobs are POSTed there, and not leased by workers; `job`: each to its own; empty, none, at first" },
-        { "push_headers", ARG_BYTES, .max = HEADERS_MAX_BYTES, .secret = true,
+        { "push_headers", ARG_BYTES, .max = HEADERS_MAX_BYTES, .secret = true, OF_QUEUE(PUSH_HEADERS, push.headers),
           .help = "lines of `Name: value` to send along; only the names are ever shown" },
-        { "push_secret", ARG_BYTES, .max = SECRETS_MAX_BYTES, .secret = true,
+        { "push_secret", ARG_BYTES, .max = SECRETS_MAX_BYTES, .secret = true, OF_QUEUE(PUSH_SECRET, push.secrets),
           .help = "`whsec_` and 24 to 64 bytes in base64: signs what is pushed; while it is replaced two of them, "
                   "with a blank between; never shown" },
-        { "push_timeout", ARG_DURATION, .min = 1, .max = PUSH_TIMEOUT_MAX, .help = "for an answer; 30s at first" },
-        { "push_concurrency", ARG_INT, .min = 1, .max = PUSH_RUNNING_MAX, .help = "pushes at a time; 10 at first" } } },
+        { "push_timeout", ARG_DURATION, .min = 1, .max = PUSH_TIMEOUT_MAX, OF_QUEUE(PUSH_TIMEOUT, push.timeout_ms), .help = "for an answer; 30s at first" },
+        { "push_concurrency", ARG_INT, .min = 1, .max = PUSH_RUNNING_MAX, OF_QUEUE(PUSH_CONCURRENCY, push.concurrency), .help = "pushes at a time; 10 at first" } } },
     { "PAUSE", VERB_ADMIN, "Stops giving out a queue's jobs; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE, TENANT } },
     { "TENANT", VERB_ADMIN, "Shows a tenant, after changing the settings that are given.",
       "a map of counts and settings; null if it has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
         { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },
-        { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX,
+        { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX, OF_TENANT(WEIGHT, weight),
           .help = "jobs that it gives in its turn, where a worker serves all tenants; 1 at first" },
-        { "maintenance", ARG_WORD, .words = "no|yes", .help = "yes: its jobs wait until this ends, but for those with GATES pass" },
-        { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX,
+        { "maintenance", ARG_WORD, .words = "no|yes", OF_TENANT(MAINTENANCE, maintenance), .help = "yes: its jobs wait until this ends, but for those with GATES pass" },
+        { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_PENDING, max_pending),
           .help = "jobs that have not ended, beyond which SCHEDULE answers LIMIT; 0, any number, at first" },
-        { "max_running", ARG_INT, .min = 0, .max = 1000000000, .help = "jobs that are leased at a time; 0, any number, at first" },
-        { "rate", ARG_RATE, .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
-        { "quiet", ARG_BYTES, .max = QUIET_MAX_BYTES,
+        { "max_running", ARG_INT, .min = 0, .max = 1000000000, OF_TENANT(MAX_RUNNING, max_running), .help = "jobs that are leased at a time; 0, any number, at first" },
+        { "rate", ARG_RATE, OF_TENANT(RATE, rate), .help = "jobs given out in each period, evenly: `100/1m`; 0, any number, at first" },
+        { "quiet", ARG_BYTES, .max = QUIET_MAX_BYTES, OF_TENANT(QUIET, quiet),
           .help = "quiet hours, which put jobs with NOTIFY off to their end: windows of local time, each with the "
                   "days on which it begins if it is not every day: `22:00-07:00;sat,sun 00:00-24:00`; none if empty" },
-        { "tz", ARG_BYTES, .max = TZ_MAX_BYTES, .help = "time zone of the quiet hours, such as Europe/London; UTC at first" },
-        { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS,
+        { "tz", ARG_BYTES, .max = TZ_MAX_BYTES, OF_TENANT(TZ, tz), .help = "time zone of the quiet hours, such as Europe/London; UTC at first" },
+        { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS, OF_TENANT(SPREAD, spread_ms),
           .help = "what quiet hours put off is due at random within this after their end; 0ms at first" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         { "after", ARG_NAME, .help = "only those behind this name: the next page" },
@@ -282,16 +302,16 @@ const struct verb verb_table[] = {
       "a map: id, action, dry_run, state (running, done, stopped or failed), matched, changed and skipped (matched, but "
       "it could not be done, as with a key that is taken) so far, looked_at, and the filter",
       "BULK cancel QUEUE reminder.send TAG campaign-7 DRYRUN yes", run_bulk, {
-        { "action", ARG_WORD, POS, .words = "cancel|reschedule|redrive|delete", .help = "what to do" },
+        { "action", ARG_WORD, POS, .words = "cancel|reschedule|redrive|delete", INTO(struct bulk_spec, action), .help = "what to do" },
         { "queue", ARG_NAME, .help = "only jobs of this queue" },
-        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",
+        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting", INTO(struct bulk_spec, state),
           .help = "only this state; if not given all that the action can be about" },
-        { "tag", ARG_NAME, .help = "only jobs with this tag" },
-        { "from", ARG_MOMENT, .help = "only jobs due at or after this" },
-        { "to", ARG_MOMENT, .help = "only jobs due before this" },
+        { "tag", ARG_NAME, INTO(struct bulk_spec, tag), .help = "only jobs with this tag" },
+        { "from", ARG_MOMENT, INTO(struct bulk_spec, from_ms), .help = "only jobs due at or after this" },
+        { "to", ARG_MOMENT, INTO(struct bulk_spec, to_ms), .help = "only jobs due before this" },
         { "in", ARG_DURATION, DURATION, .help = "reschedule: due this long from now" },
         { "at", ARG_MOMENT, .help = "reschedule: due at this moment" },
-        { "dryrun", ARG_WORD, .words = "no|yes",
+        { "dryrun", ARG_WORD, .words = "no|yes", INTO(struct bulk_spec, dry),
           .help = "yes: changes nothing, matched says how many there are; those that go between memory and disk "
                   "meanwhile may be counted twice" },
         TENANT } },

@@ -26,10 +26,10 @@ const struct shape_field tenant_fields[] = {
 };
 /* clang-format on */
 
-/* QUIET and TZ; an error after its reply if they cannot be read. */
-static int quiet_given(struct verb_call *c, struct tenant_settings *ret, unsigned *fields)
+/* Whether QUIET and TZ can be read. False after an error reply. */
+static bool is_quiet_valid(struct verb_call *c)
 {
-    const struct arg_value *quiet = &c->args[TENANT_ARG_QUIET], *tz = &c->args[TENANT_ARG_TZ];
+    const struct arg_value *quiet = arg_of(c, "quiet"), *tz = arg_of(c, "tz");
     const struct zone *zone;
     struct rule_error error;
     struct quiet parsed;
@@ -38,29 +38,19 @@ static int quiet_given(struct verb_call *c, struct tenant_settings *ret, unsigne
     if (quiet->set && quiet->str.len > 0 && quiet_parse(quiet->str, &parsed, &error) < 0) {
         snprintf(text, sizeof(text), "quiet: %s", error.text);
         verb_error(c, BELFRY_INVALID, text);
-        return BELFRY_INVALID;
+        return false;
     }
-    if (tz->set && zone_given(c, tz, &zone) < 0)
-        return BELFRY_INVALID;
-    if (quiet->set) {
-        snprintf(ret->quiet, sizeof(ret->quiet), "%.*s", STR_ARG(quiet->str));
-        *fields |= 1u << TENANT_QUIET;
-    }
-    if (tz->set) {
-        snprintf(ret->tz, sizeof(ret->tz), "%.*s", STR_ARG(tz->str));
-        *fields |= 1u << TENANT_TZ;
-    }
-    return 0;
+    return !tz->set || zone_given(c, tz, &zone) == 0;
 }
 
 /* What a tenant may take of the server is not for its own admin to say. False after an error reply.
  */
-static bool may_limit(struct verb_call *c)
+static bool may_limit(struct verb_call *c, unsigned fields)
 {
-    const struct arg_value *a = c->args;
+    unsigned limits = 1u << TENANT_WEIGHT | 1u << TENANT_MAX_PENDING | 1u << TENANT_MAX_RUNNING |
+                      1u << TENANT_RATE;
 
-    if (!verb_is_confined(c) || !(a[TENANT_ARG_WEIGHT].set || a[TENANT_ARG_MAX_PENDING].set ||
-                                  a[TENANT_ARG_MAX_RUNNING].set || a[TENANT_ARG_RATE].set))
+    if (!verb_is_confined(c) || !(fields & limits))
         return true;
     verb_error(c, BELFRY_NOPERM,
                "weight, max_pending, max_running and rate are set by an admin of tenant *");
@@ -69,30 +59,18 @@ static bool may_limit(struct verb_call *c)
 
 void run_tenant(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
     struct tenant_settings s = { 0 };
+    unsigned fields = args_store(c, &s);
+    struct str name = c->args[TENANT_NAME].str;
     struct tenant_view v;
-    unsigned fields = 0;
     int err;
 
-    if (!may_limit(c) || quiet_given(c, &s, &fields) < 0)
+    if (!may_limit(c, fields) || !is_quiet_valid(c))
         return;
-#define GIVEN(argument, field, member, value) \
-    if (a[argument].set) {                    \
-        s.member = a[argument].value;         \
-        fields |= 1u << field;                \
-    }
-    GIVEN(TENANT_ARG_WEIGHT, TENANT_WEIGHT, weight, number)
-    GIVEN(TENANT_ARG_MAINTENANCE, TENANT_MAINTENANCE, maintenance, number == 1)
-    GIVEN(TENANT_ARG_MAX_PENDING, TENANT_MAX_PENDING, max_pending, number)
-    GIVEN(TENANT_ARG_MAX_RUNNING, TENANT_MAX_RUNNING, max_running, number)
-    GIVEN(TENANT_ARG_RATE, TENANT_RATE, rate, rate)
-    GIVEN(TENANT_ARG_SPREAD, TENANT_SPREAD, spread_ms, number)
-#undef GIVEN
-    err = fields ? engine_tenant_set(c->engine, a[TENANT_NAME].str, &s, fields) : 0;
+    err = fields ? engine_tenant_set(c->engine, name, &s, fields) : 0;
     if (err)
         verb_error(c, err, engine_detail(c->engine));
-    else if (engine_tenant_get(c->engine, a[TENANT_NAME].str, &v) == 0)
+    else if (engine_tenant_get(c->engine, name, &v) == 0)
         shape_put(c->reply, tenant_fields, &v);
     else
         reply_null(c->reply);

@@ -119,15 +119,11 @@ void run_lease(struct verb_call *c)
     struct str queues[LEASE_QUEUES_MAX];
     struct str rest = a[LEASE_QUEUES].str;
     struct job *jobs[LEASE_COUNT_MAX];
-    struct lease_request r = {
-        .queues = queues,
-        .count = (size_t)arg_number(&a[LEASE_COUNT], 1),
-        .for_ms = arg_number(&a[LEASE_FOR], -1),
-        .worker = arg_str(&a[LEASE_WORKER]),
-    };
+    struct lease_request r = { .queues = queues, .count = 1, .for_ms = -1 };
     const char *comma;
     int n;
 
+    args_store(c, &r);
     do {
         comma = memchr(rest.ptr, ',', rest.len);
         struct str name = { rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
@@ -186,15 +182,12 @@ void run_fail(struct verb_call *c)
 
 void run_extend(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
+    struct extend_spec spec = { .for_ms = -1, .progress = -1 };
     struct extend_result result;
-    struct extend_spec spec = {
-        .for_ms = arg_number(&a[EXTEND_FOR], -1),
-        .progress = arg_number(&a[EXTEND_PROGRESS], -1),
-        .note = arg_str(&a[EXTEND_NOTE]),
-    };
-    int err = engine_extend(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token, &spec, &result);
+    int err;
 
+    args_store(c, &spec);
+    err = engine_extend(c->engine, c->args[HELD_ID].id, c->args[HELD_TOKEN].token, &spec, &result);
     if (err) {
         verb_error(c, err, engine_detail(c->engine));
         return;
