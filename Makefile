@@ -47,6 +47,8 @@ docs:
 	@scripts/setup
 	@scripts/build release gendocs
 	build/gendocs docs
+	@scripts/setup test
+	scripts/shape --write
 
 docs-check:
 	@scripts/setup
