@@ -2,7 +2,6 @@
 """BULK, BULKS, BULKSTOP: one action on all jobs that match, done behind other work."""
 import json
 import random
-import threading
 import time
 
 import pytest
@@ -10,13 +9,9 @@ import pytest
 from conftest import belfry, best, elapsed, wait_for
 from wire import Refused, now_ms
 
+SERVER = "server"  # each test has its own
+
 HOUR = 3_600_000
-
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
 
 
 def schedule(b, n, queue="q", *options):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import _factory, belfry, wait_for
+from conftest import _factory, belfry, flip, used_end, wait_for
 from wire import Refused, encode, now_ms
 
 DAY = 86_400_000
@@ -66,18 +66,6 @@ def files(server):
 
 def runs(server):
     return sorted((server.data / "logs/p0000/run").glob("*.log"))
-
-
-def used_end(path):
-    return len(path.read_bytes().rstrip(b"\0"))
-
-
-def flip(path, offset):
-    with open(path, "r+b") as f:
-        f.seek(offset)
-        byte = f.read(1)[0]
-        f.seek(offset)
-        f.write(bytes([byte ^ 0x41]))
 
 
 def expect_refused(server, said):

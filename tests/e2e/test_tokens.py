@@ -13,21 +13,11 @@ import redis
 
 from conftest import BUILD, ENV, wait_for
 from sse import Stream
+from steps import refused
 from web import Web
 from wire import Closed, Refused, Wire
 
-
-def refused(code, call, *args):
-    with pytest.raises(Refused) as info:
-        call(*args)
-    assert info.value.code == code, info.value
-    return str(info.value)
-
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
+SERVER = "server"  # each test has its own
 
 
 def make_root(w, name="root"):
