@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The store contract (src/store/store.h), the same suite for every kind of store. */
-#include "contract/contract.h"
+#include "support/contract.h"
 
 #include <pthread.h>
 
