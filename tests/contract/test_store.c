@@ -3,6 +3,7 @@
 #include "support/contract.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 static void elements_are_read_back_in_order(void **state)
 {

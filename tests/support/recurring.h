@@ -5,109 +5,24 @@
 
 #include "support/waits.h"
 
-static inline struct recurrence_spec every(const char *period)
-{
-    struct recurrence_spec s = {
-        .tenant = STR("default"),
-        .name = STR("r"),
-        .job = spec_of("q"),
-        .kind = RECUR_EVERY,
-        .rule = str_of(period),
-        .zone = STR("UTC"),
-        .start_ms = -1,
-    };
-
-    return s;
-}
-
-static inline struct recurrence_spec rrule(const char *rule)
-{
-    struct recurrence_spec s = every(rule);
-
-    s.kind = RECUR_RRULE;
-    return s;
-}
-
-static inline void recur(const struct recurrence_spec *s)
-{
-    int err = engine_recur(e, s);
-
-    if (err)
-        fail_msg("RECUR: %s: %s", error_name(err), engine_detail(e));
-    work();
-}
-
-static inline int refused(const struct recurrence_spec *s)
-{
-    uint64_t lsn = engine_lsn(e);
-    int err = engine_recur(e, s);
-
-    assert_int_equal(engine_lsn(e), lsn);
-    return err;
-}
-
-static inline struct recurrence_view *view_named(const char *name)
-{
-    static struct recurrence_view v;
-
-    assert_int_equal(engine_recurrence_get(e, STR("default"), str_of(name), &v), 0);
-    assert_false(v.damaged);
-    return &v;
-}
-
-static inline struct recurrence *view(void)
-{
-    return &view_named("r")->r;
-}
-
-static inline uint64_t total(enum ledger_outcome o)
-{
-    return view()->totals[o];
-}
+struct recurrence_spec every(const char *period);
+struct recurrence_spec rrule(const char *rule);
+void recur(const struct recurrence_spec *s);
+int refused(const struct recurrence_spec *s);
+struct recurrence_view *view_named(const char *name);
+struct recurrence *view(void);
+uint64_t total(enum ledger_outcome o);
 
 /* All nominal times that were decided about. */
-static inline uint64_t decided(void)
-{
-    uint64_t n = 0;
-
-    for (int i = 0; i < LEDGER_OUTCOME_COUNT; i++)
-        n += view()->totals[i];
-    return n + view()->queued;
-}
-
-static inline void pause(bool paused)
-{
-    assert_int_equal(engine_recurrence_pause(e, STR("default"), STR("r"), paused), 0);
-    work();
-}
+uint64_t decided(void);
+void set_paused(bool paused);
 
 /* The newest entry of the ledger. */
-static inline struct ledger_entry entry(void)
-{
-    const struct recurrence *r = view();
-
-    assert_true(r->ledger_count > 0);
-    return r->ledger[r->ledger_count - 1];
-}
-
-static inline void check_entry(struct ledger_entry x, enum ledger_outcome o, int64_t from,
-                               int64_t upto, uint64_t n)
-{
-    assert_int_equal(x.outcome, o);
-    assert_int_equal(x.nominal_ms, from);
-    assert_int_equal(x.upto_ms, upto);
-    assert_int_equal(x.count, n);
-}
+struct ledger_entry entry(void);
+void check_entry(struct ledger_entry x, enum ledger_outcome o, int64_t from, int64_t upto,
+                 uint64_t n);
 
 /* Runs one occurrence: its nominal time, or -1 if there is none. */
-static inline int64_t run_one(void)
-{
-    struct job_view v;
-
-    if (!lease("q", &v))
-        return -1;
-    complete(&v);
-    return v.nominal_ms;
-}
+int64_t run_one(void);
 
 #endif

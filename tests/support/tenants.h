@@ -12,196 +12,57 @@
 
 #include <cmocka.h>
 
-#include "engine/engine.h"
+#include "support/jobs.h"
 
 #define START INT64_C(1794778000000)
 #define DAY   INT64_C(86400000)
 
-static struct engine *e;
-static struct buf journal;
-static int64_t wall, mono;
-static int64_t slow_start_ms; /* of engines that are made, 0 at first */
-static int64_t quiet_end_ms;  /* it is quiet until then, for who has quiet hours */
-static int quiet_asked;
+extern struct engine *e;
+extern struct buf journal;
+extern int64_t wall, mono;
+extern int64_t slow_start_ms;  /* of engines that are made, 0 at first */
+extern uint64_t history_bytes; /* the same */
+extern int64_t quiet_end_ms;   /* it is quiet until then, for who has quiet hours */
+extern int quiet_asked;
 
 /* What parked workers were given. */
-static struct {
+struct delivery {
     size_t calls;
     size_t jobs;
     void *owner;
     struct job_id id;
     uint64_t token;
     int64_t at_ms;
-} delivered;
+};
 
-static inline void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    struct job_view v;
+extern struct delivery delivered;
 
-    (void)host;
-    delivered.calls++;
-    delivered.jobs += n;
-    delivered.owner = owner;
-    delivered.at_ms = mono;
-    if (n) {
-        engine_view(e, jobs[0], &v);
-        delivered.id = v.id;
-        delivered.token = v.token;
-    }
-}
-
-static inline int64_t quiet_until(void *arg, struct str quiet, struct str tz, int64_t now_ms)
-{
-    (void)arg, (void)quiet, (void)tz;
-    quiet_asked++;
-    return now_ms < quiet_end_ms ? quiet_end_ms : -1;
-}
-
-static inline struct engine *make(uint64_t epoch, uint64_t max_running)
-{
-    return engine_new(&(struct engine_options){ .epoch = epoch,
-                                                .seed = 42,
-                                                .memory_bytes = UINT64_C(4) << 30,
-                                                .max_running = max_running,
-                                                .slow_start_ms = slow_start_ms,
-                                                .quiet_until = quiet_until,
-                                                .deliver = deliver });
-}
-
-static inline void start(uint64_t max_running)
-{
-    wall = START;
-    mono = 1000;
-    quiet_end_ms = 0;
-    quiet_asked = 0;
-    memset(&delivered, 0, sizeof(delivered));
-    e = make(1, max_running);
-    buf_reserve(&journal, 4096);
-    engine_direct(e, &journal, 1, true, 0);
-    engine_start(e, wall, mono, false);
-}
-
-static inline int setup(void **state)
-{
-    (void)state;
-    start(0);
-    return 0;
-}
-
-static inline int teardown(void **state)
-{
-    (void)state;
-    engine_verify(e);
-    engine_free(e);
-    buf_fini(&journal);
-    return 0;
-}
-
-static inline void pass(int64_t ms)
-{
-    wall += ms;
-    mono += ms;
-    engine_advance(e, wall, mono);
-    engine_dispatch(e);
-}
-
-static inline struct job_spec spec_of(const char *queue)
-{
-    return (struct job_spec){ .queue = str_of(queue),
-                              .payload = STR("x"),
-                              .due_ms = -1,
-                              .priority = 3,
-                              .attempts = -1,
-                              .lease_ms = -1,
-                              .retain_ms = -1 };
-}
-
-static inline struct job_id schedule(const char *queue)
-{
-    struct job_spec spec = spec_of(queue);
-    struct schedule_result r;
-
-    assert_int_equal(engine_schedule(e, &spec, &r), 0);
-    return r.id;
-}
-
-static inline void schedule_many(const char *queue, int n)
-{
-    for (int i = 0; i < n; i++)
-        schedule(queue);
-}
-
-static inline struct lease_request request_for(const struct str *queue, size_t count)
-{
-    return (struct lease_request){
-        .queues = queue, .queue_count = 1, .count = count, .for_ms = 3600000
-    };
-}
-
-static inline int lease_some(const char *queue, size_t count, struct job **ret)
-{
-    struct str name = str_of(queue);
-    struct lease_request r = request_for(&name, count);
-
-    return engine_lease(e, &r, ret);
-}
+void deliver(void *host, void *owner, struct job *const *jobs, size_t n);
+int64_t quiet_as_set(void *arg, struct str quiet, struct str tz, int64_t now_ms);
+struct engine *make(uint64_t epoch, uint64_t max_running);
+void start(uint64_t max_running);
+int setup(void **state);
+int teardown(void **state);
+/* The process ends; another one has only what was written, and writes to another segment. */
+void replay(void);
+void pass(int64_t ms);
+struct job_id schedule(const char *queue);
+void schedule_many(const char *queue, int n);
+struct lease_request request_for(const struct str *queue, size_t count);
+int lease_some(const char *queue, size_t count, struct job **ret);
 
 /* Leases one job; false if none is given. */
-static inline bool lease(const char *queue, struct job_view *ret)
-{
-    struct job *job;
-
-    if (lease_some(queue, 1, &job) == 0)
-        return false;
-    engine_view(e, job, ret);
-    return true;
-}
-
-static inline void complete(struct job_id id, uint64_t token)
-{
-    assert_int_equal(engine_complete(e, id, token, (struct str){ 0 }, -1), 0);
-    engine_dispatch(e);
-}
+bool lease(const char *queue, struct job_view *ret);
+void complete(struct job_id id, uint64_t token);
 
 /* A worker that waits for an hour; its name is its owner. */
-static inline struct waiter *wait_at(const char *queue, size_t count)
-{
-    struct str name = str_of(queue);
-    struct lease_request r = request_for(&name, count);
-    struct waiter *w;
-
-    assert_int_equal(engine_wait(e, &r, 3600000, (void *)(uintptr_t)queue, &w), 0);
-    engine_dispatch(e);
-    return w;
-}
-
-static inline void set_queue(const char *queue, unsigned field, struct queue_settings s)
-{
-    assert_int_equal(engine_queue_set(e, str_of(queue), &s, 1u << field), 0);
-    engine_dispatch(e);
-}
-
-static inline void set_tenant(const char *name, unsigned field, struct tenant_settings s)
-{
-    assert_int_equal(engine_tenant_set(e, str_of(name), &s, 1u << field), 0);
-    engine_dispatch(e);
-}
-
-static inline enum hold hold_of(const char *queue)
-{
-    struct queue_view v;
-
-    assert_int_equal(engine_queue_get(e, str_of(queue), &v), 0);
-    return v.hold;
-}
-
-static inline struct tenant_view tenant(const char *name)
-{
-    struct tenant_view v;
-
-    assert_int_equal(engine_tenant_get(e, str_of(name), &v), 0);
-    return v;
-}
+struct waiter *wait_at(const char *queue, size_t count);
+/* Queue q of the i-th tenant. */
+void tenant_queue(int i, char ret[32]);
+void set_queue(const char *queue, unsigned field, struct queue_settings s);
+void set_tenant(const char *name, unsigned field, struct tenant_settings s);
+enum hold hold_of(const char *queue);
+struct tenant_view tenant(const char *name);
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 

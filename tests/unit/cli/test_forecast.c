@@ -3,10 +3,10 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 #include <cmocka.h>
 
 #include "cli/forecast.h"
+#include "support/utc.h"
 
 #define STEP(from, to, jobs) \
     "%3\r\n$7\r\nfrom_ms\r\n:" from "\r\n$5\r\nto_ms\r\n:" to "\r\n$4\r\njobs\r\n:" jobs "\r\n"
@@ -65,14 +65,6 @@ static void any_other_answer_is_left_alone(void **state)
     assert_null(lines_of(STR("*1\r\n%1\r\n$4\r\njobs\r\n:1\r\n")));
     assert_null(lines_of(STR("*1\r\n:1\r\n")));
     assert_null(lines_of(STR("%1\r\n$4\r\njobs\r\n:1\r\n")));
-}
-
-static int utc(void **state)
-{
-    (void)state;
-    setenv("TZ", "UTC0", 1);
-    tzset();
-    return 0;
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include "cli/json.h"
 #include "cli/render.h"
 #include "cli/text.h"
+#include "support/utc.h"
 
 #define NOW INT64_C(1794778337307) /* 2026-11-15T21:32:17.307Z */
 
@@ -258,14 +259,6 @@ static void later_pages_keep_the_layout_of_the_first(void **state)
     buf_fini(&out);
     resp_values_fini(&first);
     resp_values_fini(&second);
-}
-
-static int utc(void **state)
-{
-    (void)state;
-    setenv("TZ", "UTC0", 1);
-    tzset();
-    return 0;
 }
 
 int main(void)

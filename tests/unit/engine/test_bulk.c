@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bulks, slice by slice, and what is left of them after a replay. */
+#include "support/bulks.h"
 #include "support/tenants.h"
-
-#include "engine/bulk.h"
-
-static struct bulk_spec spec_for(enum bulk_action action, const char *queue)
-{
-    return (struct bulk_spec){ .tenant = STR("default"),
-                               .action = action,
-                               .queue = str_of(queue),
-                               .state = -1,
-                               .from_ms = -1,
-                               .to_ms = -1,
-                               .due_ms = -1 };
-}
 
 static struct job_id ask(const struct bulk_spec *s)
 {
@@ -51,22 +39,6 @@ static uint64_t count(const char *queue, enum job_state state)
     return v.jobs[state];
 }
 
-/* The process ends and another one has only what was written. */
-static void replay(void)
-{
-    struct buf first = journal;
-
-    engine_verify(e);
-    engine_free(e);
-    journal = (struct buf){ 0 };
-    e = make(2, 0);
-    assert_int_equal(engine_replay(e, buf_view(&first), 1), 0);
-    buf_reserve(&journal, 4096);
-    engine_direct(e, &journal, 2, true, 1);
-    engine_start(e, wall, mono, false);
-    buf_fini(&first);
-}
-
 static void a_slice_is_a_part_of_it(void **state)
 {
     (void)state;
@@ -93,7 +65,7 @@ static void a_slice_is_a_part_of_it(void **state)
 
 static void after_a_replay_it_begins_anew_and_counts_each_once(void **state)
 {
-    struct bulk_spec s = spec_for(BULK_RESCHEDULE, "q");
+    struct bulk_spec s = bulk_of(BULK_RESCHEDULE, "q");
 
     (void)state;
     schedule_many("q", 3000);
@@ -119,7 +91,7 @@ static void after_a_replay_it_begins_anew_and_counts_each_once(void **state)
 
 static void what_was_put_back_and_is_dead_again_stays_dead(void **state)
 {
-    struct bulk_spec s = spec_for(BULK_REDRIVE, "q");
+    struct bulk_spec s = bulk_of(BULK_REDRIVE, "q");
     struct fail_result failed;
     struct job_view v;
 
@@ -143,7 +115,7 @@ static void what_was_put_back_and_is_dead_again_stays_dead(void **state)
 
 static void it_waits_while_there_is_no_room(void **state)
 {
-    struct bulk_spec s = spec_for(BULK_CANCEL, "q");
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "q");
 
     (void)state;
     schedule_many("q", 10);
@@ -157,7 +129,7 @@ static void it_waits_while_there_is_no_room(void **state)
 
 static void one_that_needs_room_waits_for_it_and_is_not_begun(void **state)
 {
-    struct bulk_spec s = spec_for(BULK_RESCHEDULE, "q");
+    struct bulk_spec s = bulk_of(BULK_RESCHEDULE, "q");
 
     (void)state;
     schedule_many("q", 10);
@@ -178,7 +150,7 @@ static void one_that_needs_room_waits_for_it_and_is_not_begun(void **state)
 
 static void one_that_makes_room_needs_none_and_waits_for_no_other(void **state)
 {
-    struct bulk_spec move = spec_for(BULK_RESCHEDULE, "q"), s = spec_for(BULK_CANCEL, "q");
+    struct bulk_spec move = bulk_of(BULK_RESCHEDULE, "q"), s = bulk_of(BULK_CANCEL, "q");
 
     (void)state;
     schedule_many("q", 10);
@@ -187,13 +159,13 @@ static void one_that_makes_room_needs_none_and_waits_for_no_other(void **state)
     struct job_id moving = ask(&move);
     engine_refuse_new(e, true);
     struct job_id cancelling = ask(&s);
-    s = spec_for(BULK_CANCEL, "r");
+    s = bulk_of(BULK_CANCEL, "r");
     struct job_id more = ask(&s);
     work();
     assert_int_equal(get(cancelling).b.changed, 10);
     assert_int_equal(get(more).b.changed, 5);
     assert_int_equal(get(moving).b.state, BULK_RUNNING);
-    s = spec_for(BULK_DELETE, "q");
+    s = bulk_of(BULK_DELETE, "q");
     struct job_id deleting = ask(&s);
     work();
     assert_int_equal(get(deleting).b.changed, 10);
@@ -202,7 +174,7 @@ static void one_that_makes_room_needs_none_and_waits_for_no_other(void **state)
 
 static void several_take_turns(void **state)
 {
-    struct bulk_spec s = spec_for(BULK_CANCEL, "q");
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "q");
     struct job_id ids[3];
 
     (void)state;
@@ -222,7 +194,7 @@ static void several_take_turns(void **state)
 static void those_who_wait_for_a_job_are_told_before_it_is_deleted(void **state)
 {
     struct job_spec after = spec_of("q");
-    struct bulk_spec s = spec_for(BULK_DELETE, "parent");
+    struct bulk_spec s = bulk_of(BULK_DELETE, "parent");
     struct schedule_result r;
     struct job_id id;
     struct job_view v;
@@ -266,7 +238,7 @@ static int count_bulk(void *arg, const struct bulk_view *v)
 
 static void the_last_hundred_are_shown_and_those_that_run(void **state)
 {
-    struct bulk_spec s = spec_for(BULK_CANCEL, "q");
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "q");
     int shown[2] = { 0 };
     struct job_id first = { 0 };
     struct bulk_view v;
@@ -288,7 +260,7 @@ static void the_last_hundred_are_shown_and_those_that_run(void **state)
 
 static void it_is_forgotten_after_a_day(void **state)
 {
-    struct bulk_spec s = spec_for(BULK_CANCEL, "q");
+    struct bulk_spec s = bulk_of(BULK_CANCEL, "q");
     struct bulk_view v;
 
     (void)state;

@@ -33,7 +33,7 @@ static void open_engine(uint64_t epoch, bool listen)
 {
     e = engine_new(&(struct engine_options){ .epoch = epoch,
                                              .seed = 42,
-                                             .quiet_until = quiet_until,
+                                             .quiet_until = quiet_as_set,
                                              .deliver = deliver,
                                              .event = note,
                                              .listen = listen });

@@ -293,7 +293,7 @@ static void however_one_ends_the_next_is_made(void **state)
     s.job.expire_ms = 30 * SECOND;
     recur(&s);
     assert_true(lease("q", &v));
-    kill(&v);
+    end_dead(&v);
     check_entry(entry(), LEDGER_FAILED, START, START, 1);
     pass(MINUTE);
     assert_int_equal(engine_cancel(e, entry().id), CANCEL_CANCELLED);
@@ -339,7 +339,7 @@ static void a_dead_one_that_is_put_back_ran_in_the_end(void **state)
     (void)state;
     recur(&s);
     assert_true(lease("q", &v));
-    kill(&v);
+    end_dead(&v);
     assert_int_equal(total(LEDGER_FAILED), 1);
     pass(MINUTE);
     assert_int_equal(engine_redrive(e, v.id), 0);
@@ -427,105 +427,6 @@ static void the_tenant_s_limit_skips(void **state)
     assert_int_equal(run_one(), START + 40 * SECOND);
 }
 
-/* ---- Clocks and zones ---- */
-
-static void a_clock_set_back_makes_nothing_twice(void **state)
-{
-    struct recurrence_spec s = every("10s");
-
-    (void)state;
-    recur(&s);
-    assert_int_equal(run_one(), START);
-    pass(10 * SECOND);
-    assert_int_equal(run_one(), START + 10 * SECOND);
-    wall -= HOUR;
-    engine_advance(e, wall, mono);
-    work();
-    pass(HOUR - 1);
-    assert_int_equal(run_one(), -1);
-    pass(10 * SECOND + 1);
-    assert_int_equal(run_one(), START + 20 * SECOND);
-    assert_int_equal(decided(), 3);
-}
-
-/* It is due by one clock, and when its turn comes not any more by another. */
-static void a_clock_set_back_before_it_fires(void **state)
-{
-    struct recurrence_spec s = every("10s");
-
-    (void)state;
-    recur(&s);
-    run_one();
-    wall += 10 * SECOND;
-    engine_advance(e, wall, mono);
-    wall -= 5 * SECOND;
-    engine_advance(e, wall, mono);
-    work();
-    assert_int_equal(decided(), 1);
-    pass(5 * SECOND);
-    assert_int_equal(run_one(), START + 10 * SECOND);
-}
-
-static void a_clock_set_forward_misses_what_is_between(void **state)
-{
-    struct recurrence_spec s = every("10s");
-
-    (void)state;
-    recur(&s);
-    run_one();
-    wall += HOUR;
-    engine_advance(e, wall, mono);
-    work();
-    assert_int_equal(run_one(), START + HOUR);
-    assert_int_equal(total(LEDGER_MISSED), 359);
-    check_entry(view()->ledger[1], LEDGER_MISSED, START + 10 * SECOND, START + HOUR - 10 * SECOND,
-                359);
-}
-
-static void without_its_zone_it_waits_for_it(void **state)
-{
-    struct recurrence_spec s = every("10m");
-
-    (void)state;
-    s.zone = STR("Europe/Berlin");
-    recur(&s);
-    run_one();
-    zones_gone = true;
-    pass(10 * MINUTE);
-    pass(3 * MINUTE);
-    restart(0);
-    work();
-    assert_int_equal(decided(), 1);
-    pass(3 * MINUTE);
-    zones_gone = false;
-    pass(MINUTE);
-    assert_int_equal(run_one(), START + 10 * MINUTE);
-    assert_int_equal(decided(), 2);
-    zones_gone = true; /* an edit needs it, a delete does not */
-    s.rule = STR("1m");
-    assert_int_equal(refused(&s), BELFRY_INVALID);
-    assert_int_equal(engine_recurrence_delete(e, STR("default"), STR("r")), 0);
-}
-
-static void a_full_disk_puts_it_off(void **state)
-{
-    struct recurrence_spec s = every("10m");
-
-    (void)state;
-    recur(&s);
-    run_one();
-    engine_refuse_new(e, true);
-    pass(10 * MINUTE);
-    assert_int_equal(decided(), 1);
-    s.rule = STR("1m");
-    assert_int_equal(refused(&s), BELFRY_FULL);
-    assert_int_equal(engine_recurrence_run(e, STR("default"), STR("r"), &(struct job_id){ 0 }),
-                     BELFRY_FULL);
-    engine_refuse_new(e, false);
-    pass(30 * SECOND);
-    assert_int_equal(run_one(), START + 10 * MINUTE);
-}
-
 /* ---- Crashes ---- */
 
 /* Runs what there is, in the order of nominal times. */
@@ -565,13 +466,13 @@ static void cut_anywhere_each_time_is_decided_about_once(void **state)
     pass(10 * SECOND);
     complete(&job);
     assert_true(lease("q", &job));
-    kill(&job);
+    end_dead(&job);
     restart(5 * MINUTE);
     work();
     run_one();
-    pause(true);
+    set_paused(true);
     pass(20 * SECOND);
-    pause(false);
+    set_paused(false);
     run_one();
     cutting = false;
     for (size_t i = 0; i < cut_count; i++) {
@@ -623,11 +524,6 @@ int main(void)
         TEST(a_hundred_may_be_under_way),
         TEST(the_ledger_wraps),
         TEST(the_tenant_s_limit_skips),
-        TEST(a_clock_set_back_makes_nothing_twice),
-        TEST(a_clock_set_back_before_it_fires),
-        TEST(a_clock_set_forward_misses_what_is_between),
-        TEST(without_its_zone_it_waits_for_it),
-        TEST(a_full_disk_puts_it_off),
         TEST(cut_anywhere_each_time_is_decided_about_once),
     };
 

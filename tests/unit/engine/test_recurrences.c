@@ -11,15 +11,15 @@ static void a_pause_skips_and_is_in_the_ledger(void **state)
     (void)state;
     recur(&s);
     assert_int_equal(run_one(), START);
-    pause(true);
-    pause(true);
+    set_paused(true);
+    set_paused(true);
     for (int i = 0; i < 3; i++)
         pass(10 * SECOND);
     restart(30 * SECOND);
     work();
     assert_int_equal(run_one(), -1);
     assert_int_equal(decided(), 1);
-    pause(false);
+    set_paused(false);
     check_entry(entry(), LEDGER_PAUSED, START + 10 * SECOND, START + 60 * SECOND, 6);
     pass(10 * SECOND);
     assert_int_equal(run_one(), START + 70 * SECOND);
@@ -36,15 +36,15 @@ static void what_is_queued_outlives_a_pause(void **state)
     assert_true(lease("q", &v));
     pass(10 * SECOND);
     pass(10 * SECOND); /* 10 and 20 are queued */
-    pause(true);
+    set_paused(true);
     pass(20 * SECOND); /* 30 and 40 are not */
-    pause(false);
+    set_paused(false);
     pass(10 * SECOND); /* 50 is, behind a gap */
-    pause(true);
+    set_paused(true);
     complete(&v);
     assert_int_equal(run_one(), -1); /* it is paused */
     pass(10 * SECOND);
-    pause(false);
+    set_paused(false);
     assert_int_equal(run_one(), START + 10 * SECOND);
     assert_int_equal(run_one(), START + 20 * SECOND);
     assert_int_equal(run_one(), START + 50 * SECOND);
@@ -121,13 +121,13 @@ static void an_edit_writes_down_what_it_leaves_out(void **state)
     assert_int_equal(view()->next_ms, START + 50 * SECOND);
     complete(&v);
     assert_int_equal(run_one(), -1);
-    pause(true);
+    set_paused(true);
     pass(30 * SECOND); /* 50, 60 and 70 */
     s.rule = STR("7s");
     recur(&s);
     check_entry(entry(), LEDGER_PAUSED, START + 50 * SECOND, START + 70 * SECOND, 3);
     assert_true(view()->paused);
-    pause(false);
+    set_paused(false);
     assert_int_equal(decided(), 8);
     pass(7 * SECOND);
     assert_int_equal(run_one(), START + 77 * SECOND);
@@ -154,10 +154,10 @@ static void it_can_be_run_by_hand(void **state)
     assert_int_equal(entry().outcome, LEDGER_OVERLAP); /* it is one like any other */
     assert_int_equal(run_one(), START + SECOND);
     assert_int_equal(run_one(), START + SECOND + 1);
-    pause(true);
+    set_paused(true);
     assert_int_equal(engine_recurrence_run(e, STR("default"), STR("r"), &a), 0);
     assert_true(lease("q", &v));
-    kill(&v);
+    end_dead(&v);
     check_entry(entry(), LEDGER_FAILED, wall, wall, 1);
     assert_int_equal(engine_recurrence_run(e, STR("default"), STR("no"), &a), BELFRY_NOTFOUND);
 }
@@ -273,9 +273,9 @@ static void it_survives_as_bytes(void **state)
     recur(&s);
     assert_true(lease("q", &v));
     pass(3 * SECOND);
-    pause(true);
+    set_paused(true);
     pass(3 * SECOND);
-    pause(false);
+    set_paused(false);
     pass(3 * SECOND);
     recurrence_encode(&a, view());
     assert_true(recurrence_decode(buf_view(&a), 0, &again));

@@ -35,21 +35,6 @@ static const char *list(const char *tenant, const char *after, size_t limit)
     return seen;
 }
 
-/* Replays what was written, into another segment. */
-static void replay(void)
-{
-    struct buf first = journal;
-
-    engine_free(e);
-    journal = (struct buf){ 0 };
-    e = make(2, 0);
-    assert_int_equal(engine_replay(e, buf_view(&first), 1), 0);
-    buf_reserve(&journal, 4096);
-    engine_direct(e, &journal, 2, true, 1);
-    engine_start(e, wall, mono, false);
-    buf_fini(&first);
-}
-
 static void the_first_is_an_admin_of_all_tenants(void **state)
 {
     (void)state;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bulks and keys on disk, while jobs come and go and the clock does. */
+#include "support/bulks.h"
 #include "support/spilled.h"
-
-#include "engine/bulk.h"
 
 /* Only this, of all that goes on: what is near comes to memory. */
 static void load_for(int64_t ms)
@@ -13,17 +12,6 @@ static void load_for(int64_t ms)
     while ((c = partition_chore(p, LANE_LOAD)))
         assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
     assert_int_equal(partition_flush(p), 0);
-}
-
-static struct bulk_spec bulk_of(enum bulk_action action, const char *queue)
-{
-    return (struct bulk_spec){ .tenant = STR("default"),
-                               .action = action,
-                               .queue = str_of(queue),
-                               .state = -1,
-                               .from_ms = -1,
-                               .to_ms = -1,
-                               .due_ms = -1 };
 }
 
 /* One step of the engine's own work. */
