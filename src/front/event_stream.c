@@ -15,12 +15,14 @@ const struct verb event_options = {
     .name = "EVENTS",
     .flags = VERB_READS | VERB_PRODUCER,
     .args = {
-        { "tenant", ARG_TENANT, .help = "whose; the token's if not given, or default; * for all" },
+        { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
+                                        "tenants" },
         { "queue", ARG_NAME, .help = "only jobs of this queue" },
         { "state", ARG_WORD, .many = true, .words = "scheduled|waiting|leased|done|dead|cancelled|expired",
           .help = "only changes to this state; may be given several times" },
         { "after", ARG_BYTES, .max = 41,
-          .help = "the id of the last event that was seen: goes on behind it, as with Last-Event-ID" },
+          .help = "the id of the last event that the reader has seen: the stream goes on behind it, as with "
+                  "Last-Event-ID" },
         { 0 } },
 };
 /* clang-format on */
