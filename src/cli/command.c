@@ -70,10 +70,11 @@ void command_flags(const struct verb *v, struct flag_row *ret)
                                     .help = v->args[n].help,
                                     .words = v->args[n].words };
     if (command_pages(v))
-        ret[n++] = (struct flag_row){ .name = "all", .help = "everything, page after page" };
+        ret[n++] = (struct flag_row){ .name = "all", .help = "shows everything, page after page" };
     if (command_waits(v))
         ret[n++] = (struct flag_row){ .name = "no_wait",
-                                      .help = "end at once, not when all of it has been done" };
+                                      .help = "ends at once, without waiting until the bulk is "
+                                              "done" };
     ret[n] = (struct flag_row){ 0 };
 }
 
