@@ -107,7 +107,7 @@ const struct verb verb_table[] = {
         ID, TOKEN,
         { "in", ARG_DURATION, DURATION, .help = "the job is offered again only after this pause" }, HOLDER } },
     { "CANCEL", VERB_PRODUCER, "Cancels a job, by id or by KEY and QUEUE.",
-      "`cancelled`; or `running` if a worker has the job: the worker learns it at its next EXTEND, and the job is "
+      "`cancelled`; or `running` if a worker has the job: the worker learns of it at its next EXTEND, and the job is "
       "not retried; or `notfound`", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
         { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
         { "key", ARG_KEY, .help = "instead of the id" },
