@@ -2,9 +2,9 @@
 /* Writing records: encode, apply, and take back what could not be applied. */
 #include "engine/draft.h"
 
-/* Which answers must wait for a record to be durable. The answer to a LEASE does not wait for the
- * record of its lease (docs/internals/commits.md). It shows the records that made its jobs ready,
- * but not how other jobs ended. */
+/* Whose answers must wait for a record to be durable. Not even a lease's own, for its record (see
+ * "Commits" in ARCHITECTURE.md); and a job that is given out shows what made it so, but nothing of
+ * how others ended. */
 enum seen { SEEN_BY_NONE, SEEN_BY_READERS, SEEN_BY_ALL };
 
 void commit_roll(struct engine *e)
