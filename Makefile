@@ -1,6 +1,6 @@
 # Everything from a fresh Debian 12. `make run` starts the server; the rest is for development.
 PREFIX ?= /usr/local
-SOURCES = $(shell find src tests scripts -name '*.[ch]')
+SOURCES = $(shell find src bench tests scripts -name '*.[ch]')
 .DEFAULT_GOAL = build
 .PHONY: run build test test-long fuzz bench install lint format docs docs-check clean
 
@@ -28,6 +28,7 @@ fuzz:
 
 bench: build
 	@scripts/setup bench
+	@scripts/build release loadgen
 	bench/run
 	bench/deep
 	bench/http
@@ -47,6 +48,8 @@ docs:
 	@scripts/setup
 	@scripts/build release gendocs
 	build/gendocs docs
+	@scripts/setup test
+	scripts/shape --write
 
 docs-check:
 	@scripts/setup

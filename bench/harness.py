@@ -173,12 +173,12 @@ def running(peer, build, scratch):
 
 
 def generator(build, peer, port, *args):
-    return [str(build / "belfry"), "bench", "--driver", peer.driver, "--host", "127.0.0.1", "--port", port,
+    return [str(build / "loadgen"), "--driver", peer.driver, "--host", "127.0.0.1", "--port", port,
             *map(str, args), "--payload-bytes", str(len(PAYLOAD)), "--keep", "--json"]
 
 
 class Load:
-    """`belfry bench` in the background. Its rows are taken as they come: those of parts by `part`,
+    """The generator in the background. Its rows are taken as they come: those of parts by `part`,
     which runs on a thread of its own."""
 
     def __init__(self, server, *args, part=None):
@@ -278,9 +278,9 @@ def versions(build):
 def need(build, *programs):
     """Ends with a message if something is not there."""
     missing = [p for p in programs if not shutil.which(p)]
-    missing += [str(build / p) for p in ("belfryd", "belfry") if not (build / p).exists()]
+    missing += [str(build / p) for p in ("belfryd", "loadgen") if not (build / p).exists()]
     if missing:
-        raise SystemExit(f"bench: not found: {', '.join(missing)}; scripts/setup bench and make first")
+        raise SystemExit(f"bench: not found: {', '.join(missing)}; scripts/setup bench, make and scripts/build release loadgen first")
 
 
 def svg(width, height, shapes):

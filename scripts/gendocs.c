@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/program.h"
+#include "record/record_cold.h"
 #include "server/option.h"
 #include "verbs/verb.h"
 
@@ -108,46 +109,53 @@ static void put_kind(struct buf *out, const struct arg *a)
 /* ---- docs/protocol.md ---- */
 
 static const char protocol_intro[] =
-    "# The protocol\n\n"
-    "Belfry speaks RESP, the protocol of Redis, in versions 2 and 3, so any Redis client can talk "
-    "to\n"
-    "it: as arrays of bulk strings, or as lines typed into a terminal. Requests may be pipelined;\n"
-    "replies come in the order of the requests. A request is a verb, its positional arguments, "
-    "then\n"
-    "options as name and value in any order. Names of verbs and options may be in either case. An\n"
-    "unknown option, one that is given twice, or a value out of its range is an error that names "
-    "it,\n"
-    "and changes nothing.\n\n"
+    "# The protocol\n"
+    "\n"
+    "Belfry speaks RESP, the protocol of Redis, in versions 2 and 3. So any Redis client\n"
+    "can talk to it, with arrays of bulk strings, or with lines typed into a terminal. A\n"
+    "client may pipeline requests; the replies come in the order of the requests.\n"
+    "\n"
+    "A request is a verb, then its positional arguments, then options as name and value in\n"
+    "any order. The names of verbs and options may be in either case. An unknown option, an\n"
+    "option that is given twice, and a value out of its range are errors that name the\n"
+    "option and change nothing.\n"
+    "\n"
     "A reply leaves when everything it tells of is on disk (see `durability` in\n"
-    "[configuration.md](configuration.md)), but that of LEASE, which does not wait for the lease's "
-    "own\n"
-    "record. The words used here are explained in [glossary.md](glossary.md).\n\n"
-    "## Values\n\n"
-    "| kind | what is accepted |\n"
+    "[configuration.md](configuration.md)). There is one exception: the reply to LEASE does\n"
+    "not wait for the record of the lease itself. [glossary.md](glossary.md) explains the\n"
+    "words.\n"
+    "\n"
+    "## Values\n"
+    "\n"
+    "| kind | accepted values |\n"
     "| --- | --- |\n"
     "| name | 1 to 128 of `A-Z a-z 0-9 . _ - : /` |\n"
     "| key | any 1 to 512 bytes |\n"
-    "| id | 26 characters, as SCHEDULE answered them; they sort by the due time at creation |\n"
+    "| id | 26 characters, as SCHEDULE answered them; ids sort by the due time at creation |\n"
     "| token | a whole number, as LEASE answered it; it grows with every lease of a job |\n"
-    "| duration | `250ms` `10s` `5m` `1h30m` `2d` `1w`; units from large to small, each once, a "
-    "fraction in the last one (`1.5s`); a bare whole number is milliseconds |\n"
+    "| duration | `250ms` `10s` `5m` `1h30m` `2d` `1w`. Units go from large to small, each once. "
+    "The last one may have a fraction (`1.5s`). A bare whole number is milliseconds |\n"
     "| moment | RFC 3339 with its zone (`2030-01-31T09:00:00.250+01:00`), or whole milliseconds "
-    "since "
-    "1970; up to the year 9999 |\n"
-    "| back-off | `1m,5m,15m`: the pause before each retry in turn, the last one for all further; "
-    "`exp:2s:1h`: doubled each time, up to the second; `fixed:20s`: always the same. The pause is "
-    "drawn "
-    "at random near that: from half to all of it for `exp`, within a tenth for the others |\n"
-    "| cursor | as LIST answered it |\n\n"
-    "Moments in replies are milliseconds since 1970, in fields whose names end in `_ms`; so are\n"
-    "durations.\n\n"
-    "## RESP2 and RESP3\n\n"
-    "A connection begins in RESP2; `HELLO 3` changes that. What differs:\n\n"
+    "since 1970, up to the year 9999 |\n"
+    "| back-off | `1m,5m,15m`: the pause before each retry in turn, the last one for all further "
+    "retries. `exp:2s:1h`: a pause that doubles each time, up to the second duration. "
+    "`fixed:20s`: always this pause. The server draws the pause at random near that: from half "
+    "to all of it for `exp`, within a tenth for the others |\n"
+    "| cursor | as LIST answered it |\n"
+    "\n"
+    "Moments in replies are milliseconds since 1970, and durations are milliseconds. The\n"
+    "names of such fields end in `_ms`.\n"
+    "\n"
+    "## RESP2 and RESP3\n"
+    "\n"
+    "A connection begins in RESP2; `HELLO 3` changes it to RESP3. These replies differ:\n"
+    "\n"
     "| reply | RESP2 | RESP3 |\n"
     "| --- | --- | --- |\n"
     "| map | array of names and values in turn | map |\n"
     "| null | null bulk string | null |\n"
-    "| true, false | 1, 0 | boolean |\n\n";
+    "| true, false | 1, 0 | boolean |\n"
+    "\n";
 
 static void put_argument(struct buf *out, const struct arg *a)
 {
@@ -184,35 +192,37 @@ static void put_verb(struct buf *out, const struct verb *v)
         put_argument(out, a);
     buf_printf(out, "%sAnswers %s.", v->args[0].type != ARG_END ? "\n" : "", v->returns);
     if (v->flags & VERB_TAKES)
-        buf_text(out,
-                 " The connection waits meanwhile: later requests on it are answered after it.");
+        buf_text(
+            out,
+            " The connection waits meanwhile: later requests on it are answered after this one.");
     buf_printf(out, "\n\n    %s\n\n", v->example);
 }
 
 static const char session_text[] =
-    "## About the connection\n\n"
-    "What Redis clients send of themselves is understood. Once there are tokens (see\n"
-    "[security.md](security.md)) only PING, HELLO, AUTH, RESET and QUIT are answered without one; "
-    "everything\nelse is `NOAUTH`.\n\n"
+    "## About the connection\n"
+    "\n"
+    "The server understands the requests that Redis clients send of themselves. Once there\n"
+    "are tokens (see [security.md](security.md)), it answers only PING, HELLO, AUTH, RESET\n"
+    "and QUIT without one. Every other request without a token is answered with `NOAUTH`.\n"
+    "\n"
     "| request | answer |\n"
     "| --- | --- |\n"
     "| HELLO [2\\|3] [AUTH user token] [SETNAME name] | a map that describes the server, in the "
-    "protocol asked for "
-    "|\n"
+    "requested protocol |\n"
     "| PING [text] | PONG, or the text |\n"
     "| ECHO text | the text |\n"
-    "| HELP [verb] | usage of all verbs, or of one with an example |\n"
+    "| HELP [verb] | usage of all verbs, or of one verb with an example |\n"
     "| COMMAND [COUNT \\| DOCS [verb...] \\| INFO [verb...]] | the verbs, for clients that "
-    "complete and "
-    "hint |\n"
+    "complete and hint |\n"
     "| INFO | figures as text, in the form of Redis; STATS has more |\n"
     "| CLIENT SETNAME name \\| GETNAME \\| SETINFO ... \\| ID | as in Redis |\n"
-    "| SELECT 0 | OK; there is one database, queues keep work apart |\n"
-    "| AUTH token \\| AUTH name secret | OK; the connection has the token's rights until its next "
-    "AUTH or RESET, or until it is revoked. A token is `name.secret`; as libraries send a user and "
-    "a password: any user with the token as password will do |\n"
+    "| SELECT 0 | OK; there is one database, and queues keep work apart |\n"
+    "| AUTH token \\| AUTH name secret | OK; the connection has the rights of the token until "
+    "its next AUTH or RESET, or until the token is revoked. A token is `name.secret`. Libraries "
+    "send a user and a password: any user with the token as password will do |\n"
     "| RESET | RESET; the connection is as new |\n"
-    "| QUIT | OK, and the connection is closed |\n\n";
+    "| QUIT | OK, and the server closes the connection |\n"
+    "\n";
 
 static void put_errors(struct buf *out)
 {
@@ -220,15 +230,13 @@ static void put_errors(struct buf *out)
                   "An error is a line `-CODE text`. The code is for programs and never changes its "
                   "meaning; the\ntext says more, for people.\n\n"
                   "| code | number | meaning |\n| --- | --- | --- |\n");
-    /* COLD stays between the engine and its host. */
-#define ROW(name, number, text)       \
-    if (BELFRY_##name != BELFRY_COLD) \
-        buf_printf(out, "| %s | %d | %s |\n", #name, number, text);
+#define ROW(name, number, status, detail, text, hint) \
+    buf_printf(out, "| %s | %d | %s |\n", #name, number, text);
     BELFRY_ERRORS(ROW)
 #undef ROW
     buf_text(out,
-             "\nTwo more are about the connection, in the words of Redis: `NOPROTO` (HELLO with "
-             "another version\nthan 2 or 3) and `ERR`.\n");
+             "\nTwo more codes are about the connection, in the words of Redis: `NOPROTO` (HELLO "
+             "with another\nversion than 2 or 3) and `ERR`.\n");
 }
 
 static void put_protocol(struct buf *out)
@@ -245,17 +253,23 @@ static void put_protocol(struct buf *out)
 /* ---- docs/configuration.md ---- */
 
 static const char configuration_intro[] =
-    "# Configuration\n\n"
-    "Everything has a default: `belfryd` alone is enough. An option is set in a file\n"
-    "(`belfryd --config FILE`, lines of `name = value`, `#` or `;` for comments), in the "
-    "environment,\n"
-    "or as a flag. Flags override the environment, which overrides the file. A value that is not\n"
-    "accepted keeps the server from starting, with a message that names it.\n\n"
-    "SIGHUP reads the file again. What can change while the server runs is taken over; of the "
-    "rest\n"
-    "the log says that it needs a restart. What belongs to a queue (lease, attempts, back-off,\n"
-    "retention) is no option: it is stored with the jobs, see QUEUE in "
-    "[protocol.md](protocol.md).\n\n"
+    "# Configuration\n"
+    "\n"
+    "Every option has a default, so `belfryd` alone is enough. An option is set in a file\n"
+    "(`belfryd --config FILE`, lines of `name = value`, `#` or `;` for comments), in the\n"
+    "environment, or as a flag. Flags override the environment, which overrides the file.\n"
+    "If the server does not accept a value, it does not start, and its message names the\n"
+    "option. For example, these three set one option:\n"
+    "\n"
+    "    memory = 1GiB                     in the file\n"
+    "    BELFRY_MEMORY=1GiB belfryd        in the environment\n"
+    "    belfryd --memory 1GiB             as a flag\n"
+    "\n"
+    "SIGHUP reads the file again. The server takes over the options that can change while\n"
+    "it runs. For each other option that changed, the log says that it needs a restart.\n"
+    "Settings of a queue (lease, attempts, back-off, retention) are not options: they are\n"
+    "stored with the jobs, see QUEUE in [protocol.md](protocol.md).\n"
+    "\n"
     "| in a file | flag | environment | default | can change while running |\n"
     "| --- | --- | --- | --- | --- |\n";
 
@@ -331,12 +345,13 @@ static void put_command(struct buf *out, const struct verb *v)
 
 static void put_cli(struct buf *out)
 {
-    buf_text(out, GENERATED "# The command line\n\n"
-                            "    belfry [--host HOST] [--port PORT] [--json] COMMAND ...\n\n"
-                            "Every verb of [the protocol](protocol.md) is a command, and there are "
-                            "tools besides. Arguments\nthat the protocol takes by position may be "
-                            "given by position or by name. Output is a table for\npeople, and JSON "
-                            "with `--json`.\n\n## Options of every command\n\n");
+    buf_text(out,
+             GENERATED "# The command line\n\n"
+                       "    belfry [--host HOST] [--port PORT] [--json] COMMAND ...\n\n"
+                       "Every verb of [the protocol](protocol.md) is a command, and there are "
+                       "tools besides. An argument that\nthe protocol takes by position may "
+                       "be given by position or by name. The output is a table for people,\nand "
+                       "JSON with `--json`.\n\n## Options of every command\n\n");
     put_flags(out, flag_globals);
     buf_text(out, "## Tools\n\n");
     for (const struct program *p = program_table; p->name; p++)
@@ -349,8 +364,142 @@ static void put_cli(struct buf *out)
     CLI_EXITS(ROW)
 #undef ROW
     buf_text(out,
-             "\n`belfry check` and `belfry repair` answer 0 if all is well, 2 if the directory is "
-             "damaged, and 3 if\nit cannot be read or is no data directory.\n");
+             "\n`belfry check` and `belfry repair` end with 0 if all is well, with 2 if the "
+             "directory is damaged, and\nwith 3 if it cannot be read or is no data directory.\n");
+}
+
+/* ---- docs/internals/records.md ---- */
+
+struct field_row {
+    const char *kind;
+    const char *name;
+    const char *what;
+};
+
+#define ROW(kind, name, what) { #kind, #name, what },
+#define ROWS(kind, FIELDS)    static const struct field_row kind##_rows[] = { FIELDS(ROW){ 0 } }
+
+ROWS(begin, BEGIN_FIELDS);
+ROWS(put, IMAGE_FIELDS);
+ROWS(trail, TRAIL_FIELDS);
+ROWS(later, TRAIL_LATER_FIELDS);
+ROWS(lease, LEASE_FIELDS);
+ROWS(extend, EXTEND_FIELDS);
+ROWS(back, BACK_FIELDS);
+ROWS(end, END_FIELDS);
+ROWS(move, MOVE_FIELDS);
+ROWS(mark, MARK_FIELDS);
+ROWS(fed, FED_FIELDS);
+ROWS(merged, MERGED_FIELDS);
+ROWS(loaded, LOADED_FIELDS);
+ROWS(taken, TAKEN_FIELDS);
+ROWS(grave, GRAVE_FIELDS);
+ROWS(tally, TALLY_FIELDS);
+ROWS(cold, COLD_FIELDS);
+ROWS(told, TOLD_FIELDS);
+ROWS(listen, LISTEN_FIELDS);
+#undef ROW
+#undef ROWS
+
+/* How a field of a kind stands in a body. */
+static const char *field_form(const char *kind)
+{
+    static const struct {
+        const char *kind;
+        const char *form;
+    } forms[] = {
+        { "NUMBER", "varint" },
+        { "COUNT", "varint" },
+        { "LATER_COUNT", "varint; older versions do not have it" },
+        { "BITS", "varint" },
+        { "BYTE", "u8" },
+        { "FLAG", "u8" },
+        { "IF_SET", "u8; only if it is set" },
+        { "SIGNED", "zigzag" },
+        { "MOMENT", "zigzag" },
+        { "SINCE_START", "zigzag, less start_ms" },
+        { "SINCE_BORN", "zigzag, less born_ms" },
+        { "AT", "zigzag" },
+        { "AT_SINCE", "zigzag, less due_ms" },
+        { "BYTES", "bytes" },
+    };
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        if (strcmp(forms[i].kind, kind) == 0)
+            return forms[i].form;
+    return "?";
+}
+
+static void put_fields(struct buf *out, const struct field_row *rows)
+{
+    buf_text(out, "| field | form | says |\n| --- | --- | --- |\n");
+    for (; rows->name; rows++) {
+        buf_printf(out, "| %s | %s | ", rows->name, field_form(rows->kind));
+        put_cell(out, rows->what);
+        buf_text(out, " |\n");
+    }
+    buf_text(out, "\n");
+}
+
+static const struct field_row *fields_of(enum record_type type)
+{
+    switch (type) {
+    case RECORD_BEGIN: return begin_rows;
+    case RECORD_PUT: return put_rows;
+    case RECORD_LEASE: return lease_rows;
+    case RECORD_EXTEND: return extend_rows;
+    case RECORD_BACK: return back_rows;
+    case RECORD_END: return end_rows;
+    case RECORD_MOVE: return move_rows;
+    case RECORD_MARK: return mark_rows;
+    case RECORD_FED: return fed_rows;
+    case RECORD_MERGED: return merged_rows;
+    case RECORD_LOADED: return loaded_rows;
+    case RECORD_TAKEN: return taken_rows;
+    case RECORD_GRAVE: return grave_rows;
+    case RECORD_TALLY: return tally_rows;
+    case RECORD_COLD: return cold_rows;
+    case RECORD_TOLD: return told_rows;
+    case RECORD_LISTEN: return listen_rows;
+    default: return NULL;
+    }
+}
+
+/* What stands in a body besides its rows. */
+static void put_besides(struct buf *out, enum record_type type)
+{
+    if (type == RECORD_PUT) {
+        buf_text(out, "If has_trail is set, what happened to the job since it was first leased "
+                      "follows:\n\n");
+        put_fields(out, trail_rows);
+        buf_text(out, "Bodies of older versions end before these:\n\n");
+        put_fields(out, later_rows);
+    } else if (type == RECORD_LOADED) {
+        buf_text(out, "For jobs that were set aside the lane (u64) and the serial number of the "
+                      "first one's grave (varint) follow.\n\n");
+    } else if (type == RECORD_RUN) {
+        buf_text(out, "The body is the description of a run (run_desc_put in coldkey.c).\n\n");
+    } else if (!fields_of(type)) {
+        buf_printf(out, "See record%s.c.\n\n", type == RECORD_TOKEN ? "_token" : "");
+    }
+}
+
+static void put_records(struct buf *out)
+{
+    buf_text(out, GENERATED
+             "# Records\n\n"
+             "The body of each record has these fields, in this order. The tables follow from the "
+             "rows in\n`src/record`. `varint` is LEB128, `zigzag` a varint of a signed number, "
+             "`bytes` a varint length and\nthat many bytes; moments are milliseconds since 1970. A "
+             "body may be longer than its reader knows:\nthe reader ignores the rest.\n\n");
+#define RECORD(NAME, number, codec, kind, type, what)         \
+    buf_printf(out, "## %d " #NAME ": %s\n\n", number, what); \
+    if (fields_of(RECORD_##NAME))                             \
+        put_fields(out, fields_of(RECORD_##NAME));            \
+    put_besides(out, RECORD_##NAME);
+    RECORDS(RECORD)
+#undef RECORD
+    out->len--; /* the last of two line ends */
 }
 
 /* ---- Files ---- */
@@ -362,6 +511,7 @@ static const struct {
     { "protocol.md", put_protocol },
     { "configuration.md", put_configuration },
     { "cli.md", put_cli },
+    { "internals/records.md", put_records },
 };
 
 static bool is_there(const char *path, struct str want)

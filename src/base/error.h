@@ -6,40 +6,63 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include "base/str.h"
+
+/* Name, number, status in HTTP, what a detail does, text, and what a person at the command line can
+ * do about it. Number 19 is BELFRY_COLD. */
 /* clang-format off */
-#define BELFRY_ERRORS(X)                                                                          \
-    X(NOMEM,     1, "out of memory")                                                              \
-    X(INVALID,   2, "invalid argument")                                                           \
-    X(NOTFOUND,  3, "no such job")                                                                \
-    X(STALE,     4, "lease no longer held")                                                       \
-    X(KEYEXISTS, 5, "a job with this key exists")                                                 \
-    X(STATE,     6, "not possible in the job's state")                                            \
-    X(FULL,      7, "new jobs are refused: disk space is at its reserve, or memory over its budget") \
-    X(TOOLARGE,  8, "larger than the limit")                                                      \
-    X(IO,        9, "input or output failed")                                                     \
-    X(CORRUPT,  10, "stored data is damaged")                                                     \
-    X(FENCED,   11, "another owner has taken over")                                               \
-    X(INDOUBT,  12, "the outcome of the write is unknown")                                        \
-    X(LOCKED,   13, "the data directory is in use by another process")                            \
-    X(CONFLICT, 14, "changed by somebody else meanwhile")                                         \
-    X(PAST,     15, "due time is further in the past than the queue accepts")                     \
-    X(PROTOCOL, 16, "malformed request")                                                          \
-    X(UNKNOWN,  17, "unknown verb")                                                               \
-    X(BUSY,     18, "too many clients")                                                           \
-    X(COLD,     19, "it is on disk and has to be fetched first")                                \
-    X(LIMIT,    20, "the tenant has as many jobs as it may")                                      \
-    X(NOAUTH,   21, "a token is needed")                                                          \
-    X(WRONGPASS, 22, "no such token, or it has expired")                                          \
-    X(NOPERM,   23, "this token may not do that")
+#define BELFRY_ERRORS(X) \
+    X(NOMEM,      1, 503, ADDS, "out of memory", "") \
+    X(INVALID,    2, 400, SAYS, "invalid argument", "") \
+    X(NOTFOUND,   3, 404, SAYS, "not found", "it may have ended and been forgotten, or never existed: see belfry list") \
+    X(STALE,      4, 409, ADDS, "lease no longer held", "the lease ended or was given to another worker: stop working on the job, what was done is not recorded") \
+    X(KEYEXISTS,  5, 409, SAYS, "a job with this key exists", "--ifexists keep answers that job's id, --ifexists replace changes it") \
+    X(STATE,      6, 409, ADDS, "not possible in the job's state", "belfry get ID shows the job's state") \
+    X(FULL,       7, 503, ADDS, "new jobs are refused: disk space is at its reserve, or memory over its budget", "free disk space on the server; it takes new jobs again by itself") \
+    X(TOOLARGE,   8, 413, SAYS, "larger than the limit", "the server's limit is max_payload in its configuration") \
+    X(IO,         9, 500, ADDS, "input or output failed", "") \
+    X(CORRUPT,   10, 500, ADDS, "stored data is damaged", "belfry check on the server's data directory shows what is damaged") \
+    X(FENCED,    11, 503, ADDS, "another owner has taken over", "") \
+    X(INDOUBT,   12, 500, ADDS, "the outcome of the write is unknown", "it may or may not have happened: look with belfry get or belfry list") \
+    X(LOCKED,    13, 503, ADDS, "the data directory is in use by another process", "") \
+    X(CONFLICT,  14, 409, ADDS, "changed by somebody else meanwhile", "") \
+    X(PAST,      15, 422, ADDS, "due time is further in the past than the queue accepts", "the queue's past_grace decides: see belfry queue NAME") \
+    X(PROTOCOL,  16, 400, SAYS, "malformed request", "") \
+    X(UNKNOWN,   17, 404, SAYS, "unknown verb", "the server may be older than this belfry") \
+    X(BUSY,      18, 503, ADDS, "too many clients", "try again later, or raise max_connections in the server's configuration") \
+    X(LIMIT,     20, 429, ADDS, "the tenant has as many jobs as it may", "jobs have to end first, or raise it: belfry tenant NAME --max-pending N") \
+    X(NOAUTH,    21, 401, ADDS, "a token is needed", "say which token to show: $BELFRY_AUTH, $BELFRY_AUTH_FILE or --auth-file FILE") \
+    X(WRONGPASS, 22, 401, ADDS, "no such token, or it has expired", "an admin sees with belfry token list which there are") \
+    X(NOPERM,    23, 403, ADDS, "this token may not do that", "belfry token list shows what each token may do")
 /* clang-format on */
 
 enum belfry_error {
-#define BELFRY_ERROR_ENUM(name, number, text) BELFRY_##name = -(number),
+#define BELFRY_ERROR_ENUM(name, number, status, detail, text, hint) BELFRY_##name = -(number),
     BELFRY_ERRORS(BELFRY_ERROR_ENUM)
 #undef BELFRY_ERROR_ENUM
+    /* Stays between the engine and its host, who fetches the job from disk and asks again. */
+    BELFRY_COLD = -19,
 };
 
-/* "STALE"; "ERR" for a number that is no error. */
+enum error_detail {
+    ERROR_ADDS, /* the detail stands behind the text */
+    ERROR_SAYS  /* the detail says all, and the text is not needed */
+};
+
+struct error_row {
+    int err;
+    int status;
+    enum error_detail detail;
+    const char *name;
+    const char *text;
+    const char *hint; /* may be empty */
+};
+
+/* NULL for a number, or a name, that is no error. */
+const struct error_row *error_row(int err);
+const struct error_row *error_find(struct str name);
+
+/* "STALE", "COLD"; "ERR" for a number that is no error. */
 const char *error_name(int err);
 /* "lease no longer held" */
 const char *error_text(int err);

@@ -57,7 +57,7 @@ void heap_remove(struct heap *h, struct heap_node *node, heap_before_fn *before)
 {
     struct heap_node *rest = link_all(node->child, before);
 
-    if (node->prev) { /* what was under it takes its place: that comes after its parent, too */
+    if (node->prev) { /* its children take its place: they come after its parent, too */
         if (rest) {
             rest->next = node->next;
             if (node->next)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An intrusive pairing heap: adding and joining in constant time, taking any node out in O(log n)
- * over a series of calls. No memory is needed. Whoever calls says what comes before what, the same
- * for all calls on one heap; a node's place must not change while it is in one.
+ * over a series of calls. No memory is needed. The caller says which node comes before which,
+ * equally for all calls on one heap. A node's place must not change while it is in a heap.
  *
  *     root          a node's child comes after it, and so do the child's siblings;
  *      |            prev is the sibling before, or of the first one the parent

@@ -57,8 +57,8 @@ _Static_assert(sizeof(struct pool_chunk) == 4096, "headers fill one page of the 
 
 #define POOL_CHUNK_FREE (~UINT64_C(1))
 
-/* Headers at the same address in every chunk would share few lines of the cache, so they are in one
- * of 16 places within page 0. */
+/* Headers at one offset in every chunk would share few lines of the cache. So a header is in one of
+ * 16 places within page 0. */
 static struct pool_chunk *chunk_of(uintptr_t address)
 {
     uintptr_t base = address & ~(POOL_CHUNK - 1);

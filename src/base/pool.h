@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A slab allocator for many objects of mixed sizes, without a header per object: whoever frees says
- * the size. Not thread-safe; one pool per owner.
+ * A slab allocator for many objects of mixed sizes, without a header per object: the caller that
+ * frees says the size. Not thread-safe; one pool per owner.
  *
  * Sizes are rounded up to classes: steps of 16 up to 512, then eight classes per doubling up to
- * 32 KiB. What is larger comes from malloc. A page of 64 KiB holds objects of one class; pages are
+ * 32 KiB. Larger objects come from malloc. A page of 64 KiB holds objects of one class; pages are
  * cut from chunks of 4 MiB, aligned to that size:
  *
  *     chunk  | headers of pages | page 1 | page 2 | ... | page 63 |
@@ -54,7 +54,7 @@ void pool_fini(struct pool *p);
 
 /* Aligned to 16, not cleared; NULL if memory ran out. A size of 0 is taken as 1. */
 void *pool_alloc(struct pool *p, size_t size);
-/* `size` is the one that was asked for, or any other of the same class. NULL is ignored. */
+/* `size` is the requested size, or any other size of its class. NULL is ignored. */
 void pool_free(struct pool *p, void *ptr, size_t size);
 
 /* How many bytes an object of this size really takes. */

@@ -33,7 +33,7 @@ static inline bool str_ieq(struct str a, const char *text)
     return a.len == strlen(text) && strncasecmp(a.ptr, text, a.len) == 0;
 }
 
-/* As memcmp; what is the beginning of the other comes before it. */
+/* As memcmp; a string that is the beginning of the other comes before it. */
 static inline int str_compare(struct str a, struct str b)
 {
     size_t n = a.len < b.len ? a.len : b.len;

@@ -217,7 +217,7 @@ static const char moment_form[] = "expected a moment such as 2026-11-15T20:43:00
 static const char moment_range[] =
     "the moment is out of range: it must be from 1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z";
 
-/* Z or an offset, as what is to be subtracted to get to UTC. */
+/* Z or an offset, as the milliseconds to subtract to get to UTC. */
 static int take_zone(struct str *s, int64_t *ret_ms, const char **why)
 {
     int64_t n[2];

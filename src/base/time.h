@@ -18,11 +18,11 @@
 
 #define TIME_TEXT 32 /* room for either, terminated */
 
-/* 0, or INVALID with *why set to a static sentence that says what was expected. */
+/* 0, or INVALID with *why set to a static sentence that names the expected text. */
 int time_parse_duration(struct str text, int64_t *ret_ms, const char **why);
 int time_parse_moment(struct str text, int64_t *ret_ms, const char **why);
 
-/* "1h30m", "250ms", "0ms": parses back to the same value. Returns the length. */
+/* "1h30m", "250ms", "0ms": parses back to ms. Returns the length. */
 size_t time_format_duration(int64_t ms, char ret[TIME_TEXT]);
 /* "2026-11-15T20:43:00.000Z" */
 size_t time_format_moment(int64_t ms, char ret[TIME_TEXT]);
@@ -39,7 +39,8 @@ struct clocks {
 };
 
 void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
-/* The same of two readings; the wall clock was set if they are further apart than before. */
+/* As clocks_read, from two readings. The wall clock was set if they are further apart than before.
+ */
 void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *ret_wall_ms,
                  int64_t *ret_mono_ms);
 /* What CLOCK_MONOTONIC shows when *ret_mono_ms becomes mono_ms. */

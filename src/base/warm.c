@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define STEP    ((size_t)64 << 10) /* others wait that long who map or give back memory */
-#define WAITING 4                  /* beyond that they are not worth the thread's time any more */
+#define STEP    ((size_t)64 << 10) /* threads that map or give back memory wait that long */
+#define WAITING 4                  /* further requests are not worth the thread's time any more */
 
 #ifdef MADV_POPULATE_WRITE
 #define POPULATE MADV_POPULATE_WRITE

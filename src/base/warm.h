@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that is touched for the first time costs a fault for each of its pages. A thread takes
- * these faults ahead of who will use the memory. It is only for speed: before warm_start, or where
+ * these faults ahead of the user of the memory. It is only for speed: before warm_start, or where
  * the system does not know how, the faults come when they come.
  */
 #ifndef BASE_WARM_H
@@ -14,9 +14,10 @@
 bool warm_start(void);
 void warm_stop(void); /* when all that was asked for is done */
 
-/* Of pages that are about to be used; at once, by whoever asks. */
+/* Takes the faults of pages that are about to be used, at once, on the caller's thread. */
 void warm_now(void *memory, size_t bytes);
-/* Soon, by the thread. They may be used or given back meanwhile. From any thread. */
+/* Has the thread take the faults soon. The pages may be used or given back meanwhile. From any
+ * thread. */
 void warm(void *memory, size_t bytes);
 
 #endif

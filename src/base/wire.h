@@ -123,7 +123,7 @@ static inline int64_t wire_zigzag(struct wire_reader *r)
     return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
-/* Borrows from what is read. */
+/* The answer borrows from the reader's bytes. */
 static inline struct str wire_bytes(struct wire_reader *r)
 {
     uint64_t len = wire_varint(r);

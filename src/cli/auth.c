@@ -12,10 +12,10 @@
 void auth_use_file(const char *path)
 {
     setenv("BELFRY_AUTH_FILE", path, 1);
-    unsetenv("BELFRY_AUTH"); /* what is given here goes before it */
+    unsetenv("BELFRY_AUTH"); /* else that token would come first */
 }
 
-/* Without the end of its line. */
+/* The text without the blanks and line breaks at its end. */
 static struct str trimmed(const char *text, size_t len)
 {
     while (len > 0 && strchr("\r\n \t", text[len - 1]))

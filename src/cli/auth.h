@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The token that the command line shows to a server: $BELFRY_AUTH, or what the file holds that
- * $BELFRY_AUTH_FILE or --auth-file names. Never an argument, which others on the machine could see.
+ * The token that the command line shows to a server. It is in $BELFRY_AUTH, or in the file that
+ * $BELFRY_AUTH_FILE or --auth-file names. It is never an argument, which others on the machine
+ * could see.
  */
 #ifndef CLI_AUTH_H
 #define CLI_AUTH_H
 
 #include "base/buf.h"
 
-/* Appends it; nothing if there is none. IO with a sentence in `why` if the file cannot be read or
- * holds none. */
+/* Appends the token, or nothing if there is none. IO, with a sentence in `why`, if the file cannot
+ * be read or holds no token. */
 int auth_token(struct buf *out, char *why, size_t why_size);
 
-/* --auth-file: for this process, and for commands that it runs. */
+/* Sets the file, for this process and for the commands that it runs. */
 void auth_use_file(const char *path);
 
 #endif

@@ -3,21 +3,18 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/time.h"
 #include "cli/call.h"
 #include "cli/help.h"
-#include "cli/result.h"
+#include "cli/operation.h"
 
-#define OPS          "schedule|lease|lone|late|fill|drain|ping"
-#define FIRST_MS     3600000                /* from now to the first job for later, */
-#define SPAN_MS      3600000                /* and from that to the last */
+#define FIRST_MS     3600000                /* from now to the first job for later */
+#define SPAN_MS      3600000                /* from the first job for later to the last */
 #define EVERY_MS     5                      /* from ping to ping */
-#define MOMENT_LIMIT INT64_C(9999999999999) /* what drivers have digits for */
+#define MOMENT_LIMIT INT64_C(9999999999999) /* the last moment that drivers have digits for */
 
 enum {
     DRIVER,
@@ -40,14 +37,13 @@ enum {
 const struct flag_row bench_flags[] = {
     [DRIVER] = { .name = "driver",
                  .value = "NAME",
-                 .help =
-                     "the kind of server: belfry (the default), redis or beanstalkd; belfry-full "
-                     "and redis-full: jobs that use tenants, priorities, keys and ordering keys",
-                 .words = "belfry|belfry-full|redis|redis-full|beanstalkd" },
+                 .help = "the kind of jobs: belfry (the default) or belfry-full, whose jobs use "
+                         "tenants, priorities, keys and ordering keys",
+                 .words = "belfry|belfry-full" },
     [OP] = { .name = "op",
              .value = "OP[,OP...]",
              .help = "what to measure: schedule, lease, lone, late, fill, drain, ping",
-             .words = OPS },
+             .words = OPERATION_NAMES },
     [CONNECTIONS] = { .name = "connections", .value = "N", .help = "connections; 4 if not given" },
     [IN_FLIGHT] = { .name = "in-flight",
                     .value = "N",
@@ -83,258 +79,22 @@ const struct flag_row bench_flags[] = {
     { 0 },
 };
 
-struct bench {
-    struct cli *cli;
-    struct load_options load;
-    struct target target;
-    struct client client; /* for what is not measured */
-    struct result result;
-    const char *ops;
-    const char *op;  /* the one that runs */
-    int64_t jobs;    /* 0: not given */
-    int64_t at_ms;   /* -1: not given */
-    int64_t span_ms; /* 0: not given */
-    int64_t every_ms;
-    bool keep;
-    char *ids; /* of jobs to drop afterwards */
-    uint64_t ids_n;
-    int64_t sample;     /* jobs to show, 0: none; */
-    uint64_t stride;    /* one of so many; */
-    struct buf sampled; /* in JSON */
-};
-
-/* ---- Operations ---- */
-
-static int failed(const struct bench *b, const char *op, const char *why)
-{
-    cli_say("bench: %s at %s:%s: %s: %s", b->target.driver->name, b->load.host, b->load.port, op,
-            why);
-    return CLI_ERROR;
-}
-
-static void make_later(void *arg, struct buf *out, uint64_t n)
-{
-    struct bench *b = arg;
-
-    b->target.driver->put(&b->target, out, n, false);
-}
-
-static void make_due(void *arg, struct buf *out, uint64_t n)
-{
-    struct bench *b = arg;
-
-    b->target.driver->put(&b->target, out, n, true);
-}
-
-/* One of each `stride` jobs, at a place in it that differs. */
-static bool is_sampled(const struct bench *b, uint64_t n)
-{
-    uint64_t part = n / b->stride;
-
-    return n % b->stride == (part * part * UINT64_C(2654435761) >> 7) % b->stride;
-}
-
-static void note_sample(struct bench *b, uint64_t n, const char *id)
-{
-    buf_printf(&b->sampled, "%s{\"n\":%llu,\"id\":\"%.*s\",\"due_ms\":%lld}",
-               b->sampled.len ? "," : ",\"sample\":[", (unsigned long long)n,
-               (int)strnlen(id, b->target.driver->id_bytes), id,
-               (long long)driver_due_ms(&b->target, n));
-}
-
-static void note_id(void *arg, uint64_t n, struct str reply)
-{
-    struct bench *b = arg;
-    char id[DRIVER_ID_MAX];
-
-    if (b->ids)
-        b->target.driver->note(reply, b->ids + b->ids_n++ * b->target.driver->id_bytes);
-    if (b->stride && is_sampled(b, n)) {
-        b->target.driver->note(reply, id);
-        note_sample(b, n, id);
-    }
-}
-
-static void make_drop(void *arg, struct buf *out, uint64_t n)
-{
-    struct bench *b = arg;
-
-    b->target.driver->drop(&b->target, out, b->ids + n * b->target.driver->id_bytes);
-}
-
-/* Removes the jobs that were scheduled for later; not measured. */
-static int clean_up(struct bench *b)
-{
-    struct load_options o = b->load;
-    struct load_result r;
-    int code = CLI_OK;
-
-    o.stoppable = false;
-    o.connections = o.connections < 4 ? 4 : o.connections;
-    o.in_flight = o.in_flight < 256 ? 256 : o.in_flight;
-    o.part = NULL;
-    if (b->ids && load_stream(&o, "clean up", b->ids_n, make_drop, NULL, b, &r) < 0)
-        code = failed(b, "cleaning up", r.why);
-    if (b->target.driver->wipe && !b->keep)
-        b->target.driver->wipe(&b->target, &b->client);
-    free(b->ids);
-    b->ids = NULL;
-    b->ids_n = 0;
-    return code;
-}
-
-static void on_part(void *arg, uint64_t so_far, const struct load_result *part)
-{
-    struct bench *b = arg;
-
-    result_part(&b->result, b->op, so_far, part);
-}
-
-static int schedule(struct bench *b, const struct load_options *o, uint64_t jobs)
-{
-    bool has_ids = b->target.driver->id_bytes > 0;
-    struct load_result r;
-
-    if (has_ids && !b->keep)
-        b->ids = calloc(jobs, b->target.driver->id_bytes);
-    b->stride =
-        has_ids && b->sample > 0 ? (jobs + (uint64_t)b->sample - 1) / (uint64_t)b->sample : 0;
-    if (load_stream(o, b->op, jobs, make_later, b->ids || b->stride ? note_id : NULL, b, &r) < 0) {
-        clean_up(b);
-        return failed(b, b->op, r.why);
-    }
-    if (b->sampled.len)
-        buf_text(&b->sampled, "]");
-    result_load(&b->result, b->op, o, &r, buf_view(&b->sampled));
-    buf_fini(&b->sampled);
-    return clean_up(b);
-}
-
-static int run_schedule(struct bench *b, uint64_t jobs)
-{
-    return schedule(b, &b->load, jobs);
-}
-
-static int run_lone(struct bench *b, uint64_t jobs)
-{
-    struct load_options o = b->load;
-
-    o.connections = o.in_flight = 1;
-    return schedule(b, &o, jobs);
-}
-
-static int run_fill(struct bench *b, uint64_t jobs)
-{
-    struct load_result r;
-
-    if (load_stream(&b->load, b->op, jobs, make_due, NULL, b, &r) < 0)
-        return failed(b, b->op, r.why);
-    result_load(&b->result, b->op, &b->load, &r, STR(""));
-    return CLI_OK;
-}
-
-static int run_lease(struct bench *b, uint64_t jobs)
-{
-    struct load_options o = b->load;
-    struct load_result r;
-
-    o.part = NULL; /* of the measured part only */
-    if (load_stream(&o, "fill", jobs, make_due, NULL, b, &r) < 0)
-        return failed(b, "fill", r.why);
-    jobs = r.jobs;
-    if (load_rounds(&b->load, b->op, jobs, 0, NULL, &r) < 0)
-        return failed(b, b->op, r.why);
-    if (r.jobs < jobs)
-        return failed(b, b->op, "not all jobs came");
-    result_load(&b->result, b->op, &b->load, &r, STR(""));
-    return clean_up(b);
-}
-
-static int run_drain(struct bench *b, uint64_t jobs)
-{
-    struct drain_result r;
-
-    if (drain_measure(&b->load, jobs, b->at_ms >= 0, &r) < 0)
-        return failed(b, b->op, r.load.why);
-    result_drain(&b->result, &b->load, &r);
-    return drain_is_right(&r) ? CLI_OK : CLI_ERROR;
-}
-
-static int run_late(struct bench *b, uint64_t jobs)
-{
-    int64_t span_ms = b->span_ms ? b->span_ms : LATE_SPAN_MS;
-    struct late_result r;
-
-    if (late_measure(b->load.host, b->load.port, b->target.queue, jobs, span_ms, b->load.quiet,
-                     &r) < 0)
-        return failed(b, b->op, r.why);
-    result_late(&b->result, &r, span_ms);
-    return r.early ? CLI_ERROR : CLI_OK;
-}
-
-static int run_ping(struct bench *b, uint64_t count)
-{
-    struct ping_result r;
-
-    if (ping_measure(&b->load, count, b->every_ms, &r) < 0)
-        return failed(b, b->op, r.load.why);
-    result_ping(&b->result, &r);
-    return CLI_OK;
-}
-
-static const struct {
-    const char *name; /* in OPS, too */
-    int (*run)(struct bench *b, uint64_t jobs);
-    uint64_t jobs; /* if not given */
-    bool belfry;   /* for belfry only */
-} operations[] = {
-    { "schedule", run_schedule, 100000, false },
-    { "lease", run_lease, 100000, false },
-    { "lone", run_lone, 2000, false },
-    { "late", run_late, 1000, true },
-    { "fill", run_fill, 100000, false },
-    { "drain", run_drain, 100000, true },
-    { "ping", run_ping, 2000, true },
-};
-
-#define OPERATIONS (sizeof(operations) / sizeof(*operations))
-
-/* The next name of a list with commas; the index of its operation, OPERATIONS if unknown. */
-static size_t next_operation(const char **ops)
-{
-    size_t len = strcspn(*ops, ","), i = 0;
-
-    while (i < OPERATIONS &&
-           (strlen(operations[i].name) != len || memcmp(operations[i].name, *ops, len) != 0))
-        i++;
-    *ops += len + ((*ops)[len] == ',');
-    return i;
-}
-
 static void on_interrupt(int number)
 {
     (void)number;
     load_interrupt();
 }
 
-static int run_one(struct bench *b, size_t i)
-{
-    b->op = operations[i].name;
-    if (operations[i].belfry && b->target.driver != &driver_belfry)
-        return failed(b, b->op, "is for belfry only");
-    return operations[i].run(b, b->jobs ? (uint64_t)b->jobs : operations[i].jobs);
-}
-
 static int run_all(struct bench *b)
 {
-    /* The first one ends in order, the second at once. */
+    /* The first SIGINT ends the benchmark in order, the second at once. */
     struct sigaction act = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
     const char *ops = b->ops;
     int code = CLI_OK;
 
     sigaction(SIGINT, &act, NULL);
     while (*ops && code == CLI_OK && !load_interrupted())
-        code = run_one(b, next_operation(&ops));
+        code = operation_run(b, operation_next(&ops));
     result_end(&b->result);
     return code == CLI_OK && load_interrupted() ? CLI_ERROR : code;
 }
@@ -343,11 +103,17 @@ static int run_all(struct bench *b)
 
 static bool take_driver(struct bench *b, struct flags *f)
 {
-    b->target.driver = driver_find(f->value);
-    if (!b->target.driver)
-        snprintf(f->why, sizeof(f->why), "no driver '%s'; it is one of %s", f->value,
-                 bench_flags[DRIVER].words);
-    return b->target.driver;
+    int len = snprintf(f->why, sizeof(f->why), "no driver '%.64s'; it is one of", f->value);
+
+    for (size_t i = 0; b->drivers[i]; i++) {
+        if (strcmp(b->drivers[i]->name, f->value) == 0) {
+            b->target.driver = b->drivers[i];
+            return true;
+        }
+        len += snprintf(f->why + len, sizeof(f->why) - (size_t)len, "%s%s", i ? "|" : " ",
+                        b->drivers[i]->name);
+    }
+    return false;
 }
 
 static bool take_moment(struct flags *f, int64_t *ret_ms)
@@ -439,21 +205,20 @@ static int read_flags(struct bench *b, int argc, char **argv)
     }
     for (const char *ops = b->ops; *ops;) {
         const char *name = ops;
-        size_t i = next_operation(&ops);
-        if (i == OPERATIONS)
-            return cli_usage("bench: unknown operation '%.*s'; there are " OPS,
+        const struct operation *op = operation_next(&ops);
+
+        if (!op)
+            return cli_usage("bench: unknown operation '%.*s'; there are " OPERATION_NAMES,
                              (int)strcspn(name, ","), name);
-        if (b->target.tenant[0] &&
-            (b->target.driver != &driver_belfry || operations[i].run == run_late))
+        if (b->target.tenant[0] && (b->target.driver != &driver_belfry || !op->tenant))
             return cli_usage("bench: --tenant is for the driver belfry, and not for late");
     }
     return CLI_OK;
 }
 
-/* Belfry's own connection is greeted; the peers speak first by themselves. */
 static int connect_target(struct bench *b, struct client *c)
 {
-    if (b->target.driver == &driver_belfry)
+    if (b->target.driver->belfry)
         return call_connect(b->cli, c);
     if (client_open(c, b->load.host, b->load.port, CLIENT_CONNECT_MS) == 0)
         return CLI_OK;
@@ -464,12 +229,21 @@ static int connect_target(struct bench *b, struct client *c)
 
 int bench_run(struct cli *cli, int argc, char **argv)
 {
-    struct bench b = {
-        .cli = cli, .ops = "schedule,lease,late", .at_ms = -1, .every_ms = EVERY_MS
-    };
+    static const struct driver *const drivers[] = { &driver_belfry, &driver_belfry_full, NULL };
+
+    return bench_measure(cli, drivers, argc, argv);
+}
+
+int bench_measure(struct cli *cli, const struct driver *const *drivers, int argc, char **argv)
+{
+    struct bench b = { .cli = cli,
+                       .drivers = drivers,
+                       .ops = "schedule,lease,late",
+                       .at_ms = -1,
+                       .every_ms = EVERY_MS };
     int code;
 
-    b.target.driver = &driver_belfry;
+    b.target.driver = drivers[0];
     b.target.payload_bytes = 100;
     b.target.base_ms = time_wall_ms();
     snprintf(b.target.queue, sizeof(b.target.queue), "bench.%d", (int)getpid());
@@ -485,17 +259,15 @@ int bench_run(struct cli *cli, int argc, char **argv)
     b.target.span_ms = b.span_ms ? b.span_ms : SPAN_MS;
     b.result = (struct result){ .json = cli->json, .target = &b.target };
     b.load.quiet = cli->json || b.load.every;
-    b.load.part = b.load.every ? on_part : NULL;
-    b.load.part_arg = &b;
     b.load.host = cli_host(cli);
-    b.load.port = b.target.driver == &driver_belfry ? cli_port(cli)
-                  : cli->port                       ? cli->port
-                                                    : b.target.driver->port;
+    b.load.port = b.target.driver->belfry ? cli_port(cli)
+                  : cli->port             ? cli->port
+                                          : b.target.driver->port;
     code = connect_target(&b, &b.client);
     if (code != CLI_OK)
         return code;
     if (b.target.driver->prepare(&b.target, &b.client) < 0)
-        code = failed(&b, "preparing", b.client.why);
+        code = operation_failed(&b, "preparing", b.client.why);
     if (code == CLI_OK)
         code = run_all(&b);
     client_close(&b.client);

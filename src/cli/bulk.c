@@ -14,7 +14,7 @@
 #define POLL_FIRST_MS 20
 #define POLL_MS       500
 
-/* What is asked about it, again and again. */
+/* A bulk that is asked for again and again. */
 struct following {
     struct client client;
     char id[ID_TEXT + 1];
@@ -53,18 +53,15 @@ static int print(const struct cli *cli, const struct resp_values *v, size_t at)
     return printed && !text_is(state, "failed") ? CLI_OK : CLI_ERROR;
 }
 
-/* How many jobs there are to look at, about. */
+/* About how many jobs the bulk looks at. */
 static uint64_t jobs_of(struct following *f)
 {
     const struct resp_values *v;
-    const struct resp_value *hot, *cold;
     struct str words[] = { STR("STATS") };
 
     if (client_call(&f->client, words, 1, &v) < 0)
         return 0;
-    hot = client_field(v, 0, "hot_jobs");
-    cold = client_field(v, 0, "cold_jobs");
-    return hot && cold ? (uint64_t)(hot->number + cold->number) : 0;
+    return (uint64_t)(client_int(v, 0, "hot_jobs", 0) + client_int(v, 0, "cold_jobs", 0));
 }
 
 static void pause_ms(int ms)
@@ -97,15 +94,13 @@ static int follow(const struct cli *cli, struct following *f)
 
     progress_begin(&f->progress, "bulk", total, cli->json);
     for (;;) {
-        const struct resp_value *looked;
+        uint64_t looked;
 
         code = ask(f, &v, &at);
         if (code != CLI_OK || !text_is(client_field(v, at, "state"), "running"))
             break;
-        looked = client_field(v, at, "looked_at");
-        if (looked)
-            progress_show(&f->progress,
-                          (uint64_t)looked->number < total ? (uint64_t)looked->number : total);
+        looked = (uint64_t)client_int(v, at, "looked_at", 0);
+        progress_show(&f->progress, looked < total ? looked : total);
         pause_ms(wait);
         wait = wait * 2 < POLL_MS ? wait * 2 : POLL_MS;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* BULK, followed until it is over. */
+/* The verb BULK: begins a bulk and follows it until it is over. */
 #ifndef CLI_BULK_H
 #define CLI_BULK_H
 
 #include "cli/command.h"
 
-/* An exit code. */
+/* Answers the exit code. */
 int bulk_run(struct cli *cli, struct command *c);
 
 #endif

@@ -12,28 +12,6 @@
 #include "cli/listing.h"
 #include "cli/render.h"
 
-/* What a person can do about an error, by its code. */
-static const struct {
-    const char *code, *hint;
-} hints[] = {
-    { "STALE", "the lease ended or was given to another worker: stop working on the job, what was "
-               "done is not recorded" },
-    { "NOTFOUND", "it may have ended and been forgotten, or never existed: see belfry list" },
-    { "KEYEXISTS", "--ifexists keep answers that job's id, --ifexists replace changes it" },
-    { "LIMIT", "jobs have to end first, or raise it: belfry tenant NAME --max-pending N" },
-    { "STATE", "belfry get ID shows the job's state" },
-    { "FULL", "free disk space on the server; it takes new jobs again by itself" },
-    { "TOOLARGE", "the server's limit is max_payload in its configuration" },
-    { "PAST", "the queue's past_grace decides: see belfry queue NAME" },
-    { "UNKNOWN", "the server may be older than this belfry" },
-    { "BUSY", "try again later, or raise max_connections in the server's configuration" },
-    { "NOAUTH", "say which token to show: $BELFRY_AUTH, $BELFRY_AUTH_FILE or --auth-file FILE" },
-    { "WRONGPASS", "an admin sees with belfry token list which there are" },
-    { "NOPERM", "belfry token list shows what each token may do" },
-    { "CORRUPT", "belfry check on the server's data directory shows what is damaged" },
-    { "INDOUBT", "it may or may not have happened: look with belfry get or belfry list" },
-};
-
 int call_connect(const struct cli *cli, struct client *ret)
 {
     const char *host = cli_host(cli), *port = cli_port(cli);
@@ -42,7 +20,7 @@ int call_connect(const struct cli *cli, struct client *ret)
 
     if (err == 0)
         return CLI_OK;
-    if (err == BELFRY_WRONGPASS || err == BELFRY_INVALID) { /* it is there */
+    if (err == BELFRY_WRONGPASS || err == BELFRY_INVALID) { /* the server is there */
         cli_say("%s:%s: %s", host, port, ret->why);
         return CLI_ERROR;
     }
@@ -63,11 +41,11 @@ int call_error(struct str text)
     const char *space = memchr(text.ptr, ' ', text.len);
     size_t code = space ? (size_t)(space - text.ptr) : text.len;
     size_t rest = space ? code + 1 : code;
+    const struct error_row *row = error_find((struct str){ text.ptr, code });
 
     cli_say("%.*s: %.*s", (int)code, text.ptr, (int)(text.len - rest), text.ptr + rest);
-    for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
-        if (str_eq((struct str){ text.ptr, code }, str_of(hints[i].code)))
-            cli_say("%s", hints[i].hint);
+    if (row && row->hint[0])
+        cli_say("%s", row->hint);
     return CLI_ERROR;
 }
 
@@ -99,25 +77,30 @@ static void put_answer(struct buf *out, const struct command *c, const struct re
     render_value(out, answer, 0, &r);
 }
 
-/* Whether the answer says that there is nothing, and the words for it. */
-static const char *nothing(const struct verb *verb, const struct resp_value *v)
+/* Whether the answer says that there is nothing. */
+static bool is_nothing(const struct resp_value *v)
 {
-    if (v->type == RESP_NULL)
-        return verb->args[0].type == ARG_ID        ? "no such job"
-               : strcmp(verb->name, "TENANT") == 0 ? "no such tenant"
-                                                   : "no such queue";
-    if (v->type == RESP_ARRAY && v->children == 0)
-        return "nothing there";
-    if ((v->type == RESP_SIMPLE || v->type == RESP_BULK) && str_eq(v->text, STR("notfound")))
-        return "no such job";
-    return NULL;
+    bool is_word = v->type == RESP_SIMPLE || v->type == RESP_BULK;
+
+    return v->type == RESP_NULL || (v->type == RESP_ARRAY && v->children == 0) ||
+           (is_word && str_eq(v->text, STR("notfound")));
+}
+
+static void say_nothing(const struct verb *verb, const struct resp_value *v)
+{
+    if (verb->flags & VERB_TAKES)
+        cli_say("no work");
+    else if (v->type == RESP_ARRAY)
+        cli_say("nothing there");
+    else
+        cli_say("no such %s", verb_thing(verb));
 }
 
 static int show(const struct cli *cli, const struct command *c, const struct resp_values *answer)
 {
     const struct verb *v = c->verb;
     const struct resp_value *value = &answer->at[0];
-    const char *empty = nothing(v, value);
+    bool empty = is_nothing(value);
     struct buf out = { 0 };
     bool printed;
 
@@ -127,7 +110,7 @@ static int show(const struct cli *cli, const struct command *c, const struct res
         json_put(&out, answer, 0);
         buf_text(&out, "\n");
     } else if (empty) {
-        cli_say("%s", v->flags & VERB_TAKES ? "no work" : empty);
+        say_nothing(v, value);
     } else {
         put_answer(&out, c, answer);
     }

@@ -16,10 +16,10 @@ int call_connect(const struct cli *cli, struct client *ret);
 /* Says an error reply ("STALE lease no longer held") and what to do next. CLI_ERROR. */
 int call_error(struct str text);
 
-/* Says that the connection failed in the middle. CLI_OFFLINE. */
+/* Says that the connection failed in the middle of a command. CLI_OFFLINE. */
 int call_lost(const struct client *c);
 
-/* Writes all of it to standard output; false if that is closed. */
+/* Writes the bytes to standard output and empties the buffer; false if that failed. */
 bool call_print(struct buf *out);
 
 #endif

@@ -34,13 +34,13 @@ struct cli {
     bool help;
 };
 
-/* What was given, else BELFRY_HOST / BELFRY_PORT, else 127.0.0.1 and 2355. */
+/* The option if it was given, else $BELFRY_HOST and $BELFRY_PORT, else 127.0.0.1 and 2355. */
 const char *cli_host(const struct cli *c);
 const char *cli_port(const struct cli *c);
 
-/* Whether to connect by TLS: --tls, any of the files below, or BELFRY_TLS, unless that is `off`. */
+/* Whether to connect by TLS: if --tls, one of the files below, or $BELFRY_TLS (not `off`) asks. */
 bool cli_tls(const struct cli *c);
-/* What was given, else BELFRY_CA, BELFRY_CERT, BELFRY_CERT_KEY, else "". */
+/* The option if it was given, else $BELFRY_CA, $BELFRY_CERT and $BELFRY_CERT_KEY, else "". */
 const char *cli_ca(const struct cli *c);
 const char *cli_cert(const struct cli *c);
 const char *cli_cert_key(const struct cli *c);
@@ -48,7 +48,7 @@ const char *cli_cert_key(const struct cli *c);
 /* "belfry: " and a line, on standard error. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, and answers CLI_USAGE. */
+/* Says the line as cli_say() does, and answers CLI_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -19,7 +19,7 @@
 
 #define READ_BYTES (64u << 10)
 
-static int fail(struct client *c, int err, const char *text)
+static int client_fail(struct client *c, int err, const char *text)
 {
     snprintf(c->why, sizeof(c->why), "%s", text);
     return err;
@@ -30,7 +30,7 @@ static int fail_errno(struct client *c)
     int err = errno;
     const char *why = client_tls_why();
 
-    return fail(c, BELFRY_IO, why ? why : strerror(err));
+    return client_fail(c, BELFRY_IO, why ? why : strerror(err));
 }
 
 static void set_blocking(int fd, bool blocking)
@@ -71,7 +71,7 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     *c = (struct client){ .fd = -1 };
     err = getaddrinfo(host, port, &hints, &all);
     if (err)
-        return fail(c, BELFRY_IO, gai_strerror(err));
+        return client_fail(c, BELFRY_IO, gai_strerror(err));
     err = ECONNREFUSED;
     for (const struct addrinfo *a = all; a && c->fd < 0; a = a->ai_next) {
         int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
@@ -85,7 +85,7 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     }
     freeaddrinfo(all);
     if (c->fd < 0)
-        return fail(c, BELFRY_IO, strerror(err));
+        return client_fail(c, BELFRY_IO, strerror(err));
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     return client_tls_begin(c, host, timeout_ms);
 }
@@ -113,7 +113,7 @@ static int greet(struct client *c)
     int err = say_hello(c, &v);
 
     if (err == BELFRY_PROTOCOL)
-        return fail(c, BELFRY_IO, "what answers there is not Belfry");
+        return client_fail(c, BELFRY_IO, "what answers there is not Belfry");
     if (err < 0)
         return err;
     if (v->at[0].type == RESP_ERROR) {
@@ -183,7 +183,7 @@ static ssize_t send_some(struct client *c, int flags)
 int client_flush(struct client *c)
 {
     if (c->out.failed)
-        return fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return client_fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
     while (c->out.len > 0) {
         ssize_t n = send_some(c, 0);
         if (n < 0)
@@ -221,14 +221,14 @@ static int receive(struct client *c, int flags)
         c->start = 0;
     }
     if (!buf_reserve(&c->in, READ_BYTES))
-        return fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return client_fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
     do
         n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, flags);
     while (n < 0 && errno == EINTR);
     if (n == 0)
         return fail_ended(c);
     if (n < 0 && errno == EAGAIN)
-        return flags & MSG_DONTWAIT ? 0 : fail(c, BELFRY_IO, "no answer in time");
+        return flags & MSG_DONTWAIT ? 0 : client_fail(c, BELFRY_IO, "no answer in time");
     if (n < 0)
         return fail_errno(c);
     c->in.len += (size_t)n;
@@ -256,7 +256,8 @@ int client_next(struct client *c, const struct resp_values **ret)
         return 1;
     case RESP_MORE: return 0;
     default:
-        return fail(c, BELFRY_PROTOCOL, c->values.why ? c->values.why : "the answer is malformed");
+        return client_fail(c, BELFRY_PROTOCOL,
+                           c->values.why ? c->values.why : "the answer is malformed");
     }
 }
 
@@ -295,4 +296,19 @@ const struct resp_value *client_field(const struct resp_values *v, size_t at, co
         i = value->next;
     }
     return NULL;
+}
+
+int64_t client_int(const struct resp_values *v, size_t at, const char *name, int64_t otherwise)
+{
+    const struct resp_value *field = client_field(v, at, name);
+    bool number = field && (field->type == RESP_INT || field->type == RESP_BOOL);
+
+    return number ? field->number : otherwise;
+}
+
+struct str client_text(const struct resp_values *v, size_t at, const char *name)
+{
+    const struct resp_value *field = client_field(v, at, name);
+
+    return field && field->type == RESP_BULK ? field->text : (struct str){ 0 };
 }

@@ -16,8 +16,8 @@ struct client {
     int fd; /* -1: closed */
     struct buf out;
     struct buf in;
-    size_t start; /* of the bytes in `in` that have not been read as values */
-    size_t used;  /* by the value that was given last */
+    size_t start; /* offset in `in` of the bytes that have not been read as values */
+    size_t used;  /* bytes of the value that was given last */
     struct resp_values values;
     char why[256]; /* detail of the last failure */
 };
@@ -25,12 +25,12 @@ struct client {
 /* Connects within timeout_ms. 0, or IO with why. The struct need not be initialised. */
 int client_open(struct client *c, const char *host, const char *port, int timeout_ms);
 
-/* The same, then HELLO 3, so that replies have maps, with the token if there is one (auth.h);
- * refuses a server that is not Belfry. WRONGPASS: it did not take that; INVALID: the token cannot
- * be read. */
+/* Connects as client_open() does and sends HELLO 3, so that replies have maps, with the token if
+ * there is one (auth.h). Refuses a server that is not Belfry. WRONGPASS (the server refused the
+ * token), INVALID (the token cannot be read), or an error as of client_open(). */
 int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms);
 
-/* Accepts a struct that is closed already. */
+/* Closes the connection; does nothing if it is closed already. */
 void client_close(struct client *c);
 
 /* Queues a command; nothing is sent yet. */
@@ -39,24 +39,28 @@ void client_add(struct client *c, const struct str *words, size_t n);
 /* Sends all that is queued. Blocks. 0, IO. */
 int client_flush(struct client *c);
 
-/* The next reply: its values, borrowed until the next read. Blocks. 0, IO, PROTOCOL. An error
- * reply is a value of type RESP_ERROR, not a failure. */
+/* Reads the next reply; its values are borrowed until the next read. Blocks. 0, IO, PROTOCOL. An
+ * error reply is a value of type RESP_ERROR, not a failure. */
 int client_read(struct client *c, const struct resp_values **ret);
 
-/* Add, flush and read. */
+/* Adds a command, flushes, and reads the reply. */
 int client_call(struct client *c, const struct str *words, size_t n,
                 const struct resp_values **ret);
 
 /* ---- For poll loops: these never block ---- */
 
-/* Sends what the socket takes. 0, IO. c->out.len > 0 afterwards: wait for POLLOUT. */
+/* Sends as much as the socket takes. 0, IO. The caller waits for POLLOUT if c->out.len > 0. */
 int client_push(struct client *c);
-/* Receives what is there. 1 if something came, 0 if not, IO if the connection has ended. */
+/* Receives bytes that have come. 1 if there were any, 0 if not, IO if the connection has ended. */
 int client_pull(struct client *c);
-/* A reply that is here already: 1, or 0 if there is none yet, PROTOCOL. */
+/* Gives a reply that has come already: 1, or 0 if there is none yet, PROTOCOL. */
 int client_next(struct client *c, const struct resp_values **ret);
 
 /* The value of a name in the map at index `at`; NULL if there is none or it is no map. */
 const struct resp_value *client_field(const struct resp_values *v, size_t at, const char *name);
+/* That value, if it is an integer or a boolean; else `otherwise`. */
+int64_t client_int(const struct resp_values *v, size_t at, const char *name, int64_t otherwise);
+/* That value, if it is a string; else an empty one. */
+struct str client_text(const struct resp_values *v, size_t at, const char *name);
 
 #endif

@@ -15,19 +15,19 @@
 #include "tls/context.h"
 #include "tls/relay.h"
 
-/* One for the process: connections are opened by many, who have no more than a host and a port. */
+/* The process has one set of these: callers that open a connection know only a host and a port. */
 static const struct cli *options;
 static SSL_CTX *context;
 static struct relay *relay;
-static bool ends; /* `end` is registered */
+static bool ends; /* end() is registered */
 
 void client_tls_use(const struct cli *cli)
 {
     options = cli;
 }
 
-/* Before OpenSSL's own end, which it registered earlier. Every answer that matters has come by
- * then. */
+/* Ends the relay before OpenSSL ends itself, which it registered earlier. Every answer that matters
+ * has come by then. */
 static void end(void)
 {
     relay_free(relay, 0);

@@ -25,10 +25,10 @@ struct given {
     size_t items; /* where those of ARG_ITEMS begin */
 };
 
-static int fail(struct command *c, int err, const char *format, ...)
+static int command_fail(struct command *c, int err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int fail(struct command *c, int err, const char *format, ...)
+static int command_fail(struct command *c, int err, const char *format, ...)
 {
     va_list args;
 
@@ -70,17 +70,18 @@ void command_flags(const struct verb *v, struct flag_row *ret)
                                     .help = v->args[n].help,
                                     .words = v->args[n].words };
     if (command_pages(v))
-        ret[n++] = (struct flag_row){ .name = "all", .help = "everything, page after page" };
+        ret[n++] = (struct flag_row){ .name = "all", .help = "shows everything, page after page" };
     if (command_waits(v))
         ret[n++] = (struct flag_row){ .name = "no_wait",
-                                      .help = "end at once, not when all of it has been done" };
+                                      .help = "ends at once, without waiting until the bulk is "
+                                              "done" };
     ret[n] = (struct flag_row){ 0 };
 }
 
 static int add_word(struct command *c, struct str word)
 {
     if (c->n == COMMAND_WORDS_MAX)
-        return fail(c, BELFRY_INVALID, "too many arguments");
+        return command_fail(c, BELFRY_INVALID, "too many arguments");
     c->words[c->n++] = word;
     return 0;
 }
@@ -91,14 +92,14 @@ static int read_all(struct command *c, int fd, const char *name)
 
     do {
         if (!buf_reserve(&c->payload, 64u << 10))
-            return fail(c, BELFRY_NOMEM, "%s: out of memory", name);
+            return command_fail(c, BELFRY_NOMEM, "%s: out of memory", name);
         n = read(fd, c->payload.ptr + c->payload.len, c->payload.cap - c->payload.len);
         if (n > 0)
             c->payload.len += (size_t)n;
         if (c->payload.len > COMMAND_PAYLOAD_MAX)
-            return fail(c, BELFRY_TOOLARGE, "%s: larger than any server takes", name);
+            return command_fail(c, BELFRY_TOOLARGE, "%s: larger than any server takes", name);
     } while (n > 0 || (n < 0 && errno == EINTR));
-    return n < 0 ? fail(c, BELFRY_IO, "%s: %s", name, strerror(errno)) : 0;
+    return n < 0 ? command_fail(c, BELFRY_IO, "%s: %s", name, strerror(errno)) : 0;
 }
 
 static int read_file(struct command *c, const char *path)
@@ -106,7 +107,7 @@ static int read_file(struct command *c, const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 
     if (fd < 0)
-        return fail(c, BELFRY_IO, "%s: %s", path, strerror(errno));
+        return command_fail(c, BELFRY_IO, "%s: %s", path, strerror(errno));
     err = read_all(c, fd, path);
     close(fd);
     return err;
@@ -118,8 +119,9 @@ static int add_payload(struct command *c, const struct arg *a, const char *value
     int err = 0;
 
     if (!value && isatty(STDIN_FILENO))
-        return fail(c, BELFRY_INVALID, "no %s: give --%s BYTES, or send it on standard input",
-                    a->name, a->name);
+        return command_fail(c, BELFRY_INVALID,
+                            "no %s: give --%s BYTES, or send it on standard input", a->name,
+                            a->name);
     if (!value || strcmp(value, "-") == 0)
         err = read_all(c, STDIN_FILENO, "standard input");
     else if (named && value[0] == '@')
@@ -143,7 +145,7 @@ static int add_positional(struct command *c, const struct given *g)
         else if (g->value[i])
             err = add_word(c, str_of(g->value[i]));
         else if (!args[i].optional)
-            return fail(c, BELFRY_INVALID, "no %s given", args[i].name);
+            return command_fail(c, BELFRY_INVALID, "no %s given", args[i].name);
     }
     return err;
 }
@@ -163,7 +165,7 @@ static int place_loose(struct command *c, struct given *g)
         }
     }
     if (at < g->loose_n)
-        return fail(c, BELFRY_INVALID, "unexpected argument '%s'", g->loose[at]);
+        return command_fail(c, BELFRY_INVALID, "unexpected argument '%s'", g->loose[at]);
     return 0;
 }
 
@@ -183,7 +185,7 @@ static int take_flag(struct command *c, struct given *g, struct buf *options, si
         const char *equals = a->type == ARG_META ? strchr(value, '=') : NULL;
 
         if (a->type == ARG_META && !equals)
-            return fail(c, BELFRY_INVALID, "--%s: expected NAME=VALUE", a->name);
+            return command_fail(c, BELFRY_INVALID, "--%s: expected NAME=VALUE", a->name);
         if (equals) {
             words[1].len = (size_t)(equals - value);
             words[2] = str_of(equals + 1);
@@ -192,7 +194,7 @@ static int take_flag(struct command *c, struct given *g, struct buf *options, si
         return 0;
     }
     if (g->value[which])
-        return fail(c, BELFRY_INVALID, "--%s is given twice", a->name);
+        return command_fail(c, BELFRY_INVALID, "--%s is given twice", a->name);
     g->value[which] = value;
     g->named[which] = true;
     return 0;
@@ -204,11 +206,11 @@ static int read_flags(struct command *c, struct flags *f, struct given *g, struc
 
     while (err == 0 && (which = flag_next(f)) != FLAG_END) {
         if (which == FLAG_BAD)
-            return fail(c, BELFRY_INVALID, "%s", f->why);
+            return command_fail(c, BELFRY_INVALID, "%s", f->why);
         if (which >= 0)
             err = take_flag(c, g, options, (size_t)which, f->value);
         else if (g->loose_n == COMMAND_WORDS_MAX)
-            return fail(c, BELFRY_INVALID, "too many arguments");
+            return command_fail(c, BELFRY_INVALID, "too many arguments");
         else
             g->loose[g->loose_n++] = f->value;
     }

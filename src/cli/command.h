@@ -5,8 +5,8 @@
  *     schedule hello --in 2s --payload hi   ->   SCHEDULE hello hi IN 2s
  *
  * Positional arguments may be given by position or by name. A payload of `-` is read from standard
- * input and `--payload @file` from a file; one that is missing is read from standard input unless
- * that is a terminal.
+ * input, and `--payload @file` from a file. A payload that is missing is read from standard input,
+ * unless that is a terminal.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -35,10 +35,10 @@ void command_fini(struct command *c);
 /* Checks the words as the server would, but for its limits. 0, INVALID, TOOLARGE with why. */
 int command_check(struct command *c);
 
-/* Whether it asks for all tenants' things. Of words that have been checked. */
+/* Whether the command asks for things of all tenants. Its words have been checked. */
 bool command_asks_all_tenants(const struct command *c);
 
-/* The row's arguments as flags, in the same order; ret has room for COMMAND_FLAGS_MAX. */
+/* The row's arguments as flags, in their order; ret has room for COMMAND_FLAGS_MAX. */
 #define COMMAND_FLAGS_MAX (VERB_ARGS_MAX + 2)
 void command_flags(const struct verb *v, struct flag_row *ret);
 
@@ -48,7 +48,7 @@ bool command_pages(const struct verb *v);
 /* Whether the verb begins something that goes on, so that --no-wait makes sense. */
 bool command_waits(const struct verb *v);
 
-/* What stands for a value of this type in help: "DURATION". */
+/* The word for a value of this type in help: "DURATION". */
 const char *command_placeholder(const struct arg *a);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "cli/load.h"
 
-/* What must not be. */
+/* The faults that are looked for. */
 #define DRAIN_FAULTS(X)                                    \
     X(missing, "did not come")                             \
     X(twice, "came again")                                 \
@@ -18,19 +18,19 @@
 
 struct drain_result {
     struct load_result load;
-    uint64_t delivered; /* different jobs */
+    uint64_t delivered; /* jobs that came, each counted once */
 #define DRAIN_FAULT(name, text) uint64_t name;
     DRAIN_FAULTS(DRAIN_FAULT)
 #undef DRAIN_FAULT
-    int64_t earliest_us; /* the least lateness */
-    struct hist late;    /* microseconds from when it was due to when it was here */
-    /* Of the jobs that one connection got: those due before one that it got earlier. */
-    uint64_t behind;
-    int64_t behind_max_ms;
+    int64_t earliest_us;   /* the least lateness */
+    struct hist late;      /* microseconds from when it was due to when it was here */
+    uint64_t behind;       /* jobs due before one that the same connection got earlier */
+    int64_t behind_max_ms; /* by how much at most */
 };
 
-/* Jobs 0 to `jobs` - 1 of the target's queue; if `timed`, they are due as driver_due_ms says.
- * Blocks until all came or none comes any more. 0, or an error with ret->load.why. */
+/* Drains the jobs 0 to `jobs` - 1 of the target's queue; if `timed`, they must be due as
+ * driver_due_ms() says. Blocks until all came or none comes any more. 0, or an error with
+ * ret->load.why. */
 int drain_measure(const struct load_options *o, uint64_t jobs, bool timed,
                   struct drain_result *ret);
 

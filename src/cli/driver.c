@@ -5,17 +5,6 @@
 
 #include "base/error.h"
 
-const struct driver *driver_find(const char *name)
-{
-    static const struct driver *const all[] = { &driver_belfry, &driver_belfry_full, &driver_redis,
-                                                &driver_redis_full, &driver_beanstalkd };
-
-    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
-    return NULL;
-}
-
 void driver_filler(struct buf *out, size_t bytes)
 {
     static const char text[] = "the quick brown fox jumps over the lazy dog and runs on; ";
@@ -66,16 +55,5 @@ int driver_ask(struct client *c, struct str *words, size_t n, const struct resp_
         snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG((*ret)->at[0].text));
         err = BELFRY_INVALID;
     }
-    return err;
-}
-
-int driver_script(struct target *t, int i, const char *text, struct client *c)
-{
-    struct str words[] = { STR("SCRIPT"), STR("LOAD"), str_of(text) };
-    const struct resp_values *v;
-    int err = driver_ask(c, words, 3, &v);
-
-    if (err == 0)
-        snprintf(t->scripts[i], sizeof(t->scripts[i]), "%.*s", STR_ARG(v->at[0].text));
     return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a benchmark talks to a server: this one, or a peer that is measured with the same generator.
- * Commands are bytes appended to a buffer; replies are measured, not parsed into values. Only
- * prepare and wipe block.
+ * How a benchmark talks to a server: Belfry, or a peer in bench/loadgen that the same generator
+ * measures. Commands are bytes appended to a buffer; replies are measured, not parsed into values.
+ * Only prepare and wipe block.
  */
 #ifndef CLI_DRIVER_H
 #define CLI_DRIVER_H
@@ -18,21 +18,21 @@
 
 struct driver;
 
-/* What is worked on: a queue, sorted set or tube of the benchmark's own. */
+/* The queue, sorted set or tube that a benchmark works on. */
 struct target {
     const struct driver *driver;
     char queue[64];
     char tenant[64]; /* "": the token's, or default; only belfry's driver has them */
     size_t payload_bytes;
-    struct buf later; /* a command that adds a job for later, with gaps for what differs */
-    struct buf now;   /* one that adds a due job */
-    size_t later_gap; /* offset of the due time's digits in `later`; and of the number that makes */
-    size_t later_id;  /* payloads differ; 0: there is none */
-    size_t now_id;
+    struct buf later;    /* a command that adds a job for later; put() fills in digits */
+    struct buf now;      /* a command that adds a due job */
+    size_t later_gap;    /* offset of the due time's digits in `later` */
+    size_t later_id;     /* offset of the job's number in `later`; 0: it has none */
+    size_t now_id;       /* offset of the job's number in `now`; 0: it has none */
     int64_t base_ms;     /* wall time at the start */
-    int64_t first_ms;    /* jobs for later are due from then on, */
-    int64_t span_ms;     /* over this long */
-    char scripts[3][48]; /* names of scripts at the server */
+    int64_t first_ms;    /* when the first job for later is due */
+    int64_t span_ms;     /* from the first job for later to the last */
+    char scripts[3][48]; /* names of scripts at the server; Belfry's drivers have none */
 };
 
 /* A job that was taken. Slices are borrowed from the reply. */
@@ -49,63 +49,63 @@ struct driver_watch {
 
 struct driver {
     const char *name;
-    const char *port;
+    const char *port; /* its server's usual port; NULL for Belfry's, which the options tell */
+    bool belfry;      /* its server is Belfry: it is reached and greeted as by any command */
 
-    /* Makes the commands and what they need at the server. 0, or an error with c->why. */
+    /* Makes the commands, and at the server what they need. 0, or an error with c->why. */
     int (*prepare)(struct target *t, struct client *c);
-    /* Appends what a connection begins with; returns how many replies come. May be NULL. */
+    /* Appends the commands that a connection begins with; returns how many replies come. May be
+     * NULL. */
     unsigned (*greet)(const struct target *t, struct buf *out);
 
-    /* The length of the whole reply at the start of `in`; 0: not whole; -1: an error or not a
-     * reply. */
+    /* The length of the reply at the start of `in`; 0: it is not whole yet; -1: it is an error, or
+     * no reply at all. */
     ssize_t (*scan)(struct str in);
 
-    /* Appends the command that adds job number n: due now, or at driver_due_ms. One reply, from
-     * which `note` takes what `drop` needs; id_bytes is 0 if there is no need. */
+    /* Appends the command that adds job number n, which is due now or at driver_due_ms(). From its
+     * reply `note` takes the id that `drop` needs; id_bytes is 0 if there is no `drop`. */
     void (*put)(const struct target *t, struct buf *out, uint64_t n, bool due);
     size_t id_bytes;
     void (*note)(struct str reply, char *ret_id);
     void (*drop)(const struct target *t, struct buf *out, const char *id);
 
-    /* Appends what takes up to `count` due jobs; returns how many replies come. */
+    /* Appends commands that take up to `count` due jobs; returns how many replies come. */
     unsigned (*take)(const struct target *t, struct buf *out, unsigned count);
-    /* For one such reply: appends what finishes its jobs, adds the number of replies to come, and
-     * returns the number of jobs. `w` may be NULL; only belfry's driver calls it. */
+    /* Appends the commands that finish the jobs of one such reply, adds the number of their
+     * replies, and returns the number of jobs. `w` may be NULL; only Belfry's drivers call it. */
     unsigned (*finish)(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
                        struct driver_watch *w);
 
-    /* Removes what is left. May be NULL. */
+    /* Removes everything that is left at the server. May be NULL. */
     int (*wipe)(struct target *t, struct client *c);
 };
 
-extern const struct driver driver_belfry, driver_belfry_full, driver_redis, driver_redis_full,
-    driver_beanstalkd;
+extern const struct driver driver_belfry, driver_belfry_full;
 
-/* The replies of both of Belfry's. */
+/* Shared by the drivers of Belfry. */
+unsigned driver_belfry_greet(const struct target *t, struct buf *out);
 void driver_belfry_note(struct str reply, char *ret_id);
 unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
                               unsigned *replies, struct driver_watch *w);
-
-/* NULL if there is none of that name. */
-const struct driver *driver_find(const char *name);
 
 /* Jobs that use everything are spread over so many tenants, and so many ordering keys of each. */
 #define FULL_TENANTS 10
 #define FULL_LANES   1000
 
-/* Helpers for drivers: `bytes` of filler, a number as exactly `width` digits, a prefix and a number
- * as a word of a command, and the payload in t->now with job n's number at its front. */
+/* Helpers for drivers. Appends so many bytes of text. */
 void driver_filler(struct buf *out, size_t bytes);
+/* Writes a number as exactly `width` digits. */
 void driver_digits(char *at, size_t width, uint64_t n);
+/* Appends a prefix and a number as one word of a command. */
 void driver_word(struct buf *out, const char *prefix, uint64_t n);
+/* Appends the payload in t->now with job n's number at its front. */
 void driver_payload(const struct target *t, struct buf *out, uint64_t n);
 
-/* For prepare and wipe. An error that the server answers is in c->why, too; and a script, loaded
- * into Redis as number i of the target's. */
+/* Asks the server and waits for its reply, in prepare and wipe. An error reply is a failure, too,
+ * with c->why. */
 int driver_ask(struct client *c, struct str *words, size_t n, const struct resp_values **ret);
-int driver_script(struct target *t, int i, const char *text, struct client *c);
 
-/* When job n is due if it is one for later: in no order, evenly over the span. */
+/* When job n is due if it is for later. Jobs are spread evenly over the span, in no order. */
 static inline int64_t driver_due_ms(const struct target *t, uint64_t n)
 {
     return t->first_ms + (int64_t)(n * UINT64_C(2654435761) % (uint64_t)t->span_ms);

@@ -10,7 +10,7 @@
 
 #define DUE_DIGITS 13 /* a moment in milliseconds */
 
-/* The head of a command with so many words and, if one is asked for, the tenant at its end. */
+/* Begins a command with so many words, and the tenant at its end if one is given. */
 static void begin(const struct target *t, struct buf *out, size_t words)
 {
     resp_array(out, words + (t->tenant[0] ? 2 : 0));
@@ -101,7 +101,7 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
     return 1;
 }
 
-/* A COMPLETE for each job: what is needed is found by name, in RESP2's flat form of a map. */
+/* Appends a COMPLETE for each job. Members are found by name, in RESP2's flat form of a map. */
 unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
                               unsigned *replies, struct driver_watch *w)
 {
@@ -136,8 +136,8 @@ unsigned driver_belfry_finish(const struct target *t, struct str reply, struct b
     return (unsigned)jobs;
 }
 
-/* The token was good for the connection before these. */
-static unsigned greet(const struct target *t, struct buf *out)
+/* Shows the token, which was good for the connection before these. */
+unsigned driver_belfry_greet(const struct target *t, struct buf *out)
 {
     struct buf token = { 0 };
     char why[64];
@@ -155,9 +155,9 @@ static unsigned greet(const struct target *t, struct buf *out)
 
 const struct driver driver_belfry = {
     .name = "belfry",
-    .port = "2355",
+    .belfry = true,
     .prepare = prepare,
-    .greet = greet,
+    .greet = driver_belfry_greet,
     .scan = scan_reply,
     .put = put,
     .id_bytes = ID_TEXT,

@@ -78,8 +78,9 @@ static unsigned take(const struct target *t, struct buf *out, unsigned count)
 
 const struct driver driver_belfry_full = {
     .name = "belfry-full",
-    .port = "2355",
+    .belfry = true,
     .prepare = prepare,
+    .greet = driver_belfry_greet,
     .scan = scan_reply,
     .put = put,
     .id_bytes = ID_TEXT,

@@ -5,24 +5,20 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/quantity.h"
 #include "base/time.h"
 #include "cli/text.h"
+#include "verbs/shape.h"
 
 static bool ends_with(struct str name, struct str end)
 {
     return name.len > end.len && memcmp(name.ptr + name.len - end.len, end.ptr, end.len) == 0;
 }
 
+/* Only names with these ends are looked up: lists have many numbers of other names. */
 bool field_is_moment(struct str name)
 {
-    static const char *const moments[] = { "due_ms",  "at_ms",      "until_ms", "ended_ms",
-                                           "keep_ms", "created_ms", "start_ms", "end_ms",
-                                           "now_ms",  "from_ms",    "to_ms" };
-
-    for (size_t i = 0; i < sizeof(moments) / sizeof(*moments); i++)
-        if (str_ieq(name, moments[i]))
-            return true;
-    return false;
+    return (ends_with(name, STR("_ms")) || ends_with(name, STR("_until"))) && shape_is_moment(name);
 }
 
 struct str field_title(struct str name)
@@ -95,7 +91,7 @@ static void put_int(struct buf *out, struct str name, int64_t v, int64_t now_ms,
     } else if (ends_with(name, STR("_ms")) && v >= 0) {
         buf_append(out, text, time_format_duration(v, text));
     } else if (ends_with(name, STR("_bytes")) && v >= 0) {
-        text_bytes(out, v);
+        quantity_bytes(out, v);
     } else {
         buf_int(out, v);
     }

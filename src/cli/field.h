@@ -17,7 +17,7 @@ enum field_style {
 /* Whether a number of this name is a moment. */
 bool field_is_moment(struct str name);
 
-/* Its name for people: "due_ms" is shown as "due". Borrowed from name. */
+/* The field's name for people: "due_ms" is shown as "due". Borrowed from name. */
 struct str field_title(struct str name);
 
 /* A scalar's text, escaped, cut to `most` columns (0: not cut). */

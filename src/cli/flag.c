@@ -26,23 +26,24 @@ enum {
 const struct flag_row flag_globals[] = {
     [GLOBAL_HOST] = { .name = "host",
                       .value = "HOST",
-                      .help = "server's address; else $BELFRY_HOST, else 127.0.0.1" },
+                      .help = "address of the server; else $BELFRY_HOST, else 127.0.0.1" },
     [GLOBAL_PORT] = { .name = "port",
                       .value = "PORT",
-                      .help = "server's port; else $BELFRY_PORT, else 2355" },
+                      .help = "port of the server; else $BELFRY_PORT, else 2355" },
     [GLOBAL_AUTH_FILE] = { .name = "auth_file",
                            .value = "FILE",
-                           .help =
-                               "file with the token to show; else $BELFRY_AUTH (the token), else "
-                               "$BELFRY_AUTH_FILE, else none" },
-    [GLOBAL_TLS] = { .name = "tls", .help = "connect by TLS; else as $BELFRY_TLS says (on, off)" },
+                           .help = "file with the token to show; else $BELFRY_AUTH (the token "
+                                   "itself), else the file $BELFRY_AUTH_FILE, else none" },
+    [GLOBAL_TLS] = { .name = "tls",
+                     .help = "connect by TLS; else $BELFRY_TLS (on or off) decides" },
     [GLOBAL_CA] = { .name = "ca",
                     .value = "FILE",
                     .help =
-                        "certificates to believe, with --tls; else $BELFRY_CA, else the system's" },
+                        "file of certificates to trust, with --tls; else $BELFRY_CA, else those "
+                        "of the system" },
     [GLOBAL_CERT] = { .name = "cert",
                       .value = "FILE",
-                      .help = "own certificate, with --tls; else $BELFRY_CERT" },
+                      .help = "certificate of this client, with --tls; else $BELFRY_CERT" },
     [GLOBAL_CERT_KEY] = { .name = "cert-key",
                           .value = "FILE",
                           .help = "key of --cert; else $BELFRY_CERT_KEY" },

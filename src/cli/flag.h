@@ -18,11 +18,11 @@ struct flag_row {
     const char *name;  /* lower case; NULL closes a list */
     const char *value; /* stands for the value in help; NULL: a flag */
     const char *help;
-    const char *words; /* the values there are, "a|b|c", for completion; or NULL */
+    const char *words; /* all values that are allowed, "a|b|c", for completion; NULL: any */
     char letter;       /* 0: none */
 };
 
-/* Those that every command takes. */
+/* The options that every command takes. */
 extern const struct flag_row flag_globals[];
 
 enum { FLAG_END = -1, FLAG_WORD = -2, FLAG_BAD = -3 };
@@ -38,10 +38,11 @@ struct flags {
     char why[256];     /* after FLAG_BAD */
 };
 
-/* The index of the next option's row, or one of the above. */
+/* Answers the index of the next option's row, or FLAG_END, FLAG_WORD or FLAG_BAD. */
 int flag_next(struct flags *o);
 
-/* Equal but for case and - against _. `name` is the row's; `given` has `len` bytes. */
+/* Whether the two are equal but for case and for - against _. `name` is the row's; `given` has
+ * `len` bytes. */
 bool flag_is(const char *name, const char *given, size_t len);
 
 /* A number or duration as an option's value; false with o->why set if it is not one. */

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "base/quantity.h"
 #include "cli/client.h"
 #include "cli/term.h"
 #include "cli/text.h"
@@ -68,7 +69,7 @@ static size_t count_columns(int64_t n)
     struct buf text = { 0 };
     size_t columns;
 
-    text_count(&text, n);
+    quantity_count(&text, n);
     columns = text.len;
     buf_fini(&text);
     return columns;
@@ -79,7 +80,7 @@ static void put_step(struct buf *out, const struct step *s, const struct scale *
 {
     put_moment(out, s->from_ms, scale->seconds);
     text_spaces(out, 2 + scale->count_columns - count_columns(s->jobs));
-    text_count(out, s->jobs);
+    quantity_count(out, s->jobs);
     if (s->jobs > 0) {
         buf_text(out, r->colour ? "  " TERM_CYAN : "  ");
         put_bar(out, s->jobs, scale->most, scale->bar_columns);
@@ -109,7 +110,7 @@ bool forecast_put(struct buf *out, const struct resp_values *v, const struct ren
     }
     put_moment(out, s.to_ms, scale.seconds);
     buf_text(out, "  ");
-    text_count(out, all);
+    quantity_count(out, all);
     buf_text(out, " jobs in all\n");
     return true;
 }

@@ -12,10 +12,10 @@
 
 struct grid_column {
     char title[48];
-    bool right;   /* numbers */
-    bool fixed;   /* never cut: ids, numbers */
-    bool hidden;  /* not shown: there is no room */
-    int worth;    /* 0: every row has nothing, 0 or no; 1: the same number; 2: more */
+    bool right;  /* numbers */
+    bool fixed;  /* never cut: ids, numbers */
+    bool hidden; /* not shown: there is no room */
+    int worth; /* 0: every row has nothing, 0 or no; 1: all rows have one number; 2: it says more */
     size_t width; /* after grid_fit */
 };
 
@@ -43,13 +43,13 @@ size_t grid_column(struct grid *g, struct str title, bool right, bool fixed);
 /* Adds the next cell of a row; the text is copied and has nothing to escape. */
 void grid_cell(struct grid *g, struct str text, const char *tone);
 
-/* Columns that the rows take as they are. */
+/* The width of the rows without cutting. */
 size_t grid_natural(struct grid *g);
 /* Sets widths (0: no limit). If the rows are too wide, columns of little worth are hidden, then the
- * widest are cut, then the last ones are hidden. Returns how many are. */
+ * widest are cut, then the last ones are hidden. Returns how many are hidden. */
 size_t grid_fit(struct grid *g, size_t width);
 
-/* Writes the heading; the rows. Rows are forgotten then, columns stay. */
+/* Writes the heading, or the rows. The grid forgets rows that were written, and keeps columns. */
 void grid_put_head(const struct grid *g, struct buf *out, size_t indent, bool colour);
 void grid_put_rows(struct grid *g, struct buf *out, size_t indent, bool colour);
 void grid_clear(struct grid *g);

@@ -6,15 +6,15 @@
 #include "cli/program.h"
 #include "verbs/verb.h"
 
-/* All commands, and how to go on from there. */
+/* All commands, and where to read more. */
 void help_overview(void);
 void help_verb(const struct verb *v);
 void help_program(const struct program *p);
 
-/* `belfry help [topic]`: a command's name, exit-codes, or nothing. An exit code. */
+/* `belfry help [topic]`: a command's name, exit-codes, or nothing. Answers the exit code. */
 int help_topic(const char *topic);
 
-/* "no command 'schedul'; did you mean 'schedule'?", and CLI_USAGE. */
+/* Says "no command 'schedul'; did you mean 'schedule'?", and answers CLI_USAGE. */
 int help_unknown(const char *name);
 
 /* A row's example in the form of this command line: "belfry schedule q hi --in 10m". */

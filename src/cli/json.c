@@ -2,35 +2,8 @@
 #include "cli/json.h"
 
 #include "base/base64.h"
+#include "base/json_quote.h"
 #include "base/utf8.h"
-
-static void put_char(struct buf *out, struct str s, size_t len, uint32_t c)
-{
-    static const char names[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
-    const char *name = c > 0 && c < 0x80 ? strchr(names, (int)c) : NULL;
-
-    if (len == 0)
-        buf_text(out, "\\ufffd");
-    else if (name)
-        buf_printf(out, "\\%c", letters[name - names]);
-    else if (c < 0x20 || c == 0x7f)
-        buf_printf(out, "\\u%04x", (unsigned)c);
-    else
-        buf_append(out, s.ptr, len);
-}
-
-void json_string(struct buf *out, struct str s)
-{
-    buf_text(out, "\"");
-    while (s.len > 0) {
-        uint32_t c = 0;
-        size_t len = utf8_decode(s, &c);
-        put_char(out, s, len, c);
-        len += len == 0;
-        s = (struct str){ s.ptr + len, s.len - len };
-    }
-    buf_text(out, "\"");
-}
 
 static void put_base64(struct buf *out, struct str s)
 {
@@ -42,7 +15,7 @@ static void put_base64(struct buf *out, struct str s)
 static void put_bytes(struct buf *out, struct str s)
 {
     if (utf8_valid(s))
-        json_string(out, s);
+        json_quote(out, s);
     else
         put_base64(out, s);
 }
@@ -55,7 +28,7 @@ static void put_double(struct buf *out, struct str s)
     if (finite)
         buf_str(out, s.ptr[0] == '+' ? (struct str){ s.ptr + 1, s.len - 1 } : s);
     else
-        json_string(out, s);
+        json_quote(out, s);
 }
 
 static void put_key(struct buf *out, const struct resp_value *key)
@@ -63,7 +36,7 @@ static void put_key(struct buf *out, const struct resp_value *key)
     if (key->type == RESP_INT)
         buf_printf(out, "\"%lld\"", (long long)key->number);
     else
-        json_string(out, key->text);
+        json_quote(out, key->text);
 }
 
 static void put_children(struct buf *out, const struct resp_values *v, size_t at)
@@ -98,7 +71,7 @@ void json_put(struct buf *out, const struct resp_values *v, size_t at)
     case RESP_MAP: put_children(out, v, at); break;
     case RESP_ERROR:
         buf_text(out, "{\"error\":");
-        json_string(out, value->text);
+        json_quote(out, value->text);
         buf_text(out, "}");
         break;
     default: put_bytes(out, value->text); break;

@@ -12,7 +12,4 @@
 /* The value at index `at`; no line break after it. */
 void json_put(struct buf *out, const struct resp_values *v, size_t at);
 
-/* A string with its quotes; bytes that are not UTF-8 become U+FFFD. */
-void json_string(struct buf *out, struct str s);
-
 #endif

@@ -11,23 +11,24 @@
 #include "base/time.h"
 #include "cli/progress.h"
 
-#define HEAD_START_MS 1000 /* at least: scheduling them takes longer on a loaded server */
-#define HEAD_SHARE    20   /* or this part of the span */
+#define HEAD_START_MS 1000 /* least time to schedule the jobs before the first is due */
+#define HEAD_SHARE    20   /* the head start is at least this part of the span */
 #define COUNT         "10" /* jobs taken at a time */
 #define PATIENCE_MS   20000
 
 struct late {
-    struct client leases;   /* one LEASE is always parked here */
-    struct client finishes; /* on its own, so that commits don't delay a LEASE's answer */
+    struct client leases; /* one LEASE is always parked here */
+    struct client
+        finishes; /* a connection of its own, so that commits don't delay a LEASE's answer */
     struct str queue;
     int timer;
-    uint64_t jobs, ticks; /* how many there are; timer's moments that have passed */
+    uint64_t jobs, ticks; /* how many jobs there are; how many of the timer's moments have passed */
     int64_t start_ms;     /* of the first job */
-    int64_t span_ms;      /* over which they are due */
+    int64_t span_ms;      /* from the first due time to the last */
     struct late_result *ret;
 };
 
-static int fail(struct late *l, int err, const char *text)
+static int late_fail(struct late *l, int err, const char *text)
 {
     snprintf(l->ret->why, sizeof(l->ret->why), "%s", text);
     return err;
@@ -77,7 +78,7 @@ static int schedule(struct late *l)
             return BELFRY_INVALID;
         }
     }
-    return err < 0 ? fail(l, err, l->finishes.why) : 0;
+    return err < 0 ? late_fail(l, err, l->finishes.why) : 0;
 }
 
 static void lease(struct late *l)
@@ -115,14 +116,14 @@ static int take_leases(struct late *l, int64_t now_us)
     while (n > 0 && (n = client_next(&l->leases, &v)) > 0) {
         size_t job = 1;
         if (v->at[0].type != RESP_ARRAY)
-            return fail(l, BELFRY_PROTOCOL, "LEASE answered something else than jobs");
+            return late_fail(l, BELFRY_PROTOCOL, "LEASE answered something else than jobs");
         for (uint32_t i = 0; i < v->at[0].children; i++) {
             take_job(l, v, job, now_us);
             job = v->at[job].next;
         }
         lease(l);
     }
-    return n < 0 ? fail(l, n, l->leases.why) : 0;
+    return n < 0 ? late_fail(l, n, l->leases.why) : 0;
 }
 
 static void take_tick(struct late *l, int64_t now_us)
@@ -143,7 +144,7 @@ static int take_finishes(struct late *l)
 
     while (n > 0)
         n = client_next(&l->finishes, &v);
-    return n < 0 ? fail(l, n, l->finishes.why) : 0;
+    return n < 0 ? late_fail(l, n, l->finishes.why) : 0;
 }
 
 static int watch(struct late *l, struct progress *p)
@@ -158,7 +159,7 @@ static int watch(struct late *l, struct progress *p)
                                   { .fd = l->leases.fd, .events = POLLIN },
                                   { .fd = l->finishes.fd, .events = POLLIN } };
         if (client_push(&l->leases) < 0 || client_push(&l->finishes) < 0)
-            return fail(l, BELFRY_IO, "the connection failed");
+            return late_fail(l, BELFRY_IO, "the connection failed");
         poll(polls, 3, 200);
         now_us = time_wall_us();
         if (polls[0].revents)
@@ -169,7 +170,7 @@ static int watch(struct late *l, struct progress *p)
             err = take_finishes(l);
         progress_show(p, l->ret->jobs);
         if (err == 0 && now_us > end_us)
-            err = fail(l, BELFRY_IO, "not all jobs came");
+            err = late_fail(l, BELFRY_IO, "not all jobs came");
     }
     return err;
 }
@@ -204,7 +205,7 @@ int late_measure(const char *host, const char *port, const char *queue, uint64_t
     if (err == 0)
         err = client_open_belfry(&l.leases, host, port, CLIENT_CONNECT_MS);
     if (err < 0)
-        fail(&l, err, l.finishes.fd < 0 ? l.finishes.why : l.leases.why);
+        late_fail(&l, err, l.finishes.fd < 0 ? l.finishes.why : l.leases.why);
     progress_begin(&p, "late", jobs, quiet);
     if (err == 0)
         err = schedule(&l);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How late jobs come: from the moment a job is due to the moment a waiting worker has it, by the
- * wall clock; and beside it, in the same process and at moments in between, how late a bare timer
- * of the kernel is, which no scheduler on this machine can beat.
+ * wall clock. In the same process, at moments in between, a bare timer of the kernel shows how late
+ * the machine itself is. No scheduler on this machine can beat that.
  */
 #ifndef CLI_LATE_H
 #define CLI_LATE_H
@@ -10,19 +10,19 @@
 #include "base/hist.h"
 #include "cli/client.h"
 
-#define LATE_SPAN_MS 10000 /* over which the jobs are due, if nothing else is said */
+#define LATE_SPAN_MS 10000 /* the default of the span over which jobs are due */
 
 struct late_result {
     uint64_t jobs;
-    uint64_t early;      /* that came before they were due: never */
+    uint64_t early;      /* jobs that came before they were due; there must be none */
     int64_t earliest_us; /* the least lateness */
     struct hist late;    /* microseconds */
     struct hist timer;
     char why[256];
 };
 
-/* Schedules `jobs` jobs, due over the span, waits for them and completes them. Blocks that long and
- * more. 0, or an error with ret->why. */
+/* Schedules `jobs` jobs, due over the span, waits for them and completes them. Blocks for longer
+ * than the span. 0, or an error with ret->why. */
 int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs,
                  int64_t span_ms, bool quiet, struct late_result *ret);
 

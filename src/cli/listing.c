@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/json_quote.h"
 #include "cli/call.h"
 #include "cli/client.h"
 #include "cli/json.h"
@@ -112,7 +113,7 @@ static void finish(struct listing *l)
     if (l->cli->json) {
         buf_text(&l->out, "],\"cursor\":");
         if (cursor.len > 0)
-            json_string(&l->out, cursor);
+            json_quote(&l->out, cursor);
         else
             buf_text(&l->out, "null");
         buf_text(&l->out, "}\n");
@@ -133,7 +134,7 @@ static void finish(struct listing *l)
 static void put_name(struct listing *l, const struct resp_values *v)
 {
     buf_text(&l->out, "{");
-    json_string(&l->out, rows_of(v) ? v->at[1].text : STR("jobs"));
+    json_quote(&l->out, rows_of(v) ? v->at[1].text : STR("jobs"));
     buf_text(&l->out, ":[");
 }
 

@@ -22,23 +22,23 @@ struct command {
     uint64_t number;
 };
 
-/* One connection: bytes going out and coming in, and what they are. */
+/* One connection: its bytes in both directions, and the replies to come. */
 struct conn {
     int fd;
     struct buf out;
-    size_t out_at; /* sent up to here */
+    size_t out_at; /* bytes of `out` that were sent */
     struct buf in;
-    size_t in_at;      /* taken up to here */
-    bool blocked;      /* epoll tells when it may write again */
-    unsigned greeting; /* replies to come before those that count */
+    size_t in_at;      /* bytes of `in` that were taken as replies */
+    bool blocked;      /* the socket took no more; epoll tells when it does */
+    unsigned greeting; /* replies to the greeting that are still to come */
 
-    struct command *commands; /* ring of those that were sent, for load_stream */
+    struct command *commands; /* load_stream(): a ring of the commands under way */
     unsigned under_way, oldest;
 
-    unsigned finishing, taking; /* replies to come, in this order, for load_rounds */
-    unsigned jobs;              /* that are being finished */
-    unsigned taken;             /* so far in this batch */
-    struct buf next;            /* what finishes those */
+    unsigned finishing, taking; /* load_rounds(): replies to come, in this order */
+    unsigned jobs;              /* jobs that are being finished */
+    unsigned taken;             /* jobs that were taken in this batch */
+    struct buf next;            /* commands that finish these jobs */
     unsigned next_replies;
     int64_t round_us;
 };
@@ -55,14 +55,14 @@ struct load {
     void *arg;
     struct driver_watch *watch;
     int64_t idle_us;         /* rounds end at this moment if no job comes */
-    struct load_result part; /* since the last one was told of */
-    int64_t part_us;         /* when that was */
+    struct load_result part; /* the part that is under way */
+    int64_t part_us;         /* when that part began */
 };
 
 /* Handles one reply; false ends the load with why. */
 typedef bool reply_fn(struct load *l, struct conn *c, struct str reply);
 
-static volatile sig_atomic_t interrupted; /* set by a signal handler, so it has to be here */
+static volatile sig_atomic_t interrupted; /* a global, since a signal handler sets it */
 
 void load_interrupt(void)
 {
@@ -74,7 +74,7 @@ bool load_interrupted(void)
     return interrupted;
 }
 
-static int fail(struct load *l, int err, const char *text)
+static int load_fail(struct load *l, int err, const char *text)
 {
     snprintf(l->ret->why, sizeof(l->ret->why), "%s", text);
     return err;
@@ -98,12 +98,12 @@ static int open_conn(struct load *l, struct conn *c)
     int err = client_open(&client, l->o->host, l->o->port, CLIENT_CONNECT_MS);
 
     if (err < 0)
-        return fail(l, err, client.why);
+        return load_fail(l, err, client.why);
     c->fd = client.fd;
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     c->commands = calloc(l->o->in_flight, sizeof(*c->commands));
     if (!c->commands || !buf_reserve(&c->in, READ_BYTES))
-        return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
     epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
     if (l->o->target->driver->greet)
         c->greeting = l->o->target->driver->greet(l->o->target, &c->out);
@@ -117,7 +117,7 @@ static int open_all(struct load *l)
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->conns = calloc(l->o->connections, sizeof(*l->conns));
     if (l->epoll < 0 || !l->conns)
-        return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
     for (unsigned i = 0; i < l->o->connections; i++)
         l->conns[i].fd = -1;
     for (unsigned i = 0; err == 0 && i < l->o->connections; i++)
@@ -148,7 +148,7 @@ static int send_some(struct load *l, struct conn *c)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0 && errno != EINTR)
-            return fail(l, BELFRY_IO, strerror(errno));
+            return load_fail(l, BELFRY_IO, strerror(errno));
         c->out_at += n > 0 ? (size_t)n : 0;
     }
     bool blocked = c->out_at < c->out.len;
@@ -171,12 +171,12 @@ static int receive(struct load *l, struct conn *c)
         c->in_at = 0;
     }
     if (!buf_reserve(&c->in, READ_BYTES))
-        return fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
     n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, 0);
     if (n == 0)
-        return fail(l, BELFRY_IO, "the server closed the connection");
+        return load_fail(l, BELFRY_IO, "the server closed the connection");
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        return fail(l, BELFRY_IO, strerror(errno));
+        return load_fail(l, BELFRY_IO, strerror(errno));
     c->in.len += n > 0 ? (size_t)n : 0;
     return 0;
 }
@@ -246,7 +246,7 @@ static void refill(struct load *l, struct conn *c)
 static bool stream_reply(struct load *l, struct conn *c, struct str reply)
 {
     if (c->under_way == 0) {
-        fail(l, 0, "a reply that nobody asked for");
+        load_fail(l, 0, "a reply that nobody asked for");
         return false;
     }
     struct command command = c->commands[c->oldest];
@@ -288,7 +288,7 @@ static bool round_reply(struct load *l, struct conn *c, struct str reply)
         return true;
     }
     if (c->taking == 0) {
-        fail(l, 0, "a reply that nobody asked for");
+        load_fail(l, 0, "a reply that nobody asked for");
         return false;
     }
     if (l->watch)
@@ -319,7 +319,7 @@ static int serve(struct load *l, struct conn *c, uint32_t events, bool stream)
     return err < 0 ? err : send_some(l, c);
 }
 
-/* Rounds: nothing has come for so long that nothing will. */
+/* Whether no job has come to rounds for so long that none will. */
 static bool starved(const struct load *l)
 {
     return l->now_us > l->idle_us && l->now_us - l->last_us > LOAD_IDLE_MS * INT64_C(1000);
@@ -339,7 +339,7 @@ static int loop(struct load *l, struct progress *p, bool stream)
             err = serve(l, events[i].data.ptr, events[i].events, stream);
         progress_show(p, l->done);
         if (err == 0 && l->now_us - l->heard_us > PATIENCE_US)
-            err = fail(l, BELFRY_IO, "no answer for 20 s");
+            err = load_fail(l, BELFRY_IO, "no answer for 20 s");
     }
     return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A load generator: one thread, epoll, several connections, each with a window of commands under
- * way. It is to take little of the machine that it shares with the server: commands are copied from
- * templates, written in batches and read in big pieces, and replies are only measured.
+ * way. It takes little of the machine that it shares with the server: commands are copied from
+ * templates and written in batches; replies are read in big pieces and only measured.
  */
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
@@ -15,11 +15,11 @@
 #define LOAD_IN_FLIGHT_MAX   65536
 #define LOAD_BATCH_MAX       1000
 
-#define LOAD_IDLE_MS 60000 /* without a job, after which rounds end */
+#define LOAD_IDLE_MS 60000 /* rounds end after so long without a job */
 
 struct load_result;
 
-/* What the last part took, `so_far` jobs into the load. */
+/* Tells of the last part of a load; `so_far` jobs are done. */
 typedef void load_part_fn(void *arg, uint64_t so_far, const struct load_result *part);
 
 struct load_options {
@@ -39,25 +39,26 @@ struct load_options {
 struct load_result {
     uint64_t jobs;
     double seconds;
-    double cpu_seconds;  /* that the generator itself took */
+    double cpu_seconds;  /* time of a core that the generator itself took */
     struct hist latency; /* microseconds: of a command, or of a batch taken and finished */
     char why[256];       /* after an error */
 };
 
-/* Appends command number n; takes its reply. */
+/* Appends command number n. */
 typedef void load_make_fn(void *arg, struct buf *out, uint64_t n);
+/* Takes the reply to command number n. */
 typedef void load_took_fn(void *arg, uint64_t n, struct str reply);
 
 /* Sends `count` commands with one reply each. `took` may be NULL. 0, or an error with ret->why. */
 int load_stream(const struct load_options *o, const char *name, uint64_t count, load_make_fn *make,
                 load_took_fn *took, void *arg, struct load_result *ret);
 
-/* From a signal handler: streams that are stoppable send nothing more, and end in order. */
+/* Ends stoppable streams in order: they send nothing more. A signal handler may call it. */
 void load_interrupt(void);
 bool load_interrupted(void);
 
-/* Takes and finishes `count` jobs that are due or become so, o->batch at a time. Ends with fewer,
- * and 0, if none came for LOAD_IDLE_MS after `until_ms`, a wall moment. `w` may be NULL. */
+/* Takes and finishes `count` jobs that are due or become due, o->batch at a time. Ends with fewer,
+ * and 0, if none came for LOAD_IDLE_MS after the wall time `until_ms`. `w` may be NULL. */
 int load_rounds(const struct load_options *o, const char *name, uint64_t count, int64_t until_ms,
                 struct driver_watch *w, struct load_result *ret);
 

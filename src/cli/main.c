@@ -18,7 +18,7 @@ static const struct flag_row own_flags[] = {
     { 0 },
 };
 
-/* --help and -h before anything else are the program's; check and repair parse their own. */
+/* --help or -h as the first argument is answered here; elsewhere the program parses it. */
 static int run_program(struct cli *cli, const struct program *p, int argc, char **argv)
 {
     if (cli->help || (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))) {

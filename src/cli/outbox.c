@@ -92,11 +92,10 @@ void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct 
 
 static void answer_extend(struct outbox *o, const struct letter *l, const struct resp_values *v)
 {
-    const struct resp_value *cancelled = client_field(v, 0, "cancelled");
     bool gone = v->at[0].type == RESP_ERROR && (str_starts(v->at[0].text, STR("STALE")) ||
                                                 str_starts(v->at[0].text, STR("NOTFOUND")));
 
-    o->extended(o->arg, str_of(l->token), cancelled && cancelled->number, gone);
+    o->extended(o->arg, str_of(l->token), client_int(v, 0, "cancelled", 0), gone);
 }
 
 static void answer(struct outbox *o, struct letter *l, const struct resp_values *v)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a worker has to tell the server: ends of jobs, which are kept until the server has answered
- * (and sent again on a new connection), and heartbeats, which are not.
+ * The letters of a worker to the server. Ends of jobs are kept until the server has answered, and
+ * sent again on a new connection. Heartbeats are not.
  */
 #ifndef CLI_OUTBOX_H
 #define CLI_OUTBOX_H
@@ -12,7 +12,7 @@
 
 enum outbox_kind { OUTBOX_COMPLETE, OUTBOX_FAIL, OUTBOX_RELEASE, OUTBOX_EXTEND };
 
-/* What a heartbeat found; the token names the lease. */
+/* Tells what a heartbeat found. The token names the lease. */
 typedef void outbox_extended_fn(void *arg, struct str token, bool cancelled, bool stale);
 
 struct outbox {
@@ -26,9 +26,9 @@ struct outbox {
 void outbox_init(struct outbox *o, outbox_extended_fn *extended, void *arg);
 void outbox_fini(struct outbox *o);
 
-/* Connects and sends again what was not answered. 0, or IO with client.why. */
+/* Connects, and sends again the letters that were not answered. 0, or IO with client.why. */
 int outbox_open(struct outbox *o, const char *host, const char *port, int timeout_ms);
-/* After a failure: forgets heartbeats, keeps the rest. */
+/* Closes the connection after a failure; forgets heartbeats and keeps the other letters. */
 void outbox_close(struct outbox *o);
 
 /* Tells the server about a lease. `option` and `value` follow unless option is NULL. */

@@ -24,7 +24,7 @@ struct ping {
     struct load_result part;
 };
 
-static int fail(struct ping *p, int err, const char *text)
+static int ping_fail(struct ping *p, int err, const char *text)
 {
     snprintf(p->ret->load.why, sizeof(p->ret->load.why), "%s", text);
     return err;
@@ -40,7 +40,7 @@ static void end_part(struct ping *p)
     p->part_us = p->now_us;
 }
 
-/* Moments that this process slept through are not made up for: that was not the server. */
+/* Sends no PING for moments that this process slept through: the server did not cause those. */
 static void take_tick(struct ping *p)
 {
     static const struct str words[] = { { "PING", 4 } };
@@ -63,13 +63,13 @@ static int take_replies(struct ping *p)
 
     while (n > 0 && (n = client_next(&p->client, &v)) > 0) {
         if (v->at[0].type == RESP_ERROR || p->done == p->sent)
-            return fail(p, BELFRY_PROTOCOL, "PING was answered by something else");
+            return ping_fail(p, BELFRY_PROTOCOL, "PING was answered by something else");
         hist_add(&p->part.latency, p->now_us - p->sent_us[p->done++ % RING]);
         p->part.jobs++;
         if (p->o->every && p->part.jobs == p->o->every)
             end_part(p);
     }
-    return n < 0 ? fail(p, n, p->client.why) : 0;
+    return n < 0 ? ping_fail(p, n, p->client.why) : 0;
 }
 
 static int watch(struct ping *p)
@@ -88,9 +88,9 @@ static int watch(struct ping *p)
         if (err == 0 && polls[0].revents)
             take_tick(p);
         if (err == 0 && client_push(&p->client) < 0)
-            err = fail(p, BELFRY_IO, p->client.why);
+            err = ping_fail(p, BELFRY_IO, p->client.why);
         if (err == 0 && p->sent > p->done && p->now_us - p->sent_us[p->done % RING] > PATIENCE_US)
-            err = fail(p, BELFRY_IO, "no answer for a minute");
+            err = ping_fail(p, BELFRY_IO, "no answer for a minute");
     }
     return err;
 }
@@ -115,7 +115,7 @@ int ping_measure(const struct load_options *o, uint64_t count, int64_t every_ms,
     *ret = (struct ping_result){ 0 };
     err = client_open_belfry(&p.client, o->host, o->port, CLIENT_CONNECT_MS);
     if (err < 0)
-        return fail(&p, err, p.client.why);
+        return ping_fail(&p, err, p.client.why);
     p.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     p.begun_us = p.now_us = p.part_us = time_mono_us();
     set_timer(&p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a PING takes while others load the server: one connection sends one at fixed moments,
- * whether or not the last has been answered, so that a server that stands still for a second is
- * seen by all of that second's pings. Beside it, how late the moments themselves came.
+ * How long a PING takes while others load the server. One connection sends a PING at fixed moments,
+ * whether or not the last one has been answered. So all pings of a second see a server that stands
+ * still for that second. The timer's own lateness is measured beside.
  */
 #ifndef CLI_PING_H
 #define CLI_PING_H
@@ -14,8 +14,8 @@ struct ping_result {
     struct hist timer;       /* microseconds */
 };
 
-/* Sends `count` pings, or fewer if load_interrupt is called; of `o` only the address and what is
- * said of parts are looked at. Blocks. 0, or an error with ret->load.why. */
+/* Sends `count` pings, or fewer if load_interrupt() is called. Of `o` only the address and the
+ * members about parts count. Blocks. 0, or an error with ret->load.why. */
 int ping_measure(const struct load_options *o, uint64_t count, int64_t every_ms,
                  struct ping_result *ret);
 

@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/program.h"
 
-#include <stdlib.h>
-
 #include "cli/bench.h"
 #include "cli/call.h"
-#include "cli/check.h"
 #include "cli/completion.h"
 #include "cli/help.h"
+#include "cli/offline.h"
 #include "cli/top.h"
 #include "cli/work.h"
-
-/* These two parse for themselves; --json may have been given before their name. */
-static int run_offline(struct cli *cli, int argc, char **argv, int (*run)(int argc, char **argv))
-{
-    static char json[] = "--json";
-    char **all = calloc((size_t)argc + 1, sizeof(*all));
-    int code = CLI_ERROR;
-
-    if (!all)
-        return code;
-    all[0] = json;
-    for (int i = 0; i < argc; i++)
-        all[i + 1] = argv[i];
-    code = cli->json ? run(argc + 1, all) : run(argc, all + 1);
-    free(all);
-    return code;
-}
-
-static int run_check(struct cli *cli, int argc, char **argv)
-{
-    return run_offline(cli, argc, argv, check_run);
-}
-
-static int run_repair(struct cli *cli, int argc, char **argv)
-{
-    return run_offline(cli, argc, argv, repair_run);
-}
 
 /* `belfry token create` and so on, for verbs that are one word. */
 static int run_token(struct cli *cli, int argc, char **argv)
@@ -60,26 +31,25 @@ static int run_help(struct cli *cli, int argc, char **argv)
 const struct program program_table[] = {
     { "work", "QUEUE[,QUEUE...] [options] -- COMMAND [ARGS...]",
       "Runs a command for each job of some queues.",
-      "The job's payload is the command's standard input. Its environment has BELFRY_ID,\n"
-      "BELFRY_TOKEN, BELFRY_TENANT, BELFRY_QUEUE, BELFRY_ATTEMPT, BELFRY_DUE_MS, BELFRY_PRIORITY\n"
-      "and, if the job has one, BELFRY_KEY; of an occurrence also BELFRY_RECURRENCE and\n"
-      "BELFRY_NOMINAL_MS; its metadata as BELFRY_META_ and the name in capitals, with _ for what "
-      "is\n"
-      "no letter or digit; and TRACEPARENT and TRACESTATE from metadata of these names. The lease\n"
-      "is extended while the command runs.\n"
+      "The command gets the payload of the job as its standard input. Its environment has\n"
+      "BELFRY_ID, BELFRY_TOKEN, BELFRY_TENANT, BELFRY_QUEUE, BELFRY_ATTEMPT, BELFRY_DUE_MS,\n"
+      "BELFRY_PRIORITY and, if the job has a key, BELFRY_KEY. For an occurrence it also has\n"
+      "BELFRY_RECURRENCE and BELFRY_NOMINAL_MS. Metadata are in BELFRY_META_NAME, with the name\n"
+      "in capitals, and _ in place of every character that is no letter or digit. TRACEPARENT\n"
+      "and TRACESTATE come from metadata of these names. The lease is extended while the\n"
+      "command runs.\n"
       "\n"
       "  exit status 0     the job is completed\n"
       "  exit status 75    the job is released and offered again in 10s, which costs no attempt\n"
       "  anything else     the attempt has failed, with the end of standard error as its error\n"
       "\n"
-      "If the job is cancelled or its lease is lost, the command and its children get SIGTERM, "
-      "and\n"
-      "SIGKILL 5s later. SIGINT or SIGTERM: no further jobs are taken and running commands are\n"
-      "waited for; the second one ends them and gives their jobs back.",
+      "If the job is cancelled or its lease is lost, the command and its children get SIGTERM,\n"
+      "and SIGKILL 5s later. At the first SIGINT or SIGTERM, belfry takes no further jobs and\n"
+      "waits for running commands. At the second it ends them and gives their jobs back.",
       work_flags, NULL, work_run },
     { "top", "[options]", "Shows the server and its queues, live.",
       "q quits. Printed once if standard output is not a terminal.", top_flags, NULL, top_run },
-    { "bench", "[options]", "Measures this server, or a peer, under load.",
+    { "bench", "[options]", "Measures a server under load.",
       "Without --op: schedule, lease and late, on a queue of its own that is left empty.\n"
       "\n"
       "  schedule   jobs due over an hour are added\n"
@@ -93,27 +63,29 @@ const struct program program_table[] = {
       "  ping       how long a PING takes, sent every 5ms: beside a load, until ^C",
       bench_flags, NULL, bench_run },
     { "check", "[DIR]", "Reads a data directory and reports damage; changes nothing.",
-      "DIR is else $BELFRY_DATA, else ./data. A server may be running. All of the journal\n"
-      "and the runs is read: damage in the journal keeps a server from starting, in a run\n"
-      "it does not.\n"
+      "Without DIR, belfry reads $BELFRY_DATA, or else ./data. A server may be running. belfry\n"
+      "reads all of the journal and the runs. Damage in the journal keeps a server from\n"
+      "starting; damage in a run does not.\n"
       "\n"
       "  exit code 0    all is whole\n"
-      "  exit code 2    there is damage: what, where, and what to do is said\n"
+      "  exit code 2    there is damage; belfry says what, where, and what to do\n"
       "  exit code 3    it cannot be read: nothing is known",
-      NULL, NULL, run_check },
+      NULL, NULL, check_run },
     { "repair", "[DIR] [--dry-run]", "Keeps what is whole of a damaged data directory.",
-      "DIR is else $BELFRY_DATA, else ./data. No server may be running. Exit codes as for check;\n"
-      "it is 2 if runs stay damaged, though a server starts on them. What is replaced is kept in\n"
+      "Without DIR, belfry repairs $BELFRY_DATA, or else ./data. No server may be running. The\n"
+      "exit codes are those of check. The code is 2 if runs stay damaged, although a server\n"
+      "starts on them. belfry keeps the files that it replaces in\n"
       "DIR/damaged.",
-      repair_flags, NULL, run_repair },
+      repair_flags, NULL, repair_run },
     { "token", "create NAME ROLE [--tenant NAME] [--expire DURATION] | list | revoke NAME",
       "Makes, shows and ends tokens: who may do what.",
-      "The same as tokencreate, tokens and tokenrevoke. ROLE is admin, producer, worker or\n"
-      "read-only; see belfry help tokencreate. The first token is to be an admin of all tenants:\n"
+      "These are other names of tokencreate, tokens and tokenrevoke. ROLE is admin, producer,\n"
+      "worker or read-only; see belfry help tokencreate. The first token must be an admin of all\n"
+      "tenants:\n"
       "\n"
       "  belfry --json token create root admin\n"
       "\n"
-      "A token is shown once, when it is made. It is used from a file (--auth-file, or\n"
+      "A token is shown once, when it is made. belfry reads it from a file (--auth-file, or\n"
       "$BELFRY_AUTH_FILE) or from $BELFRY_AUTH.",
       NULL, "create|list|revoke", run_token },
     { "completion", COMPLETION_SHELLS, "Prints a completion script for a shell.",

@@ -11,7 +11,7 @@
 
 struct program {
     const char *name;  /* NULL closes the table */
-    const char *usage; /* what follows the name */
+    const char *usage; /* the words behind the name, for help */
     const char *summary;
     const char *detail;          /* further lines of help; NULL: none */
     const struct flag_row *rows; /* NULL: none */

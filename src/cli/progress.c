@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/quantity.h"
 #include "base/time.h"
 #include "cli/term.h"
-#include "cli/text.h"
 
 #define EVERY_US  100000
 #define BAR_WIDTH 30
@@ -34,7 +33,7 @@ void progress_show(struct progress *p, uint64_t done)
     for (uint64_t i = 0; i < BAR_WIDTH; i++)
         buf_text(&out, i < share ? "█" : "░");
     buf_printf(&out, " %3d%%  ", (int)(p->total ? done * 100 / p->total : 0));
-    text_count(&out, (int64_t)((double)done * 1e6 / (double)(now - p->begun_us + 1)));
+    quantity_count(&out, (int64_t)((double)done * 1e6 / (double)(now - p->begun_us + 1)));
     buf_text(&out, "/s\033[K");
     fwrite(out.ptr, 1, out.len, stderr);
     fflush(stderr);

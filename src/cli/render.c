@@ -47,7 +47,7 @@ static bool all_maps(const struct resp_values *v, size_t at)
     return v->at[at].type == RESP_ARRAY && v->at[at].children > 0;
 }
 
-/* Whether this is a job's or queue's, and the default tenant's. */
+/* Whether the map is a job or queue of the default tenant. */
 static bool is_default(const struct resp_values *v, size_t map)
 {
     const struct resp_value *tenant = client_field(v, map, "tenant");
@@ -55,7 +55,7 @@ static bool is_default(const struct resp_values *v, size_t map)
     return tenant && client_field(v, map, "queue") && str_eq(tenant->text, STR(TENANT_DEFAULT));
 }
 
-/* Whether the column that says whose they are is left out. */
+/* Whether the column of tenants is left out. */
 static bool all_default(const struct resp_values *v, size_t at, const struct render *r)
 {
     size_t map = at + 1;
@@ -68,7 +68,7 @@ static bool all_default(const struct resp_values *v, size_t at, const struct ren
     return all;
 }
 
-/* Adds the columns of a map that are not there yet. */
+/* Adds a column for each name in the map that has none yet. */
 static void add_columns(struct grid *g, const struct resp_values *v, size_t map, bool no_tenant)
 {
     size_t i = map + 1;
@@ -205,7 +205,7 @@ static void put_list(struct buf *out, const struct resp_values *v, size_t at,
     buf_text(out, "\n");
 }
 
-/* What stands behind a name: on the same line, or indented below it. */
+/* Puts the value of a name: on the line of the name, or indented below it. */
 static void put_member(struct buf *out, struct str name, const struct resp_values *v, size_t at,
                        const struct render *r, size_t indent, size_t used)
 {
@@ -231,7 +231,7 @@ static bool is_empty(const struct resp_value *v)
     return v->type == RESP_NULL || (v->type == RESP_ARRAY && v->children == 0);
 }
 
-/* The pair whose name is at `i` says nothing. */
+/* Whether the pair whose name is at `i` says nothing. */
 static bool is_left_out(const struct resp_values *v, size_t map, size_t i, const struct render *r)
 {
     return is_empty(&v->at[v->at[i].next]) ||

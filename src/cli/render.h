@@ -2,8 +2,8 @@
 /*
  * A RESP value for people: a map as lines of name and value, an array of maps as a table that is
  * cut to the width of the terminal, anything else as text. Lines of a map that would say nothing
- * (null, or an empty array) are left out. Whose a job or queue is stands there only if it is not
- * all the default tenant's: most servers have no other.
+ * (null, or an empty array) are left out. The tenant of jobs and queues is shown only if one of
+ * them is not the default tenant's: most servers have no other.
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
@@ -15,17 +15,17 @@
 struct render {
     size_t width; /* 0: no limit, nothing is cut */
     bool colour;
-    bool tenants; /* whose things are is shown in any case */
+    bool tenants; /* the tenant is shown in any case */
     int64_t now_ms;
 };
 
-/* For this output, with the clock as it is. */
+/* For the output `fd`, with the time of now. */
 struct render render_for(int fd);
 
 /* The value at index `at`, with a line break at its end. */
 void render_value(struct buf *out, const struct resp_values *v, size_t at, const struct render *r);
 
-/* A table in several pages. Zeroed at first. */
+/* A table in several pages. The caller zeroes it first. */
 struct render_pages {
     struct grid grid;
     bool begun;
@@ -36,7 +36,7 @@ struct render_pages {
 /* Appends the maps of the array at `at`; the first page that has any makes the layout. */
 void render_page(struct render_pages *p, struct buf *out, const struct resp_values *v, size_t at,
                  const struct render *r, size_t indent);
-/* After the last page: says what could not be shown. */
+/* Says after the last page how many columns could not be shown. */
 void render_pages_end(const struct render_pages *p, struct buf *out, const struct render *r);
 void render_pages_fini(struct render_pages *p);
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "base/time.h"
 #include "cli/call.h"
-#include "cli/text.h"
 
 static const struct {
     const char *name;
@@ -110,9 +110,9 @@ static void load_text(struct result *r, struct buf *out, const char *op,
     double share = 100 * l->cpu_seconds / (l->seconds > 0 ? l->seconds : 1e-6);
 
     buf_printf(out, "%-9s ", op);
-    text_count(out, (int64_t)rate_of(l));
+    quantity_count(out, (int64_t)rate_of(l));
     buf_text(out, " jobs/s  (");
-    text_count(out, (int64_t)l->jobs);
+    quantity_count(out, (int64_t)l->jobs);
     buf_printf(out,
                " jobs of %zu bytes in %.2fs, %u connections, %u %s; this generator took %.0f%% "
                "of a core)\n%-9s %s  ",
@@ -147,9 +147,9 @@ void result_part(struct result *r, const char *op, uint64_t so_far, const struct
         buf_text(&out, "}\n");
     } else {
         buf_printf(&out, "%-9s ", op);
-        text_count(&out, (int64_t)so_far);
+        quantity_count(&out, (int64_t)so_far);
         buf_text(&out, ": ");
-        text_count(&out, (int64_t)rate_of(part));
+        quantity_count(&out, (int64_t)rate_of(part));
         buf_text(&out, "/s  ");
         put_hist(&out, &part->latency);
     }

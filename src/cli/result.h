@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a benchmark found: lines for people, or the elements of a JSON array, each on a line of its
- * own that is flushed at once, so that a program can follow while it runs. Goes to standard output.
+ * The results of a benchmark on standard output: lines for people, or the elements of a JSON array.
+ * Each element is a line of its own and flushed at once, so that a program can follow.
  */
 #ifndef CLI_RESULT_H
 #define CLI_RESULT_H
@@ -17,7 +17,7 @@ struct result {
     const struct target *target;
 };
 
-/* `more` has further members of the JSON object, or nothing. */
+/* `more` is empty, or has further members of the JSON object, each with a comma before it. */
 void result_load(struct result *r, const char *op, const struct load_options *o,
                  const struct load_result *l, struct str more);
 void result_part(struct result *r, const char *op, uint64_t so_far, const struct load_result *part);

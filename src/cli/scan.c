@@ -6,7 +6,8 @@ static void advance(struct str *in, size_t n)
     *in = (struct str){ in->ptr + n, in->len - n };
 }
 
-/* The number of a line, and where the next one begins; past the end: it is not whole. */
+/* Reads the number of a line, and answers where the next line begins: past the end if this line is
+ * not whole. */
 static size_t number(struct str in, int64_t *ret)
 {
     bool negative = in.len > 1 && in.ptr[1] == '-';
@@ -28,7 +29,7 @@ int64_t scan_head(struct str *in)
     return v;
 }
 
-/* One value, without the values inside it: 1 with how many follow, 0 not whole, -1. */
+/* Takes one value without the values inside it. 1 with their number, 0 if it is not whole, -1. */
 static int scan_one(struct str *in, int64_t *ret_inside)
 {
     size_t len = 1;

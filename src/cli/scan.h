@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* RESP replies measured and picked from, without building values: for load generators. */
+/* Measuring RESP replies and picking from them without building values: for load generators. */
 #ifndef CLI_SCAN_H
 #define CLI_SCAN_H
 
@@ -8,12 +8,12 @@
 
 #include "base/str.h"
 
-/* The length of the whole reply at the start of `in`; 0: not whole; -1: an error reply, or bytes
- * that are no reply. */
+/* The length of the reply at the start of `in`; 0: it is not whole yet; -1: it is an error, or no
+ * reply at all. */
 ssize_t scan_reply(struct str in);
 
-/* For replies that are whole. Each takes its bytes off the front of *in. */
-int64_t scan_head(struct str *in); /* the number of a *, %, $ or : line */
+/* These are for replies that are whole. Each takes a value off the front of *in. */
+int64_t scan_head(struct str *in); /* takes one line, and answers its number: *, %, $ or : */
 struct str scan_bulk(struct str *in);
 void scan_skip(struct str *in);
 

@@ -7,20 +7,13 @@
 #include "base/error.h"
 #include "base/time.h"
 
-static int64_t figure(const struct resp_values *v, size_t at, const char *name)
-{
-    const struct resp_value *field = client_field(v, at, name);
-
-    return field ? field->number : 0;
-}
-
 static void read_figures(const struct resp_values *v, size_t at, const char *title,
                          struct figures *ret)
 {
     const struct resp_value *name = client_field(v, at, title);
     const struct resp_value *tenant = client_field(v, at, "tenant");
 
-#define READ(member) ret->member = figure(v, at, #member);
+#define READ(member) ret->member = client_int(v, at, #member, 0);
     SNAPSHOT_FIGURES(READ)
 #undef READ
     if (name)

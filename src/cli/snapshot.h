@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of a server and its queues at a moment, and what changed since another. */
+/* The figures of a server and its queues at a moment. */
 #ifndef CLI_SNAPSHOT_H
 #define CLI_SNAPSHOT_H
 
@@ -38,8 +38,8 @@
     X(journal_bytes)
 
 struct figures {
-    char name[136];   /* the queue; of the server: its version */
-    char tenant[136]; /* whose queue */
+    char name[136];   /* the queue's; for the server its version */
+    char tenant[136]; /* the tenant that has the queue */
 #define SNAPSHOT_MEMBER(name) int64_t name;
     SNAPSHOT_FIGURES(SNAPSHOT_MEMBER)
 #undef SNAPSHOT_MEMBER
@@ -57,7 +57,7 @@ struct snapshot {
 int snapshot_take(struct client *c, struct snapshot *ret);
 void snapshot_fini(struct snapshot *s);
 
-/* The same queue there, or NULL. */
+/* That queue in this snapshot; NULL if it is not there. */
 const struct figures *snapshot_queue(const struct snapshot *s, const struct figures *queue);
 
 #endif

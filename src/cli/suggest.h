@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The nearest of several names to one that was mistyped. */
+/* Finds the nearest of several names to a mistyped one. */
 #ifndef CLI_SUGGEST_H
 #define CLI_SUGGEST_H
 

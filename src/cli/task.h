@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command that runs for one job: a child in a process group of its own, its payload going in, its
- * standard error (and, if wanted, standard output) coming out. Nothing here blocks or knows a
+ * A command that runs for one job: a child in a process group of its own. The payload goes in, and
+ * standard error comes out, and standard output if it is wanted. Nothing here blocks or knows a
  * server; the caller has a poll loop.
  */
 #ifndef CLI_TASK_H
@@ -31,15 +31,15 @@ struct task {
     struct buf payload;
     size_t written;
     struct buf result; /* standard output, if captured */
-    bool cut;          /* more came than is kept */
+    bool cut;          /* the result was longer than TASK_RESULT_MAX */
     char tail[TASK_TAIL];
     size_t tail_len;
     int64_t started_ms; /* monotonic, like all times here */
     int64_t every_ms;   /* how often its lease is extended */
-    int64_t extend_ms;  /* when it is next */
+    int64_t extend_ms;  /* when its lease is extended next */
     int64_t kill_ms;    /* when SIGKILL follows; INT64_MAX: never */
     enum task_fate fate;
-    int status; /* once it has ended, as of waitpid */
+    int status; /* as of waitpid(), once it has ended */
 };
 
 #define TASK_METAS 32
@@ -57,7 +57,7 @@ struct task_job {
 };
 
 /* Starts argv for the job, capturing standard output or passing it through. 0, or IO with errno.
- * Not later than this call SIGPIPE must be ignored and SIGCHLD looked for. */
+ * By then the caller ignores SIGPIPE and watches for SIGCHLD. */
 int task_start(struct task *t, const struct task_job *job, char *const *argv, bool capture,
                int64_t now_ms);
 
@@ -66,11 +66,11 @@ size_t task_polls(const struct task *t, struct pollfd *ret);
 /* Moves bytes, whichever side is ready. */
 void task_move(struct task *t);
 
-/* Sends SIGTERM to its group, and notes when SIGKILL is to follow; the first reason stays. */
+/* Sends SIGTERM to its group, and notes when SIGKILL follows. The first reason stays. */
 void task_end(struct task *t, enum task_fate why, int64_t now_ms);
 void task_kill(struct task *t);
 
-/* True once the child has ended: its last output has been read then and its files are closed. */
+/* True once the child has ended; by then its last output is read and its files are closed. */
 bool task_reap(struct task *t);
 
 /* The error text of a status other than 0: "exit status 3: no such host". */

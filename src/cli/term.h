@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is at the other end of an output: a terminal or not, how wide, with colours or not. */
+/* Whether an output is a terminal, how large it is, and whether it shows colours. */
 #ifndef CLI_TERM_H
 #define CLI_TERM_H
 

@@ -5,17 +5,13 @@
 
 #include "base/buf.h"
 
-/* Printable UTF-8 as it is, everything else escaped (\n, \t, \x1b). If that takes more than `most`
- * columns it is cut and ends in "…"; 0 means no limit. Returns the columns. */
+/* Appends printable UTF-8 as it is, and all else escaped (\n, \t, \x1b). Text that takes more than
+ * `most` columns is cut and ends in "…"; 0 means no limit. Returns the columns. */
 size_t text_put(struct buf *out, struct str bytes, size_t most);
 
 /* Columns of text that has nothing to escape. */
 size_t text_columns(struct str text);
 
 void text_spaces(struct buf *out, size_t n);
-
-/* "1,234,567", "12.3 MiB" */
-void text_count(struct buf *out, int64_t n);
-void text_bytes(struct buf *out, int64_t n);
 
 #endif

@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "base/time.h"
 #include "cli/call.h"
 #include "cli/grid.h"
 #include "cli/help.h"
 #include "cli/snapshot.h"
 #include "cli/term.h"
-#include "cli/text.h"
 #include "engine/types.h"
 
 enum { ONCE };
@@ -45,18 +45,20 @@ static double per_second(const struct top *t, int64_t now, int64_t before)
     return (double)(now - before) / seconds;
 }
 
-static void put_rate(struct buf *out, double rate)
+static void put_rate(struct buf *out, const char *name, double rate)
 {
+    buf_text(out, name);
     if (rate > 0 && rate < 10)
         buf_printf(out, "%.1f", rate);
     else
-        text_count(out, (int64_t)(rate + 0.5));
+        quantity_count(out, (int64_t)(rate + 0.5));
 }
 
-static void put_duration(struct buf *out, int64_t ms)
+static void put_duration(struct buf *out, const char *name, int64_t ms)
 {
     char text[TIME_TEXT];
 
+    buf_text(out, name);
     buf_append(out, text, time_format_duration(ms, text));
 }
 
@@ -67,7 +69,7 @@ static void put_figure(struct buf *out, const char *name, int64_t v, const char 
 
     buf_printf(out, "  %s ", name);
     buf_text(out, toned ? tone : "");
-    text_count(out, v);
+    quantity_count(out, v);
     buf_text(out, toned ? TERM_PLAIN : "");
 }
 
@@ -81,15 +83,15 @@ static void put_server(const struct top *t, struct buf *out)
     strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
     buf_printf(out, "%sbelfry %s%s at %s:%s   up ", t->term.colour ? TERM_BOLD : "", s->name,
                t->term.colour ? TERM_PLAIN : "", cli_host(t->cli), cli_port(t->cli));
-    put_duration(out, s->uptime_ms / 1000 * 1000);
+    put_duration(out, "", s->uptime_ms / 1000 * 1000);
     buf_printf(out, "   %lld connections   %lld workers waiting   memory ",
                (long long)s->connections, (long long)s->waiting_workers);
-    text_bytes(out, s->rss_bytes);
+    quantity_bytes(out, s->rss_bytes);
     buf_text(out, "   journal ");
-    text_bytes(out, s->journal_bytes);
+    quantity_bytes(out, s->journal_bytes);
     if (s->run_bytes > 0) {
         buf_text(out, "   runs ");
-        text_bytes(out, s->run_bytes);
+        quantity_bytes(out, s->run_bytes);
     }
     buf_printf(out, "   %s\njobs   ", clock);
     put_figure(out, "scheduled", s->scheduled, NULL, t);
@@ -100,33 +102,20 @@ static void put_server(const struct top *t, struct buf *out)
     put_figure(out, "cancelled", s->cancelled, NULL, t);
     if (s->cold_jobs > 0)
         put_figure(out, "on disk", s->cold_jobs, NULL, t);
-    buf_text(out, "\nper s    in ");
-    put_rate(out, per_second(t, s->total_scheduled, b->total_scheduled));
-    buf_text(out, "  picked ");
-    put_rate(out, per_second(t, s->total_picked, b->total_picked));
-    buf_text(out, "  done ");
-    put_rate(out, per_second(t, s->total_succeeded, b->total_succeeded));
-    buf_text(out, "  failed ");
-    put_rate(out,
+    put_rate(out, "\nper s    in ", per_second(t, s->total_scheduled, b->total_scheduled));
+    put_rate(out, "  picked ", per_second(t, s->total_picked, b->total_picked));
+    put_rate(out, "  done ", per_second(t, s->total_succeeded, b->total_succeeded));
+    put_rate(out, "  failed ",
              per_second(t, s->total_failed + s->total_stalled, b->total_failed + b->total_stalled));
-    buf_text(out, "  commands ");
-    put_rate(out, per_second(t, s->commands, b->commands));
-    buf_text(out, "  commits ");
-    put_rate(out, per_second(t, s->commits, b->commits));
-    buf_text(out, "\nlateness p50 ");
-    put_duration(out, s->lateness_p50_ms);
-    buf_text(out, "  p99 ");
-    put_duration(out, s->lateness_p99_ms);
-    buf_text(out, "  max ");
-    put_duration(out, s->lateness_max_ms);
-    buf_text(out, "   run time p50 ");
-    put_duration(out, s->runtime_p50_ms);
-    buf_text(out, "  p99 ");
-    put_duration(out, s->runtime_p99_ms);
-    buf_text(out, "   wait p50 ");
-    put_duration(out, s->wait_p50_ms);
-    buf_text(out, "  p99 ");
-    put_duration(out, s->wait_p99_ms);
+    put_rate(out, "  commands ", per_second(t, s->commands, b->commands));
+    put_rate(out, "  commits ", per_second(t, s->commits, b->commits));
+    put_duration(out, "\nlateness p50 ", s->lateness_p50_ms);
+    put_duration(out, "  p99 ", s->lateness_p99_ms);
+    put_duration(out, "  max ", s->lateness_max_ms);
+    put_duration(out, "   run time p50 ", s->runtime_p50_ms);
+    put_duration(out, "  p99 ", s->runtime_p99_ms);
+    put_duration(out, "   wait p50 ", s->wait_p50_ms);
+    put_duration(out, "  p99 ", s->wait_p99_ms);
     buf_text(out, "\n\n");
 }
 
@@ -134,7 +123,7 @@ static void cell_count(struct grid *g, int64_t v, const char *tone)
 {
     struct buf cell = { 0 };
 
-    text_count(&cell, v);
+    quantity_count(&cell, v);
     grid_cell(g, buf_view(&cell), v > 0 ? tone : NULL);
     buf_fini(&cell);
 }
@@ -143,9 +132,17 @@ static void cell_rate(struct grid *g, double rate)
 {
     struct buf cell = { 0 };
 
-    put_rate(&cell, rate);
+    put_rate(&cell, "", rate);
     grid_cell(g, buf_view(&cell), NULL);
     buf_fini(&cell);
+}
+
+static void cell_duration(struct grid *g, int64_t ms)
+{
+    char text[TIME_TEXT];
+
+    time_format_duration(ms, text);
+    grid_cell(g, str_of(text), NULL);
 }
 
 static void put_row(const struct top *t, struct grid *g, const struct figures *q, bool tenants)
@@ -153,7 +150,6 @@ static void put_row(const struct top *t, struct grid *g, const struct figures *q
     static const struct figures none;
     const struct figures *known = snapshot_queue(&t->before, q);
     const struct figures *b = known ? known : &none;
-    char late[TIME_TEXT];
     struct buf name = { 0 };
 
     if (tenants)
@@ -170,12 +166,9 @@ static void put_row(const struct top *t, struct grid *g, const struct figures *q
     cell_rate(g, per_second(t, q->total_succeeded, b->total_succeeded));
     cell_rate(
         g, per_second(t, q->total_failed + q->total_stalled, b->total_failed + b->total_stalled));
-    time_format_duration(q->lateness_p99_ms, late);
-    grid_cell(g, str_of(late), NULL);
-    time_format_duration(q->runtime_p50_ms, late);
-    grid_cell(g, str_of(late), NULL);
-    time_format_duration(q->wait_p50_ms, late);
-    grid_cell(g, str_of(late), NULL);
+    cell_duration(g, q->lateness_p99_ms);
+    cell_duration(g, q->runtime_p50_ms);
+    cell_duration(g, q->wait_p50_ms);
 }
 
 static int by_business(const void *a, const void *b)

@@ -16,18 +16,19 @@ enum { JOBS, TENANT, FOR, WORKER, RESULT, ONCE, DRAIN, QUIET };
 const struct flag_row work_flags[] = {
     [JOBS] = { .name = "jobs",
                .value = "N",
-               .help = "commands that run at a time; 1 if not given",
+               .help = "how many commands run at a time; 1 if not given",
                .letter = 'j' },
     [TENANT] = { .name = "tenant",
                  .value = "NAME",
-                 .help = "whose jobs; default if not given; * for all tenants, who take turns" },
+                 .help = "the tenant; `default` if not given; `*` for all tenants, which take "
+                         "turns" },
     [FOR] = { .name = "for",
               .value = "DURATION",
-              .help = "length of a lease; the job's or queue's if not given. It is extended at a "
-                      "third" },
+              .help = "length of a lease; if not given, that of the job, or else that of the "
+                      "queue. It is extended after each third of it" },
     [WORKER] = { .name = "worker",
                  .value = "NAME",
-                 .help = "name in the jobs' history; host:pid if not given" },
+                 .help = "name of the worker in the history of jobs; host:pid if not given" },
     [RESULT] = { .name = "result",
                  .help = "keep standard output as the job's result (up to 64 KiB)" },
     [ONCE] = { .name = "once", .help = "run one job, wait for it if there is none, then stop" },

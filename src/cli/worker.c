@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cli/call.h"
-#include "cli/client.h"
+#include "cli/offer.h"
 #include "cli/outbox.h"
 #include "cli/task.h"
 
@@ -21,8 +21,7 @@
 #define CONNECT_MS     2000
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 30000
-#define HALF_CLOSE_MS  2000 /* how long the server has to end a parked LEASE */
-#define LEASE_GUESS_MS 60000
+#define HALF_CLOSE_MS  2000 /* how long the server may take to end a parked LEASE */
 
 struct worker {
     const struct worker_options *o;
@@ -90,7 +89,7 @@ static void extend(struct worker *w, struct task *t)
     t->extend_ms = w->now_ms + t->every_ms;
 }
 
-/* Tells the server what became of the job. A lost one is somebody else's by now. */
+/* Tells the server how the job ended, unless its lease was lost: another worker may have it. */
 static void report(struct worker *w, const struct task *t, bool ok)
 {
     struct str id = str_of(t->id), token = str_of(t->token);
@@ -146,67 +145,24 @@ static void finish(struct worker *w, struct task *t)
     w->dry = false;
 }
 
-static int64_t number(const struct resp_values *v, size_t at, const char *name, int64_t otherwise)
-{
-    const struct resp_value *field = client_field(v, at, name);
-
-    return field && field->type == RESP_INT ? field->number : otherwise;
-}
-
-static struct str bytes(const struct resp_values *v, size_t at, const char *name)
-{
-    const struct resp_value *field = client_field(v, at, name);
-
-    return field && field->type == RESP_BULK ? field->text : (struct str){ 0 };
-}
-
-/* How long the lease is: as asked for, as told, or else what is left of it by our clock. */
+/* The length of the lease: as the user gave it, or as the server offers. */
 static int64_t lease_length(const struct worker *w, const struct resp_values *v, size_t at)
 {
-    int64_t ms = number(v, at, "until_ms", 0) - time_wall_ms();
     const char *why;
+    int64_t ms;
 
     if (w->o->lease_for && time_parse_duration(str_of(w->o->lease_for), &ms, &why) == 0)
         return ms;
-    if (ms < 1000 || ms > LEASE_GUESS_MS)
-        ms = ms < 1000 ? 1000 : LEASE_GUESS_MS;
-    return number(v, at, "lease_ms", ms);
-}
-
-static void metas(const struct resp_values *v, size_t at, struct task_job *ret)
-{
-    const struct resp_value *map = client_field(v, at, "meta");
-
-    if (!map || map->type != RESP_MAP)
-        return;
-    size_t i = (size_t)(map - v->at) + 1;
-
-    for (uint32_t pair = 0; pair < map->children / 2 && pair < TASK_METAS; pair++) {
-        const struct resp_value *value = &v->at[v->at[i].next];
-
-        ret->metas[ret->meta_count++] = (struct task_meta){ v->at[i].text, value->text };
-        i = value->next;
-    }
+    return offer_lease_ms(v, at);
 }
 
 static void begin(struct worker *w, const struct resp_values *v, size_t at)
 {
-    struct task_job job = { .id = bytes(v, at, "id"),
-                            .token = bytes(v, at, "token"),
-                            .tenant = bytes(v, at, "tenant"),
-                            .queue = bytes(v, at, "queue"),
-                            .key = bytes(v, at, "key"),
-                            .order = bytes(v, at, "order"),
-                            .recurrence = bytes(v, at, "recurrence"),
-                            .nominal_ms = number(v, at, "nominal_ms", 0),
-                            .payload = bytes(v, at, "payload"),
-                            .attempt = number(v, at, "attempt", 1),
-                            .due_ms = number(v, at, "due_ms", 0),
-                            .priority = number(v, at, "priority", 3) };
     struct task *t = w->closing ? NULL : free_slot(w);
     struct str none = { 0 };
+    struct task_job job;
 
-    metas(v, at, &job);
+    offer_read(v, at, &job);
     if (t && task_start(t, &job, w->o->argv, w->o->capture, w->now_ms) < 0) {
         cli_say("%.*s: cannot start its command: %s", STR_ARG(job.id), strerror(errno));
         t = NULL;

@@ -35,4 +35,15 @@ struct audit_filter {
     size_t limit;      /* 1 .. 1000 */
 };
 
+struct engine;
+
+/* Adds an entry, whose id and moment are set here. To be called when what it tells of has been
+ * done: an answer that waits for this waits for both. NOMEM. */
+int engine_audit(struct engine *e, const struct audit_entry *a);
+/* One page, oldest first; it may be short though there is more. Of the cursor `due_ms` and `seq`
+ * count. NOMEM, COLD. */
+int engine_audits(struct engine *e, const struct audit_filter *f,
+                  int (*fn)(void *arg, const struct audit_entry *a), void *arg,
+                  struct list_cursor *cursor);
+
 #endif

@@ -1,77 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/internal.h"
+#include "engine/engine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/cold/load.h"
+#include "engine/cold/manifest.h"
+#include "engine/cold/spill.h"
+#include "engine/event.h"
+#include "engine/log/emit.h"
+#include "engine/log/history.h"
+#include "engine/log/tokens.h"
+#include "engine/place/batch.h"
+#include "engine/place/blob.h"
+#include "engine/place/budget.h"
+#include "engine/place/class.h"
+#include "engine/place/job.h"
+#include "engine/place/key.h"
+#include "engine/place/lane.h"
+#include "engine/place/queue.h"
+#include "engine/place/tenant.h"
+#include "engine/place/turn.h"
+#include "engine/tasks/bulks.h"
+#include "engine/tasks/task.h"
+#include "engine/work/finish.h"
+#include "engine/work/lease.h"
+#include "record/name.h"
+#include "record/record.h"
+
+#define FIRE_SLICE            20000 /* timers fired by one engine_advance */
+#define STANDSTILL_MS         1000  /* a wall clock set back by less than this is waited for */
+#define STRICT_MS             60000
 #define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
 #define LOOKAHEAD_DEFAULT     60000
 #define GRAVE_RECORD          40 /* bytes in the journal, about, */
 #define QUEUE_RECORD          80 /* the settings of a tenant, too */
-
-const char *job_state_name(enum job_state s)
-{
-    static const char *const names[] = {
-#define NAME(name, text) text,
-        JOB_STATES(NAME)
-#undef NAME
-    };
-    return names[s];
-}
-
-const char *attempt_outcome_name(unsigned outcome)
-{
-    static const char *const names[] = {
-#define NAME(name, number, text) [number] = text,
-        ATTEMPT_OUTCOMES(NAME)
-#undef NAME
-    };
-    return outcome < sizeof(names) / sizeof(names[0]) ? names[outcome] : "unknown";
-}
-
-bool name_valid(struct str name)
-{
-    static const bool allowed[256] = {
-        ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... ':'] = true, ['.'] = true,
-        ['_'] = true,         ['-'] = true,         ['/'] = true,
-    };
-    bool valid = name.len > 0 && name.len <= NAME_MAX_BYTES;
-
-    for (size_t i = 0; i < name.len && valid; i++)
-        valid = allowed[(unsigned char)name.ptr[i]];
-    return valid;
-}
-
-int engine_error(struct engine *e, int err, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(e->detail, sizeof(e->detail), format, args);
-    va_end(args);
-    return err;
-}
-
-int engine_plain(struct engine *e, int err)
-{
-    e->detail[0] = '\0';
-    return err;
-}
-
-const char *engine_detail(const struct engine *e)
-{
-    return e->detail;
-}
-
-/* xorshift64*: jitter needs no better. */
-uint64_t engine_random(struct engine *e)
-{
-    e->random ^= e->random >> 12;
-    e->random ^= e->random << 25;
-    e->random ^= e->random >> 27;
-    return (e->random * UINT64_C(0x2545f4914f6cdd1d)) >> 16;
-}
 
 struct engine *engine_new(const struct engine_options *o)
 {
@@ -86,12 +51,12 @@ struct engine *engine_new(const struct engine_options *o)
         e->o.memory_bytes = MEMORY_DEFAULT;
     if (!e->o.lookahead_ms)
         e->o.lookahead_ms = LOOKAHEAD_DEFAULT;
-    e->random = o->seed | 1;
+    e->work.random = o->seed | 1;
     engine_listen(e, o->listen);
-    e->next_seq = 1;
-    e->walk = 1;
+    e->log.next_seq = 1;
+    e->cold.walk = 1;
     pool_init(&e->pool);
-    pool_keep(&e->pool, e->o.memory_bytes / 4);
+    pool_keep(&e->pool, budget_share(e, SHARE_KEPT));
     jobs_init(e);
     keys_init(e);
     lanes_init(e);
@@ -100,23 +65,16 @@ struct engine *engine_new(const struct engine_options *o)
     tokens_init(e);
     queues_init(e);
     manifest_init(e);
-    batch_init(&e->batch);
-    list_init(&e->leased);
-    list_init(&e->arrived);
-    list_init(&e->lulls);
-    list_init(&e->telling);
-    list_init(&e->tasks);
-    list_init(&e->bulks);
-    list_init(&e->walks);
-    wheel_init(&e->moments, 0);
-    wheel_init(&e->later, 0);
-    wheel_init(&e->left, 0);
-    wheel_init(&e->spare, 0);
-    wheel_init(&e->nears, 0);
-    wheel_init(&e->expiries, 0);
-    wheel_init(&e->leases, 0);
-    wheel_init(&e->waits, 0);
-    wheel_init(&e->buckets, 0);
+    batch_init(&e->place.batch);
+    list_init(&e->place.leased);
+    list_init(&e->place.arrived);
+    list_init(&e->place.turns.lulls);
+    list_init(&e->place.telling);
+    list_init(&e->place.due_tasks);
+    list_init(&e->place.due_bulks);
+    list_init(&e->tasks.walks);
+    for (int i = 0; i < WHEELS; i++)
+        wheel_init(&e->wheels[i], 0);
     return e;
 }
 
@@ -130,13 +88,13 @@ void engine_free(struct engine *e)
     tenants_free(e);
     tokens_free(e);
     manifest_free(e);
-    buf_fini(&e->batch.stale);
-    buf_fini(&e->batch.hints);
-    table_fini(&e->names);
-    table_fini(&e->keys);
-    table_fini(&e->lanes);
-    table_fini(&e->asides);
-    table_fini(&e->jobs);
+    buf_fini(&e->place.batch.stale);
+    buf_fini(&e->place.batch.hints);
+    table_fini(&e->place.names);
+    table_fini(&e->place.keys);
+    table_fini(&e->place.lanes);
+    table_fini(&e->place.asides.by_lane);
+    table_fini(&e->place.jobs);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
     free(e);
@@ -176,18 +134,19 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
 {
     struct list *node;
 
+    assert(!e->started && e->log.out);
     e->started = true;
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
     e->start_ms = mono_ms;
-    e->strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
-    list_each (node, &e->leased) {
+    e->log.strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
+    list_each (node, &e->place.leased) {
         struct trail *t = container_of(node, struct trail, link);
 
         t->timer.at_ms = mono_ms + time_left(e, t);
-        wheel_add(&e->leases, &t->timer);
+        wheel_add(&e->wheels[WHEEL_LEASES], &t->timer);
     }
-    list_each (node, &e->queues) {
+    list_each (node, &e->place.queues) {
         struct queue *q = container_of(node, struct queue, link);
 
         past_sort(q);
@@ -231,9 +190,10 @@ static void stall(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
 
+    assert(j->state == JOB_LEASED);
     if (attempt_fail(e, j, ATTEMPT_STALLED, STR("the lease ended without a word"), -1, false) < 0) {
         j->trail->timer.at_ms = e->mono_ms + 1000; /* out of memory: again later */
-        wheel_add(&e->leases, &j->trail->timer);
+        wheel_add(&e->wheels[WHEEL_LEASES], &j->trail->timer);
         return;
     }
     COUNT(e, q, stalled);
@@ -245,7 +205,7 @@ static void expire(struct engine *e, struct job *j)
     if (job_is_waste(e, j) || job_expire(e, j) == 0)
         return;
     j->trail->timer.at_ms = e->now_ms + 1000; /* out of memory: again later */
-    wheel_add(&e->expiries, &j->trail->timer);
+    wheel_add(&e->wheels[WHEEL_EXPIRIES], &j->trail->timer);
 }
 
 /* Jobs that are due but not in `moments` join the others there first, so that all become ready in
@@ -254,7 +214,7 @@ static void sink(struct engine *e, struct wheel *w, int *budget)
 {
     struct timer *t;
 
-    e->sinking = true;
+    e->place.sinking = true;
     while (*budget > 0 && (t = wheel_pop(w, e->now_ms))) {
         struct job *j = container_of(t, struct job, timer);
 
@@ -262,7 +222,7 @@ static void sink(struct engine *e, struct wheel *w, int *budget)
         job_place(e, j, JOB_SCHEDULED);
         --*budget;
     }
-    e->sinking = false;
+    e->place.sinking = false;
 }
 
 /* It is looked at first when something is to be loaded. */
@@ -270,7 +230,7 @@ static void class_is_near(struct engine *e, struct class *c)
 {
     if (c->closed) {
         list_remove(&c->link);
-        list_append(e->closed.next, &c->link); /* before the first */
+        list_append(e->place.closed.next, &c->link); /* before the first */
     }
 }
 
@@ -281,15 +241,11 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
 
     if (wall_ms < e->now_ms - STANDSTILL_MS) {
         e->now_ms = wall_ms;
-        wheel_rewind(&e->moments, wall_ms);
-        wheel_rewind(&e->later, wall_ms);
-        wheel_rewind(&e->left, wall_ms);
-        wheel_rewind(&e->spare, wall_ms);
-        wheel_rewind(&e->nears, wall_ms);
-        wheel_rewind(&e->expiries, wall_ms);
+        for (int i = 0; i < WALL_WHEELS; i++)
+            wheel_rewind(&e->wheels[i], wall_ms);
         tails_rewind(e);
         tasks_rewind(e);
-        e->absent.n = 0; /* keys whose hold was over may be held again */
+        e->cold.absent.n = 0; /* keys whose hold was over may be held again */
     } else if (wall_ms > e->now_ms) {
         if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
             mono_ms += wall_ms - e->now_ms;
@@ -300,61 +256,56 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     frontier_follow(e);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms += 50;
-    sink(e, &e->later, &budget);
-    sink(e, &e->left, &budget);
-    sink(e, &e->spare, &budget);
-    while ((t = wheel_pop(&e->nears, e->now_ms)))
+    sink(e, &e->wheels[WHEEL_LATER], &budget);
+    sink(e, &e->wheels[WHEEL_LEFT], &budget);
+    sink(e, &e->wheels[WHEEL_SPARE], &budget);
+    while ((t = wheel_pop(&e->wheels[WHEEL_NEARS], e->now_ms)))
         class_is_near(e, container_of(t, struct class, near));
     asides_wake(e);
-    while (budget > 0 && (t = wheel_pop(&e->moments, e->now_ms))) {
+    while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_MOMENTS], e->now_ms))) {
         fire(e, container_of(t, struct job, timer));
         budget--;
     }
     orders_arrive(e, &budget);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
-    while (expiries-- > 0 && (t = wheel_pop(&e->expiries, e->now_ms)))
+    while (expiries-- > 0 && (t = wheel_pop(&e->wheels[WHEEL_EXPIRIES], e->now_ms)))
         expire(e, container_of(t, struct trail, timer)->job);
-    while (budget > 0 && (t = wheel_pop(&e->leases, e->mono_ms))) {
+    while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_LEASES], e->mono_ms))) {
         stall(e, container_of(t, struct trail, timer)->job);
         budget--;
     }
     buckets_fire(e);
-    while (budget > 0 && (t = wheel_pop(&e->waits, e->mono_ms))) {
+    while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms))) {
         waiter_timeout(e, container_of(t, struct waiter, timer));
         budget--;
     }
 }
 
+static int64_t first_of(const struct wheel *wheels, int n)
+{
+    int64_t first = INT64_MAX;
+
+    for (int i = 0; i < n; i++) {
+        int64_t next = wheel_next(&wheels[i]);
+
+        first = next < first ? next : first;
+    }
+    return first;
+}
+
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
 {
-    int64_t leases = wheel_next(&e->leases);
-    int64_t waits = wheel_next(&e->waits);
-    int64_t buckets = wheel_next(&e->buckets);
+    int64_t wall = first_of(e->wheels, WALL_WHEELS);
+    int64_t mono = first_of(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
+    int64_t load = frontier_wake(e), bulk = bulk_wake(e);
 
-    int64_t moments = wheel_next(&e->moments);
-    int64_t later = wheel_next(&e->later);
-    int64_t left = wheel_next(&e->left);
-    int64_t spare = wheel_next(&e->spare);
-    int64_t near = wheel_next(&e->nears);
-    int64_t sleepers = wheel_next(&e->sleepers);
-    int64_t expiry = wheel_next(&e->expiries);
-    int64_t load = frontier_wake(e);
-
-    *ret_wall_ms = moments < later ? moments : later;
-    if (!list_empty(&e->arrived))
-        *ret_wall_ms = e->now_ms;
-    *ret_wall_ms = left < *ret_wall_ms ? left : *ret_wall_ms;
-    *ret_wall_ms = spare < *ret_wall_ms ? spare : *ret_wall_ms;
-    *ret_wall_ms = sleepers < *ret_wall_ms ? sleepers : *ret_wall_ms;
-    *ret_wall_ms = near < *ret_wall_ms ? near : *ret_wall_ms;
-    *ret_wall_ms = load < *ret_wall_ms ? load : *ret_wall_ms;
-    *ret_wall_ms = expiry < *ret_wall_ms ? expiry : *ret_wall_ms;
-    *ret_mono_ms = leases < waits ? leases : waits;
-    *ret_mono_ms = buckets < *ret_mono_ms ? buckets : *ret_mono_ms;
-    if (!list_empty(&e->dispatch) && slow_start_wake(e) < *ret_mono_ms)
-        *ret_mono_ms = slow_start_wake(e);
-    *ret_mono_ms = bulk_wake(e) < *ret_mono_ms ? bulk_wake(e) : *ret_mono_ms;
+    if (!list_empty(&e->place.arrived) && e->now_ms < wall)
+        wall = e->now_ms;
+    if (!list_empty(&e->place.turns.dispatch) && slow_start_wake(e) < mono)
+        mono = slow_start_wake(e);
+    *ret_wall_ms = load < wall ? load : wall;
+    *ret_mono_ms = bulk < mono ? bulk : mono;
 }
 
 void engine_scope(struct engine *e, struct str tenant)
@@ -364,7 +315,7 @@ void engine_scope(struct engine *e, struct str tenant)
 
 uint64_t engine_pick_steps(const struct engine *e)
 {
-    return e->pick_steps;
+    return e->place.turns.pick_steps;
 }
 
 int64_t engine_now(const struct engine *e)
@@ -379,23 +330,23 @@ uint64_t engine_lsn(const struct engine *e)
 
 uint64_t engine_visible_lsn(const struct engine *e)
 {
-    return MUTANT(e->o.mutant, REPLY_BEFORE_DURABLE) ? 0 : e->visible_lsn;
+    return MUTANT(e->o.mutant, REPLY_BEFORE_DURABLE) ? 0 : e->log.visible_lsn;
 }
 
 uint64_t engine_offered_lsn(const struct engine *e)
 {
-    return MUTANT(e->o.mutant, OFFERED_EARLY) ? 0 : e->offered_lsn;
+    return MUTANT(e->o.mutant, OFFERED_EARLY) ? 0 : e->log.offered_lsn;
 }
 
 uint64_t engine_live_bytes(const struct engine *e)
 {
-    return e->live_bytes + e->graves.count * GRAVE_RECORD + e->names.count * QUEUE_RECORD +
-           e->tenants.count * QUEUE_RECORD;
+    return e->place.live_bytes + e->cold.graves.count * GRAVE_RECORD +
+           e->place.names.count * QUEUE_RECORD + e->place.tenants.count * QUEUE_RECORD;
 }
 
 void engine_press(struct engine *e, bool pressed)
 {
-    e->pressed = pressed;
+    e->tasks.pressed = pressed;
 }
 
 void engine_refuse_new(struct engine *e, bool refuse)

@@ -19,53 +19,12 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "engine/event.h"
+#include "engine/options.h"
 #include "engine/types.h"
 
 struct engine;
 struct job;
 struct waiter;
-struct zone;
-
-/* Called when a parked LEASE has work (n > 0) or its time is up (n = 0). The waiter is gone after
- * the call. Jobs are to be read with engine_view during the call only. */
-typedef void engine_deliver_fn(void *host, void *owner, struct job *const *jobs, size_t n);
-
-struct engine_options {
-    uint16_t partition;
-    uint64_t epoch;         /* high part of every token; raised durably before the engine is made */
-    uint64_t seed;          /* for jitter */
-    uint64_t history_bytes; /* kept in memory of a queue's done and cancelled jobs while they cannot
-                               go to disk. 0: 16 MiB */
-    uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
-    int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
-    uint64_t max_running;   /* leased at a time. 0: any number */
-    int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
-    size_t bulk_page;       /* jobs in a slice of a bulk, for tests. 0: some hundred */
-    int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
-    int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
-    unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
-    engine_deliver_fn *deliver;
-    engine_event_fn *event; /* see event.h; NULL: nobody listens */
-    bool listen;            /* as engine_listen, from the start on */
-    void *host;
-    uint64_t commit_bytes;       /* records beyond which roll is called */
-    void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
-    /* Whether the locator may have an entry of this hash (cold_key_hash). NULL: it may. */
-    bool (*may_have)(void *journal, uint64_t hash);
-    /* The zone of a name; it is good until the next call. As zonedir_load. NULL: there are none. */
-    int (*zone)(void *journal, struct str name, const struct zone **ret, const char **ret_why);
-    /* When quiet hours (as given to engine_tenant_set) that it is in now are over; -1: it is not
-     * quiet. NULL: it never is. */
-    int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
-    void *journal;
-    /* Until when nothing of a tenant is to be pushed to a URL, by wall clock; -1: it may. Of
-     * `host`. NULL: it always may. */
-    int64_t (*endpoint_until)(void *host, struct str tenant, struct str url, int64_t now_ms);
-    /* Whether a tenant has as many pushes under way as it may; engine_push_room must follow. NULL:
-     * it never has. */
-    bool (*pushes_full)(void *host, struct str tenant);
-};
 
 /* NULL if out of memory. */
 struct engine *engine_new(const struct engine_options *o);
@@ -164,21 +123,6 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
                 struct waiter **ret);
 void engine_wait_cancel(struct engine *e, struct waiter *w);
 
-/* ---- Pushes: see push.h ---- */
-
-/* As engine_lease, from all queues that have a URL, in turn. The answer is to wait for engine_lsn,
- * not for engine_offered_lsn: nothing is pushed before its attempt is counted. */
-int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs);
-/* Where a leased job is pushed to, and how. An empty URL: it has none. */
-struct str engine_push_url(const struct engine *e, const struct job *job,
-                           const struct push_settings **ret);
-/* What endpoint_until says may have changed. */
-void engine_push_wake(struct engine *e);
-/* What pushes_full said of a tenant is no longer so. */
-void engine_push_room(struct engine *e, struct str tenant);
-/* Whether a queue's jobs are pushed. */
-bool engine_pushes(const struct engine *e, struct str queue);
-
 /* NOTFOUND, STALE; and as said. */
 int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct str result,
                     int64_t again_ms /* -1: no */);
@@ -211,57 +155,6 @@ int engine_task(struct engine *e);
 void engine_press(struct engine *e, bool pressed);
 /* What it answered COLD for cannot be had: it does without. */
 void engine_task_skip(struct engine *e);
-
-/* ---- Recurrences: see recurrence.h. All may answer COLD. ---- */
-
-struct recurrence_spec;
-struct recurrence_view;
-
-/* Makes one, or changes the one of that name: then what it made and decided so far stands, and the
- * next occurrence is after that and after now. INVALID, TOOLARGE, FULL, NOMEM. */
-int engine_recur(struct engine *e, const struct recurrence_spec *s);
-/* NOTFOUND. */
-int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
-                          struct recurrence_view *ret);
-/* What falls into the pause is skipped. NOTFOUND. */
-int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name, bool pause);
-/* An occurrence now, whatever the rule says. NOTFOUND, LIMIT, FULL. */
-int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, struct job_id *ret);
-/* Jobs that it made go on. NOTFOUND. */
-int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name);
-/* As engine_list. */
-int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
-                       int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
-                       struct list_cursor *cursor);
-
-/* ---- Bulks: see bulk.h. All but the first may answer COLD. ---- */
-
-struct bulk_spec;
-struct bulk_view;
-
-/* Begins one; what is done follows in slices of engine_task. INVALID, LIMIT, FULL, NOMEM. */
-int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret);
-/* What it has done so far stays. NOTFOUND, STATE (it has ended). */
-int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id);
-/* NOTFOUND. */
-int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret);
-/* All of a tenant, those that ended first, in the order in which they were asked for. */
-int engine_bulks(struct engine *e, struct str tenant,
-                 int (*fn)(void *arg, const struct bulk_view *v), void *arg);
-
-/* ---- The audit log: see audit.h ---- */
-
-struct audit_entry;
-struct audit_filter;
-
-/* Adds an entry, whose id and moment are set here. To be called when what it tells of has been
- * done: an answer that waits for this waits for both. NOMEM. */
-int engine_audit(struct engine *e, const struct audit_entry *a);
-/* One page, oldest first; it may be short though there is more. Of the cursor `due_ms` and `seq`
- * count. NOMEM, COLD. */
-int engine_audits(struct engine *e, const struct audit_filter *f,
-                  int (*fn)(void *arg, const struct audit_entry *a), void *arg,
-                  struct list_cursor *cursor);
 
 /* ---- Queues ---- */
 
@@ -322,10 +215,5 @@ int engine_forecast_of(const struct engine *e, struct str tenant, int64_t from_m
 void engine_stats(const struct engine *e, struct engine_stats *ret);
 /* All are 0 if there is no such tenant. */
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret);
-
-/* A hash of the logical state: equal after replay of what was written. Walks everything. */
-uint64_t engine_hash(const struct engine *e);
-/* Recounts everything kept as a count and checks every index; aborts on a difference. For tests. */
-void engine_verify(const struct engine *e);
 
 #endif

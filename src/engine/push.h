@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be said of pushes without a network: the forms of URLs, headers and secrets.
+ * Queues that push.
  *
  * A queue with a URL pushes: its jobs are leased by the server itself, in turns of all such queues,
  * and by nobody else. With `job` for its URL each of its jobs has one of its own. The two are not
@@ -10,45 +10,25 @@
 #ifndef ENGINE_PUSH_H
 #define ENGINE_PUSH_H
 
-#include "base/buf.h"
 #include "engine/types.h"
+#include "record/webhook.h"
 
-#define PUSH_BY_JOB "job"
-#define PUSH_KIND   "~push" /* no queue of a user has this name */
-#define SECRETS     2
+#define PUSH_KIND "~push" /* no queue of a user has this name */
 
-struct push_url {
-    bool secure;     /* https */
-    struct str host; /* as it is written, with the brackets of IPv6 */
-    unsigned port;
-};
+struct engine;
+struct job;
 
-/* http or https, a host, perhaps a port, path and query; in plain ASCII, without a user's name and
- * without a fragment. What is accepted means the same to every parser. False: `why` says what is
- * expected. */
-bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why);
-
-/* "https://host:443", in lower case: what fails and recovers as one. */
-#define ORIGIN_MAX (URL_MAX_BYTES + 16)
-size_t push_origin(const struct push_url *u, char ret[ORIGIN_MAX]);
-
-/* The next of lines "Name: value"; false at the end. Both are without blanks at their ends. */
-bool push_header_next(struct str *rest, struct str *ret_name, struct str *ret_value);
-bool push_headers_check(struct str headers, const char **ret_why);
-
-/* The next secret, as it is written; false at the end. */
-bool push_secret_next(struct str *rest, struct str *ret);
-/* The key that `whsec_` and base64 stand for: 24 to 64 bytes. */
-bool push_secret_read(struct str secret, struct buf *out);
-bool push_secrets_check(struct str secrets, const char **ret_why);
-
-/* Whether each job has a URL of its own. */
-static inline bool push_is_by_job(const struct push_settings *s)
-{
-    return str_eq(s->url, STR(PUSH_BY_JOB));
-}
-
-/* What is expected of which of them; NULL: they are as they may be. Also of what a record says. */
-const char *push_settings_why(const struct push_settings *s, const char **ret_field);
+/* As engine_lease, from all queues that have a URL, in turn. The answer is to wait for engine_lsn,
+ * not for engine_offered_lsn: nothing is pushed before its attempt is counted. */
+int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs);
+/* Where a leased job is pushed to, and how. An empty URL: it has none. */
+struct str engine_push_url(const struct engine *e, const struct job *job,
+                           const struct push_settings **ret);
+/* What endpoint_until says may have changed. */
+void engine_push_wake(struct engine *e);
+/* What pushes_full said of a tenant is no longer so. */
+void engine_push_room(struct engine *e, struct str tenant);
+/* Whether a queue's jobs are pushed. */
+bool engine_pushes(const struct engine *e, struct str queue);
 
 #endif

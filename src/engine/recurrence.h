@@ -1,121 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recurrences: rules that make jobs, one occurrence at a time. A recurrence is a job of a hidden
- * queue whose key is its name, whose due time is its next nominal time, and whose payload is what
- * stands below: so it is as durable as a job, waits on disk like one, and has its timer.
+ * queue whose key is its name, whose due time is its next nominal time, and whose payload is a
+ * struct recurrence: so it is as durable as a job, waits on disk like one, and has its timer.
  */
 #ifndef ENGINE_RECURRENCE_H
 #define ENGINE_RECURRENCE_H
 
-#include "base/buf.h"
-#include "base/time.h"
 #include "engine/types.h"
-#include "recur/recur.h"
+#include "record/ledger.h"
 
 #define RECURRENCE_QUEUE "~recur"
 #define RECURRENCE_BYTES 65536 /* of all that is told of one */
-#define LEDGER_MAX       100   /* entries that are kept; those of occurrences under way always */
 #define MISSED_MS        60000 /* what could not be made so long after its time was missed */
-#define QUEUE_RANGES     8     /* of nominal times that wait for their turn */
-#define QUEUED_MAX       TIME_MOMENT_MAX /* in each: there are no more moments */
-
-/* What to do with occurrences that were missed. */
-#define CATCHUPS(X) \
-    X(LAST, "last") \
-    X(SKIP, "skip") \
-    X(ALL, "all")
-
-enum catchup {
-#define CATCHUP_ENUM(name, text) CATCHUP_##name,
-    CATCHUPS(CATCHUP_ENUM)
-#undef CATCHUP_ENUM
-};
-
-/* What to do if the occurrence before has not ended. */
-#define OVERLAPS(X)   \
-    X(SKIP, "skip")   \
-    X(ALLOW, "allow") \
-    X(QUEUE, "queue")
-
-enum overlap {
-#define OVERLAP_ENUM(name, text) OVERLAP_##name,
-    OVERLAPS(OVERLAP_ENUM)
-#undef OVERLAP_ENUM
-};
-
-/* What became of a nominal time: a word, and why. The order is on disk. */
-#define LEDGER_OUTCOMES(X)                                       \
-    X(OPEN, "open", "it was made and has not ended")             \
-    X(RAN, "ran", "")                                            \
-    X(FAILED, "failed", "its job is dead")                       \
-    X(CANCELLED, "cancelled", "")                                \
-    X(EXPIRED, "skipped", "it was not started in time")          \
-    X(OVERLAP, "skipped", "the one before had not ended")        \
-    X(MISSED, "skipped", "its time had passed")                  \
-    X(PAUSED, "skipped", "the recurrence was paused")            \
-    X(EDITED, "skipped", "the recurrence was changed")           \
-    X(LIMIT, "skipped", "the tenant had as many jobs as it may") \
-    X(CROWD, "skipped", "too many before it had not ended")
-
-enum ledger_outcome {
-#define LEDGER_ENUM(name, word, why) LEDGER_##name,
-    LEDGER_OUTCOMES(LEDGER_ENUM)
-#undef LEDGER_ENUM
-        LEDGER_OUTCOME_COUNT
-};
-
-const char *ledger_word(enum ledger_outcome o);
-const char *ledger_why(enum ledger_outcome o);
-
-/* One nominal time, or several in a row that were skipped for the same reason. */
-struct ledger_entry {
-    enum ledger_outcome outcome;
-    int64_t nominal_ms;
-    int64_t upto_ms; /* the last of them */
-    uint64_t count;
-    bool by_hand;     /* made by request, not by the rule */
-    struct job_id id; /* seq 0: no job was made */
-    int64_t ended_ms;
-};
-
-/* Nominal times that wait for their turn and stand in a row in the rule. */
-struct queue_range {
-    int64_t from_ms;
-    int64_t upto_ms;
-    uint64_t n;
-};
-
-struct recurrence {
-    /* What the user said. */
-    enum recur_kind kind;
-    struct str rule;
-    struct str zone;
-    struct str exdate;
-    struct str rdate;
-    int64_t start_ms;
-    enum catchup catchup;
-    enum overlap overlap;
-    struct str queue; /* in full */
-    unsigned priority;
-    struct str opts; /* as of a job, without what stands first there */
-    struct str payload;
-    /* What became of it. */
-    bool paused;
-    uint64_t revision; /* 1 at first */
-    int64_t edited_ms;
-    int64_t last_ms; /* the last nominal time that was decided about; -1: none */
-    int64_t next_ms; /* -1: there is none any more */
-    struct recur_state state;
-    uint64_t queued; /* how many wait for their turn, */
-    size_t range_count;
-    struct queue_range ranges[QUEUE_RANGES]; /* and which, first ones first; */
-    bool gap;                                /* what came behind the last of them was skipped */
-    int64_t skip_ms;                         /* up to here all are skipped; -1: none, */
-    enum ledger_outcome skip_why;
-    uint64_t totals[LEDGER_OUTCOME_COUNT];
-    size_t ledger_count;
-    struct ledger_entry ledger[LEDGER_MAX];
-};
 
 struct recurrence_spec {
     struct str tenant;
@@ -139,16 +36,25 @@ struct recurrence_view {
     struct recurrence r;
 };
 
-void recurrence_encode(struct buf *out, const struct recurrence *r);
-/* False if malformed. Slices are borrowed. */
-bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *ret);
-/* Adds to the ledger. False: it is full of occurrences under way. */
-bool ledger_add(struct recurrence *r, const struct ledger_entry *x);
-/* n nominal times from one to another are skipped. */
-void ledger_skip(struct recurrence *r, int64_t from_ms, int64_t upto_ms, uint64_t n,
-                 enum ledger_outcome why);
-size_t ledger_open(const struct recurrence *r);
-/* One more waits for its turn, if there is room for it. */
-void ledger_enqueue(struct recurrence *r, int64_t nominal_ms);
+struct engine;
+
+/* All of these may answer COLD. */
+
+/* Makes one, or changes the one of that name: then what it made and decided so far stands, and the
+ * next occurrence is after that and after now. INVALID, TOOLARGE, FULL, NOMEM. */
+int engine_recur(struct engine *e, const struct recurrence_spec *s);
+/* NOTFOUND. */
+int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
+                          struct recurrence_view *ret);
+/* What falls into the pause is skipped. NOTFOUND. */
+int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name, bool pause);
+/* An occurrence now, whatever the rule says. NOTFOUND, LIMIT, FULL. */
+int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, struct job_id *ret);
+/* Jobs that it made go on. NOTFOUND. */
+int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name);
+/* As engine_list. */
+int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
+                       int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
+                       struct list_cursor *cursor);
 
 #endif

@@ -12,29 +12,11 @@
 
 #include "base/buf.h"
 #include "engine/types.h"
+#include "record/role.h"
 
 struct engine;
 
-#define TOKENS_MAX       10000
-#define TOKEN_HASH_BYTES 32
-#define TOKEN_KEY_NAME   "~key" /* no token, but a secret of the server's own: nobody's name */
-
-/* The numbers are on disk, the names are what users see and write. */
-#define ROLES(X)               \
-    X(ADMIN, 1, "admin")       \
-    X(PRODUCER, 2, "producer") \
-    X(WORKER, 3, "worker")     \
-    X(READONLY, 4, "read-only")
-
-enum role {
-    ROLE_NONE,
-#define ROLE_ENUM(name, number, text) ROLE_##name = (number),
-    ROLES(ROLE_ENUM)
-#undef ROLE_ENUM
-        ROLE_END
-};
-
-const char *role_name(enum role r);
+#define TOKENS_MAX 10000
 
 /* Given to be created, and shown; borrowed. */
 struct token_view {

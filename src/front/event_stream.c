@@ -3,9 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/base64.h"
-#include "base/utf8.h"
-#include "front/json.h"
+#include "front/json_reply.h"
 #include "verbs/seal.h"
 
 #define RETRY_MS 1000 /* how long a browser waits before it connects again */
@@ -15,12 +13,14 @@ const struct verb event_options = {
     .name = "EVENTS",
     .flags = VERB_READS | VERB_PRODUCER,
     .args = {
-        { "tenant", ARG_TENANT, .help = "whose; the token's if not given, or default; * for all" },
+        { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
+                                        "tenants" },
         { "queue", ARG_NAME, .help = "only jobs of this queue" },
         { "state", ARG_WORD, .many = true, .words = "scheduled|waiting|leased|done|dead|cancelled|expired",
           .help = "only changes to this state; may be given several times" },
         { "after", ARG_BYTES, .max = 41,
-          .help = "the id of the last event that was seen: goes on behind it, as with Last-Event-ID" },
+          .help = "the id of the last event that the reader has seen: the stream goes on behind it, as with "
+                  "Last-Event-ID" },
         { 0 } },
 };
 /* clang-format on */
@@ -188,61 +188,47 @@ void event_stream_beat(const struct event_stream *s, uint64_t epoch, struct buf 
     buf_text(out, "\n");
 }
 
-static void put_text(struct buf *out, const char *name, const char *text)
+static void put_lateness(struct reply *r, const void *view)
 {
-    buf_printf(out, ",\"%s\":", name);
-    if (text)
-        json_quote(out, str_of(text));
+    const struct job_event *ev = view;
+
+    if (ev->start_ms >= 0)
+        reply_integer(r, ev->late_ms);
     else
-        buf_text(out, "null");
+        reply_null(r);
 }
 
-/* Bytes: as everywhere in JSON here. */
-static void put_bytes(struct buf *out, const char *name, struct str s)
+static void put_duration(struct reply *r, const void *view)
 {
-    if (s.len && !utf8_valid(s)) {
-        buf_printf(out, ",\"%s_base64\":\"", name);
-        base64_put(out, s);
-        buf_text(out, "\"");
-        return;
-    }
-    buf_printf(out, ",\"%s\":", name);
-    if (s.len)
-        json_quote(out, s);
+    const struct job_event *ev = view;
+
+    if (ev->outcome >= 0)
+        reply_integer(r, ev->now_ms - ev->start_ms);
     else
-        buf_text(out, "null");
+        reply_null(r);
 }
 
-static void put_number(struct buf *out, const char *name, int64_t v, bool there)
-{
-    buf_printf(out, ",\"%s\":", name);
-    if (there)
-        buf_int(out, v);
-    else
-        buf_text(out, "null");
-}
+/* clang-format off */
+#define OF struct job_event
+const struct shape_field event_fields[] = {
+    SHOW_ID("id", id), SHOW_TEXT("tenant", tenant), SHOW_TEXT("queue", queue),
+    SHOW_WORD("state", state, job_state_name), SHOW_WORD("from", from, job_state_name, OR_NULL),
+    SHOW_WORD("cause", cause, event_cause_name), SHOW_INT("attempt", attempt),
+    SHOW_MOMENT("happened_ms", now_ms), SHOW_MOMENT("due_ms", due_ms),
+    SHOW_MOMENT("at_ms", at_ms, OR_NULL),
+    SHOW_WORD("outcome", outcome, attempt_outcome_name, OR_NULL),
+    SHOW_OWN("lateness_ms", SHAPE_INT, put_lateness, OR_NULL),
+    SHOW_OWN("duration_ms", SHAPE_INT, put_duration, OR_NULL),
+    SHOW_BYTES("worker", worker, OR_NULL), SHOW_BYTES("error", error, OR_NULL), { 0 },
+};
+/* clang-format on */
 
 void event_json(const struct job_event *ev, struct buf *out)
 {
-    char id[ID_TEXT];
+    struct json_reply r;
 
-    id_format(ev->id, id);
-    buf_printf(out, "{\"id\":\"%.*s\"", ID_TEXT, id);
-    buf_printf(out, ",\"tenant\":\"%.*s\",\"queue\":\"%.*s\"", STR_ARG(ev->tenant),
-               STR_ARG(ev->queue));
-    put_text(out, "state", job_state_name(ev->state));
-    put_text(out, "from", ev->from < 0 ? NULL : job_state_name((enum job_state)ev->from));
-    put_text(out, "cause", event_cause_name(ev->cause));
-    put_number(out, "attempt", ev->attempt, true);
-    put_number(out, "happened_ms", ev->now_ms, true);
-    put_number(out, "due_ms", ev->due_ms, true);
-    put_number(out, "at_ms", ev->at_ms, ev->at_ms >= 0);
-    put_text(out, "outcome", ev->outcome < 0 ? NULL : attempt_outcome_name((unsigned)ev->outcome));
-    put_number(out, "lateness_ms", ev->late_ms, ev->start_ms >= 0);
-    put_number(out, "duration_ms", ev->now_ms - ev->start_ms, ev->outcome >= 0);
-    put_bytes(out, "worker", ev->worker);
-    put_bytes(out, "error", ev->error);
-    buf_text(out, "}");
+    json_reply_init(&r, out, NULL, NULL);
+    shape_put(&r.base, event_fields, ev);
 }
 
 static void put_gap(const struct event_stream *s, uint64_t epoch, uint64_t missed, struct buf *out)

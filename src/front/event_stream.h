@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "front/event_ring.h"
+#include "verbs/shape.h"
 #include "verbs/verb.h"
 
 /* The options of GET /v1/events, as a row that is no verb. */
@@ -49,7 +50,8 @@ void event_stream_beat(const struct event_stream *s, uint64_t epoch, struct buf 
 bool event_stream_next(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
                        struct buf *out);
 
-/* An event as a JSON object. */
+/* An event as a JSON object; its fields are about struct job_event. */
+extern const struct shape_field event_fields[];
 void event_json(const struct job_event *ev, struct buf *out);
 
 /* "3-17"; false if it is none. */

@@ -19,18 +19,12 @@ void http_refuse(const char *code, int status, const char *detail, struct http_a
     http_problem(&ret->body, code, status, str_of(detail));
 }
 
-static const char *missing(const struct http_route *r)
+static void refuse_missing(const struct http_route *r, struct http_answer *ret)
 {
-    static const struct {
-        const char *shape, *text;
-    } things[] = { { "Queue", "no such queue" },
-                   { "Tenant", "no such tenant" },
-                   { "Recurrence", "no such recurrence" } };
+    char text[64];
 
-    for (size_t i = 0; r->shape && i < sizeof(things) / sizeof(things[0]); i++)
-        if (strcmp(r->shape, things[i].shape) == 0)
-            return things[i].text;
-    return error_text(BELFRY_NOTFOUND);
+    snprintf(text, sizeof(text), "no such %s", verb_thing(http_route_verb(r)));
+    http_refuse("NOTFOUND", 404, text, ret);
 }
 
 static void set_location(struct http_answer *a)
@@ -56,7 +50,7 @@ static void conclude(const struct json_reply *r, const struct http_route *route,
         http_problem(&ret->body, r->code, ret->status, buf_view(&text));
         buf_fini(&text);
         break;
-    case JSON_OUTCOME_NULL: http_refuse("NOTFOUND", 404, missing(route), ret); break;
+    case JSON_OUTCOME_NULL: refuse_missing(route, ret); break;
     case JSON_OUTCOME_OK:
     case JSON_OUTCOME_NONE: ret->status = 204; break;
     case JSON_OUTCOME_BODY:

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What answers in HTTP look like, for /openapi.json. Fields are written as `name:type`, blanks
- * between: s string, B bytes (a string, or base64 under the name with `_base64`), i integer,
- * b boolean, #Name another shape, [x] an array of them, {x} an object with such values; a ? behind
- * it: or null. Tests compare this with what is answered.
- */
+/* What answers in HTTP look like, for /openapi.json: all that verbs answer, and a few more. */
 #ifndef FRONT_HTTP_SHAPE_H
 #define FRONT_HTTP_SHAPE_H
 
-struct http_shape {
-    const char *name;
-    const char *fields;
-};
+#include "verbs/shape.h"
 
-/* Closed by a row with name NULL. */
-extern const struct http_shape http_shapes[];
+/* One of them, by index; NULL past the last. */
+const struct shape *http_shape(size_t i);
 
 #endif

@@ -6,20 +6,6 @@
 #include "front/json.h"
 
 static const struct {
-    int err;
-    int status;
-} statuses[] = {
-    { BELFRY_INVALID, 400 }, { BELFRY_PROTOCOL, 400 }, { BELFRY_NOTFOUND, 404 },
-    { BELFRY_UNKNOWN, 404 }, { BELFRY_STALE, 409 },    { BELFRY_KEYEXISTS, 409 },
-    { BELFRY_STATE, 409 },   { BELFRY_CONFLICT, 409 }, { BELFRY_TOOLARGE, 413 },
-    { BELFRY_PAST, 422 },    { BELFRY_LIMIT, 429 },    { BELFRY_IO, 500 },
-    { BELFRY_CORRUPT, 500 }, { BELFRY_INDOUBT, 500 },  { BELFRY_FULL, 503 },
-    { BELFRY_NOMEM, 503 },   { BELFRY_BUSY, 503 },     { BELFRY_FENCED, 503 },
-    { BELFRY_LOCKED, 503 },  { BELFRY_NOAUTH, 401 },   { BELFRY_WRONGPASS, 401 },
-    { BELFRY_NOPERM, 403 },
-};
-
-static const struct {
     int status;
     const char *reason;
 } reasons[] = {
@@ -45,18 +31,9 @@ static const struct {
 
 int http_status_of(const char *code)
 {
-    for (size_t i = 0; i < COUNT(statuses); i++)
-        if (strcmp(error_name(statuses[i].err), code) == 0)
-            return statuses[i].status;
-    return 500;
-}
+    const struct error_row *row = error_find(str_of(code));
 
-int http_error_status(size_t i)
-{
-    for (size_t k = 0; k < COUNT(reasons); k++)
-        if (reasons[k].status >= 400 && i-- == 0)
-            return reasons[k].status;
-    return 0;
+    return row ? row->status : 500;
 }
 
 const char *http_reason(int status)
@@ -69,10 +46,10 @@ const char *http_reason(int status)
 
 static const char *title_of(const char *code, int status)
 {
-    for (size_t i = 0; i < COUNT(statuses); i++)
-        if (statuses[i].status == status && strcmp(error_name(statuses[i].err), code) == 0)
-            return error_text(statuses[i].err);
-    return http_reason(status); /* what only HTTP has: a wrong method, a body that is no JSON */
+    const struct error_row *row = error_find(str_of(code));
+
+    /* What only HTTP has: a wrong method, a body that is no JSON. */
+    return row && row->status == status ? row->text : http_reason(status);
 }
 
 /* What a client sent may be in it: whatever is no UTF-8 becomes a question mark. */

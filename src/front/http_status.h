@@ -10,10 +10,6 @@
 /* Of an error's name ("STALE"); 500 for one that is not known. */
 int http_status_of(const char *code);
 
-/* One status that errors may have, by index, for who lists them; 0 past the last. Each comes once.
- */
-int http_error_status(size_t i);
-
 /* "Not Found"; "" for one that is never answered. */
 const char *http_reason(int status);
 

@@ -360,38 +360,3 @@ bool json_done(struct json *j)
     skip_blanks(j);
     return j->at == j->end || json_fail(j, "expected nothing behind the value");
 }
-
-/* ---- Writing ---- */
-
-static bool is_plain(unsigned char c)
-{
-    return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
-}
-
-static void put_escape(struct buf *out, unsigned char c)
-{
-    static const char names[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
-    const char *name = c ? strchr(names, c) : NULL;
-
-    if (name)
-        buf_append(out, (char[]){ '\\', letters[name - names] }, 2);
-    else
-        buf_printf(out, "\\u%04x", c);
-}
-
-void json_quote(struct buf *out, struct str s)
-{
-    size_t i = 0;
-
-    buf_append(out, "\"", 1);
-    while (i < s.len) {
-        size_t from = i;
-
-        while (i < s.len && is_plain((unsigned char)s.ptr[i]))
-            i++;
-        buf_append(out, s.ptr + from, i - from);
-        if (i < s.len)
-            put_escape(out, (unsigned char)s.ptr[i++]);
-    }
-    buf_append(out, "\"", 1);
-}

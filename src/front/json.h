@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON (RFC 8259), strictly, without a tree: a reader that walks a text once, and a writer of
- * strings. Numbers stay as they are written, so that nothing is lost of them. No sockets.
+ * JSON (RFC 8259), strictly, without a tree: a reader that walks a text once. Numbers stay as they
+ * are written, so that nothing is lost of them. No sockets. The writer of strings is json_quote().
  *
  * A reader stops at the first thing that is wrong: then every call answers KIND_BAD, false or -1,
  * and `why` says what was expected and at which byte.
@@ -10,6 +10,7 @@
 #define FRONT_JSON_H
 
 #include "base/buf.h"
+#include "base/json_quote.h"
 
 #define JSON_DEPTH_MAX 64
 
@@ -60,8 +61,5 @@ bool json_done(struct json *j);
 
 /* Makes the reader bad with this reason, unless it is already. Always false. */
 bool json_fail(struct json *j, const char *why);
-
-/* Appends s, which is UTF-8, as a string. */
-void json_quote(struct buf *out, struct str s);
 
 #endif

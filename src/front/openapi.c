@@ -281,71 +281,64 @@ static void parameters(struct buf *o, const struct verb *v, const struct http_ro
 
 /* ---- Answers ---- */
 
-static void type_schema(struct buf *o, struct str type);
-
-static void plain_type(struct buf *o, char kind, bool null)
+static void type_schema(struct buf *o, const struct shape_field *f)
 {
-    const char *name = kind == 'i' ? "integer" : kind == 'b' ? "boolean" : "string";
-
-    buf_printf(o, null ? "\"type\":[\"%s\",\"null\"]" : "\"type\":\"%s\"", name);
-}
-
-static void type_schema(struct buf *o, struct str type)
-{
-    bool null = type.ptr[type.len - 1] == '?';
-    struct str inner = { type.ptr + 1, type.len > 2 ? type.len - 2 : 0 };
+    const char *name = "string";
 
     open(o, '{');
-    switch (type.ptr[0]) {
-    case '#': ref(o, (struct str){ type.ptr + 1, type.len - 1 }); break;
-    case '[':
-        buf_text(o, "\"type\":\"array\",\"items\":");
-        type_schema(o, inner);
+    switch (f->type) {
+    case SHAPE_LIST: buf_text(o, "\"type\":\"array\",\"items\":{\"type\":\"string\"}"); break;
+    case SHAPE_DICT:
+        buf_text(o, "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}");
         break;
-    case '{':
-        buf_text(o, "\"type\":\"object\",\"additionalProperties\":");
-        type_schema(o, inner);
+    case SHAPE_MAPS:
+        buf_text(o, "\"type\":\"array\",\"items\":{");
+        ref(o, str_of(f->shape));
+        buf_text(o, "}");
         break;
-    default: plain_type(o, type.ptr[0], null);
+    case SHAPE_INT:
+    case SHAPE_MOMENT:
+    case SHAPE_BOOL:
+        name = f->type == SHAPE_BOOL ? "boolean" : "integer";
+        /* fall through */
+    default: buf_printf(o, f->maybe ? "\"type\":[\"%s\",\"null\"]" : "\"type\":\"%s\"", name);
     }
     close(o, '}');
 }
 
-/* Calls fn with each field's name and type. */
-static void each_field(struct buf *o, const char *fields,
-                       void (*fn)(struct buf *o, struct str name, struct str type))
-{
-    while (*fields) {
-        size_t name = strcspn(fields, ":"), type = strcspn(fields + name + 1, " ");
-
-        fn(o, (struct str){ fields, name }, (struct str){ fields + name + 1, type });
-        fields += name + 1 + type;
-        fields += strspn(fields, " ");
-    }
-}
-
-static void put_property(struct buf *o, struct str name, struct str type)
+static void put_property(struct buf *o, const struct shape_field *f)
 {
     sep(o);
-    json_quote(o, name);
+    json_quote(o, f->name);
     buf_text(o, ":");
-    type_schema(o, type);
-    if (type.ptr[0] == 'B')
+    type_schema(o, f);
+    if (f->type == SHAPE_BYTES)
         buf_printf(o,
                    ",\"%.*s_base64\":{\"type\":\"string\",\"contentEncoding\":\"base64\","
                    "\"description\":\"in its place if it is no UTF-8\"}",
-                   STR_ARG(name));
+                   STR_ARG(f->name));
 }
 
-static void put_required(struct buf *o, struct str name, struct str type)
+static void put_required(struct buf *o, const struct shape_field *f)
 {
-    if (type.ptr[0] == 'B')
+    if (f->type == SHAPE_BYTES)
         return;
     sep(o);
-    json_quote(o, name);
+    json_quote(o, f->name);
 }
 
-static void shape_schema(struct buf *o, const struct http_shape *s)
+static void each_field(struct buf *o, const struct shape_field *fields,
+                       void (*fn)(struct buf *o, const struct shape_field *f))
+{
+    for (const struct shape_field *f = fields; f->type != SHAPE_END; f++) {
+        if (f->type == SHAPE_PART)
+            each_field(o, f->part, fn);
+        else if (f->name.len)
+            fn(o, f);
+    }
+}
+
+static void shape_schema(struct buf *o, const struct shape *s)
 {
     key(o, s->name);
     open(o, '{');
@@ -550,7 +543,7 @@ void openapi_write(struct buf *out)
     object(out, "schemas");
     key(out, "Item");
     body_schema(out, verb_find(verb_table, STR("SCHEDULE")), NULL);
-    for (const struct http_shape *s = http_shapes; s->name; s++)
-        shape_schema(out, s);
+    for (size_t i = 0; http_shape(i); i++)
+        shape_schema(out, http_shape(i));
     buf_text(out, "}}}");
 }

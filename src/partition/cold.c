@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/record.h"
+#include "record/record.h"
 
 #define SOON_MS INT64_C(3600000) /* a run that goes further is not kept in the system's cache */
 

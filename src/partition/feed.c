@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-#include "engine/record.h"
+#include "record/opts.h"
+#include "record/record.h"
 
 #define GATHER_JOBS 500
 #define PREFETCH    8 /* entries ahead: they are all over the batch */
@@ -157,7 +158,7 @@ static int add_located(struct sorting *s, struct str key, struct str body, uint3
 
     if (!record_get_job(body, &image))
         return BELFRY_CORRUPT;
-    ended = image.state > JOB_LEASED;
+    ended = state_is_ended(image.state);
     cold_keys_of(image.opts, &user_key, &order);
     if (key.ptr[0] != FAMILY_DUE || image.at_ms != image.born_ms) {
         cold_key_of_seq(&k, image.seq);

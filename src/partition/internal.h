@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What a partition is made of. For files of src/partition only. */
+/* What a partition is made of, besides its chores. For files of src/partition only. */
 #ifndef PARTITION_INTERNAL_H
 #define PARTITION_INTERNAL_H
 
 #include <assert.h>
 #include <pthread.h>
 
-#include "base/list.h"
-#include "engine/cold.h"
 #include "engine/mutant.h"
-#include "partition/owner.h"
-#include "partition/partition.h"
+#include "partition/chore_data.h"
 #include "recur/zonecache.h"
 #include "run/run.h"
 
-#define NAME_BYTES     OWNER_NAME
 #define COMMIT_KEEP    (4u << 20) /* a commit's buffer that grew beyond this is given back */
 #define ELEMENT_FRAME  24         /* what a store adds to an element, about */
 #define RECLAIM_PAUSE  4          /* commits that wait before reclaiming adds to them */
@@ -28,123 +24,6 @@ struct commit {
     uint64_t seq;
     uint64_t last_lsn;
     bool durable; /* it survives power loss when it is written, and all before it */
-};
-
-struct segment {
-    uint32_t number;
-    uint64_t elements;
-    uint64_t bytes;
-};
-
-enum chore_kind {
-    CHORE_READ,   /* a slice of the oldest segment */
-    CHORE_REMOVE, /* the oldest segment */
-    CHORE_UNLINK, /* a run that no longer counts */
-    CHORE_FEED,
-    CHORE_LOAD,
-    CHORE_MERGE,
-    CHORE_TASK, /* looks up what the engine's own work needs */
-};
-
-/* Runs that somebody off the engine's thread reads, pinned. */
-struct pinned {
-    struct cold_run **runs;
-    size_t n;
-};
-
-/* A slice of a segment that is read to be copied forward. */
-struct slice {
-    struct segment segment;
-    uint64_t from;       /* element to read from, and */
-    uint64_t next;       /* where the next slice begins */
-    struct buf elements; /* each as u32 length and bytes */
-};
-
-/* A batch on its way from memory to runs. */
-struct feed {
-    enum { FEED_IDLE, FEED_GATHER, FEED_WRITE, FEED_RECORD } state;
-    struct buf batch; /* as the engine wrote it */
-    uint32_t file;    /* of the first run: also the version of all entries */
-    struct buf runs;  /* what it became, see struct feed_result */
-    struct buf seqs;
-    struct buf tallies;
-    uint32_t written; /* logs, of which some may be left when it failed */
-};
-
-struct load {
-    struct load_want want;
-    char queue[QUEUE_MAX_BYTES];
-    struct pinned pinned;
-    struct cold_point *floors; /* of each run, if backlog */
-    struct cold_item *items;
-    size_t n;
-    size_t cap;
-    struct buf bodies;
-    struct cold_point upto;
-    bool end;
-    uint32_t number;
-    uint64_t moves;
-    struct cold_run *broken; /* something in it could not be read */
-};
-
-/* A class's floors, for a merge off the engine's thread. */
-struct floors {
-    struct cold_key prefix;
-    struct cold_point *points; /* one for each input */
-};
-
-struct merge {
-    struct pinned inputs; /* to be replaced, */
-    struct pinned others; /* and those of the family that only say what is newer */
-    char family;
-    bool drops_graves;
-    bool expires;           /* only graves are written, if any: what still counted is tallied */
-    struct buf dropped;     /* tallies of those of them whose time was not over */
-    int64_t graves_gone_ms; /* when graves that are left no longer matter */
-    uint32_t file;
-    uint32_t number;
-    uint32_t oldest;
-    const struct engine *engine; /* only while it begins */
-    unsigned mutant;
-    int64_t now_ms;
-    struct cold_point frontier;
-    uint32_t oldest_backlog;
-    struct floors *floors;
-    size_t floor_count;
-    struct str *graves; /* of the family, sorted */
-    size_t grave_count;
-    struct buf grave_bytes;
-    struct buf runs;
-    struct buf drops;
-    struct buf tallies;
-    uint32_t written;
-    struct cold_run *broken;
-};
-
-struct chore {
-    struct partition *p;
-    enum lane lane;
-    enum chore_kind kind;
-    bool running;
-    char detail[256]; /* of an error in a run that does not stop the chore */
-    union {
-        struct slice slice;
-        struct feed feed;
-        struct load load;
-        struct merge merge;
-    };
-    struct cold_run *unlink;
-};
-
-struct fetch {
-    struct list link; /* in partition.fetches */
-    struct partition *p;
-    struct cold_want want;
-    struct cold_answer answer;
-    struct pinned pinned;
-    struct cold_item *items;
-    size_t cap;
-    struct buf bodies;
 };
 
 /* A run's root and, of a locator, its filter: kept in cold_run.opened once read. */

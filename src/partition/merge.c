@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/record.h"
+#include "record/record.h"
 
 #define FAN_IN_MAX 64
 #define FILES      256

@@ -5,8 +5,8 @@
  * end in a commit that was being written when its owner died: that one is cut, once tenure_check
  * has found nothing missing.
  */
-#include "engine/record.h"
 #include "partition/internal.h"
+#include "record/record.h"
 
 #include <stdlib.h>
 #include <xxhash.h>

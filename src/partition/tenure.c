@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One owner's time at a partition, and what the owner record says of the journal's end. The order
- * of writes is in ARCHITECTURE.md, "The journal": what stands in the record is true after a crash
+ * of writes is in docs/internals/journal.md: what stands in the record is true after a crash
  * at any point, so that no whole journal is ever refused.
  */
 #include "partition/internal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The proleptic Gregorian calendar as arithmetic on whole days since 1970-01-01 and whole seconds
- * since its midnight. "Local seconds" are those that a wall clock shows, counted the same way, with
+ * since its midnight. "Local seconds" are those that a wall clock shows, counted as those, with
  * no zone attached. Weekdays are 0 for Monday to 6 for Sunday. The calendar repeats itself,
  * weekdays included, after CIVIL_CYCLE_YEARS.
  */

@@ -72,7 +72,7 @@ static int take_value(struct scan *s, const struct field *f)
     return v < f->min || v > f->max ? -1 : (int)v;
 }
 
-/* "7", "MON-FRI", and the same within H(): last is -1 if there is no range. */
+/* "7", "MON-FRI", also within H(): last is -1 if there is no range. */
 static bool take_range(struct scan *s, const struct field *f, struct item *ret)
 {
     ret->first = take_value(s, f);

@@ -102,7 +102,7 @@ static bool positions_never_come(const struct recur *r)
     return search_position(&r->rule, (int64_t)most * r->times.count, 0) < 0;
 }
 
-/* Every seven days is always the same weekday. */
+/* Every seven days is always one weekday. */
 static bool week_days_never_meet(const struct recur *r)
 {
     int start = civil_weekday(civil_div(r->start_local_s, CIVIL_DAY));

@@ -5,7 +5,7 @@
  */
 #include "recur/internal.h"
 
-/* What is not named here is filled in when it is needed. */
+/* Members that are not named here are filled in when they are needed. */
 void search_init(struct search *s, const struct recur *r)
 {
     s->r = r;

@@ -92,8 +92,8 @@ void jump_init(struct jump *j, const struct recur *r);
 /* Intervals from a period to the first that is in a run; -1 if none ever is. */
 int64_t jump_steps(const struct jump *j, int64_t period, int64_t interval);
 
-/* Years whose days are the same: by the weekday of January 1, and by whether it, the one before or
- * the one after is a leap year, which is what the numbers of weeks depend on. */
+/* Kinds of years with equal days: by the weekday of January 1, and by whether the year, the year
+ * before or the year after is a leap year. The numbers of weeks depend on these. */
 #define YEAR_KINDS 28
 
 /* A search through a rule's local times, with the days of the years that it has been in. */

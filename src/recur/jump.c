@@ -104,7 +104,7 @@ void jump_init(struct jump *j, const struct recur *r)
     }
 }
 
-/* The same for one run, from any place of the circle. */
+/* As above, for one run and from any place of the circle. */
 static int64_t steps_to(const struct jump *j, int64_t at, int64_t step, int i)
 {
     int64_t low = civil_mod(j->runs[i].first - at, j->round);

@@ -71,10 +71,11 @@ struct recur_occurrence {
     enum recur_note note;
 };
 
-/* Where a caller who goes from one occurrence to the next has got to, so that COUNT need not be
- * counted from START again. Zero to begin with, and after the rule was changed. A state says a fact
+/* The place of a caller that goes from one occurrence to the next, so that COUNT need not be
+ * counted from START again. It is zero at first, and after the rule was changed. A state says a
+ * fact
  * ("n nominal times are at or before at_ms"), so it may be kept, lost, or used for earlier and
- * later moments: the answers are the same. */
+ * later moments: the answers do not change. */
 struct recur_state {
     uint64_t n;
     int64_t at_ms;  /* if n > 0 */

@@ -156,7 +156,7 @@ static void add_to(struct rule *r, const struct part *p, int v, bool back)
 /* What RFC 5545 forbids. A row holds for the freqs from `low` to `high`, if both parts are there.
  */
 static const struct {
-    enum rule_part part, with; /* the same if there is no other */
+    enum rule_part part, with; /* `with` is `part` if there is no other */
     enum rule_freq low, high;
     bool nth_only;
     const char *wrong, *expected;

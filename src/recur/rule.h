@@ -73,12 +73,12 @@ struct rule {
     uint64_t weeks, weeks_back;   /* bits 1 .. 53 */
     uint64_t nth[7], nth_back[7]; /* by weekday: bits 1 .. 53 */
     struct bits year_days;        /* bit n-1 for day n */
-    struct bits year_days_back;   /* the same */
+    struct bits year_days_back;   /* bit n-1 for day n from the end */
     struct bits positions;        /* bit n-1 for position n */
-    struct bits positions_back;   /* the same */
+    struct bits positions_back;   /* bit n-1 for position n from the end */
 };
 
-/* What is wrong, where and what is expected instead, for a person. */
+/* The mistake, its place and the expected text, for a person. */
 struct rule_error {
     size_t offset; /* into the text that is wrong */
     char text[240];

@@ -14,7 +14,7 @@ struct scan {
 /* A date as iCalendar writes it: 20261115, 20261115T204300 or 20261115T204300Z. */
 enum scan_moment { SCAN_DATE, SCAN_LOCAL, SCAN_UTC };
 
-/* Fills the error in: "<what is wrong> at offset N: expected <what>". Always INVALID. */
+/* Fills the error in: "<mistake> at offset N: expected <text>". Always INVALID. */
 int scan_fail(struct scan *s, size_t at, const char *expected, const char *wrong, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many nominal times there are between two. They are counted by what is larger: whole years or
+ * How many nominal times there are between two. They are counted by larger units: whole years or
  * periods of days; runs of elapsed time up to midnight; and where INTERVAL is in seconds, minutes
  * or hours and there are sets of these as well, whole hours, by a table of remainders.
  */

@@ -142,7 +142,7 @@ static struct zone_stretch zone_showing(const struct zone *z, int64_t local_s)
     uint32_t low = 0, high = z->rows_n;
     if (local_s >= z->tail_reach_s)
         return tail_showing(z, local_s);
-    while (high - low > 1) { /* what was shown before rows[low] does not reach it */
+    while (high - low > 1) { /* no local time that was shown before rows[low] reaches it */
         uint32_t middle = low + (high - low) / 2;
         if (z->rows[middle].reach_s <= local_s)
             low = middle;

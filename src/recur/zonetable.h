@@ -21,7 +21,7 @@ struct zone {
     int64_t tail_reach_s;
     uint32_t rows_n;
     uint32_t kinds_n;
-    struct tzrule_kind *kinds; /* both are in the same piece of memory as the zone */
+    struct tzrule_kind *kinds; /* kinds and rows are in the piece of memory of the zone */
     struct zone_row *rows;
 };
 

@@ -177,7 +177,8 @@ static void decode_counts(struct wire_reader *in, struct block_root *ret)
     ret->bytes = wire_varint(in);
 }
 
-/* What is named takes bytes, so counts that the element cannot hold need no memory. */
+/* Each named block takes bytes. So a count that the element has no room for is refused before
+ * memory is allocated for it. */
 static bool counts_possible(const struct wire_reader *in, const struct block_root *r)
 {
     uint64_t left = (uint64_t)(in->end - in->p);

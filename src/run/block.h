@@ -12,9 +12,9 @@
  *             filter block |
  *     name:   | shared | rest | position, zigzag | key |
  *
- * A key is the first `shared` bytes of the one before it in the same block and `rest` more. A
- * position is what the store told when the block was appended, as the difference to the one before
- * it.
+ * A key is the first `shared` bytes of the key before it in its block, and `rest` more. A position
+ * is the one that the store told when the block was appended, as the difference to the position
+ * before it.
  *
  * Bytes are not trusted: readers answer false for what no writer writes, keys that do not rise
  * included, and never look beyond the end.

@@ -179,7 +179,7 @@ int run_next(struct run_cursor *c)
     return c->failed = advance(c);
 }
 
-/* Whether an entry with this key is before what is looked for. */
+/* Whether an entry with this key is before the wanted key. */
 static bool is_before(struct str key, struct str wanted, bool or_equal)
 {
     int order = run_compare(key, wanted);

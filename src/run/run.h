@@ -11,8 +11,8 @@
  * is found by reading one index block and one data block. The root is small, and is read when a run
  * is opened; nothing else of a run stays in memory. Each block says what kind it is.
  *
- * An entry has a version. Where several runs have the same key the entry of the highest version is
- * the one that counts; a *grave* is an entry without value that says: there is nothing here.
+ * An entry has a version. Where several runs have a key, the entry of the highest version
+ * counts; a *grave* is an entry without value that says: there is nothing here.
  *
  * Errors are negative, with store_detail(). Reading is safe from any number of threads, each with
  * its own cursor; a struct run may be shared by them.
@@ -68,7 +68,7 @@ int run_writer_add(struct run_writer *w, const struct run_entry *e);
 /* Adds a well mixed hash to the filter. */
 void run_writer_filter(struct run_writer *w, uint64_t hash);
 uint64_t run_writer_bytes(const struct run_writer *w); /* so far */
-/* Writes what is left and makes the log durable. At least one entry must have been added. */
+/* Writes the rest and makes the log durable. At least one entry must have been added. */
 int run_writer_end(struct run_writer *w, struct run_info *ret);
 /* In any case. A log that was not ended is left behind for the caller to remove. Accepts NULL. */
 void run_writer_free(struct run_writer *w);
@@ -102,22 +102,22 @@ struct run_cursor {
     /* For cursor.c. */
     int failed;      /* sticky, until run_seek */
     uint64_t block;  /* element of the data block */
-    struct buf data; /* of it; */
+    struct buf data; /* its bytes */
     uint32_t base;
-    size_t next;       /* of the entry behind this one */
-    struct buf key;    /* of the entry */
+    size_t next;       /* offset of the entry behind this one */
+    struct buf key;    /* key of the entry */
     struct buf before; /* the last key of the block before */
-    struct buf index;  /* the index block it is named in */
+    struct buf index;  /* the index block that names the data block */
     size_t index_next;
     uint64_t index_block;
-    struct buf index_key; /* the last name that was read in it: last key of the data block, */
-    uint64_t at;          /* and its position */
+    struct buf index_key; /* the last name that was read in the index: last key of the data block */
+    uint64_t at;          /* position of the data block */
     uint64_t block_next;  /* the data block that the next name is for */
 };
 
 /* To the first entry with a key > `after` (empty: the first of all). */
 int run_seek(struct run_cursor *c, struct run *r, struct str after);
-/* After an error it answers the same until the next run_seek; at the end it stays there. */
+/* After an error it answers that error until the next run_seek. At the end it stays there. */
 int run_next(struct run_cursor *c);
 void run_cursor_fini(struct run_cursor *c);
 
@@ -137,7 +137,7 @@ struct run_merge {
 /* Cursors are set behind `after`. On error fini as well. */
 int run_merge_init(struct run_merge *m, struct run *const *runs, size_t n, struct str after,
                    bool skips_damage);
-/* The same, each cursor behind an `after` of its own. */
+/* As run_merge_init, with each cursor behind an `after` of its own. */
 int run_merge_init_each(struct run_merge *m, struct run *const *runs, size_t n,
                         const struct str *afters, bool skips_damage);
 int run_merge_next(struct run_merge *m);

@@ -17,17 +17,17 @@ struct done_index {
 struct run_writer {
     struct run_options o;
     struct run_info info;
-    struct buf block; /* the data block being filled; */
+    struct buf block; /* the data block being filled */
     uint32_t base;
-    uint64_t in_block; /* its entries */
-    struct buf key;    /* of the last entry */
-    struct buf index;  /* the index block being filled; */
+    uint64_t in_block; /* entries of the data block */
+    struct buf key;    /* key of the last entry */
+    struct buf index;  /* the index block being filled */
     struct block_names names;
     struct buf done; /* struct done_index with its bytes, one after the other */
     uint64_t done_count;
     uint64_t data;
     struct buf filter;
-    int failed; /* sticky: what follows a hole must not be written */
+    int failed; /* sticky: nothing may be written behind a hole */
 };
 
 int run_writer_new(const struct run_options *o, struct run_writer **ret)

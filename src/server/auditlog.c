@@ -16,7 +16,7 @@ static const char *log_text(struct str s, char buf[AUDIT_WORDS_MAX + 1])
 
 void auditlog_line(const struct verb_host *h, const struct audit_entry *a)
 {
-    const struct server *s = container_of(h, struct server, host);
+    const struct server *s = container_of(h, struct server, verb_host);
     char tenant[AUDIT_WORDS_MAX + 1], client[AUDIT_WORDS_MAX + 1], request[AUDIT_WORDS_MAX + 1];
     char user[AUDIT_WORDS_MAX + 1], address[AUDIT_WORDS_MAX + 1], verb[AUDIT_WORDS_MAX + 1],
         outcome[AUDIT_WORDS_MAX + 1];

@@ -85,7 +85,7 @@ static inline struct client *client_of_resume(struct list *node)
 /* What requests run against. */
 static inline struct session_target client_target(struct server *s)
 {
-    return (struct session_target){ s->partition, &s->host, &s->guard };
+    return (struct session_target){ s->host.partition, &s->verb_host, &s->guard };
 }
 
 static inline void client_flush(struct client *c)
@@ -121,6 +121,12 @@ static inline void client_sweep(struct client *c, int64_t mono_ms)
 static inline void client_close(struct client *c)
 {
     c->ops->close(c);
+}
+
+static inline void client_close_all(struct server *s)
+{
+    while (!list_empty(&s->clients))
+        client_close(client_of_all(s->clients.next));
 }
 
 static inline bool client_has_output(const struct client *c)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/conn.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,21 +10,16 @@
 #include "base/time.h"
 #include "front/http_guess.h"
 #include "front/resp.h"
+#include "host/errand.h"
 #include "server/client.h"
-#include "server/errand.h"
-#include "server/http.h"
+#include "server/http/http.h"
+#include "server/replies.h"
 #include "server/tls.h"
 
-#define BUFFER_KEEP    ((size_t)4096)  /* an idle connection keeps no more than this */
+#define BUFFER_KEEP    ((size_t)4096)  /* of input, while a connection is idle */
 #define SLACK_BYTES    (1u << 20)      /* of a request beyond its payload */
 #define COMMANDS_MAX   1024            /* executed for one connection in one turn */
 #define STRANGER_BYTES ((size_t)65536) /* of an argument, while no token has been shown */
-
-/* Replies up to `end` in conn.out wait for this lsn. */
-struct mark {
-    uint64_t lsn;
-    size_t end;
-};
 
 struct conn {
     struct client client;
@@ -36,12 +30,7 @@ struct conn {
     struct errand *errand; /* for the first request in `in`, which is to be executed again */
     struct buf in;         /* a request that is not whole yet, or what waits to be executed */
     size_t in_need;        /* bytes it needs at least */
-    struct buf out;
-    size_t sent;     /* of out; */
-    size_t released; /* of out, may be sent */
-    struct mark *marks;
-    size_t mark_count;
-    size_t mark_cap;
+    struct replies out;
     int64_t stuck_ms;  /* monotonic: since when it takes no replies; 0: it does */
     int64_t half_ms;   /* monotonic: since when a request is not whole; 0: there is none */
     int64_t active_ms; /* monotonic: last request or reply */
@@ -59,20 +48,16 @@ static struct conn *of(struct client *c)
     return container_of(c, struct conn, client);
 }
 
-static size_t unsent(const struct conn *c)
-{
-    return c->out.len - c->sent;
-}
-
 static bool has_output(const struct client *c)
 {
-    return unsent(container_of(c, const struct conn, client)) > 0;
+    return replies_unsent(&container_of(c, const struct conn, client)->out) > 0;
 }
 
 /* Whether this client's next request may be executed, as far as it depends on this client. */
 static bool is_free(const struct conn *c)
 {
-    return !c->session.parked && !c->errand && !c->session.quit && unsent(c) < OUTPUT_PAUSE;
+    return !c->session.parked && !c->errand && !c->session.quit &&
+           replies_unsent(&c->out) < OUTPUT_PAUSE;
 }
 
 static bool wants_input(const struct conn *c)
@@ -90,7 +75,7 @@ static void watch(struct conn *c)
         events |= UV_DISCONNECT;
     if (wants_input(c))
         events |= UV_READABLE;
-    if (c->released > c->sent)
+    if (replies_are_stuck(&c->out))
         events |= UV_WRITABLE;
     if (events != c->events) {
         if (events)
@@ -117,15 +102,14 @@ static void conn_close(struct conn *c)
     if (c->closed)
         return;
     c->closed = true;
-    if (c->session.parked && s->engine)
-        engine_wait_cancel(s->engine, c->session.parked);
+    if (c->session.parked && s->host.engine)
+        engine_wait_cancel(s->host.engine, c->session.parked);
     c->session.parked = NULL;
     errand_drop(c->errand);
     c->errand = NULL;
     client_fini(&c->client);
     buf_fini(&c->in);
-    buf_fini(&c->out);
-    free(c->marks);
+    replies_fini(&c->out);
     uv_close((uv_handle_t *)&c->poll, on_closed);
 }
 
@@ -149,56 +133,20 @@ static void cut_off(struct conn *c, const char *why)
 /* Notes that everything in out now waits for lsn. */
 static bool hold(struct conn *c, uint64_t lsn)
 {
-    if (c->mark_count && c->marks[c->mark_count - 1].lsn >= lsn) {
-        c->marks[c->mark_count - 1].end = c->out.len;
-        return true;
-    }
-    if (c->mark_count == 0 && lsn <= c->client.server->durable_lsn) {
-        c->released = c->out.len;
-        return true;
-    }
-    if (c->mark_count == c->mark_cap) {
-        size_t cap = c->mark_cap ? 2 * c->mark_cap : 4;
-        struct mark *grown = realloc(c->marks, cap * sizeof(*grown));
+    struct server *s = c->client.server;
 
-        if (!grown)
-            return false;
-        c->marks = grown;
-        c->mark_cap = cap;
-    }
-    c->marks[c->mark_count++] = (struct mark){ lsn, c->out.len };
-    if (list_empty(&c->client.holding))
-        list_append(&c->client.server->holding, &c->client.holding);
+    if (!replies_hold(&c->out, lsn, s->host.durable_lsn))
+        return false;
+    if (replies_are_held(&c->out) && list_empty(&c->client.holding))
+        list_append(&s->host.holding, &c->client.holding);
     return true;
 }
 
 static void release(struct conn *c)
 {
-    size_t n = 0;
-
-    while (n < c->mark_count && c->marks[n].lsn <= c->client.server->durable_lsn)
-        c->released = c->marks[n++].end;
-    c->mark_count -= n;
-    if (n && c->mark_count)
-        memmove(c->marks, c->marks + n, c->mark_count * sizeof(*c->marks));
-    if (c->mark_count == 0)
+    replies_release(&c->out, c->client.server->host.durable_lsn);
+    if (!replies_are_held(&c->out))
         list_remove(&c->client.holding);
-}
-
-/* Gives back what has been sent. */
-static void compact(struct conn *c)
-{
-    if (c->sent == c->out.len) {
-        assert(c->mark_count == 0);
-        buf_reset(&c->out, BUFFER_KEEP * 16);
-        c->sent = c->released = 0;
-    } else if (c->sent > READ_BYTES) {
-        buf_consume(&c->out, c->sent);
-        for (size_t i = 0; i < c->mark_count; i++)
-            c->marks[i].end -= c->sent;
-        c->released -= c->sent;
-        c->sent = 0;
-    }
 }
 
 /* Input that could not be executed when it came is looked at again in another turn, as soon as this
@@ -212,7 +160,7 @@ static void queue_input(struct conn *c)
             list_append(&c->client.server->held, &c->client.resume);
         } else {
             list_append(&c->client.server->resume, &c->client.resume);
-            server_wake(c->client.server);
+            host_wake(&c->client.server->host);
         }
     }
 }
@@ -220,29 +168,22 @@ static void queue_input(struct conn *c)
 static void conn_flush(struct client *client)
 {
     struct conn *c = of(client);
+    ssize_t sent;
 
     if (c->closed)
         return;
     release(c);
-    while (c->released > c->sent) {
-        ssize_t n = send(c->fd, c->out.ptr + c->sent, c->released - c->sent, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno != EAGAIN) {
-            conn_close(c);
-            return;
-        }
-        if (n < 0)
-            break;
-        c->sent += (size_t)n;
-        c->stuck_ms = 0;
+    sent = replies_send(&c->out, c->fd);
+    if (sent < 0) {
+        conn_close(c);
+        return;
     }
-    if (c->released > c->sent && !c->stuck_ms)
+    if (sent > 0)
+        c->stuck_ms = 0;
+    if (replies_are_stuck(&c->out) && !c->stuck_ms)
         c->stuck_ms = time_mono_us() / 1000;
-    compact(c);
     queue_input(c);
-    if (unsent(c) == 0 &&
+    if (replies_unsent(&c->out) == 0 &&
         (c->session.quit || (c->eof && is_free(c) && list_empty(&c->client.resume)))) {
         conn_close(c);
         return;
@@ -253,11 +194,11 @@ static void conn_flush(struct client *client)
 /* After replies were added to out: lsn is what they wait for. */
 static void replied(struct conn *c, uint64_t lsn)
 {
-    if (c->out.failed || !hold(c, lsn)) {
+    if (c->out.bytes.failed || !hold(c, lsn)) {
         cut_off(c, "out of memory");
         return;
     }
-    if (unsent(c) >
+    if (replies_unsent(&c->out) >
         (size_t)(c->client.server->options.output_limit + c->client.server->options.max_payload) +
             LEASE_BYTES_MAX) /* one answer is never too much */
         cut_off(c, "its unread replies are over output_limit");
@@ -267,14 +208,14 @@ static void replied(struct conn *c, uint64_t lsn)
 
 static void protocol_error(struct conn *c, const char *why)
 {
-    resp_error(&c->out, "PROTOCOL", str_of(why));
+    resp_error(&c->out.bytes, "PROTOCOL", str_of(why));
     c->session.quit = true;
     replied(c, 0);
 }
 
 static void reply_error(struct conn *c, int err, const char *detail)
 {
-    session_fail(&c->session, err, detail, &c->out);
+    session_fail(&c->session, err, detail, &c->out.bytes);
     replied(c, 0);
 }
 
@@ -282,10 +223,10 @@ static void execute(struct conn *c, const struct resp_request *r)
 {
     struct server *s = c->client.server;
     struct session_target target = client_target(s);
-    uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, &c->client, &c->out);
+    uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, &c->client, &c->out.bytes);
 
     if (c->session.cold) {
-        c->errand = errand_begin(s, &c->client);
+        c->errand = errand_begin(&s->host, &c->client);
         if (!c->errand)
             reply_error(c, BELFRY_NOMEM, "");
     } else if (!c->session.parked && !c->session.held) { /* else there is no reply yet */
@@ -310,7 +251,8 @@ static bool is_stranger(struct conn *c)
 {
     const struct server *s = c->client.server;
 
-    return !s->engine || identity_check(&c->session.who, s->engine, c->session.remote) < 0;
+    return !s->host.engine ||
+           identity_check(&c->session.who, s->host.engine, c->session.remote) < 0;
 }
 
 /* How large an argument may be. */
@@ -331,7 +273,7 @@ static size_t process(struct conn *c, struct str input)
     size_t used = 0, commands = 0;
 
     c->in_need = 0;
-    while (used < input.len && !c->closed && is_free(c) && server_may_execute(s)) {
+    while (used < input.len && !c->closed && is_free(c) && host_may_execute(&s->host)) {
         struct str rest = { input.ptr + used, input.len - used };
         size_t n = 0;
         enum resp_status status;
@@ -439,7 +381,7 @@ static void read_input(struct conn *c)
         return;
     }
     c->active_ms = time_mono_us() / 1000;
-    server_advance(s);
+    host_advance(&s->host);
     take_input(c, (struct str){ s->read_buf, (size_t)n });
 }
 
@@ -463,7 +405,7 @@ static void refuse_plain(struct conn *c, bool http)
     if (recv(c->fd, c->client.server->read_buf, READ_BYTES, 0) < 0) {
         /* What it said is dropped, lest closing lose the answer. */
     }
-    buf_text(&c->out, http ? TLS_PLAIN_HTTP : TLS_PLAIN_RESP);
+    buf_text(&c->out.bytes, http ? TLS_PLAIN_HTTP : TLS_PLAIN_RESP);
     c->session.quit = true;
     replied(c, 0);
 }
@@ -539,7 +481,7 @@ static void conn_resume(struct client *client)
     struct conn *c = of(client);
 
     list_remove(&c->client.resume);
-    server_advance(c->client.server);
+    host_advance(&c->client.server->host);
     take_input(c, (struct str){ 0 });
     conn_flush(client);
 }
@@ -547,9 +489,9 @@ static void conn_resume(struct client *client)
 static void conn_deliver(struct client *client, struct job *const *jobs, size_t n)
 {
     struct conn *c = of(client);
-    struct engine *e = c->client.server->engine;
+    struct engine *e = c->client.server->host.engine;
 
-    session_serve(&c->session, e, jobs, n, &c->out);
+    session_serve(&c->session, e, jobs, n, &c->out.bytes);
     c->active_ms = time_mono_us() / 1000;
     replied(c, engine_offered_lsn(e));
     conn_flush(client);
@@ -557,7 +499,7 @@ static void conn_deliver(struct client *client, struct job *const *jobs, size_t 
 
 static void end_wait(struct conn *c)
 {
-    engine_wait_cancel(c->client.server->engine, c->session.parked);
+    engine_wait_cancel(c->client.server->host.engine, c->session.parked);
     conn_deliver(&c->client, NULL, 0);
 }
 

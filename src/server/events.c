@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/time.h"
+#include "server/http/http.h"
 #include "server/joblog.h"
 #include "server/tracer.h"
 
@@ -95,7 +96,7 @@ int events_want(struct server *s)
     int err = s->events->ring.bytes ? 0 : open_ring(s);
 
     if (!err)
-        engine_listen(s->engine, true);
+        engine_listen(s->host.engine, true);
     return err;
 }
 
@@ -130,7 +131,7 @@ void events_settled(struct server *s)
 {
     struct events *v = s->events;
 
-    if (!v->ring.bytes || !event_ring_settle(&v->ring, s->durable_lsn))
+    if (!v->ring.bytes || !event_ring_settle(&v->ring, s->host.durable_lsn))
         return;
     if (is_logged(s))
         consume(s);
@@ -147,14 +148,14 @@ void events_sweep(struct server *s, int64_t mono_ms)
     http_streams_sweep(s, mono_ms);
     if (v->stream_count > 0 || is_logged(s))
         v->used_ms = mono_ms;
-    if (!v->ring.bytes || !s->engine || mono_ms - v->used_ms < LINGER_MS)
+    if (!v->ring.bytes || !s->host.engine || mono_ms - v->used_ms < LINGER_MS)
         return;
-    engine_listen(s->engine, false);
+    engine_listen(s->host.engine, false);
     event_ring_close(&v->ring);
 }
 
 void events_reload(struct server *s)
 {
-    if (is_logged(s) && s->engine && events_want(s) < 0)
+    if (is_logged(s) && s->host.engine && events_want(s) < 0)
         tell_no_memory(s);
 }

@@ -53,9 +53,4 @@ void events_reload(struct server *s);
 /* Somebody is about to read: 0 or NOMEM. */
 int events_want(struct server *s);
 
-/* http_events.c: lets streams have what is new; and shows those that have nothing that they live.
- */
-void http_streams_feed(struct server *s);
-void http_streams_sweep(struct server *s, int64_t mono_ms);
-
 #endif

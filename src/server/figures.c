@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "server/events.h"
-#include "server/push.h"
+#include "server/push/push.h"
 
 static uint64_t rss_bytes(void)
 {
@@ -38,7 +38,7 @@ static void of_system(const struct server *s, struct verb_host_stats *ret)
 
     ret->rss_bytes = rss_bytes();
     ret->cpu_ms = cpu_ms();
-    ret->disk_low = s->low;
+    ret->disk_low = s->host.low;
     ret->disk_bytes = ret->disk_free_bytes = 0;
     if (statvfs(s->options.data, &v) < 0)
         return;
@@ -48,15 +48,15 @@ static void of_system(const struct server *s, struct verb_host_stats *ret)
 
 void figures_gather(const struct verb_host *h, struct verb_host_stats *ret)
 {
-    const struct server *s = container_of(h, struct server, host);
+    const struct server *s = container_of(h, struct server, verb_host);
 
     ret->uptime_ms = time_mono_us() / 1000 - s->started_mono_ms;
     ret->connections = s->client_count;
     ret->commands = s->commands;
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
     ret->started_ms = time_wall_ms() - ret->uptime_ms;
-    ret->fetch_us = &s->fetch_us;
-    ret->commit_us = &s->commit_us;
+    ret->fetch_us = &s->host.fetch_us;
+    ret->commit_us = &s->host.commit_us;
     ret->auth_failures = s->guard.failures;
     ret->auth_refused = s->guard.refused;
     of_system(s, ret);

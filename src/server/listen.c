@@ -99,7 +99,7 @@ static int fail(struct server *s, const char *what, const char *why)
 /* Why it must not listen there, or NULL. */
 static const char *refusal(const struct server *s, const struct sockaddr *a)
 {
-    struct bindrule rule = { .users = engine_token_count(s->engine) > 0,
+    struct bindrule rule = { .users = engine_token_count(s->host.engine) > 0,
                              .tls = s->options.tls != TLS_OFF,
                              .insecure = s->options.insecure_plaintext };
     struct peer peer;

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/warm.h"
+#include "host/threadpool.h"
 #include "server/server.h"
-#include "server/threadpool.h"
 
 #define LARGE_BYTES (1 << 20)
 

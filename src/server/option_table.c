@@ -20,101 +20,104 @@
 /* clang-format off */
 static const struct option_row option_table[] = {
     { "data", OPTION_STRING, FIXED, AT(data), "./data", 1, 4000, NULL,
-      "Directory of the stored jobs; created if missing." },
+      "Directory of the stored jobs. The server creates it if it is missing." },
     { "bind", OPTION_STRING, FIXED, AT(bind), "127.0.0.1", 1, 255, NULL,
-      "Address to listen on." },
+      "Address to listen on, such as `0.0.0.0` for all interfaces." },
     { "port", OPTION_INT, FIXED, AT(port), "2355", 0, 65535, NULL,
-      "Port to listen on; 0 takes any free one." },
+      "Port to listen on. 0 takes any free port." },
     { "port_file", OPTION_STRING, FIXED, AT(port_file), "", 0, 4000, NULL,
-      "File to write the port to once listening; empty for none." },
+      "File to which the server writes its port once it listens. Empty for none." },
     { "durability", OPTION_WORD, FIXED, AT(durability), "sync", 0, 0, "sync|interval|none",
-      "When an acknowledged change survives a loss of power: sync, at once; interval, after at most "
-      "sync_interval; none, when the system gets round to it." },
+      "When an acknowledged change survives a loss of power. `sync`: at once. `interval`: after sync_interval at "
+      "most. `none`: when the operating system has written it." },
     { "sync_interval", OPTION_DURATION, FIXED, AT(sync_interval_ms), "1s", 1, HOUR, NULL,
-      "How often to sync with durability interval." },
+      "How often the server syncs with durability interval, such as `200ms`." },
     { "sync_delay", OPTION_DURATION, FIXED, AT(sync_delay_ms), "0ms", 0, 10 * SECOND, NULL,
-      "Added to every sync, to show a slower disk in benchmarks." },
+      "Time that is added to every sync, to show a slower disk in benchmarks." },
     { "segment_size", OPTION_SIZE, FIXED, AT(segment_size), "32MiB", 64 * KIB, GIB, NULL,
-      "Size at which a journal's segment is closed and the next one begun." },
+      "Size at which the server closes a segment of the journal and begins the next one." },
     { "memory", OPTION_SIZE, FIXED, AT(memory), "256MiB", 16 * MIB, 1024 * GIB, NULL,
-      "Bounds what jobs and their indexes take in memory; what does not fit waits on disk." },
+      "Memory for jobs and their indexes. Jobs that do not fit wait on disk." },
     { "history_size", OPTION_SIZE, FIXED, AT(history_size), "1GiB", MIB, 1024 * GIB, NULL,
-      "Bounds what done, cancelled and expired jobs take on disk: beyond it the oldest are forgotten before their "
-      "RETAIN is over, and counted as total_history_dropped. Dead jobs and those whose key is held are kept." },
+      "Disk space for done, cancelled and expired jobs. Beyond it, the server forgets the oldest before their "
+      "RETAIN is over, and counts them as total_history_dropped. Dead jobs, and jobs whose key is held, are kept." },
     { "max_running", OPTION_INT, FIXED, AT(max_running), "0", 0, 1000000000, NULL,
-      "Jobs that are leased at a time, of all queues together; 0 is any number. Queues and tenants have "
-      "limits of their own." },
+      "How many jobs are leased at a time, in all queues together. 0 is any number. Queues and tenants have limits "
+      "of their own." },
     { "slow_start", OPTION_DURATION, FIXED, AT(slow_start_ms), "0ms", 0, DAY, NULL,
-      "How long after a start it takes until as many jobs as may run at a time do: from a tenth of max_running "
-      "(of 1000 where that is 0) their number grows evenly; 0 for no time." },
+      "How long the number of running jobs grows after a start. It grows evenly, from a tenth of max_running (of "
+      "1000 where that is 0) to all of it. 0 for no slow start." },
     { "audit_retention", OPTION_DURATION, FIXED, AT(audit_retention_ms), "90d", HOUR, 3650 * DAY, NULL,
-      "How long entries of the audit log are kept." },
+      "How long the server keeps entries of the audit log." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
-      "Largest payload of a job, and largest argument of a request. A request as a whole may have twice this and "
-      "1 MiB more." },
+      "Largest payload of a job, and largest argument of a request. A whole request may have twice this size and 1 "
+      "MiB more." },
     { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "16000", 1, 1000000, NULL,
-      "Connections at a time; further ones are told BUSY and closed." },
+      "How many connections are open at a time. Further ones get the answer BUSY and are closed." },
     { "output_limit", OPTION_SIZE, RELOADABLE, AT(output_limit), "64MiB", 64 * KIB, 16 * GIB, NULL,
-      "Unread output at which a connection is cut off." },
+      "Size of unread replies at which the server cuts off a connection." },
     { "client_timeout", OPTION_DURATION, RELOADABLE, AT(client_timeout_ms), "30s", 10, DAY, NULL,
-      "A client that stops in the middle of a request, or does not read its replies, is cut off "
-      "after this." },
+      "Time after which the server cuts off a client that stops in the middle of a request, or does not read its "
+      "replies." },
     { "idle_timeout", OPTION_DURATION, RELOADABLE, AT(idle_timeout_ms), "0ms", 0, 365 * DAY, NULL,
-      "A client that says nothing is cut off after this; 0 for never." },
+      "Time after which the server cuts off a client that sends nothing. 0 for never." },
     { "drain_timeout", OPTION_DURATION, RELOADABLE, AT(drain_timeout_ms), "10s", 0, HOUR, NULL,
-      "How long a shutdown waits for replies that are under way." },
+      "How long a shutdown waits for replies under way." },
     { "push_allow", OPTION_STRING, FIXED, AT(push_allow), "", 0, 4000, NULL,
-      "Addresses that are not public and may be pushed to all the same, with commas between: networks such as "
-      "`10.1.0.0/16`, single addresses, `private` for all private networks, `loopback` for this machine. "
-      "Metadata addresses of clouds only by the very address." },
+      "Addresses to which the server may push although they are not public, with commas between: networks such as "
+      "`10.1.0.0/16`, single addresses, `private` for all private networks, `loopback` for this machine. Metadata "
+      "addresses of clouds must be listed by the very address." },
     { "push_ca_file", OPTION_STRING, FIXED, AT(push_ca_file), "", 0, 4000, NULL,
-      "File of certificates to trust in pushing to https; empty for the system's." },
+      "File of certificates that the server trusts when it pushes to https. Empty for those of the system." },
     { "push_max", OPTION_INT, FIXED, AT(push_max), "256", 1, 10000, NULL,
-      "Pushes at a time, of all queues together; of one tenant half of it. Queues have limits of their own." },
+      "How many pushes are under way at a time, of all queues together. One tenant may have half of them. Queues "
+      "have limits of their own." },
     { "log_level", OPTION_WORD, RELOADABLE, AT(log_level), "info", 0, 0, "debug|info|warn|error",
-      "The least important lines to log." },
+      "The least important level that is logged." },
     { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",
-      "Form of the log lines: one JSON object each, or text for people." },
+      "Form of the log lines. `json`: one JSON object for each line. `text`: lines for people." },
     { "tls", OPTION_WORD, FIXED, AT(tls), "off", 0, 0, "off|on|only",
-      "Whether TLS is spoken, on the same port, for RESP and HTTP: on, other machines have to and this one may; "
-      "only, everybody has to." },
+      "Whether the port speaks TLS, for RESP and HTTP. `on`: other machines must use TLS, and this machine may. "
+      "`only`: every client must use TLS." },
     { "tls_cert", OPTION_STRING, RELOADABLE, AT(tls_cert), "", 0, 4000, NULL,
-      "File with the server's certificate in PEM, followed by those that lead to one that clients believe. "
-      "SIGHUP loads the files again; if something is wrong with them the log says so, and those before stay." },
+      "File with the certificate of the server in PEM, followed by the intermediate certificates up to one that "
+      "clients trust. SIGHUP loads the files again. If they are wrong, the log says so, and the old ones stay." },
     { "tls_key", OPTION_STRING, RELOADABLE, AT(tls_key), "", 0, 4000, NULL,
       "File with the certificate's private key in PEM, without a passphrase." },
     { "tls_client_ca", OPTION_STRING, RELOADABLE, AT(tls_client_ca), "", 0, 4000, NULL,
-      "File with certificates in PEM: only clients that have a certificate from one of these are served by TLS; "
-      "empty to ask for none." },
+      "File with certificates of authorities in PEM. With it, TLS clients need a certificate that one of these "
+      "issued. Empty to ask for none." },
     { "tls_handshake_timeout", OPTION_DURATION, RELOADABLE, AT(tls_handshake_timeout_ms), "10s", 10, HOUR, NULL,
-      "A handshake that takes longer is given up." },
+      "Time after which the server gives up a TLS handshake." },
     { "insecure_plaintext", OPTION_WORD, FIXED, AT(insecure_plaintext), "no", 0, 0, "no|yes",
-      "Serves other machines also without TLS: everybody on the way can read and change what is said." },
+      "`yes`: the server also serves other machines without TLS. Then every machine on the way can read and change "
+      "the traffic." },
     { "max_connections_per_address", OPTION_INT, RELOADABLE, AT(max_connections_per_address), "0", 0, 1000000, NULL,
-      "Connections at a time from one address (of IPv6: one network of 64 bits); further ones are told BUSY and "
-      "closed; 0 is any number." },
+      "How many connections are open at a time from one address (for IPv6: from one /64 network). Further ones get "
+      "the answer BUSY and are closed. 0 is any number." },
     { "max_headers", OPTION_SIZE, FIXED, AT(max_headers), "16KiB", 4 * KIB, MIB, NULL,
-      "Memory for the first line and the headers of a request in HTTP, with some bytes for each header; one that "
-      "needs more is answered with status 431, or 414 if the first line is too long." },
+      "Memory for the first line and the headers of an HTTP request, with some bytes for each header. A request "
+      "that needs more is answered with status 431, or 414 if the first line is too long." },
     { "keepalive_timeout", OPTION_DURATION, RELOADABLE, AT(keepalive_timeout_ms), "0ms", 0, DAY, NULL,
-      "A connection in HTTP that was answered is closed after this, unless its next request comes; 0 for "
-      "client_timeout. One that does not take its answer is cut off after the longer of the two." },
+      "Time after an answer in which the next HTTP request must come; then the server closes the connection. 0 for "
+      "client_timeout. A connection that does not take its answer is cut off after the longer of the two." },
     { "log_jobs", OPTION_WORD, RELOADABLE, AT(log_jobs), "off", 0, 0, "off|ended|all",
-      "Log lines about jobs: ended, one for each attempt that ended and for each job that ended without one; all, one "
-      "for each change of a job." },
+      "Log lines about jobs. `ended`: one for each attempt that ended, and for each job that ended without an "
+      "attempt. `all`: one for each change of a job." },
     { "log_jobs_rate", OPTION_INT, RELOADABLE, AT(log_jobs_rate), "1000", 0, 1000000, NULL,
-      "Lines about jobs in a second; further ones are left out, and a line says how many; 0 for any number." },
+      "How many lines about jobs are logged in a second. Further ones are left out, and a line says how many. 0 "
+      "for any number." },
     { "max_streams", OPTION_INT, RELOADABLE, AT(max_streams), "100", 0, 10000, NULL,
-      "Readers of /v1/events at a time; further ones are refused. Those with tokens of one tenant may be half of them, "
-      "but at least one." },
+      "How many readers /v1/events has at a time. Further ones are refused. Readers with tokens of one tenant may "
+      "be half of them, but at least one." },
     { "events_memory", OPTION_SIZE, FIXED, AT(events_memory), "4MiB", 64 * KIB, 64 * MIB, NULL,
-      "Memory for the last events, taken while somebody reads them: a reader that falls behind by more misses some, and "
-      "is told so." },
+      "Memory for the last events, used while there is a reader. A reader that falls behind by more misses some "
+      "events, and is told so." },
     { "otlp_endpoint", OPTION_STRING, FIXED, AT(otlp_endpoint), "", 0, 4000, NULL,
-      "Where traces of jobs are sent as OTLP over HTTP, such as http://127.0.0.1:4318: /v1/traces is added; empty for "
-      "none." },
+      "Address to which the server sends traces of jobs as OTLP over HTTP, such as http://127.0.0.1:4318; it adds "
+      "/v1/traces. Empty for none." },
     { "otlp_headers", OPTION_STRING, FIXED, AT(otlp_headers), "", 0, 8000, NULL,
-      "Headers to send along: name=value, with commas between." },
+      "Headers that the server sends along with traces: name=value, with commas between." },
     { "otlp_service", OPTION_STRING, FIXED, AT(otlp_service), "belfry", 1, 255, NULL,
       "The name of this service in traces." },
 };

@@ -7,7 +7,7 @@
 
 void tokens_note(struct server *s)
 {
-    uint64_t now = engine_token_generation(s->engine);
+    uint64_t now = engine_token_generation(s->host.engine);
     struct list *node, *after;
 
     if (s->token_generation == now)
@@ -16,14 +16,14 @@ void tokens_note(struct server *s)
     list_each_safe (node, after, &s->clients) {
         struct client *c = client_of_all(node);
 
-        if (identity_check(&c->session->who, s->engine, c->session->remote) < 0)
+        if (identity_check(&c->session->who, s->host.engine, c->session->remote) < 0)
             client_drain(c);
     }
 }
 
 void tokens_wrong(const struct verb_host *h, struct str address, uint32_t n)
 {
-    const struct server *s = container_of(h, struct server, host);
+    const struct server *s = container_of(h, struct server, verb_host);
     char from[sizeof(((struct session *)0)->address)];
 
     snprintf(from, sizeof(from), "%.*s", STR_ARG(address));

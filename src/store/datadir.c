@@ -78,7 +78,7 @@ static int check_format(const char *dir)
     return 0;
 }
 
-/* A directory without a format file is taken over only if nothing of anybody's is in it. */
+/* A directory without a format file is taken over only if it has no foreign files. */
 static int check_empty(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -141,8 +141,9 @@ static int check_length(const char *dir)
     return 0;
 }
 
-/* The format lasts before there is anything else: without it the rest would be nobody's. One that
- * is there may be that of a process which was killed before it had synced it. */
+/* The format file lasts before there is anything else: without it no later start would know the
+ * other files as its own. An existing format file may be of a process that was killed before it
+ * had synced the file. */
 static int settle_format(struct disk *d, const char *dir)
 {
     int r = check_format(dir);

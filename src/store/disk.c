@@ -21,7 +21,7 @@ void disk_init(struct disk *d, unsigned sync_delay_us)
     pthread_mutex_init(&d->lock, NULL);
 }
 
-/* Drops the first n bytes of what is still to be written. */
+/* Drops the first n of the bytes that are still to be written. */
 static void advance(struct iovec **iov, int *count, size_t n)
 {
     while (*count > 0 && n >= (*iov)->iov_len) {
@@ -118,8 +118,8 @@ void disk_dir_lasts(struct disk *d, const char *path)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Whether nobody like us can have made the directory, so that its parent is not ours to sync: the
- * root, the working directory, a mount point. */
+/* Whether no server can have made the directory, so that its parent need not be synced: the root,
+ * the working directory, a mount point. */
 static bool is_given(const char *path, const char *parent)
 {
     struct stat st;

@@ -49,14 +49,14 @@ void disk_begin_write(int fd, uint64_t offset, uint64_t len);
 
 /* Makes the entries of a directory last. */
 int disk_sync_dir(struct disk *d, const char *path);
-/* The same for the directory that `path` is in. */
+/* Makes the entries of the directory that contains `path` last. */
 int disk_sync_parent(struct disk *d, const char *path);
 
 /* mkdir -p, made to last. An existing directory is made to last too: the process that made it may
  * have been killed before it had done that, and another thread may be about to. A directory that
  * disk_dir_lasts was told of, or that an earlier call made to last, costs nothing. */
 int disk_make_dirs(struct disk *d, const char *path);
-/* The same for the directory that `path` is in. */
+/* As disk_make_dirs, for the directory that contains `path`. */
 int disk_make_parent(struct disk *d, const char *path);
 /* Notes that the directory, and those that it is in, will survive a loss of power. */
 void disk_dir_lasts(struct disk *d, const char *path);

@@ -236,7 +236,8 @@ int element_search(struct window *w, const struct log_key *key, uint64_t offset,
     int r = piece ? 0 : -ENOMEM;
     offset = (offset + 7) & ~UINT64_C(7);
     while (r == 0 && offset < w->size) {
-        /* What was allocated and never written is not read. Where this is not known: no harm. */
+        /* Skips space that was allocated and never written. Where the system cannot tell, it is
+         * read. */
         off_t data = lseek(w->fd, (off_t)offset, SEEK_DATA);
         if (data < 0 && errno == ENXIO)
             break;

@@ -7,8 +7,8 @@
  *           | BELFRYLG | version | 4160 | name hash | salt | zeros | checksum |
  *           | 8        | u32     | u32  | u64       | u64  | 24    | u64      |
  *           +----------+---------+------+-----------+------+-------+----------+
- *     4096  the same header again, on another block: without the salt nothing could be salvaged
- *     4160  elements, each at a multiple of 8
+ *     4096  a second copy of the header, on another block: without the salt nothing could be
+ * salvaged 4160  elements, each at a multiple of 8
  *           +--------+----------+------------+----------+----------------+----------------------+
  *           | length | low bits | checksum   | body     | zeros to a     | 16 zero bytes, over- |
  *           | + FIRM | of seq   | u64        |          | multiple of 8  | written by the next  |
@@ -21,8 +21,8 @@
  * containing things that look like headers and would each cost a checksum in a search.
  *
  * FIRM says: when this element was written everything before it was durable. So a bad element
- * before a FIRM one is damage. Before others it may be what a loss of power leaves of writes that
- * nobody was promised: those reach the disk in any order.
+ * before a FIRM one is damage. Before other elements it may be the rest of unpromised
+ * writes after a loss of power: those reach the disk in any order.
  */
 #ifndef STORE_ELEMENT_H
 #define STORE_ELEMENT_H
@@ -51,7 +51,7 @@ void log_key_new(struct str name, struct log_key *ret);
 void log_key_set(struct log_key *key, uint64_t name_hash, uint64_t salt);
 /* Fills header, gap and copy. */
 void log_header_encode(const struct log_key *key, char ret[LOG_START]);
-/* NULL and the key, or a static sentence that says what is wrong. */
+/* NULL and the key, or a static sentence that names the mistake. */
 const char *log_header_decode(const char header[LOG_HEADER], struct str name, struct log_key *ret);
 
 /* Bytes from one element's header to the next one's. */
@@ -94,7 +94,8 @@ struct element {
     struct str body; /* in the window: until its next use */
 };
 
-/* What is at `offset`, where element `seq` should be: an element_kind, or a negative errno. */
+/* Looks at `offset`, where element `seq` should be. Answers an element_kind, or a negative errno.
+ */
 int element_at(struct window *w, const struct log_key *key, uint64_t offset, uint64_t seq,
                struct element *ret);
 

@@ -22,9 +22,9 @@
 #define RESERVE_MAX   1000
 
 /*
- * Nobody else writes while we hold the directory's lock, so the records' versions are those in
- * memory. `fence` is held for reading during an append and for writing while a record changes:
- * once a new epoch is visible no append of the old one is still on its way.
+ * No other process writes while this one holds the directory's lock, so the versions of records are
+ * those in memory. `fence` is held for reading during an append and for writing while a record
+ * changes: once a new epoch is visible no append of the old one is still on its way.
  */
 struct file {
     struct store base;
@@ -203,7 +203,7 @@ static void cool_log(struct store *s, struct str name)
     logtable_release(&f->logs, log);
 }
 
-/* What is to be read, and by whom. */
+/* A read: from which element, at which position, and for which callback. */
 struct span {
     uint64_t from;
     uint64_t at;
@@ -221,8 +221,8 @@ static int read_opened(struct logfile *log, const struct span *what, struct stor
     return r;
 }
 
-/* Somebody else may write at the same time, so nothing is remembered from read to read; and what
- * looks damaged may only be a log that was removed, and its file recycled, in the meantime. */
+/* Another process may write meanwhile, so nothing is remembered from read to read. A log that looks
+ * damaged may have been removed, and its file recycled, in the meantime. */
 static int read_only(struct file *f, struct str name, const struct span *what,
                      struct store_tail *ret)
 {
@@ -324,7 +324,7 @@ static int remove_log(struct store *s, struct str name)
     if (r < 0)
         return r;
     enter(log);
-    logtable_bar(&f->logs, log); /* before it is given away: somebody else may write to it then */
+    logtable_bar(&f->logs, log); /* before its file can become another log's */
     r = remove_file(f, log->path);
     logtable_free_name(&f->logs, log);
     leave(f, log);
@@ -340,7 +340,7 @@ static int sync_records(struct file *f)
     return r < 0 ? disk_fail(r, f->records_dir, "sync directory") : 0;
 }
 
-/* What is shown will not be otherwise after a loss of power. */
+/* Makes sure that a loss of power will not change what a reader was shown. */
 static int end_doubt(struct file *f)
 {
     if (!atomic_load(&f->in_doubt) || STORE_MUTANT(f->disk.mutant, DOUBT_SHOWN))
@@ -389,7 +389,7 @@ static int write_record(struct file *f, const struct store_record *record)
     return r;
 }
 
-/* With cas_lock held: nobody else changes records, and reading them needs no lock. */
+/* With cas_lock held: no other thread changes records, and reading them needs no lock. */
 static int cas_locked(struct file *f, const struct store_cas *c)
 {
     struct store_record record = { c->name, c->value, c->next, c->expires_ms };

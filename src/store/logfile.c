@@ -215,8 +215,8 @@ static int prepare_append(struct logfile *f, struct disk *d)
     return f->inherited ? logfile_sync(f, d) : 0;
 }
 
-/* Of what is written in bulk not all is left for the sync at its end: that would keep the disk from
- * everybody else's for long. */
+/* Starts writing back a part of a bulk write early. If all of it were left for the sync at its end,
+ * that sync would keep the disk from other logs for long. */
 static void begin_write(struct logfile *f)
 {
     uint64_t from = f->begun > f->durable ? f->begun : f->durable;
@@ -271,9 +271,9 @@ static int rewrite(struct logfile *f, struct disk *d, uint64_t from)
 
 /*
  * After a failed sync the kernel may have dropped what it could not write while it counts the pages
- * as clean, so that the next sync succeeds and writes nothing. The same may have happened to an
+ * as clean, so that the next sync succeeds and writes nothing. This may also have happened to an
  * earlier process. So everything behind the last place known to be durable is checked (the caller
- * has just scanned it) and written again. What was torn is cut off, not just terminated: behind it
+ * has just scanned it) and written again. A torn tail is cut off, not just terminated: behind it
  * may be whole elements that would fit again behind later ones.
  */
 static int restore(struct logfile *f, struct disk *d)

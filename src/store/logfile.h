@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One log as a file (format: element.h). What is known about it is kept here, so that appends and
+ * One log as a file (format: element.h). The state of the file is kept here, so that appends and
  * reads that go on where the last one stopped cost no scan.
  *
  * Invariant: [LOG_START, durable) survives a loss of power; `end` is behind the last element that

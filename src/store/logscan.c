@@ -63,9 +63,9 @@ static int read_failed(const struct logfile *f, int err)
 
 /*
  * The scan met something at `e` that is no whole element. Damage if anything behind it proves that
- * it was durable once, else the end of the log: sets *ret_torn to the length of what was
- * half-written, 0 for a clean end. A clean end is searched behind too, since a block of zeros in
- * the midst of a log looks just like one.
+ * it was durable once, else the end of the log: sets *ret_torn to the length of the
+ * half-written bytes, 0 for a clean end. The scan also searches behind a clean end, because a block
+ * of zeros in the middle of a log looks just like one.
  */
 static int judge_end(const struct logfile *f, struct window *w, const struct element *e, bool bad,
                      uint64_t *ret_torn)
@@ -187,7 +187,7 @@ static int walk(const struct logfile *f, struct window *w, struct logfile_mark *
     }
 }
 
-/* What is at the end can be judged only while nobody appends. */
+/* The end of a log can be judged only while no thread appends. */
 static int walk_to_end(struct logfile *f, struct logfile_mark at, store_element_fn *fn, void *arg,
                        struct store_tail *ret)
 {

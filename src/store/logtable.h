@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The logs that are open: a bounded number, the least recently used one closed for the next, unless
- * it is in use or holds something that closing would forget. Calls may come from any thread. What
- * is acquired stays, with its descriptor, until all who have acquired it have released it.
+ * it is in use or holds something that closing would forget. Calls may come from any thread. An
+ * acquired log stays open, with its descriptor, until every caller that acquired it has released
+ * it.
  */
 #ifndef STORE_LOGTABLE_H
 #define STORE_LOGTABLE_H
@@ -31,9 +32,9 @@ int logtable_acquire(struct logtable *t, const char *dir, struct str name, struc
 void logtable_release(struct logtable *t, struct logfile *f);
 
 /*
- * A removal, by one who has acquired the log: first nobody new finds it, so that nobody opens its
- * file, which is then given away. When that is done the name is free; those who are still reading
- * keep the descriptor, and see by `gone` why they may find another log's bytes.
+ * A removal, by a caller that has acquired the log. First no new caller finds the log, so that no
+ * caller opens its file, which is then given away. After that the name is free. Readers that are
+ * still under way keep the descriptor, and see by `gone` why they may find another log's bytes.
  */
 void logtable_bar(struct logtable *t, struct logfile *f);
 void logtable_free_name(struct logtable *t, struct logfile *f);

@@ -420,12 +420,12 @@ void memory_lose(struct store *s, uint64_t (*pick)(void *arg, uint64_t bound), v
         bool lost = keep < log->count;
         while (log->count > keep)
             free(log->elements[--log->count]);
-        /* What is kept is still not durable: without a sync the next loss may take it. */
+        /* The kept elements are still not durable: without a sync the next loss may take them. */
         log->refusing = false; /* that was knowledge of the process that died */
         if (lost && log->count == 0)
             log_drop(m, log);
         else if (lost)
-            log->torn_bytes = 0; /* it was behind what is gone now */
+            log->torn_bytes = 0; /* the torn bytes were behind elements that are gone now */
     }
     pthread_mutex_unlock(&m->lock);
 }

@@ -41,7 +41,7 @@ static void encode(const struct store_record *r, struct buf *b)
         wire_put_u64(b, XXH3_64bits(b->ptr, b->len));
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or a sentence that names the mistake. */
 static const char *decode(struct str bytes, struct store_record *ret)
 {
     struct wire_reader w = wire_reader_of(bytes);

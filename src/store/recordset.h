@@ -28,7 +28,7 @@ uint64_t recordset_version(const struct recordset *set, struct str name, int64_t
  * before it writes. NOMEM. Free it with free() if it is not put. */
 int recordset_prepare(struct recordset *set, const struct store_record *record,
                       struct recordset_item **ret);
-/* Takes the item over, in place of one of the same name. */
+/* Takes the item over, in place of an item with its name. */
 void recordset_put(struct recordset *set, struct recordset_item *item);
 
 /* Removes one, if it is there. */

@@ -19,6 +19,11 @@ struct walk {
     void *arg;
 };
 
+static int tell_damage(const struct walk *w, uint64_t offset, uint64_t bytes, const char *what)
+{
+    return w->damaged ? w->damaged(w->arg, offset, bytes, what) : 0;
+}
+
 static int read_key(struct walk *w, struct str log)
 {
     char header[LOG_HEADER];
@@ -27,8 +32,8 @@ static int read_key(struct walk *w, struct str log)
         return 0;
     if (disk_read(w->window.fd, header, sizeof header, LOG_COPY) == LOG_HEADER &&
         !log_header_decode(header, log, &w->key))
-        return w->damaged(w->arg, 0, LOG_HEADER, "header damaged, its copy is whole");
-    int r = w->damaged(w->arg, 0, w->window.size, "header and its copy damaged");
+        return tell_damage(w, 0, LOG_HEADER, "header damaged, its copy is whole");
+    int r = tell_damage(w, 0, w->window.size, "header and its copy damaged");
     if (r != 0)
         return r;
     return store_fail(BELFRY_CORRUPT, "%s: offset 0: header and its copy are damaged", w->path);
@@ -42,9 +47,9 @@ static int skip_damage(struct walk *w, int kind, struct element *at, bool *ret_d
     if (r < 0)
         return disk_fail(r, w->path, "read");
     if (r > 0) {
-        r = w->damaged(w->arg, at->offset, found.offset - at->offset,
-                       kind == ELEMENT_BAD ? "checksum does not match"
-                                           : "zeros in place of an element");
+        r = tell_damage(w, at->offset, found.offset - at->offset,
+                        kind == ELEMENT_BAD ? "checksum does not match"
+                                            : "zeros in place of an element");
         at->offset = found.offset;
         at->seq = found.seq;
         return r;
@@ -52,7 +57,7 @@ static int skip_damage(struct walk *w, int kind, struct element *at, bool *ret_d
     *ret_done = true;
     if (kind != ELEMENT_BAD)
         return 0;
-    return w->damaged(w->arg, at->offset, at->span, "half-written or damaged, at the end");
+    return tell_damage(w, at->offset, at->span, "half-written or damaged, at the end");
 }
 
 static int walk_elements(struct walk *w)

@@ -14,9 +14,9 @@
 typedef int store_damage_fn(void *arg, uint64_t offset, uint64_t bytes, const char *what);
 
 /* Gives every whole element with the number it was written under (numbers are missing where
- * elements are), and every damaged stretch, a torn tail included, in the order of the file. Changes
- * nothing and takes no lock. CORRUPT if header and copy are both damaged: nothing can be told
- * then. NOTFOUND, IO, NOMEM, or what a callback answered. */
+ * elements are), and every damaged stretch, a torn tail included, in the order of the file.
+ * `damaged` may be NULL. Changes nothing and takes no lock. CORRUPT if header and copy are both
+ * damaged: nothing can be told then. NOTFOUND, IO, NOMEM, or what a callback answered. */
 int store_salvage(const char *dir, struct str log, store_element_fn *fn, store_damage_fn *damaged,
                   void *arg);
 

@@ -21,7 +21,7 @@ static void path_of(const struct spares *p, uint64_t number, const char *suffix,
     snprintf(ret, PATH_MAX, "%s/%llu%s", p->dir, (unsigned long long)number, suffix);
 }
 
-/* Whether there is no space for what is missing from the reserve, and `more` files besides. */
+/* Whether there is no space for the files that are missing from the reserve, and `more` besides. */
 static bool is_short(const struct spares *p, unsigned more)
 {
     struct statvfs st;

@@ -47,7 +47,7 @@ struct spares_options {
     struct inodes *logs; /* files that are no spares, whatever names they have; added to */
 };
 
-/* Takes stock of what is in the directory, starts the maker. IO, NOMEM. */
+/* Takes stock of the files in the directory and starts the maker. IO, NOMEM. */
 int spares_init(struct spares *p, struct disk *d, const struct spares_options *o);
 /* Waits for the maker: at most for the few megabytes it is writing. */
 void spares_fini(struct spares *p);

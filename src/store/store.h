@@ -11,7 +11,7 @@
  * All calls block until done and may come from any thread. Appends, syncs and removals of one log
  * are made one at a time by the caller; reads may overlap with each other and with those, see
  * `read`. Calls on different logs and records may overlap. Errors are negative (base/error.h);
- * detail goes to store_detail(), valid until the next failing call on the same thread. Names are
+ * detail goes to store_detail(), valid until the next failing call on that thread. Names are
  * 1-200 of a-z 0-9 . - / ; no empty, "." or ".." components.
  */
 #ifndef STORE_STORE_H
@@ -26,12 +26,12 @@
 
 struct store_append {
     struct str log;
-    struct str fence; /* owner record; */
-    uint64_t epoch;   /* the version it must have (0: absent or expired), else FENCED */
+    struct str fence; /* name of the owner record */
+    uint64_t epoch;   /* the version of the owner record (0: absent or expired), else FENCED */
     uint64_t seq;     /* the number this element gets; if the log is not exactly there: CONFLICT */
     struct str element; /* 1 byte to STORE_ELEMENT_MAX */
     bool durable;       /* survive power loss before returning; else only a crash of this process */
-    bool reserved;      /* takes, where there is no other, the space that is kept for that */
+    bool reserved;      /* takes space from the reserve if there is no other */
     uint64_t *ret_at;   /* NULL, or set to the element's position: a hint for `read`, never 0 */
 };
 
@@ -104,7 +104,7 @@ struct store_ops {
     /* Names of logs with a prefix, sorted. */
     int (*list)(struct store *s, struct str prefix, store_name_fn *fn, void *arg);
 
-    /* Durable when it returns. Removing what is not there is fine. */
+    /* Durable when it returns. Removing a log that does not exist is fine. */
     int (*remove)(struct store *s, struct str log);
 
     /* Records with a prefix, sorted by name. */

@@ -39,7 +39,7 @@ static bool is_given(const char *path)
     return path && *path;
 }
 
-/* Nobody is asked for a passphrase. */
+/* Refuses to ask for a passphrase. */
 static int no_passphrase(char *ret, int size, int writing, void *arg)
 {
     (void)ret;
@@ -121,7 +121,7 @@ static SSL_CTX *context_new(const SSL_METHOD *method, char why[TLS_WHY])
         return NULL;
     }
     /* A connection that just ends counts as ended: requests and replies say how long they are, so
-     * that what was cut off is never taken for something whole. */
+     * that a cut message is never taken for a whole one. */
     SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
                                SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);

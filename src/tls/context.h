@@ -5,7 +5,7 @@
  * resumed, so that a certificate that is no longer accepted is not accepted from the next
  * connection on.
  *
- * Every file is PEM. An error's text names the setting and the file, and what is wrong with it.
+ * Every file is PEM. The text of an error names the setting, the file and the mistake.
  */
 #ifndef TLS_CONTEXT_H
 #define TLS_CONTEXT_H
@@ -17,9 +17,10 @@
 #define TLS_WHY 512
 
 struct tls_files {
-    const char *cert; /* with those that lead to the one that is believed; "" or NULL: none */
+    const char *cert; /* with the intermediate certificates; "" or NULL: none */
     const char *key;
-    const char *ca; /* server: whose clients are served, "": anybody's; client: "": the system's */
+    const char *ca; /* server: issuers of client certificates, "": none is asked for; client: "":
+                       the system's */
 };
 
 /* The names under which the files are known to the user, for messages. */

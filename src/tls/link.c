@@ -13,7 +13,7 @@
 #include "tls/context.h"
 
 #define PIECES_TURN  8            /* each way for one connection in one turn */
-#define FIRST_BYTES  ((size_t)64) /* of which somebody may want to see more before they go on */
+#define FIRST_BYTES  ((size_t)64) /* `enough` may ask for more before they go on */
 #define LINGER_MS    2000
 #define LINGER_BYTES ((size_t)1 << 20)
 #define LINGER_LINKS 1024
@@ -64,7 +64,7 @@ static void watch_both(struct link *l)
         plain |= EPOLLIN;
     if (l->up.len && !l->first)
         plain |= EPOLLOUT;
-    /* What is gone would be told again and again. */
+    /* Epoll would report an end that is gone again and again. */
     if (l->net_gone && l->up.len && !l->first)
         unwatch(&l->net);
     else
@@ -100,7 +100,7 @@ void link_free(struct link *l)
     free(l);
 }
 
-/* Whoever has the other end is told at once. */
+/* The owner of the other end is told at once. */
 static void linger(struct link *l)
 {
     unwatch(&l->plain);
@@ -146,7 +146,7 @@ static void fail_ssl(struct link *l)
 
 /* ---- From the network ---- */
 
-/* After a call of OpenSSL that did not do what was asked. False: the link is over. */
+/* After a call of OpenSSL that did not succeed. False: the link is over. */
 static bool not_yet(struct link *l, int result)
 {
     switch (SSL_get_error(l->ssl, result)) {
@@ -175,7 +175,7 @@ static void plain_closed(struct link *l)
         link_limit(l, atomic_load(&l->relay->close_ms));
 }
 
-/* Answers false if nobody takes it any more. */
+/* Answers false if the plain end takes nothing any more. */
 static bool pass_up(struct link *l, const char *data, size_t len, size_t *ret_sent)
 {
     ssize_t n = send(l->plain.fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -390,5 +390,5 @@ void link_on_event(struct end *e, uint32_t events)
     if (l->net_gone && l->net_ended && l->up.len == 0)
         link_drop(l); /* nothing can be sent any more, and all that came was passed on */
     else if (e == &l->net && events & EPOLLERR && l->up.len)
-        link_drop(l); /* it was reset: somebody who waits here for more is not to be given work */
+        link_drop(l); /* it was reset: no waiting worker behind it may be given work */
 }

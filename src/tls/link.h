@@ -35,18 +35,18 @@ struct link {
     struct end plain;
     enum stage stage;
     struct buf up;   /* decrypted, not passed on yet */
-    struct buf down; /* to be encrypted; only what did not fit */
+    struct buf down; /* to be encrypted: bytes that did not fit before */
     bool first;      /* `up` is held back until it is enough */
     bool net_wants_out;
-    bool net_ended;   /* nothing more comes from there, */
-    bool plain_ended; /* or from there */
-    bool plain_told;  /* that nothing more comes; */
-    bool net_told;    /* likewise */
-    bool plain_gone;  /* nobody is there any more */
-    bool net_gone;    /* it was reset, or has ended both ways */
+    bool net_ended;   /* nothing more comes from the network */
+    bool plain_ended; /* nothing more comes from the plain end */
+    bool plain_told;  /* the plain end was told that nothing more comes */
+    bool net_told;    /* the network was told that nothing more comes */
+    bool plain_gone;  /* the owner of the plain end has closed it */
+    bool net_gone;    /* the network was reset, or has ended both ways */
     size_t dropped;
     int64_t until_ms; /* monotonic; 0: no limit */
-    void *ticket;     /* NULL: nobody wants to know when it is gone */
+    void *ticket;     /* NULL: no caller wants to know when it is gone */
     char label[RELAY_LABEL];
 };
 

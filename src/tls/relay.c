@@ -30,7 +30,7 @@ static void take_arrived(struct relay *r, bool *ret_stop, int64_t *ret_stop_ms)
 
     list_init(&arrived);
     if (read(r->wake, &n, sizeof(n)) < 0) {
-        /* Nobody woke it: there may be something all the same. */
+        /* No caller woke the thread, but there may still be new connections. */
     }
     pthread_mutex_lock(&r->lock);
     list_each_safe (node, after, &r->arrived) {

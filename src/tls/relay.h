@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that speaks TLS for connections whose other end, here in the process, is plain: what
- * comes decrypted goes to one end of a pair of sockets, and whoever has the other end reads and
- * writes it as if there were no TLS. So there is one path for all protocols, and no handshake ever
- * holds up the thread that serves.
+ * A thread that speaks TLS for connections whose other end, here in the process, is plain.
+ * Decrypted bytes go to one end of a pair of sockets. The owner of the other end reads and writes
+ * it as if there were no TLS. So there is one path for all protocols, and no handshake ever holds
+ * up the thread that serves.
  *
- *     network ══ TLS ══ net │ link │ plain ── pair of sockets ── whoever serves, or asks
+ *     network ══ TLS ══ net │ link │ plain ── pair of sockets ── the server, or the client
  *
- * What is buffered of a connection is bounded: a record of 16 KiB in each direction besides what
- * the two sockets hold. Nothing is read from a side while what came from it cannot be passed on.
- * The end of one direction is passed on as such (close_notify), the other goes on.
+ * The buffers of a connection are bounded: a record of 16 KiB in each direction, besides those of
+ * the two sockets. Nothing is read from a side while earlier bytes from it cannot be passed on. The
+ * end of one direction is passed on as such (close_notify), the other goes on.
  *
  * All calls are for one thread, that of the owner, unless they say otherwise.
  */
@@ -32,7 +32,7 @@ struct relay_options {
      * thread). NULL: as they come. */
     bool (*enough)(struct str first);
     int handshake_ms; /* for the handshake; and for the first bytes, once there is one */
-    int close_ms;     /* for what is still to be sent after the plain end was closed */
+    int close_ms;     /* for the bytes that are still to be sent after the plain end was closed */
     /* A connection that was added with this ticket has given back all it had, which may be long
      * after its plain end was closed. In the relay's thread, or within relay_free. */
     void (*gone)(void *ticket);
@@ -41,13 +41,13 @@ struct relay_options {
 /* Connections that ended because of TLS, since the last time this was asked. */
 struct relay_failures {
     unsigned long count;
-    char label[RELAY_LABEL]; /* of the last of them, */
-    char why[RELAY_WHY];     /* and why */
+    char label[RELAY_LABEL]; /* label of the last of them */
+    char why[RELAY_WHY];     /* why the last of them ended */
 };
 
 /* 0, NOMEM, IO. */
 int relay_new(const struct relay_options *o, struct relay **ret);
-/* Gives what is under way time_ms to be sent after all plain ends were closed. Accepts NULL. */
+/* Gives bytes under way time_ms to be sent after all plain ends were closed. Accepts NULL. */
 void relay_free(struct relay *r, int time_ms);
 
 /* From now on. */

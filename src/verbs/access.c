@@ -27,15 +27,48 @@ size_t verb_roles(const struct verb *v, char *ret, size_t size)
     return len;
 }
 
+const char *verb_thing(const struct verb *v)
+{
+    return v && v->args[0].thing ? v->args[0].thing : "job";
+}
+
 void verb_refuse(struct verb_call *c, int err, const char *text)
 {
     c->failed = true;
     c->reply->ops->error(c->reply, error_name(err), str_of(text));
 }
 
+void verb_error(struct verb_call *c, int err, const char *detail)
+{
+    const struct error_row *row = error_row(err);
+    char text[512];
+
+    if (err == BELFRY_COLD) {
+        c->cold = true;
+        return;
+    }
+    if (!detail[0] && err == BELFRY_NOTFOUND)
+        snprintf(text, sizeof(text), "no such %s", verb_thing(c->verb));
+    else if (!detail[0])
+        snprintf(text, sizeof(text), "%s", error_text(err));
+    else if (row && row->detail == ERROR_SAYS)
+        snprintf(text, sizeof(text), "%s", detail);
+    else
+        snprintf(text, sizeof(text), "%s: %s", error_text(err), detail);
+    verb_refuse(c, err, text);
+}
+
 bool verb_is_confined(const struct verb_call *c)
 {
     return c->who && c->who->confined;
+}
+
+bool one_tenant(struct verb_call *c)
+{
+    if (!str_eq(c->tenant, STR(TENANT_ALL)))
+        return true;
+    verb_error(c, BELFRY_INVALID, "tenant: expected the name of one, not *");
+    return false;
 }
 
 int verb_admit(struct verb_call *c)

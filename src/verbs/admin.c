@@ -1,163 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* QUEUE, QUEUES, PAUSE, RESUME, STATS. */
+/* QUEUE, QUEUES, PAUSE, RESUME. */
 #include "verbs/handlers.h"
 
-#include <stdio.h>
-
-#include "base/time.h"
 #include "engine/push.h"
-
-static void field(struct reply *r, const char *name, uint64_t v)
-{
-    reply_field(r, name, (int64_t)v);
-}
-
-static void reply_states(struct reply *r, const uint64_t *jobs)
-{
-    for (int i = 0; i < JOB_STATE_COUNT; i++)
-        field(r, job_state_name((enum job_state)i), jobs[i]);
-}
-
-static void reply_hist(struct reply *r, const char *name, const char *unit, const struct hist *h)
-{
-    static const struct {
-        const char *name;
-        double share;
-    } quantiles[] = { { "p50", 0.5 }, { "p99", 0.99 } };
-    char text[48];
-
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(text, sizeof(text), "%s_%s_%s", name, quantiles[i].name, unit);
-        field(r, text, hist_quantile(h, quantiles[i].share));
-    }
-    snprintf(text, sizeof(text), "%s_max_%s", name, unit);
-    field(r, text, h->max);
-}
-
-#define HIST_FIELDS 3
-
-#define COUNTER_ONE(name, help) +1
-enum { COUNTER_FIELDS = ENGINE_COUNTERS(COUNTER_ONE) };
-#undef COUNTER_ONE
-
-static void reply_counters(struct reply *r, const struct counters *c)
-{
-#define FIELD(name, help) field(r, "total_" #name, c->name);
-    ENGINE_COUNTERS(FIELD)
-#undef FIELD
-}
-
-/* As it is given: `100/1m`; null for none. */
-void reply_rate(struct reply *r, const struct rate *rate)
-{
-    struct buf text = { 0 };
-
-    reply_text(r, "rate");
-    if (rate->count) {
-        char per[TIME_TEXT];
-
-        time_format_duration(rate->per_ms, per);
-        buf_printf(&text, "%lld/%s", (long long)rate->count, per);
-    }
-    if (text.len && !text.failed)
-        reply_bytes(r, buf_view(&text));
-    else
-        reply_null(r);
-    buf_fini(&text);
-}
+#include "verbs/page.h"
 
 /* Of what may be secret only that it is there: the names of headers, the number of secrets. */
-static void reply_push(struct reply *r, const struct push_settings *s)
+static void put_header_names(struct reply *r, const void *view)
 {
-    struct str rest = s->headers, name, value;
+    const struct queue_settings *s = view;
+    struct str rest = s->push.headers, name, value;
     struct buf names = { 0 };
-    uint64_t secrets = 0;
 
     while (push_header_next(&rest, &name, &value))
         buf_printf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(name));
-    rest = s->secrets;
-    while (push_secret_next(&rest, &value))
-        secrets++;
-    reply_field_bytes(r, "push_url", s->url);
-    reply_text(r, "push_headers");
     if (names.len && !names.failed)
         reply_bytes(r, buf_view(&names));
     else
         reply_null(r);
-    field(r, "push_secrets", secrets);
-    field(r, "push_timeout_ms", (uint64_t)s->timeout_ms);
-    field(r, "push_concurrency", (uint64_t)s->concurrency);
     buf_fini(&names);
 }
 
-static void reply_settings(struct reply *r, const struct queue_settings *s)
+static void put_secret_count(struct reply *r, const void *view)
 {
-    reply_text(r, "paused");
-    reply_boolean(r, s->paused);
-    field(r, "lease_ms", (uint64_t)s->lease_ms);
-    field(r, "attempts", (uint64_t)s->attempts);
-    reply_text(r, "backoff");
-    reply_text(r, s->backoff);
-    field(r, "retain_ms", (uint64_t)s->retain_ms);
-    field(r, "retain_dead_ms", (uint64_t)s->retain_dead_ms);
-    field(r, "key_hold_ms", (uint64_t)s->key_hold_ms);
-    reply_text(r, "past_grace_ms");
-    if (s->past_grace_ms < 0)
-        reply_null(r);
-    else
-        reply_integer(r, s->past_grace_ms);
-    field(r, "max_running", (uint64_t)s->max_running);
-    reply_rate(r, &s->rate);
-    reply_push(r, &s->push);
+    const struct queue_settings *s = view;
+    struct str rest = s->push.secrets, value;
+    int64_t secrets = 0;
+
+    while (push_secret_next(&rest, &value))
+        secrets++;
+    reply_integer(r, secrets);
 }
 
-#define SETTING_FIELDS 15
-
-static int reply_queue(void *arg, const struct queue_view *v)
-{
-    struct reply *r = arg;
-    struct str tenant, queue;
-
-    scope_split(v->name, &tenant, &queue);
-    reply_map(r, 4 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS + SETTING_FIELDS);
-    reply_text(r, "tenant");
-    reply_bytes(r, tenant);
-    reply_text(r, "queue");
-    reply_bytes(r, queue);
-    reply_text(r, "held_by");
-    if (v->hold == HOLD_NONE)
-        reply_null(r);
-    else
-        reply_text(r, hold_text(v->hold));
-    reply_states(r, v->jobs);
-    field(r, "waiting_workers", v->waiters);
-    reply_settings(r, v->settings);
-    reply_counters(r, v->counters);
-    reply_hist(r, "lateness", "ms", v->lateness);
-    reply_hist(r, "runtime", "ms", v->runtime);
-    reply_hist(r, "wait", "ms", v->wait);
-    return 0;
-}
+/* clang-format off */
+#define OF struct queue_settings
+static const struct shape_field setting_fields[] = {
+    SHOW_BOOL("paused", paused), SHOW_INT("lease_ms", lease_ms), SHOW_INT("attempts", attempts),
+    SHOW_TEXT("backoff", backoff), SHOW_INT("retain_ms", retain_ms),
+    SHOW_INT("retain_dead_ms", retain_dead_ms), SHOW_INT("key_hold_ms", key_hold_ms),
+    SHOW_INT("past_grace_ms", past_grace_ms, OR_NULL), SHOW_INT("max_running", max_running),
+    SHOW_RATE("rate", rate), SHOW_TEXT("push_url", push.url, OR_NULL),
+    SHOW_OWN("push_headers", SHAPE_TEXT, put_header_names, OR_NULL),
+    SHOW_OWN("push_secrets", SHAPE_INT, put_secret_count),
+    SHOW_INT("push_timeout_ms", push.timeout_ms), SHOW_INT("push_concurrency", push.concurrency),
+    { 0 },
+};
+#undef OF
+#define STATE(name, text) SHOW_INT(text, jobs[JOB_##name]),
+#define OF struct queue_view
+const struct shape_field queue_fields[] = {
+    SHOW_TENANT(name), SHOW_QUEUE(name), SHOW_WORD("held_by", hold, hold_text, OR_NULL),
+    JOB_STATES(STATE)
+    SHOW_INT("waiting_workers", waiters),
+    SHOW_PART(settings, struct queue_settings, setting_fields),
+    SHOW_PART(counters, struct counters, counter_fields), SHOW_HIST("lateness", "ms", lateness),
+    SHOW_HIST("runtime", "ms", runtime), SHOW_HIST("wait", "ms", wait), { 0 },
+};
+/* clang-format on */
 
 #define QUEUES_MAX 1000
 
-struct names {
-    struct str at[QUEUES_MAX];
-    size_t n;
-};
-
-static int note_name(void *arg, const struct queue_view *v)
+static int queue_add(void *page, const struct queue_view *v)
 {
-    struct names *names = arg;
-
-    names->at[names->n++] = v->name;
-    return 0;
+    return page_add(page, v);
 }
 
 void run_queues(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
-    struct names names = { .n = 0 };
+    struct page page = { .fields = queue_fields, .size = sizeof(struct queue_view), .call = c };
     char buf[QUEUE_MAX_BYTES];
     struct str after = STR("");
 
@@ -170,68 +81,19 @@ void run_queues(struct verb_call *c)
         full_name(c->tenant, a[QUEUES_AFTER].str, buf, &after);
     }
     int err = engine_queues(c->engine, c->tenant, after,
-                            a[QUEUES_LIMIT].set ? (size_t)a[QUEUES_LIMIT].number : QUEUES_MAX,
-                            note_name, &names);
+                            (size_t)arg_number(&a[QUEUES_LIMIT], QUEUES_MAX), queue_add, &page);
 
-    if (err) {
+    if (err)
         verb_error(c, err, "");
-        return;
-    }
-    reply_array(c->reply, names.n);
-    for (size_t i = 0; i < names.n; i++) {
-        struct queue_view v;
-
-        engine_queue_get(c->engine, names.at[i], &v); /* listed just now: it is there */
-        reply_queue(c->reply, &v);
-    }
-}
-
-static unsigned settings_given(const struct arg_value *a, struct queue_settings *ret)
-{
-    unsigned fields = 0;
-
-#define NUMBER(argument, field, member)   \
-    if (a[argument].set) {                \
-        ret->member = a[argument].number; \
-        fields |= 1u << field;            \
-    }
-    NUMBER(QUEUE_ARG_LEASE, QUEUE_LEASE, lease_ms)
-    NUMBER(QUEUE_ARG_ATTEMPTS, QUEUE_ATTEMPTS, attempts)
-    NUMBER(QUEUE_ARG_RETAIN, QUEUE_RETAIN, retain_ms)
-    NUMBER(QUEUE_ARG_RETAIN_DEAD, QUEUE_RETAIN_DEAD, retain_dead_ms)
-    NUMBER(QUEUE_ARG_KEY_HOLD, QUEUE_KEY_HOLD, key_hold_ms)
-    NUMBER(QUEUE_ARG_PAST_GRACE, QUEUE_PAST_GRACE, past_grace_ms)
-    NUMBER(QUEUE_ARG_MAX_RUNNING, QUEUE_MAX_RUNNING, max_running)
-    NUMBER(QUEUE_ARG_PUSH_TIMEOUT, QUEUE_PUSH_TIMEOUT, push.timeout_ms)
-    NUMBER(QUEUE_ARG_PUSH_CONCURRENCY, QUEUE_PUSH_CONCURRENCY, push.concurrency)
-#undef NUMBER
-#define TEXT(argument, field, member)  \
-    if (a[argument].set) {             \
-        ret->member = a[argument].str; \
-        fields |= 1u << field;         \
-    }
-    TEXT(QUEUE_ARG_PUSH_URL, QUEUE_PUSH_URL, push.url)
-    TEXT(QUEUE_ARG_PUSH_HEADERS, QUEUE_PUSH_HEADERS, push.headers)
-    TEXT(QUEUE_ARG_PUSH_SECRET, QUEUE_PUSH_SECRET, push.secrets)
-#undef TEXT
-    if (a[QUEUE_ARG_RATE].set) {
-        ret->rate = a[QUEUE_ARG_RATE].rate;
-        fields |= 1u << QUEUE_RATE;
-    }
-    if (a[QUEUE_ARG_BACKOFF].set) {
-        struct str s = a[QUEUE_ARG_BACKOFF].str;
-
-        memcpy(ret->backoff, s.ptr, s.len); /* its length was checked with its form */
-        ret->backoff[s.len] = '\0';
-        fields |= 1u << QUEUE_BACKOFF;
-    }
-    return fields;
+    else
+        page_put(c->reply, &page);
+    page_fini(&page);
 }
 
 void run_queue(struct verb_call *c)
 {
     struct queue_settings s = { 0 };
-    unsigned fields = settings_given(c->args, &s);
+    unsigned fields = args_store(c, &s);
     char buf[QUEUE_MAX_BYTES];
     struct str name;
     struct queue_view v;
@@ -246,7 +108,7 @@ void run_queue(struct verb_call *c)
         return;
     }
     if (engine_queue_get(c->engine, name, &v) == 0)
-        reply_queue(c->reply, &v);
+        shape_put(c->reply, queue_fields, &v);
     else
         reply_null(c->reply);
 }
@@ -269,101 +131,4 @@ void run_pause(struct verb_call *c)
 void run_resume(struct verb_call *c)
 {
     set_paused(c, false);
-}
-
-static void tenant_stats(struct verb_call *c)
-{
-    struct reply *r = c->reply;
-    struct tenant_stats s;
-
-    engine_tenant_stats(c->engine, c->tenant, &s);
-    reply_map(r, 3 + JOB_STATE_COUNT + COUNTER_FIELDS + 3 * HIST_FIELDS);
-    reply_text(r, "tenant");
-    reply_bytes(r, c->tenant);
-    field(r, "waiting_workers", s.waiters);
-    field(r, "queues", s.queues);
-    reply_states(r, s.jobs);
-    reply_counters(r, &s.counters);
-    reply_hist(r, "lateness", "ms", &s.lateness);
-    reply_hist(r, "runtime", "ms", &s.runtime);
-    reply_hist(r, "wait", "ms", &s.wait);
-}
-
-static void server_stats(struct verb_call *c)
-{
-    struct reply *r = c->reply;
-    struct engine_stats s;
-    struct partition_stats p;
-    struct verb_host_stats h;
-
-    engine_stats(c->engine, &s);
-    partition_stats(c->partition, &p);
-    c->host->stats(c->host, &h);
-    reply_map(r, 27 + JOB_STATE_COUNT + COUNTER_FIELDS + PUSH_OUTCOME_COUNT + 5 * HIST_FIELDS);
-    reply_text(r, "version");
-    reply_text(r, BELFRY_VERSION);
-    field(r, "uptime_ms", (uint64_t)h.uptime_ms);
-    field(r, "connections", h.connections);
-    field(r, "commands", h.commands);
-    field(r, "waiting_workers", s.waiters);
-    field(r, "queues", s.queues);
-    field(r, "tenants", s.tenants);
-    reply_states(r, s.jobs);
-    field(r, "hot_jobs", s.hot_jobs);
-    field(r, "cold_jobs", s.cold_jobs);
-    field(r, "memory_bytes", p.memory_bytes);
-    field(r, "memory_limit_bytes", h.memory_limit_bytes);
-    field(r, "rss_bytes", h.rss_bytes);
-    field(r, "runs", s.runs);
-    field(r, "run_bytes", s.run_bytes);
-    field(r, "fed_batches", p.fed_batches);
-    field(r, "loaded_jobs", p.loaded_jobs);
-    field(r, "merged_runs", p.merged_runs);
-    field(r, "live_bytes", s.live_bytes);
-    field(r, "journal_bytes", p.journal_bytes);
-    field(r, "journal_segments", p.segments);
-    field(r, "journal_reclaimed", p.reclaimed_segments);
-    field(r, "journal_copied_bytes", p.copied_bytes);
-    field(r, "commits", p.commits);
-    field(r, "epoch", p.epoch);
-    reply_counters(r, &s.counters);
-    field(r, "fetches", h.fetch_us->count);
-    reply_hist(r, "fetch", "us", h.fetch_us);
-    reply_hist(r, "lateness", "ms", s.lateness);
-    reply_hist(r, "runtime", "ms", s.runtime);
-    reply_hist(r, "wait", "ms", s.wait);
-    field(r, "push_running", h.push->running);
-    field(r, "push_circuits_open", h.push->circuits);
-#define FIELD(name, help) field(r, "total_push_" #name, h.push->outcomes[PUSH_##name]);
-    PUSH_OUTCOMES(FIELD)
-#undef FIELD
-    reply_hist(r, "push", "us", &h.push->took_us);
-}
-
-void run_stats(struct verb_call *c)
-{
-    if (str_eq(c->tenant, STR(TENANT_ALL)))
-        server_stats(c);
-    else
-        tenant_stats(c);
-}
-
-void verb_error(struct verb_call *c, int err, const char *detail)
-{
-    char text[512];
-    bool whole = err == BELFRY_INVALID || err == BELFRY_TOOLARGE || err == BELFRY_KEYEXISTS ||
-                 err == BELFRY_UNKNOWN || err == BELFRY_PROTOCOL;
-
-    if (err == BELFRY_COLD) {
-        c->cold = true;
-        return;
-    }
-    c->failed = true;
-    if (!detail[0])
-        snprintf(text, sizeof(text), "%s", error_text(err));
-    else if (whole)
-        snprintf(text, sizeof(text), "%s", detail);
-    else
-        snprintf(text, sizeof(text), "%s: %s", error_text(err), detail);
-    c->reply->ops->error(c->reply, error_name(err), str_of(text));
 }

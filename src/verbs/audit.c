@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "base/wire.h"
 #include "verbs/handlers.h"
+#include "verbs/page.h"
 #include "verbs/seal.h"
 
 #define WORD_MAX 100 /* bytes of a word that are kept */
@@ -112,74 +112,40 @@ void verb_outcome(struct verb_call *c, struct job_id id, const char *word)
 
 /* ---- AUDIT ---- */
 
-/* Gathered before anything is answered: entries last only for the engine's call. */
-struct gathered {
-    struct buf bytes;
-    size_t n;
+/* clang-format off */
+#define OF struct audit_entry
+const struct shape_field audit_fields[] = {
+    SHOW_MOMENT("at_ms", at_ms), SHOW_TEXT("tenant", tenant), SHOW_TEXT("user", user, OR_NULL),
+    SHOW_BYTES("client", client, OR_NULL), SHOW_TEXT("address", address, OR_NULL),
+    SHOW_TEXT("verb", verb), SHOW_BYTES("request", request), SHOW_TEXT("outcome", outcome, OR_NULL),
+    SHOW_ID("id", id), { 0 },
 };
+/* clang-format on */
 
-static int gather(void *arg, const struct audit_entry *a)
+static int audit_add(void *page, const struct audit_entry *a)
 {
-    struct gathered *g = arg;
-
-    buf_append(&g->bytes, &a->id, sizeof(a->id));
-    wire_put_zigzag(&g->bytes, a->at_ms);
-    wire_put_bytes(&g->bytes, a->tenant);
-    wire_put_bytes(&g->bytes, a->user);
-    wire_put_bytes(&g->bytes, a->client);
-    wire_put_bytes(&g->bytes, a->address);
-    wire_put_bytes(&g->bytes, a->verb);
-    wire_put_bytes(&g->bytes, a->request);
-    wire_put_bytes(&g->bytes, a->outcome);
-    g->n++;
-    return g->bytes.failed ? BELFRY_NOMEM : 0;
+    return page_add(page, a);
 }
 
-static void reply_entry(struct reply *r, struct wire_reader *in)
-{
-    struct job_id id;
-
-    memcpy(&id, in->p, sizeof(id));
-    in->p += sizeof(id);
-    reply_map(r, 9);
-    reply_field(r, "at_ms", wire_zigzag(in));
-    reply_field_bytes(r, "tenant", wire_bytes(in));
-    reply_field_bytes(r, "user", wire_bytes(in));
-    reply_field_bytes(r, "client", wire_bytes(in));
-    reply_field_bytes(r, "address", wire_bytes(in));
-    reply_field_bytes(r, "verb", wire_bytes(in));
-    reply_field_bytes(r, "request", wire_bytes(in));
-    reply_field_bytes(r, "outcome", wire_bytes(in));
-    reply_text(r, "id");
-    reply_id(r, id);
-}
-
-static void reply_gathered(struct verb_call *c, const struct gathered *g,
-                           const struct list_cursor *next)
-{
-    struct wire_reader in = wire_reader_of(buf_view(&g->bytes));
-    struct reply *r = c->reply;
-
-    reply_map(r, 2);
-    reply_text(r, "entries");
-    reply_array(r, g->n);
-    for (size_t i = 0; i < g->n; i++)
-        reply_entry(r, &in);
-    reply_text(r, "cursor");
-    seal_reply(c, next);
-}
+const struct shape_field audit_page_fields[] = {
+    SHOW_MAPS("entries", "AuditEntry", page_put),
+    SHOW_OWN("cursor", SHAPE_TEXT, page_put_cursor, OR_NULL),
+    { 0 },
+};
 
 void run_audit(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
     struct audit_filter f = {
         .tenant = c->tenant,
-        .from_ms = a[AUDIT_FROM].set ? a[AUDIT_FROM].number : 0,
-        .to_ms = a[AUDIT_TO].set ? a[AUDIT_TO].number : INT64_MAX,
-        .limit = a[AUDIT_LIMIT].set ? (size_t)a[AUDIT_LIMIT].number : 100,
+        .from_ms = arg_number(&a[AUDIT_FROM], 0),
+        .to_ms = arg_number(&a[AUDIT_TO], INT64_MAX),
+        .limit = (size_t)arg_number(&a[AUDIT_LIMIT], 100),
     };
     struct list_cursor cursor = { 0 };
-    struct gathered g = { 0 };
+    struct page page = {
+        .fields = audit_fields, .size = sizeof(struct audit_entry), .call = c, .next = &cursor
+    };
     int err;
 
     if (a[AUDIT_CURSOR].set && (!seal_parse(c, a[AUDIT_CURSOR].str, &cursor) || cursor.phase ||
@@ -187,10 +153,10 @@ void run_audit(struct verb_call *c)
         verb_error(c, BELFRY_INVALID, "cursor: expected one that AUDIT gave");
         return;
     }
-    err = engine_audits(c->engine, &f, gather, &g, &cursor);
+    err = engine_audits(c->engine, &f, audit_add, &page, &cursor);
     if (err)
         verb_error(c, err, "");
     else
-        reply_gathered(c, &g, &cursor);
-    buf_fini(&g.bytes);
+        shape_put(c->reply, audit_page_fields, &page);
+    page_fini(&page);
 }

@@ -104,7 +104,7 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
         return;
     }
     if (verb_scope(&call) == 0)
-        item_of(&call, &schedule_args, &ret->item);
+        schedule_of(&call, &ret->item);
 }
 
 static size_t spec_bytes(const struct job_spec *s)

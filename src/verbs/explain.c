@@ -2,44 +2,35 @@
 /* EXPLAIN. */
 #include "verbs/handlers.h"
 
+struct explained {
+    struct job_id id;
+    struct explanation x;
+};
+
+/* clang-format off */
+#define OF struct explained
+const struct shape_field explanation_fields[] = {
+    SHOW_ID("id", id), SHOW_WORD("state", x.state, job_state_name),
+    SHOW_WORD("reason", x.reason, reason_name), SHOW_TEXT("why", x.why),
+    SHOW_MOMENT("until_ms", x.until_ms, OR_NULL), SHOW_INT("ready_in_queue", x.ready),
+    SHOW_MOMENT("deferred_until", x.deferred_ms, OR_NULL), SHOW_INT("deferrals", x.deferrals),
+    { 0 },
+};
+/* clang-format on */
+
 void run_explain(struct verb_call *c)
 {
-    struct reply *r = c->reply;
-    struct explanation x;
-    struct job_id id;
-    int err = job_named(c, &id);
+    struct explained shown;
+    int err = job_named(c, &shown.id);
 
     if (err == BELFRY_INVALID)
         return;
     if (!err)
-        err = engine_explain(c->engine, id, &x);
-    if (err == BELFRY_NOTFOUND) {
-        reply_null(r);
-        return;
-    }
-    if (err) {
+        err = engine_explain(c->engine, shown.id, &shown.x);
+    if (err == BELFRY_NOTFOUND)
+        reply_null(c->reply);
+    else if (err)
         verb_error(c, err, engine_detail(c->engine));
-        return;
-    }
-    reply_map(r, 8);
-    reply_text(r, "id");
-    reply_id(r, id);
-    reply_text(r, "state");
-    reply_text(r, job_state_name(x.state));
-    reply_text(r, "reason");
-    reply_text(r, reason_name(x.reason));
-    reply_text(r, "why");
-    reply_text(r, x.why);
-    reply_text(r, "until_ms");
-    if (x.until_ms >= 0)
-        reply_integer(r, x.until_ms);
     else
-        reply_null(r);
-    reply_field(r, "ready_in_queue", (int64_t)x.ready);
-    reply_text(r, "deferred_until");
-    if (x.deferred_ms >= 0)
-        reply_integer(r, x.deferred_ms);
-    else
-        reply_null(r);
-    reply_field(r, "deferrals", x.deferrals);
+        shape_put(c->reply, explanation_fields, &shown);
 }

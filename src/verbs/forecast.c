@@ -16,6 +16,20 @@ struct forecast {
     size_t n; /* steps; the last one ends at to_ms and may be shorter */
 };
 
+struct step {
+    int64_t from_ms;
+    int64_t to_ms;
+    uint64_t jobs;
+};
+
+#define OF struct step
+const struct shape_field step_fields[] = {
+    SHOW_MOMENT("from_ms", from_ms),
+    SHOW_MOMENT("to_ms", to_ms),
+    SHOW_INT("jobs", jobs),
+    { 0 },
+};
+
 /* INVALID after an error reply. */
 static int forecast_of(struct verb_call *c, struct forecast *ret)
 {
@@ -24,9 +38,9 @@ static int forecast_of(struct verb_call *c, struct forecast *ret)
     int64_t steps;
     char why[128];
 
-    f.from_ms = a[FORECAST_FROM].set ? a[FORECAST_FROM].number : engine_now(c->engine);
-    f.to_ms = a[FORECAST_TO].set ? a[FORECAST_TO].number : f.from_ms + SPAN_MS;
-    f.step_ms = a[FORECAST_STEP].set ? a[FORECAST_STEP].number : STEP_MS;
+    f.from_ms = arg_number(&a[FORECAST_FROM], engine_now(c->engine));
+    f.to_ms = arg_number(&a[FORECAST_TO], f.from_ms + SPAN_MS);
+    f.step_ms = arg_number(&a[FORECAST_STEP], STEP_MS);
     if (f.to_ms <= f.from_ms) {
         verb_error(c, BELFRY_INVALID, "to: expected a moment after from");
         return BELFRY_INVALID;
@@ -70,10 +84,8 @@ void run_forecast(struct verb_call *c)
     reply_array(c->reply, f.n);
     for (size_t i = 0; i < f.n; i++) {
         int64_t from_ms = f.from_ms + (int64_t)i * f.step_ms;
+        struct step step = { from_ms, i + 1 < f.n ? from_ms + f.step_ms : f.to_ms, jobs[i] };
 
-        reply_map(c->reply, 3);
-        reply_field(c->reply, "from_ms", from_ms);
-        reply_field(c->reply, "to_ms", i + 1 < f.n ? from_ms + f.step_ms : f.to_ms);
-        reply_field(c->reply, "jobs", (int64_t)jobs[i]);
+        shape_put(c->reply, step_fields, &step);
     }
 }

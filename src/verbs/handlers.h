@@ -1,72 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The handlers that the table names, and the order of each one's arguments in its row. */
+/* The handlers that the table names, and where each row has the arguments that its handler takes
+ * itself. */
 #ifndef VERBS_HANDLERS_H
 #define VERBS_HANDLERS_H
 
+#include "verbs/shape.h"
 #include "verbs/verb.h"
 
-enum {
-    SCHEDULE_QUEUE,
-    SCHEDULE_PAYLOAD,
-    SCHEDULE_IN,
-    SCHEDULE_AT,
-    SCHEDULE_KEY,
-    SCHEDULE_IFEXISTS,
-    SCHEDULE_PRIORITY,
-    SCHEDULE_ATTEMPTS,
-    SCHEDULE_BACKOFF,
-    SCHEDULE_LEASE,
-    SCHEDULE_RETAIN,
-    SCHEDULE_TENANT,
-    SCHEDULE_EXPIRE,
-    SCHEDULE_TAG,
-    SCHEDULE_META,
-    SCHEDULE_AFTER,
-    SCHEDULE_AFTERFAIL,
-    SCHEDULE_NOTIFY,
-    SCHEDULE_GATES,
-    SCHEDULE_ORDER,
-    SCHEDULE_PUSH
-};
+enum { SCHEDULE_QUEUE, SCHEDULE_PAYLOAD, SCHEDULE_IN, SCHEDULE_AT };
 enum { BATCH_MODE, BATCH_ITEMS };
-enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT, LEASE_FOR, LEASE_WORKER };
+enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT };
 enum { HELD_ID, HELD_TOKEN, HELD_OPTIONS };
 enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
 enum { FAIL_ERROR = HELD_OPTIONS, FAIL_RETRY, FAIL_FINAL };
-enum { EXTEND_FOR = HELD_OPTIONS, EXTEND_PROGRESS, EXTEND_NOTE };
 enum { RELEASE_IN = HELD_OPTIONS };
 enum { JOB_ID, JOB_KEY, JOB_QUEUE, JOB_ORDER };
 enum { RESCHEDULE_ID, RESCHEDULE_IN, RESCHEDULE_AT };
-enum { LIST_QUEUE, LIST_STATE, LIST_FROM, LIST_TO, LIST_LIMIT, LIST_CURSOR, LIST_TAG };
-enum {
-    QUEUE_NAME,
-    QUEUE_ARG_LEASE,
-    QUEUE_ARG_ATTEMPTS,
-    QUEUE_ARG_BACKOFF,
-    QUEUE_ARG_RETAIN,
-    QUEUE_ARG_RETAIN_DEAD,
-    QUEUE_ARG_KEY_HOLD,
-    QUEUE_ARG_PAST_GRACE,
-    QUEUE_ARG_MAX_RUNNING,
-    QUEUE_ARG_RATE,
-    QUEUE_ARG_TENANT,
-    QUEUE_ARG_PUSH_URL,
-    QUEUE_ARG_PUSH_HEADERS,
-    QUEUE_ARG_PUSH_SECRET,
-    QUEUE_ARG_PUSH_TIMEOUT,
-    QUEUE_ARG_PUSH_CONCURRENCY
-};
-enum {
-    TENANT_NAME,
-    TENANT_ARG_WEIGHT,
-    TENANT_ARG_MAINTENANCE,
-    TENANT_ARG_MAX_PENDING,
-    TENANT_ARG_MAX_RUNNING,
-    TENANT_ARG_RATE,
-    TENANT_ARG_QUIET,
-    TENANT_ARG_TZ,
-    TENANT_ARG_SPREAD
-};
+enum { LIST_QUEUE, LIST_STATE, LIST_FROM, LIST_TO, LIST_LIMIT, LIST_CURSOR };
+enum { QUEUE_NAME };
+enum { TENANT_NAME };
 enum { TENANTS_AFTER, TENANTS_LIMIT };
 enum { TOKENCREATE_NAME, TOKENCREATE_ROLE, TOKENCREATE_TENANT, TOKENCREATE_EXPIRE };
 enum { TOKENREVOKE_NAME };
@@ -94,33 +46,9 @@ enum {
     RECUR_EXDATE,
     RECUR_RDATE,
     RECUR_CATCHUP,
-    RECUR_OVERLAP,
-    RECUR_PRIORITY,
-    RECUR_ATTEMPTS,
-    RECUR_BACKOFF,
-    RECUR_LEASE,
-    RECUR_RETAIN,
-    RECUR_EXPIRE,
-    RECUR_TAG,
-    RECUR_META,
-    RECUR_NOTIFY,
-    RECUR_GATES,
-    RECUR_ORDER,
-    RECUR_TENANT,
-    RECUR_PUSH
+    RECUR_OVERLAP
 };
 enum { RECURRENCES_LIMIT, RECURRENCES_CURSOR };
-enum {
-    BULK_ARG_ACTION,
-    BULK_ARG_QUEUE,
-    BULK_ARG_STATE,
-    BULK_ARG_TAG,
-    BULK_ARG_FROM,
-    BULK_ARG_TO,
-    BULK_ARG_IN,
-    BULK_ARG_AT,
-    BULK_ARG_DRYRUN
-};
 enum { BULKS_ID };
 enum { BULKSTOP_ID };
 enum { AUDIT_FROM, AUDIT_TO, AUDIT_LIMIT, AUDIT_CURSOR };
@@ -133,6 +61,29 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_recur, run_recurrence, run_recurrences, run_recurpause, run_recurresume, run_recurrun,
     run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit, run_tokencreate,
     run_tokens, run_tokenrevoke;
+
+/* Fields of replies, each table with its handler: see shapes.c. */
+extern const struct shape_field summary_fields[], job_fields[], attempt_fields[], page_fields[],
+    lease_fields[], fail_fields[], extend_fields[], explanation_fields[], queue_fields[],
+    tenant_fields[], stats_fields[], tenant_stats_fields[], step_fields[], occurrence_fields[],
+    recurrence_fields[], recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[],
+    bulk_fields[], audit_fields[], audit_page_fields[], token_fields[], new_token_fields[];
+extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
+extern const struct shape_field counter_fields[]; /* of struct counters */
+
+/* Figures of the whole server, for STATS and METRICS, and those that only METRICS shows. A metric
+ * whose name ends in _total is a counter, any other a gauge. */
+struct figures {
+    struct engine_stats s;
+    struct partition_stats p;
+    struct verb_host_stats h;
+    uint64_t tokens;
+};
+
+void figures_look(struct engine *e, struct partition *p, const struct verb_host *host,
+                  struct figures *ret);
+extern const struct shape_field server_metrics[], storage_metrics[]; /* of struct figures */
+extern const struct shape_field push_metrics[];                      /* of struct push_stats */
 
 /* Shared by handlers. */
 
@@ -155,16 +106,25 @@ struct item {
     struct job_id after[AFTER_MAX + 1];
 };
 
-/* Where a row has the arguments that say what a job is; -1: not at all. */
-struct item_args {
-    int queue, payload, in, at, key, if_exists, priority, attempts, backoff, lease, retain, expire,
-        tag, meta, after, after_fail, notify, gates, order, push;
-};
+/* The argument that the verb's row has under this name. */
+const struct arg_value *arg_of(const struct verb_call *c, const char *name);
+/* What is given, or else: this number; an empty slice. */
+static inline int64_t arg_number(const struct arg_value *v, int64_t otherwise)
+{
+    return v->set ? v->number : otherwise;
+}
 
-extern const struct item_args schedule_args;
+static inline struct str arg_str(const struct arg_value *v)
+{
+    return v->set ? v->str : (struct str){ 0 };
+}
 
-/* False after an error reply. */
-bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret);
+/* Stores what is given in the members that the verb's row says. Returns the bits of settings. */
+unsigned args_store(const struct verb_call *c, void *ret);
+/* The job that the arguments say, but for its due time. False after an error reply. */
+bool item_of(struct verb_call *c, struct item *ret);
+/* The same with its due time, for SCHEDULE's row. */
+bool schedule_of(struct verb_call *c, struct item *ret);
 /* Which of RRULE, CRON and EVERY is given, the first of them at `first`: its index, or INVALID
  * after an error reply. */
 int rule_given(struct verb_call *c, int first);
@@ -173,12 +133,11 @@ int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_val
            int64_t *ret);
 /* What the audit log says of it: the id of what was made, and a word. */
 void verb_outcome(struct verb_call *c, struct job_id id, const char *word);
-void reply_labels(struct reply *r, const struct job_view *v); /* two fields: tags and meta */
 void reply_id(struct reply *r, struct job_id id);
-void reply_rate(struct reply *r, const struct rate *rate); /* a field */
-void reply_token(struct reply *r, uint64_t token);
 /* The full name of a tenant's queue: in buf, or the queue's own. */
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);
+/* The call is about one tenant, not all of them. False after an error reply. */
+bool one_tenant(struct verb_call *c);
 /* The full name of a queue of the call's tenant. False after an error reply: that is all of them.
  */
 bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);

@@ -14,16 +14,6 @@ void reply_id(struct reply *r, struct job_id id)
     reply_bytes(r, (struct str){ text, ID_TEXT });
 }
 
-static int64_t number_or(const struct arg_value *v, int64_t otherwise)
-{
-    return v->set ? v->number : otherwise;
-}
-
-static struct str str_or_empty(const struct arg_value *v)
-{
-    return v->set ? v->str : (struct str){ 0 };
-}
-
 int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
            int64_t *ret)
 {
@@ -37,7 +27,7 @@ int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_val
         verb_error(c, BELFRY_INVALID, "in: expected a moment up to the year 9999");
         return BELFRY_INVALID;
     }
-    *ret = in->set ? now + in->number : number_or(at, -1);
+    *ret = in->set ? now + in->number : arg_number(at, -1);
     return 0;
 }
 
@@ -54,89 +44,62 @@ void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], s
 
 bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret)
 {
-    if (str_eq(c->tenant, STR(TENANT_ALL))) {
-        verb_error(c, BELFRY_INVALID, "tenant: expected the name of one, not *");
+    if (!one_tenant(c))
         return false;
-    }
     full_name(c->tenant, queue, buf, ret);
     return true;
 }
 
-const struct item_args schedule_args = {
-    .queue = SCHEDULE_QUEUE,
-    .payload = SCHEDULE_PAYLOAD,
-    .in = SCHEDULE_IN,
-    .at = SCHEDULE_AT,
-    .key = SCHEDULE_KEY,
-    .if_exists = SCHEDULE_IFEXISTS,
-    .priority = SCHEDULE_PRIORITY,
-    .attempts = SCHEDULE_ATTEMPTS,
-    .backoff = SCHEDULE_BACKOFF,
-    .lease = SCHEDULE_LEASE,
-    .retain = SCHEDULE_RETAIN,
-    .expire = SCHEDULE_EXPIRE,
-    .tag = SCHEDULE_TAG,
-    .meta = SCHEDULE_META,
-    .after = SCHEDULE_AFTER,
-    .after_fail = SCHEDULE_AFTERFAIL,
-    .notify = SCHEDULE_NOTIFY,
-    .gates = SCHEDULE_GATES,
-    .order = SCHEDULE_ORDER,
-    .push = SCHEDULE_PUSH,
-};
-
-static const struct arg_value *arg_at(const struct verb_call *c, int at)
-{
-    static const struct arg_value none;
-
-    return at < 0 ? &none : &c->args[at];
-}
-
 /* What may be given several times. */
-static void labels_of(struct verb_call *c, const struct item_args *at, struct item *ret)
+static void labels_of(struct verb_call *c, struct item *ret)
 {
+    const struct arg *args = c->verb->args;
     struct job_spec *spec = &ret->spec;
     struct str text, same;
-    size_t word = 0;
 
-    while (spec->tag_count <= TAGS_MAX && arg_at(c, at->tag)->set &&
-           verb_each(c, (size_t)at->tag, &word, &ret->tags[spec->tag_count], &same))
-        spec->tag_count++;
-    word = 0;
-    while (spec->meta_count <= METAS_MAX && arg_at(c, at->meta)->set &&
-           verb_each(c, (size_t)at->meta, &word, &ret->meta[spec->meta_count].name,
-                     &ret->meta[spec->meta_count].value))
-        spec->meta_count++;
-    word = 0;
-    while (spec->after_count <= AFTER_MAX && arg_at(c, at->after)->set &&
-           verb_each(c, (size_t)at->after, &word, &text, &same))
-        id_parse(text, &ret->after[spec->after_count++]); /* it was checked before */
+    for (size_t i = 0, word = 0; args[i].type != ARG_END; i++, word = 0) {
+        if (!c->args[i].set || args[i].as != AS_LIST)
+            continue;
+        if (args[i].type == ARG_NAME) {
+            while (spec->tag_count <= TAGS_MAX &&
+                   verb_each(c, i, &word, &ret->tags[spec->tag_count], &same))
+                spec->tag_count++;
+        } else if (args[i].type == ARG_META) {
+            while (spec->meta_count <= METAS_MAX &&
+                   verb_each(c, i, &word, &ret->meta[spec->meta_count].name,
+                             &ret->meta[spec->meta_count].value))
+                spec->meta_count++;
+        } else {
+            while (spec->after_count <= AFTER_MAX && verb_each(c, i, &word, &text, &same))
+                id_parse(text, &ret->after[spec->after_count++]); /* it was checked before */
+        }
+    }
 }
 
-bool item_of(struct verb_call *c, const struct item_args *at, struct item *ret)
+bool item_of(struct verb_call *c, struct item *ret)
 {
     ret->spec = (struct job_spec){
-        .payload = c->args[at->payload].str,
-        .key = str_or_empty(arg_at(c, at->key)),
-        .order = str_or_empty(arg_at(c, at->order)),
-        .push = str_or_empty(arg_at(c, at->push)),
-        .if_exists = (enum if_exists)number_or(arg_at(c, at->if_exists), IFEXISTS_KEEP),
-        .priority = (int)number_or(arg_at(c, at->priority), 3),
-        .attempts = number_or(arg_at(c, at->attempts), -1),
-        .backoff = str_or_empty(arg_at(c, at->backoff)),
-        .lease_ms = number_or(arg_at(c, at->lease), -1),
-        .retain_ms = number_or(arg_at(c, at->retain), -1),
-        .expire_ms = number_or(arg_at(c, at->expire), -1),
-        .notify = number_or(arg_at(c, at->notify), 0) == 1,
-        .passing = number_or(arg_at(c, at->gates), 0) == 1,
+        .due_ms = -1,
+        .if_exists = IFEXISTS_KEEP,
+        .priority = 3,
+        .attempts = -1,
+        .lease_ms = -1,
+        .retain_ms = -1,
+        .expire_ms = -1,
         .tags = ret->tags,
         .meta = ret->meta,
         .after = ret->after,
-        .after_fail = (enum after_fail)number_or(arg_at(c, at->after_fail), AFTERFAIL_CANCEL),
+        .after_fail = AFTERFAIL_CANCEL,
     };
-    labels_of(c, at, ret);
-    return queue_named(c, c->args[at->queue].str, ret->name, &ret->spec.queue) &&
-           due_of(c, arg_at(c, at->in), arg_at(c, at->at), &ret->spec.due_ms) == 0;
+    args_store(c, &ret->spec);
+    labels_of(c, ret);
+    return queue_named(c, ret->spec.queue, ret->name, &ret->spec.queue);
+}
+
+bool schedule_of(struct verb_call *c, struct item *ret)
+{
+    return item_of(c, ret) &&
+           due_of(c, &c->args[SCHEDULE_IN], &c->args[SCHEDULE_AT], &ret->spec.due_ms) == 0;
 }
 
 void run_schedule(struct verb_call *c)
@@ -145,7 +108,7 @@ void run_schedule(struct verb_call *c)
     struct item item;
     int err;
 
-    if (!item_of(c, &schedule_args, &item))
+    if (!schedule_of(c, &item))
         return;
     err = engine_schedule(c->engine, &item.spec, &result);
     if (err)
@@ -170,7 +133,7 @@ int job_named(struct verb_call *c, struct job_id *ret)
         struct str name;
 
         return queue_named(c, queue->str, buf, &name)
-                   ? engine_find_key(c->engine, name, str_or_empty(order), key->str, ret)
+                   ? engine_find_key(c->engine, name, arg_str(order), key->str, ret)
                    : BELFRY_INVALID;
     }
     *ret = id->id;
@@ -234,7 +197,7 @@ void run_redrive(struct verb_call *c)
     } else {
         if (!queue_named(c, a[REDRIVE_QUEUE].str, buf, &name))
             return;
-        n = engine_redrive_queue(c->engine, name, (size_t)number_or(&a[REDRIVE_LIMIT], 1000));
+        n = engine_redrive_queue(c->engine, name, (size_t)arg_number(&a[REDRIVE_LIMIT], 1000));
     }
     if (n < 0)
         verb_error(c, n, engine_detail(c->engine));

@@ -1,38 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* GET and LIST. */
 #include "verbs/handlers.h"
+#include "verbs/page.h"
 #include "verbs/seal.h"
 
-/* Null unless it means something. */
-static void field_int_if(struct reply *r, const char *name, bool meant, int64_t v)
-{
-    reply_text(r, name);
-    if (meant)
-        reply_integer(r, v);
-    else
-        reply_null(r);
-}
+/* clang-format off */
+#define OF struct attempt
+const struct shape_field attempt_fields[] = {
+    SHOW_INT("attempt", number), SHOW_MOMENT("start_ms", start_ms), SHOW_MOMENT("end_ms", end_ms),
+    SHOW_INT("late_ms", late_ms), SHOW_WORD("outcome", outcome, attempt_outcome_name),
+    SHOW_BYTES("worker", worker, OR_NULL), SHOW_BYTES("error", error, OR_NULL), { 0 },
+};
+#undef OF
+/* clang-format on */
 
-static void reply_attempt(struct reply *r, const struct attempt *a)
+static void put_tags(struct reply *r, const void *view)
 {
-    reply_map(r, 7);
-    reply_field(r, "attempt", a->number);
-    reply_field(r, "start_ms", a->start_ms);
-    reply_field(r, "end_ms", a->end_ms);
-    reply_field(r, "late_ms", a->late_ms);
-    reply_text(r, "outcome");
-    reply_text(r, attempt_outcome_name(a->outcome));
-    reply_field_bytes(r, "worker", a->worker);
-    reply_field_bytes(r, "error", a->error);
-}
+    const struct job_view *v = view;
 
-void reply_labels(struct reply *r, const struct job_view *v)
-{
-    reply_name(r, "tags");
     reply_array(r, v->tag_count);
     for (size_t i = 0; i < v->tag_count; i++)
         reply_bytes(r, v->tags[i]);
-    reply_name(r, "meta");
+}
+
+static void put_meta(struct reply *r, const void *view)
+{
+    const struct job_view *v = view;
+
     reply_map(r, v->meta_count);
     for (size_t i = 0; i < v->meta_count; i++) {
         reply_bytes(r, v->meta[i].name);
@@ -40,7 +34,30 @@ void reply_labels(struct reply *r, const struct job_view *v)
     }
 }
 
-/* What LIST shows of a job, and GET first. */
+static void put_after(struct reply *r, const void *view)
+{
+    const struct job_view *v = view;
+
+    reply_array(r, v->after_count);
+    for (size_t i = 0; i < v->after_count; i++)
+        reply_id(r, v->after[i]);
+}
+
+static void put_gates(struct reply *r, const void *view)
+{
+    reply_text(r, ((const struct job_view *)view)->passing ? "pass" : "hold");
+}
+
+static void put_history(struct reply *r, const void *view)
+{
+    const struct job_view *v = view;
+
+    reply_array(r, v->history_count);
+    for (size_t i = 0; i < v->history_count; i++)
+        shape_put(r, attempt_fields, &v->history[i]);
+}
+
+/* What LIST shows of a job, and GET first: members as in struct job_view. */
 struct summary {
     struct job_id id;
     enum job_state state;
@@ -56,7 +73,7 @@ struct summary {
     int64_t at_ms;
     int64_t deferred_ms;
     uint32_t deferrals;
-    size_t payload_bytes;
+    struct str payload; /* its length counts */
 };
 
 static struct summary summary_of(const struct job_view *v)
@@ -76,80 +93,67 @@ static struct summary summary_of(const struct job_view *v)
         .at_ms = v->at_ms,
         .deferred_ms = v->deferred_ms,
         .deferrals = v->deferrals,
-        .payload_bytes = v->payload.len,
+        .payload = { NULL, v->payload.len },
     };
 }
 
-#define SUMMARY_FIELDS 15
+/* clang-format off */
+#define SUMMARY                                         \
+    SHOW_ID("id", id),                                  \
+    SHOW_WORD("state", state, job_state_name),          \
+    SHOW_TEXT("tenant", tenant),                        \
+    SHOW_TEXT("queue", queue),                          \
+    SHOW_BYTES("key", key, OR_NULL),                    \
+    SHOW_INT("priority", priority),                     \
+    SHOW_MOMENT("due_ms", due_ms),                      \
+    SHOW_MOMENT("at_ms", at_ms),                        \
+    SHOW_INT("attempt", attempt),                       \
+    SHOW_INT("attempts", attempts),                     \
+    SHOW_INT("payload_bytes", payload.len),             \
+    SHOW_MOMENT("deferred_until", deferred_ms, OR_NULL), \
+    SHOW_INT("deferrals", deferrals),                   \
+    SHOW_BYTES("error", error, OR_NULL),                \
+    SHOW_BYTES("order", order, OR_NULL)
 
-static void reply_summary(struct reply *r, const struct summary *v)
+#define OF struct summary
+const struct shape_field summary_fields[] = {
+    SUMMARY, { 0 },
+};
+#undef OF
+#define OF struct job_view
+const struct shape_field label_fields[] = {
+    SHOW_OWN("tags", SHAPE_LIST, put_tags), SHOW_OWN("meta", SHAPE_DICT, put_meta), { 0 },
+};
+
+const struct shape_field job_fields[] = {
+    SUMMARY, SHOW_BYTES("payload", payload), SHOW_MOMENT("created_ms", created_ms),
+    SHOW_INT("stalls", stalls), SHOW_ALL(label_fields), SHOW_OWN("after", SHAPE_LIST, put_after),
+    SHOW_TEXT("recurrence", recurrence, OR_NULL), SHOW_MOMENT("nominal_ms", nominal_ms, OR_NULL),
+    SHOW_MOMENT("expires_ms", expires_ms, OR_NULL), SHOW_BOOL("notify", notify),
+    SHOW_OWN("gates", SHAPE_TEXT, put_gates), SHOW_INT("lease_ms", lease_ms, OR_NULL),
+    SHOW_MOMENT("until_ms", until_ms, OR_NULL), SHOW_BYTES("worker", worker, OR_NULL),
+    SHOW_INT("progress", progress, OR_NULL), SHOW_BYTES("note", note, OR_NULL),
+    SHOW_BOOL("cancelling", cancelling), SHOW_BOOL("replacing", replacing),
+    SHOW_MOMENT("ended_ms", ended_ms, OR_NULL), SHOW_MOMENT("keep_ms", keep_ms, OR_NULL),
+    SHOW_BYTES("result", result, OR_NULL), SHOW_TEXT("push", push, OR_NULL),
+    SHOW_TOKEN("token", token, OR_NULL), SHOW_MAPS("history", "Attempt", put_history), { 0 },
+};
+/* clang-format on */
+
+/* What means nothing in the job's state is made negative or empty, so that it is shown as null. */
+static void view_prune(struct job_view *v)
 {
-    reply_text(r, "id");
-    reply_id(r, v->id);
-    reply_text(r, "state");
-    reply_text(r, job_state_name(v->state));
-    reply_text(r, "tenant");
-    reply_bytes(r, v->tenant);
-    reply_text(r, "queue");
-    reply_bytes(r, v->queue);
-    reply_field_bytes(r, "key", v->key);
-    reply_field(r, "priority", v->priority);
-    reply_field(r, "due_ms", v->due_ms);
-    reply_field(r, "at_ms", v->at_ms);
-    reply_field(r, "attempt", v->attempt);
-    reply_field(r, "attempts", v->attempts);
-    reply_field(r, "payload_bytes", (int64_t)v->payload_bytes);
-    field_int_if(r, "deferred_until", v->deferred_ms >= 0, v->deferred_ms);
-    reply_field(r, "deferrals", v->deferrals);
-    reply_field_bytes(r, "error", v->error);
-    reply_field_bytes(r, "order", v->order);
-}
-
-#define DETAIL_FIELDS 24
-
-static void reply_detail(struct reply *r, const struct job_view *v)
-{
-    bool leased = v->state == JOB_LEASED;
     bool ended = v->state > JOB_LEASED && v->state != JOB_WAITING;
 
-    reply_text(r, "payload");
-    reply_bytes(r, v->payload);
-    reply_field(r, "created_ms", v->created_ms);
-    reply_field(r, "stalls", v->stalls);
-    reply_labels(r, v);
-    reply_text(r, "after");
-    reply_array(r, v->after_count);
-    for (size_t i = 0; i < v->after_count; i++)
-        reply_id(r, v->after[i]);
-    reply_field_bytes(r, "recurrence", v->recurrence);
-    field_int_if(r, "nominal_ms", v->recurrence.len > 0, v->nominal_ms);
-    field_int_if(r, "expires_ms", v->expires_ms >= 0, v->expires_ms);
-    reply_text(r, "notify");
-    reply_boolean(r, v->notify);
-    reply_text(r, "gates");
-    reply_text(r, v->passing ? "pass" : "hold");
-    field_int_if(r, "lease_ms", leased, v->lease_ms);
-    field_int_if(r, "until_ms", leased, v->until_ms);
-    reply_field_bytes(r, "worker", leased ? v->worker : (struct str){ 0 });
-    field_int_if(r, "progress", leased && v->progress >= 0, v->progress);
-    reply_field_bytes(r, "note", v->note);
-    reply_text(r, "cancelling");
-    reply_boolean(r, v->cancelling);
-    reply_text(r, "replacing");
-    reply_boolean(r, v->replacing);
-    field_int_if(r, "ended_ms", ended, v->ended_ms);
-    field_int_if(r, "keep_ms", ended, v->keep_ms);
-    reply_field_bytes(r, "result", v->result);
-    reply_field_bytes(r, "push", v->push);
-    reply_name(r, "token");
-    if (leased)
-        reply_token(r, v->token);
-    else
-        reply_null(r);
-    reply_text(r, "history");
-    reply_array(r, v->history_count);
-    for (size_t i = 0; i < v->history_count; i++)
-        reply_attempt(r, &v->history[i]);
+    if (v->state != JOB_LEASED) {
+        v->lease_ms = v->until_ms = v->progress = -1;
+        v->worker.len = 0;
+        v->token = 0;
+    }
+    if (!ended)
+        v->ended_ms = v->keep_ms = -1;
+    if (v->recurrence.len == 0)
+        v->nominal_ms = -1;
 }
 
 void run_get(struct verb_call *c)
@@ -167,101 +171,45 @@ void run_get(struct verb_call *c)
     } else if (err) {
         verb_error(c, err, engine_detail(c->engine));
     } else {
-        struct summary summary = summary_of(&v);
-
-        reply_map(c->reply, SUMMARY_FIELDS + DETAIL_FIELDS);
-        reply_summary(c->reply, &summary);
-        reply_detail(c->reply, &v);
+        view_prune(&v);
+        shape_put(c->reply, job_fields, &v);
     }
 }
 
-#define PAGE_MAX 1000
+static int list_add(void *page, const struct job_view *v)
+{
+    struct summary s = summary_of(v);
 
-/* Gathered before anything is answered: how many there are comes first, and views last only for the
- * engine's call. */
-struct page {
-    struct summary
-        jobs[PAGE_MAX]; /* tenant, queue, key, error and order of each have only their lengths: */
-    size_t n;
-    struct buf text; /* they are here, one behind the other */
+    return page_add(page, &s);
+}
+
+const struct shape_field page_fields[] = {
+    SHOW_MAPS("jobs", "Summary", page_put),
+    SHOW_OWN("cursor", SHAPE_TEXT, page_put_cursor, OR_NULL),
+    { 0 },
 };
-
-static void keep_text(struct buf *text, struct str *s)
-{
-    buf_str(text, *s);
-    s->ptr = NULL;
-}
-
-static int page_add(void *arg, const struct job_view *v)
-{
-    struct page *p = arg;
-    struct summary *s = &p->jobs[p->n++];
-
-    *s = summary_of(v);
-    keep_text(&p->text, &s->tenant);
-    keep_text(&p->text, &s->queue);
-    keep_text(&p->text, &s->key);
-    keep_text(&p->text, &s->error);
-    keep_text(&p->text, &s->order);
-    return p->text.failed ? BELFRY_NOMEM : 0;
-}
-
-static void find_text(const char **at, struct str *s)
-{
-    s->ptr = *at;
-    *at += s->len;
-}
-
-static void reply_page(struct verb_call *c, struct page *p, const struct list_cursor *next)
-{
-    const char *at = p->text.ptr;
-    struct reply *r = c->reply;
-
-    reply_map(r, 2);
-    reply_text(r, "jobs");
-    reply_array(r, p->n);
-    for (size_t i = 0; i < p->n; i++) {
-        struct summary *s = &p->jobs[i];
-
-        find_text(&at, &s->tenant);
-        find_text(&at, &s->queue);
-        find_text(&at, &s->key);
-        find_text(&at, &s->error);
-        find_text(&at, &s->order);
-        reply_map(r, SUMMARY_FIELDS);
-        reply_summary(r, s);
-    }
-    reply_text(r, "cursor");
-    seal_reply(c, next);
-}
 
 void run_list(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
-    struct page page;
     struct list_cursor cursor = { 0 };
-    char name[QUEUE_MAX_BYTES];
-    struct list_filter f = {
-        .tenant = c->tenant,
-        .state = a[LIST_STATE].set ? (int)a[LIST_STATE].number : -1,
-        .from_ms = a[LIST_FROM].set ? a[LIST_FROM].number : 0,
-        .to_ms = a[LIST_TO].set ? a[LIST_TO].number : INT64_MAX,
-        .limit = a[LIST_LIMIT].set ? (size_t)a[LIST_LIMIT].number : 100,
+    struct page page = {
+        .fields = summary_fields, .size = sizeof(struct summary), .call = c, .next = &cursor
     };
+    struct list_filter f = { .tenant = c->tenant, .state = -1, .to_ms = INT64_MAX, .limit = 100 };
+    char name[QUEUE_MAX_BYTES];
     int err = 0;
 
-    f.tag = a[LIST_TAG].set ? a[LIST_TAG].str : (struct str){ 0 };
+    args_store(c, &f);
     if (a[LIST_QUEUE].set && !queue_named(c, a[LIST_QUEUE].str, name, &f.queue))
         return;
-    page.n = 0;
-    page.text = (struct buf){ 0 };
     if (a[LIST_CURSOR].set && !seal_parse(c, a[LIST_CURSOR].str, &cursor))
         err = BELFRY_INVALID;
     if (!err)
-        err = engine_list(c->engine, &f, page_add, &page, &cursor);
+        err = engine_list(c->engine, &f, list_add, &page, &cursor);
     if (err)
         verb_error(c, err, err == BELFRY_INVALID ? "cursor: expected one that LIST gave" : "");
     else
-        reply_page(c, &page, &cursor);
-    buf_fini(&page.text);
+        shape_put(c->reply, page_fields, &page);
+    page_fini(&page);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Words to typed arguments, by a verb's row. */
-#include "verbs/verb.h"
+#include "verbs/handlers.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 
 #include "base/time.h"
-#include "engine/backoff.h"
+#include "record/backoff.h"
 
 const struct verb *verb_find(const struct verb *table, struct str name)
 {
@@ -312,6 +313,49 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
         at += (size_t)err;
     }
     return 0;
+}
+
+const struct arg_value *arg_of(const struct verb_call *c, const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(c->verb->args[i].name, name) != 0)
+        i++;
+    return &c->args[i];
+}
+
+static void arg_store(const struct arg *a, const struct arg_value *v, char *to)
+{
+    switch (a->as) {
+    case AS_I64: *(int64_t *)(void *)to = v->number; break;
+    case AS_INT: *(int *)(void *)to = (int)v->number; break;
+    case AS_ENUM: *(unsigned *)(void *)to = (unsigned)v->number; break;
+    case AS_BOOL: *(bool *)to = v->number == 1; break;
+    case AS_STR: *(struct str *)(void *)to = v->str; break;
+    case AS_CHARS:
+        assert(v->str.len < a->size); /* it was checked with the value's form */
+        memcpy(to, v->str.ptr, v->str.len);
+        to[v->str.len] = '\0';
+        break;
+    case AS_RATE: *(struct rate *)(void *)to = v->rate; break;
+    case AS_LIST:
+    case AS_NONE: break;
+    }
+}
+
+unsigned args_store(const struct verb_call *c, void *ret)
+{
+    unsigned fields = 0;
+
+    for (size_t i = 0; c->verb->args[i].type != ARG_END; i++) {
+        const struct arg *a = &c->verb->args[i];
+
+        if (!c->args[i].set || a->as == AS_NONE)
+            continue;
+        arg_store(a, &c->args[i], (char *)ret + a->into);
+        fields |= a->field;
+    }
+    return fields;
 }
 
 static void usage_type(const struct arg *a, struct buf *out)

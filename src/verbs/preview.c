@@ -54,7 +54,7 @@ int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zon
 
     if (!err)
         return 0;
-    /* NOTFOUND is said of jobs. */
+    /* An argument that names no zone is a wrong argument. */
     return refuse(c, err == BELFRY_NOTFOUND ? BELFRY_INVALID : err, "tz", why);
 }
 
@@ -85,33 +85,41 @@ static int recur_given(struct verb_call *c, struct recur **ret)
         return err;
     spec.kind = kinds[which];
     spec.text = a[which].str;
-    spec.start_ms =
-        a[PREVIEW_START].set ? a[PREVIEW_START].number : start_default(engine_now(c->engine));
+    spec.start_ms = arg_number(&a[PREVIEW_START], start_default(engine_now(c->engine)));
     err = recur_new(&spec, ret, &error);
     return err ? refuse(c, err, names[which], error.text) : 0;
 }
 
+struct occurrence {
+    int64_t at_ms;
+    struct str local;
+    struct str note;
+};
+
+#define OF struct occurrence
+const struct shape_field occurrence_fields[] = {
+    SHOW_MOMENT("at_ms", at_ms),
+    SHOW_TEXT("local", local),
+    SHOW_TEXT("note", note, OR_NULL),
+    { 0 },
+};
+
 static void reply_occurrence(struct reply *r, const struct recur_occurrence *o)
 {
     char local[RECUR_TEXT], note[RECUR_NOTE];
+    struct occurrence shown = { o->at_ms, { local, recur_format(o, local) }, { note, 0 } };
 
-    reply_map(r, 3);
-    reply_field(r, "at_ms", o->at_ms);
-    reply_name(r, "local");
-    reply_bytes(r, (struct str){ local, recur_format(o, local) });
-    reply_name(r, "note");
-    if (o->note == RECUR_PLAIN)
-        reply_null(r);
-    else
-        reply_bytes(r, (struct str){ note, recur_note(o, note) });
+    if (o->note != RECUR_PLAIN)
+        shown.note.len = recur_note(o, note);
+    shape_put(r, occurrence_fields, &shown);
 }
 
 void run_preview(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
     struct recur_occurrence found[COUNT_MAX];
-    int64_t from_ms = a[PREVIEW_FROM].set ? a[PREVIEW_FROM].number : engine_now(c->engine);
-    size_t most = a[PREVIEW_COUNT].set ? (size_t)a[PREVIEW_COUNT].number : COUNT_DEFAULT;
+    int64_t from_ms = arg_number(&a[PREVIEW_FROM], engine_now(c->engine));
+    size_t most = (size_t)arg_number(&a[PREVIEW_COUNT], COUNT_DEFAULT);
     struct recur *r;
     int n;
 

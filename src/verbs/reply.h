@@ -51,9 +51,6 @@ static inline void reply_text(struct reply *r, const char *text)
     r->ops->bytes(r, str_of(text));
 }
 
-/* A field's name, of a length known when compiling. */
-#define reply_name(r, literal) reply_bytes(r, STR(literal))
-
 static inline void reply_null(struct reply *r)
 {
     r->ops->null(r);
@@ -95,23 +92,6 @@ static inline bool reply_part_end(const struct reply *r, struct reply_part *part
 static inline void reply_again(struct reply *r, const struct reply_part *part)
 {
     r->ops->again(r, part->from, part->to);
-}
-
-/* Null if there are none. */
-static inline void reply_field_bytes(struct reply *r, const char *name, struct str s)
-{
-    reply_text(r, name);
-    if (s.len)
-        reply_bytes(r, s);
-    else
-        reply_null(r);
-}
-
-/* A pair of a map. */
-static inline void reply_field(struct reply *r, const char *name, int64_t v)
-{
-    reply_text(r, name);
-    reply_integer(r, v);
 }
 
 #endif

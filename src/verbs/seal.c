@@ -125,22 +125,19 @@ static struct seal seal_of(const struct verb_call *c)
     return (struct seal){ c->engine, c->verb->name, c->tenant };
 }
 
-void seal_reply(struct verb_call *c, const struct list_cursor *cursor)
+void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cursor *cursor)
 {
     char text[CURSOR_TEXT];
-    struct str plain = { text, cursor->more ? cursor_format(cursor, text) : 0 };
+    struct str plain = { text, cursor_format(cursor, text) };
     struct seal s = seal_of(c);
     uint8_t sealed[SEALED_MAX];
     struct buf out = { 0 };
 
-    if (!cursor->more) {
-        reply_null(c->reply);
-    } else if (!verb_is_confined(c)) {
-        reply_bytes(c->reply, plain);
-    } else {
+    if (verb_is_confined(c)) {
         base64url_write(&out, sealed, encipher(&s, plain, sealed));
-        reply_bytes(c->reply, out.failed ? STR("") : buf_view(&out));
+        plain = out.failed ? STR("") : buf_view(&out);
     }
+    reply_bytes(r, plain);
     buf_fini(&out);
 }
 

@@ -25,8 +25,8 @@ void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out);
 /* False if it has not that form. One that was not made by seal_pair gives numbers by chance. */
 bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b);
 
-/* The cursor, or null if there is no more; a value of the reply. */
-void seal_reply(struct verb_call *c, const struct list_cursor *cursor);
+/* A cursor that says that there is more, as a value of the reply. */
+void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cursor *cursor);
 /* False if it is none that this caller was given. */
 bool seal_parse(const struct verb_call *c, struct str text, struct list_cursor *ret);
 

@@ -5,55 +5,31 @@
 #include <stdio.h>
 
 #include "recur/quiet.h"
+#include "verbs/page.h"
 
 #define TENANTS_MAX 1000
 
-static void field(struct reply *r, const char *name, uint64_t v)
-{
-    reply_field(r, name, (int64_t)v);
-}
+/* clang-format off */
+#define OF struct tenant_settings
+static const struct shape_field setting_fields[] = {
+    SHOW_INT("weight", weight), SHOW_BOOL("maintenance", maintenance),
+    SHOW_INT("max_pending", max_pending), SHOW_INT("max_running", max_running),
+    SHOW_RATE("rate", rate), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
+    SHOW_INT("spread_ms", spread_ms), { 0 },
+};
+#undef OF
+#define OF struct tenant_view
+const struct shape_field tenant_fields[] = {
+    SHOW_TEXT("tenant", name), SHOW_INT("pending", pending), SHOW_INT("running", running),
+    SHOW_INT("queues", queues), SHOW_PART(settings, struct tenant_settings, setting_fields),
+    SHOW_MOMENT("quiet_until_ms", quiet_until_ms, OR_NULL), { 0 },
+};
+/* clang-format on */
 
-static void field_text(struct reply *r, const char *name, const char *text)
+/* Whether QUIET and TZ can be read. False after an error reply. */
+static bool is_quiet_valid(struct verb_call *c)
 {
-    reply_text(r, name);
-    if (*text)
-        reply_text(r, text);
-    else
-        reply_null(r);
-}
-
-static int reply_tenant(void *arg, const struct tenant_view *v)
-{
-    struct reply *r = arg;
-    const struct tenant_settings *s = v->settings;
-
-    reply_map(r, 13);
-    reply_text(r, "tenant");
-    reply_bytes(r, v->name);
-    field(r, "pending", v->pending);
-    field(r, "running", v->running);
-    field(r, "queues", v->queues);
-    field(r, "weight", (uint64_t)s->weight);
-    reply_text(r, "maintenance");
-    reply_boolean(r, s->maintenance);
-    field(r, "max_pending", (uint64_t)s->max_pending);
-    field(r, "max_running", (uint64_t)s->max_running);
-    reply_rate(r, &s->rate);
-    field_text(r, "quiet", s->quiet);
-    field_text(r, "tz", s->tz);
-    field(r, "spread_ms", (uint64_t)s->spread_ms);
-    reply_text(r, "quiet_until_ms");
-    if (v->quiet_until_ms >= 0)
-        reply_integer(r, v->quiet_until_ms);
-    else
-        reply_null(r);
-    return 0;
-}
-
-/* QUIET and TZ; an error after its reply if they cannot be read. */
-static int quiet_given(struct verb_call *c, struct tenant_settings *ret, unsigned *fields)
-{
-    const struct arg_value *quiet = &c->args[TENANT_ARG_QUIET], *tz = &c->args[TENANT_ARG_TZ];
+    const struct arg_value *quiet = arg_of(c, "quiet"), *tz = arg_of(c, "tz");
     const struct zone *zone;
     struct rule_error error;
     struct quiet parsed;
@@ -62,29 +38,19 @@ static int quiet_given(struct verb_call *c, struct tenant_settings *ret, unsigne
     if (quiet->set && quiet->str.len > 0 && quiet_parse(quiet->str, &parsed, &error) < 0) {
         snprintf(text, sizeof(text), "quiet: %s", error.text);
         verb_error(c, BELFRY_INVALID, text);
-        return BELFRY_INVALID;
+        return false;
     }
-    if (tz->set && zone_given(c, tz, &zone) < 0)
-        return BELFRY_INVALID;
-    if (quiet->set) {
-        snprintf(ret->quiet, sizeof(ret->quiet), "%.*s", STR_ARG(quiet->str));
-        *fields |= 1u << TENANT_QUIET;
-    }
-    if (tz->set) {
-        snprintf(ret->tz, sizeof(ret->tz), "%.*s", STR_ARG(tz->str));
-        *fields |= 1u << TENANT_TZ;
-    }
-    return 0;
+    return !tz->set || zone_given(c, tz, &zone) == 0;
 }
 
 /* What a tenant may take of the server is not for its own admin to say. False after an error reply.
  */
-static bool may_limit(struct verb_call *c)
+static bool may_limit(struct verb_call *c, unsigned fields)
 {
-    const struct arg_value *a = c->args;
+    unsigned limits = 1u << TENANT_WEIGHT | 1u << TENANT_MAX_PENDING | 1u << TENANT_MAX_RUNNING |
+                      1u << TENANT_RATE;
 
-    if (!verb_is_confined(c) || !(a[TENANT_ARG_WEIGHT].set || a[TENANT_ARG_MAX_PENDING].set ||
-                                  a[TENANT_ARG_MAX_RUNNING].set || a[TENANT_ARG_RATE].set))
+    if (!verb_is_confined(c) || !(fields & limits))
         return true;
     verb_error(c, BELFRY_NOPERM,
                "weight, max_pending, max_running and rate are set by an admin of tenant *");
@@ -93,72 +59,50 @@ static bool may_limit(struct verb_call *c)
 
 void run_tenant(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
     struct tenant_settings s = { 0 };
+    unsigned fields = args_store(c, &s);
+    struct str name = c->args[TENANT_NAME].str;
     struct tenant_view v;
-    unsigned fields = 0;
     int err;
 
-    if (!may_limit(c) || quiet_given(c, &s, &fields) < 0)
+    if (!may_limit(c, fields) || !is_quiet_valid(c))
         return;
-#define GIVEN(argument, field, member, value) \
-    if (a[argument].set) {                    \
-        s.member = a[argument].value;         \
-        fields |= 1u << field;                \
-    }
-    GIVEN(TENANT_ARG_WEIGHT, TENANT_WEIGHT, weight, number)
-    GIVEN(TENANT_ARG_MAINTENANCE, TENANT_MAINTENANCE, maintenance, number == 1)
-    GIVEN(TENANT_ARG_MAX_PENDING, TENANT_MAX_PENDING, max_pending, number)
-    GIVEN(TENANT_ARG_MAX_RUNNING, TENANT_MAX_RUNNING, max_running, number)
-    GIVEN(TENANT_ARG_RATE, TENANT_RATE, rate, rate)
-    GIVEN(TENANT_ARG_SPREAD, TENANT_SPREAD, spread_ms, number)
-#undef GIVEN
-    err = fields ? engine_tenant_set(c->engine, a[TENANT_NAME].str, &s, fields) : 0;
+    err = fields ? engine_tenant_set(c->engine, name, &s, fields) : 0;
     if (err)
         verb_error(c, err, engine_detail(c->engine));
-    else if (engine_tenant_get(c->engine, a[TENANT_NAME].str, &v) == 0)
-        reply_tenant(c->reply, &v);
+    else if (engine_tenant_get(c->engine, name, &v) == 0)
+        shape_put(c->reply, tenant_fields, &v);
     else
         reply_null(c->reply);
 }
 
-struct tenants {
-    struct tenant_view at[TENANTS_MAX];
-    size_t n;
-};
-
-static int note_tenant(void *arg, const struct tenant_view *v)
+static int tenant_add(void *page, const struct tenant_view *v)
 {
-    struct tenants *t = arg;
-
-    t->at[t->n++] = *v;
-    return 0;
+    return page_add(page, v);
 }
 
 /* One who is confined to his tenant sees that. */
-static int own_tenant(struct verb_call *c, struct str after, struct tenants *ret)
+static int own_tenant(struct verb_call *c, struct str after, struct page *page)
 {
     struct tenant_view v;
 
-    if (str_compare(c->tenant, after) > 0 && engine_tenant_get(c->engine, c->tenant, &v) == 0)
-        note_tenant(ret, &v);
-    return 0;
+    if (str_compare(c->tenant, after) <= 0 || engine_tenant_get(c->engine, c->tenant, &v) != 0)
+        return 0;
+    return page_add(page, &v);
 }
 
 void run_tenants(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
-    struct tenants tenants = { .n = 0 };
-    struct str after = a[TENANTS_AFTER].set ? a[TENANTS_AFTER].str : STR("");
-    size_t limit = a[TENANTS_LIMIT].set ? (size_t)a[TENANTS_LIMIT].number : TENANTS_MAX;
-    int err = verb_is_confined(c) ? own_tenant(c, after, &tenants)
-                                  : engine_tenants(c->engine, after, limit, note_tenant, &tenants);
+    struct page page = { .fields = tenant_fields, .size = sizeof(struct tenant_view), .call = c };
+    struct str after = arg_str(&a[TENANTS_AFTER]);
+    size_t limit = (size_t)arg_number(&a[TENANTS_LIMIT], TENANTS_MAX);
+    int err = verb_is_confined(c) ? own_tenant(c, after, &page)
+                                  : engine_tenants(c->engine, after, limit, tenant_add, &page);
 
-    if (err) {
+    if (err)
         verb_error(c, err, "");
-        return;
-    }
-    reply_array(c->reply, tenants.n);
-    for (size_t i = 0; i < tenants.n; i++)
-        reply_tenant(c->reply, &tenants.at[i]);
+    else
+        page_put(c->reply, &page);
+    page_fini(&page);
 }

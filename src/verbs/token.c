@@ -5,32 +5,44 @@
 #include <openssl/crypto.h>
 
 #include "verbs/handlers.h"
+#include "verbs/page.h"
 #include "verbs/secret.h"
 
 #define LISTED_MAX 1000
 
-static void reply_moment(struct reply *r, const char *name, int64_t ms)
-{
-    reply_text(r, name);
-    if (ms)
-        reply_integer(r, ms);
-    else
-        reply_null(r);
-}
+/* A token as TOKENS or TOKENCREATE shows it. */
+struct token_shown {
+    struct token_view view;
+    int64_t expires_ms; /* -1: never */
+    bool expired;
+    struct str token; /* its text */
+};
 
-static void reply_token_view(struct reply *r, const struct token_view *t)
-{
-    reply_text(r, "name");
-    reply_bytes(r, t->name);
-    reply_text(r, "role");
-    reply_text(r, role_name(t->role));
-    reply_text(r, "tenant");
-    reply_bytes(r, t->tenant);
-    reply_field(r, "created_ms", t->created_ms);
-    reply_moment(r, "expires_ms", t->expires_ms);
-}
+/* clang-format off */
+#define OF struct token_shown
+static const struct shape_field common_fields[] = {
+    SHOW_TEXT("name", view.name), SHOW_WORD("role", view.role, role_name),
+    SHOW_TEXT("tenant", view.tenant), SHOW_MOMENT("created_ms", view.created_ms),
+    SHOW_MOMENT("expires_ms", expires_ms, OR_NULL), { 0 },
+};
 
-#define VIEW_FIELDS 5
+const struct shape_field token_fields[] = {
+    SHOW_ALL(common_fields), SHOW_BOOL("expired", expired), { 0 },
+};
+
+const struct shape_field new_token_fields[] = {
+    SHOW_ALL(common_fields), SHOW_TEXT("token", token), { 0 },
+};
+/* clang-format on */
+
+static struct token_shown shown_of(const struct verb_call *c, const struct token_view *t)
+{
+    return (struct token_shown){
+        .view = *t,
+        .expires_ms = t->expires_ms ? t->expires_ms : -1,
+        .expired = t->expires_ms && engine_now(c->engine) >= t->expires_ms,
+    };
+}
 
 /* An error that is about no job, so that all it says is said here. */
 static void refuse(struct verb_call *c, int err)
@@ -58,15 +70,14 @@ static int need_key(struct verb_call *c)
 /* The token's text is in this answer and nowhere else. */
 static void reply_created(struct verb_call *c, const struct token_view *t, const char *secret)
 {
+    struct token_shown shown = shown_of(c, t);
     char text[NAME_MAX_BYTES + 1 + SECRET_TEXT];
 
     memcpy(text, t->name.ptr, t->name.len);
     text[t->name.len] = '.';
     memcpy(text + t->name.len + 1, secret, SECRET_TEXT);
-    reply_map(c->reply, VIEW_FIELDS + 1);
-    reply_token_view(c->reply, t);
-    reply_text(c->reply, "token");
-    reply_bytes(c->reply, (struct str){ text, t->name.len + 1 + SECRET_TEXT });
+    shown.token = (struct str){ text, t->name.len + 1 + SECRET_TEXT };
+    shape_put(c->reply, new_token_fields, &shown);
     OPENSSL_cleanse(text, sizeof(text));
 }
 
@@ -130,38 +141,24 @@ void run_tokenrevoke(struct verb_call *c)
         reply_status(c->reply, "OK");
 }
 
-struct listed {
-    struct token_view at[LISTED_MAX];
-    size_t n;
-};
-
-static int note(void *arg, const struct token_view *t)
+static int token_add(void *arg, const struct token_view *t)
 {
-    struct listed *l = arg;
+    struct page *page = arg;
+    struct token_shown shown = shown_of(page->call, t);
 
-    l->at[l->n++] = *t;
-    return 0;
+    return page_add(page, &shown);
 }
 
 void run_tokens(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
-    struct listed l;
-    int err;
+    struct page page = { .fields = token_fields, .size = sizeof(struct token_shown), .call = c };
+    int err = engine_tokens(c->engine, c->tenant, arg_str(&a[TOKENS_AFTER]),
+                            (size_t)arg_number(&a[TOKENS_LIMIT], LISTED_MAX), token_add, &page);
 
-    l.n = 0;
-    err =
-        engine_tokens(c->engine, c->tenant, a[TOKENS_AFTER].set ? a[TOKENS_AFTER].str : STR(""),
-                      a[TOKENS_LIMIT].set ? (size_t)a[TOKENS_LIMIT].number : LISTED_MAX, note, &l);
-    if (err) {
+    if (err)
         verb_error(c, err, "");
-        return;
-    }
-    reply_array(c->reply, l.n);
-    for (size_t i = 0; i < l.n; i++) {
-        reply_map(c->reply, VIEW_FIELDS + 1);
-        reply_token_view(c->reply, &l.at[i]);
-        reply_text(c->reply, "expired");
-        reply_boolean(c->reply, l.at[i].expires_ms && engine_now(c->engine) >= l.at[i].expires_ms);
-    }
+    else
+        page_put(c->reply, &page);
+    page_fini(&page);
 }

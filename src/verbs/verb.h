@@ -38,6 +38,19 @@ enum arg_type {
     ARG_CURSOR,
 };
 
+/* The type of the member that a value is stored in: see args_store. */
+enum arg_as {
+    AS_NONE, /* the handler takes the value itself */
+    AS_I64,
+    AS_INT,
+    AS_ENUM,
+    AS_BOOL, /* the second of two words is true */
+    AS_STR,
+    AS_CHARS, /* an array, terminated */
+    AS_RATE,
+    AS_LIST /* several: the handler has the room for them */
+};
+
 struct arg {
     const char *name; /* lower case */
     enum arg_type type;
@@ -49,6 +62,11 @@ struct arg {
     int64_t max;
     const char *words; /* "keep|replace|reject" */
     const char *help;
+    const char *thing; /* "queue": what the verb's first argument names; NULL: a job */
+    enum arg_as as;    /* the member's type, */
+    size_t size;       /* its size, */
+    size_t into;       /* its place in the struct that the handler fills, */
+    unsigned field;    /* and, of a setting, its bit */
 };
 
 struct arg_value {
@@ -173,6 +191,8 @@ struct verb {
 extern const struct verb verb_table[];
 
 const struct verb *verb_find(const struct verb *table, struct str name);
+/* "queue": what is missing if it answers null or NOTFOUND. Accepts NULL. */
+const char *verb_thing(const struct verb *v);
 
 /* Checks and converts words[1..] by the row. INVALID or TOOLARGE with a sentence in `why`. */
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,

@@ -2,13 +2,44 @@
 /* The verbs of workers: LEASE, COMPLETE, FAIL, EXTEND, RELEASE. */
 #include "verbs/handlers.h"
 
-/* Text, because many clients keep integers as doubles. */
-void reply_token(struct reply *r, uint64_t token)
-{
-    char digits[BUF_DIGITS];
+#include "engine/push.h"
 
-    reply_bytes(r, (struct str){ digits, (size_t)(buf_digits(digits, token) - digits) });
-}
+/* clang-format off */
+#define OF struct job_view
+static const struct shape_field lease_head[] = {
+    SHOW_ID("id", id), SHOW_TOKEN("token", token), { 0 },
+};
+
+static const struct shape_field lease_names[] = {
+    SHOW_TEXT("tenant", tenant), SHOW_TEXT("queue", queue), { 0 },
+};
+
+static const struct shape_field lease_job[] = {
+    SHOW_BYTES("payload", payload), SHOW_INT("attempt", attempt), SHOW_INT("priority", priority),
+    SHOW_MOMENT("due_ms", due_ms), { 0 },
+};
+
+static const struct shape_field lease_rest[] = {
+    SHOW_INT("lease_ms", lease_ms), SHOW_MOMENT("until_ms", until_ms),
+    SHOW_BYTES("key", key, OR_NULL), SHOW_ALL(label_fields), SHOW_BYTES("order", order, OR_NULL),
+    SHOW_TEXT("recurrence", recurrence, OR_NULL), SHOW_MOMENT("nominal_ms", nominal_ms, OR_NULL),
+    { 0 },
+};
+
+const struct shape_field lease_fields[] = {
+    SHOW_ALL(lease_head), SHOW_ALL(lease_names), SHOW_ALL(lease_job), SHOW_ALL(lease_rest), { 0 },
+};
+#undef OF
+#define OF struct fail_result
+const struct shape_field fail_fields[] = {
+    SHOW_WORD("state", state, job_state_name), SHOW_MOMENT("at_ms", at_ms, OR_NULL), { 0 },
+};
+#undef OF
+#define OF struct extend_result
+const struct shape_field extend_fields[] = {
+    SHOW_MOMENT("until_ms", until_ms), SHOW_BOOL("cancelled", cancelled), { 0 },
+};
+/* clang-format on */
 
 /* Parts that were written for one job and are the same for the next: most are of the same queue and
  * have no labels. */
@@ -17,6 +48,7 @@ struct leases_reply {
     int64_t lease_ms, until_ms;
     struct reply_part names, rest;
     bool has_names, has_rest;
+    size_t fields;
 };
 
 static void reply_names(struct reply *r, const struct job_view *v, struct leases_reply *l)
@@ -26,10 +58,7 @@ static void reply_names(struct reply *r, const struct job_view *v, struct leases
         return;
     }
     reply_part_begin(r, &l->names);
-    reply_name(r, "tenant");
-    reply_bytes(r, v->tenant);
-    reply_name(r, "queue");
-    reply_bytes(r, v->queue);
+    shape_put_fields(r, lease_names, v);
     l->has_names = reply_part_end(r, &l->names);
     l->tenant = v->tenant;
     l->queue = v->queue;
@@ -45,19 +74,7 @@ static void reply_rest(struct reply *r, const struct job_view *v, struct leases_
         return;
     }
     reply_part_begin(r, &l->rest);
-    reply_name(r, "lease_ms");
-    reply_integer(r, v->lease_ms);
-    reply_name(r, "until_ms");
-    reply_integer(r, v->until_ms);
-    reply_field_bytes(r, "key", v->key);
-    reply_labels(r, v);
-    reply_field_bytes(r, "order", v->order);
-    reply_field_bytes(r, "recurrence", v->recurrence);
-    reply_name(r, "nominal_ms");
-    if (v->recurrence.len)
-        reply_integer(r, v->nominal_ms);
-    else
-        reply_null(r);
+    shape_put_fields(r, lease_rest, v);
     l->has_rest = reply_part_end(r, &l->rest) && plain;
     l->lease_ms = v->lease_ms;
     l->until_ms = v->until_ms;
@@ -69,26 +86,18 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
     struct job_view v;
 
     engine_view(e, job, &v);
-    reply_map(r, 16);
-    reply_name(r, "id");
-    reply_id(r, v.id);
-    reply_name(r, "token");
-    reply_token(r, v.token);
+    if (v.recurrence.len == 0)
+        v.nominal_ms = -1;
+    reply_map(r, l->fields);
+    shape_put_fields(r, lease_head, &v);
     reply_names(r, &v, l);
-    reply_name(r, "payload");
-    reply_bytes(r, v.payload);
-    reply_name(r, "attempt");
-    reply_integer(r, v.attempt);
-    reply_name(r, "priority");
-    reply_integer(r, v.priority);
-    reply_name(r, "due_ms");
-    reply_integer(r, v.due_ms);
+    shape_put_fields(r, lease_job, &v);
     reply_rest(r, &v, l);
 }
 
 void verb_reply_leases(const struct engine *e, struct reply *r, struct job *const *jobs, size_t n)
 {
-    struct leases_reply l = { 0 };
+    struct leases_reply l = { .fields = shape_count(lease_fields) };
 
     reply_array(r, n);
     for (size_t i = 0; i < n; i++)
@@ -112,15 +121,11 @@ void run_lease(struct verb_call *c)
     struct str queues[LEASE_QUEUES_MAX];
     struct str rest = a[LEASE_QUEUES].str;
     struct job *jobs[LEASE_COUNT_MAX];
-    struct lease_request r = {
-        .queues = queues,
-        .count = a[LEASE_COUNT].set ? (size_t)a[LEASE_COUNT].number : 1,
-        .for_ms = a[LEASE_FOR].set ? a[LEASE_FOR].number : -1,
-        .worker = a[LEASE_WORKER].set ? a[LEASE_WORKER].str : (struct str){ 0 },
-    };
+    struct lease_request r = { .queues = queues, .count = 1, .for_ms = -1 };
     const char *comma;
     int n;
 
+    args_store(c, &r);
     do {
         comma = memchr(rest.ptr, ',', rest.len);
         struct str name = { rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
@@ -157,53 +162,39 @@ void run_complete(struct verb_call *c)
         return;
     }
     verb_ok(c, engine_complete(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token,
-                               a[COMPLETE_RESULT].set ? a[COMPLETE_RESULT].str : (struct str){ 0 },
-                               a[COMPLETE_AGAIN].set ? a[COMPLETE_AGAIN].number : -1));
+                               arg_str(&a[COMPLETE_RESULT]), arg_number(&a[COMPLETE_AGAIN], -1)));
 }
 
 void run_fail(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
     struct fail_result result;
-    int err = engine_fail(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token,
-                          a[FAIL_ERROR].set ? a[FAIL_ERROR].str : (struct str){ 0 },
-                          a[FAIL_RETRY].set ? a[FAIL_RETRY].number : -1,
-                          a[FAIL_FINAL].set && a[FAIL_FINAL].number, &result);
+    int err = engine_fail(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token, arg_str(&a[FAIL_ERROR]),
+                          arg_number(&a[FAIL_RETRY], -1), a[FAIL_FINAL].set && a[FAIL_FINAL].number,
+                          &result);
 
     if (err) {
         verb_error(c, err, engine_detail(c->engine));
         return;
     }
-    reply_map(c->reply, 2);
-    reply_text(c->reply, "state");
-    reply_text(c->reply, job_state_name(result.state));
-    reply_text(c->reply, "at_ms");
-    if (result.state == JOB_SCHEDULED)
-        reply_integer(c->reply, result.at_ms);
-    else
-        reply_null(c->reply);
+    if (result.state != JOB_SCHEDULED)
+        result.at_ms = -1;
+    shape_put(c->reply, fail_fields, &result);
 }
 
 void run_extend(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
+    struct extend_spec spec = { .for_ms = -1, .progress = -1 };
     struct extend_result result;
-    struct extend_spec spec = {
-        .for_ms = a[EXTEND_FOR].set ? a[EXTEND_FOR].number : -1,
-        .progress = a[EXTEND_PROGRESS].set ? a[EXTEND_PROGRESS].number : -1,
-        .note = a[EXTEND_NOTE].set ? a[EXTEND_NOTE].str : (struct str){ 0 },
-    };
-    int err = engine_extend(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token, &spec, &result);
+    int err;
 
+    args_store(c, &spec);
+    err = engine_extend(c->engine, c->args[HELD_ID].id, c->args[HELD_TOKEN].token, &spec, &result);
     if (err) {
         verb_error(c, err, engine_detail(c->engine));
         return;
     }
-    reply_map(c->reply, 2);
-    reply_text(c->reply, "until_ms");
-    reply_integer(c->reply, result.until_ms);
-    reply_text(c->reply, "cancelled");
-    reply_boolean(c->reply, result.cancelled);
+    shape_put(c->reply, extend_fields, &result);
 }
 
 void run_release(struct verb_call *c)
@@ -211,5 +202,5 @@ void run_release(struct verb_call *c)
     const struct arg_value *a = c->args;
 
     verb_ok(c, engine_release(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token,
-                              a[RELEASE_IN].set ? a[RELEASE_IN].number : 0));
+                              arg_number(&a[RELEASE_IN], 0)));
 }

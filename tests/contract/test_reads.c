@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The store contract: reading by position, and reading while others read, append and remove. */
-#include "contract/contract.h"
+#include "support/contract.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The store contract: records, and how they fence appends. */
-#include "contract/contract.h"
+#include "support/contract.h"
 
 static void record_changes_only_from_the_expected_version(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The store contract (src/store/store.h), the same suite for every kind of store. */
-#include "contract/contract.h"
+#include "support/contract.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 static void elements_are_read_back_in_order(void **state)
 {

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -186,6 +187,20 @@ def best(limit, measure, tries=3):
     raise AssertionError(f"never below {limit}: {seen}")
 
 
+def used_end(path):
+    """Behind the last byte that is not zero: the end of what was written into a new file."""
+    return len(path.read_bytes().rstrip(b"\0"))
+
+
+def flip(path, offset):
+    """Changes a byte of a file; a second time, and the file is as it was."""
+    with open(path, "r+b") as f:
+        f.seek(offset)
+        byte = f.read(1)[0]
+        f.seek(offset)
+        f.write(bytes([byte ^ 0x41]))
+
+
 def _factory(request, base):
     servers = []
 
@@ -244,6 +259,52 @@ def shared_server(request, tmp_path_factory):
     yield make()
     finish()
     _sweep(request, base)
+
+
+@pytest.fixture
+def b(request):
+    """A connection to the module's server; where the module says SERVER = "server", to the test's own."""
+    server = request.getfixturevalue(getattr(request.module, "SERVER", "shared_server"))
+    with server.wire(3) as w:
+        yield w
+
+
+@pytest.fixture
+def web(shared_server):
+    """The same over HTTP."""
+    from web import Web
+    with Web(shared_server.port) as w:
+        yield w
+
+
+@pytest.fixture
+def q(request):
+    """A queue that no other test uses."""
+    return re.sub(r"[^A-Za-z0-9._:/-]", "-", request.node.name)[:110]
+
+
+@pytest.fixture
+def cli(shared_server):
+    """Runs the command line against the module's server."""
+    from shell import run
+    return lambda *args, **kw: run(shared_server, *args, **kw)
+
+
+@pytest.fixture
+def work(shared_server):
+    """Starts a `belfry work`, which ends with the test."""
+    from shell import Worker
+    workers = []
+
+    def start(*args, server=shared_server, **env):
+        workers.append(Worker(server, *args, **env))
+        return workers[-1]
+
+    yield start
+    for w in workers:
+        if w.process.poll() is None:
+            w.process.kill()
+        w.process.wait()
 
 
 def pytest_configure(config):

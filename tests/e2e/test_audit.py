@@ -9,11 +9,7 @@ import pytest
 from conftest import belfry, wait_for
 from wire import Closed, Refused, encode, now_ms
 
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
+SERVER = "server"  # each test has its own
 
 
 def entries(b, *options):

@@ -17,12 +17,6 @@ from wire import Refused, encode
 MIB = 1 << 20
 
 
-@pytest.fixture
-def b(shared_server):
-    with shared_server.wire(3) as w:
-        yield w
-
-
 def answer_of(b, *args):
     b.send(*args)
     reply = b.recv()

@@ -4,11 +4,7 @@ import pytest
 
 from wire import Refused
 
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
+SERVER = "server"  # each test has its own
 
 
 def words(*items):

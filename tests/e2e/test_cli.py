@@ -1,93 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The command line, as a person or a script uses it, against the real server."""
 import json
-import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
-import tempfile
-import time
 
 import pytest
 import redis
 
-from conftest import BUILD, ENV, belfry, best, wait_for
-
-ID = r"[0-9A-HJKMNP-TV-Z]{26}"
-
-
-@pytest.fixture
-def q(request):
-    """A queue that no other test uses."""
-    return re.sub(r"[^A-Za-z0-9._:/-]", "-", request.node.name)[:120]
-
-
-@pytest.fixture
-def cli(shared_server):
-    return lambda *args, **kw: run(shared_server, *args, **kw)
-
-
-def run(server, *args, stdin=subprocess.DEVNULL, **kw):
-    if "input" not in kw:
-        kw["stdin"] = stdin
-    return belfry("--port", server.port, *args, **kw)
-
-
-def ok(result):
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
-def answer(result):
-    return json.loads(ok(result))
-
-
-def schedule(cli, *args, **kw):
-    id = ok(cli("schedule", *args, **kw)).strip()
-    assert re.fullmatch(ID, id)
-    return id
-
-
-def get(cli, id):
-    return answer(cli("get", id, "--json"))
-
-
-class Worker:
-    """A `belfry work` in the background."""
-
-    def __init__(self, server, *args, **env):
-        self.err = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            [str(BUILD / "belfry"), "--port", str(server.port), "work", *map(str, args)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, text=True, env={**ENV, **env})
-
-    def signal(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-
-    def said(self):
-        """On standard error, so far."""
-        return os.pread(self.err.fileno(), 1 << 20, 0).decode("utf-8", "replace")
-
-    def wait(self, timeout=60):
-        out, _ = self.process.communicate(timeout=timeout)
-        return self.process.returncode, out, self.said()
-
-
-@pytest.fixture
-def work(shared_server):
-    workers = []
-
-    def start(*args, server=shared_server, **env):
-        workers.append(Worker(server, *args, **env))
-        return workers[-1]
-
-    yield start
-    for w in workers:
-        if w.process.poll() is None:
-            w.process.kill()
-        w.process.wait()
+from conftest import BUILD, ENV, belfry, wait_for
+from shell import answer, get, ok, run, schedule
 
 
 # ---- Help and usage ----
@@ -371,213 +294,6 @@ def test_work_names_the_occurrence(cli, work, q):
     assert (code, out) == (0, "none none\n")
 
 
-# ---- belfry work ----
-
-def test_work_runs_a_command_for_each_job(cli, work, q):
-    ids = [schedule(cli, q, f"payload {i}", "--key", f"k{i}", "--priority", i) for i in (1, 2)]
-    code, out, err = work(q, "--drain", "--worker", "me", "--", "sh", "-c",
-                          'cat; echo ":$BELFRY_ID:$BELFRY_QUEUE:$BELFRY_ATTEMPT:$BELFRY_KEY:'
-                          '$BELFRY_PRIORITY"; test "$BELFRY_TOKEN" -gt 0 -a "$BELFRY_DUE_MS" -gt 0').wait()
-    assert code == 0
-    assert out == f"payload 1:{ids[0]}:{q}:1:k1:1\npayload 2:{ids[1]}:{q}:1:k2:2\n"
-    for id in ids:
-        job = get(cli, id)
-        assert job["state"] == "done" and job["history"][0]["worker"] == "me", err
-        assert job["result"] is None
-
-
-def test_work_hands_metadata_and_trace_to_the_command(cli, work, q):
-    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    schedule(cli, q, "with", "--meta", "user.id=a b=c", "--meta", "Plan-2=x", "--meta", f"traceparent={trace}",
-             "--meta", "tracestate=vendor=1")
-    schedule(cli, q, "without")
-    # Those of another job, if the worker runs for one itself, are not this job's.
-    code, out, err = work(q, "--drain", "--", "sh", "-c", "cat; echo; env | grep -E '^(BELFRY_META|TRACE)' | sort",
-                          BELFRY_META_OLD="1", TRACEPARENT="old", TRACESTATE="old").wait()
-    assert code == 0, err
-    assert out.splitlines() == ["with", "BELFRY_META_PLAN_2=x", f"BELFRY_META_TRACEPARENT={trace}",
-                                "BELFRY_META_TRACESTATE=vendor=1", "BELFRY_META_USER_ID=a b=c",
-                                f"TRACEPARENT={trace}", "TRACESTATE=vendor=1", "without"]
-
-
-def test_work_keeps_output_as_the_result_if_asked(cli, work, q):
-    id = schedule(cli, q, "shout")
-    code, out, _ = work(q, "--once", "--result", "--", "tr", "a-z", "A-Z").wait()
-    assert code == 0 and out == ""
-    assert get(cli, id)["result"] == "SHOUT"
-
-
-def test_work_reports_a_failure_with_the_end_of_standard_error(cli, work, q):
-    id = schedule(cli, q, "x", "--attempts", "1")
-    code, _, err = work(q, "--once", "--", "sh", "-c", "yes start | head -1000 >&2; echo the end >&2; exit 3").wait()
-    assert code == 1 and "the end" in err
-    job = get(cli, id)
-    assert job["state"] == "dead"
-    assert job["error"].startswith("exit status 3: ") and job["error"].endswith("the end")
-    assert len(job["error"]) <= 1024
-
-
-def test_work_reports_a_signal(cli, work, q):
-    id = schedule(cli, q, "x")
-    assert work(q, "--once", "--", "sh", "-c", "kill -9 $$").wait()[0] == 1
-    job = get(cli, id)
-    assert job["state"] == "scheduled" and job["error"] == "killed by signal 9"
-
-
-def test_exit_status_75_gives_the_job_back_for_ten_seconds(cli, work, q):
-    id = schedule(cli, q, "x")
-    work(q, "--once", "--", "sh", "-c", "exit 75").wait()
-    job = get(cli, id)
-    assert job["state"] == "scheduled" and job["attempt"] == 0
-    assert 9999 <= job["at_ms"] - job["history"][-1]["end_ms"] <= 10001
-
-
-def test_a_large_payload_that_is_not_read_does_no_harm(cli, work, q):
-    ids = [schedule(cli, q, input="x" * 900000) for _ in range(2)]
-    assert work(q, "--drain", "-j", "2", "--", "true").wait()[0] == 0
-    assert all(get(cli, id)["state"] == "done" for id in ids)
-    id = schedule(cli, q, input="x" * 900000)
-    assert work(q, "--once", "--result", "--", "wc", "-c").wait()[0] == 0
-    assert get(cli, id)["result"].strip() == "900000"
-
-
-def test_work_runs_as_many_at_a_time_as_asked(cli, work, q, tmp_path):
-    for i in range(6):
-        schedule(cli, q, str(i))
-    w = work(q, "-j", "3", "--", "sh", "-c", f"touch {tmp_path}/$BELFRY_ID; sleep 60")
-    wait_for(lambda: len(os.listdir(tmp_path)) == 3, what="three commands run")
-    time.sleep(0.3)
-    counts = answer(cli("queue", q, "--json"))
-    assert counts["leased"] == 3 and counts["ready"] == 3
-    w.signal()
-    w.signal(signal.SIGINT)
-    w.wait()
-
-
-def test_the_lease_is_extended_while_the_command_runs(cli, work, q):
-    for _ in range(3):  # a machine that stalls for as long as the lease is asked again
-        id = schedule(cli, q, "x", "--attempts", "1")
-        code = work(q, "--once", "--for", "1s", "--", "sleep", "2.5").wait()[0]
-        job = get(cli, id)
-        if job["state"] == "done":
-            break
-    assert code == 0 and job["state"] == "done" and job["attempt"] == 1 and job["stalls"] == 0
-
-
-def test_a_cancelled_job_ends_its_command_and_the_commands_children(cli, work, q, tmp_path):
-    id = schedule(cli, q, "x", "--lease", "6s")
-    mark = tmp_path / "pid"
-    w = work(q, "--once", "--", "sh", "-c", f"sleep 300 & echo $! > {mark}.new; mv {mark}.new {mark}; wait")
-    wait_for(mark.exists, what="the command runs")
-    assert ok(cli("cancel", id)) == "running\n"
-    code, _, err = w.wait()
-    assert code == 1 and "cancelled" in err
-    assert get(cli, id)["state"] == "cancelled"
-    wait_for(lambda: gone(int(mark.read_text())), what="the command's child is gone")
-
-
-def gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def test_a_command_that_ignores_sigterm_is_killed(cli, work, q, tmp_path):
-    id = schedule(cli, q, "x", "--lease", "6s")
-    mark = tmp_path / "mark"
-    w = work(q, "--once", "--", "sh", "-c", f"trap '' TERM; touch {mark}; while :; do sleep 0.1; done")
-    wait_for(mark.exists, what="the command runs")
-    began = time.monotonic()
-    cli("cancel", id)
-    w.wait()
-    assert 4 < time.monotonic() - began < 30
-    assert get(cli, id)["state"] == "cancelled"
-
-
-def test_a_lost_lease_ends_the_command(cli, shared_server, work, q, tmp_path):
-    id = schedule(cli, q, "x", "--lease", "6s")
-    mark = tmp_path / "mark"
-    w = work(q, "--once", "--", "sh", "-c", f"touch {mark}; exec sleep 300")
-    wait_for(mark.exists, what="the command runs")
-    job = get(cli, id)
-    ok(cli("release", id, job["token"], "--in", "1h"))  # somebody else speaks with its token
-    code, _, err = w.wait()
-    assert "lease was lost" in err
-    assert get(cli, id)["state"] == "scheduled"  # and nothing was told about it
-
-
-def test_the_first_sigterm_waits_for_running_commands(cli, work, q, tmp_path):
-    first, second = schedule(cli, q, "1"), schedule(cli, q, "2")
-    mark, go = tmp_path / "mark", tmp_path / "go"
-    w = work(q, "--", "sh", "-c", f"touch {mark}; while [ ! -e {go} ]; do sleep 0.02; done")
-    wait_for(mark.exists, what="the command runs")
-    w.signal()
-    wait_for(lambda: "waiting for 1 running" in w.said(), what="it was told")
-    time.sleep(0.2)
-    assert w.process.poll() is None
-    go.touch()
-    code, _, err = w.wait()
-    assert code == 0 and "waiting for 1 running" in err
-    assert get(cli, first)["state"] == "done"
-    assert get(cli, second)["state"] == "ready"
-
-
-@pytest.mark.quiet
-def test_an_idle_worker_stops_at_once_and_takes_nothing_with_it(cli, shared_server, work, q):
-    def stop():
-        w = work(q, "--", "true")
-        wait_for(lambda: exists(cli, q) and answer(cli("queue", q, "--json"))["waiting_workers"], what="the worker waits")
-        began = time.monotonic()
-        w.signal(signal.SIGINT)
-        assert w.wait()[0] == 0
-        return time.monotonic() - began
-
-    best(2, stop)
-    id = schedule(cli, q, "x")
-    time.sleep(0.2)
-    assert get(cli, id)["state"] == "ready"
-
-
-def exists(cli, q):
-    return cli("queue", q).returncode == 0
-
-
-def test_the_second_sigterm_ends_commands_and_gives_their_jobs_back(cli, work, q, tmp_path):
-    id = schedule(cli, q, "x")
-    mark = tmp_path / "mark"
-    w = work(q, "--", "sh", "-c", f"touch {mark}; exec sleep 300")
-    wait_for(mark.exists, what="the command runs")
-    w.signal()
-    wait_for(lambda: "waiting for 1 running" in w.said(), what="it was told")
-    w.signal()
-    code, _, err = w.wait()
-    assert code == 0 and "given back" in err
-    job = get(cli, id)
-    assert job["state"] == "ready" and job["attempt"] == 0
-
-
-def test_work_outlives_the_server(make_server, work, q, tmp_path):
-    server = make_server()
-    port = server.port
-    id = schedule(lambda *a: run(server, *a), q, "x")
-    mark, go, over = (tmp_path / name for name in ("mark", "go", "over"))
-    w = work(q, "--", "sh", "-c", f"touch {mark}; while [ ! -e {go} ]; do sleep 0.02; done; touch {over}", server=server)
-    wait_for(mark.exists, what="the command runs")
-    server.kill()
-    go.touch()
-    wait_for(over.exists, what="the command ends meanwhile")
-    wait_for(lambda: "the server is away" in w.said(), what="it has noticed")
-    server.start(port=port)
-    wait_for(lambda: get(lambda *a: run(server, *a), id)["state"] == "done", what="the end of the job is told")
-    later = schedule(lambda *a: run(server, *a), q, "y")
-    wait_for(lambda: get(lambda *a: run(server, *a), later)["state"] == "done", what="it goes on")
-    w.signal()
-    code, _, err = w.wait()
-    assert code == 0 and "the server is away" in err and "the server is back" in err
-
-
 # ---- belfry bench ----
 
 def test_bench_measures_and_leaves_nothing(cli):
@@ -587,6 +303,20 @@ def test_bench_measures_and_leaves_nothing(cli):
         assert r["jobs"] == 500 and r["rate"] > 0 and r["latency_us"]["p50"] <= r["latency_us"]["max"]
     left = [x for x in answer(cli("queues", "--json")) if x["queue"].startswith("bench.")]
     assert left and all(x[s] == 0 for x in left for s in ("scheduled", "ready", "leased", "done", "cancelled"))
+
+
+def test_bench_of_jobs_that_use_everything_leaves_nothing(cli):
+    results = answer(cli("bench", "--driver", "belfry-full", "--op", "schedule,lease", "--jobs", "500", "--json"))
+    assert [(r["driver"], r["op"], r["jobs"]) for r in results] == [("belfry-full", op, 500) for op in ("schedule", "lease")]
+    left = [x for x in answer(cli("queues", "--tenant", "*", "--json")) if x["queue"].startswith("bench.")]
+    assert len({x["tenant"] for x in left}) >= 10
+    assert all(x[s] == 0 for x in left for s in ("scheduled", "ready", "leased", "done", "cancelled"))
+
+
+def test_bench_is_for_belfry_alone(cli):
+    done = cli("bench", "--driver", "redis", "--jobs", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no driver 'redis'; it is one of belfry|belfry-full\n" in done.stderr
 
 
 @pytest.mark.parametrize("driver,command", [
@@ -603,7 +333,8 @@ def test_bench_measures_peers_with_the_same_generator(driver, command):
     peer = subprocess.Popen([*command, str(port)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         def bench():
-            return belfry("bench", "--driver", driver, "--port", port, "--op", ",".join(ops), "--jobs", jobs, "--json")
+            command = [BUILD / "loadgen", "--driver", driver, "--port", port, "--op", ",".join(ops), "--jobs", jobs, "--json"]
+            return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=60, env=ENV)
         # Enough for several with each ordering key, of which there are 10,000.
         ops, jobs = (("schedule", "lease"), 25_000) if driver == "redis-full" else (("lone", "schedule", "lease"), 300)
         results = answer(wait_for(lambda: (r := bench()).returncode != 3 and r, what="the peer runs"))

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: MIT
 """EXPLAIN names the right reason in each case."""
-import pytest
-
 from wire import now_ms
 
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
+SERVER = "server"  # each test has its own
 
 
 def why(b, id, *options):

@@ -100,8 +100,8 @@ def test_nothing_acknowledged_is_lost_by_kill_9(make_server):
               f"{ledger.failures} given back, {ledger.stale} stale, segments "
               f"{server.segments()[0].stem}-{server.segments()[-1].stem}")
     assert known > 100 * ROUNDS and ledger.completions > 50 * ROUNDS, "too little happened to show anything"
-    assert int(server.segments()[0].stem) > 1, "no segment was ever reclaimed"
     final_check(ledger, server)
+    wait_for(lambda: int(server.segments()[0].stem) > 1, 30, "segments of what is done are reclaimed")
     server.stop()
 
 

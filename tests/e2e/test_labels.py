@@ -5,11 +5,7 @@ import pytest
 from conftest import wait_for
 from wire import Refused
 
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
+SERVER = "server"  # each test has its own
 
 
 def refused(b, *args):

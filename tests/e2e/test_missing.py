@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import _factory, belfry, wait_for
+from conftest import _factory, belfry, flip, used_end, wait_for
 from wire import Refused, encode, now_ms
 
 DAY = 86_400_000
@@ -66,18 +66,6 @@ def files(server):
 
 def runs(server):
     return sorted((server.data / "logs/p0000/run").glob("*.log"))
-
-
-def used_end(path):
-    return len(path.read_bytes().rstrip(b"\0"))
-
-
-def flip(path, offset):
-    with open(path, "r+b") as f:
-        f.seek(offset)
-        byte = f.read(1)[0]
-        f.seek(offset)
-        f.write(bytes([byte ^ 0x41]))
 
 
 def expect_refused(server, said):
@@ -190,15 +178,15 @@ def rests(w):
     return w.call("STATS")["commits"] == before
 
 
-def schedule_last(server):
-    """A job in the last commit of a stopped server, and the segment of both. The job may make the server reclaim, and
+def schedule_last(server, end):
+    """A job in the last commit of a server that was stopped or killed, and the segment of both. The job may make the server reclaim, and
     so write behind it: then another is tried."""
     for i in range(20):
         server.start()
         with server.wire() as w:
             wait_for(lambda: rests(w), 30, "the journal is reclaimed")
             last = w.call("SCHEDULE", "q", f"the very last {i:02}", "IN", "1h")
-        server.stop()
+        end()
         victim = server.segments()[-1]
         if f"the very last {i:02}".encode() in victim.read_bytes()[used_end(victim) - 120:]:
             return last, victim
@@ -208,7 +196,7 @@ def schedule_last(server):
 @pytest.mark.parametrize("how", ["flip", "cut"])
 def test_the_last_commit_after_a_clean_stop_cannot_be_torn(directory, written, how):
     server = directory("stopped")
-    last, victim = schedule_last(server)
+    last, victim = schedule_last(server, server.stop)
     flip(victim, used_end(victim) - 20) if how == "flip" else os.truncate(victim, used_end(victim) - 40)
     shown = expect_refused(server, rf"when it was closed; damage at \S*{victim.name}: offset \d+")
     assert re.search(rf"{victim.name}: offset \d+, \d+ bytes: .*; commits? [\d to]+ (is|are) lost", shown), shown
@@ -221,11 +209,7 @@ def test_the_last_commit_after_a_clean_stop_cannot_be_torn(directory, written, h
 
 def test_a_bad_last_commit_after_a_kill_is_told_as_what_it_may_be(directory, written):
     server = directory("killed")
-    server.start()
-    with server.wire() as w:
-        w.call("SCHEDULE", "q", "the very last", "IN", "1h")
-    server.kill()
-    victim = server.segments()[-1]
+    _, victim = schedule_last(server, server.kill)
     flip(victim, used_end(victim) - 20)
     done = belfry("check", server.data)
     assert done.returncode == 0 and "torn end" in done.stdout and "or is damaged" in done.stdout, done.stdout

@@ -11,11 +11,7 @@ import pytest
 from conftest import belfry
 from wire import Refused, Wire, now_ms
 
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
+SERVER = "server"  # each test has its own
 
 
 def put(b, order, *options, q="q", payload="x"):

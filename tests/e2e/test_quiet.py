@@ -5,14 +5,13 @@ BELFRY_LONG=1: more of them. BELFRY_SEED=n: others than usual."""
 import datetime as dt
 import os
 import random
-import re
 import subprocess
 import zoneinfo
 
 import pytest
 
 from conftest import BUILD, LONG
-from wire import Refused, now_ms
+from wire import Refused
 
 SEED = int(os.environ.get("BELFRY_SEED", "1"))
 UTC = dt.timezone.utc
@@ -119,18 +118,6 @@ def test_quiet_hours_are_what_the_clock_on_the_wall_shows():
 
 
 # ---- Over the wire ----
-
-@pytest.fixture
-def b(shared_server):
-    with shared_server.wire(3) as w:
-        yield w
-
-
-@pytest.fixture
-def q(request):
-    """A queue that no other test uses."""
-    return re.sub(r"[^A-Za-z0-9._:/-]", "-", request.node.name)[:100]
-
 
 @pytest.fixture
 def tenant(q):

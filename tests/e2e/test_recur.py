@@ -21,9 +21,9 @@ so that its answer is compared all the same:
 What is not compared:
 
 8. Rules for which dateutil goes through more than 2,000 periods without finding anything; how many is
-   printed. tests/unit/test_recur_bound.c has such rules.
+   printed. tests/unit/recur/test_recur_bound.c has such rules.
 9. EXDATE where a time was moved to the end of a gap: to leave out one nominal time reveals another that
-   met it there. tests/unit/test_recur.c has that.
+   met it there. tests/unit/recur/test_recur.c has that.
 
 dateutil knows no changes of the clock: what is done at these is stated in recur_oracle.py a second time,
 by zoneinfo alone (by_local, by_shown, by_elapsed), from what src/recur/recur.h promises.

@@ -9,6 +9,7 @@ import urllib.parse
 import pytest
 
 from conftest import wait_for
+from steps import never_was
 from web import Web
 from wire import Refused, encode
 
@@ -233,10 +234,6 @@ def test_without_a_token_nothing_is_served_but_what_says_who_one_is(realm):
 
 
 # ---- Nothing shows of other tenants ----
-
-
-def never_was(id):
-    return id[:-4] + "ZZZZ"
 
 
 @pytest.mark.limit(120)

@@ -1,27 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Tenants over the wire: nobody sees or touches another's things, all get their turn, each keeps to its
 limits."""
-import re
 import socket
 
 import pytest
 
 from conftest import wait_for
-from wire import Refused, now_ms
+from steps import never_was, refused
+from wire import now_ms
 
 LONGEST = 128
-
-
-@pytest.fixture
-def b(shared_server):
-    with shared_server.wire(3) as w:
-        yield w
-
-
-@pytest.fixture
-def q(request):
-    """A queue that no other test uses."""
-    return re.sub(r"[^A-Za-z0-9._:/-]", "-", request.node.name)[:120]
 
 
 @pytest.fixture
@@ -42,18 +30,6 @@ def raw(w, *args):
     while not data.endswith(b"\r\n"):
         data += w.sock.recv(65536)
     return data
-
-
-def refused(code, call, *args):
-    with pytest.raises(Refused) as info:
-        call(*args)
-    assert info.value.code == code, info.value
-    return str(info.value)
-
-
-def never_was(id):
-    """An id like this one, of a job that there never was."""
-    return id[:-4] + "ZZZZ"
 
 
 def tenants_of(jobs):

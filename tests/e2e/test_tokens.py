@@ -13,21 +13,11 @@ import redis
 
 from conftest import BUILD, ENV, wait_for
 from sse import Stream
+from steps import refused
 from web import Web
 from wire import Closed, Refused, Wire
 
-
-def refused(code, call, *args):
-    with pytest.raises(Refused) as info:
-        call(*args)
-    assert info.value.code == code, info.value
-    return str(info.value)
-
-
-@pytest.fixture
-def b(server):
-    with server.wire(3) as w:
-        yield w
+SERVER = "server"  # each test has its own
 
 
 def make_root(w, name="root"):
@@ -464,5 +454,6 @@ def test_command_line(server, tmp_path):
     out = with_auth(root, *port, "token", "revoke", "w")
     assert out.returncode == 1 and "there is no token w" in out.stderr
     assert with_auth(root, *port, "token", "burn").returncode == 2
-    out = with_auth(root, *port, "--json", "bench", "--op", "schedule", "--jobs", "200")
-    assert out.returncode == 0, out
+    for driver in ("belfry", "belfry-full"):
+        out = with_auth(root, *port, "--json", "bench", "--driver", driver, "--op", "schedule", "--jobs", "200")
+        assert out.returncode == 0, out

@@ -3,8 +3,9 @@
  * for, run and ended, and the journal says the same as the engine. */
 #include "base/wire.h"
 #include "engine/engine.h"
-#include "engine/record.h"
 #include "fuzz.h"
+#include "record/record.h"
+#include "support/verify.h"
 
 #define START INT64_C(1794778020000)
 #define STEPS 2000

@@ -8,9 +8,9 @@
 #include <curl/curl.h>
 
 #include "engine/push.h"
-#include "server/push_answer.h"
-#include "server/push_guard.h"
-#include "server/push_sign.h"
+#include "server/push/push_answer.h"
+#include "server/push/push_guard.h"
+#include "server/push/push_sign.h"
 
 #define NOW INT64_C(1794778000000)
 

@@ -2,8 +2,9 @@
 /* Records: any bytes as a commit are refused or applied without harm; what was applied survives
  * being written again and replayed. */
 #include "engine/engine.h"
-#include "engine/record.h"
 #include "fuzz.h"
+#include "record/record.h"
+#include "support/verify.h"
 
 static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 {

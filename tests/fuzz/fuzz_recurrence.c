@@ -3,10 +3,11 @@
  * that finds them in its journal does no harm to itself, whatever is asked of it. */
 #include "base/wire.h"
 #include "engine/engine.h"
-#include "engine/record.h"
 #include "engine/recurrence.h"
 #include "fuzz.h"
+#include "record/record.h"
 #include "recur/zonecache.h"
+#include "support/verify.h"
 
 #define START INT64_C(1794778020000)
 #define STEPS 40

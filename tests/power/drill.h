@@ -63,6 +63,10 @@ struct drill_options {
 bool call_is_aimed(const struct platter *p, const struct call *c, bool done);
 uint64_t platter_files(const struct platter *p);
 
+/* Notes what is wrong, unless something was before. Answers false. */
+bool drill_fail(char *why, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Each answers false with what is wrong. */
 bool drill_store(const struct drill_options *o, uint64_t states, char why[1024]);
 bool drill_birth(const struct drill_options *o, uint64_t states, char why[1024]);

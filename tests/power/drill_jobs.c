@@ -5,14 +5,14 @@
  * disk that a loss of power leaves must open, with every job as its acknowledged requests left it.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/partition.h"
+#include "host/drive.h"
 #include "power/drill.h"
 #include "power/turns.h"
+#include "support/verify.h"
 
 #define DIR         PLATTER_ROOT "/data"
 #define SEGMENT     8192
@@ -77,19 +77,7 @@ struct yard_of_jobs {
     char why[512];
 };
 
-static bool fail(struct yard_of_jobs *y, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static bool fail(struct yard_of_jobs *y, const char *format, ...)
-{
-    va_list args;
-    if (y->why[0])
-        return false;
-    va_start(args, format);
-    vsnprintf(y->why, sizeof y->why, format, args);
-    va_end(args);
-    return false;
-}
+#define jobs_fail(y, ...) drill_fail((y)->why, sizeof((y)->why), __VA_ARGS__)
 
 static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 {
@@ -115,7 +103,7 @@ static bool open_host(struct yard_of_jobs *y, struct host *h)
     if (r == 0)
         r = partition_open(h->store, &po, calls_now_ms, y->mono_ms, &h->partition, &report);
     if (r < 0)
-        return fail(y, "open: %s: %s", error_name(r), store_detail());
+        return jobs_fail(y, "open: %s: %s", error_name(r), store_detail());
     h->engine = partition_engine(h->partition);
     return true;
 }
@@ -153,33 +141,25 @@ static bool look_up(struct yard_of_jobs *y, struct host *h, size_t i, uint64_t d
     struct job_view v;
     char buf[200];
     int r;
-    while ((r = engine_get(h->engine, row->id, &v)) == BELFRY_COLD) {
-        if (f)
-            partition_fetch_end(h->partition, f);
-        f = partition_fetch(h->partition);
-        do
-            r = partition_fetched(h->partition, f, fetch_run(f));
-        while (r == BELFRY_COLD);
-        if (r < 0)
+    while ((r = engine_get(h->engine, row->id, &v)) == BELFRY_COLD)
+        if ((r = drive_fetch(h->partition, &f)) < 0)
             break;
-    }
     bool forgotten = r == BELFRY_NOTFOUND && row->end_lsn > 0 && calls_now_ms >= row->until_ms;
     bool same = r == 0 && str_eq(v.payload, payload_of(i, buf));
     bool right = r == 0 && is_right(row, &v, durable_lsn);
     enum job_state state = r == 0 ? v.state : JOB_SCHEDULED;
-    if (f)
-        partition_fetch_end(h->partition, f);
+    drive_fetch_end(h->partition, &f);
     figures.looked++;
     if (forgotten)
         return true;
     if (r < 0)
-        return fail(
+        return jobs_fail(
             y, "job %zu (made %" PRIu64 ", ended %" PRIu64 " as %s, durable %" PRIu64 "): %s: %s",
             i, row->made_lsn, row->end_lsn, job_state_name(row->end), durable_lsn, error_name(r),
             store_detail());
     if (!same)
-        return fail(y, "job %zu has another payload", i);
-    return right || fail(y, "job %zu is %s", i, job_state_name(state));
+        return jobs_fail(y, "job %zu has another payload", i);
+    return right || jobs_fail(y, "job %zu is %s", i, job_state_name(state));
 }
 
 static bool look_at_jobs(struct yard_of_jobs *y, struct host *h, uint64_t durable_lsn)
@@ -220,7 +200,7 @@ static bool visit(struct yard_of_jobs *y, struct platter *p, uint64_t durable_ls
         int r = engine_schedule(h.engine, &spec, &made);
         if (r == 0 && i % 20 == 0)
             r = partition_flush(h.partition);
-        ok = r == 0 || fail(y, "afterwards: %s: %s", error_name(r), store_detail());
+        ok = r == 0 || jobs_fail(y, "afterwards: %s: %s", error_name(r), store_detail());
     }
     if (ok)
         ok = look_at_jobs(y, &h, durable_lsn);
@@ -298,7 +278,7 @@ static bool end_errand(struct yard_of_jobs *y, struct errand *e)
     e->thread = NULL;
     const char *name = chore_name(e->chore);
     int r = partition_chore_done(y->host.partition, e->chore, e->result);
-    return r == 0 || fail(y, "%s: %s: %s", name, error_name(r), store_detail());
+    return r == 0 || jobs_fail(y, "%s: %s: %s", name, error_name(r), store_detail());
 }
 
 static bool chores(struct yard_of_jobs *y, bool wait)
@@ -323,7 +303,7 @@ static bool commit(struct yard_of_jobs *y)
     while ((c = partition_take(y->host.partition))) {
         int r = commit_write(c);
         if (r < 0)
-            return fail(y, "commit: %s: %s", error_name(r), store_detail());
+            return jobs_fail(y, "commit: %s: %s", error_name(r), store_detail());
         partition_settle(y->host.partition, c);
         if (rng_chance(&y->rng, 70))
             break;
@@ -353,7 +333,7 @@ static bool schedule(struct yard_of_jobs *y)
         struct schedule_result made;
         int r = engine_schedule(y->host.engine, &spec, &made);
         if (r < 0)
-            return fail(y, "schedule: %s", error_name(r));
+            return jobs_fail(y, "schedule: %s", error_name(r));
         y->rows[y->count++] = (struct row){ .id = made.id, .made_lsn = lsn_now(y) };
     }
     return true;
@@ -381,12 +361,12 @@ static bool complete(struct yard_of_jobs *y)
         int err = engine_complete(y->host.engine, v[i].id, v[i].token, STR("well"), -1);
         struct row *row = row_of(y, v[i].id);
         if (err < 0 || !row || row->end_lsn > 0)
-            return fail(y, "complete: %s", err < 0 ? error_name(err) : "a job that had ended");
+            return jobs_fail(y, "complete: %s", err < 0 ? error_name(err) : "a job that had ended");
         row->end = JOB_DONE;
         row->end_lsn = lsn_now(y);
         row->until_ms = calls_now_ms + RETAIN;
     }
-    return n >= 0 || fail(y, "lease: %s", error_name(n));
+    return n >= 0 || jobs_fail(y, "lease: %s", error_name(n));
 }
 
 /* Of a job in memory. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A drill of the file store: random calls of its contract, on a disk that fails and loses power. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,17 +7,6 @@
 
 #define STEPS     400
 #define OPENS_MAX 50
-
-bool yard_fail(struct yard *y, const char *format, ...)
-{
-    va_list args;
-    if (y->why[0])
-        return false;
-    va_start(args, format);
-    vsnprintf(y->why, sizeof y->why, format, args);
-    va_end(args);
-    return false;
-}
 
 /* Closes the store after an end of its process: what it still does reaches no disk. */
 static void bury(struct yard *y)

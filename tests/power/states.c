@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Disks that are opened beside the one that the drill goes on with. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,17 @@ static void visit_end(struct visit *v)
     store_close(v->store);
     turns_leave(v->party);
     calls_insert(v->before);
+}
+
+bool drill_fail(char *why, size_t size, const char *format, ...)
+{
+    va_list args;
+    if (why[0])
+        return false;
+    va_start(args, format);
+    vsnprintf(why, size, format, args);
+    va_end(args);
+    return false;
 }
 
 uint64_t platter_files(const struct platter *p)

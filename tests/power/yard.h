@@ -67,7 +67,7 @@ struct yard {
     unsigned queued;
 };
 
-bool yard_fail(struct yard *y, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define yard_fail(y, ...) drill_fail((y)->why, sizeof((y)->why), __VA_ARGS__)
 
 /* What this thread does, for the table of crash points. A thread that never says makes spares. */
 extern _Thread_local enum deed yard_doing;

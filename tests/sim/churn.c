@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host/drive.h"
 #include "sim/rng.h"
 #include "sim/run.h"
 #include "sim/trace.h"
 #include "sim/world.h"
+#include "support/verify.h"
 
 #define HOURS         6
 #define TICK_MS       100
@@ -146,17 +148,10 @@ static void finish(struct churn *c, unsigned fail_percent)
     c->leased_count = keep;
 }
 
-static void chores(struct churn *c)
+static void chore_ended(void *arg, const char *name, int err)
 {
-    partition_work(c->partition);
-    for (int lane = 0; lane < LANES; lane++) {
-        struct chore *chore = partition_chore(c->partition, (enum lane)lane);
-
-        if (chore) {
-            int err = partition_chore_done(c->partition, chore, chore_run(chore));
-            CHECK(err == 0, "chore: %s: %s", error_name(err), store_detail());
-        }
-    }
+    (void)arg;
+    CHECK(err == 0, "%s: %s: %s", name, error_name(err), store_detail());
 }
 
 /* The budget holds at any time, but for a batch on its way and what is gathered meanwhile. */
@@ -217,7 +212,7 @@ static void steady(struct churn *c)
         lease(c, 8);
         finish(c, 20);
         commit(c);
-        chores(c);
+        drive_round(c->partition, chore_ended, NULL);
         check_journal(c);
         if (tick % RESTART_TICKS == RESTART_TICKS - 1)
             restart(c);
@@ -248,7 +243,7 @@ static void herd(struct churn *c)
         schedule(c, due, 10);
         if (c->memory_bytes && i % 100 == 0) {
             commit(c);
-            chores(c);
+            drive_round(c->partition, chore_ended, NULL);
             check_memory(c);
         }
     }
@@ -267,7 +262,7 @@ static void herd(struct churn *c)
         lease(c, LEASED_MAX);
         finish(c, 0);
         commit(c);
-        chores(c);
+        drive_round(c->partition, chore_ended, NULL);
         check_memory(c);
         engine_stats(c->engine, &after);
     }
@@ -421,8 +416,8 @@ static void churn(uint64_t seed, uint64_t memory_bytes)
         lease(&c, 8);
         finish(&c, 0);
         commit(&c);
-        chores(&c);
-        chores(&c);
+        drive_round(c.partition, chore_ended, NULL);
+        drive_round(c.partition, chore_ended, NULL);
     }
     check_journal(&c);
     partition_stats(c.partition, &s);

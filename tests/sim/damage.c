@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "engine/cold.h"
+#include "host/drive.h"
 #include "sim/rng.h"
 #include "sim/run.h"
 #include "sim/trace.h"
 #include "sim/world.h"
+#include "support/verify.h"
 
 #define JOBS_MAX  400
 #define HOUR      INT64_C(3600000)
@@ -135,24 +137,21 @@ static void ward_open(struct ward *d)
     d->e = partition_engine(d->p);
 }
 
+static void ward_chore_ended(void *arg, const char *name, int err)
+{
+    struct ward *d = arg;
+
+    CHECK(err == 0 || err == BELFRY_CORRUPT, "%s ends with %s", name, error_name(err));
+    d->reports += err == BELFRY_CORRUPT;
+}
+
 /* Everything that goes on between memory and disk, until nothing does. */
 static void ward_settle(struct ward *d)
 {
-    bool more = true;
+    int err = drive_settle(d->p, TURNS_MAX, ward_chore_ended, d);
 
-    for (int turns = 0; more; turns++) {
-        CHECK(turns < TURNS_MAX, "there is always something to do");
-        more = partition_work(d->p);
-        for (int lane = 0; lane < LANES; lane++) {
-            struct chore *c = partition_chore(d->p, (enum lane)lane);
-            int err = c ? partition_chore_done(d->p, c, chore_run(c)) : 0;
-
-            CHECK(err == 0 || err == BELFRY_CORRUPT, "a chore ends with %s", error_name(err));
-            d->reports += err == BELFRY_CORRUPT;
-            more = more || c;
-        }
-        CHECK(partition_flush(d->p) == 0, "a commit fails");
-    }
+    CHECK(err != BELFRY_BUSY, "there is always something to do");
+    CHECK(err == 0, "a commit fails");
 }
 
 static void ward_pass(struct ward *d, int64_t ms)

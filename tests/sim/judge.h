@@ -15,8 +15,8 @@
 
 #define JUDGE_TEXT 400
 
-/* Fills the model's gaps with what the engine chose, if it was free to choose that. False with a
- * sentence in `ret` if not. */
+/* Fills the model's gaps with what the engine chose, if it was free to choose that: judge_adopt.c.
+ * False with a sentence in `ret` if not. */
 bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT]);
 
 /* The same for jobs that were to be given out in quiet hours, or too late. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/look.h"
 
+#include "engine/recurrence.h"
 #include "sim/trace.h"
 
 #define TRIES_MAX 20

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "sim/steps.h"
+#include "support/verify.h"
 
 #define OPENS_MAX 20
 #define STRICT_MS 60000

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "engine/record.h"
 #include "partition/owner.h"
+#include "record/record.h"
 #include "sim/steps.h"
 
 #define SEGMENTS_MAX 4096

@@ -13,6 +13,7 @@
 #include "sim/run.h"
 #include "sim/trace.h"
 #include "sim/world.h"
+#include "support/verify.h"
 
 #define TURNS    30000
 #define FETCHERS 2

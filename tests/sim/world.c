@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "engine/cold.h"
+#include "support/verify.h"
 
 #define DAY         INT64_C(86400000)
 #define SPRING_2026 INT64_C(1774746000000) /* clocks in Berlin are set forward, */

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a JSON string. */
+#ifndef BASE_JSON_QUOTE_H
+#define BASE_JSON_QUOTE_H
+
+#include "base/buf.h"
+
+/* Appends s with its quotes; each byte that is not UTF-8 becomes U+FFFD. */
+void json_quote(struct buf *out, struct str s);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/offer.h"
+
+#include "base/time.h"
+
+#define LEASE_MIN_MS 1000
+#define LEASE_MAX_MS 60000
+
+static void read_metas(const struct resp_values *v, size_t at, struct task_job *ret)
+{
+    const struct resp_value *map = client_field(v, at, "meta");
+
+    if (!map || map->type != RESP_MAP)
+        return;
+    size_t i = (size_t)(map - v->at) + 1;
+
+    for (uint32_t pair = 0; pair < map->children / 2 && pair < TASK_METAS; pair++) {
+        const struct resp_value *value = &v->at[v->at[i].next];
+
+        ret->metas[ret->meta_count++] = (struct task_meta){ v->at[i].text, value->text };
+        i = value->next;
+    }
+}
+
+void offer_read(const struct resp_values *v, size_t at, struct task_job *ret)
+{
+    *ret = (struct task_job){ .id = client_text(v, at, "id"),
+                              .token = client_text(v, at, "token"),
+                              .tenant = client_text(v, at, "tenant"),
+                              .queue = client_text(v, at, "queue"),
+                              .key = client_text(v, at, "key"),
+                              .order = client_text(v, at, "order"),
+                              .recurrence = client_text(v, at, "recurrence"),
+                              .nominal_ms = client_int(v, at, "nominal_ms", 0),
+                              .payload = client_text(v, at, "payload"),
+                              .attempt = client_int(v, at, "attempt", 1),
+                              .due_ms = client_int(v, at, "due_ms", 0),
+                              .priority = client_int(v, at, "priority", 3) };
+    read_metas(v, at, ret);
+}
+
+int64_t offer_lease_ms(const struct resp_values *v, size_t at)
+{
+    int64_t left = client_int(v, at, "until_ms", 0) - time_wall_ms();
+
+    if (left < LEASE_MIN_MS || left > LEASE_MAX_MS)
+        left = left < LEASE_MIN_MS ? LEASE_MIN_MS : LEASE_MAX_MS;
+    return client_int(v, at, "lease_ms", left);
+}

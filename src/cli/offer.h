@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* A job as LEASE offers it to a worker: the map at index `at` of the reply. */
+#ifndef CLI_OFFER_H
+#define CLI_OFFER_H
+
+#include "cli/client.h"
+#include "cli/task.h"
+
+/* Everything that the job's command is told, borrowed from the reply. */
+void offer_read(const struct resp_values *v, size_t at, struct task_job *ret);
+
+/* How long the lease is: as the server tells, or else what is left of it by our clock. */
+int64_t offer_lease_ms(const struct resp_values *v, size_t at);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From disk to memory: ahead of time by the frontier, and class by class from the backlog as there
+ * is room. The engine says what is to be read next; what was read enters memory together with the
+ * record that moves the frontier or the class's floor.
+ */
+#include "engine/cold/load.h"
+
+#include <assert.h>
+
+#include "engine/cold/spill.h"
+#include "engine/place/budget.h"
+#include "engine/place/class.h"
+#include "engine/place/lane.h"
+
+#define LOAD_BYTES   (256u << 10)
+#define LOAD_MIN     1024
+#define LOAD_CLASSES 64
+#define FOLLOW       4 /* the frontier goes on when it is a quarter of the lookahead behind */
+
+/* Forward only: what it has passed has been loaded. */
+void frontier_set(struct engine *e, struct cold_point p)
+{
+    assert(!point_after(e->cold.frontier_noted, e->place.frontier));
+    if (point_after(p, e->place.frontier))
+        e->place.frontier = p;
+    if (point_after(p, e->cold.frontier_noted))
+        e->cold.frontier_noted = p;
+}
+
+static bool is_behind(const struct engine *e, const struct run_desc *d)
+{
+    struct cold_point last;
+
+    return d->family == FAMILY_DUE && cold_key_point(d->last, &last) &&
+           point_after(last, e->place.frontier);
+}
+
+/* Whether jobs on disk are due up to this moment and were not loaded. */
+static bool passes_jobs(const struct engine *e, int64_t upto_ms)
+{
+    const struct list *node;
+
+    list_each (node, &e->cold.runs) {
+        const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
+        struct cold_point first;
+
+        if (is_behind(e, d) && cold_key_point(d->first, &first) && first.at_ms <= upto_ms)
+            return true;
+    }
+    return false;
+}
+
+static bool batch_is_open(const struct engine *e)
+{
+    return e->place.batch.active && !e->place.batch.fed;
+}
+
+/* A batch that is being written holds jobs beyond the frontier: it must stay until then. */
+void frontier_follow(struct engine *e)
+{
+    int64_t target = e->now_ms + e->o.lookahead_ms;
+
+    if (e->place.frontier.at_ms < target - e->o.lookahead_ms / FOLLOW && !batch_is_open(e) &&
+        !passes_jobs(e, target))
+        e->place.frontier = (struct cold_point){ target, UINT64_MAX };
+}
+
+int64_t frontier_wake(const struct engine *e)
+{
+    int64_t at = e->place.frontier.at_ms - e->o.lookahead_ms + e->o.lookahead_ms / FOLLOW + 1;
+    const struct list *node;
+
+    if (at <= e->now_ms) /* it is being done */
+        return INT64_MAX;
+    list_each (node, &e->cold.runs)
+        if (is_behind(e, &container_of(node, struct cold_run, link)->d))
+            return at;
+    return INT64_MAX;
+}
+
+static size_t load_bytes(const struct engine *e)
+{
+    return budget_share(e, SHARE_LOAD) < LOAD_BYTES ? budget_share(e, SHARE_LOAD) : LOAD_BYTES;
+}
+
+static bool load_due(struct engine *e, struct load_want *ret)
+{
+    int64_t target = e->now_ms + e->o.lookahead_ms;
+
+    frontier_follow(e);
+    if (e->place.frontier.at_ms >= target - e->o.lookahead_ms / FOLLOW || batch_is_open(e) ||
+        e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_UNLOAD) || !passes_jobs(e, target))
+        return false;
+    *ret =
+        (struct load_want){ .after = e->place.frontier, .upto_ms = target, .bytes = load_bytes(e) };
+    return true;
+}
+
+/* Nothing of it is given out until somebody says so. */
+static bool is_stopped(const struct class *c)
+{
+    const struct queue *q = c->queue;
+
+    return !q->hidden && (q->settings.paused ||
+                          (q->tenant->settings.maintenance && class_number(c) != CLASS_PASSING));
+}
+
+static bool is_hungry(const struct engine *e, const struct class *c)
+{
+    /* What cannot be given out has no use for the last of the room. */
+    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
+        return false;
+    /* What is before all that comes first, without being loaded. */
+    if (!class_is_on_disk(c) || tail_comes_first(c))
+        return false;
+    if (c == &c->queue->classes[ORDERED]) {
+        if (order_waits(e, c) || memory_is_pressed(e))
+            return false; /* some of it may be set aside, and has to leave again */
+        if (c->ready_bytes > 0 && c->queue->first_count == 0 && c->from.at_ms <= e->now_ms &&
+            !class_is_half_glutted(e, c))
+            return true; /* all that is due here is behind others */
+    }
+    if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
+        return true;
+    /* Nor may what was loaded too early, by a clock that was set back since, keep out what is due.
+     */
+    if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
+        return true;
+    /* What becomes due comes, though the class has its share of what is due later. */
+    return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
+}
+
+/* A class that has jobs on disk and few in memory; first of all one that has none there and could
+ * give them out. */
+static struct class *hungriest(struct engine *e)
+{
+    struct class *best = NULL;
+
+    for (int i = 0; i < LOAD_CLASSES && !list_empty(&e->place.closed); i++) {
+        struct class *c = container_of(e->place.closed.next, struct class, link);
+
+        list_remove(&c->link);
+        list_append(&e->place.closed, &c->link);
+        if (!is_hungry(e, c))
+            continue;
+        if (c->ready_bytes == 0 && !is_stopped(c))
+            return c;
+        best = best ? best : c;
+    }
+    return best;
+}
+
+static bool load_class(struct engine *e, struct load_want *ret)
+{
+    struct class *c = hungriest(e);
+    uint64_t room = hot_room(e) / 8;
+
+    if (!c)
+        return false;
+    *ret = (struct load_want){
+        .backlog = true,
+        .queue = { c->queue->name, c->queue->name_len },
+        .class = class_number(c),
+        .bytes = room > load_bytes(e) ? load_bytes(e)
+                 : room < LOAD_MIN    ? LOAD_MIN
+                                      : room,
+    };
+    return true;
+}
+
+/* Both take turns. */
+bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
+{
+    e->cold.load_turn = !e->cold.load_turn;
+    if (e->cold.load_turn && due_too && load_due(e, ret))
+        return true;
+    return asides_load(e, ret) || load_class(e, ret) || (due_too && load_due(e, ret));
+}

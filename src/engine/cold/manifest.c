@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is on disk and what of it counts: the runs; the frontier and the floors, up to which their
+ * jobs have been loaded; the graves of those that were taken out one by one; and how many are left.
+ */
+#include "engine/cold/manifest.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "engine/place/class.h"
+#include "engine/place/queue.h"
+#include "record/record.h"
+
+struct cold_run *manifest_find(const struct engine *e, uint32_t file)
+{
+    const struct list *node;
+
+    list_each (node, &e->cold.runs) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.file == file)
+            return r;
+    }
+    return NULL;
+}
+
+/* With copies of the keys behind it. */
+static struct cold_run *run_new(const struct run_desc *d)
+{
+    struct cold_run *r = calloc(1, sizeof(*r));
+
+    if (!r)
+        return NULL;
+    r->keys = malloc(d->first.len + d->last.len);
+    if (!r->keys) {
+        free(r);
+        return NULL;
+    }
+    r->d = *d;
+    memcpy(r->keys, d->first.ptr, d->first.len);
+    memcpy(r->keys + d->first.len, d->last.ptr, d->last.len);
+    r->d.first.ptr = r->keys;
+    r->d.last.ptr = r->keys + d->first.len;
+    return r;
+}
+
+int manifest_add(struct engine *e, const struct run_desc *d)
+{
+    struct cold_run *r = manifest_find(e, d->file);
+
+    if (r) {
+        r->d.broken = d->broken;
+        r->segment = e->segment;
+        return 0;
+    }
+    r = run_new(d);
+    if (!r)
+        return BELFRY_NOMEM;
+    r->segment = e->segment;
+    list_append(&e->cold.runs, &r->link);
+    e->cold.run_changes++;
+    if (d->file >= e->cold.next_file)
+        e->cold.next_file = d->file + 1;
+    return 0;
+}
+
+void manifest_drop(struct engine *e, uint32_t file)
+{
+    struct cold_run *r = manifest_find(e, file);
+
+    if (!r)
+        return;
+    r->gone = true;
+    e->cold.run_changes++;
+    /* Who looked before must not find what is uncounted, nor think that it is in this run. */
+    if (family_is_history(r->d.family))
+        e->cold.moves++;
+    list_remove(&r->link);
+    list_append(&e->cold.gone, &r->link);
+}
+
+void engine_run_forget(struct engine *e, struct cold_run *r)
+{
+    (void)e;
+    list_remove(&r->link);
+    free(r->keys);
+    free(r);
+}
+
+struct list *engine_runs(struct engine *e)
+{
+    return &e->cold.runs;
+}
+
+struct list *engine_gone_runs(struct engine *e)
+{
+    return &e->cold.gone;
+}
+
+uint32_t engine_reserve_files(struct engine *e, uint32_t n)
+{
+    uint32_t first = e->cold.next_file;
+
+    e->cold.next_file += n;
+    return first;
+}
+
+struct cold_point engine_frontier(const struct engine *e)
+{
+    return e->place.frontier;
+}
+
+uint64_t engine_run_changes(const struct engine *e)
+{
+    return e->cold.run_changes;
+}
+
+uint64_t engine_moves(const struct engine *e)
+{
+    return e->cold.moves;
+}
+
+/* ---- Floors ---- */
+
+struct cold_point floor_of(const struct class *c, uint32_t number)
+{
+    for (size_t i = 0; i < c->floor_count; i++)
+        if (c->floors[i].number >= number)
+            return c->floors[i].upto;
+    return (struct cold_point){ -1, 0 };
+}
+
+int floor_raise(struct class *c, uint32_t number, struct cold_point upto)
+{
+    struct floor *grown = realloc(c->floors, (c->floor_count + 1) * sizeof(*grown));
+
+    if (!grown)
+        return BELFRY_NOMEM;
+    c->floors = grown;
+    while (c->floor_count > 0 && !point_after(grown[c->floor_count - 1].upto, upto))
+        c->floor_count--;
+    if (c->floor_count == 0 || grown[c->floor_count - 1].number < number)
+        grown[c->floor_count++] = (struct floor){ number, upto };
+    return 0;
+}
+
+struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned class,
+                               uint32_t number)
+{
+    struct queue *q = queue_find(e, queue);
+    const struct class *c = q ? class_numbered(q, class) : NULL;
+
+    return c ? floor_of(c, number) : (struct cold_point){ -1, 0 };
+}
+
+/* ---- Counts ---- */
+
+bool engine_due_is_empty(const struct engine *e)
+{
+    return e->cold.counts[COLD_DUE] == 0 && e->cold.counts[COLD_WAITING] == 0;
+}
+
+void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
+{
+    q->cold[slot] += n;
+    e->cold.counts[slot] += n; /* what is hidden, too: runs are kept for it */
+    if (q->hidden)
+        e->cold.hidden_counts[slot] += n;
+    else if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
+        q->tenant->pending += n;
+    if (n < 0 && engine_due_is_empty(e))
+        e->cold.run_changes++; /* all of D can go, and at once: nobody is to add to it before */
+    q->tally_changed = true;
+    if (!q->tally_segment)
+        q->tally_segment = e->segment;
+    if (slot_is_backlog(slot) && slot != COLD_ASIDE && q->cold[slot] > 0)
+        class_close(e, class_at_slot(q, slot));
+    queue_settle(e, q);
+}
+
+static int each_class(const struct list *head,
+                      int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
+{
+    const struct list *node;
+    int answer = 0;
+
+    list_each (node, head) {
+        const struct queue *q = container_of(node, struct queue, link);
+
+        for (unsigned i = 0; i < CLASSES && !answer; i++) {
+            const struct class *c = &q->classes[i];
+
+            if (class_is_on_disk(c) || c->floor_count > 0)
+                answer = fn(arg, (struct str){ q->name, q->name_len }, class_number(c));
+        }
+    }
+    return answer;
+}
+
+int engine_classes_on_disk(const struct engine *e,
+                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
+{
+    int answer = each_class(&e->place.queues, fn, arg);
+
+    return answer ? answer : each_class(&e->place.idle, fn, arg);
+}
+
+int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg)
+{
+    const struct list *node;
+    int answer = 0;
+
+    list_each (node, &e->cold.grave_list) {
+        const struct grave *g = container_of(node, struct grave, link);
+
+        answer = fn(arg, (struct str){ g->key, g->len });
+        if (answer)
+            break;
+    }
+    return answer;
+}
+
+bool engine_backlog_is_empty(const struct engine *e)
+{
+    for (int slot = 0; slot < COLD_SLOTS; slot++)
+        if (slot_is_backlog((enum cold_slot)slot) && slot != COLD_ASIDE &&
+            e->cold.counts[slot] != 0)
+            return false;
+    return true;
+}
+
+bool engine_aside_is_empty(const struct engine *e)
+{
+    return e->cold.counts[COLD_ASIDE] == 0;
+}
+
+/* ---- Graves ---- */
+
+static uint64_t grave_hash(const struct table_node *node)
+{
+    const struct grave *g = container_of(node, struct grave, node);
+
+    return XXH3_64bits(g->key, g->len);
+}
+
+static bool grave_matches(const struct table_node *node, const void *arg)
+{
+    const struct grave *g = container_of(node, struct grave, node);
+
+    return str_eq((struct str){ g->key, g->len }, *(const struct str *)arg);
+}
+
+struct grave *grave_find(const struct engine *e, struct str key)
+{
+    struct table_node *node =
+        table_find(&e->cold.graves, XXH3_64bits(key.ptr, key.len), grave_matches, &key);
+
+    return node ? container_of(node, struct grave, node) : NULL;
+}
+
+int64_t image_gone_ms(const struct job_image *image)
+{
+    const struct trail_image *t = &image->trail;
+
+    if (!state_is_ended(image->state) || !image->has_trail)
+        return 0;
+    return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
+}
+
+int grave_add(struct engine *e, struct str key, uint64_t serial, int64_t gone_ms)
+{
+    struct grave *g = grave_find(e, key);
+
+    if (g) { /* again: as young as the later one */
+        list_remove(&g->link);
+    } else {
+        g = pool_alloc(&e->pool, sizeof(*g) + key.len);
+        if (!g)
+            return BELFRY_NOMEM;
+        list_init(&g->link);
+        g->len = (uint16_t)key.len;
+        memcpy(g->key, key.ptr, key.len);
+        table_add(&e->cold.graves, &g->node);
+    }
+    g->serial = serial;
+    g->gone_ms = gone_ms;
+    g->segment = e->segment;
+    list_append(&e->cold.grave_list, &g->link);
+    if (serial >= e->cold.next_grave)
+        e->cold.next_grave = serial + 1;
+    return 0;
+}
+
+void grave_remove(struct engine *e, struct grave *g)
+{
+    assert(e->cold.graves.count > 0);
+    table_remove(&e->cold.graves, &g->node);
+    list_remove(&g->link);
+    pool_free(&e->pool, g, sizeof(*g) + g->len);
+}
+
+/* The class that a key of the backlog names. */
+static const struct class *class_of_key(const struct engine *e, struct str key)
+{
+    struct str name = { key.ptr + 1, key.len - 19 };
+    struct queue *q = key.len > 19 ? queue_find(e, name) : NULL;
+
+    return q ? class_numbered(q, cold_key_class(key)) : NULL;
+}
+
+bool cold_counts(const struct engine *e, struct str key, uint32_t number)
+{
+    struct cold_point p;
+    const struct class *c;
+
+    if (!cold_key_point(key, &p) || grave_find(e, key))
+        return false;
+    if (key.ptr[0] == FAMILY_DUE)
+        return point_after(p, e->place.frontier);
+    if (key.ptr[0] != FAMILY_BACKLOG)
+        return true;
+    c = class_of_key(e, key);
+    return c && point_after(p, floor_of(c, number));
+}
+
+void manifest_init(struct engine *e)
+{
+    list_init(&e->cold.runs);
+    list_init(&e->cold.gone);
+    list_init(&e->place.closed);
+    list_init(&e->cold.grave_list);
+    table_init(&e->cold.graves, grave_hash);
+    e->cold.next_file = 1;
+    e->cold.next_grave = 1;
+    e->place.frontier = e->cold.frontier_noted = (struct cold_point){ -1, 0 };
+}
+
+static void runs_free(struct list *head)
+{
+    while (!list_empty(head)) {
+        struct cold_run *r = container_of(head->next, struct cold_run, link);
+
+        list_remove(&r->link);
+        free(r->keys);
+        free(r);
+    }
+}
+
+void manifest_free(struct engine *e)
+{
+    runs_free(&e->cold.runs);
+    runs_free(&e->cold.gone);
+    table_fini(&e->cold.graves);
+    free(e->place.segments.jobs);
+}
+
+void run_taken(struct engine *e, const struct cold_item *item)
+{
+    struct job_image image;
+    struct list *node;
+    int64_t gone_ms = record_get_job(item->body, &image) ? image_gone_ms(&image) : 0;
+
+    if (gone_ms == 0)
+        return;
+    list_each (node, &e->cold.runs) {
+        struct cold_run *r = container_of(node, struct cold_run, link);
+
+        if (r->d.family == item->key[0] && r->d.number == item->number && gone_ms <= r->going_ms)
+            tally_put(&r->taken, &(struct tally_entry){
+                                     .queue = image.queue,
+                                     .slot = cold_slot_of(r->d.family, image.state, 0),
+                                     .n = 1,
+                                 });
+    }
+}
+
+void engine_history_dropped(struct engine *e, struct str tallies)
+{
+    struct wire_reader r = wire_reader_of(tallies);
+    struct tally_entry t;
+
+    while (r.p < r.end && tally_get(&r, &t)) {
+        struct queue *q = queue_find(e, t.queue);
+
+        e->counters.history_dropped += (uint64_t)t.n;
+        if (q)
+            q->counters.history_dropped += (uint64_t)t.n;
+    }
+}

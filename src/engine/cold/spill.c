@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From memory to disk. A batch is made in three steps: its jobs are written as bytes, slice by
+ * slice (engine_feed_slice); off this thread the partition sorts them into runs; when those are
+ * durable one record (FED) moves all of them at once. A job that changes in between stays in
+ * memory, and its entry in the run gets a grave. The memory of those that moved is freed slice by
+ * slice: until then they are waste that nobody finds.
+ */
+#include "engine/cold/spill.h"
+
+#include <assert.h>
+
+#include "engine/cold/load.h"
+#include "engine/cold/manifest.h"
+#include "engine/cold/walk.h"
+#include "engine/place/batch.h"
+#include "engine/place/budget.h"
+#include "engine/place/class.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/lane.h"
+#include "engine/place/queue.h"
+#include "record/opts.h"
+#include "record/record.h"
+
+#define WORK_SLICE    1000
+#define GRAVES_MAX    20000
+#define GRAVES_MIN    64
+#define GRAVE_BYTES   128
+#define DRAIN_CLASSES 64
+#define HINT_AHEAD    8
+#define NEAR          12 /* part of the lookahead */
+
+/* ---- Classes ---- */
+
+/* What is on disk is loaded a little before it is due, though there may be no room for it then. */
+void class_from(struct engine *e, struct class *c, struct cold_point from)
+{
+    c->from = from;
+    wheel_remove(&c->near);
+    c->near.at_ms = from.at_ms < INT64_C(1) << 47 ? from.at_ms - e->o.lookahead_ms / NEAR : 0;
+    if (c->near.at_ms > 0)
+        wheel_add(&e->wheels[WHEEL_NEARS], &c->near);
+}
+
+static bool is_ordered(const struct class *c)
+{
+    return c == &c->queue->classes[ORDERED];
+}
+
+static bool tail_is_empty(const struct class *c)
+{
+    return list_empty(&c->tail) && !c->waiting.root && !c->feeding.root;
+}
+
+bool tail_comes_first(const struct class *c)
+{
+    const struct job *j = is_ordered(c) ? order_tail(c)
+                          : list_empty(&c->tail)
+                              ? NULL
+                              : container_of(c->tail.next, const struct job, timer.link);
+
+    return j && !(class_is_on_disk(c) &&
+                  point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from));
+}
+
+/* The first of the tail, if it is its turn and there is room; or NULL. */
+static struct job *next_of_tail(const struct engine *e, const struct class *c)
+{
+    return tail_comes_first(c) && !class_is_glutted(e, c)
+               ? container_of(c->tail.next, struct job, timer.link)
+               : NULL;
+}
+
+/* Lets jobs of the tail go on; opens the class when it has no other parts. True: there is more. */
+static bool class_drain(struct engine *e, struct class *c, int *budget)
+{
+    struct job *j;
+
+    if (batch_takes_tails(e))
+        return false;
+    if (is_ordered(c))
+        order_drain(e, c, budget);
+    for (; *budget > 0 && (j = is_ordered(c) ? NULL : next_of_tail(e, c)); --*budget) {
+        job_unplace(e, j);
+        job_place_hot(e, j, JOB_SCHEDULED);
+    }
+    assert(c->closed && e->place.closed_count > 0);
+    if (tail_is_empty(c) && !class_is_on_disk(c)) {
+        c->closed = false;
+        e->place.closed_count--;
+        list_remove(&c->link);
+    }
+    return *budget == 0;
+}
+
+void tails_rewind(struct engine *e)
+{
+    struct list *node, *after, *timer, *next;
+
+    list_each (node, &e->place.queues)
+        order_rewind(e, &container_of(node, struct queue, link)->classes[ORDERED]);
+    asides_rewind(e);
+    list_each_safe (node, after, &e->place.closed) {
+        struct class *c = container_of(node, struct class, link);
+
+        list_each_safe (timer, next, &c->tail) {
+            struct job *j = container_of(timer, struct job, timer.link);
+
+            if (j->timer.at_ms > e->now_ms) {
+                job_unplace(e, j);
+                job_place(e, j, JOB_SCHEDULED);
+            }
+        }
+    }
+}
+
+/* ---- Batches ---- */
+
+/* Jobs are all over memory: those that come next are asked for in time. */
+static void prefetch_job(const void *job)
+{
+    uintptr_t at =
+        (uintptr_t)job; /* a number: the job may be NULL, and NULL + 64 is undefined in C */
+
+    __builtin_prefetch(job);
+    __builtin_prefetch((const void *)(at + 64));
+    __builtin_prefetch((const void *)(at + 128));
+}
+
+void batch_release_dead(struct engine *e, const struct queue *q)
+{
+    struct list *heads[] = { &e->place.batch.past_source, &e->place.batch.past_held };
+
+    for (size_t i = 0; i < 2 && !e->place.batch.fed; i++) {
+        struct list *node, *after;
+
+        list_each_safe (node, after, heads[i]) {
+            struct job *j = container_of(node, struct trail, link)->job;
+
+            if (j->queue == q && j->state == JOB_DEAD) {
+                job_unplace(e, j);
+                job_place(e, j, JOB_DEAD);
+            }
+        }
+    }
+}
+
+static bool graves_are_many(const struct engine *e)
+{
+    uint64_t most = budget_share(e, SHARE_GRAVES) / GRAVE_BYTES + GRAVES_MIN;
+
+    return e->cold.graves.count > (most < GRAVES_MAX ? most : GRAVES_MAX);
+}
+
+bool graves_fill_memory(const struct engine *e)
+{
+    return e->cold.graves.count > budget_share(e, SHARE_GRAVES_FULL) / GRAVE_BYTES + GRAVES_MIN;
+}
+
+bool memory_is_pressed(const struct engine *e)
+{
+    return pool_used(&e->pool) > budget_share(e, SHARE_FULL) &&
+           e->place.asides.bytes > budget_share(e, SHARE_WORTHY);
+}
+
+/* While there is room nothing is written that might not have to be. */
+bool engine_feed_due(const struct engine *e)
+{
+    if (e->place.batch.active || e->place.batch.empty_lsn == e->lsn ||
+        !wheel_is_empty(&e->wheels[WHEEL_LEFT]))
+        return false;
+    return graves_are_many(e) || (pool_used(&e->pool) > budget_share(e, SHARE_FULL) &&
+                                  (e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_WORTHY) ||
+                                   e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_WORTHY) ||
+                                   e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
+}
+
+static void splice(struct list *to, struct list *from)
+{
+    if (list_empty(from))
+        return;
+    from->next->prev = to->prev;
+    to->prev->next = from->next;
+    from->prev->next = to;
+    to->prev = from->prev;
+    list_init(from);
+}
+
+static void take_wheel(struct engine *e, struct wheel *w)
+{
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
+        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
+            splice(&e->place.batch.source, &w->slots[level][slot]);
+}
+
+static void take_tails(struct engine *e)
+{
+    struct list *node;
+
+    list_each (node, &e->place.closed) {
+        struct class *c = container_of(node, struct class, link);
+
+        splice(&e->place.batch.source, &c->tail);
+        order_feed_begin(e, c);
+    }
+    asides_feed_begin(e);
+    take_wheel(e, &e->wheels[WHEEL_SPARE]);
+}
+
+static void take_past(struct engine *e)
+{
+    struct list *heads[] = { &e->place.queues, &e->place.idle };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct list *node;
+
+        list_each (node, heads[i]) {
+            struct queue *q = container_of(node, struct queue, link);
+
+            splice(&e->place.batch.past_source, &q->past);
+            splice(&e->place.batch.past_source, &q->held);
+            splice(&e->place.batch.past_source, &q->dead);
+        }
+    }
+}
+
+/* What the frontier has passed does not count anyway; but only what the journal knows of it is sure
+ * to be so after a restart, when the segment of a grave is gone. */
+static void prune_graves(struct engine *e)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &e->cold.grave_list) {
+        struct grave *g = container_of(node, struct grave, link);
+        struct cold_point p;
+
+        if (g->key[0] == FAMILY_DUE && cold_key_point((struct str){ g->key, g->len }, &p) &&
+            !point_after(p, e->cold.frontier_noted))
+            grave_remove(e, g);
+    }
+}
+
+void engine_feed_begin(struct engine *e)
+{
+    assert(!e->place.batch.active && list_empty(&e->place.batch.held));
+    frontier_follow(e);
+    e->place.batch.active = e->place.batch.gathering = true;
+    e->place.batch.fed = false;
+    buf_reset(&e->place.batch.stale, 1 << 16);
+    /* In the order of becoming ready, as they may have to be given back. */
+    e->place.batch.tails = e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_TAILS);
+    if (e->place.batch.tails)
+        take_tails(e);
+    e->place.batch.slots_left =
+        e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_LATER) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
+    e->place.batch.later_bytes = 0;
+    e->place.batch.buried = 0;
+    if (e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_PAST))
+        take_past(e);
+    prune_graves(e);
+    e->place.batch.graves = e->cold.next_grave - 1;
+}
+
+size_t engine_feed_bytes(const struct engine *e)
+{
+    size_t bytes = 0;
+
+    if (e->place.batch.tails)
+        bytes += e->place.bytes[WHERE_TAIL];
+    if (e->place.batch.slots_left > 0)
+        bytes += e->place.bytes[WHERE_LATER] < budget_share(e, SHARE_BATCH)
+                     ? e->place.bytes[WHERE_LATER]
+                     : budget_share(e, SHARE_BATCH);
+    if (!list_empty(&e->place.batch.past_source))
+        bytes += e->place.bytes[WHERE_PAST];
+    return bytes;
+}
+
+/* Its id says where it is, unless it was moved or is not scheduled; a key must be found, too. */
+static bool needs_locator(const struct job *j)
+{
+    struct job_opts o;
+
+    if (j->where != WHERE_LATER || j->timer.at_ms != (int64_t)j->born_ms)
+        return true;
+    if (job_is_bare(j))
+        return false;
+    job_opts_get(j, &o);
+    return o.key.len > 0;
+}
+
+/* An entry of a batch, without a body for now. */
+static void feed_head(struct buf *out, unsigned flags, uint64_t seq, struct str key)
+{
+    wire_put_u8(out, (uint8_t)flags);
+    wire_put_u64(out, seq);
+    wire_put_u16(out, (uint16_t)key.len);
+    wire_put_u32(out, 0);
+    buf_str(out, key);
+}
+
+static void feed_job(struct engine *e, struct job *j, struct buf *out)
+{
+    struct cold_key key;
+    struct job_image image;
+    size_t body;
+
+    assert(!j->fed && !job_is_waste(e, j));
+    job_cold_key(j, &key);
+    walk_misses(e, j, key.bytes[0]);
+    job_image_of(j, &image);
+    feed_head(out, needs_locator(j) ? FEED_LOCATE : 0, j->seq, cold_key_str(&key));
+    body = out->len;
+    record_put_image(out, &image);
+    if (!out->failed) {
+        uint32_t len = (uint32_t)(out->len - body);
+
+        memcpy(out->ptr + body - key.len - 4, &len, 4);
+    }
+    j->fed = 1;
+}
+
+/* What is due before it could be written and loaded again stays, if there is room. */
+static bool stays(const struct engine *e, const struct job *j)
+{
+    return j->state == JOB_SCHEDULED && e->place.bytes[WHERE_TAIL] < budget_share(e, SHARE_SOON) &&
+           j->timer.at_ms <= e->now_ms + e->o.lookahead_ms / NEAR;
+}
+
+/* From here on it counts as it will on disk. */
+static void count_as_ready(struct engine *e, struct job *j)
+{
+    if (j->where == WHERE_TAIL && j->state == JOB_SCHEDULED) {
+        queue_count(e, j->queue, JOB_SCHEDULED, -1);
+        queue_count(e, j->queue, JOB_READY, 1);
+        j->state = JOB_READY;
+    }
+}
+
+static void feed_next(struct engine *e, struct buf *out, struct job *j)
+{
+    prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
+    list_remove(&j->timer.link);
+    list_append(&e->place.batch.held, &j->timer.link);
+    buf_append(&e->place.batch.hints, &j, sizeof(j));
+    count_as_ready(e, j);
+    feed_job(e, j, out);
+}
+
+static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
+{
+    struct job *j;
+
+    while (*n > 0 && !list_empty(&e->place.batch.source)) {
+        j = container_of(e->place.batch.source.next, struct job, timer.link);
+
+        --*n;
+        if (stays(e, j)) {
+            job_unplace(e, j);
+            job_place(e, j, JOB_SCHEDULED);
+            continue;
+        }
+        feed_next(e, out, j);
+    }
+    for (; *n > 0 && (j = order_feed_next(e)); --*n)
+        feed_next(e, out, j);
+    for (; *n > 0 && (j = asides_feed_next(e)); --*n)
+        feed_next(e, out, j);
+    return !list_empty(&e->place.batch.source) || !list_empty(&e->place.batch.orders) ||
+           !list_empty(&e->place.batch.asides);
+}
+
+/* Those beyond the frontier, up to the size of a batch. The next batch goes on where this one ends,
+ * so that none stays for long: the journal keeps a segment for the sake of one job. Slots that the
+ * frontier has entered are left alone: their jobs are about to be hot. */
+static bool feed_later(struct engine *e, struct buf *out, size_t *n)
+{
+    struct batch *b = &e->place.batch;
+    int64_t near = e->place.frontier.at_ms > e->now_ms ? e->place.frontier.at_ms : e->now_ms;
+
+    while (*n > 0 && b->slots_left > 0 && b->later_bytes < budget_share(e, SHARE_BATCH)) {
+        unsigned level = b->slot / WHEEL_SLOTS, slot = b->slot % WHEEL_SLOTS;
+        struct list *head = &e->wheels[WHEEL_LATER].slots[level][slot];
+        struct job *j = container_of(head->next, struct job, timer.link);
+
+        if (list_empty(head) || wheel_slot_start(&e->wheels[WHEEL_LATER], level, slot) <= near) {
+            b->slot = (b->slot + 1) % (WHEEL_LEVELS * WHEEL_SLOTS);
+            b->slots_left--;
+            continue;
+        }
+        --*n;
+        if (job_cold_ms(j) <= near) { /* it waits, and is about to expire */
+            job_unplace(e, j);
+            job_place_hot(e, j, JOB_SCHEDULED);
+            continue;
+        }
+        b->later_bytes += job_weight(j);
+        feed_next(e, out, j);
+    }
+    return b->slots_left > 0 && b->later_bytes < budget_share(e, SHARE_BATCH);
+}
+
+static bool feed_past(struct engine *e, struct buf *out, size_t *n)
+{
+    for (; *n > 0 && !list_empty(&e->place.batch.past_source); --*n) {
+        struct trail *t = container_of(e->place.batch.past_source.next, struct trail, link);
+
+        list_remove(&t->link);
+        list_append(&e->place.batch.past_held, &t->link);
+        feed_job(e, t->job, out);
+    }
+    return !list_empty(&e->place.batch.past_source);
+}
+
+/* Graves too are fed like any other entry. */
+static void feed_graves(struct engine *e, struct buf *out)
+{
+    struct list *node;
+
+    list_each (node, &e->cold.grave_list) {
+        const struct grave *g = container_of(node, struct grave, link);
+
+        if (g->serial > e->place.batch.graves)
+            continue;
+        feed_head(out, FEED_GRAVE, (uint64_t)g->gone_ms, (struct str){ g->key, g->len });
+    }
+}
+
+bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
+{
+    assert(e->place.batch.active && e->place.batch.gathering && !e->place.batch.fed);
+    if (feed_tails(e, out, &n) || feed_later(e, out, &n) || feed_past(e, out, &n) || n == 0)
+        return true;
+    if (!MUTANT(e->o.mutant, LOST_TOMBSTONE))
+        feed_graves(e, out);
+    e->place.batch.gathering = false;
+    if (out->len == 0)
+        e->place.batch.empty_lsn = e->lsn;
+    return false;
+}
+
+static void give_back(struct engine *e, struct list *head)
+{
+    while (!list_empty(head)) {
+        struct job *j = container_of(head->next, struct job, timer.link);
+
+        j->fed = 0;
+        job_unplace(e, j);
+        job_place(e, j, JOB_SCHEDULED);
+    }
+}
+
+static void give_back_past(struct engine *e, struct list *head)
+{
+    while (!list_empty(head)) {
+        struct job *j = container_of(head->next, struct trail, link)->job;
+
+        j->fed = 0;
+        job_unplace(e, j);
+        job_place(e, j, (enum job_state)j->state);
+    }
+}
+
+void engine_feed_abort(struct engine *e)
+{
+    struct list newer, *node;
+
+    assert(e->place.batch.active && !e->place.batch.fed);
+    e->place.batch.gathering = false;
+    /* What came to the tails meanwhile stays behind what is given back. */
+    list_init(&newer);
+    if (e->place.batch.tails)
+        list_each (node, &e->place.closed)
+            splice(&newer, &container_of(node, struct class, link)->tail);
+    order_feed_abort(e);
+    asides_feed_end(e);
+    give_back(e, &e->place.batch.held);
+    give_back(e, &e->place.batch.source);
+    give_back(e, &newer);
+    give_back_past(e, &e->place.batch.past_held);
+    give_back_past(e, &e->place.batch.past_source);
+    buf_fini(&e->place.batch.stale);
+    buf_fini(&e->place.batch.hints);
+    e->place.batch.active = false;
+}
+
+/* Where the job is that comes so many later, if none has left the batch: only for speed. */
+static const void *hint(const struct batch *b, size_t ahead)
+{
+    const void *job = NULL;
+    size_t at = (b->buried + ahead) * sizeof(job);
+
+    if (at + sizeof(job) <= b->hints.len)
+        memcpy(&job, b->hints.ptr + at, sizeof(job));
+    return job;
+}
+
+/* Frees waste. */
+static bool bury(struct engine *e, int *budget)
+{
+    for (; *budget > 0 && !list_empty(&e->place.batch.held); --*budget) {
+        prefetch_job(hint(&e->place.batch, HINT_AHEAD));
+        e->place.batch.buried++;
+        job_leave(e, container_of(e->place.batch.held.next, struct job, timer.link));
+    }
+    for (; *budget > 0 && !list_empty(&e->place.batch.past_held); --*budget)
+        job_leave(e, container_of(e->place.batch.past_held.next, struct trail, link)->job);
+    if (!list_empty(&e->place.batch.held) || !list_empty(&e->place.batch.past_held))
+        return true;
+    e->place.batch.active = e->place.batch.fed = false;
+    buf_fini(&e->place.batch.hints);
+    return false;
+}
+
+/* The batch has all its jobs: those that left it may be in the next one. */
+static bool rejoin(struct engine *e, int *budget)
+{
+    struct timer *t;
+
+    for (; *budget > 0 && (t = wheel_first(&e->wheels[WHEEL_LEFT])); --*budget) {
+        wheel_remove(t);
+        container_of(t, struct job, timer)->left = 0;
+        wheel_add(&e->wheels[WHEEL_LATER], t);
+    }
+    return *budget == 0;
+}
+
+/* Jobs that the frontier has passed become hot. */
+static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
+{
+    struct timer *t;
+
+    for (; *budget > 0 && (t = wheel_pop(w, e->place.frontier.at_ms)); --*budget) {
+        struct job *j = container_of(t, struct job, timer);
+
+        job_unplace(e, j);
+        job_place(e, j, JOB_SCHEDULED);
+    }
+}
+
+bool engine_work(struct engine *e)
+{
+    int budget = WORK_SLICE, freed = engine_slice(e, WORK_SLICE);
+    bool more = e->place.batch.fed && bury(e, &freed);
+
+    if (!e->place.batch.gathering && rejoin(e, &freed))
+        more = true;
+    pass_frontier(e, &e->wheels[WHEEL_LATER], &budget);
+    pass_frontier(e, &e->wheels[WHEEL_LEFT], &budget);
+    past_trim(e, &budget);
+    asides_refill(e, &budget); /* before others of their classes */
+    for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->place.closed); i++) {
+        struct class *c = container_of(e->place.closed.next, struct class, link);
+
+        list_remove(&c->link);
+        list_append(&e->place.closed, &c->link);
+        if (class_drain(e, c, &budget))
+            more = true;
+    }
+    return more || budget == 0;
+}
+
+uint64_t engine_memory(const struct engine *e)
+{
+    return pool_used(&e->pool) +
+           (e->place.jobs.buckets + e->place.keys.buckets + e->place.lanes.buckets +
+            e->cold.graves.buckets + e->place.asides.by_lane.buckets) *
+               sizeof(struct table_node *) +
+           e->place.batch.stale.cap + e->place.batch.hints.cap;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Applying records. The rules: consult nothing but the record and the state before it; either
+ * succeed or (NOMEM) change nothing; a record about a job that is not there is skipped, because the
+ * job ended and was forgotten, and its older records may be gone with their segment.
+ */
+#include "engine/log/apply.h"
+
+#include "engine/log/history.h"
+#include "engine/place/blob.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/key.h"
+#include "engine/place/pushing.h"
+#include "engine/place/queue.h"
+#include "engine/place/tenant.h"
+#include "engine/place/turn.h"
+#include "record/opts.h"
+#include "record/record.h"
+
+int apply_begin(struct engine *e, const struct begin_record *r)
+{
+    if (!MUTANT(e->o.mutant, SEQ_REUSED) && r->next_seq > e->log.next_seq)
+        e->log.next_seq = r->next_seq;
+    if (r->oldest > e->log.oldest)
+        e->log.oldest = r->oldest;
+    return 0;
+}
+
+int apply_put(struct engine *e, const struct job_image *r)
+{
+    struct job *old = r->seq < e->log.next_seq ? job_find(e, r->seq) : NULL;
+    struct queue *q = queue_obtain(e, r->queue);
+    struct job *j = q ? job_new(e, r, q) : NULL;
+    int err;
+
+    if (!j)
+        return BELFRY_NOMEM;
+    j->left = old && (old->fed || old->left);
+    err = job_enter(e, j, false);
+    if (err < 0) {
+        job_free(e, j);
+        return err;
+    }
+    if (old) {
+        /* A LIST that is under way knows it by that. What went back is no longer missed: it would
+         * never end for two bulks that move the same jobs. */
+        j->loaded = old->loaded;
+        job_leave(e, old);
+    }
+    if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->log.next_seq)
+        e->log.next_seq = r->seq + 1;
+    return 0;
+}
+
+int apply_lease(struct engine *e, const struct lease_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t;
+
+    if (!j)
+        return 0;
+    t = j->trail ? j->trail : trail_new(e, j);
+    if (!t)
+        return BELFRY_NOMEM;
+    if (!blob_set(&e->pool, &t->worker, r->worker)) {
+        if (!j->trail)
+            trail_free(e, t);
+        return BELFRY_NOMEM;
+    }
+    job_unplace(e, j);
+    j->trail = t;
+    j->attempt = r->attempt & ATTEMPT_MAX;
+    t->token = r->token;
+    t->start_ms = r->start_ms;
+    t->until_ms = r->until_ms;
+    t->lease_ms = r->lease_ms;
+    t->late_ms = r->late_ms;
+    t->progress = -1;
+    t->flags = j->ordered ? TRAIL_HOLDING : 0;
+    t->deferred_ms = 0;
+    blob_set(&e->pool, &t->note, (struct str){ 0 });
+    trail_recount(e, t);
+    job_place(e, j, JOB_LEASED);
+    return 0;
+}
+
+int apply_extend(struct engine *e, const struct extend_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t = j ? j->trail : NULL;
+
+    if (!t || j->state != JOB_LEASED)
+        return 0;
+    if (r->has_note && !blob_set(&e->pool, &t->note, r->note))
+        return BELFRY_NOMEM;
+    job_unplace(e, j);
+    t->until_ms = r->until_ms;
+    t->lease_ms = r->lease_ms;
+    t->flags &= (uint8_t)~TRAIL_GRACED;
+    if (r->progress >= 0)
+        t->progress = (int8_t)r->progress;
+    trail_recount(e, t);
+    job_place(e, j, JOB_LEASED);
+    return 0;
+}
+
+/* Adds the attempt that ended to the job's trail, with its error if there is one. */
+static int trail_add_attempt(struct engine *e, struct job *j, int64_t end_ms, unsigned outcome,
+                             struct str error)
+{
+    struct trail *t = j->trail;
+    struct blob *history, *kept_error = NULL;
+
+    e->scratch.len = 0;
+    history_append(&e->scratch, j, end_ms, outcome, error);
+    history = blob_new(&e->pool, buf_view(&e->scratch));
+    if (error.len)
+        kept_error = blob_new(&e->pool, error);
+    if (e->scratch.failed || !history || (error.len && !kept_error)) {
+        e->scratch.failed = false;
+        blob_free(&e->pool, history);
+        blob_free(&e->pool, kept_error);
+        return BELFRY_NOMEM;
+    }
+    blob_free(&e->pool, t->history);
+    t->history = history;
+    if (kept_error) {
+        blob_free(&e->pool, t->error);
+        t->error = kept_error;
+    }
+    return 0;
+}
+
+static void trail_clear_pending(struct engine *e, struct trail *t, bool holds)
+{
+    t->flags = holds ? t->flags & TRAIL_HOLDING : 0;
+    blob_free(&e->pool, t->pending);
+    t->pending = NULL;
+}
+
+int apply_back(struct engine *e, const struct back_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+
+    if (!j)
+        return 0;
+    if (j->trail) {
+        if (trail_add_attempt(e, j, r->end_ms, r->outcome, r->error) < 0)
+            return BELFRY_NOMEM;
+    }
+    job_unplace(e, j);
+    if (j->trail) {
+        trail_clear_pending(e, j->trail, r->outcome != ATTEMPT_AGAIN);
+        trail_recount(e, j->trail);
+    }
+    j->due_ms = r->due_ms;
+    j->timer.at_ms = r->at_ms;
+    j->attempt = r->attempt & ATTEMPT_MAX;
+    j->stalls = (uint8_t)r->stalls;
+    job_place(e, j, JOB_SCHEDULED);
+    return 0;
+}
+
+int apply_end(struct engine *e, const struct end_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t;
+    struct blob *result;
+    struct job_opts o;
+
+    if (!j)
+        return 0;
+    job_opts_get(j, &o);
+    /* Of one that has ended before, this says that it is deleted. */
+    if ((o.listeners == 0 || state_is_ended(j->state)) && r->keep_ms <= r->ended_ms &&
+        r->hold_ms <= r->ended_ms) {
+        job_leave(e, j);
+        return 0;
+    }
+    t = j->trail ? j->trail : trail_new(e, j);
+    result = blob_new(&e->pool, r->result);
+    if (!t || (r->result.len && !result))
+        goto nomem;
+    j->trail = t;
+    if (r->outcome != OUTCOME_NONE &&
+        trail_add_attempt(e, j, r->ended_ms, r->outcome, r->error) < 0)
+        goto nomem;
+    if (r->outcome == OUTCOME_NONE && r->error.len && !blob_set(&e->pool, &t->error, r->error))
+        goto nomem;
+    job_unplace(e, j);
+    trail_clear_pending(e, t, false);
+    t->flags = o.listeners > 0 ? TRAIL_TELLING : 0;
+    if (e->log.tell_seq == r->seq) /* it had ended before, and was put back before all were told */
+        e->log.tell_seq = 0;
+    blob_free(&e->pool, t->result);
+    t->result = result;
+    t->ended_ms = r->ended_ms;
+    t->keep_ms = r->keep_ms;
+    t->hold_ms = r->hold_ms;
+    j->stalls = (uint8_t)r->stalls;
+    trail_recount(e, t);
+    if (!r->hold_ms)
+        key_release(e, j);
+    job_place(e, j, (enum job_state)r->state);
+    return 0;
+nomem:
+    if (t && !j->trail)
+        trail_free(e, t);
+    blob_free(&e->pool, result);
+    return BELFRY_NOMEM;
+}
+
+int apply_told(struct engine *e, const struct told_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+
+    if (!j || !j->trail || !(j->trail->flags & TRAIL_TELLING))
+        return 0;
+    if (j->trail->keep_ms <= j->trail->ended_ms && j->trail->hold_ms <= j->trail->ended_ms) {
+        job_leave(e, j);
+        return 0;
+    }
+    job_unplace(e, j);
+    j->trail->flags &= (uint8_t)~TRAIL_TELLING;
+    job_place(e, j, (enum job_state)j->state);
+    return 0;
+}
+
+static bool has_listener(const struct job *j, uint64_t seq)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_LISTENER && o.seq == seq)
+            return true;
+    return false;
+}
+
+/* Where one more option goes: behind the key, which stands first, and before all that a newer
+ * version may have added, as nothing behind that can be read. */
+static size_t room_for_opt(const struct job *j)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    size_t at;
+    struct opt o;
+
+    wire_zigzag(&r);
+    at = (size_t)((const char *)r.p - j->tail);
+    if (job_opt_next(&r, &o) && o.type == OPT_KEY)
+        at = (size_t)((const char *)r.p - j->tail);
+    return at;
+}
+
+int apply_listen(struct engine *e, const struct listen_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    size_t at;
+
+    if (!j || state_is_ended(j->state) || has_listener(j, r->listener))
+        return 0;
+    at = room_for_opt(j);
+    e->scratch.len = 0;
+    buf_str(&e->scratch, (struct str){ j->tail, at });
+    opts_put_id(&e->scratch, OPT_LISTENER, (struct job_id){ r->due_ms, 0, r->listener });
+    buf_str(&e->scratch, (struct str){ j->tail + at, j->opts_len - at });
+    if (e->scratch.failed) {
+        e->scratch.failed = false;
+        return BELFRY_NOMEM;
+    }
+    return job_regrow(e, j, buf_view(&e->scratch));
+}
+
+int apply_move(struct engine *e, const struct move_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t;
+
+    if (!j)
+        return 0;
+    t = j->trail || !r->deferred ? j->trail : trail_new(e, j);
+    if (r->deferred && !t)
+        return BELFRY_NOMEM;
+    job_unplace(e, j);
+    j->trail = t;
+    j->due_ms = r->due_ms;
+    j->timer.at_ms = r->at_ms;
+    if (t) {
+        t->deferred_ms = r->deferred ? r->at_ms : 0;
+        t->deferrals += r->deferred;
+        /* Another due time is another place in its lane; quiet hours leave it where it is. */
+        t->flags = r->deferred && j->ordered ? TRAIL_HOLDING : 0;
+        trail_recount(e, t);
+    }
+    job_place(e, j, JOB_SCHEDULED);
+    return 0;
+}
+
+int apply_mark(struct engine *e, const struct mark_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t = j ? j->trail : NULL;
+
+    if (!t || j->state != JOB_LEASED)
+        return 0;
+    if (!blob_set(&e->pool, &t->pending, r->pending))
+        return BELFRY_NOMEM;
+    t->flags = (uint8_t)((r->flags & ~TRAIL_HOLDING) | (t->flags & (TRAIL_HOLDING | TRAIL_GRACED)));
+    t->pending_due_ms = r->pending_due_ms;
+    trail_recount(e, t);
+    return 0;
+}
+
+int apply_queue(struct engine *e, const struct queue_record *r)
+{
+    struct queue *q = queue_obtain(e, r->queue);
+    struct push_settings push;
+
+    if (!q)
+        return BELFRY_NOMEM;
+    if (queue_push_set(e, q, &r->settings.push) < 0)
+        return BELFRY_NOMEM;
+    bucket_change(e, &q->bucket, &q->settings.rate, &r->settings.rate);
+    push = q->settings.push;
+    q->settings = r->settings;
+    q->settings.push = push;
+    q->segment = e->segment;
+    queue_settle(e, q);
+    queue_offer(e, q);
+    return 0;
+}
+
+int apply_tenant(struct engine *e, const struct tenant_record *r)
+{
+    struct tenant *t = tenant_obtain(e, r->name);
+    const struct list *node;
+
+    if (!t)
+        return BELFRY_NOMEM;
+    bucket_change(e, &t->bucket, &t->settings.rate, &r->settings.rate);
+    t->settings = r->settings;
+    t->segment = e->segment;
+    t->quiet_asked_ms = -1;
+    list_each (node, &t->queues) {
+        struct queue *q = container_of(node, struct queue, of_tenant);
+
+        if (q->credit > t->settings.weight)
+            q->credit = t->settings.weight;
+    }
+    tenant_unpark(e, t);
+    return 0;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/* Applying records about what is on disk; the rules are those of apply.c. */
+#include <stdlib.h>
+
+#include "engine/cold/load.h"
+#include "engine/cold/manifest.h"
+#include "engine/cold/spill.h"
+#include "engine/log/apply.h"
+#include "engine/place/class.h"
+#include "engine/place/job.h"
+#include "engine/place/lane.h"
+#include "engine/place/queue.h"
+#include "record/name.h"
+#include "record/record_cold.h"
+
+/* n jobs went to disk. When running, their memory is freed later and they are uncounted now; in
+ * replay each is uncounted as it goes. */
+static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
+{
+    tally_add(e, q, slot, n);
+    if (e->started) {
+        enum job_state state = cold_state(slot);
+
+        queue_count(e, q, state, -n);
+    }
+}
+
+static int add_runs(struct engine *e, struct str runs)
+{
+    struct wire_reader r = wire_reader_of(runs);
+
+    while (r.p < r.end) {
+        struct run_desc d;
+
+        if (!run_desc_get(&r, &d))
+            return BELFRY_CORRUPT;
+        if (manifest_add(e, &d) < 0)
+            return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+static void forget_runs(struct engine *e, struct str runs)
+{
+    struct wire_reader r = wire_reader_of(runs);
+    struct run_desc d;
+
+    while (r.p < r.end && run_desc_get(&r, &d)) {
+        struct cold_run *run = manifest_find(e, d.file);
+
+        if (run)
+            engine_run_forget(e, run);
+    }
+}
+
+/* Everything about tallies that can fail: their queues and asides are there after that. */
+static int check_tallies(struct engine *e, struct str tallies)
+{
+    struct wire_reader r = wire_reader_of(tallies);
+
+    while (r.p < r.end) {
+        struct tally_entry t;
+        struct queue *q;
+
+        if (!tally_get(&r, &t))
+            return BELFRY_CORRUPT;
+        q = queue_obtain(e, t.queue);
+        if (!q || (t.slot == COLD_ASIDE && !aside_obtain(e, q, t.lane)))
+            return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+/* Jobs of a class go to disk, this one the first of them. */
+static void class_spill(struct engine *e, struct queue *q, enum cold_slot slot,
+                        struct cold_point first)
+{
+    struct class *c = class_at_slot(q, slot);
+
+    if (q->cold[slot] <= 0 || point_after(c->from, first))
+        class_from(e, c, first);
+}
+
+static void apply_tallies(struct engine *e, struct str tallies, bool moved)
+{
+    struct wire_reader r = wire_reader_of(tallies);
+
+    while (r.p < r.end) {
+        struct tally_entry t = { 0 };
+        struct queue *q;
+
+        tally_get(&r, &t);
+        q = queue_obtain(e, t.queue);
+        if (t.slot == COLD_ASIDE)
+            aside_fed(e, q, t.lane, t.first);
+        else if (slot_is_backlog(t.slot))
+            class_spill(e, q, t.slot, t.first);
+        if (moved)
+            count_moved(e, q, t.slot, t.n);
+        else
+            tally_add(e, q, t.slot, t.n);
+    }
+}
+
+/* The numbers of the jobs that changed while they were written, sorted. */
+struct stale {
+    uint64_t *seqs;
+    size_t n;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static bool is_stale(const struct stale *s, uint64_t seq)
+{
+    return s->n > 0 && bsearch(&seq, s->seqs, s->n, sizeof(uint64_t), by_number);
+}
+
+struct stale_item {
+    uint64_t seq;
+    struct str key;
+    struct str queue;
+    unsigned slot;
+    int64_t gone_ms;
+};
+
+static bool stale_next(struct wire_reader *r, struct stale_item *ret)
+{
+    if (r->p >= r->end)
+        return false;
+    ret->seq = wire_varint(r);
+    ret->key = wire_bytes(r);
+    ret->queue = wire_bytes(r);
+    ret->slot = wire_u8(r);
+    ret->gone_ms = wire_zigzag(r);
+    return true;
+}
+
+/* Those jobs stay in memory, and get a grave where they were written to. This is what can fail. */
+static int dig_graves(struct engine *e, const struct fed_record *fed, struct stale *ret)
+{
+    struct wire_reader r = wire_reader_of(fed->stale);
+    struct stale_item item;
+    size_t cap = 0;
+
+    while (stale_next(&r, &item)) {
+        if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX ||
+            !stored_name_valid(item.queue) || item.slot >= COLD_SLOTS)
+            return BELFRY_CORRUPT;
+        if (ret->n == cap) {
+            uint64_t *grown = realloc(ret->seqs, (cap = 2 * cap + 64) * sizeof(uint64_t));
+
+            if (!grown)
+                return BELFRY_NOMEM;
+            ret->seqs = grown;
+        }
+        if (!queue_obtain(e, item.queue) ||
+            (!MUTANT(e->o.mutant, DUPLICATE_FEED) &&
+             grave_add(e, item.key, fed->serial + ret->n, item.gone_ms) < 0))
+            return BELFRY_NOMEM;
+        ret->seqs[ret->n++] = item.seq;
+    }
+    if (ret->n > 0)
+        qsort(ret->seqs, ret->n, sizeof(uint64_t), by_number);
+    return 0;
+}
+
+static void uncount_stale(struct engine *e, struct str bytes)
+{
+    struct wire_reader r = wire_reader_of(bytes);
+    struct stale_item item;
+
+    while (stale_next(&r, &item))
+        count_moved(e, queue_obtain(e, item.queue), (enum cold_slot)item.slot, -1);
+}
+
+#define EVICTED_TOGETHER 64
+
+/* In replay: the jobs leave memory here. They are all over memory, so some are fetched to the
+ * cache together. */
+static int evict(struct engine *e, struct str seqs, const struct stale *stale)
+{
+    struct wire_reader r = wire_reader_of(seqs);
+    uint64_t few[EVICTED_TOGETHER], seq = 0;
+
+    while (r.p < r.end) {
+        size_t n = 0;
+
+        while (n < EVICTED_TOGETHER && r.p < r.end)
+            few[n++] = seq += (uint64_t)wire_zigzag(&r);
+        if (r.bad)
+            return BELFRY_CORRUPT;
+        jobs_near(e, few, n);
+        for (size_t i = 0; i < n; i++) {
+            struct job *j = job_find(e, few[i]);
+
+            if (j && !is_stale(stale, few[i]))
+                job_leave(e, j);
+        }
+    }
+    return 0;
+}
+
+static void drop_graves(struct engine *e, uint64_t upto)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &e->cold.grave_list) {
+        struct grave *g = container_of(node, struct grave, link);
+
+        if (g->serial <= upto)
+            grave_remove(e, g);
+    }
+}
+
+int apply_fed(struct engine *e, const struct fed_record *r)
+{
+    struct stale stale = { 0 };
+    int err = check_tallies(e, r->tallies);
+
+    if (!err)
+        err = dig_graves(e, r, &stale);
+    if (!err)
+        err = add_runs(e, r->runs);
+    if (err) {
+        forget_runs(e, r->runs);
+        free(stale.seqs);
+        return err;
+    }
+    drop_graves(e, r->graves);
+    if (r->graves >= e->cold.next_grave)
+        e->cold.next_grave = r->graves + 1;
+    frontier_set(e, (struct cold_point){ r->frontier_at, r->frontier_seq });
+    e->cold.frontier_segment = e->segment;
+    apply_tallies(e, r->tallies, true);
+    uncount_stale(e, r->stale);
+    if (!e->started)
+        err = evict(e, r->seqs, &stale);
+    free(stale.seqs);
+    asides_feed_end(e);
+    e->place.batch.fed = e->place.batch.active;
+    e->cold.moves++;
+    return err;
+}
+
+int apply_merged(struct engine *e, const struct merged_record *r)
+{
+    struct wire_reader drops = wire_reader_of(r->drops);
+    int err = check_tallies(e, r->tallies);
+
+    if (!err)
+        err = add_runs(e, r->runs);
+    if (!err)
+        apply_tallies(e, r->tallies, false);
+    while (!err && drops.p < drops.end) {
+        uint64_t file = wire_varint(&drops);
+
+        if (drops.bad)
+            return BELFRY_CORRUPT;
+        manifest_drop(e, (uint32_t)file);
+    }
+    return err;
+}
+
+/* A job comes to memory from a run. */
+static int enter(struct engine *e, const struct job_image *image, char family, bool hot)
+{
+    struct queue *q = queue_obtain(e, image->queue);
+    struct job *j = q ? job_new(e, image, q) : NULL;
+    int err;
+
+    if (!j)
+        return BELFRY_NOMEM;
+    if (!MUTANT(e->o.mutant, TAKEN_FED))
+        j->left = 1; /* its grave is younger than a batch that is being gathered */
+    j->loaded = e->cold.walk & WALKS;
+    e->cold.walk_loaded = true;
+    j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
+    j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
+    if (j->ordered && family == FAMILY_ASIDE)
+        spot_of(j)->back = 1;
+    err = job_enter(e, j, hot);
+    if (err < 0) {
+        job_free(e, j);
+        return err;
+    }
+    tally_add(
+        e, q,
+        cold_slot_at(cold_slot_of(family, image->state, class_number(class_of(j))), image->at_ms),
+        -1);
+    return 0;
+}
+
+/* Takes back the first n. */
+static void leave_again(struct engine *e, struct str images, uint64_t n, char family)
+{
+    struct wire_reader r = wire_reader_of(images);
+    struct job_image image;
+
+    for (; n > 0 && record_get_job(wire_bytes(&r), &image); n--) {
+        struct job *j = job_find(e, image.seq);
+
+        if (j) {
+            tally_add(e, j->queue,
+                      cold_slot_at(cold_slot_of(family, image.state, class_number(class_of(j))),
+                                   image.at_ms),
+                      1);
+            job_leave(e, j);
+        }
+    }
+}
+
+/* One that was aside comes to memory, and leaves a grave. */
+static int enter_aside(struct engine *e, const struct loaded_record *r,
+                       const struct job_image *image, uint64_t serial)
+{
+    struct cold_key key;
+
+    cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image->at_ms, image->seq });
+    if (grave_add(e, cold_key_str(&key), serial, 0) < 0)
+        return BELFRY_NOMEM;
+    if (enter(e, image, FAMILY_ASIDE, true) < 0) {
+        grave_remove(e, grave_find(e, cold_key_str(&key)));
+        return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+static void leave_aside_again(struct engine *e, const struct loaded_record *r, uint64_t n)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct job_image image;
+    struct cold_key key;
+
+    leave_again(e, r->images, n, FAMILY_ASIDE);
+    for (; n > 0 && record_get_job(wire_bytes(&images), &image); n--) {
+        cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
+        grave_remove(e, grave_find(e, cold_key_str(&key)));
+    }
+}
+
+static int apply_aside_loaded(struct engine *e, const struct loaded_record *r)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct queue *q = queue_obtain(e, r->queue);
+    struct aside *a = q ? aside_obtain(e, q, r->lane) : NULL;
+    struct cold_point from = a ? a->from : (struct cold_point){ 0, 0 };
+    struct job_image image;
+    uint64_t n = 0;
+    int err = 0;
+
+    if (!a)
+        return BELFRY_NOMEM;
+    a->pinned = true;
+    a->from = (struct cold_point){ r->upto_at, r->upto_seq };
+    for (; images.p < images.end && !err; n += !err) {
+        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
+            err = BELFRY_CORRUPT;
+        else
+            err = enter_aside(e, r, &image, r->serial + n);
+    }
+    if (err == BELFRY_NOMEM) {
+        leave_aside_again(e, r, n);
+        a->from = from;
+    }
+    q->tally_changed = true;
+    if (!q->tally_segment)
+        q->tally_segment = e->segment;
+    a->pinned = false;
+    aside_settle(e, a);
+    return err;
+}
+
+int apply_loaded(struct engine *e, const struct loaded_record *r)
+{
+    struct wire_reader images = wire_reader_of(r->images);
+    struct cold_point upto = { r->upto_at, r->upto_seq };
+    char family = r->queue.len ? FAMILY_BACKLOG : FAMILY_DUE;
+    struct queue *q = r->queue.len ? queue_obtain(e, r->queue) : NULL;
+    struct class *c = q ? class_numbered(q, r->class) : NULL;
+    struct cold_point from = c ? c->from : upto;
+    struct job_image image;
+    uint64_t n = 0;
+
+    if (r->class == CLASS_ASIDE)
+        return apply_aside_loaded(e, r);
+    if (r->queue.len && !q)
+        return BELFRY_NOMEM;
+    if (c && point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
+        class_from(e, c, upto);
+    for (; images.p < images.end; n++) {
+        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
+            return BELFRY_CORRUPT;
+        if (enter(e, &image, family, q != NULL) < 0) {
+            leave_again(e, r->images, n, family);
+            if (c)
+                class_from(e, c, from);
+            return BELFRY_NOMEM;
+        }
+    }
+    if (!q) {
+        frontier_set(e, upto);
+        e->cold.frontier_segment = e->segment;
+        return 0;
+    }
+    if (floor_raise(c, r->number, upto) < 0) {
+        leave_again(e, r->images, n, family);
+        class_from(e, c, from);
+        return BELFRY_NOMEM;
+    }
+    q->tally_changed = true;
+    if (!q->tally_segment)
+        q->tally_segment = e->segment;
+    return 0;
+}
+
+int apply_taken(struct engine *e, const struct taken_record *r)
+{
+    struct job_image image;
+
+    if (!record_get_job(r->image, &image) || r->key.len > COLD_KEY_MAX)
+        return BELFRY_CORRUPT;
+    if (grave_add(e, r->key, r->serial, image_gone_ms(&image)) < 0)
+        return BELFRY_NOMEM;
+    if (enter(e, &image, r->key.ptr[0], false) < 0) {
+        grave_remove(e, grave_find(e, r->key));
+        return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+int apply_run(struct engine *e, const struct str *r)
+{
+    return add_runs(e, *r);
+}
+
+int apply_grave(struct engine *e, const struct grave_record *r)
+{
+    return r->key.len <= COLD_KEY_MAX ? grave_add(e, r->key, r->serial, r->gone_ms)
+                                      : BELFRY_CORRUPT;
+}
+
+int apply_tally(struct engine *e, const struct tally_record *r)
+{
+    struct queue *q = queue_obtain(e, r->queue);
+    struct wire_reader counts = wire_reader_of(r->counts);
+    struct wire_reader floors = wire_reader_of(r->floors);
+
+    if (!q)
+        return BELFRY_NOMEM;
+    for (int i = 0; i < COLD_SLOTS; i++) { /* an older version has fewer */
+        int64_t count = counts.p < counts.end ? wire_zigzag(&counts) : 0;
+
+        if (count < 0)
+            return BELFRY_CORRUPT;
+        tally_add(e, q, (enum cold_slot)i, count - q->cold[i]);
+    }
+    for (int i = 0; i < CLASSES; i++)
+        q->classes[i].floor_count = 0;
+    asides_forget(e, q);
+    while (floors.p < floors.end) {
+        unsigned kind = wire_u8(&floors);
+        struct class *c = class_numbered(q, kind & ~TALLY_FROM);
+        uint64_t number = wire_varint(&floors);
+        struct floor f = { (uint32_t)number, { wire_zigzag(&floors), 0 } };
+        struct aside *a = kind == CLASS_ASIDE ? aside_obtain(e, q, number) : NULL;
+
+        f.upto.seq = wire_varint(&floors);
+        if (floors.bad || (!c && kind != CLASS_ASIDE))
+            return BELFRY_CORRUPT;
+        if (kind == CLASS_ASIDE && !a)
+            return BELFRY_NOMEM;
+        if (a)
+            a->from = f.upto;
+        else if (kind & TALLY_FROM)
+            class_from(e, c, f.upto);
+        else if (floor_raise(c, f.number, f.upto) < 0)
+            return BELFRY_NOMEM;
+    }
+    q->tally_segment = e->segment;
+    q->tally_changed = false;
+    return counts.bad ? BELFRY_CORRUPT : 0;
+}
+
+int apply_cold(struct engine *e, const struct cold_record *r)
+{
+    frontier_set(e, (struct cold_point){ r->frontier_at, r->frontier_seq });
+    e->cold.frontier_segment = e->segment;
+    if (r->next_file > e->cold.next_file)
+        e->cold.next_file = (uint32_t)r->next_file;
+    if (r->next_grave > e->cold.next_grave)
+        e->cold.next_grave = r->next_grave;
+    return 0;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing records: encode, apply, and take back what could not be applied. */
+#include "engine/log/emit.h"
+
+#include <assert.h>
+
+#include "engine/log/apply.h"
+#include "engine/log/draft.h"
+#include "engine/place/detail.h"
+#include "record/record_cold.h"
+
+void commit_roll(struct engine *e)
+{
+    if (e->o.roll && e->log.out->len >= e->o.commit_bytes)
+        e->o.roll(e->o.journal);
+}
+
+/* Counts a record that was written from `start` on and applied with this result. */
+int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
+{
+    assert(e->log.out && start <= e->log.out->len);
+    if (applied < 0 || e->log.out->failed) {
+        /* The head of the commit was written before: the buffer had memory then. */
+        e->log.out->len = start;
+        e->log.out->failed = false;
+        return engine_plain(e, BELFRY_NOMEM);
+    }
+    e->lsn++;
+    if (e->mono_ms < e->log.strict_until_ms)
+        seen = SEEN_BY_ALL;
+    if (seen >= SEEN_BY_READERS)
+        e->log.visible_lsn = e->lsn;
+    if (seen == SEEN_BY_ALL)
+        e->log.offered_lsn = e->lsn;
+    assert(e->log.offered_lsn <= e->log.visible_lsn && e->log.visible_lsn <= e->lsn);
+    if (!e->log.whole)
+        commit_roll(e);
+    return 0;
+}
+
+/* Encoding may run out of memory: then nothing is applied. */
+#define EMIT(kind, seen)              \
+    size_t start = e->log.out->len;   \
+    record_put_##kind(e->log.out, r); \
+    return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen)
+
+/* The same for what those who listen are told of. */
+#define EMIT_EVENT(kind, record, seen)                            \
+    struct event_draft d;                                         \
+    bool told = e->log.listening && event_draft_##kind(e, r, &d); \
+    size_t start = e->log.out->len;                               \
+    record_put_##record(e->log.out, r);                           \
+    return event_tell(                                            \
+        e, told ? &d : NULL,                                      \
+        emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen))
+
+int emit_put(struct engine *e, const struct job_image *r)
+{
+    EMIT_EVENT(put, job, SEEN_BY_ALL);
+}
+
+int emit_put_quiet(struct engine *e, const struct job_image *r)
+{
+    size_t start = e->log.out->len;
+
+    record_put_job(e->log.out, r);
+    return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_put(e, r),
+                       SEEN_BY_READERS);
+}
+
+int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload)
+{
+    static const char none[] = { 0 }; /* a varint: made when it was born */
+
+    image->opts = (struct str){ none, sizeof(none) };
+    image->payload = buf_view(payload);
+    return payload->failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, image);
+}
+
+int emit_lease(struct engine *e, const struct lease_record *r)
+{
+    EMIT_EVENT(lease, lease, SEEN_BY_NONE);
+}
+
+int emit_extend(struct engine *e, const struct extend_record *r)
+{
+    EMIT(extend, SEEN_BY_READERS);
+}
+
+int emit_back(struct engine *e, const struct back_record *r)
+{
+    if (MUTANT(e->o.mutant, LOST_RETRY))
+        return apply_back(e, r);
+    EMIT_EVENT(back, back, SEEN_BY_ALL);
+}
+
+int emit_end(struct engine *e, const struct end_record *r)
+{
+    if (MUTANT(e->o.mutant, LOST_END))
+        return apply_end(e, r);
+    EMIT_EVENT(end, end, SEEN_BY_READERS);
+}
+
+int emit_move(struct engine *e, const struct move_record *r)
+{
+    /* What is deferred is given to nobody, and once it is given it does not tell of that. */
+    EMIT_EVENT(move, move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
+}
+
+int emit_mark(struct engine *e, const struct mark_record *r)
+{
+    EMIT(mark, SEEN_BY_READERS);
+}
+
+int emit_queue(struct engine *e, const struct queue_record *r)
+{
+    EMIT(queue, SEEN_BY_ALL);
+}
+
+int emit_tenant(struct engine *e, const struct tenant_record *r)
+{
+    EMIT(tenant, SEEN_BY_ALL);
+}
+
+int emit_token(struct engine *e, const struct token_record *r)
+{
+    EMIT(token, SEEN_BY_ALL);
+}
+
+int emit_told(struct engine *e, const struct told_record *r)
+{
+    EMIT(told, SEEN_BY_NONE);
+}
+
+int emit_listen(struct engine *e, const struct listen_record *r)
+{
+    EMIT(listen, SEEN_BY_READERS);
+}
+
+int emit_fed(struct engine *e, const struct fed_record *r)
+{
+    EMIT(fed, SEEN_BY_NONE);
+}
+
+int emit_merged(struct engine *e, const struct merged_record *r)
+{
+    EMIT(merged, SEEN_BY_NONE);
+}
+
+int emit_loaded(struct engine *e, const struct loaded_record *r)
+{
+    EMIT(loaded, SEEN_BY_NONE);
+}
+
+int emit_taken(struct engine *e, const struct taken_record *r)
+{
+    EMIT(taken, SEEN_BY_NONE);
+}
+
+void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
+                   uint64_t previous)
+{
+    e->log.out = out;
+    e->segment = segment;
+    record_head(out, e->o.epoch, e->now_ms);
+    if (begins)
+        record_put_begin(out, &(struct begin_record){ previous, e->log.next_seq, e->log.oldest });
+}
+
+static int emit_begin(struct engine *e, const struct begin_record *r)
+{
+    EMIT(begin, SEEN_BY_NONE);
+}
+
+int engine_set_oldest(struct engine *e, uint32_t segment)
+{
+    return emit_begin(e, &(struct begin_record){ .next_seq = e->log.next_seq, .oldest = segment });
+}
+
+uint32_t engine_oldest(const struct engine *e)
+{
+    return e->log.oldest;
+}
+
+uint64_t engine_last_epoch(const struct engine *e)
+{
+    return e->log.last_epoch;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/log/history.h"
+
+#include <stdlib.h>
+
+#include "engine/place/blob.h"
+#include "record/record.h"
+
+#define ENTRY_ERROR_BYTES 256
+#define HISTORY_BYTES     4096
+
+/* How many of the oldest bytes must go to leave room for one more attempt. */
+static size_t to_drop(struct str history)
+{
+    struct wire_reader r = wire_reader_of(history);
+    struct attempt a;
+    size_t starts[HISTORY_ENTRIES + 1];
+    size_t n = 0;
+
+    while (r.p < r.end && n <= HISTORY_ENTRIES) {
+        starts[n++] = (size_t)((const char *)r.p - history.ptr);
+        if (!record_get_attempt(&r, &a))
+            return history.len; /* unreadable: start anew */
+    }
+    for (size_t i = 0; i < n; i++)
+        if (n - i < HISTORY_ENTRIES && history.len - starts[i] <= HISTORY_BYTES)
+            return starts[i];
+    return history.len;
+}
+
+void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
+                    struct str error)
+{
+    const struct trail *t = j->trail;
+    struct str old = blob_str(t->history);
+    size_t drop = to_drop(old);
+
+    if (error.len > ENTRY_ERROR_BYTES)
+        error.len = ENTRY_ERROR_BYTES;
+    buf_append(out, old.ptr + drop, old.len - drop);
+    record_put_attempt(out, &(struct attempt){
+                                .number = j->attempt,
+                                .start_ms = t->start_ms,
+                                .end_ms = end_ms,
+                                .late_ms = t->late_ms,
+                                .outcome = outcome,
+                                .worker = blob_str(t->worker),
+                                .error = error,
+                            });
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct trail *x = *(struct trail *const *)a;
+    const struct trail *y = *(struct trail *const *)b;
+
+    if (x->ended_ms != y->ended_ms)
+        return x->ended_ms < y->ended_ms ? -1 : 1;
+    return x->job->seq < y->job->seq ? -1 : 1;
+}
+
+static void sort_by_end(struct list *head)
+{
+    struct list *node;
+    struct trail **all;
+    size_t n = 0;
+
+    list_each (node, head)
+        n++;
+    all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
+    if (!all)
+        return; /* out of memory: an order that is not quite right does no harm */
+    for (size_t i = 0; i < n; i++) {
+        all[i] = container_of(head->next, struct trail, link);
+        list_remove(&all[i]->link);
+    }
+    qsort(all, n, sizeof(struct trail *), by_end);
+    for (size_t i = 0; i < n; i++)
+        list_append(head, &all[i]->link);
+    free(all);
+}
+
+void past_sort(struct queue *q)
+{
+    sort_by_end(&q->past);
+    sort_by_end(&q->dead);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Tokens in memory. */
+#ifndef ENGINE_TOKEN_DATA_H
+#define ENGINE_TOKEN_DATA_H
+
+#include "base/list.h"
+#include "base/table.h"
+#include "engine/token.h"
+
+struct token_set {
+    struct table by_name;
+    struct list all;
+    size_t count; /* without the server's own secret */
+    uint64_t serial;
+    uint64_t generation;
+};
+
+struct token {
+    struct table_node by_name;
+    struct list link; /* in token_set.all */
+    uint32_t segment; /* where its record stands */
+    enum role role;
+    int64_t created_ms;
+    int64_t expires_ms;
+    uint64_t serial;
+    uint8_t hash[TOKEN_HASH_BYTES];
+    uint16_t name_len;
+    uint16_t tenant_len;
+    char text[]; /* name, tenant */
+};
+
+static inline struct str token_name(const struct token *t)
+{
+    return (struct str){ t->text, t->name_len };
+}
+
+static inline struct str token_tenant(const struct token *t)
+{
+    return (struct str){ t->text + t->name_len, t->tenant_len };
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Which jobs are in the batch that goes to disk, and where each of them goes; spill.c makes it. */
+#include "engine/place/batch.h"
+
+#include <assert.h>
+
+#include "engine/place/class.h"
+#include "engine/place/jobopts.h"
+
+void batch_init(struct batch *b)
+{
+    b->empty_lsn = UINT64_MAX;
+    list_init(&b->orders);
+    list_init(&b->asides);
+    list_init(&b->asides_fed);
+    list_init(&b->source);
+    list_init(&b->held);
+    list_init(&b->past_source);
+    list_init(&b->past_held);
+}
+
+void job_cold_key(const struct job *j, struct cold_key *ret)
+{
+    struct str queue = { j->queue->name, j->queue->name_len };
+
+    assert(j->where == WHERE_LATER || j->where == WHERE_TAIL || j->where == WHERE_PAST);
+    if (j->where == WHERE_LATER)
+        cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq });
+    else if (j->where == WHERE_TAIL && j->ordered && spot_of(j)->in >= SPOT_ASIDE)
+        cold_key_lane(ret, queue, spot_of(j)->hash, (struct cold_point){ j->timer.at_ms, j->seq });
+    else if (j->where == WHERE_TAIL)
+        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number(class_of(j)),
+                       (struct cold_point){ j->timer.at_ms, j->seq });
+    else
+        cold_key_queue(ret, j->state == JOB_DEAD || j->trail->hold_ms ? FAMILY_KEPT : FAMILY_PAST,
+                       queue, 0, (struct cold_point){ j->trail->ended_ms, j->seq });
+}
+
+static int64_t job_gone_ms(const struct job *j)
+{
+    return j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms;
+}
+
+void batch_stale(struct engine *e, struct job *j)
+{
+    struct cold_key key;
+    struct buf *out = &e->place.batch.stale;
+
+    assert(j->fed && e->place.batch.active && !e->place.batch.fed);
+    job_cold_key(j, &key);
+    wire_put_varint(out, j->seq);
+    wire_put_bytes(out, cold_key_str(&key));
+    wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
+    wire_put_u8(out, (uint8_t)cold_slot_at(
+                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number(class_of(j))),
+                         j->timer.at_ms));
+    wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
+    j->fed = 0;
+    j->left = 1;
+}
+
+bool batch_is_left(const struct engine *e, const struct job *j)
+{
+    return j->left && e->place.batch.gathering && !MUTANT(e->o.mutant, FED_TWICE);
+}
+
+bool batch_takes_tails(const struct engine *e)
+{
+    return e->place.batch.active && e->place.batch.tails && !e->place.batch.fed;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory budget, and what of it is for whom. */
+#ifndef ENGINE_BUDGET_H
+#define ENGINE_BUDGET_H
+
+#include "engine/engine_data.h"
+
+/* A share: its name, so many parts of so many, and what it is for. */
+#define SHARES(X)                                                                            \
+    X(KEPT, 1, 4, "what the pool keeps when jobs leave it")                                  \
+    X(HOT, 3, 8, "what hot and leased jobs may take")                                        \
+    X(CROWDED, 1, 4, "beyond this, hot and leased jobs crowd the memory")                    \
+    X(CLASS, 1, 64, "what a class may take though there is no room")                         \
+    X(CLASSES, 1, 16, "what all classes may take then, if they are many")                    \
+    X(HOLDERS, 1, 8, "what jobs may take that hold their lanes")                             \
+    X(LEASED, 1, 2, "what leased jobs may take")                                             \
+    X(ASIDES, 1, 32, "what is known of lanes that have jobs aside")                          \
+    X(BACK, 1, 16, "jobs that are aside again and stay in memory")                           \
+    X(FULL, 7, 16, "when so much is used, jobs go to disk")                                  \
+    X(WORTHY, 1, 8, "so many bytes of one kind of jobs are worth a batch")                   \
+    X(TAILS, 1, 16, "so many bytes of tails join a batch")                                   \
+    X(PAST, 1, 16, "so many bytes of ended jobs join a batch")                               \
+    X(LATER, 1, 64, "so many bytes of jobs beyond the frontier join a batch")                \
+    X(BATCH, 1, 5, "jobs beyond the frontier in one batch")                                  \
+    X(SOON, 1, 4, "while tails are smaller, what is due soon stays in memory")               \
+    X(GRAVES, 1, 16, "so many graves make a batch due")                                      \
+    X(GRAVES_FULL, 1, 2, "so many graves are too many: on a full disk they cannot go there") \
+    X(LOAD, 1, 16, "what is loaded at one time")                                             \
+    X(UNLOAD, 1, 2, "while tails are larger, nothing is loaded by due time")
+
+enum share {
+#define SHARE_ENUM(name, parts, of, what) SHARE_##name,
+    SHARES(SHARE_ENUM)
+#undef SHARE_ENUM
+};
+
+static inline uint64_t budget_share(const struct engine *e, enum share s)
+{
+    switch (s) {
+#define SHARE_BYTES(name, parts, of, what) \
+    case SHARE_##name: return e->o.memory_bytes / (of) * (parts);
+        SHARES(SHARE_BYTES)
+#undef SHARE_BYTES
+    }
+    return 0;
+}
+
+#endif

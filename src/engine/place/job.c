@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs in memory: making them, and keeping every index and count in step with their state. */
+#include "engine/place/job.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "engine/place/batch.h"
+#include "engine/place/blob.h"
+#include "engine/place/class.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/key.h"
+#include "engine/place/lane.h"
+#include "engine/place/queue.h"
+#include "engine/place/segment.h"
+#include "engine/place/turn.h"
+#include "record/image.h"
+#include "record/opts.h"
+
+/* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
+ * neighbouring buckets: growing the table then walks through memory in order. */
+static uint64_t seq_hash(uint64_t seq)
+{
+    return seq;
+}
+
+size_t job_size(const struct job *j)
+{
+    return offsetof(struct job, tail) + j->opts_len + j->payload_len +
+           (j->ordered ? sizeof(struct spot) : 0);
+}
+
+static uint64_t job_live_bytes(const struct job *j)
+{
+    return 48u + j->queue->name_len + j->opts_len + j->payload_len;
+}
+
+struct job *job_find(const struct engine *e, uint64_t seq)
+{
+    struct table_node *node = table_chain(&e->place.jobs, seq_hash(seq));
+
+    for (; node; node = node->next) {
+        struct job *j = container_of(node, struct job, by_seq);
+
+        if (j->seq == seq && !job_is_waste(e, j))
+            return j;
+    }
+    return NULL;
+}
+
+void jobs_near(const struct engine *e, const uint64_t *seqs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        table_near_bucket(&e->place.jobs, seq_hash(seqs[i]));
+    for (size_t i = 0; i < n; i++)
+        table_near_node(&e->place.jobs, seq_hash(seqs[i]));
+}
+
+struct job *job_of(const struct engine *e, struct job_id id)
+{
+    struct job *j = id.partition == e->o.partition ? job_find(e, id.seq) : NULL;
+
+    return j && (int64_t)j->born_ms == id.due_ms ? j : NULL;
+}
+
+struct job_id job_id_of(const struct engine *e, const struct job *j)
+{
+    return (struct job_id){ (int64_t)j->born_ms, e->o.partition, j->seq };
+}
+
+struct str job_payload(const struct job *j)
+{
+    return (struct str){ j->tail + j->opts_len, j->payload_len };
+}
+
+struct trail *trail_new(struct engine *e, struct job *j)
+{
+    struct trail *t = pool_alloc(&e->pool, sizeof(*t));
+
+    assert(!j->trail);
+    if (t) {
+        *t = (struct trail){ .job = j, .progress = -1 };
+        list_init(&t->timer.link);
+        list_init(&t->link);
+    }
+    return t;
+}
+
+void trail_free(struct engine *e, struct trail *t)
+{
+    if (!t)
+        return;
+    blob_free(&e->pool, t->worker);
+    blob_free(&e->pool, t->note);
+    blob_free(&e->pool, t->result);
+    blob_free(&e->pool, t->error);
+    blob_free(&e->pool, t->history);
+    blob_free(&e->pool, t->pending);
+    pool_free(&e->pool, t, sizeof(*t));
+}
+
+void trail_recount(struct engine *e, struct trail *t)
+{
+    size_t bytes = 64 + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
+                   blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
+
+    e->place.live_bytes += bytes - t->live_bytes;
+    t->live_bytes = (uint32_t)bytes;
+}
+
+static struct trail *trail_of_image(struct engine *e, struct job *j, const struct trail_image *i)
+{
+    struct trail *t = trail_new(e, j);
+    struct pool *p = &e->pool;
+
+    if (!t)
+        return NULL;
+    t->token = i->token;
+    t->start_ms = i->start_ms;
+    t->until_ms = i->until_ms;
+    t->lease_ms = i->lease_ms;
+    t->late_ms = i->late_ms;
+    t->ended_ms = i->ended_ms;
+    t->keep_ms = i->keep_ms;
+    t->hold_ms = i->hold_ms;
+    t->pending_due_ms = i->pending_due_ms;
+    t->deferred_ms = i->deferred_ms;
+    t->deferrals = i->deferrals;
+    t->flags = (uint8_t)i->flags;
+    t->progress = (int8_t)i->progress;
+    if (!blob_set(p, &t->worker, i->worker) || !blob_set(p, &t->note, i->note) ||
+        !blob_set(p, &t->result, i->result) || !blob_set(p, &t->error, i->error) ||
+        !blob_set(p, &t->history, i->history) || !blob_set(p, &t->pending, i->pending)) {
+        trail_free(e, t);
+        return NULL;
+    }
+    return t;
+}
+
+struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
+{
+    size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
+    size_t before;
+    char *memory;
+    struct str key, order;
+    struct job *j;
+
+    cold_keys_of(image->opts, &key, &order);
+    before = order.len > 0 ? sizeof(struct spot) : 0;
+    memory = pool_alloc(&e->pool, before + size);
+    if (!memory)
+        return NULL;
+    j = (struct job *)(void *)(memory + before);
+    /* As a whole, so that fresh memory is not read before it is written. The last byte is the first
+     * of the tail, which is never empty. */
+    *j = (struct job){
+        .timer.at_ms = image->at_ms,
+        .seq = image->seq,
+        .queue = q,
+        .due_ms = image->due_ms,
+        .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
+        .state = image->state & 15u,
+        .priority = image->priority & 7u,
+        .ordered = before > 0,
+        .payload_len = (uint32_t)image->payload.len,
+        .segment = e->segment,
+        .attempt = image->attempt & ATTEMPT_MAX,
+        .opts_len = (uint16_t)image->opts.len,
+        .stalls = (uint8_t)image->stalls,
+    };
+    list_init(&j->timer.link);
+    if (j->ordered)
+        spot_init(j, order);
+    memcpy(j->tail, image->opts.ptr, image->opts.len);
+    j->passing = job_says_pass(j);
+    if (image->payload.len)
+        memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
+    if (image->has_trail)
+        j->trail = trail_of_image(e, j, &image->trail);
+    else if (job_expires_ms(j) >= 0)
+        j->trail = trail_new(e, j); /* its timer is needed */
+    else
+        return j;
+    if (!j->trail) {
+        job_free(e, j);
+        return NULL;
+    }
+    return j;
+}
+
+void job_free(struct engine *e, struct job *j)
+{
+    void *memory = j->ordered ? (void *)spot_of(j) : j;
+
+    trail_free(e, j->trail);
+    pool_free(&e->pool, memory, job_size(j));
+}
+
+/* What an ended job counts for against its queue's history_bytes. */
+static uint64_t past_bytes(const struct job *j)
+{
+    const struct trail *t = j->trail;
+
+    return job_size(j) + sizeof(*t) + blob_str(t->result).len + blob_str(t->error).len +
+           blob_str(t->history).len + blob_str(t->note).len;
+}
+
+static void past_count(struct engine *e, struct queue *q, const struct job *j, bool comes)
+{
+    uint64_t most = e->o.history_bytes / (MUTANT(e->o.mutant, HISTORY_HALF) ? 2 : 1);
+
+    assert(comes || q->past_bytes >= past_bytes(j));
+    q->past_bytes += comes ? past_bytes(j) : -past_bytes(j);
+    if (q->past_bytes <= most)
+        list_remove(&q->rich);
+    else if (list_empty(&q->rich))
+        list_append(&e->place.rich, &q->rich);
+}
+
+void past_trim(struct engine *e, int *budget)
+{
+    if (!e->refuse_new || e->place.batch.active) /* a batch has some of them, and makes room */
+        return;
+    for (; *budget > 0 && !list_empty(&e->place.rich); --*budget) {
+        struct queue *q = container_of(e->place.rich.next, struct queue, rich);
+        struct list *oldest = MUTANT(e->o.mutant, HISTORY_NEWEST) ? q->past.prev : q->past.next;
+
+        assert(!list_empty(&q->past)); /* it has bytes, so it has jobs */
+        list_remove(&q->rich);
+        list_append(&e->place.rich, &q->rich);
+        COUNT(e, q, history_dropped);
+        job_leave(e, container_of(oldest, struct trail, link)->job);
+    }
+}
+
+int64_t trail_next_ms(const struct job *j)
+{
+    return j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
+}
+
+static void place_leased(struct engine *e, struct trail *t)
+{
+    int64_t left = t->until_ms - e->now_ms;
+
+    assert(t->job->trail == t && list_empty(&t->timer.link));
+    list_append(&e->place.leased, &t->link);
+    if (e->started) { /* in replay engine_start does it, when there is a clock */
+        t->timer.at_ms = e->mono_ms + (left > 0 ? left : 0);
+        wheel_add(&e->wheels[WHEEL_LEASES], &t->timer);
+    }
+}
+
+static void place_ended(struct engine *e, struct job *j, enum job_state state)
+{
+    struct queue *q = j->queue;
+
+    if (j->trail->flags & TRAIL_TELLING) {
+        list_append(&e->place.telling, &j->trail->link);
+        return;
+    }
+    j->timer.at_ms = trail_next_ms(j);
+    wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
+    list_append(state == JOB_DEAD   ? &q->dead
+                : j->trail->hold_ms ? &q->held
+                                    : &q->past,
+                &j->trail->link);
+    if (state != JOB_DEAD && !j->trail->hold_ms)
+        past_count(e, q, j, true);
+    if (q->audit || q->bulk) /* an ended job needs no second timer */
+        list_append(&q->logged, &j->trail->timer.link);
+}
+
+size_t job_weight(const struct job *j)
+{
+    return pool_size(job_size(j)) + (j->trail ? j->trail->weight : 0);
+}
+
+/* What a trail takes, as it is now. */
+static size_t trail_bytes(const struct trail *t)
+{
+    return sizeof(*t) + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
+           blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
+}
+
+bool tail_is_before(const struct class *c, struct cold_point at)
+{
+    const struct job *first = container_of(c->tail.next, const struct job, timer.link);
+
+    return !list_empty(&c->tail) &&
+           point_after(at, (struct cold_point){ first->timer.at_ms, first->seq });
+}
+
+/* Whether others of its class are before a job that is due. */
+static bool is_held_back(const struct engine *e, const struct class *c, const struct job *j)
+{
+    struct cold_point at = { j->timer.at_ms, j->seq };
+
+    if (MUTANT(e->o.mutant, OVERTAKING))
+        return false;
+    if (c->closed && e->place.batch.active && e->place.batch.tails && !e->place.batch.fed)
+        return true; /* its tail is on its way to disk */
+    /* What is before everything on disk overtakes nothing: after a restart the oldest are such. */
+    if (class_is_on_disk(c) && point_after(at, c->from))
+        return true;
+    return !list_empty(&c->tail) || class_is_glutted(e, c);
+}
+
+static void place_hot(struct engine *e, struct job *j, struct class *c, bool due)
+{
+    j->where = WHERE_HOT;
+    j->state = due ? JOB_READY : JOB_SCHEDULED;
+    c->hot_bytes += job_weight(j);
+    if (j->near)
+        c->near_bytes += job_weight(j);
+    if (!due) {
+        wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
+        return;
+    }
+    c->ready_bytes += job_weight(j);
+    list_append(&c->ready, &j->timer.link);
+    j->queue->offered++;
+    if (j->passing)
+        queue_unpark(e, j->queue);
+    else
+        queue_offer(e, j->queue);
+}
+
+/* It keeps its lane: in memory, however far away its next attempt is. */
+static void place_holder(struct engine *e, struct job *j, bool due)
+{
+    j->where = WHERE_HOLDS;
+    j->state = due ? JOB_READY : JOB_SCHEDULED;
+    if (!due)
+        wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
+    lane_set(e, j, true);
+}
+
+static void place_waiting(struct engine *e, struct job *j, bool hot)
+{
+    struct class *c = class_of(j);
+    bool stays = j->state == JOB_READY && job_holds(j); /* though the clock was set back */
+    bool due = e->started && !e->place.sinking && (stays || j->timer.at_ms <= e->now_ms);
+
+    if (due && j->queue->hidden) {
+        j->state = JOB_READY;
+        j->where = WHERE_TASK;
+        list_append(j->queue->bulk ? &e->place.due_bulks : &e->place.due_tasks, &j->timer.link);
+    } else if (job_holds(j)) {
+        place_holder(e, j, due);
+    } else if (j->ordered && due) {
+        order_place(e, j);
+    } else if (!due && !hot && !e->place.sinking && job_cold_ms(j) > e->place.frontier.at_ms) {
+        j->state = JOB_SCHEDULED;
+        j->where = WHERE_LATER;
+        wheel_add(batch_is_left(e, j) ? &e->wheels[WHEEL_LEFT] : &e->wheels[WHEEL_LATER],
+                  &j->timer);
+    } else if (hot || e->place.sinking || job_is_waiting(j) ||
+               (due ? !is_held_back(e, c, j) : !e->started || !class_is_full(e, c))) {
+        place_hot(e, j, c, due);
+    } else {
+        j->where = WHERE_TAIL;
+        j->state = due ? JOB_READY : JOB_SCHEDULED;
+        if (due) {
+            list_append(&c->tail, &j->timer.link);
+            class_close(e, c);
+        } else {
+            wheel_add(&e->wheels[WHEEL_SPARE], &j->timer);
+        }
+    }
+    if (j->ordered && j->where != WHERE_HOLDS && !due)
+        lane_set(e, j, false);
+}
+
+static void unplace_hot(struct job *j)
+{
+    struct class *c = class_of(j);
+
+    assert(c->hot_bytes >= job_weight(j));
+    assert(j->state != JOB_READY || (j->queue->offered > 0 && c->ready_bytes >= job_weight(j)));
+    c->hot_bytes -= job_weight(j);
+    if (j->near)
+        c->near_bytes -= job_weight(j);
+    if (j->state == JOB_READY) {
+        c->ready_bytes -= job_weight(j);
+        if (--j->queue->offered == 0)
+            list_remove(&j->queue->turn); /* so that no turn comes to one that has nothing */
+    }
+}
+
+static void place(struct engine *e, struct job *j, enum job_state state, bool hot)
+{
+    struct queue *q = j->queue;
+
+    assert(j->where == WHERE_NONE && !j->fed && list_empty(&j->timer.link));
+    assert(state < JOB_LEASED || (j->trail && list_empty(&j->trail->link)));
+    if (j->trail) /* it may change before the job is taken out again: then this counts */
+        j->trail->weight = (uint32_t)trail_bytes(j->trail);
+    if (j->state == JOB_LEASED && state != JOB_LEASED)
+        queue_freed(e, q);
+    j->state = state;
+    if (state < JOB_LEASED) {
+        place_waiting(e, j, hot);
+        if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0 &&
+            !(MUTANT(e->o.mutant, EXPIRY_LOST) && j->loaded && job_is_waiting(j)))
+            wheel_add(&e->wheels[WHEEL_EXPIRIES], &j->trail->timer);
+    } else if (state == JOB_LEASED) {
+        j->where = WHERE_LEASED;
+        place_leased(e, j->trail);
+    } else {
+        j->where = WHERE_PAST;
+        place_ended(e, j, state);
+    }
+    if (j->ordered && state >= JOB_LEASED)
+        lane_set(e, j, state == JOB_LEASED);
+    assert(j->where != WHERE_NONE && state <= JOB_EXPIRED);
+    queue_count(e, q, job_counts_as(j), 1);
+    e->place.bytes[j->where] += job_weight(j);
+    if (j->where == WHERE_HOLDS)
+        q->tenant->holding += job_weight(j);
+    if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in != SPOT_ASIDE)
+        q->classes[ORDERED].tailed++;
+    if (q->idle)
+        queue_settle(e, q);
+}
+
+void job_place(struct engine *e, struct job *j, enum job_state state)
+{
+    place(e, j, state, false);
+}
+
+void job_place_hot(struct engine *e, struct job *j, enum job_state state)
+{
+    place(e, j, state, true);
+}
+
+void job_unplace(struct engine *e, struct job *j)
+{
+    struct queue *q = j->queue;
+
+    assert(j->where != WHERE_NONE && e->place.bytes[j->where] >= job_weight(j));
+    if (!job_is_waste(e, j)) { /* else the record that said so has counted */
+        assert(q->jobs[job_counts_as(j)] > 0);
+        queue_count(e, q, job_counts_as(j), -1);
+        if (MUTANT(e->o.mutant, COUNT_DRIFT) && j->state == JOB_READY)
+            q->jobs[JOB_READY]++;
+        if (j->fed)
+            batch_stale(e, j);
+    }
+    e->place.bytes[j->where] -= job_weight(j);
+    if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
+        q->classes[ORDERED].tailed--;
+    if (j->where == WHERE_HOLDS) {
+        q->tenant->holding -= job_weight(j);
+        lulls_end(e, q->tenant);
+    }
+    if (j->ordered && j->state == JOB_READY)
+        order_unplace(e, j);
+    else if (j->where == WHERE_HOT)
+        unplace_hot(j);
+    list_remove(&j->timer.link);
+    if (j->trail)
+        list_remove(&j->trail->timer.link);
+    if (j->state >= JOB_LEASED)
+        list_remove(&j->trail->link);
+    if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
+        !(j->trail->flags & TRAIL_TELLING))
+        past_count(e, q, j, false);
+    j->where = WHERE_NONE;
+    j->fed = 0;
+    j->near = 0;
+    if (j->trail)
+        j->trail->weight = 0;
+}
+
+int job_enter(struct engine *e, struct job *j, bool hot)
+{
+    bool owns_key = !state_is_ended(j->state) || j->trail->hold_ms;
+    int err = owns_key ? key_take(e, j) : 0;
+
+    assert(j->queue && j->where == WHERE_NONE);
+    if (err < 0)
+        return err;
+    table_add(&e->place.jobs, &j->by_seq);
+    e->place.hidden_jobs += j->queue->hidden;
+    segment_add(e, j->segment);
+    e->place.live_bytes += job_live_bytes(j);
+    if (j->trail)
+        trail_recount(e, j->trail);
+    place(e, j, (enum job_state)j->state, hot);
+    return 0;
+}
+
+void job_leave(struct engine *e, struct job *j)
+{
+    struct queue *q = j->queue;
+
+    assert(!q->hidden || e->place.hidden_jobs > 0);
+    key_release(e, j);
+    table_remove(&e->place.jobs, &j->by_seq);
+    e->place.hidden_jobs -= q->hidden;
+    segment_sub(e, j->segment);
+    e->place.live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
+    job_unplace(e, j);
+    if (j->ordered)
+        lane_set(e, j, false);
+    if (j->state == JOB_LEASED)
+        queue_freed(e, q);
+    job_free(e, j);
+    queue_settle(e, q);
+}
+
+static void trail_image_of(const struct trail *t, struct trail_image *ret)
+{
+    *ret = (struct trail_image){
+        .token = t->token,
+        .start_ms = t->start_ms,
+        .until_ms = t->until_ms,
+        .lease_ms = t->lease_ms,
+        .late_ms = t->late_ms,
+        .ended_ms = t->ended_ms,
+        .keep_ms = t->keep_ms,
+        .hold_ms = t->hold_ms,
+        .flags = t->flags,
+        .progress = t->progress,
+        .worker = blob_str(t->worker),
+        .note = blob_str(t->note),
+        .result = blob_str(t->result),
+        .error = blob_str(t->error),
+        .history = blob_str(t->history),
+        .pending_due_ms = t->pending_due_ms,
+        .pending = blob_str(t->pending),
+        .deferred_ms = t->deferred_ms,
+        .deferrals = t->deferrals,
+    };
+}
+
+void job_image_of(const struct job *j, struct job_image *ret)
+{
+    *ret = (struct job_image){
+        .seq = j->seq,
+        .born_ms = (int64_t)j->born_ms,
+        .state = j->state == JOB_READY ? JOB_SCHEDULED : (unsigned)j->state,
+        .priority = j->priority,
+        .due_ms = j->due_ms,
+        .at_ms = state_is_ended(j->state) ? j->due_ms : j->timer.at_ms,
+        .attempt = j->attempt,
+        .stalls = j->stalls,
+        .queue = { j->queue->name, j->queue->name_len },
+        .opts = { j->tail, j->opts_len },
+        .payload = job_payload(j),
+        .has_trail = j->trail != NULL,
+    };
+    if (j->trail)
+        trail_image_of(j->trail, &ret->trail);
+}
+
+static uint64_t hash_of_node(const struct table_node *node)
+{
+    return seq_hash(container_of(node, struct job, by_seq)->seq);
+}
+
+void jobs_init(struct engine *e)
+{
+    table_init(&e->place.jobs, hash_of_node);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs in memory.
+ *
+ *     jobs (by sequence) ---> struct job ---> struct trail (once it has been leased)
+ *                               |  \
+ *     keys (queue, key) --------+   +--> struct queue: ready lists, waiters, ended jobs
+ *
+ * A job's timer stands in exactly one place, by its state and `where`:
+ *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
+ *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class;
+ *                 with an ordering key: see lane.h
+ *     leased      nowhere: the trail's timer stands in `leases`
+ *     ended       in `moments`, at the moment when it is forgotten or its key is given free; not
+ *                 while others are to be told of it
+ * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
+ * though its moment may be up to the lookahead away.
+ */
+#ifndef ENGINE_JOB_DATA_H
+#define ENGINE_JOB_DATA_H
+
+#include "base/list.h"
+#include "base/table.h"
+#include "base/wheel.h"
+#include "record/jobstate.h"
+
+struct queue;
+
+#define ATTEMPT_MAX ((1u << 20) - 1)
+#define WALK_BITS   12
+#define WALKS       ((1u << WALK_BITS) - 1)
+
+/* Bytes owned by the engine's pool; NULL stands for none. */
+struct blob {
+    uint32_t len;
+    char bytes[];
+};
+
+/* Arranged so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options
+ * and then the payload; options are zigzag(created - born), then tagged ones (enum job_opt). */
+struct job {
+    struct timer timer;
+    struct table_node by_seq;
+    uint64_t seq;
+    struct queue *queue;
+    struct trail *trail;
+    int64_t due_ms;
+    uint64_t born_ms : 48;
+    uint64_t state : 4;
+    uint64_t priority : 3;
+    uint64_t left : 1;    /* the batch that is gathered must not write it: see batch_is_left */
+    uint64_t where : 3;   /* enum where */
+    uint64_t again : 1;   /* came from the backlog or from what is aside, and may go there again */
+    uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
+    uint64_t near : 1;    /* came from the backlog */
+    uint64_t passing : 1; /* GATES pass: of a class of its own */
+    uint64_t ordered : 1; /* has an ordering key, and a struct spot in front of it */
+    uint32_t payload_len;
+    uint32_t segment;      /* where its last RECORD_PUT stands */
+    uint32_t attempt : 20; /* stops there */
+    uint32_t loaded
+        : WALK_BITS; /* came from a run, during this walk (cold.walk) at the latest; 0: never */
+    uint16_t opts_len;
+    uint8_t stalls;
+    char tail[];
+};
+
+/* Which part of the memory's budget a job takes. */
+enum where {
+    WHERE_NONE,
+    WHERE_HOT,
+    WHERE_LATER,
+    WHERE_TAIL,
+    WHERE_LEASED,
+    WHERE_PAST,
+    WHERE_TASK,
+    WHERE_HOLDS, /* its lane, waiting for its next attempt */
+    WHERES
+};
+
+_Static_assert(WHERES <= 8, "job.where has room for it");
+
+struct trail {
+    struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
+                           `expiries`, if it can expire */
+    struct list link;   /* leased: in place.leased; ended: in queue.past, .held or .dead, or in
+                           place.telling */
+    struct job *job;
+    uint64_t token;
+    int64_t start_ms;
+    int64_t until_ms;
+    int64_t lease_ms;
+    int64_t late_ms;
+    int64_t ended_ms;
+    int64_t keep_ms;
+    int64_t hold_ms;
+    int64_t pending_due_ms;
+    int64_t deferred_ms; /* it waits until then because of quiet hours; 0: it does not */
+    struct blob *worker;
+    struct blob *note;
+    struct blob *result;
+    struct blob *error;
+    struct blob *history;
+    struct blob *pending;
+    uint32_t live_bytes; /* its part of place.live_bytes, */
+    uint32_t weight;     /* and of job_weight */
+    uint32_t deferrals;
+    uint8_t flags;
+    int8_t progress;
+};
+
+struct key_entry {
+    struct table_node node;
+    uint64_t hash;
+    struct job *job;
+};
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key while
+ * it is not terminal, and after that until trail.hold_ms if the key is held. */
+#include "engine/place/key.h"
+
+#include <xxhash.h>
+
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "record/opts.h"
+
+struct wanted {
+    const struct queue *queue;
+    struct str order;
+    struct str key;
+};
+
+static uint64_t key_hash(const struct queue *q, struct str order, struct str key)
+{
+    uint64_t seed = XXH3_64bits(q->name, q->name_len);
+
+    if (order.len > 0)
+        seed = XXH3_64bits_withSeed(order.ptr, order.len, seed);
+    return XXH3_64bits_withSeed(key.ptr, key.len, seed);
+}
+
+static bool entry_matches(const struct table_node *node, const void *arg)
+{
+    const struct wanted *w = arg;
+    const struct job *j = container_of(node, struct key_entry, node)->job;
+    struct job_opts o;
+
+    if (j->queue != w->queue)
+        return false;
+    job_opts_get(j, &o);
+    return str_eq(o.key, w->key) && str_eq(o.order, w->order);
+}
+
+static struct key_entry *entry_find(const struct engine *e, const struct queue *q, struct str order,
+                                    struct str key, uint64_t hash)
+{
+    struct wanted w = { q, order, key };
+    struct table_node *node = table_find(&e->place.keys, hash, entry_matches, &w);
+
+    return node ? container_of(node, struct key_entry, node) : NULL;
+}
+
+struct job *key_find(const struct engine *e, const struct queue *q, struct str order,
+                     struct str key)
+{
+    struct key_entry *entry = entry_find(e, q, order, key, key_hash(q, order, key));
+
+    return entry && !job_is_waste(e, entry->job) ? entry->job : NULL;
+}
+
+/* Whether a job that comes from disk has lost its key to the one that has it: to any that has not
+ * ended, as its own hold was over when that was taken in; else to the one that holds it longer. */
+static bool has_lost(const struct job *j, const struct job *owner)
+{
+    return state_is_ended(j->state) &&
+           (!state_is_ended(owner->state) || owner->trail->hold_ms >= j->trail->hold_ms);
+}
+
+/* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
+ * now, set back since, it may seem not to be. */
+static int hold_over(struct engine *e, struct job *j)
+{
+    if (!state_is_ended(j->state))
+        return BELFRY_CORRUPT;
+    job_unplace(e, j);
+    j->trail->hold_ms = 0;
+    job_place(e, j, j->state);
+    return 0;
+}
+
+int key_take(struct engine *e, struct job *j)
+{
+    struct job_opts o;
+    struct key_entry *entry;
+    uint64_t hash;
+
+    if (job_is_bare(j))
+        return 0;
+    job_opts_get(j, &o);
+    if (o.key.len == 0)
+        return 0;
+    hash = key_hash(j->queue, o.order, o.key);
+    entry = entry_find(e, j->queue, o.order, o.key, hash);
+    if (!entry) {
+        entry = pool_alloc(&e->pool, sizeof(*entry));
+        if (!entry)
+            return BELFRY_NOMEM;
+        entry->hash = hash;
+        entry->job = j;
+        table_add(&e->place.keys, &entry->node);
+    } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
+        int err;
+
+        if (has_lost(j, entry->job)) {
+            j->trail->hold_ms = 0;
+            return 0;
+        }
+        err = hold_over(e, entry->job);
+
+        if (err < 0)
+            return err;
+    }
+    entry->job = j;
+    return 0;
+}
+
+void key_release(struct engine *e, struct job *j)
+{
+    struct job_opts o;
+    struct key_entry *entry;
+
+    if (job_is_bare(j))
+        return;
+    job_opts_get(j, &o);
+    if (o.key.len == 0)
+        return;
+    entry = entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key));
+    if (entry && entry->job == j) {
+        table_remove(&e->place.keys, &entry->node);
+        pool_free(&e->pool, entry, sizeof(*entry));
+    }
+}
+
+void key_follow(struct engine *e, const struct job *from, struct job *to)
+{
+    struct job_opts o;
+    struct key_entry *entry;
+
+    job_opts_get(from, &o);
+    if (o.key.len == 0)
+        return;
+    entry = entry_find(e, from->queue, o.order, o.key, key_hash(from->queue, o.order, o.key));
+    if (entry && entry->job == from)
+        entry->job = to;
+}
+
+static uint64_t hash_of_node(const struct table_node *node)
+{
+    return container_of(node, struct key_entry, node)->hash;
+}
+
+void keys_init(struct engine *e)
+{
+    table_init(&e->place.keys, hash_of_node);
+}

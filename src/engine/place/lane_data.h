@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What jobs with an ordering key have besides; see lane.h. */
+#ifndef ENGINE_LANE_DATA_H
+#define ENGINE_LANE_DATA_H
+
+#include "base/heap.h"
+#include "base/table.h"
+#include "base/wheel.h"
+#include "record/coldkey.h"
+
+struct job;
+struct queue;
+
+/* In front of an ordered job's own memory, so that it cannot be missing when it is needed. */
+struct spot {
+    struct table_node by_lane; /* first: in place.lanes */
+    uint64_t hash;             /* of queue and ordering key */
+    struct heap_node line;     /* behind the first: in its heap; first, ready: in queue.firsts */
+    struct heap followers;     /* first: who is behind it */
+    struct heap_node by_due;   /* in its class: see enum spot_in */
+    unsigned char in;          /* enum spot_in */
+    unsigned char member;      /* enum spot_member */
+    unsigned char listed;      /* enum spot_listed: can be given out */
+    unsigned char back;        /* was aside on disk: stays in memory, if there is room */
+    uint32_t behind;           /* first: how many */
+};
+
+/* FED: it was aside, and is in a batch. */
+enum spot_in { SPOT_NOWHERE, SPOT_HOT, SPOT_TAIL, SPOT_ASIDE, SPOT_FED };
+enum spot_member { SPOT_NONE, SPOT_FIRST, SPOT_BEHIND };
+enum spot_listed { SPOT_UNLISTED, SPOT_RETRY, SPOT_FRESH };
+
+static inline struct spot *spot_of(const struct job *j)
+{
+    return (struct spot *)(uintptr_t)j - 1;
+}
+
+static inline struct job *spot_job(const struct spot *s)
+{
+    return (struct job *)(uintptr_t)(s + 1);
+}
+
+/* What is known of a lane that has jobs aside. */
+struct aside {
+    struct table_node node; /* in place.asides.by_lane */
+    struct list link;       /* in place.asides.all */
+    struct list fed;        /* in batch.asides, or .asides_fed */
+    struct timer low;       /* in place.asides.lows: it may need some of them; or in .sleepers */
+    struct queue *queue;
+    uint64_t lane; /* a hash, see struct spot */
+    struct heap waiting;
+    struct heap feeding;
+    struct cold_point feeds; /* the first of those on their way to disk, */
+    struct cold_point from;  /* and those on disk are after this; at_ms INT64_MAX: there are none */
+    bool pinned;
+};
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Where jobs are. */
+#ifndef ENGINE_PLACE_DATA_H
+#define ENGINE_PLACE_DATA_H
+
+#include "engine/place/batch_data.h"
+#include "engine/place/job_data.h"
+#include "engine/place/lane_data.h"
+#include "engine/place/queue_data.h"
+
+/* The lanes that have jobs aside: struct aside. */
+struct asides {
+    struct table by_lane;
+    struct list all;
+    struct list lows;    /* those that may need some of their jobs; the others are in `sleepers` */
+    uint64_t bytes;      /* of jobs in memory that are in no batch */
+    uint64_t back_bytes; /* of those among them that are aside again: see struct spot */
+};
+
+struct turns {
+    struct list dispatch; /* posts that may have work for their waiters */
+    struct list lulls;    /* queues that had only firsts of lanes to give, while lanes_are_full */
+    struct list unwell;   /* queues whose endpoint is left alone, by queue.turn */
+    uint64_t pick_steps;  /* queues that picking has looked at so far */
+};
+
+/* How many images of jobs stand in each segment of the journal. */
+struct segments {
+    uint32_t *jobs; /* from segment `first` on */
+    size_t count;
+    uint32_t first;
+    bool unknown; /* memory ran out: the counts are not to be trusted */
+};
+
+struct place {
+    struct table jobs;
+    struct table keys;
+    struct table lanes; /* the first job of each */
+    struct asides asides;
+    struct list arrived;  /* classes, see struct class */
+    struct table names;   /* queues by name */
+    struct queue *recent; /* the queue last asked for by name: mostly the next one, too */
+    struct list queues;
+    struct list idle; /* queues that could be forgotten */
+    size_t idle_count;
+    struct list rich; /* queues with much history in memory, see past_trim */
+    uint64_t queue_total;
+    uint64_t hidden_total; /* queues that are the engine's own */
+    uint64_t hidden_jobs;  /* jobs in those */
+    struct table tenants;
+    struct table kinds;
+    struct list tenant_list;
+    struct list kind_list;
+    uint64_t tenant_total;
+    struct turns turns;
+    struct list leased;
+    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
+    struct list due_tasks; /* recurrences whose time has come */
+    struct list due_bulks; /* bulks that run */
+    uint64_t states[JOB_STATE_COUNT];
+    uint64_t bytes[WHERES]; /* of jobs */
+    uint64_t live_bytes;
+    struct list closed; /* classes */
+    uint64_t closed_count;
+    struct cold_point frontier; /* jobs up to here are in memory */
+    bool sinking;               /* jobs are moved to `moments` though they are due */
+    struct batch batch;
+    struct segments segments;
+    struct job *shown; /* made for an answer, in no index */
+};
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues that push. */
+#ifndef ENGINE_PUSHING_H
+#define ENGINE_PUSHING_H
+
+#include "engine/engine_data.h"
+#include "engine/push.h"
+
+/* Takes over the settings of its pushes, with texts of its own. NOMEM. */
+int queue_push_set(struct engine *e, struct queue *q, const struct push_settings *s);
+void queue_push_fini(struct engine *e, struct queue *q);
+static inline bool queue_pushes(const struct queue *q)
+{
+    return q->settings.push.url.len > 0;
+}
+/* Its endpoint is left alone until then, by wall clock; -1: it is not. */
+int64_t queue_endpoint_until(const struct engine *e, const struct queue *q);
+/* It pushes, and its tenant has as many under way as it may. */
+bool tenant_pushes_full(const struct engine *e, const struct queue *q);
+
+#endif

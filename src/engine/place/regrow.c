@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* A job whose options get longer needs another piece of memory; for everybody else nothing changes:
+ * it keeps its place in its list or wheel, its lease, its trail and its key. */
+#include <assert.h>
+
+#include "engine/place/class.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/key.h"
+#include "engine/place/lane.h"
+#include "record/opts.h"
+
+static void link_follow(struct list *from, struct list *to)
+{
+    if (list_empty(from)) {
+        list_init(to);
+        return;
+    }
+    *to = *from;
+    to->next->prev = to->prev->next = to;
+    list_init(from);
+}
+
+/* What counts it by its size. */
+static void count_growth(struct engine *e, const struct job *j, size_t more)
+{
+    struct class *c = class_of(j);
+
+    e->place.bytes[j->where] += more;
+    if (j->where != WHERE_HOT)
+        return;
+    c->hot_bytes += more;
+    if (j->near)
+        c->near_bytes += more;
+    if (j->state == JOB_READY)
+        c->ready_bytes += more;
+}
+
+/* It came back to a tail, out of a batch: before those that became ready after it. */
+static void sort_tail(struct job *j)
+{
+    const struct list *head = &class_of(j)->tail;
+    struct list *at = j->timer.link.prev;
+
+    if (j->where != WHERE_TAIL || j->state != JOB_READY)
+        return;
+    while (at != head && container_of(at, struct job, timer.link)->timer.at_ms > j->timer.at_ms)
+        at = at->prev;
+    list_remove(&j->timer.link);
+    list_append(at->next, &j->timer.link);
+}
+
+static struct str order_of(const struct job *j)
+{
+    struct job_opts o;
+
+    job_opts_get(j, &o);
+    return o.order;
+}
+
+static struct job *copy_of(struct engine *e, const struct job *j, struct str opts)
+{
+    size_t before = j->ordered ? sizeof(struct spot) : 0;
+    char *memory =
+        pool_alloc(&e->pool, before + offsetof(struct job, tail) + opts.len + j->payload_len);
+    struct job *n = (struct job *)(void *)(memory + before);
+
+    if (!memory)
+        return NULL;
+    memcpy(n, j, offsetof(struct job, tail));
+    n->opts_len = (uint16_t)opts.len;
+    memcpy(n->tail, opts.ptr, opts.len);
+    memcpy(n->tail + opts.len, j->tail + j->opts_len, j->payload_len);
+    return n;
+}
+
+/* It is taken out of everything and put back. For an ordered job, whose place follows from its due
+ * time, that is the same place. */
+static void leave_place(struct engine *e, struct job *j, struct job *n)
+{
+    j->queue->offered++; /* until it is back: its queue keeps its turn */
+    job_unplace(e, j);
+    if (j->ordered) {
+        lane_set(e, j, false);
+        spot_init(n, order_of(j));
+    }
+    list_init(&n->timer.link);
+    n->left = j->left;
+    n->fed = n->near = 0;
+    n->where = WHERE_NONE;
+}
+
+static void take_place(struct engine *e, struct job *n, int64_t lease_ends_ms)
+{
+    job_place(e, n, (enum job_state)n->state);
+    if (n->state == JOB_LEASED && e->started) { /* its lease ends when it would have ended */
+        wheel_remove(&n->trail->timer);
+        n->trail->timer.at_ms = lease_ends_ms;
+        wheel_add(&e->wheels[WHEEL_LEASES], &n->trail->timer);
+    }
+    if (!n->ordered)
+        sort_tail(n);
+    if (--n->queue->offered == 0)
+        list_remove(&n->queue->turn);
+}
+
+int job_regrow(struct engine *e, struct job *j, struct str opts)
+{
+    struct job *n = copy_of(e, j, opts);
+    /* If it is in a batch, what was written of it does not count: it leaves that. */
+    bool moves = j->fed || j->ordered;
+    int64_t lease_ends_ms = j->trail ? j->trail->timer.at_ms : 0;
+
+    assert(!state_is_ended(j->state));
+    if (!n)
+        return BELFRY_NOMEM;
+    if (moves)
+        leave_place(e, j, n);
+    else
+        link_follow(&j->timer.link, &n->timer.link);
+    table_remove(&e->place.jobs, &j->by_seq);
+    table_add(&e->place.jobs, &n->by_seq);
+    key_follow(e, j, n);
+    if (n->trail)
+        n->trail->job = n;
+    e->place.live_bytes += opts.len - j->opts_len;
+    if (moves)
+        take_place(e, n, lease_ends_ms);
+    else
+        count_growth(e, n, job_weight(n) - job_weight(j));
+    pool_free(&e->pool, j->ordered ? (void *)spot_of(j) : j, job_size(j));
+    return 0;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose turn it is.
+ *
+ * A queue belongs to a tenant, and with the queues of the same name of other tenants to a kind.
+ * Workers ask one queue, or a kind: then the kind's tenants take turns.
+ *
+ *     kind mail ---> ring: acme@mail, mail, zeta@mail ...   have ready jobs; the first is served
+ *     tenant acme -> parked: acme@mail, acme@sms            would be, but for its limit, or its
+ *                                                           maintenance
+ *
+ * What keeps a queue from giving (enum hold) is looked at when its turn comes, not when it begins:
+ * then the queue leaves the ring, and comes back by the event that ends it. So picking never walks
+ * over queues that cannot give, and one that waits costs nothing.
+ */
+#include "engine/place/turn.h"
+
+#include <assert.h>
+
+#include "engine/place/budget.h"
+#include "engine/place/class.h"
+#include "engine/place/pushing.h"
+#include "engine/place/tenant.h"
+
+/* ---- Rates: a bucket that fills evenly and holds what one period allows ---- */
+
+/* Moments are milliseconds of the monotonic clock times the rate's count: so they are exact. */
+
+/* The millisecond in which the bucket has one; 0: it has. */
+static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const struct rate *r)
+{
+    int64_t one = b->full - (r->count - 1) * r->per_ms;
+
+    if (r->count == 0 || one <= e->mono_ms * r->count || MUTANT(e->o.mutant, RATE_IGNORED))
+        return 0;
+    return (one + r->count - 1) / r->count;
+}
+
+static void bucket_take(const struct engine *e, struct bucket *b, const struct rate *r)
+{
+    int64_t now = e->mono_ms * r->count;
+
+    if (r->count > 0)
+        b->full = (b->full > now ? b->full : now) + r->per_ms;
+}
+
+/* Under another rate it is full after that one's period at the latest. */
+void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
+                   const struct rate *r)
+{
+    int64_t full_ms = old->count ? (b->full + old->count - 1) / old->count : 0;
+    int64_t latest_ms = e->mono_ms + r->per_ms;
+
+    if (old->count == r->count && old->per_ms == r->per_ms)
+        return;
+    b->full = (full_ms < latest_ms ? full_ms : latest_ms) * r->count;
+}
+
+/* It is called again when there is something in the bucket. */
+static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
+{
+    assert(at_ms > e->mono_ms);
+    wheel_remove(&b->timer);
+    b->timer.at_ms = at_ms;
+    wheel_add(&e->wheels[WHEEL_BUCKETS], &b->timer);
+}
+
+void buckets_fire(struct engine *e)
+{
+    struct timer *t;
+
+    while ((t = wheel_pop(&e->wheels[WHEEL_BUCKETS], e->mono_ms))) {
+        struct bucket *b = container_of(t, struct bucket, timer);
+
+        list_init(&t->link);
+        if (b->queue)
+            queue_offer(e, b->queue);
+        else
+            tenant_unpark(e, b->tenant);
+    }
+}
+
+/* ---- Who may give ---- */
+
+#define SLOW_RUNNING 1000 /* what slow start leads to where there is no limit */
+
+/* Slow start: what may run grows evenly, from a tenth to all. */
+struct slope {
+    uint64_t least;
+    uint64_t rise;
+    int64_t passed_ms; /* of slow_start_ms; that or more: it is over */
+};
+
+static struct slope slow_start(const struct engine *e)
+{
+    uint64_t all = e->o.max_running > 0 ? e->o.max_running : SLOW_RUNNING;
+    uint64_t least = all < 20 ? 1 : all / 10;
+
+    return (struct slope){ least, all - least, e->mono_ms - e->start_ms };
+}
+
+static uint64_t server_limit(const struct engine *e)
+{
+    struct slope s = slow_start(e);
+
+    if (s.passed_ms >= e->o.slow_start_ms)
+        return e->o.max_running > 0 ? e->o.max_running : UINT64_MAX;
+    return s.least + s.rise * (uint64_t)s.passed_ms / (uint64_t)e->o.slow_start_ms;
+}
+
+bool server_is_full(const struct engine *e)
+{
+    return e->place.states[JOB_LEASED] >= server_limit(e);
+}
+
+int64_t slow_start_wake(const struct engine *e)
+{
+    struct slope s = slow_start(e);
+    uint64_t more = e->place.states[JOB_LEASED] + 1 - s.least;
+
+    if (!server_is_full(e) || s.passed_ms >= e->o.slow_start_ms)
+        return INT64_MAX;
+    if (more > s.rise)
+        return e->o.max_running > 0 ? INT64_MAX : e->start_ms + e->o.slow_start_ms;
+    return e->start_ms + (int64_t)((more * (uint64_t)e->o.slow_start_ms + s.rise - 1) / s.rise);
+}
+
+const char *hold_text(enum hold h)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) [HOLD_##name] = text,
+        HOLDS(TEXT)
+#undef TEXT
+    };
+    return texts[h];
+}
+
+bool tenant_is_shut(const struct engine *e, const struct tenant *t)
+{
+    return t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED);
+}
+
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing)
+{
+    const struct tenant *t = q->tenant;
+
+    if (q->settings.paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
+        return HOLD_PAUSED;
+    if (tenant_is_shut(e, t) && (!passing || MUTANT(e->o.mutant, PASS_HELD)))
+        return HOLD_MAINTENANCE;
+    if (q->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
+        q->jobs[JOB_LEASED] >= (uint64_t)q->settings.max_running)
+        return HOLD_QUEUE_RUNNING;
+    if (queue_pushes(q) && q->jobs[JOB_LEASED] >= (uint64_t)q->settings.push.concurrency)
+        return HOLD_QUEUE_RUNNING;
+    if (t->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
+        t->running >= (uint64_t)t->settings.max_running)
+        return HOLD_TENANT_RUNNING;
+    if (bucket_wait(e, &q->bucket, &q->settings.rate) > 0)
+        return HOLD_QUEUE_RATE;
+    if (bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
+        return HOLD_TENANT_RATE;
+    if (server_is_full(e))
+        return e->o.max_running > 0 && e->place.states[JOB_LEASED] >= e->o.max_running
+                   ? HOLD_SERVER_RUNNING
+                   : HOLD_SLOW_START;
+    if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
+        return HOLD_LANES;
+    if (queue_endpoint_until(e, q) >= 0)
+        return HOLD_ENDPOINT;
+    if (tenant_pushes_full(e, q))
+        return HOLD_TENANT_PUSHES;
+    return HOLD_NONE;
+}
+
+int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
+{
+    int64_t mine = bucket_wait(e, &q->bucket, &q->settings.rate);
+    int64_t tenants = bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate);
+    int64_t until = mine > tenants ? mine : tenants;
+
+    return until > 0 ? until - e->mono_ms : 0;
+}
+
+bool queue_gives(struct engine *e, struct queue *q)
+{
+    bool full = q->first_count > 0 && lanes_are_full(e, q->tenant);
+    bool passing = !list_empty(&q->classes[INDEX_PASSING].ready) || q->retries[true].root ||
+                   (q->firsts[true].root && !full);
+    enum hold hold = q->offered > 0 ? queue_hold(e, q, passing) : HOLD_NONE;
+
+    e->place.turns.pick_steps++;
+    if (q->offered > 0 && hold == HOLD_NONE)
+        return true;
+    if (hold == HOLD_SERVER_RUNNING || hold == HOLD_SLOW_START) /* stays where it is: this ends with
+                                                                   any lease, or soon */
+        return false;
+    list_remove(&q->turn);
+    if (full && list_empty(&q->lull))
+        list_append(&e->place.turns.lulls, &q->lull);
+    if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE ||
+        hold == HOLD_TENANT_PUSHES) {
+        list_append(&q->tenant->parked, &q->turn);
+        q->parked = true;
+    }
+    if (hold == HOLD_ENDPOINT) {
+        list_append(&e->place.turns.unwell, &q->turn);
+        q->parked = true;
+    }
+    if (hold == HOLD_QUEUE_RATE)
+        bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings.rate));
+    if (hold == HOLD_TENANT_RATE)
+        bucket_arm(e, &q->tenant->bucket,
+                   bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate));
+    return false;
+}
+
+void queue_offer(struct engine *e, struct queue *q)
+{
+    if (q->offered == 0)
+        return;
+    assert(q->tenant && q->serves);
+    if (list_empty(&q->turn)) {
+        q->parked = false;
+        q->credit = q->tenant->settings.weight;
+        list_append(&q->serves->ring, &q->turn);
+    }
+    post_call(e, &q->post);
+    post_call(e, &q->serves->post);
+}
+
+void queue_unpark(struct engine *e, struct queue *q)
+{
+    if (q->parked)
+        list_remove(&q->turn);
+    queue_offer(e, q);
+}
+
+void tenant_unpark(struct engine *e, struct tenant *t)
+{
+    while (!list_empty(&t->parked)) {
+        struct queue *q = container_of(t->parked.next, struct queue, turn);
+
+        list_remove(&q->turn);
+        queue_offer(e, q);
+    }
+}
+
+void lulls_end(struct engine *e, const struct tenant *t)
+{
+    struct list *node, *after;
+
+    if (lanes_are_full(e, t) && e->place.bytes[WHERE_HOLDS] >= budget_share(e, SHARE_HOLDERS))
+        return; /* nor has anybody else more room than before */
+    list_each_safe (node, after, &e->place.turns.lulls) {
+        struct queue *q = container_of(node, struct queue, lull);
+
+        if (lanes_are_full(e, q->tenant))
+            continue;
+        list_remove(&q->lull);
+        if (q->firsts[true].root)
+            queue_unpark(e, q);
+        else
+            queue_offer(e, q);
+    }
+}
+
+struct queue *kind_next(struct engine *e, struct kind *k)
+{
+    while (!list_empty(&k->ring)) {
+        struct queue *q = container_of(k->ring.next, struct queue, turn);
+
+        if (queue_gives(e, q))
+            return q;
+        if (!list_empty(&q->turn) && k->ring.next == &q->turn)
+            return NULL; /* nobody gives now */
+    }
+    return NULL;
+}
+
+void queue_took(struct engine *e, struct queue *q, bool in_turn)
+{
+    bucket_take(e, &q->bucket, &q->settings.rate);
+    bucket_take(e, &q->tenant->bucket, &q->tenant->settings.rate);
+    if (!in_turn || --q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
+        return;
+    q->credit = q->tenant->settings.weight;
+    list_remove(&q->turn);
+    list_append(&q->serves->ring, &q->turn);
+}
+
+/* A lease ended: what was at its limit may go on. */
+void queue_freed(struct engine *e, struct queue *q)
+{
+    if (MUTANT(e->o.mutant, LOST_WAKE))
+        return;
+    if (q->settings.max_running > 0 || queue_pushes(q))
+        queue_offer(e, q);
+    if (q->tenant->settings.max_running > 0)
+        tenant_unpark(e, q->tenant); /* any of them may be the one that is asked for */
+}

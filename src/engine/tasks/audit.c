@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries are written once and never changed, and all that are in memory go to disk together: so
+ * those on disk are the older ones, in order, and those in memory follow. A page is behind a point
+ * in this order, wherever that is by then.
+ */
+#include "engine/audit.h"
+
+#include <stdlib.h>
+
+#include "engine/log/emit.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/place/queue.h"
+#include "engine/views/look.h"
+#include "record/name.h"
+#include "record/record.h"
+
+#define FORMAT 1
+
+static struct str cut(struct str s, size_t max)
+{
+    return (struct str){ s.ptr, s.len < max ? s.len : max };
+}
+
+static void encode(struct buf *out, const struct audit_entry *a)
+{
+    wire_put_u8(out, FORMAT);
+    wire_put_bytes(out, a->tenant);
+    wire_put_bytes(out, cut(a->user, AUDIT_TEXT_MAX));
+    wire_put_bytes(out, cut(a->client, AUDIT_TEXT_MAX));
+    wire_put_bytes(out, cut(a->address, AUDIT_TEXT_MAX));
+    wire_put_bytes(out, a->verb);
+    wire_put_bytes(out, cut(a->request, AUDIT_WORDS_MAX));
+    wire_put_bytes(out, cut(a->outcome, AUDIT_TEXT_MAX));
+}
+
+static bool decode(struct str bytes, struct audit_entry *ret)
+{
+    struct wire_reader r = wire_reader_of(bytes);
+
+    if (wire_u8(&r) != FORMAT)
+        return false;
+    ret->tenant = wire_bytes(&r);
+    ret->user = wire_bytes(&r);
+    ret->client = wire_bytes(&r);
+    ret->address = wire_bytes(&r);
+    ret->verb = wire_bytes(&r);
+    ret->request = wire_bytes(&r);
+    ret->outcome = wire_bytes(&r);
+    return !r.bad;
+}
+
+int engine_audit(struct engine *e, const struct audit_entry *a)
+{
+    int64_t keep_ms = e->now_ms + (e->o.audit_ms ? e->o.audit_ms : AUDIT_KEEP_MS);
+    struct job_image image = {
+        .seq = e->log.next_seq,
+        .born_ms = e->now_ms,
+        .state = JOB_DONE,
+        .priority = 1,
+        .due_ms = e->now_ms,
+        .at_ms = e->now_ms,
+        .queue = STR(AUDIT_QUEUE),
+        .has_trail = true,
+        /* Held, as if it had a key: what is done otherwise is kept as long as there is room. */
+        .trail = { .progress = -1, .ended_ms = e->now_ms, .keep_ms = keep_ms, .hold_ms = keep_ms },
+    };
+    struct buf payload = { 0 };
+    int err;
+
+    encode(&payload, a);
+    err = emit_put_bare(e, &image, &payload);
+    buf_fini(&payload);
+    return err;
+}
+
+/* ---- Looking ---- */
+
+struct page {
+    struct engine *e;
+    const struct audit_filter *f;
+    int (*fn)(void *arg, const struct audit_entry *a);
+    void *arg;
+    struct cold_point after; /* entries up to here have been given */
+    size_t n;
+};
+
+static int show(struct page *p, struct job_id id, int64_t at_ms, struct str payload)
+{
+    struct audit_entry a = { .id = id, .at_ms = at_ms };
+    const struct audit_filter *f = p->f;
+
+    p->after = (struct cold_point){ at_ms, id.seq };
+    if (at_ms < f->from_ms || at_ms >= f->to_ms || !decode(payload, &a) ||
+        (f->tenant.len > 0 && !str_eq(f->tenant, STR(TENANT_ALL)) && !str_eq(f->tenant, a.tenant)))
+        return 0;
+    p->n++;
+    return p->fn(p->arg, &a);
+}
+
+/* True: the page is made of what is on disk, and there is more. */
+static bool show_disk(struct page *p, int *ret_err)
+{
+    const struct cold_answer *a = p->e->cold.answer;
+
+    for (size_t i = 0; i < a->n && !*ret_err; i++) {
+        struct job_image image;
+
+        if (record_get_job(a->items[i].body, &image) && image.has_trail)
+            *ret_err = show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
+                            image.trail.ended_ms, image.payload);
+    }
+    if (a->more)
+        cold_key_point((struct str){ a->last, a->last_len }, &p->after);
+    return a->more || *ret_err;
+}
+
+static int want(struct page *p, const struct queue *q)
+{
+    struct cold_want *w = &p->e->cold.want;
+    struct cold_key k;
+
+    if (q->cold[COLD_DONE] <= 0)
+        return 0;
+    cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0, p->after);
+    *w = (struct cold_want){ .kind = WANT_PAGE,
+                             .limit = p->f->limit,
+                             .prefix_len = k.len - 16,
+                             .after_len = k.len,
+                             .now_ms = p->e->now_ms };
+    memcpy(w->after, k.bytes, k.len);
+    return want_page_is(p->e->cold.answer, w) ? 1 : BELFRY_COLD;
+}
+
+/* The first of those in memory, by their numbers; all of them are behind those on disk. */
+static size_t pick(const struct page *p, const struct queue *q, const struct job **ret, size_t max,
+                   bool *ret_more)
+{
+    const struct list *node;
+    size_t n = 0;
+
+    list_each (node, &q->logged) {
+        const struct job *j = container_of(node, struct trail, timer.link)->job;
+        size_t at = n;
+
+        if (job_is_waste(p->e, j) || j->seq <= p->after.seq)
+            continue;
+        while (at > 0 && ret[at - 1]->seq > j->seq) /* mostly they are in order */
+            at--;
+        *ret_more = *ret_more || n == max;
+        if (at == max)
+            continue;
+        n -= n == max;
+        memmove(&ret[at + 1], &ret[at], (n - at) * sizeof(*ret));
+        ret[at] = j;
+        n++;
+    }
+    return n;
+}
+
+static int show_memory(struct page *p, const struct queue *q, bool *ret_more)
+{
+    size_t max = p->f->limit - p->n, n;
+    const struct job **jobs = max ? malloc(max * sizeof(*jobs)) : NULL;
+    int err = 0;
+
+    *ret_more = max == 0;
+    if (max == 0)
+        return 0;
+    if (!jobs)
+        return engine_plain(p->e, BELFRY_NOMEM);
+    n = pick(p, q, jobs, max, ret_more);
+    for (size_t i = 0; i < n && !err; i++)
+        err = show(p, job_id_of(p->e, jobs[i]), jobs[i]->trail->ended_ms, job_payload(jobs[i]));
+    free(jobs);
+    return err;
+}
+
+int engine_audits(struct engine *e, const struct audit_filter *f,
+                  int (*fn)(void *arg, const struct audit_entry *a), void *arg,
+                  struct list_cursor *cursor)
+{
+    struct page p = { .e = e, .f = f, .fn = fn, .arg = arg };
+    const struct queue *q = queue_find(e, STR(AUDIT_QUEUE));
+    bool more = false;
+    int err = 0, disk;
+
+    if (cursor->more)
+        p.after = (struct cold_point){ cursor->due_ms, cursor->seq };
+    else if (f->from_ms > 0)
+        p.after = (struct cold_point){ f->from_ms, 0 };
+    if (!q) {
+        *cursor = (struct list_cursor){ 0 };
+        return 0;
+    }
+    disk = want(&p, q);
+    if (disk < 0)
+        return disk;
+    if (disk > 0)
+        more = show_disk(&p, &err);
+    if (more && p.after.at_ms >= f->to_ms) /* what follows is later */
+        more = false;
+    else if (!more)
+        err = show_memory(&p, q, &more);
+    *cursor = (struct list_cursor){ .more = more, .due_ms = p.after.at_ms, .seq = p.after.seq };
+    return err;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk, and does to
+ * each that matches what a request would; a slice at a time, each slice in one commit with the
+ * counts that it brings. Where the walk is stands in memory only: after a restart it begins anew.
+ * That is right because what was done is seen to be done: a job that was cancelled, put back or
+ * deleted no longer matches, one that is running and marked, or due at the moment it was to be
+ * moved to, is as it should be. So each is counted once.
+ *
+ * A job that comes after the bulk (its sequence number says so) is left alone; and so is one that
+ * was given to a worker since, where doing it again would do more: what was put back or moved may
+ * have run meanwhile, and is dead or waits once more.
+ *
+ * A dry run must see each job once. What comes to memory while the walk is on disk is looked at
+ * there once more, as the walk may not have come to it: so what was counted on its way through D,
+ * and is loaded from there then, is uncounted. In other families it may be counted twice. If some
+ * went back to disk where the walk has been (see list_cursor.walk), it counts anew.
+ */
+#include "engine/bulk.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "engine/cold/spill.h"
+#include "engine/cold/walk.h"
+#include "engine/log/emit.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/tasks/bulks.h"
+#include "engine/views/look.h"
+#include "engine/work/forget.h"
+#include "engine/work/seek.h"
+#include "record/record.h"
+
+#define PAGE_HOT  512 /* jobs in a slice: of those in memory, */
+#define PAGE_COLD 128 /* and of those on disk */
+#define TRIES_MAX 10  /* for a page that cannot be read */
+#define REST_MS   1000
+#define ROUNDS    8 /* of a walk: two bulks that move the same jobs would go on for ever */
+
+/* Where a bulk is. */
+struct bulk_walk {
+    struct list link; /* in tasks.walks */
+    uint64_t seq;     /* of the bulk */
+    struct list_cursor cursor;
+    uint32_t number;   /* of the walk */
+    unsigned rounds;   /* that it went again, see list_cursor.walk */
+    uint32_t since;    /* what was loaded before that walk has been looked at, behind D */
+    uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
+    bool begun;        /* the bulk says so */
+    bool last;         /* there are no more pages */
+    bool again;        /* the page is of jobs that were loaded: they may have been met before */
+    unsigned tries;    /* of a page that could not be read */
+    size_t n;          /* jobs of the page, */
+    size_t at;         /* and how many of them are done */
+    struct job_id ids[PAGE_HOT];
+};
+
+/* ---- What stands in the job ---- */
+
+static bool read(const struct job *j, struct bulk *ret)
+{
+    return bulk_decode(job_payload(j), ret);
+}
+
+/* j is another afterwards. One that is over becomes an ended job. */
+static int put(struct engine *e, const struct job *j, const struct bulk *b)
+{
+    struct buf payload = { 0 };
+    struct job_image image;
+    int err;
+
+    bulk_encode(&payload, b);
+    job_image_of(j, &image);
+    image.payload = buf_view(&payload);
+    if (b->state != BULK_RUNNING) {
+        image.state = b->state == BULK_STOPPED ? JOB_CANCELLED : JOB_DONE;
+        image.at_ms = image.due_ms;
+        image.has_trail = true;
+        image.trail = (struct trail_image){ .progress = -1,
+                                            .ended_ms = b->ended_ms,
+                                            .keep_ms = b->ended_ms + BULK_KEEP_MS };
+    }
+    err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, &image);
+    buf_fini(&payload);
+    return err;
+}
+
+/* ---- Walks ---- */
+
+static struct bulk_walk *walk_find(const struct engine *e, uint64_t seq)
+{
+    const struct list *node;
+
+    list_each (node, &e->tasks.walks) {
+        struct bulk_walk *w = container_of(node, struct bulk_walk, link);
+
+        if (w->seq == seq)
+            return w;
+    }
+    return NULL;
+}
+
+/* NULL if out of memory. */
+static struct bulk_walk *walk_of(struct engine *e, const struct job *j)
+{
+    struct bulk_walk *w = walk_find(e, j->seq);
+
+    if (w)
+        return w;
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return NULL;
+    w->seq = j->seq;
+    list_append(&e->tasks.walks, &w->link);
+    return w;
+}
+
+/* What an earlier walk counted but did not change is met again. */
+static void count_anew(struct bulk *b)
+{
+    b->walks++;
+    b->looked = 0;
+    b->matched = b->dry ? 0 : b->changed;
+    b->skipped = 0;
+}
+
+static void walk_end(struct bulk_walk *w)
+{
+    if (w) {
+        list_remove(&w->link);
+        free(w);
+    }
+}
+
+void bulk_forget(struct engine *e, uint64_t seq)
+{
+    walk_end(walk_find(e, seq));
+}
+
+void bulks_free(struct engine *e)
+{
+    while (!list_empty(&e->tasks.walks))
+        walk_end(container_of(e->tasks.walks.next, struct bulk_walk, link));
+}
+
+static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t limit)
+{
+    return (struct list_filter){
+        .tenant = { j->queue->tenant->name, j->queue->tenant->name_len },
+        .queue = b->queue,
+        .state = -1,
+        .states = b->states,
+        .tag = b->tag,
+        .from_ms = b->from_ms,
+        .to_ms = b->to_ms,
+        .limit = limit,
+        .stripe = PAGE_HOT,
+        .below = j->seq,
+        .looked = &b->looked,
+    };
+}
+
+/* Whether there is something to be done to a job of the right kind. */
+static bool applies(const struct bulk *b, const struct job_view *v)
+{
+    switch (b->action) {
+    case BULK_CANCEL: return !v->cancelling || v->replacing;
+    case BULK_RESCHEDULE: return v->due_ms != b->due_ms && v->token < b->token;
+    case BULK_REDRIVE: return v->token < b->token;
+    default: return true;
+    }
+}
+
+struct paging {
+    struct bulk *b;
+    struct bulk_walk *w;
+};
+
+static int note(void *arg, const struct job_view *v)
+{
+    struct paging *p = arg;
+
+    if (!applies(p->b, v))
+        return 0;
+    if (p->b->dry)
+        p->b->matched++;
+    else
+        p->w->ids[p->w->n++] = v->id;
+    return 0;
+}
+
+/* The next jobs that match. */
+static int next_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
+{
+    bool disk = w->cursor.more && w->cursor.phase == LIST_DISK;
+    struct list_filter f = filter_of(j, b,
+                                     e->o.bulk_page ? e->o.bulk_page
+                                     : disk         ? PAGE_COLD
+                                                    : PAGE_HOT);
+    struct paging p = { b, w };
+    uint32_t round = w->cursor.walk >> WALK_BITS;
+    enum list_phase before = (enum list_phase)w->cursor.phase;
+    bool first = !w->cursor.more;
+    int err;
+
+    f.once = b->dry || w->rounds >= ROUNDS;
+    w->n = w->at = 0;
+    w->again = w->cursor.more && (w->cursor.phase == LIST_LOADED || w->cursor.walk >> WALK_BITS);
+    err = engine_list(e, &f, note, &p, &w->cursor);
+    if (err < 0)
+        return err;
+    w->tries = 0;
+    w->number = first ? w->cursor.walk : w->number;
+    w->last = !w->cursor.more;
+    w->rounds += w->cursor.walk >> WALK_BITS != round;
+    if (b->dry && w->last && !first && w->rounds < ROUNDS && walk_missed(e, w->number)) {
+        w->rounds++;
+        count_anew(b);
+        w->last = false;
+        return 0;
+    }
+    if (b->dry && before != w->cursor.phase && w->cursor.phase == LIST_LOADED)
+        w->since = walk_begin(e);
+    else if (b->dry && before == LIST_LOADED && w->cursor.phase == LIST_DISK)
+        w->cursor.walk = w->since;
+    if (MUTANT(e->o.mutant, BULK_SKIPS) && w->n > 1)
+        w->n = 0;
+    return 0;
+}
+
+/* Whether it was behind D's cursor, when that was in D. */
+static bool has_passed(const struct bulk_walk *w, const struct job *j)
+{
+    const struct list_cursor *c = &w->cursor;
+    struct cold_point at = { job_cold_ms(j), j->seq }, upto;
+
+    return c->more && c->phase == LIST_DISK && c->key_len > 1 && c->key[0] == FAMILY_DUE &&
+           cold_key_point((struct str){ c->key, c->key_len }, &upto) && !point_after(at, upto);
+}
+
+static void uncount(struct engine *e, struct bulk_walk *w, struct str images)
+{
+    struct wire_reader r = wire_reader_of(images);
+    const struct job *bulk = job_find(e, w->seq);
+    struct job_image image;
+    struct bulk b;
+
+    if (!w->begun || !bulk || !read(bulk, &b) || !b.dry)
+        return;
+    while (r.p < r.end && record_get_job(wire_bytes(&r), &image)) {
+        struct list_filter f = filter_of(bulk, &b, 1);
+        const struct job *j = job_find(e, image.seq);
+        struct job_view v;
+
+        if (!j || !has_passed(w, j) || !job_passes(e, &f, j))
+            continue;
+        engine_view(e, j, &v);
+        w->uncounts += applies(&b, &v);
+    }
+}
+
+void bulks_loaded(struct engine *e, struct str images)
+{
+    struct list *node;
+
+    list_each (node, &e->tasks.walks)
+        uncount(e, container_of(node, struct bulk_walk, link), images);
+}
+
+/* ---- Doing it ---- */
+
+static int delete_one(struct engine *e, struct job_id id)
+{
+    int err = engine_delete(e, id);
+    const struct job *j = err == BELFRY_STATE ? job_of(e, id) : NULL;
+
+    if (j && state_is_ended(j->state) && j->trail->flags & TRAIL_TELLING)
+        return BELFRY_BUSY;                  /* those who listen come first */
+    return err == BELFRY_NOTFOUND ? 0 : err; /* it expired on disk, and is gone by that */
+}
+
+static int act(struct engine *e, const struct bulk *b, struct job_id id)
+{
+    int outcome;
+
+    switch (b->action) {
+    case BULK_CANCEL: outcome = engine_cancel(e, id); return outcome < 0 ? outcome : 0;
+    case BULK_RESCHEDULE: return engine_reschedule(e, id, b->due_ms);
+    case BULK_REDRIVE: return engine_redrive(e, id);
+    default: return delete_one(e, id);
+    }
+}
+
+/* One job of the page: 0, or an error that it is to be tried again after. */
+static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, struct bulk_walk *w)
+{
+    struct list_filter f = filter_of(bulk, b, 1);
+    struct job_id id = w->ids[w->at];
+    struct job_view v;
+    int err;
+    const struct job *j = job_seek(e, id, false, &err);
+
+    if (!j)
+        return err == BELFRY_NOTFOUND ? 0 : err;
+    engine_view(e, j, &v);
+    if (!job_passes(e, &f, j) || !applies(b, &v))
+        return 0; /* it changed since the page was made */
+    err = act(e, b, id);
+    if (err == BELFRY_COLD || err == BELFRY_NOMEM || err == BELFRY_FULL || err == BELFRY_BUSY)
+        return err;
+    if (err && w->again)
+        return 0; /* it was met on disk, and counted there */
+    b->matched++;
+    b->changed += !err;
+    b->skipped += err != 0;
+    return 0;
+}
+
+/* As many as a commit has room for. */
+static int do_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
+{
+    int err = 0;
+
+    while (w->at < w->n && !err && !(e->o.roll && e->log.out->len >= e->o.commit_bytes)) {
+        err = do_one(e, j, b, w);
+        w->at += !err;
+    }
+    return err;
+}
+
+void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
+{
+    b->state = (enum bulk_state)state;
+    b->ended_ms = e->now_ms;
+}
+
+/* Of a tenant's bulks that are over and in memory the oldest go, beyond so many. Those on disk go
+ * at their time, and engine_bulks shows no more than so many of both. */
+static void trim(struct engine *e, struct queue *q)
+{
+    struct list *node, *after;
+    uint64_t n = q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED];
+
+    list_each_safe (node, after, &q->past) {
+        const struct job *j = container_of(node, struct trail, link)->job;
+
+        if (n <= BULK_KEEP || node == q->past.prev || emit_forget(e, j) < 0)
+            return;
+        n--;
+    }
+}
+
+int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn)
+{
+    struct queue *q = j->queue;
+    uint64_t seq = j->seq;
+    int err = put(e, j, b);
+
+    if (err) {
+        e->work.torn = e->work.torn || e->lsn != lsn;
+        return err;
+    }
+    if (b->state != BULK_RUNNING) {
+        walk_end(walk_find(e, seq));
+        trim(e, q);
+    }
+    return 0;
+}
+
+/* What is stored of it cannot be read: it stays for BULKS to show, and does nothing. */
+static int set_aside(struct engine *e, struct job *j)
+{
+    job_unplace(e, j);
+    j->timer.at_ms = AT_NEVER;
+    job_place(e, j, JOB_SCHEDULED);
+    return 1;
+}
+
+static int slice(struct engine *e, struct job *j)
+{
+    uint64_t lsn = e->lsn;
+    bool whole = e->log.whole;
+    struct bulk_walk *w;
+    struct bulk b;
+    int err = 0, recorded;
+
+    assert(j->queue->bulk);
+    if (!read(j, &b) || b.state != BULK_RUNNING)
+        return set_aside(e, j);
+    w = walk_of(e, j);
+    if (!w)
+        return engine_plain(e, BELFRY_NOMEM);
+    if (!w->begun)
+        count_anew(&b);
+    b.matched -= w->uncounts < b.matched ? w->uncounts : b.matched;
+    if (w->at == w->n && !w->last)
+        err = next_page(e, j, &b, w);
+    if (err)
+        return err;
+    w->begun = true;
+    w->uncounts = 0;
+    e->log.whole = true;
+    err = do_page(e, j, &b, w);
+    if (w->at == w->n && w->last)
+        bulk_finish(e, &b, BULK_DONE);
+    recorded = bulk_record(e, j, &b, lsn);
+    e->log.whole = whole;
+    if (!recorded && !whole)
+        commit_roll(e);
+    if (recorded)
+        return recorded;
+    return err == BELFRY_COLD || err == BELFRY_NOMEM ? err : 2;
+}
+
+/* Whether a bulk may go on while there is no room for new jobs. */
+static bool makes_room(const struct job *j)
+{
+    struct bulk b;
+
+    return read(j, &b) && (b.dry || !bulk_adds(b.action));
+}
+
+/* The first bulk that may go on; or NULL. */
+static struct job *first_bulk(const struct engine *e)
+{
+    const struct list *node;
+
+    list_each (node, &e->place.due_bulks) {
+        struct job *j = container_of(node, struct job, timer.link);
+
+        if (!e->refuse_new || makes_room(j))
+            return j;
+    }
+    return NULL;
+}
+
+/* The one that waits for an answer from disk, or whose turn it is. */
+static struct job *next_bulk(const struct engine *e)
+{
+    struct job *j = e->tasks.bulk_asks ? job_find(e, e->tasks.bulk_asks) : NULL;
+
+    return j && j->where == WHERE_TASK ? j : first_bulk(e);
+}
+
+bool bulk_waits(const struct engine *e)
+{
+    return !e->tasks.pressed && !(e->refuse_new && graves_fill_memory(e)) &&
+           e->mono_ms >= e->tasks.bulk_rest_ms && first_bulk(e);
+}
+
+int64_t bulk_wake(const struct engine *e)
+{
+    return list_empty(&e->place.due_bulks) || e->mono_ms >= e->tasks.bulk_rest_ms
+               ? INT64_MAX
+               : e->tasks.bulk_rest_ms;
+}
+
+int bulk_step(struct engine *e)
+{
+    struct job *j = next_bulk(e);
+    uint64_t seq = j ? j->seq : 0;
+    int done = j ? slice(e, j) : 1;
+
+    e->tasks.bulk_asks = done == BELFRY_COLD ? seq : 0;
+    return done;
+}
+
+/* What it asked for cannot be read: one job of a page is left out; a page is tried again, and in
+ * the end it is given up. */
+void bulk_skip(struct engine *e)
+{
+    struct job *j = job_find(e, e->tasks.bulk_asks);
+    struct bulk_walk *w = j ? walk_find(e, j->seq) : NULL;
+    struct bulk b;
+
+    e->tasks.bulk_asks = 0;
+    if (!w || !read(j, &b) || b.state != BULK_RUNNING)
+        return;
+    if (w->at < w->n) {
+        w->at++;
+        b.matched++;
+        b.skipped++;
+    } else if (++w->tries >= TRIES_MAX) {
+        bulk_finish(e, &b, BULK_FAILED);
+        b.error = STR("jobs on disk could not be read: see the server's log, and belfry check");
+    } else {
+        e->tasks.bulk_rest_ms = e->mono_ms + REST_MS;
+        return;
+    }
+    bulk_record(e, j, &b, e->lsn);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests about bulks. */
+#include <stdlib.h>
+
+#include "engine/bulk.h"
+#include "engine/log/emit.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/place/queue.h"
+#include "engine/tasks/bulks.h"
+#include "engine/views/look.h"
+#include "engine/work/lease.h"
+#include "engine/work/seek.h"
+#include "record/name.h"
+#include "record/record.h"
+
+static unsigned states_for(enum bulk_action a)
+{
+    static const unsigned states[] = {
+#define STATES(name, word, set) set,
+        BULK_ACTIONS(STATES)
+#undef STATES
+    };
+    return states[a];
+}
+
+static int bad_state(struct engine *e, enum bulk_action a)
+{
+    struct buf names = { 0 };
+    int err;
+
+    for (int s = 0; s < JOB_STATE_COUNT; s++)
+        if (states_for(a) >> s & 1)
+            buf_printf(&names, "%s%s", names.len ? ", " : "", job_state_name((enum job_state)s));
+    err = engine_error(e, BELFRY_INVALID, "state: %s is about jobs that are %.*s",
+                       bulk_action_name(a), (int)names.len, names.len ? names.ptr : "");
+    buf_fini(&names);
+    return err;
+}
+
+static int check(struct engine *e, const struct bulk_spec *s)
+{
+    if (!name_valid(s->tenant))
+        return engine_error(e, BELFRY_INVALID, "tenant: expected the name of one");
+    if (s->queue.len == 0 && s->state < 0 && s->tag.len == 0 && s->from_ms < 0 && s->to_ms < 0)
+        return engine_error(e, BELFRY_INVALID,
+                            "expected at least one of QUEUE, STATE, TAG, FROM and TO");
+    if (s->queue.len > 0 && !queue_name_valid(s->queue))
+        return engine_error(e, BELFRY_INVALID,
+                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    if (s->state >= 0 && !(states_for(s->action) >> s->state & 1))
+        return bad_state(e, s->action);
+    if (s->from_ms >= 0 && s->to_ms >= 0 && s->from_ms >= s->to_ms)
+        return engine_error(e, BELFRY_INVALID, "from: expected a moment before TO");
+    if (s->due_ms > TIME_MOMENT_MAX)
+        return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
+    return 0;
+}
+
+static size_t length(const struct list *head)
+{
+    const struct list *node;
+    size_t n = 0;
+
+    list_each (node, head)
+        n++;
+    return n;
+}
+
+static int check_room(struct engine *e, const struct queue *q, const struct bulk_spec *s)
+{
+    if (q && q->jobs[JOB_READY] + q->jobs[JOB_SCHEDULED] >= BULKS_MAX)
+        return engine_error(e, BELFRY_LIMIT, "%d bulks of the tenant have not ended", BULKS_MAX);
+    if (length(&e->place.due_bulks) >= BULKS_MAX_ALL)
+        return engine_error(e, BELFRY_LIMIT, "%d bulks have not ended", BULKS_MAX_ALL);
+    if (e->refuse_new && bulk_adds(s->action) && !s->dry)
+        return engine_error(e, BELFRY_FULL, "%s needs room; cancel and delete make some",
+                            bulk_action_name(s->action));
+    return 0;
+}
+
+int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
+{
+    struct bulk b = {
+        .action = s->action,
+        .dry = s->dry,
+        .queue = s->queue,
+        .states = s->state >= 0 ? 1u << s->state : states_for(s->action),
+        .tag = s->tag,
+        .from_ms = s->from_ms >= 0 ? s->from_ms : 0,
+        .to_ms = s->to_ms >= 0 ? s->to_ms : INT64_MAX,
+        .due_ms = s->due_ms >= 0 ? s->due_ms : e->now_ms,
+        .token = (e->o.epoch << TOKEN_COUNTER | e->work.next_token) + 1,
+    };
+    struct job_image image = {
+        .seq = e->log.next_seq,
+        .born_ms = e->now_ms,
+        .state = JOB_SCHEDULED,
+        .priority = 1,
+        .due_ms = e->now_ms,
+        .at_ms = 0, /* whatever the clock says */
+    };
+    struct buf payload = { 0 };
+    char name[QUEUE_MAX_BYTES];
+    int err = check(e, s);
+
+    if (err)
+        return err;
+    hidden_queue_name(s->tenant, STR(BULK_QUEUE), name, &image.queue);
+    err = check_room(e, queue_find(e, image.queue), s);
+    if (err)
+        return err;
+    bulk_encode(&payload, &b);
+    err = emit_put_bare(e, &image, &payload);
+    buf_fini(&payload);
+    if (!err)
+        *ret = (struct job_id){ image.born_ms, e->o.partition, image.seq };
+    return err;
+}
+
+/* NULL with NOTFOUND, COLD or NOMEM. */
+static struct job *find(struct engine *e, struct str tenant, struct job_id id, bool take,
+                        int *ret_err)
+{
+    char buf[QUEUE_MAX_BYTES];
+    struct str full;
+    struct job *j;
+
+    e->work.inside = true;
+    j = job_seek(e, id, take, ret_err);
+    e->work.inside = false;
+    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
+    if (j && str_eq(full, (struct str){ j->queue->name, j->queue->name_len }))
+        return j;
+    if (j || *ret_err == BELFRY_NOTFOUND)
+        *ret_err = engine_error(e, BELFRY_NOTFOUND, "there is no such bulk, or no longer");
+    return NULL;
+}
+
+static struct bulk_view view_of(struct job_id id, int64_t created_ms, struct str payload)
+{
+    struct bulk_view v = { .id = id, .created_ms = created_ms };
+
+    v.damaged = !bulk_decode(payload, &v.b);
+    return v;
+}
+
+int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret)
+{
+    int err;
+    const struct job *j = find(e, tenant, id, false, &err);
+
+    if (!j)
+        return err;
+    *ret = view_of(id, (int64_t)j->born_ms, job_payload(j));
+    return 0;
+}
+
+int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
+{
+    int err;
+    const struct job *j = find(e, tenant, id, true, &err);
+    struct bulk b;
+
+    if (!j)
+        return err;
+    if (state_is_ended(j->state))
+        return engine_error(e, BELFRY_STATE, "the bulk has ended");
+    if (!bulk_decode(job_payload(j), &b)) { /* nothing is known of it: it can be forgotten */
+        bulk_forget(e, j->seq);
+        return emit_end(e, &(struct end_record){ .seq = j->seq,
+                                                 .state = JOB_CANCELLED,
+                                                 .ended_ms = e->now_ms,
+                                                 .keep_ms = e->now_ms,
+                                                 .outcome = OUTCOME_NONE });
+    }
+    bulk_finish(e, &b, BULK_STOPPED);
+    return bulk_record(e, j, &b, e->lsn);
+}
+
+/* ---- All of a tenant ---- */
+
+static int by_seq(const void *a, const void *b)
+{
+    uint64_t x = (*(const struct job *const *)a)->seq, y = (*(const struct job *const *)b)->seq;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Those in memory, in the order in which they were asked for. */
+static size_t gather(const struct engine *e, const struct queue *q, const struct job **ret)
+{
+    const struct list *node;
+    size_t n = 0;
+
+    list_each (node, &q->logged) {
+        const struct job *j = container_of(node, struct trail, timer.link)->job;
+
+        if (!job_is_waste(e, j))
+            ret[n++] = j;
+    }
+    list_each (node, &e->place.due_bulks) {
+        const struct job *j = container_of(node, struct job, timer.link);
+
+        if (j->queue == q)
+            ret[n++] = j;
+    }
+    qsort(ret, n, sizeof(*ret), by_seq);
+    return n;
+}
+
+/* The page of those on disk: 1 if it is there, 0 if there are none, COLD. */
+static int want_ended(struct engine *e, const struct queue *q)
+{
+    struct cold_key k;
+
+    if (q->cold[COLD_DONE] + q->cold[COLD_CANCELLED] <= 0)
+        return 0;
+    cold_key_queue(&k, FAMILY_PAST, (struct str){ q->name, q->name_len }, 0,
+                   (struct cold_point){ 0, 0 });
+    e->cold.want = (struct cold_want){ .kind = WANT_PAGE,
+                                       .limit = (size_t)10 * BULK_KEEP,
+                                       .prefix_len = k.len - 16,
+                                       .after_len = k.len,
+                                       .now_ms = e->now_ms };
+    memcpy(e->cold.want.after, k.bytes, k.len);
+    return want_page_is(e->cold.answer, &e->cold.want) ? 1 : BELFRY_COLD;
+}
+
+/* All but the first so many. */
+static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const struct bulk_view *v),
+                     void *arg)
+{
+    int err = 0;
+
+    for (size_t i = skip; i < e->cold.answer->n && !err; i++) {
+        struct job_image image;
+        struct bulk_view v;
+
+        if (!record_get_job(e->cold.answer->items[i].body, &image))
+            continue;
+        v = view_of((struct job_id){ image.born_ms, e->o.partition, image.seq }, image.born_ms,
+                    image.payload);
+        err = fn(arg, &v);
+    }
+    return err;
+}
+
+/* Of those that have ended all but the first so many. */
+static int show_hot(struct engine *e, const struct job **jobs, size_t n, size_t skip,
+                    int (*fn)(void *arg, const struct bulk_view *v), void *arg)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < n && !err; i++) {
+        struct bulk_view v =
+            view_of(job_id_of(e, jobs[i]), (int64_t)jobs[i]->born_ms, job_payload(jobs[i]));
+
+        if (state_is_ended(jobs[i]->state) && skip > 0)
+            skip--;
+        else
+            err = fn(arg, &v);
+    }
+    return err;
+}
+
+int engine_bulks(struct engine *e, struct str tenant,
+                 int (*fn)(void *arg, const struct bulk_view *v), void *arg)
+{
+    char buf[QUEUE_MAX_BYTES];
+    const struct job **jobs;
+    struct str full;
+    const struct queue *q;
+    size_t n, ended, skip;
+    int err;
+
+    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
+    q = queue_find(e, full);
+    err = q ? want_ended(e, q) : 0;
+    if (!q || err < 0)
+        return err;
+    jobs = malloc((length(&q->logged) + length(&e->place.due_bulks) + 1) * sizeof(*jobs));
+    if (!jobs)
+        return engine_plain(e, BELFRY_NOMEM);
+    n = gather(e, q, jobs);
+    ended =
+        err ? e->cold.answer->n : 0; /* those on disk are the older ones, and go at their time */
+    for (size_t i = 0; i < n; i++)
+        ended += state_is_ended(jobs[i]->state);
+    skip = ended > BULK_KEEP ? ended - BULK_KEEP : 0;
+    if (err) {
+        size_t first = skip < e->cold.answer->n ? skip : e->cold.answer->n;
+
+        skip -= first;
+        err = show_disk(e, first, fn, arg);
+    }
+    err = err ? err : show_hot(e, jobs, n, skip, fn, arg);
+    free(jobs);
+    return err;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs come from runs to memory: that is written down, and the bulks learn of it. */
+#include "engine/cold/manifest.h"
+#include "engine/log/emit.h"
+#include "engine/place/batch.h"
+#include "engine/place/detail.h"
+#include "engine/tasks/bulks.h"
+#include "record/record_cold.h"
+
+int engine_loaded(struct engine *e, const struct load_result *r)
+{
+    struct loaded_record record = {
+        .queue = r->backlog ? r->queue : (struct str){ 0 },
+        .class = r->backlog ? r->class : 0,
+        .lane = r->lane,
+        .serial = e->cold.next_grave,
+        .number = r->number,
+        .upto_at = r->end && r->backlog ? INT64_MAX : r->upto.at_ms,
+        .upto_seq = r->end && r->backlog ? UINT64_MAX : r->upto.seq,
+    };
+    struct buf images = { 0 };
+    int err;
+
+    if (r->moves != e->cold.moves) /* what was read may have been taken out and put back, changed */
+        return 0;
+    if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
+        return 0; /* what is on its way to disk may come before it */
+    for (size_t i = 0; i < r->n; i++) {
+        const struct cold_item *item = &r->items[i];
+
+        if (!cold_counts(e, (struct str){ item->key, item->key_len }, item->number))
+            continue;
+        if (!MUTANT(e->o.mutant, CURSOR_AHEAD))
+            wire_put_bytes(&images, item->body);
+        record.count++;
+    }
+    record.images = buf_view(&images);
+    err = images.failed ? engine_plain(e, BELFRY_NOMEM) : emit_loaded(e, &record);
+    if (!err && !r->backlog)
+        bulks_loaded(e, record.images);
+    buf_fini(&images);
+    return err;
+}

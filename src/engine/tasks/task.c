@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the engine does of itself, a slice at a time:
+ *
+ *     telling   ended jobs that others listen to: those who wait for them, and recurrences
+ *     tasks     jobs of hidden queues whose time has come: recurrences that fire
+ *     bulks     likewise: bulks, which take longer
+ *
+ * The lists follow from jobs, so they are there again after a crash, and a step that was done
+ * before is seen to have been done. A step may need a job that is on disk: it answers COLD like a
+ * request, and is made again when the job is there. The first two take turns; a bulk has its turn
+ * when they have nothing to do, or have done much.
+ */
+#include "engine/tasks/task.h"
+
+#include <assert.h>
+
+#include "engine/log/emit.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/tasks/bulks.h"
+#include "engine/tasks/recurring.h"
+#include "engine/work/after.h"
+#include "engine/work/seek.h"
+#include "record/opts.h"
+#include "record/record.h"
+
+#define TELL_SLICE  100
+#define SMALL_STEPS 20 /* before a bulk has its turn */
+
+/* The n-th one who is to be told. */
+static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o)) {
+        if (o.type == OPT_LISTENER && n-- == 0) {
+            *ret = (struct job_id){ .due_ms = o.number, .seq = o.seq };
+            return true;
+        }
+    }
+    return false;
+}
+
+static int tell_one(struct engine *e, const struct job *ended, struct job_id id)
+{
+    int err;
+    struct job *j;
+
+    id.partition = e->o.partition;
+    j = job_seek(e, id, false, &err);
+    if (j && !j->queue->hidden && !after_waits(j, ended))
+        return 0; /* not any more: on disk it keeps its place among others */
+    if (j)
+        j = job_seek(e, id, true, &err);
+    if (!j) /* it has been cancelled or deleted and forgotten, or cannot be read */
+        return err == BELFRY_COLD || err == BELFRY_NOMEM ? err : 0;
+    return j->queue->hidden ? recurrence_told(e, j, ended) : after_told(e, j, ended);
+}
+
+static int tell(struct engine *e)
+{
+    struct job *ended = container_of(e->place.telling.next, struct trail, link)->job;
+    struct job_id id;
+
+    assert(state_is_ended(ended->state) && ended->trail->flags & TRAIL_TELLING);
+    if (e->log.tell_seq != ended->seq)
+        e->tasks.tell_next = 0;
+    e->log.tell_seq = ended->seq;
+    for (int i = 0; i < engine_slice(e, TELL_SLICE); i++) {
+        int err;
+
+        if (!listener_of(ended, e->tasks.tell_next, &id)) {
+            e->log.tell_seq = 0;
+            err = emit_told(e, &(struct told_record){ ended->seq });
+            return err ? err : 1;
+        }
+        err = MUTANT(e->o.mutant, UNTOLD) ? 0 : tell_one(e, ended, id);
+        if (err)
+            return err;
+        e->tasks.tell_next++;
+    }
+    return 1;
+}
+
+/* Both in turns, but what answered COLD comes first when the answer is there. */
+static int small_step(struct engine *e)
+{
+    bool fires = !list_empty(&e->place.due_tasks) && !e->refuse_new;
+    int done;
+
+    if (!list_empty(&e->place.telling) && (e->tasks.tell_turn || !fires)) {
+        done = tell(e);
+        e->tasks.tell_turn = done == BELFRY_COLD;
+        return done;
+    }
+    e->tasks.tell_turn = true;
+    return fires ? recurrence_fire(e, container_of(e->place.due_tasks.next, struct job, timer.link))
+                 : 0;
+}
+
+static int step(struct engine *e)
+{
+    bool small =
+        !list_empty(&e->place.telling) || (!list_empty(&e->place.due_tasks) && !e->refuse_new);
+    int done;
+
+    if (e->tasks.bulk_asks || (bulk_waits(e) && (!small || e->tasks.small_steps >= SMALL_STEPS))) {
+        done = bulk_step(e);
+        e->tasks.small_steps = 0;
+        return done;
+    }
+    done = small ? small_step(e) : 0;
+    e->tasks.small_steps += done > 0;
+    return done;
+}
+
+void tasks_rewind(struct engine *e)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, &e->place.due_tasks) {
+        struct job *j = container_of(node, struct job, timer.link);
+
+        if (j->timer.at_ms > e->now_ms) {
+            job_unplace(e, j);
+            job_place(e, j, JOB_SCHEDULED);
+        }
+    }
+}
+
+int engine_task(struct engine *e)
+{
+    struct str scope = e->scope;
+    int done;
+
+    assert(!e->work.inside && e->started);
+    e->scope = (struct str){ 0 };
+    e->work.inside = true;
+    done = step(e);
+    e->work.inside = false;
+    e->scope = scope;
+    return done;
+}
+
+void engine_task_skip(struct engine *e)
+{
+    if (e->tasks.bulk_asks)
+        bulk_skip(e);
+    else if (!list_empty(&e->place.telling))
+        e->tasks.tell_next++;
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at jobs without changing anything. */
+#include "engine/views/look.h"
+
+#include <stdlib.h>
+
+#include "engine/cold/walk.h"
+#include "engine/place/blob.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/queue.h"
+#include "engine/work/seek.h"
+#include "record/opts.h"
+#include "record/record.h"
+
+#define STRIPE_JOBS 8192 /* about what one engine_list looks at */
+
+static void view_trail(const struct job *j, struct job_view *v)
+{
+    const struct trail *t = j->trail;
+    struct wire_reader r = wire_reader_of(blob_str(t->history));
+
+    v->token = t->token;
+    v->lease_ms = t->lease_ms;
+    v->until_ms = t->until_ms;
+    v->worker = blob_str(t->worker);
+    v->progress = t->progress;
+    v->note = blob_str(t->note);
+    v->cancelling = t->flags & TRAIL_CANCELLING;
+    v->replacing = t->flags & TRAIL_REPLACING;
+    v->ended_ms = t->ended_ms;
+    v->deferred_ms = v->state < JOB_LEASED && t->deferred_ms ? t->deferred_ms : -1;
+    v->deferrals = t->deferrals;
+    v->keep_ms = t->hold_ms > t->keep_ms ? t->hold_ms : t->keep_ms;
+    v->result = blob_str(t->result);
+    v->error = blob_str(t->error);
+    while (r.p < r.end && v->history_count < HISTORY_ENTRIES &&
+           record_get_attempt(&r, &v->history[v->history_count]))
+        v->history_count++;
+}
+
+static void view_labels(const struct job *j, struct job_view *v)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    v->tag_count = v->meta_count = v->after_count = 0;
+    v->recurrence = (struct str){ "", 0 };
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o)) {
+        if (o.type == OPT_TAG && v->tag_count < TAGS_MAX)
+            v->tags[v->tag_count++] = o.bytes;
+        if (o.type == OPT_META && v->meta_count < METAS_MAX)
+            v->meta[v->meta_count++] = (struct meta){ o.bytes, o.value };
+        if (o.type == OPT_AFTER && v->after_count < AFTER_MAX)
+            v->after[v->after_count++] = (struct job_id){ o.number, v->id.partition, o.seq };
+        if (o.type == OPT_NOMINAL) {
+            v->recurrence = o.bytes;
+            v->nominal_ms = o.number;
+        }
+    }
+}
+
+void engine_view(const struct engine *e, const struct job *j, struct job_view *ret)
+{
+    struct job_opts o;
+
+    job_opts_get(j, &o);
+    /* Member by member: the history is large and mostly unused. */
+    ret->id = job_id_of(e, j);
+    ret->state = job_state_now(e, j);
+    ret->tenant = (struct str){ j->queue->tenant->name, j->queue->tenant->name_len };
+    ret->queue = (struct str){ j->queue->kind->name, j->queue->kind->name_len };
+    ret->payload = job_payload(j);
+    ret->key = o.key;
+    ret->order = o.order;
+    ret->push = o.push;
+    ret->priority = j->priority;
+    ret->created_ms = o.created_ms;
+    ret->due_ms = j->due_ms;
+    ret->at_ms = state_is_ended(j->state) || job_is_waiting(j) ? j->due_ms : j->timer.at_ms;
+    ret->attempt = j->attempt;
+    ret->attempts = o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
+    ret->stalls = j->stalls;
+    ret->token = 0;
+    ret->lease_ms = ret->until_ms = ret->ended_ms = ret->keep_ms = 0;
+    ret->progress = -1;
+    ret->cancelling = ret->replacing = false;
+    ret->expires_ms = job_expires_ms(j);
+    ret->notify = o.notify;
+    ret->passing = j->passing;
+    ret->deferred_ms = -1;
+    ret->deferrals = 0;
+    view_labels(j, ret);
+    ret->worker = ret->note = ret->result = ret->error = (struct str){ "", 0 };
+    ret->history_count = 0;
+    if (j->trail)
+        view_trail(j, ret);
+}
+
+int engine_get(struct engine *e, struct job_id id, struct job_view *ret)
+{
+    int err;
+    const struct job *j = job_seek(e, id, false, &err);
+
+    if (!j)
+        return err;
+    engine_view(e, j, ret);
+    return 0;
+}
+
+int engine_find_key(struct engine *e, struct str queue, struct str order, struct str key,
+                    struct job_id *ret)
+{
+    int err = BELFRY_NOTFOUND;
+    struct queue *q = queue_find(e, queue);
+    const struct job *j = q ? key_seek(e, q, order, key, false, &err) : NULL;
+
+    if (!j)
+        return err;
+    if (job_is_over(e, j)) /* on disk: its key is free */
+        return BELFRY_NOTFOUND;
+    *ret = job_id_of(e, j);
+    return 0;
+}
+
+/* A page being gathered: the `limit` first matches after the cursor, as a heap with the last of
+ * them on top. */
+struct page {
+    const struct engine *e;
+    const struct list_filter *f;
+    const struct list_cursor *after;
+    const struct job **heap;
+    size_t n;
+    bool more;
+    uint64_t looked;
+};
+
+static int compare(const struct job *a, const struct job *b)
+{
+    if (a->due_ms != b->due_ms)
+        return a->due_ms < b->due_ms ? -1 : 1;
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static void sift_down(const struct job **heap, size_t n, size_t i)
+{
+    for (;;) {
+        size_t top = i;
+
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+            if (compare(heap[child], heap[top]) > 0)
+                top = child;
+        if (top == i)
+            return;
+        const struct job *swap = heap[i];
+        heap[i] = heap[top];
+        heap[top] = swap;
+        i = top;
+    }
+}
+
+static void heap_push(struct page *p, const struct job *j)
+{
+    size_t i = p->n++;
+
+    for (; i > 0 && compare(j, p->heap[(i - 1) / 2]) > 0; i = (i - 1) / 2)
+        p->heap[i] = p->heap[(i - 1) / 2];
+    p->heap[i] = j;
+}
+
+static bool has_tag(const struct job *j, struct str tag)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    wire_zigzag(&r);
+    while (job_opt_next(&r, &o))
+        if (o.type == OPT_TAG && str_eq(o.bytes, tag))
+            return true;
+    return false;
+}
+
+/* As bits. */
+static unsigned states_of(const struct list_filter *f)
+{
+    return f->states ? f->states : f->state < 0 ? ~0u : 1u << f->state;
+}
+
+bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j)
+{
+    return states_of(f) >> job_state_now(e, j) & 1 && (f->below == 0 || j->seq < f->below) &&
+           j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
+           (f->tag.len == 0 || has_tag(j, f->tag)) &&
+           (f->queue.len == 0
+                ? !j->queue->hidden
+                : str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
+}
+
+static uint32_t walk_of(const struct list_cursor *c)
+{
+    return c->walk & WALKS;
+}
+
+/* The first round begins with the walk. */
+static uint32_t round_of(const struct list_cursor *c)
+{
+    return c->walk >> WALK_BITS ? c->walk >> WALK_BITS & WALKS : walk_of(c);
+}
+
+static bool matches(const struct page *p, const struct job *j)
+{
+    const struct list_cursor *c = p->after;
+
+    if (job_is_waste(p->e, j) || j->due_ms < c->due_ms ||
+        (j->due_ms == c->due_ms && j->seq <= c->seq))
+        return false;
+    if (c->phase == LIST_LOADED && walk_of(c) && !walk_is_since(j->loaded, walk_of(c)))
+        return false;
+    return job_passes(p->e, p->f, j);
+}
+
+static int page_visit(void *arg, struct table_node *node)
+{
+    struct page *p = arg;
+    const struct job *j = container_of(node, struct job, by_seq);
+
+    p->looked++;
+    if (!matches(p, j))
+        return 0;
+    if (p->n < p->f->limit) {
+        heap_push(p, j);
+        return 0;
+    }
+    p->more = true;
+    if (compare(j, p->heap[0]) < 0) {
+        p->heap[0] = j;
+        sift_down(p->heap, p->n, 0);
+    }
+    return 0;
+}
+
+/* In order, smallest first: the classic second half of a heap sort. */
+static void heap_sort(const struct job **heap, size_t n)
+{
+    while (n > 1) {
+        const struct job *top = heap[0];
+
+        heap[0] = heap[--n];
+        heap[n] = top;
+        sift_down(heap, n, 0);
+    }
+}
+
+/* In the order in which jobs go through them, so that none is missed. */
+static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
+                                 FAMILY_KEPT };
+
+#define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
+
+/* Whether a family can have jobs of these states. */
+static bool family_fits(char family, unsigned states)
+{
+    switch (family) {
+    case FAMILY_BACKLOG: /* some may have expired there */
+    case FAMILY_ASIDE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
+    case FAMILY_DUE:
+        return states &
+               (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);
+    case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
+    default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
+    }
+}
+
+static char next_family(char family, const struct list_filter *f)
+{
+    const char *last = memchr(families, family, sizeof(families));
+
+    for (size_t i = last ? (size_t)(last - families) + 1 : 0; i < sizeof(families); i++)
+        if (family_fits(families[i], states_of(f)))
+            return families[i];
+    return 0;
+}
+
+/* Whether jobs came from disk since the walk began. */
+static bool was_loaded(const struct engine *e, const struct list_cursor *c)
+{
+    return e->cold.walk_loaded || e->cold.walk != walk_of(c);
+}
+
+/* Some went back to disk where the walk has been: it goes there again, for what came after it
+ * began. What is in memory by now is looked at first, as it may go the same way. */
+static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
+{
+    bool backlog = walk_is_since(e->cold.refed[0], round_of(c));
+
+    c->walk = walk_of(c) | walk_begin(e) << WALK_BITS;
+    c->key[0] = next_family(backlog ? FAMILY_DUE : FAMILY_BACKLOG, f);
+    c->key_len = 1;
+    c->more = c->key[0] == FAMILY_BACKLOG || c->key[0] == FAMILY_ASIDE;
+}
+
+/* Where the walk goes on after a page: in this stripe behind the last job, or in the next one, or
+ * on disk. */
+static void cursor_advance(struct engine *e, struct list_cursor *c, const struct page *p)
+{
+    c->more = true;
+    if (p->more) {
+        c->due_ms = p->heap[p->n - 1]->due_ms;
+        c->seq = p->heap[p->n - 1]->seq;
+        return;
+    }
+    c->stripe++;
+    c->due_ms = 0;
+    c->seq = 0;
+    if (c->stripe < UINT64_C(1) << c->stripes_log2)
+        return;
+    c->stripe = c->stripes_log2 = 0;
+    if (c->phase == LIST_LOADED && c->key_len == 0 && !p->f->once && walk_missed(e, round_of(c))) {
+        next_round(e, p->f, c);
+        return;
+    }
+    if (c->phase == LIST_LOADED)
+        c->more = c->key_len > 0;
+    else
+        c->more = !list_empty(&e->cold.runs) || was_loaded(e, c);
+    c->phase = LIST_DISK;
+}
+
+/* Stripes are visited in the order of their reversed bits: splitting each in two then keeps those
+ * that were visited apart from those that were not. */
+static uint64_t stripe_of(const struct list_cursor *c)
+{
+    uint64_t reversed = 0;
+
+    for (unsigned i = 0; i < c->stripes_log2; i++)
+        reversed |= (c->stripe >> i & 1) << (c->stripes_log2 - 1 - i);
+    return reversed;
+}
+
+/* As many stripes as there are jobs for, at the start of a walk and between two stripes. */
+static void split_stripes(const struct engine *e, struct list_cursor *c, size_t size)
+{
+    while (c->due_ms == 0 && c->seq == 0 && e->place.jobs.count >> c->stripes_log2 > size) {
+        c->stripes_log2++;
+        c->stripe *= 2;
+    }
+}
+
+static int list_memory(struct engine *e, const struct list_filter *f,
+                       int (*fn)(void *arg, const struct job_view *v), void *arg,
+                       struct list_cursor *cursor)
+{
+    struct page p = { .e = e, .f = f, .after = cursor };
+    bool first;
+    int answer = 0;
+
+    if (cursor->stripes_log2 > 40 || cursor->stripe >> cursor->stripes_log2)
+        return BELFRY_INVALID;
+    split_stripes(e, cursor, f->stripe ? f->stripe : STRIPE_JOBS);
+    p.heap = malloc(f->limit * sizeof(struct job *));
+    if (!p.heap)
+        return BELFRY_NOMEM;
+    table_each_stripe(&e->place.jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
+    heap_sort(p.heap, p.n);
+    first = cursor->phase == LIST_MEMORY && cursor->due_ms == 0 && cursor->seq == 0;
+    if (f->looked && first) /* the other pages of a stripe look at the same jobs */
+        *f->looked += p.looked;
+    cursor_advance(e, cursor, &p);
+    for (size_t i = 0; i < p.n && answer == 0; i++) {
+        struct job_view v;
+
+        engine_view(e, p.heap[i], &v);
+        answer = fn(arg, &v);
+    }
+    free(p.heap);
+    return answer;
+}
+
+_Static_assert(sizeof(((struct list_cursor *)0)->key) >= COLD_KEY_MAX, "a cursor has any key");
+
+/* Jobs of one family behind the cursor; of one queue only, where keys begin with it. */
+static void want_page(struct engine *e, const struct list_filter *f, const struct list_cursor *c)
+{
+    struct cold_key k = { .len = c->key_len };
+
+    memcpy(k.bytes, c->key, c->key_len);
+    e->cold.want = (struct cold_want){
+        .kind = WANT_PAGE,
+        .limit = f->limit,
+        .prefix_len = 1,
+        .now_ms = e->now_ms,
+        .since = c->walk >> WALK_BITS ? c->since : 0,
+    };
+    if (f->queue.len && k.bytes[0] != FAMILY_DUE) {
+        if (k.len == 1)
+            cold_key_queue(&k, k.bytes[0], f->queue, 1, (struct cold_point){ 0, 0 });
+        e->cold.want.prefix_len = f->queue.len + 2;
+        if (c->key_len == 1)
+            k.len = f->queue.len + 2;
+    } else if (k.len == 1 && k.bytes[0] == FAMILY_DUE && f->from_ms > 0) {
+        /* What was put off is further back than its due time, never before it. */
+        cold_key_due(&k, (struct cold_point){ f->from_ms, 0 });
+    }
+    e->cold.want.after_len = k.len;
+    memcpy(e->cold.want.after, k.bytes, k.len);
+}
+
+bool want_page_is(const struct cold_answer *a, const struct cold_want *w)
+{
+    return a && a->want->kind == WANT_PAGE && a->want->after_len == w->after_len &&
+           a->want->since == w->since && memcmp(a->want->after, w->after, w->after_len) == 0;
+}
+
+static int show_page(struct engine *e, const struct list_filter *f,
+                     int (*fn)(void *arg, const struct job_view *v), void *arg)
+{
+    int answer = 0;
+
+    if (f->looked)
+        *f->looked += e->cold.answer->n;
+    for (size_t i = 0; i < e->cold.answer->n && answer == 0; i++) {
+        struct job_image image;
+        struct job_view v;
+        struct queue *q;
+        struct job *j;
+
+        if (!record_get_job(e->cold.answer->items[i].body, &image))
+            continue;
+        q = queue_obtain(e, image.queue);
+        j = q ? job_new(e, &image, q) : NULL;
+        if (!j)
+            return BELFRY_NOMEM;
+        if (job_passes(e, f, j)) {
+            engine_view(e, j, &v);
+            answer = fn(arg, &v);
+        }
+        job_free(e, j);
+    }
+    return answer;
+}
+
+/* Ready jobs among those by due time are those that loading is behind with. */
+static bool page_is_last(const struct engine *e, const struct list_filter *f)
+{
+    struct str last = { e->cold.answer->last, e->cold.answer->last_len };
+    struct cold_point p;
+
+    return !e->cold.answer->more || (states_of(f) == 1u << JOB_READY && last.ptr[0] == FAMILY_DUE &&
+                                     cold_key_point(last, &p) && p.at_ms > e->now_ms);
+}
+
+/* Jobs go from D to memory, from there to B, to memory, to A, and back to memory: what was loaded
+ * is looked at in between, and at the end. */
+static void next_run_family(const struct engine *e, const struct list_filter *f,
+                            struct list_cursor *c)
+{
+    bool ends = c->walk >> WALK_BITS && c->key[0] == FAMILY_ASIDE;
+    char next = ends ? 0 : next_family(c->key[0], f);
+    bool looks =
+        was_loaded(e, c) && (c->key[0] == FAMILY_DUE || c->key[0] == FAMILY_BACKLOG || !next);
+
+    *c = (struct list_cursor){ .more = next || looks,
+                               .phase = looks ? LIST_LOADED : LIST_DISK,
+                               .walk = c->walk,
+                               .since = c->since,
+                               .epoch = c->epoch,
+                               .key_len = next != 0 };
+    c->key[0] = next;
+}
+
+static int list_disk(struct engine *e, const struct list_filter *f,
+                     int (*fn)(void *arg, const struct job_view *v), void *arg,
+                     struct list_cursor *cursor)
+{
+    struct cold_answer *a = e->cold.answer;
+    int answer;
+
+    if (cursor->key_len == 0) {
+        cursor->key[0] = next_family(0, f);
+        cursor->key_len = 1;
+        if (cursor->key[0] == 0) { /* leased ones are in memory only */
+            *cursor = (struct list_cursor){ 0 };
+            return 0;
+        }
+    }
+    if (cursor->key_len > COLD_KEY_MAX || !memchr(families, cursor->key[0], sizeof(families)))
+        return BELFRY_INVALID;
+    want_page(e, f, cursor);
+    if (!want_page_is(a, &e->cold.want))
+        return BELFRY_COLD;
+    answer = show_page(e, f, fn, arg);
+    cursor->more = true;
+    if (!page_is_last(e, f)) {
+        cursor->key_len = (uint16_t)a->last_len;
+        memcpy(cursor->key, a->last, a->last_len);
+        return answer;
+    }
+    next_run_family(e, f, cursor);
+    return answer;
+}
+
+/* The engine was restarted: nobody knows what was loaded during the walk, or what was loaded and is
+ * on disk again. So it goes through all that is on disk, and then through all that is in memory. */
+static void walk_resume(const struct engine *e, struct list_cursor *c)
+{
+    c->walk = c->since = 0;
+    c->epoch = e->o.epoch;
+    if (c->phase != LIST_MEMORY)
+        *c = (struct list_cursor){ .more = true, .phase = LIST_DISK, .epoch = e->o.epoch };
+}
+
+static uint32_t newest_run(const struct engine *e)
+{
+    const struct list *node;
+    uint32_t newest = 0;
+
+    list_each (node, &e->cold.runs) {
+        const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
+
+        newest = d->number > newest ? d->number : newest;
+    }
+    return newest;
+}
+
+int engine_list(struct engine *e, const struct list_filter *f,
+                int (*fn)(void *arg, const struct job_view *v), void *arg,
+                struct list_cursor *cursor)
+{
+    if (!cursor->more)
+        *cursor = (struct list_cursor){ .walk = walk_begin(e),
+                                        .since = newest_run(e),
+                                        .epoch = e->o.epoch };
+    else if (cursor->epoch != e->o.epoch)
+        walk_resume(e, cursor);
+    switch (cursor->phase) {
+    case LIST_MEMORY:
+    case LIST_LOADED: return list_memory(e, f, fn, arg, cursor);
+    case LIST_DISK: return list_disk(e, f, fn, arg, cursor);
+    default: return BELFRY_INVALID;
+    }
+}

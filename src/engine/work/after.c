@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs that wait for others. A waiting job names those it waits for among its options (AFTER), and
+ * each of those names it (LISTENER): so both go to disk and come back with what they are about, and
+ * there is no index to keep. When a job with listeners has ended it stays in memory until they have
+ * been told (task.c). Telling twice does no harm: the second time it is no longer waited for.
+ */
+#include "engine/work/after.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "engine/cold/known.h"
+#include "engine/log/emit.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/work/finish.h"
+#include "engine/work/seek.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
+
+void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
+{
+    struct str opts = { j->tail, j->opts_len };
+    struct wire_reader r = wire_reader_of(opts);
+    const char *from = opts.ptr;
+    struct opt o;
+
+    wire_zigzag(&r);
+    for (;;) {
+        const char *at = (const char *)r.p;
+
+        if (!job_opt_next(&r, &o))
+            break;
+        if (o.type == type && o.seq == seq) {
+            buf_str(out, (struct str){ from, (size_t)(at - from) });
+            from = (const char *)r.p;
+        }
+    }
+    buf_str(out, (struct str){ from, (size_t)(opts.ptr + opts.len - from) });
+}
+
+static int no_parent(struct engine *e, struct job_id id)
+{
+    char text[ID_TEXT];
+
+    id_format(id, text);
+    return engine_error(e, BELFRY_NOTFOUND, "after: there is no job %.*s, or no longer", ID_TEXT,
+                        text);
+}
+
+static size_t listeners_of(const struct job *j)
+{
+    struct job_opts o;
+
+    job_opts_get(j, &o);
+    return o.listeners;
+}
+
+static int too_many(struct engine *e, struct job_id id)
+{
+    char text[ID_TEXT];
+
+    id_format(id, text);
+    return engine_error(e, BELFRY_LIMIT, "after: %d jobs wait for %.*s, no more may", LISTENERS_MAX,
+                        ID_TEXT, text);
+}
+
+static int check_names(struct engine *e, const struct job_spec *s)
+{
+    if (s->after_count > AFTER_MAX)
+        return engine_error(e, BELFRY_INVALID, "after: expected at most %d of them", AFTER_MAX);
+    for (size_t i = 0; i < s->after_count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (s->after[k].seq == s->after[i].seq)
+                return engine_error(e, BELFRY_INVALID, "after: a job is named twice");
+    return 0;
+}
+
+/* The same wherever it is; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
+static int seek_state(struct engine *e, struct job_id id)
+{
+    int err;
+    const struct job *j = job_seek(e, id, false, &err);
+
+    if (j && !state_is_ended(j->state))
+        j = job_seek(e, id, true, &err);
+    if (!j && err == BELFRY_NOTFOUND)
+        past_note(e, id, err, INT64_MAX);
+    if (!j)
+        return err;
+    if (state_is_ended(j->state) && !job_of(e, id))
+        past_note(e, id, (int)j->state,
+                  j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms);
+    return (int)j->state;
+}
+
+static int parent_state(struct engine *e, struct job_id id)
+{
+    bool here = job_of(e, id) != NULL;
+    int state = here ? PAST_UNKNOWN : past_state(e, id);
+
+    if (state == PAST_UNKNOWN && (here || !e->log.whole))
+        state = seek_state(e, id);
+    /* In the middle of a batch everything is known that the batch was checked with (see
+     * check_again). So this is a job that an item put to where it had expired, and that is
+     * forgotten already. */
+    if (e->log.whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
+        return JOB_EXPIRED;
+    return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
+}
+
+static int check_parents(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                         struct job_id *ret_lost)
+{
+    for (size_t i = 0; i < s->after_count; i++) {
+        int state = parent_state(e, s->after[i]);
+
+        if (state < 0)
+            return state;
+        if (!state_is_ended((unsigned)state)) {
+            if (listeners_of(job_of(e, s->after[i])) >= LISTENERS_MAX)
+                return too_many(e, s->after[i]);
+            ++*ret_waits;
+        } else if (state != JOB_DONE && s->after_fail == AFTERFAIL_CANCEL &&
+                   !MUTANT(e->o.mutant, PARENT_IGNORED)) {
+            *ret_lost = s->after[i];
+        }
+    }
+    return 0;
+}
+
+int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                struct job_id *ret_lost)
+{
+    struct str scope = e->scope, queue;
+    int err = check_names(e, s);
+
+    *ret_waits = 0;
+    *ret_lost = (struct job_id){ 0 };
+    scope_split(s->queue, &e->scope, &queue); /* nobody waits for another tenant's job */
+    if (!err)
+        err = check_parents(e, s, ret_waits, ret_lost);
+    e->scope = scope;
+    return err;
+}
+
+int after_room(struct engine *e, const struct job_spec *specs, size_t i)
+{
+    size_t all = 0;
+
+    for (size_t k = 0; k <= i; k++)
+        all += specs[k].after_count;
+    if (all > PASTS_MAX)
+        return engine_error(e, BELFRY_INVALID, "after: expected at most %d of them in a batch",
+                            PASTS_MAX);
+    for (size_t a = 0; a < specs[i].after_count; a++) {
+        const struct job *j = job_of(e, specs[i].after[a]);
+        size_t n = j && !state_is_ended(j->state) ? listeners_of(j) : 0;
+
+        if (n + i < LISTENERS_MAX)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            for (size_t b = 0; b < specs[k].after_count; b++)
+                n += specs[k].after[b].seq == specs[i].after[a].seq;
+        if (j && !state_is_ended(j->state) && n >= LISTENERS_MAX)
+            return too_many(e, specs[i].after[a]);
+    }
+    return 0;
+}
+
+static bool has_ended(struct engine *e, struct job_id id)
+{
+    const struct job *j = job_of(e, id);
+
+    return !j || state_is_ended(j->state);
+}
+
+void after_put(struct engine *e, struct buf *out, const struct job_spec *s)
+{
+    for (size_t i = 0; i < s->after_count; i++)
+        if (!has_ended(e, s->after[i]))
+            opts_put_id(out, OPT_AFTER, s->after[i]);
+    if (s->after_count > 0 && s->after_fail != AFTERFAIL_CANCEL) {
+        wire_put_u8(out, OPT_AFTERFAIL);
+        wire_put_varint(out, (uint64_t)s->after_fail);
+    }
+}
+
+int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < s->after_count && !err; i++) {
+        const struct job *j = job_of(e, s->after[i]);
+
+        if (j && !state_is_ended(j->state))
+            err = emit_listen(e, &(struct listen_record){ j->seq, listener.due_ms, listener.seq });
+    }
+    return err;
+}
+
+bool after_waits(const struct job *j, const struct job *parent)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct opt o;
+
+    wire_zigzag(&r);
+    while (job_is_waiting(j) && job_opt_next(&r, &o))
+        if (o.type == OPT_AFTER && o.seq == parent->seq)
+            return true;
+    return false;
+}
+
+/* One less to wait for. */
+static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
+{
+    struct job_image image;
+
+    job_image_of(j, &image);
+    e->scratch.len = 0;
+    opts_without(&e->scratch, j, OPT_AFTER, seq);
+    image.opts = buf_view(&e->scratch);
+    if (e->scratch.failed) {
+        e->scratch.failed = false;
+        return engine_plain(e, BELFRY_NOMEM);
+    }
+    if (last)
+        image.at_ms = j->due_ms > e->now_ms || j->ordered ? j->due_ms : e->now_ms;
+    return emit_put(e, &image);
+}
+
+int after_lost(struct engine *e, struct job *j, struct job_id parent)
+{
+    char text[ID_TEXT], why[96];
+
+    id_format(parent, text);
+    snprintf(why, sizeof(why), "the job %.*s that it waited for was not done", ID_TEXT, text);
+    return job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, j->stalls, str_of(why), (struct str){ 0 });
+}
+
+int after_told(struct engine *e, struct job *j, const struct job *ended)
+{
+    struct job_opts o;
+
+    assert(state_is_ended(ended->state));
+    if (!after_waits(j, ended)) /* it came to memory, and ended by that */
+        return 0;
+    if (job_is_over(e, j)) /* it came from disk just now */
+        return job_expire(e, j);
+    job_opts_get(j, &o);
+    if (ended->state != JOB_DONE && o.after_fail == AFTERFAIL_CANCEL &&
+        !MUTANT(e->o.mutant, PARENT_IGNORED))
+        return after_lost(e, j, job_id_of(e, ended));
+    return release(e, j, ended->seq, o.afters == 1);
+}

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests about jobs that are not running: schedule, cancel, reschedule, redrive. */
+#include "engine/work/intake.h"
+
+#include <stdio.h>
+
+#include "base/time.h"
+#include "engine/cold/known.h"
+#include "engine/cold/spill.h"
+#include "engine/log/emit.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/queue.h"
+#include "engine/place/tenant.h"
+#include "engine/work/after.h"
+#include "engine/work/finish.h"
+#include "engine/work/push_check.h"
+#include "engine/work/seek.h"
+#include "record/backoff.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When it becomes ready: at once if it is due. With an ordering key it is due when it says, also
+ * before now, as that is its place in the order. */
+static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
+{
+    return ordered ? due : later(due, e->now_ms);
+}
+
+static int refuse_full(struct engine *e)
+{
+    return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
+}
+
+/* The tenant of a queue that may not be there yet; NULL if it is not there either. */
+static struct tenant *tenant_of(const struct engine *e, const struct queue *q, struct str full)
+{
+    struct str tenant, queue;
+
+    if (q)
+        return q->tenant;
+    scope_split(full, &tenant, &queue);
+    return tenant_find(e, tenant);
+}
+
+/* A tenant's own limit. */
+int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
+{
+    const struct tenant *t = tenant_of(e, q, full);
+
+    if (t && t->settings.max_pending > 0 && t->pending + t->promised >= t->settings.max_pending)
+        return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", (int)t->name_len,
+                            t->name, (long long)t->settings.max_pending);
+    return 0;
+}
+
+static int check_labels(struct engine *e, const struct job_spec *s)
+{
+    if (s->tag_count > TAGS_MAX)
+        return engine_error(e, BELFRY_INVALID, "tag: expected at most %d of them", TAGS_MAX);
+    if (s->meta_count > METAS_MAX)
+        return engine_error(e, BELFRY_INVALID, "meta: expected at most %d of them", METAS_MAX);
+    for (size_t i = 0; i < s->tag_count; i++)
+        if (!name_valid(s->tags[i]))
+            return engine_error(e, BELFRY_INVALID,
+                                "tag: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    for (size_t i = 0; i < s->meta_count; i++) {
+        if (!name_valid(s->meta[i].name))
+            return engine_error(
+                e, BELFRY_INVALID,
+                "meta: expected a name of 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        for (size_t k = 0; k < i; k++)
+            if (str_eq(s->meta[k].name, s->meta[i].name))
+                return engine_error(e, BELFRY_INVALID, "meta %.*s: given twice",
+                                    STR_ARG(s->meta[i].name));
+        if (s->meta[i].value.len > META_MAX_BYTES)
+            return engine_error(e, BELFRY_TOOLARGE, "meta %.*s: %zu bytes, the limit is %d",
+                                STR_ARG(s->meta[i].name), s->meta[i].value.len, META_MAX_BYTES);
+    }
+    return 0;
+}
+
+/* What can be said of a spec without looking at anything else. */
+int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
+{
+    struct backoff b;
+    const char *why;
+    int err;
+
+    if (!q && !queue_name_valid(s->queue))
+        return engine_error(e, BELFRY_INVALID,
+                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    if (s->key.len > KEY_MAX_BYTES)
+        return engine_error(e, BELFRY_TOOLARGE, "key: %zu bytes, the limit is %d", s->key.len,
+                            KEY_MAX_BYTES);
+    if (s->order.len > KEY_MAX_BYTES)
+        return engine_error(e, BELFRY_TOOLARGE, "order: %zu bytes, the limit is %d", s->order.len,
+                            KEY_MAX_BYTES);
+    if (s->priority < 1 || s->priority > PRIORITIES)
+        return engine_error(e, BELFRY_INVALID, "priority: expected 1 to 5");
+    if (s->due_ms > TIME_MOMENT_MAX || s->due_ms < -1)
+        return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
+    if (s->lease_ms == 0 || s->lease_ms > LEASE_MAX_MS)
+        return engine_error(e, BELFRY_INVALID, "lease: expected 1ms to 1w");
+    if (s->backoff.len > 0 && backoff_parse(s->backoff, &b, &why) < 0)
+        return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
+    err = push_spec_check(e, q, s);
+    return err ? err : check_labels(e, s);
+}
+
+static void put_labels(struct buf *out, const struct job_spec *s)
+{
+    for (size_t i = 0; i < s->tag_count; i++) {
+        wire_put_u8(out, OPT_TAG);
+        wire_put_bytes(out, s->tags[i]);
+    }
+    for (size_t i = 0; i < s->meta_count; i++) {
+        wire_put_u8(out, OPT_META);
+        wire_put_bytes(out, s->meta[i].name);
+        wire_put_bytes(out, s->meta[i].value);
+    }
+}
+
+void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born)
+{
+    job_opts_put(out,
+                 &(struct job_opts){ .created_ms = created_less_born,
+                                     .key = s->key,
+                                     .attempts = s->attempts,
+                                     .backoff = s->backoff,
+                                     .lease_ms = s->lease_ms,
+                                     .retain_ms = s->retain_ms,
+                                     .expire_ms = s->expire_ms,
+                                     .order = s->order,
+                                     .push = s->push,
+                                     .notify = s->notify,
+                                     .passing = s->passing },
+                 0);
+    put_labels(out, s);
+}
+
+static int key_exists(struct engine *e, const struct job *holder)
+{
+    char text[ID_TEXT];
+
+    id_format(job_id_of(e, holder), text);
+    return engine_error(e, BELFRY_KEYEXISTS, "%.*s", ID_TEXT, text);
+}
+
+/* The key is taken by `holder`. */
+static int schedule_onto(struct engine *e, const struct job_spec *s, struct job *holder,
+                         struct schedule_result *ret)
+{
+    bool ended = state_is_ended(holder->state);
+    int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
+    int err;
+
+    ret->id = job_id_of(e, holder);
+    ret->outcome = SCHEDULE_KEPT;
+    if (s->if_exists == IFEXISTS_REJECT)
+        return key_exists(e, holder);
+    if (s->if_exists == IFEXISTS_KEEP || ended) {
+        COUNT(e, holder->queue, kept);
+        return 0;
+    }
+    if (holder->state == JOB_LEASED) {
+        err = emit_mark(e, &(struct mark_record){
+                               .seq = holder->seq,
+                               .flags = holder->trail->flags | TRAIL_REPLACING,
+                               .pending_due_ms = due,
+                               .pending = s->payload,
+                           });
+    } else {
+        struct job_image image;
+
+        job_image_of(holder, &image);
+        image.payload = s->payload;
+        image.due_ms = due;
+        image.at_ms = job_is_waiting(holder) ? AT_NEVER : moment_of(e, holder->ordered, due);
+        image.attempt = 0;
+        image.stalls = 0;
+        image.trail.flags = 0;
+        image.trail.deferred_ms = 0;
+        err = emit_put(e, &image);
+    }
+    if (err)
+        return err;
+    ret->outcome = SCHEDULE_REPLACED;
+    COUNT(e, queue_find(e, s->queue), replaced);
+    return 0;
+}
+
+/* What a job would meet: the job that has its key, or NULL. One on disk comes to memory if it is
+ * to be replaced, or if `take`. An error, or 0. */
+static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
+                          struct job **ret_holder)
+{
+    struct queue *q = queue_find(e, s->queue);
+    int err = spec_check(e, q, s);
+    struct job *holder;
+    struct job_id lost;
+    size_t waits;
+    int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
+
+    *ret_holder = NULL;
+    if (err || (err = refuse_full(e)))
+        return err;
+    if (q && q->settings.past_grace_ms >= 0 && due < e->now_ms - q->settings.past_grace_ms)
+        return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
+                            (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
+    if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
+        key_absent(e, s->queue, s->order, s->key);
+    holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
+    if (holder && holder->state < JOB_LEASED &&
+        (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
+        holder = key_seek(e, q, s->order, s->key, true, &err);
+    if (!holder && err && err != BELFRY_NOTFOUND)
+        return err;
+    if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
+        holder = NULL;
+    *ret_holder = holder;
+    return holder || s->after_count == 0 ? 0 : after_check(e, s, &waits, &lost);
+}
+
+/* The job, and a word with each that it waits for; all in one commit. */
+static int put_waiting(struct engine *e, const struct job_spec *s, struct job_image *image)
+{
+    struct job_id id = { image->born_ms, e->o.partition, image->seq }, lost;
+    bool whole = e->log.whole;
+    size_t waits;
+    int err = after_check(e, s, &waits, &lost);
+
+    if (err)
+        return err;
+    if (waits > 0)
+        image->at_ms = AT_NEVER;
+    e->log.whole = true;
+    err = emit_put(e, image);
+    if (err) {
+        e->log.whole = whole;
+        return err;
+    }
+    if (lost.seq)
+        err = after_lost(e, job_find(e, id.seq), lost);
+    else
+        err = after_listen(e, s, id);
+    e->log.whole = whole;
+    if (err)
+        e->work.torn = true;
+    else if (!whole)
+        commit_roll(e);
+    return err;
+}
+
+static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
+    struct job_image image;
+    int err;
+
+    e->scratch.len = 0;
+    spec_opts(&e->scratch, s, e->now_ms - due);
+    after_put(e, &e->scratch, s);
+    if (e->scratch.failed) {
+        e->scratch.failed = false;
+        return engine_plain(e, BELFRY_NOMEM);
+    }
+    image = (struct job_image){
+        .seq = e->log.next_seq,
+        .born_ms = due,
+        .state = JOB_SCHEDULED,
+        .priority = (unsigned)s->priority,
+        .due_ms = due,
+        .at_ms = moment_of(e, s->order.len > 0, due),
+        .queue = s->queue,
+        .opts = buf_view(&e->scratch),
+        .payload = s->payload,
+    };
+    err = s->after_count > 0 ? put_waiting(e, s, &image) : emit_put(e, &image);
+    if (err)
+        return err;
+    ret->id = (struct job_id){ due, e->o.partition, image.seq };
+    ret->outcome = SCHEDULE_CREATED;
+    COUNT(e, queue_find(e, s->queue), scheduled);
+    return 0;
+}
+
+int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    struct job *holder;
+    int err = schedule_check(e, s, false, &holder);
+
+    if (err)
+        return err;
+    if (holder)
+        return schedule_onto(e, s, holder, ret);
+    err = tenant_refuses(e, queue_find(e, s->queue), s->queue);
+    return err ? err : schedule_new(e, s, ret);
+}
+
+int engine_schedule_ask(struct engine *e, const struct job_spec *s)
+{
+    struct job *holder;
+
+    return schedule_check(e, s, true, &holder);
+}
+
+/* Whether an earlier one of these has its key: it will be there when this one is scheduled. */
+static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
+{
+    for (size_t k = 0; specs[i].key.len > 0 && k < i; k++)
+        if (str_eq(specs[k].key, specs[i].key) && str_eq(specs[k].queue, specs[i].queue) &&
+            str_eq(specs[k].order, specs[i].order))
+            return &specs[k];
+    return NULL;
+}
+
+/* Whether all of them could be scheduled, one after the other, with what each finds by then. */
+static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct job *holder;
+        int err = schedule_check(e, &specs[i], true, &holder);
+        struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
+        bool taken = holder || earlier_of(specs, i);
+
+        *ret_at = i;
+        if (!err && !holder)
+            err = after_room(e, specs, i);
+        if (!err && !taken)
+            err = tenant_refuses(e, queue_find(e, specs[i].queue), specs[i].queue);
+        if (err)
+            return err;
+        if (taken && specs[i].if_exists == IFEXISTS_REJECT)
+            return holder ? key_exists(e, holder)
+                          : engine_error(e, BELFRY_KEYEXISTS, "an item before it has this key");
+        if (!taken && t)
+            t->promised++;
+    }
+    return 0;
+}
+
+static void promise_nothing(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
+
+        if (t)
+            t->promised = 0;
+    }
+}
+
+/* Checks once more if what the first items were checked with was forgotten for the sake of the last
+ * ones: there is room for all that one batch may name. */
+static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
+{
+    int err = 0;
+
+    for (int i = 0; i < 2 && !err; i++) {
+        uint64_t wipes = e->cold.pasts.wipes + e->cold.absent.wipes;
+
+        err = check_all(e, specs, n, ret_at);
+        promise_nothing(e, specs, n);
+        if (e->cold.pasts.wipes + e->cold.absent.wipes == wipes)
+            break;
+    }
+    return err;
+}
+
+int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
+                        struct schedule_result *ret, size_t *ret_at)
+{
+    int err = check_again(e, specs, n, ret_at);
+
+    if (err)
+        return err;
+    e->log.whole = true;
+    for (size_t i = 0; i < n && !err; i++) {
+        *ret_at = i;
+        err = engine_schedule(e, &specs[i], &ret[i]);
+    }
+    e->log.whole = false;
+    if (err)
+        e->work.torn = true; /* out of memory in between: what is in memory is not to be written */
+    else
+        commit_roll(e);
+    return err;
+}
+
+void engine_tear(struct engine *e)
+{
+    e->work.torn = true;
+}
+
+bool engine_torn(const struct engine *e)
+{
+    return e->work.torn;
+}
+
+int engine_cancel(struct engine *e, struct job_id id)
+{
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
+
+    if (j && !state_is_ended(j->state))
+        j = job_seek(e, id, true, &err);
+    if (!j && err != BELFRY_NOTFOUND)
+        return err;
+    if (!j || state_is_ended(j->state))
+        return CANCEL_NOTFOUND;
+    if (j->state == JOB_LEASED) {
+        err = emit_mark(e, &(struct mark_record){ .seq = j->seq, .flags = TRAIL_CANCELLING });
+        return err ? err : CANCEL_RUNNING;
+    }
+    err =
+        job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, j->stalls, (struct str){ 0 }, (struct str){ 0 });
+    return err ? err : CANCEL_CANCELLED;
+}
+
+static int state_error(struct engine *e, const struct job *j)
+{
+    return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(j->state));
+}
+
+int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
+{
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
+
+    if (!j)
+        return err;
+    if (j->state >= JOB_LEASED)
+        return state_error(e, j);
+    if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
+        return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
+    j = job_seek(e, id, true, &err);
+    if (!j)
+        return err;
+    if (j->state >= JOB_LEASED) /* it expired on disk */
+        return state_error(e, j);
+    return emit_move(e,
+                     &(struct move_record){
+                         .seq = j->seq,
+                         .due_ms = due_ms,
+                         .at_ms = job_is_waiting(j) ? AT_NEVER : moment_of(e, j->ordered, due_ms),
+                     });
+}
+
+/* Puts a dead job back whose key, if it has one, is free. */
+static int redrive(struct engine *e, struct job *j)
+{
+    struct job_image image;
+
+    job_image_of(j, &image);
+    image.state = JOB_SCHEDULED;
+    image.due_ms = image.at_ms = e->now_ms;
+    image.attempt = 0;
+    image.stalls = 0;
+    image.trail.ended_ms = image.trail.keep_ms = 0;
+    image.trail.flags = 0;
+    return emit_put(e, &image);
+}
+
+/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. One on disk is brought
+ * to memory: an answer is about one job only, and this is not to be asked twice. */
+static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
+{
+    struct job_opts o;
+
+    job_opts_get(j, &o);
+    *ret_err = BELFRY_NOTFOUND;
+    return o.key.len > 0 ? key_seek(e, j->queue, o.order, o.key, true, ret_err) : NULL;
+}
+
+int engine_redrive(struct engine *e, struct job_id id)
+{
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
+    struct job *rival;
+
+    if (!j)
+        return err;
+    if (j->state != JOB_DEAD)
+        return state_error(e, j);
+    if (refuse_full(e))
+        return BELFRY_FULL;
+    j = job_seek(e, id, true, &err);
+    if (!j)
+        return err;
+    rival = key_rival(e, j, &err);
+    if (rival)
+        return key_exists(e, rival);
+    return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
+}
+
+/* Puts back dead jobs of a queue that are in memory. Those whose key is taken go to the end, so
+ * that the next call does not meet them first. */
+static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
+{
+    size_t n = 0;
+    int err;
+
+    for (size_t look = q->jobs[JOB_DEAD]; look > 0 && n < limit && !list_empty(&q->dead); look--) {
+        struct trail *t = container_of(q->dead.next, struct trail, link);
+
+        if (key_rival(e, t->job, &err)) {
+            list_remove(&t->link);
+            list_append(&q->dead, &t->link);
+            continue;
+        }
+        if (err == BELFRY_NOTFOUND)
+            err = redrive(e, t->job);
+        if (err)
+            return n > 0 ? (int)n : err;
+        n++;
+    }
+    return (int)n;
+}
+
+static void want_dead(struct engine *e, const struct queue *q, size_t limit)
+{
+    const struct cold_answer *a = e->cold.answer;
+    struct cold_key k;
+
+    cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0,
+                   (struct cold_point){ 0, 0 });
+    e->cold.want = (struct cold_want){ .kind = WANT_PAGE, .limit = limit, .now_ms = e->now_ms };
+    e->cold.want.prefix_len = k.len - 16;
+    e->cold.want.after_len = k.len;
+    memcpy(e->cold.want.after, k.bytes, k.len);
+    if (a && a->want->kind == WANT_PAGE) { /* all of it was taken out already: behind that */
+        e->cold.want.after_len = a->last_len;
+        memcpy(e->cold.want.after, a->last, a->last_len);
+    }
+}
+
+/* Brings dead jobs of a queue from disk to memory: those of the answer at hand, or asks for one. */
+static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
+{
+    struct cold_answer *a = e->cold.answer;
+    size_t taken = 0;
+    int err = 0;
+
+    for (size_t i = 0; a && a->want->kind == WANT_PAGE && i < a->n && !err; i++) {
+        const struct cold_item *item = &a->items[i];
+        unsigned state;
+        struct str queue;
+        int64_t at;
+
+        if (!record_peek_job(item->body, &state, &at, &queue) || state != JOB_DEAD)
+            continue;
+        err = item_take(e, item);
+        taken += !err;
+    }
+    if (err || taken > 0)
+        return err;
+    if (a && a->want->kind == WANT_PAGE && !a->more)
+        return 0;
+    want_dead(e, q, limit);
+    return BELFRY_COLD;
+}
+
+int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
+{
+    struct queue *q = queue_find(e, name);
+    int n;
+
+    if (refuse_full(e))
+        return BELFRY_FULL;
+    if (!q)
+        return 0;
+    batch_release_dead(e, q);
+    n = redrive_hot(e, q, limit);
+    if (n != 0 || q->cold[COLD_DEAD] <= 0)
+        return n;
+    n = fetch_dead(e, q, limit);
+    if (n == 0)
+        n = redrive_hot(e, q, limit);
+    if (n == 0 && e->cold.answer->more) { /* the keys of all these are taken: on to the next ones */
+        want_dead(e, q, limit);
+        return BELFRY_COLD;
+    }
+    return n;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* Giving out ready jobs: at once, or to those who wait. */
+#include "engine/work/lease.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "engine/log/emit.h"
+#include "engine/place/blob.h"
+#include "engine/place/budget.h"
+#include "engine/place/detail.h"
+#include "engine/place/job.h"
+#include "engine/place/jobopts.h"
+#include "engine/place/lane.h"
+#include "engine/place/pushing.h"
+#include "engine/place/queue.h"
+#include "engine/place/tenant.h"
+#include "engine/place/turn.h"
+#include "engine/push.h"
+#include "engine/work/finish.h"
+#include "engine/work/gate.h"
+#include "record/name.h"
+#include "record/opts.h"
+#include "record/record.h"
+
+#define PASSED_OVER_MAX                                                                           \
+    5000 /* expired or deferred by one request; after that it finds nothing, the next one goes on \
+          */
+
+struct taker {
+    int64_t for_ms;
+    struct str worker;
+};
+
+static uint64_t new_token(struct engine *e)
+{
+    if (MUTANT(e->o.mutant, REISSUED_TOKEN))
+        return ++e->work.next_token;
+    return e->o.epoch << TOKEN_COUNTER | ++e->work.next_token;
+}
+
+static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
+{
+    if (!q->gauges.lateness)
+        q->gauges.lateness = calloc(1, sizeof(*q->gauges.lateness));
+    if (!q->gauges.runtime)
+        q->gauges.runtime = calloc(1, sizeof(*q->gauges.runtime));
+    if (!q->gauges.wait)
+        q->gauges.wait = calloc(1, sizeof(*q->gauges.wait));
+    if (q->gauges.lateness) /* a figure may be missing when memory is short; jobs go on */
+        hist_add(q->gauges.lateness, late_ms);
+    hist_add(&e->work.lateness, late_ms);
+}
+
+static int lease_one(struct engine *e, struct job *j, const struct taker *t)
+{
+    struct job_opts o;
+    struct lease_record r;
+    int err;
+
+    assert(j->state == JOB_READY && !job_is_waste(e, j));
+    if (e->work.next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
+        return engine_error(e, BELFRY_FULL, "the tokens of this epoch are used up: restart");
+    job_opts_get(j, &o);
+    r = (struct lease_record){
+        .seq = j->seq,
+        .start_ms = e->now_ms,
+        .lease_ms = queue_pushes(j->queue) ? j->queue->settings.push.timeout_ms + PUSH_MARGIN_MS
+                    : t->for_ms >= 0       ? t->for_ms
+                    : o.lease_ms >= 0      ? o.lease_ms
+                                           : j->queue->settings.lease_ms,
+        .late_ms = e->now_ms - j->timer.at_ms,
+        .attempt = j->attempt + (j->attempt < ATTEMPT_MAX ? 1u : 0u),
+        .worker = t->worker,
+    };
+    r.until_ms = e->now_ms + r.lease_ms;
+    r.token = new_token(e);
+    assert(r.until_ms >= r.start_ms);
+    err = emit_lease(e, &r);
+    if (!err) {
+        count_lateness(e, j->queue, r.late_ms);
+        COUNT(e, j->queue, picked);
+    }
+    return err;
+}
+
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
+{
+    struct job *best = lanes_head(e, q);
+
+    if (best)
+        *ret_rank = job_rank(best);
+    for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
+        if (!list_empty(&q->classes[i].ready)) {
+            struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
+            int64_t rank = job_rank(j);
+
+            if (!best || rank < *ret_rank) {
+                best = j;
+                *ret_rank = rank;
+            }
+        }
+    }
+    return best;
+}
+
+/* Whose turn it is there, or NULL. */
+static struct queue *post_next(struct engine *e, const struct post *p)
+{
+    if (p->kind)
+        return kind_next(e, p->kind);
+    /* Those that push serve nobody else. */
+    return !queue_pushes(p->queue) && queue_gives(e, p->queue) ? p->queue : NULL;
+}
+
+/* The best job among those whose turn it is. */
+static struct job *best_of(struct engine *e, struct post *const *posts, size_t n, bool *ret_in_turn)
+{
+    struct job *best = NULL;
+    int64_t best_rank = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct queue *q = posts[i] ? post_next(e, posts[i]) : NULL;
+        struct job *j;
+        int64_t rank;
+
+        if (!q)
+            continue;
+        j = queue_head(e, q, &rank);
+        if (j && (!best || rank < best_rank)) {
+            best = j;
+            best_rank = rank;
+            *ret_in_turn = posts[i]->kind != NULL;
+        }
+    }
+    return best;
+}
+
+/* 0: it may be given. 1: it was put out of the way. Else an error. */
+static int pass_over(struct engine *e, struct job *j)
+{
+    int64_t quiet;
+    int err = 0;
+
+    if (job_is_over(e, j)) /* its timer has not been looked at yet */
+        err = job_expire(e, j);
+    else if ((quiet = job_quiet_until(e, j)) >= 0)
+        err = job_defer(e, j, quiet);
+    else
+        return 0;
+    return err ? err : 1;
+}
+
+/* A LEASE waited so long for these: counted once, and once for each queue that they are of. */
+static void count_wait(struct engine *e, struct job *const *jobs, size_t n, int64_t waited_ms)
+{
+    if (n == 0)
+        return;
+    hist_add(&e->work.wait, waited_ms);
+    e->work.served++;
+    for (size_t i = 0; i < n; i++) {
+        struct queue *q = jobs[i]->queue;
+
+        if (q->gauges.wait && q->gauges.served != e->work.served)
+            hist_add(q->gauges.wait, waited_ms);
+        q->gauges.served = e->work.served;
+    }
+}
+
+static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, size_t count,
+                         const struct taker *t, struct job **ret)
+{
+    size_t taken = 0, bytes = 0, passed_over = 0;
+    bool in_turn = false;
+
+    /* What is leased must stay in memory, so there is an end to it. */
+    while (taken < count && bytes < LEASE_BYTES_MAX &&
+           e->place.bytes[WHERE_LEASED] < budget_share(e, SHARE_LEASED)) {
+        struct job *j = best_of(e, posts, n, &in_turn);
+
+        if (!j)
+            break;
+        int passed = pass_over(e, j);
+
+        if (passed < 0 || (passed > 0 && ++passed_over > PASSED_OVER_MAX))
+            break;
+        if (passed > 0)
+            continue;
+        if (lease_one(e, j, t) < 0)
+            break;
+        queue_took(e, j->queue, in_turn);
+        bytes += j->payload_len + j->opts_len;
+        ret[taken++] = j;
+    }
+    return taken;
+}
+
+/* The kind that `*@queue` names; false if it is another name. */
+static bool names_kind(struct str full, struct str *ret)
+{
+    struct str tenant;
+
+    scope_split(full, &tenant, ret);
+    return str_eq(tenant, STR(TENANT_ALL));
+}
+
+int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs)
+{
+    struct post *posts[LEASE_QUEUES_MAX];
+    struct taker t = { r->for_ms, r->worker };
+    size_t n;
+
+    assert(r->queue_count <= LEASE_QUEUES_MAX && r->count <= LEASE_COUNT_MAX);
+    for (size_t i = 0; i < r->queue_count; i++) {
+        struct str name;
+
+        if (names_kind(r->queues[i], &name)) {
+            struct kind *k = kind_find(e, name);
+
+            posts[i] = k ? &k->post : NULL;
+        } else {
+            struct queue *q = queue_find(e, r->queues[i]);
+
+            posts[i] = q ? &q->post : NULL;
+        }
+        if (posts[i])
+            posts[i]->asked_ms = e->now_ms;
+    }
+    n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
+    count_wait(e, ret_jobs, n, 0);
+    return (int)n;
+}
+
+int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs)
+{
+    struct kind *k = kind_find(e, STR(PUSH_KIND));
+    struct post *post = k ? &k->post : NULL;
+    struct taker t = { -1, STR("push") };
+
+    return k ? (int)lease_some(e, &post, 1, count, &t, ret_jobs) : 0;
+}
+
+static void waiter_free(struct engine *e, struct waiter *w)
+{
+    wheel_remove(&w->timer);
+    for (size_t i = 0; i < w->link_count; i++) {
+        struct wait_link *l = &w->links[i];
+
+        if (!l->post)
+            continue;
+        assert(l->waiter == w && l->post->waiters > 0);
+        list_remove(&l->link);
+        l->post->waiters--;
+        if (l->post->queue)
+            queue_settle(e, l->post->queue);
+        else
+            kind_settle(e, l->post->kind);
+    }
+    blob_free(&e->pool, w->worker);
+    free(w);
+    e->work.waiters--;
+}
+
+static struct post *post_obtain(struct engine *e, struct str full)
+{
+    struct str name;
+
+    if (names_kind(full, &name)) {
+        struct kind *k = kind_obtain(e, name);
+
+        return k ? &k->post : NULL;
+    }
+    struct queue *q = queue_obtain(e, full);
+
+    return q ? &q->post : NULL;
+}
+
+int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
+                struct waiter **ret)
+{
+    struct waiter *w = calloc(1, sizeof(*w) + r->queue_count * sizeof(w->links[0]));
+
+    if (!w)
+        return engine_plain(e, BELFRY_NOMEM);
+    w->timer.at_ms = e->mono_ms + wait_ms;
+    w->since_ms = e->mono_ms;
+    w->owner = owner;
+    w->count = r->count;
+    w->for_ms = r->for_ms;
+    w->link_count = r->queue_count;
+    e->work.waiters++;
+    wheel_add(&e->wheels[WHEEL_WAITS], &w->timer);
+    if (!blob_set(&e->pool, &w->worker, r->worker))
+        goto nomem;
+    for (size_t i = 0; i < r->queue_count; i++) {
+        struct post *p = post_obtain(e, r->queues[i]);
+
+        if (!p)
+            goto nomem;
+        w->links[i].post = p;
+        w->links[i].waiter = w;
+        list_append(&p->waits, &w->links[i].link);
+        p->waiters++;
+        if (p->queue)
+            queue_settle(e, p->queue);
+        post_call(e, p);
+    }
+    *ret = w;
+    return 0;
+nomem:
+    waiter_free(e, w);
+    return engine_plain(e, BELFRY_NOMEM);
+}
+
+void engine_wait_cancel(struct engine *e, struct waiter *w)
+{
+    waiter_free(e, w);
+}
+
+void waiter_timeout(struct engine *e, struct waiter *w)
+{
+    void *owner = w->owner;
+
+    waiter_free(e, w);
+    e->o.deliver(e->o.host, owner, NULL, 0);
+}
+
+void waiters_free(struct engine *e)
+{
+    struct timer *t;
+
+    while ((t = wheel_pop(&e->wheels[WHEEL_WAITS], INT64_MAX)))
+        waiter_free(e, container_of(t, struct waiter, timer));
+}
+
+/* False if there was nothing to give. */
+static bool serve(struct engine *e, struct waiter *w)
+{
+    struct post *posts[LEASE_QUEUES_MAX];
+    struct job *jobs[LEASE_COUNT_MAX];
+    struct taker t = { w->for_ms, blob_str(w->worker) };
+    void *owner = w->owner;
+    size_t n;
+
+    assert(w->link_count <= LEASE_QUEUES_MAX && w->count <= LEASE_COUNT_MAX);
+    for (size_t i = 0; i < w->link_count; i++)
+        posts[i] = w->links[i].post;
+    n = lease_some(e, posts, w->link_count, w->count, &t, jobs);
+    if (n == 0)
+        return false;
+    count_wait(e, jobs, n, e->mono_ms - w->since_ms);
+    waiter_free(e, w);
+    e->o.deliver(e->o.host, owner, jobs, n);
+    return true;
+}
+
+/* A post whose queues hold back is called again by what ends that; one that was not served for want
+ * of memory, or because the server is at its limit, stays for the next call. */
+void engine_dispatch(struct engine *e)
+{
+    struct list later;
+
+    list_init(&later);
+    while (!list_empty(&e->place.turns.dispatch) && !server_is_full(e)) {
+        struct post *p = container_of(e->place.turns.dispatch.next, struct post, dispatch);
+
+        list_remove(&p->dispatch);
+        while (!list_empty(&p->waits) && post_next(e, p)) {
+            struct wait_link *l = container_of(p->waits.next, struct wait_link, link);
+
+            if (!serve(e, l->waiter)) {
+                list_remove(&p->dispatch); /* one that was passed over may have called it again */
+                list_append(&later, &p->dispatch);
+                break;
+            }
+        }
+        if (server_is_full(e) && !list_empty(&p->waits) && list_empty(&p->dispatch))
+            list_append(&later, &p->dispatch);
+    }
+    while (!list_empty(&later)) {
+        struct list *node = later.next;
+
+        list_remove(node);
+        list_append(&e->place.turns.dispatch, node);
+    }
+}

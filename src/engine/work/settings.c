@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* The settings of tenants and queues. */
+#include "engine/log/emit.h"
+#include "engine/place/detail.h"
+#include "engine/place/queue.h"
+#include "engine/place/tenant.h"
+#include "engine/work/push_check.h"
+#include "record/backoff.h"
+#include "record/name.h"
+#include "record/record.h"
+
+static int check_rate(struct engine *e, const struct rate *r)
+{
+    if (r->count == 0 ||
+        (r->count > 0 && r->count <= RATE_COUNT_MAX && r->per_ms > 0 && r->per_ms <= RATE_PER_MAX))
+        return 0;
+    return engine_error(e, BELFRY_INVALID, "rate: expected up to %d in 1ms to 1d", RATE_COUNT_MAX);
+}
+
+int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
+                      unsigned fields)
+{
+    const struct tenant *t = tenant_find(e, name);
+    struct tenant_record r = { .name = name, .settings = t ? t->settings : tenant_defaults };
+    int err;
+
+    if (!name_valid(name))
+        return engine_error(e, BELFRY_INVALID,
+                            "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+#define SET(field, member)             \
+    if (fields & 1u << TENANT_##field) \
+        memcpy(&r.settings.member, &s->member, sizeof(s->member));
+    TENANT_FIELDS(SET)
+#undef SET
+    if (r.settings.weight < 1 || r.settings.weight > WEIGHT_MAX)
+        return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
+    if (r.settings.max_pending < 0 || r.settings.max_running < 0)
+        return engine_error(e, BELFRY_INVALID, "max_pending, max_running: expected 0 or more");
+    if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
+        return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
+    err = check_rate(e, &r.settings.rate);
+    return err ? err : emit_tenant(e, &r);
+}
+
+int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
+                     unsigned fields)
+{
+    struct queue_record r = { .queue = name, .settings = queue_defaults };
+    struct queue *q = queue_find(e, name);
+    int err;
+    struct backoff b;
+    const char *why;
+
+    if (!queue_name_valid(name))
+        return engine_error(e, BELFRY_INVALID,
+                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    if (fields & 1u << QUEUE_BACKOFF && backoff_parse(str_of(s->backoff), &b, &why) < 0)
+        return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
+    if (q)
+        r.settings = q->settings;
+#define SET(field, member)            \
+    if (fields & 1u << QUEUE_##field) \
+        memcpy(&r.settings.member, &s->member, sizeof(s->member));
+    QUEUE_FIELDS(SET)
+#undef SET
+    if (r.settings.max_running < 0)
+        return engine_error(e, BELFRY_INVALID, "max_running: expected 0 or more");
+    err = check_rate(e, &r.settings.rate);
+    if (!err)
+        err = push_settings_check(e, &r.settings.push);
+    return err ? err : emit_queue(e, &r);
+}

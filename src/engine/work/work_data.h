@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What requests need besides jobs. */
+#ifndef ENGINE_WORK_DATA_H
+#define ENGINE_WORK_DATA_H
+
+#include "base/hist.h"
+
+struct work {
+    bool inside; /* the engine's own work: its jobs are seen */
+    bool torn;   /* not all records of a commit that must be whole could be made */
+    uint64_t next_token;
+    uint64_t random;
+    uint64_t waiters;
+    struct hist lateness;
+    struct hist runtime;
+    struct hist wait;
+    uint64_t served; /* LEASEs that got jobs */
+};
+
+#endif

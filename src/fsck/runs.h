@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A partition's runs in a data directory. `belfry check` shows them, and `belfry repair` works from
+ * them. The journal says which runs count; each of these is read whole. Reading changes nothing. A
+ * server may be running: a run that it removes meanwhile is not missed.
+ *
+ * Damage in a run does not keep a server from starting. The server leaves out the entries that it
+ * cannot read.
+ */
+#ifndef FSCK_RUNS_H
+#define FSCK_RUNS_H
+
+#include "fsck/fsck.h"
+#include "fsck/journal.h"
+#include "fsck/rebuild.h"
+
+struct runs_kind {
+    char family;
+    const char *name;  /* of the family, for programs */
+    const char *words; /* what the family holds, for people */
+};
+
+#define RUNS_KINDS 7 /* the last is for families that this version does not know */
+
+extern const struct runs_kind runs_kinds[RUNS_KINDS];
+
+struct runs_sum {
+    uint64_t runs;
+    uint64_t entries;
+    uint64_t bytes;
+};
+
+struct runs_finding {
+    const struct run_desc *d; /* how the journal describes the run; borrowed from the journal */
+    bool missing;             /* its file is gone */
+    bool unusable;            /* its index cannot be read: a server counts on no entry of it */
+    bool mendable;            /* its data is whole: repair can write the rest anew */
+    uint64_t readable;        /* entries that can be read by the index */
+    uint64_t blocks;          /* damaged blocks */
+    uint64_t whole;           /* if it is unusable: entries that are whole in the file */
+    char what[200];           /* the first fault, with its offset */
+};
+
+struct runs {
+    const struct journal *j; /* borrowed: it outlives the runs */
+    struct runs_sum sums[RUNS_KINDS];
+    struct runs_finding *findings;
+    size_t finding_count;
+    size_t finding_cap;
+    size_t mended;     /* runs that a server found damaged and that are whole now */
+    struct buf strays; /* names of logs that no record knows, each with a zero behind it */
+    size_t stray_count;
+    uint64_t stray_bytes;
+    const struct fsck_options *o; /* borrowed: it says who is told of progress */
+    uint64_t done;                /* entries that were read */
+    uint64_t total;               /* entries that there are */
+};
+
+/* Reads all runs of a journal that was loaded. Damage is no error but a finding. IO, NOMEM, with
+ * store_detail(). The caller calls runs_fini() also after an error. */
+int runs_load(struct runs *r, struct store *store, const struct journal *j,
+              const struct fsck_options *o);
+void runs_fini(struct runs *r);
+
+/* Whether strays may be of value: the journal is damaged, and may have lost their records. */
+bool runs_strays_matter(const struct runs *r);
+
+const struct runs_kind *runs_kind(char family);
+
+/* ---- runs_report.c ---- */
+
+/* The report of `check` on runs: lines for people, or members of a JSON object. */
+void runs_put_text(struct buf *out, const struct runs *r);
+void runs_put_json(struct buf *out, const struct runs *r);
+/* A member of a JSON object, with a comma behind it. The journal's report uses it, too. */
+void runs_put_number(struct buf *out, const char *name, uint64_t value);
+/* How much of a run can be read, in words. Both commands say it. */
+void runs_put_loss(struct buf *out, const struct runs_finding *f);
+/* How a server treats runs that cannot be mended, and what the user can do. */
+extern const char runs_advice[];
+
+/* ---- runs_repair.c ---- */
+
+/* Moves strays that matter to DIR/damaged and says so; with `dry` it only says so. This comes
+ * before the repair of the journal, after which a server would remove them. Sets *ret_any if there
+ * are any. LOCKED, IO. */
+int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any);
+/* Mends the runs that can be mended, and says what becomes of the others, which *left counts. */
+int runs_repair(const struct runs *r, bool dry, bool *ret_any, size_t *left);
+
+#endif

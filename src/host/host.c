@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "host/host.h"
+
+#include "host/committer.h"
+#include "host/errand.h"
+
+#define REBUILD_MS      1000
+#define REBUILD_SOON_MS 5000
+#define REBUILD_LOOK_MS 10 /* until nothing is under way */
+#define DUE_SOON_MS     100
+#define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
+#define GATHER_PAUSE    (8u << 20)
+
+/* ---- Time ---- */
+
+void host_advance(struct host *h)
+{
+    int64_t wall_ms, mono_ms;
+
+    clocks_read(&h->clocks, &wall_ms, &mono_ms);
+    if (h->engine)
+        engine_advance(h->engine, wall_ms, mono_ms);
+}
+
+static void on_alarm(void *arg)
+{
+    host_advance(arg);
+}
+
+static void set_alarms(struct host *h)
+{
+    int64_t wall = INT64_MAX, mono = INT64_MAX;
+
+    if (h->engine)
+        engine_next_wake(h->engine, &wall, &mono);
+    alarm_set(&h->wall_alarm, wall == INT64_MAX ? wall : wall * 1000);
+    alarm_set(&h->mono_alarm, mono == INT64_MAX ? mono : clocks_mono_us(&h->clocks, mono));
+}
+
+/* It runs just before the turn that it was started for. */
+static void on_busy(uv_idle_t *handle)
+{
+    uv_idle_stop(handle);
+}
+
+void host_wake(struct host *h)
+{
+    uv_idle_start(&h->busy, on_busy);
+}
+
+/* ---- Failure ---- */
+
+static int open_partition(struct host *h, struct partition_report *ret)
+{
+    struct partition_options o = { .seed =
+                                       (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15) };
+    int64_t wall_ms, mono_ms;
+    int err;
+
+    h->ops->configure(h->user, &o);
+    clocks_read(&h->clocks, &wall_ms, &mono_ms);
+    err = partition_open(h->store, &o, wall_ms, mono_ms, &h->partition, ret);
+    if (err)
+        return err;
+    h->engine = partition_engine(h->partition);
+    h->durable_lsn = 0;
+    /* No more than the reserve can take, should the disk be full. */
+    h->gather_max =
+        o.segment_bytes && o.segment_bytes < GATHER_PAUSE ? o.segment_bytes : GATHER_PAUSE;
+    return 0;
+}
+
+/* What was not made durable is gone, and so must be everything that followed from it: the engine is
+ * made again from what the store has. */
+static void on_rebuild(uv_timer_t *timer)
+{
+    struct host *h = timer->data;
+    struct partition_report report = { 0 };
+    int err;
+
+    if (!chores_idle(h) || !errands_idle(h)) {
+        uv_timer_start(timer, on_rebuild, REBUILD_LOOK_MS, 0);
+        return;
+    }
+    committer_detach(h->committer);
+    h->engine = NULL;
+    partition_close(h->partition);
+    h->partition = NULL;
+    err = open_partition(h, &report);
+    if (!err) {
+        h->failed = false;
+        h->rebuilt_ms = time_mono_us() / 1000;
+    } else if (err != BELFRY_CORRUPT && err != BELFRY_FENCED) {
+        uv_timer_start(timer, on_rebuild, REBUILD_MS, 0);
+    }
+    h->ops->reopened(h->user, err, &report);
+}
+
+static void host_fail(struct host *h, const char *what, int err, const char *detail)
+{
+    h->failed = true;
+    h->ops->failed(h->user, what, err, detail);
+    /* At once, unless that was done just now: each rebuild reads the whole journal. */
+    uv_timer_start(&h->rebuild, on_rebuild,
+                   time_mono_us() / 1000 - h->rebuilt_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
+}
+
+/* ---- Commits ---- */
+
+static void on_committed(void *arg, struct commit *commit, int result);
+
+/* Whether the loop may wait for the disk itself: for one client, and nothing is due meanwhile that
+ * a slow sync would make late. */
+static bool may_wait(const struct host *h)
+{
+    int64_t wall, mono;
+
+    if (list_empty(&h->holding) || h->holding.next != h->holding.prev)
+        return false;
+    engine_next_wake(h->engine, &wall, &mono);
+    return wall - engine_now(h->engine) > DUE_SOON_MS && committer_is_quick(h->committer);
+}
+
+/* `here`: the loop may write it itself. */
+static void start_commit(struct host *h, bool here)
+{
+    bool small = partition_gathered_bytes(h->partition) < SMALL_COMMIT;
+    struct commit *commit = engine_torn(h->engine) ? NULL : partition_take(h->partition);
+
+    if (!commit)
+        return;
+    h->commit_begun_us = time_mono_us();
+    if (here && small && commit_is_plain(commit) && may_wait(h)) {
+        int err = committer_write_now(h->committer, commit);
+
+        if (err != BELFRY_FULL) {
+            on_committed(h, commit, err);
+            return;
+        }
+    }
+    committer_write(h->committer, h->partition, commit);
+}
+
+static void on_committed(void *arg, struct commit *commit, int result)
+{
+    struct host *h = arg;
+
+    if (result) {
+        host_fail(h, "the journal could not be written", result, committer_detail(h->committer));
+        return;
+    }
+    hist_add(&h->commit_us, time_mono_us() - h->commit_begun_us);
+    partition_settle(h->partition, commit);
+    h->durable_lsn = partition_durable_lsn(h->partition);
+    start_commit(h, false); /* first, so that the disk has work while replies are sent */
+    h->ops->settled(h->user);
+}
+
+/* ---- The turn ---- */
+
+bool host_may_execute(const struct host *h)
+{
+    return h->partition && partition_gathered_bytes(h->partition) < h->gather_max;
+}
+
+bool host_is_full(const struct host *h)
+{
+    return committer_is_full(h->committer);
+}
+
+static void note_room(struct host *h, enum host_room room, bool *noted, bool lacking)
+{
+    if (lacking != *noted)
+        h->ops->room_changed(h->user, room, lacking);
+    *noted = lacking;
+}
+
+static void refuse_or_accept(struct host *h)
+{
+    bool low = atomic_load(&h->store->low) || committer_is_full(h->committer);
+    bool overfull = partition_overfull(h->partition);
+
+    engine_refuse_new(h->engine, low || overfull);
+    note_room(h, HOST_ROOM_DISK, &h->low, low);
+    note_room(h, HOST_ROOM_MEMORY, &h->overfull, overfull);
+}
+
+/* Gives ready jobs to those who wait, then hands the records to the disk. */
+static void give_out(struct host *h)
+{
+    engine_dispatch(h->engine);
+    h->ops->lease(h->user);
+    start_commit(h, true);
+}
+
+void host_turn(struct host *h)
+{
+    if (host_is_up(h) && engine_torn(h->engine))
+        host_fail(h, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
+    if (host_is_up(h) && !h->resting) {
+        refuse_or_accept(h);
+        give_out(h); /* the disk has work while the rest is done */
+    }
+    if (host_is_up(h) && !h->resting) {
+        if (!h->draining && partition_work(h->partition))
+            host_wake(h);
+        give_out(h); /* what came back to memory just now */
+    }
+    if (host_is_up(h) && !h->draining) {
+        chores_start(h);
+        start_commit(h, false); /* that a chore waits for */
+    }
+    set_alarms(h);
+}
+
+/* ---- Beginning and ending ---- */
+
+int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync_interval_ms,
+              const struct host_ops *ops, void *user)
+{
+    int err;
+
+    *h = (struct host){ .loop = loop, .store = store, .ops = ops, .user = user };
+    h->wall_alarm.fd = h->mono_alarm.fd = -1;
+    list_init(&h->holding);
+    list_init(&h->errands_waiting);
+    uv_idle_init(loop, &h->busy);
+    uv_timer_init(loop, &h->rebuild);
+    h->rebuild.data = h;
+    err = alarm_init(&h->wall_alarm, loop, CLOCK_REALTIME, on_alarm, h);
+    if (!err)
+        err = alarm_init(&h->mono_alarm, loop, CLOCK_MONOTONIC, on_alarm, h);
+    if (!err)
+        err = committer_new(loop, sync_interval_ms, on_committed, h, &h->committer);
+    return err;
+}
+
+int host_open(struct host *h, struct partition_report *ret_report)
+{
+    return open_partition(h, ret_report);
+}
+
+void host_drain(struct host *h)
+{
+    h->draining = true;
+}
+
+void host_rest(struct host *h)
+{
+    h->draining = h->resting = true;
+}
+
+bool host_is_idle(const struct host *h)
+{
+    return host_is_up(h) && chores_idle(h) && errands_idle(h) && partition_idle(h->partition);
+}
+
+void host_stop(struct host *h)
+{
+    if (!h->committer)
+        return;
+    committer_detach(h->committer);
+    committer_free(h->committer);
+    h->committer = NULL;
+}
+
+void host_fini(struct host *h)
+{
+    if (!h->loop)
+        return;
+    if (host_is_up(h))
+        partition_flush(h->partition);
+    partition_close(h->partition);
+    h->partition = NULL;
+    h->engine = NULL;
+    alarm_fini(&h->wall_alarm);
+    alarm_fini(&h->mono_alarm);
+}

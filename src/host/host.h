@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host of a partition: the one place where an engine, its journal and its threads are driven.
+ * It stands on its user's loop and knows no protocol, no client and no log file. The server is its
+ * user; a test can be one.
+ *
+ *     loop's thread   the user's requests ─> engine ─> records, gathered    host.c
+ *     log thread      writes one commit after the other                    committer.c
+ *     pool            chores and fetches                                   chores.c, errand.c
+ *
+ * Each turn of the loop is one host_turn: ready jobs are given to those who wait, gathered records
+ * go to the log thread, jobs move between memory and disk, chores begin, and alarms are set to the
+ * engine's next moments. The user calls it from a prepare handle, after its own requests that had
+ * to wait. The loop must turn twice a second even if nothing happens: a chore that failed begins
+ * anew in some later turn.
+ *
+ * When the journal cannot be written, memory is no longer what will be stored: the host discards
+ * the partition when nothing is under way, and opens it anew.
+ *
+ * All calls are made, and all callbacks come, on the loop's thread.
+ */
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include <uv.h>
+
+#include "base/hist.h"
+#include "base/list.h"
+#include "base/time.h"
+#include "host/alarm.h"
+#include "host/chores.h"
+#include "partition/partition.h"
+
+struct committer;
+
+/* What new jobs may be refused for. */
+enum host_room { HOST_ROOM_DISK, HOST_ROOM_MEMORY };
+
+struct host_ops {
+    /* Fills the options of a partition that is about to be opened; a seed is there already. */
+    void (*configure)(void *user, struct partition_options *o);
+    /* Jobs may have become ready: the user leases jobs for workers of its own. */
+    void (*lease)(void *user);
+    /* The durable lsn has grown: answers that waited for it may leave. */
+    void (*settled)(void *user);
+    /* The fetch of an errand is done: executes the owner's request again, and nothing else; or
+     * answers it with the error. */
+    void (*fetched)(void *user, void *owner, int err, const char *detail);
+    /* Follows `fetched`, when its fetch has ended: the owner's answer may leave. */
+    void (*answered)(void *user, void *owner);
+    /* A chore failed, with another error than the one of its kind before. It begins anew later. */
+    void (*chore_failed)(void *user, const char *name, int err, const char *detail);
+    /* New jobs are refused from now on for lack of this, or no longer. */
+    void (*room_changed)(void *user, enum host_room room, bool lacking);
+    /* The partition is about to be discarded: everything that refers to its engine must go. */
+    void (*failed)(void *user, const char *what, int err, const char *detail);
+    /* It was opened anew, or could not be. After CORRUPT and FENCED the host has given up, after
+     * other errors it will try again. */
+    void (*reopened)(void *user, int err, const struct partition_report *report);
+};
+
+/* The user may read all members, and adds entries of its own to `holding`. */
+struct host {
+    uv_loop_t *loop;
+    struct store *store;
+    const struct host_ops *ops;
+    void *user;
+
+    struct partition *partition; /* NULL while it is opened anew */
+    struct engine *engine;       /* the partition's */
+    uint64_t durable_lsn;
+    uint64_t gather_max; /* No request is executed while more bytes than this are gathered. */
+    struct list holding; /* Each entry stands for a request whose answer waits for a commit. */
+    bool failed;         /* The partition is to be discarded. */
+    bool draining;       /* See host_drain. */
+    bool resting;        /* See host_rest. */
+    bool low;            /* New jobs are refused for lack of disk space. */
+    bool overfull;       /* New jobs are refused for lack of memory. */
+
+    struct committer *committer;
+    int64_t commit_begun_us; /* monotonic: when the commit under way began */
+    struct host_chore chores[LANES];
+    struct list errands_waiting;
+    unsigned errands_sent; /* errands on their way */
+    struct hist commit_us;
+    struct hist fetch_us;
+
+    struct clocks clocks;
+    struct alarm wall_alarm;
+    struct alarm mono_alarm;
+    uv_idle_t busy; /* While it is started the loop does not sleep. */
+    uv_timer_t rebuild;
+    int64_t rebuilt_ms; /* monotonic: when the partition was last opened anew; 0: never */
+};
+
+/* Takes its place on the loop and starts the log thread. For sync_interval_ms see committer_new.
+ * IO: there are no alarms. NOMEM: there is no log thread. host_stop and host_fini must follow even
+ * after an error. */
+int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync_interval_ms,
+              const struct host_ops *ops, void *user);
+/* Opens the partition. Blocks; answers as partition_open. */
+int host_open(struct host *h, struct partition_report *ret_report);
+/* Ends the log thread. The user then closes all handles of the loop and runs it until it ends. */
+void host_stop(struct host *h);
+/* After that: writes the gathered records and closes the partition. Does nothing if host_init was
+ * never called. */
+void host_fini(struct host *h);
+
+/* To be called in every turn of the loop. */
+void host_turn(struct host *h);
+/* Makes sure that the loop does not sleep before its next turn. */
+void host_wake(struct host *h);
+/* Takes the clocks; before requests are executed. */
+void host_advance(struct host *h);
+/* Whether requests may be executed: the disk keeps up with the records. Else they wait; a turn of
+ * the loop sees when that is over. */
+bool host_may_execute(const struct host *h);
+
+/* Whether there is a partition that is not about to be discarded. */
+static inline bool host_is_up(const struct host *h)
+{
+    return h->partition && !h->failed;
+}
+
+/* Whether a commit waits for space on the disk. */
+bool host_is_full(const struct host *h);
+
+/* Begins no more work of its own; commits go on. */
+void host_drain(struct host *h);
+/* Begins nothing more at all. */
+void host_rest(struct host *h);
+/* Whether it is up and nothing is gathered or under way. */
+bool host_is_idle(const struct host *h);
+
+#endif

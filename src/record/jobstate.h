@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The states of a job, and how its attempts end. */
+#ifndef RECORD_JOBSTATE_H
+#define RECORD_JOBSTATE_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+#include "base/time.h"
+
+/* A job's life. The names are what users see. */
+#define JOB_STATES(X)         \
+    X(SCHEDULED, "scheduled") \
+    X(READY, "ready")         \
+    X(LEASED, "leased")       \
+    X(DONE, "done")           \
+    X(DEAD, "dead")           \
+    X(CANCELLED, "cancelled") \
+    X(EXPIRED, "expired")     \
+    X(WAITING, "waiting") /* for other jobs: by what it waits for, not by a state of its own */
+
+enum job_state {
+#define JOB_STATE_ENUM(name, text) JOB_##name,
+    JOB_STATES(JOB_STATE_ENUM)
+#undef JOB_STATE_ENUM
+        JOB_STATE_COUNT
+};
+
+const char *job_state_name(enum job_state s);
+
+/* Nothing happens any more to a job in such a state, but that it is forgotten or put back. */
+static inline bool state_is_ended(unsigned state)
+{
+    return state > JOB_LEASED && state < JOB_WAITING;
+}
+
+/* The moment of a job that waits for something else than time. */
+#define AT_NEVER (TIME_MOMENT_MAX + 1)
+
+/* What becomes of a job if one that it waits for ends otherwise than done. */
+enum after_fail { AFTERFAIL_CANCEL, AFTERFAIL_RUN };
+
+/* How an attempt ended. The numbers are on disk. */
+#define ATTEMPT_OUTCOMES(X)    \
+    X(DONE, 0, "done")         \
+    X(FAILED, 1, "failed")     \
+    X(STALLED, 2, "stalled")   \
+    X(RELEASED, 3, "released") \
+    X(AGAIN, 4, "again")
+
+enum attempt_outcome {
+#define ATTEMPT_OUTCOME_ENUM(name, number, text) ATTEMPT_##name = (number),
+    ATTEMPT_OUTCOMES(ATTEMPT_OUTCOME_ENUM)
+#undef ATTEMPT_OUTCOME_ENUM
+};
+
+const char *attempt_outcome_name(unsigned outcome);
+
+struct attempt {
+    uint32_t number;
+    int64_t start_ms;
+    int64_t end_ms;
+    int64_t late_ms; /* start - the moment it was to run */
+    unsigned outcome;
+    struct str worker;
+    struct str error;
+};
+
+#endif

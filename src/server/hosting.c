@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/hosting.h"
+
+#include "base/time.h"
+#include "host/threadpool.h"
+#include "server/client.h"
+#include "server/events.h"
+#include "server/listen.h"
+#include "server/push/push.h"
+
+#define MORE_THREADS \
+    "allow more threads or address space: ulimit -u, ulimit -v, TasksMax of systemd"
+#define COMMIT_LEAST  (64 << 10) /* of records that are gathered before a large one */
+#define FED_PART      256 /* the part of memory that the record of a batch mostly stays below */
+#define RESERVE_LEAST 2
+#define RESERVE_MOST  500
+#define TELL_MS       1000
+
+/* ---- The store ---- */
+
+/* A segment takes one more commit when it is just short of its size, and that one record more when
+ * it is just short of its own: with room for both it can be written though the disk is full. */
+static uint64_t log_bytes(const struct options *o)
+{
+    int64_t record = 2 * o->max_payload;
+
+    if (record > o->segment_size / 8)
+        record = o->segment_size / 8;
+    return (uint64_t)(o->segment_size + o->segment_size / 16 + record);
+}
+
+/* Where segments are small a commit may be larger than several of them: the spares together have
+ * room for the largest. That is a job with the payload that is to replace its own, or the record of
+ * a batch that went to disk. */
+static unsigned reserve(const struct options *o)
+{
+    int64_t job = 2 * o->max_payload, fed = o->memory / FED_PART;
+    uint64_t largest = (uint64_t)(COMMIT_LEAST + (job > fed ? job : fed));
+    uint64_t n = (largest + log_bytes(o) - 1) / log_bytes(o);
+
+    return n < RESERVE_LEAST ? RESERVE_LEAST : n > RESERVE_MOST ? RESERVE_MOST : (unsigned)n;
+}
+
+int hosting_store(struct server *s)
+{
+    struct store_options o = {
+        .log_bytes = log_bytes(&s->options),
+        .reserve = reserve(&s->options),
+        .sync_delay_us = (unsigned)s->options.sync_delay_ms * 1000,
+    };
+    int err = store_open(s->options.data, &o, &s->store);
+
+    if (err)
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the data directory", "data",
+                 s->options.data, "error", error_text(err), "detail", store_detail(), NULL);
+    return err;
+}
+
+/* ---- Opening ---- */
+
+static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
+{
+    (void)host;
+    client_deliver(owner, jobs, n);
+}
+
+static void configure(void *user, struct partition_options *o)
+{
+    struct server *s = user;
+
+    o->segment_bytes = (uint64_t)s->options.segment_size;
+    o->reserve = reserve(&s->options);
+    o->durable = s->options.durability == DURABILITY_SYNC;
+    o->memory_bytes = (uint64_t)s->options.memory;
+    o->max_running = (uint64_t)s->options.max_running;
+    o->slow_start_ms = s->options.slow_start_ms;
+    o->history_disk_bytes = (uint64_t)s->options.history_size;
+    o->audit_ms = s->options.audit_retention_ms;
+    o->deliver = deliver;
+    o->event = events_take;
+    o->listen = events_begin(s);
+    o->endpoint_until = push_endpoint_until;
+    o->pushes_full = push_tenant_full;
+    o->host = s;
+}
+
+static void tell_opened(struct server *s, const struct partition_report *r)
+{
+    char a[LOG_NUMBER], b[LOG_NUMBER], c[LOG_NUMBER];
+
+    if (r->torn_bytes)
+        log_line(&s->log, LOG_LEVEL_WARN,
+                 r->clean ? "bytes behind the last commit of the journal were cut off; nothing is "
+                            "lost: the journal ends where it was closed"
+                          : "a torn commit at the end of the journal was cut off; it was being "
+                            "written when the server ended and was not acknowledged, or it is "
+                            "damaged and was",
+                 "where", r->where, "bytes", log_number((int64_t)r->torn_bytes, a), NULL);
+    log_line(&s->log, LOG_LEVEL_INFO, "journal opened", "epoch", log_number((int64_t)r->epoch, a),
+             "segments", log_number(r->segments, b), "commits", log_number((int64_t)r->commits, c),
+             "last_stop", r->clean ? "clean" : "unclean", NULL);
+}
+
+static void opened(struct server *s, int err, const struct partition_report *r)
+{
+    if (err) {
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the journal", "error", error_text(err),
+                 "detail", store_detail(), "next",
+                 err == BELFRY_CORRUPT ? "belfry check shows the damage, belfry repair salvages"
+                                       : "see the detail",
+                 NULL);
+        return;
+    }
+    events_opened(s, r->epoch);
+    tell_opened(s, r);
+}
+
+static void reopened(void *user, int err, const struct partition_report *r)
+{
+    struct server *s = user;
+
+    opened(s, err, r);
+    if (err == BELFRY_CORRUPT || err == BELFRY_FENCED)
+        uv_stop(&s->loop);
+    else if (!err && !s->stopping)
+        listen_resume(s);
+}
+
+/* ---- What the host tells ---- */
+
+static void lease(void *user)
+{
+    push_turn(user);
+}
+
+static void settled(void *user)
+{
+    struct server *s = user;
+    struct list *node, *after;
+
+    list_each_safe (node, after, &s->host.holding)
+        client_flush(client_of_holding(node));
+    events_settled(s);
+    push_flush(s);
+}
+
+/* Not each time: a client may ask again and again. */
+static void tell_fetch(struct server *s, int err, const char *detail)
+{
+    int64_t now = time_mono_us() / 1000;
+
+    if ((err != BELFRY_CORRUPT && err != BELFRY_IO) || now < s->fetch_tell_ms)
+        return;
+    s->fetch_tell_ms = now + TELL_MS;
+    log_line(&s->log, LOG_LEVEL_ERROR, "a job could not be read from disk", "error",
+             error_text(err), "detail", detail, "next", "belfry check shows what is damaged", NULL);
+}
+
+static void fetched(void *user, void *owner, int err, const char *detail)
+{
+    tell_fetch(user, err, detail);
+    client_fetched(owner, err, detail);
+}
+
+static void answered(void *user, void *owner)
+{
+    (void)user;
+    client_flush(owner);
+}
+
+static void chore_failed(void *user, const char *name, int err, const char *detail)
+{
+    struct server *s = user;
+
+    log_line(&s->log, LOG_LEVEL_ERROR, "a chore failed", "chore", name, "error", error_text(err),
+             "detail", detail, "next",
+             err == BELFRY_CORRUPT ? "belfry check shows what is damaged" : "tried again soon",
+             NULL);
+}
+
+static void room_changed(void *user, enum host_room room, bool lacking)
+{
+    static const char *const texts[][2] = {
+        [HOST_ROOM_DISK] = { "there is room again: new jobs are accepted",
+                             "disk space is at its reserve: new jobs are refused, completions go "
+                             "on" },
+        [HOST_ROOM_MEMORY] = { "memory is within its budget: new jobs are accepted",
+                               "memory is beyond its budget: new jobs are refused, completions go "
+                               "on" },
+    };
+    struct server *s = user;
+
+    log_line(&s->log, LOG_LEVEL_WARN, texts[room][lacking], "data", s->options.data, NULL);
+}
+
+/* Clients see their connection end and do not know the outcome of what was not answered. */
+static void failed(void *user, const char *what, int err, const char *detail)
+{
+    struct server *s = user;
+
+    log_line(&s->log, LOG_LEVEL_ERROR, what, "error", error_text(err), "detail", detail, "next",
+             "nothing more is acknowledged until all was made again from what is stored", NULL);
+    listen_pause(s);
+    client_close_all(s);
+    push_reset(s);
+}
+
+static const struct host_ops hosting_ops = {
+    .configure = configure,
+    .lease = lease,
+    .settled = settled,
+    .fetched = fetched,
+    .answered = answered,
+    .chore_failed = chore_failed,
+    .room_changed = room_changed,
+    .failed = failed,
+    .reopened = reopened,
+};
+
+int hosting_start(struct server *s)
+{
+    const struct options *o = &s->options;
+    int64_t sync_ms = o->durability == DURABILITY_INTERVAL ? o->sync_interval_ms : 0;
+    int err = host_init(&s->host, &s->loop, s->store, sync_ms, &hosting_ops, s);
+
+    if (err == BELFRY_NOMEM)
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot start the log thread", "next", MORE_THREADS,
+                 NULL);
+    return err;
+}
+
+int hosting_open(struct server *s)
+{
+    struct partition_report report = { 0 };
+    int err = host_open(&s->host, &report);
+
+    opened(s, err, &report);
+    return err;
+}
+
+int hosting_pool(struct server *s)
+{
+    char number[LOG_NUMBER];
+    int err = threadpool_start(&s->loop);
+
+    if (!err)
+        return 0;
+    log_line(&s->log, LOG_LEVEL_ERROR, "cannot start the pool of threads", "error",
+             uv_strerror(err), "threads", log_number((int64_t)threadpool_size(), number), "next",
+             MORE_THREADS, NULL);
+    return BELFRY_NOMEM;
+}

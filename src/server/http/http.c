@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/http/http.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "host/errand.h"
+#include "server/http/http_client.h"
+
+#define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */
+
+static void end_wait(struct http_client *c);
+static void http_close(struct client *client);
+
+static struct http_client *of(struct client *c)
+{
+    return container_of(c, struct http_client, client);
+}
+
+static int64_t now_ms(void)
+{
+    return time_mono_us() / 1000;
+}
+
+/* ---- Waiting ---- */
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+    free(container_of(handle, struct watch, poll));
+}
+
+static void unwatch(struct http_client *c)
+{
+    if (c->watch) {
+        c->watch->client = NULL;
+        uv_close((uv_handle_t *)&c->watch->poll, on_watch_closed);
+    }
+    c->watch = NULL;
+}
+
+static void on_gone(uv_poll_t *poll, int status, int events)
+{
+    struct watch *w = container_of(poll, struct watch, poll);
+
+    if (!w->client || (status >= 0 && !(events & UV_DISCONNECT)))
+        return;
+    if (w->client->stream)
+        http_close(&w->client->client);
+    else
+        end_wait(w->client);
+}
+
+/* Without memory for it the wait lasts as long as was asked for, whoever is there. */
+void http_watch(struct http_client *c)
+{
+    struct watch *w = calloc(1, sizeof(*w));
+
+    if (!w || uv_poll_init_socket(&c->client.server->loop, &w->poll, c->fd) != 0) {
+        free(w);
+        return;
+    }
+    w->client = c;
+    c->watch = w;
+    uv_poll_start(&w->poll, UV_DISCONNECT, on_gone);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+/* The answer can be sent, or the connection is to end: libmicrohttpd asks again in its next turn,
+ * one for all that are woken now. */
+void http_wake(struct http_client *c)
+{
+    struct http *h = c->client.server->http;
+
+    if (!c->suspended)
+        return;
+    c->suspended = false;
+    MHD_resume_connection(c->connection);
+    if (!h->woken)
+        uv_timer_start(&h->timer, on_timer, 0, 0);
+    h->woken = true;
+}
+
+static void http_flush(struct client *client)
+{
+    struct http_client *c = of(client);
+
+    if (c->closed || !http_is_ready(c))
+        return;
+    list_remove(&client->holding);
+    http_wake(c);
+}
+
+/* The answer is there; it waits for lsn. */
+static void settle(struct http_client *c, uint64_t lsn)
+{
+    struct server *s = c->client.server;
+
+    c->answered = true;
+    c->lsn = lsn;
+    if (!http_is_ready(c) && list_empty(&c->client.holding))
+        list_append(&s->host.holding, &c->client.holding);
+}
+
+/* ---- Executing ---- */
+
+static void execute(struct http_client *c)
+{
+    struct server *s = c->client.server;
+    struct session_target target = client_target(s);
+    uint64_t lsn =
+        http_execute(&c->session, &target, c->match.route, &c->call, &c->client, &c->answer);
+
+    if (c->session.cold) {
+        c->errand = errand_begin(&s->host, &c->client);
+        if (!c->errand) {
+            http_fail(BELFRY_NOMEM, "", &c->answer);
+            settle(c, 0);
+        }
+    } else if (c->session.held) {
+        list_append(&s->held, &c->client.resume);
+    } else if (c->session.parked) {
+        http_watch(c);
+    } else {
+        settle(c, lsn);
+    }
+}
+
+/* When it is its turn. */
+void http_start(struct http_client *c)
+{
+    struct server *s = c->client.server;
+
+    if (!host_may_execute(&s->host)) {
+        list_append(&s->resume, &c->client.resume);
+        host_wake(&s->host);
+        return;
+    }
+    host_advance(&s->host);
+    execute(c);
+}
+
+static void http_resume(struct client *client)
+{
+    struct http_client *c = of(client);
+
+    list_remove(&client->resume);
+    http_start(c);
+    http_flush(client);
+}
+
+static void http_fetched(struct client *client, int err, const char *detail)
+{
+    struct http_client *c = of(client);
+
+    c->errand = NULL;
+    if (err) {
+        http_fail(err, detail, &c->answer);
+        settle(c, 0);
+    } else {
+        execute(c);
+    }
+}
+
+static void http_deliver(struct client *client, struct job *const *jobs, size_t n)
+{
+    struct http_client *c = of(client);
+    struct engine *e = client->server->host.engine;
+
+    unwatch(c);
+    http_serve(&c->session, e, c->match.route, jobs, n, &c->answer);
+    settle(c, engine_offered_lsn(e));
+    http_flush(client);
+}
+
+static void end_wait(struct http_client *c)
+{
+    engine_wait_cancel(c->client.server->host.engine, c->session.parked);
+    http_deliver(&c->client, NULL, 0);
+}
+
+static void http_drain(struct client *client)
+{
+    if (of(client)->session.parked)
+        end_wait(of(client));
+    if (of(client)->stream)
+        http_stream_end(of(client));
+}
+
+static bool http_has_output(const struct client *client)
+{
+    const struct http_client *c = container_of(client, const struct http_client, client);
+
+    return c->phase >= PHASE_WAITS && !c->stream;
+}
+
+/* ---- Ending ---- */
+
+/* Nothing of the request is under way any more. */
+void http_abandon(struct http_client *c)
+{
+    struct server *s = c->client.server;
+
+    if (c->session.parked && s->host.engine)
+        engine_wait_cancel(s->host.engine, c->session.parked);
+    c->session.parked = NULL;
+    http_stream_free(c);
+    unwatch(c);
+    errand_drop(c->errand);
+    c->errand = NULL;
+    list_remove(&c->client.holding);
+    list_remove(&c->client.resume);
+}
+
+/* It ends when libmicrohttpd sees that, in its next turn. */
+static void http_close(struct client *client)
+{
+    struct http_client *c = of(client);
+
+    http_abandon(c);
+    client_fini(client);
+    c->closed = true;
+    shutdown(c->fd, SHUT_RDWR);
+    http_wake(c);
+}
+
+static void cut_off(struct http_client *c, const char *why)
+{
+    char number[LOG_NUMBER];
+
+    log_line(&c->client.server->log, LOG_LEVEL_WARN, "client cut off", "client",
+             log_number((int64_t)c->session.id, number), "why", why, NULL);
+    http_close(&c->client);
+}
+
+static int64_t keepalive_ms(const struct options *o)
+{
+    return o->keepalive_timeout_ms ? o->keepalive_timeout_ms : o->client_timeout_ms;
+}
+
+static void http_sweep(struct client *client, int64_t mono_ms)
+{
+    struct http_client *c = of(client);
+    const struct options *o = &client->server->options;
+    int64_t age = mono_ms - c->since_ms;
+
+    if (c->phase == PHASE_IDLE && c->served && age > keepalive_ms(o))
+        http_close(client); /* between requests, as far as one can see */
+    else if (c->phase == PHASE_IDLE && o->idle_timeout_ms && age > o->idle_timeout_ms)
+        http_close(client);
+    else if (c->phase < PHASE_WAITS && !(c->phase == PHASE_IDLE && c->served) &&
+             age > o->client_timeout_ms)
+        cut_off(c, "it stopped within a request");
+}
+
+static const struct client_ops http_ops = {
+    .flush = http_flush,
+    .resume = http_resume,
+    .fetched = http_fetched,
+    .deliver = http_deliver,
+    .drain = http_drain,
+    .has_output = http_has_output,
+    .sweep = http_sweep,
+    .close = http_close,
+};
+
+/* ---- What libmicrohttpd calls ---- */
+
+/* Seconds, as libmicrohttpd counts; it ends clients that do not take their answer. */
+static unsigned timeout_s(const struct server *s)
+{
+    int64_t ms = s->options.client_timeout_ms, idle = keepalive_ms(&s->options);
+
+    return (unsigned)(((idle > ms ? idle : ms) + 999) / 1000) + 1;
+}
+
+static struct http_client *client_new(struct server *s, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *from =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct http_client *c = info && from ? calloc(1, sizeof(*c)) : NULL;
+    struct peer peer;
+
+    if (!c)
+        return NULL;
+    memcpy(&peer, from->client_addr, sizeof(peer)); /* as it was given with the socket */
+    c->connection = connection;
+    c->fd = info->connect_fd;
+    c->since_ms = now_ms();
+    session_init(&c->session, ++s->next_conn);
+    peer_text(&peer, c->session.address, sizeof(c->session.address));
+    c->session.remote = !peer_is_loopback(&peer);
+    client_init(&c->client, s, &http_ops, &c->session, &peer);
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s(s));
+    return c;
+}
+
+static void client_free(struct http_client *c)
+{
+    if (!c)
+        return;
+    if (!c->closed) {
+        http_abandon(c);
+        client_fini(&c->client);
+    }
+    buf_fini(&c->uri);
+    buf_fini(&c->body);
+    http_call_fini(&c->call);
+    http_answer_fini(&c->answer);
+    free(c);
+}
+
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = client_new(arg, connection);
+    } else {
+        client_free(*context);
+        *context = NULL;
+    }
+}
+
+/* Escapes are looked at where a path has been split. */
+static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *text)
+{
+    (void)arg;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- The loop ---- */
+
+static void arm(struct http *h)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    if (h->woken)
+        return;
+    if (MHD_get_timeout(h->daemon, &ms) == MHD_YES)
+        uv_timer_start(&h->timer, on_timer, ms, 0);
+    else
+        uv_timer_stop(&h->timer);
+}
+
+static void run(struct http *h)
+{
+    h->woken = false;
+    MHD_run(h->daemon);
+    arm(h);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    run(container_of(timer, struct http, timer));
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    run(container_of(poll, struct http, poll));
+}
+
+int http_open(struct server *s)
+{
+    struct http *h = s->http = calloc(1, sizeof(*h));
+    const union MHD_DaemonInfo *info;
+
+    if (!h)
+        return BELFRY_NOMEM;
+    h->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+        http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+        MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, s, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri,
+        s, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)s->options.max_headers, MHD_OPTION_CONNECTION_LIMIT, NO_MORE_CLIENTS,
+        MHD_OPTION_CONNECTION_TIMEOUT, timeout_s(s), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
+    info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+    if (!info || uv_poll_init(&s->loop, &h->poll, info->epoll_fd) != 0) {
+        log_line(&s->log, LOG_LEVEL_ERROR, "cannot begin to serve HTTP", NULL);
+        if (h->daemon)
+            MHD_stop_daemon(h->daemon);
+        h->daemon = NULL;
+        return BELFRY_IO;
+    }
+    uv_timer_init(&s->loop, &h->timer);
+    uv_poll_start(&h->poll, UV_READABLE, on_readable);
+    return 0;
+}
+
+void http_adopt(struct server *s, int fd, const struct peer *peer)
+{
+    /* It closes the socket itself when it cannot take it. */
+    MHD_add_connection(s->http->daemon, fd, &peer->at.any, sizeof(*peer));
+    arm(s->http);
+}
+
+void http_stop(struct server *s)
+{
+    if (!s->http || !s->http->daemon)
+        return;
+    uv_poll_stop(&s->http->poll);
+    MHD_stop_daemon(s->http->daemon);
+    s->http->daemon = NULL;
+}
+
+void http_free(struct server *s)
+{
+    if (s->http)
+        buf_fini(&s->http->openapi);
+    free(s->http);
+    s->http = NULL;
+}

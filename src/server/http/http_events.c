@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/events: an answer that does not end. A stream takes events from the ring when its
+ * connection has taken the ones before, so a slow one costs a small buffer and nobody waits for it.
+ * While there is nothing for it the connection is suspended.
+ */
+#include <microhttpd.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "server/events.h"
+#include "server/http/http.h"
+#include "server/http/http_client.h"
+
+#define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and one event more */
+#define BEAT_MS     15000
+
+struct http_stream {
+    struct event_stream stream;
+    struct http_client *client;
+    struct list link;
+    struct buf out;
+    size_t sent;     /* of it */
+    int64_t beat_ms; /* monotonic: when something was sent last */
+    bool ending;
+};
+
+/* Its token may have been revoked meanwhile, or have expired. */
+static void check_rights(struct http_stream *st)
+{
+    const struct server *s = st->client->client.server;
+    struct session *session = &st->client->session;
+
+    if (s->host.partition && identity_check(&session->who, s->host.engine, session->remote) < 0)
+        st->ending = true;
+}
+
+static void fill(struct http_stream *st)
+{
+    const struct events *v = st->client->client.server->events;
+
+    check_rights(st);
+    if (st->sent == st->out.len)
+        buf_reset(&st->out, 2 * PIECE_BYTES);
+    if (st->out.len == 0)
+        st->sent = 0;
+    while (!st->ending && v->ring.bytes && st->out.len < PIECE_BYTES && !st->out.failed &&
+           event_stream_next(&st->stream, &v->ring, v->epoch, &st->out))
+        ;
+}
+
+static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
+{
+    struct http_client *c = arg;
+    struct http_stream *st = c->stream;
+    size_t n;
+
+    (void)at;
+    if (c->closed || !st)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (st->sent == st->out.len)
+        fill(st);
+    if (st->out.failed)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    n = st->out.len - st->sent < max ? st->out.len - st->sent : max;
+    if (n) {
+        memcpy(to, st->out.ptr + st->sent, n);
+        st->sent += n;
+        st->beat_ms = time_mono_us() / 1000;
+        return (ssize_t)n;
+    }
+    if (st->ending)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    c->suspended = true;
+    MHD_suspend_connection(c->connection);
+    return 0;
+}
+
+struct MHD_Response *http_stream_response(struct http_client *c)
+{
+    struct MHD_Response *r;
+
+    if (c->head) /* of a length that is not known libmicrohttpd would send the end of the body */
+        r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    else
+        r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, on_read, c, NULL);
+
+    if (r) { /* without memory for one of these it is right, too */
+        MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
+        MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+        MHD_add_response_header(r, "X-Accel-Buffering", "no");
+    }
+    return r;
+}
+
+static void refuse(struct http_client *c, const char *code, int status, const char *why)
+{
+    http_refuse(code, status, why, &c->answer);
+}
+
+/* The tenant that was asked for; empty: none was. */
+static struct str tenant_given(const struct http_client *c)
+{
+    for (size_t i = 1; i + 1 < c->call.list.n; i += 2)
+        if (str_ieq(c->call.words[i], "tenant"))
+            return c->call.words[i + 1];
+    return STR("");
+}
+
+/* A token of one tenant sees that one's. */
+static int confine(struct http_client *c, struct event_stream *stream, char *why, size_t why_size)
+{
+    const struct identity *who = &c->session.who;
+    struct str given = tenant_given(c);
+
+    if (!who->confined)
+        return 0;
+    if (given.len > 0 && !str_eq(given, identity_tenant(who))) {
+        snprintf(why, why_size, "it is for tenant %.*s only", STR_ARG(identity_tenant(who)));
+        return BELFRY_NOPERM;
+    }
+    event_stream_confine(stream, c->client.server->host.engine, identity_tenant(who));
+    return 0;
+}
+
+static struct http_stream *stream_of(struct list *node)
+{
+    return container_of(node, struct http_stream, link);
+}
+
+/* Streams of tokens of this one's tenant. */
+static uint64_t streams_beside(const struct http_client *c)
+{
+    struct str tenant = identity_tenant(&c->session.who);
+    struct list *node;
+    uint64_t n = 0;
+
+    list_each (node, &c->client.server->events->streams) {
+        const struct identity *who = &stream_of(node)->client->session.who;
+
+        n += who->confined && str_eq(identity_tenant(who), tenant);
+    }
+    return n;
+}
+
+/* Why there may not be one more, or NULL. The tokens of one tenant may have half of all, so that
+ * they do not keep out those of others. */
+static const char *one_too_many(const struct http_client *c)
+{
+    const struct server *s = c->client.server;
+    uint64_t most = (uint64_t)s->options.max_streams;
+
+    if (s->events->stream_count >= most)
+        return "there are as many streams as max_streams allows";
+    if (c->session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
+        return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
+    return NULL;
+}
+
+void http_stream_begin(struct http_client *c, const char *last_id)
+{
+    struct server *s = c->client.server;
+    struct events *v = s->events;
+    struct http_stream *st;
+    char why[256] = "";
+    const char *full;
+    int err;
+
+    if (!host_is_up(&s->host)) {
+        refuse(c, "BUSY", 503, "the journal is being opened");
+        return;
+    }
+    full = one_too_many(c);
+    if (full) {
+        refuse(c, "BUSY", 429, full); /* LIMIT is about a tenant's jobs */
+        return;
+    }
+    st = calloc(1, sizeof(*st));
+    err = st ? events_want(s) : BELFRY_NOMEM;
+    if (!err)
+        err = event_stream_init(&st->stream, c->call.words, c->call.list.n, why, sizeof(why));
+    if (!err)
+        err = confine(c, &st->stream, why, sizeof(why));
+    if (!err)
+        err = event_stream_place(&st->stream, &v->ring, v->epoch, last_id, why, sizeof(why));
+    if (err) {
+        http_fail(err, why, &c->answer);
+        free(st);
+        return;
+    }
+    st->client = c;
+    list_append(&v->streams, &st->link);
+    v->stream_count++;
+    c->stream = st;
+    event_stream_hello(&st->stream, v->epoch, &st->out);
+    http_watch(c);
+}
+
+void http_stream_end(struct http_client *c)
+{
+    c->stream->ending = true;
+    http_wake(c);
+}
+
+void http_stream_free(struct http_client *c)
+{
+    struct http_stream *st = c->stream;
+
+    if (!st)
+        return;
+    list_remove(&st->link);
+    c->client.server->events->stream_count--;
+    buf_fini(&st->out);
+    free(st);
+    c->stream = NULL;
+}
+
+void http_streams_feed(struct server *s)
+{
+    struct list *node;
+
+    list_each (node, &s->events->streams) {
+        struct http_stream *st = stream_of(node);
+
+        if (!st->client->suspended)
+            continue;
+        fill(st);
+        if (st->out.len > st->sent || st->out.failed || st->ending)
+            http_wake(st->client);
+    }
+}
+
+void http_streams_sweep(struct server *s, int64_t mono_ms)
+{
+    struct list *node;
+
+    if (!list_empty(&s->events->streams))
+        host_advance(&s->host); /* without requests nothing else says that a token has expired */
+    list_each (node, &s->events->streams) {
+        struct http_stream *st = stream_of(node);
+
+        if (!st->client->suspended)
+            continue;
+        check_rights(st);
+        if (st->ending)
+            http_wake(st->client);
+        if (st->ending || mono_ms - st->beat_ms < BEAT_MS)
+            continue;
+        fill(st);
+        event_stream_beat(&st->stream, s->events->epoch, &st->out);
+        http_wake(st->client);
+    }
+}

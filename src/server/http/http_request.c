@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests in HTTP as they are read, and answers as they are sent. */
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/time.h"
+#include "front/http_docs.h"
+#include "front/http_status.h"
+#include "front/openapi.h"
+#include "server/http/http_client.h"
+#include "verbs/secret.h"
+
+#define BUFFER_KEEP ((size_t)4096) /* of a connection that is idle */
+#define SLACK_BYTES (1u << 20)     /* of a body beyond its payload */
+
+/* The first line of a request. */
+void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
+{
+    struct http_client *c = http_client_of(connection);
+
+    (void)arg;
+    if (c && !c->closed) {
+        c->phase = PHASE_BEGUN;
+        c->since_ms = time_mono_us() / 1000;
+        c->uri.len = 0;
+        buf_text(&c->uri, uri);
+    }
+    return c;
+}
+
+void http_on_completed(void *arg, struct MHD_Connection *connection, void **request,
+                       enum MHD_RequestTerminationCode code)
+{
+    struct http_client *c = http_client_of(connection);
+
+    (void)arg;
+    (void)request;
+    (void)code;
+    if (!c)
+        return;
+    if (!c->closed)
+        http_abandon(c);
+    c->phase = PHASE_IDLE;
+    c->served = true;
+    c->since_ms = time_mono_us() / 1000;
+    c->answered = c->html = c->plain = c->last = false;
+    c->lsn = 0;
+    c->dropped = 0;
+    c->key = NULL;
+    buf_reset(&c->uri, BUFFER_KEEP);
+    buf_reset(&c->body, BUFFER_KEEP);
+    http_call_reset(&c->call);
+    buf_reset(&c->answer.body, BUFFER_KEEP);
+    c->answer = (struct http_answer){ .body = c->answer.body };
+}
+
+/* ---- Answers ---- */
+
+static void add_header(struct MHD_Response *r, const char *name, const char *value)
+{
+    MHD_add_response_header(r, name, value); /* NO without memory: the answer is right without */
+}
+
+static void add_allow(const struct http_client *c, struct MHD_Response *r)
+{
+    char text[64] = "";
+    size_t len = 0;
+
+    for (unsigned m = 0; m < HTTP_METHODS; m++)
+        if (c->match.allowed & 1u << m)
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
+                                    m == HTTP_GET ? "GET, HEAD" : http_method_name(m));
+    add_header(r, MHD_HTTP_HEADER_ALLOW, text);
+}
+
+/* The page takes nothing from elsewhere, and nobody puts it into a page of his. */
+static void add_page_headers(const struct http_client *c, struct MHD_Response *r)
+{
+    char policy[256];
+
+    snprintf(policy, sizeof(policy),
+             "default-src 'none'; connect-src 'self'; script-src 'nonce-%s'; style-src 'nonce-%s'; "
+             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+             c->nonce, c->nonce);
+    add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
+    add_header(r, "Content-Security-Policy", policy);
+    add_header(r, "X-Content-Type-Options", "nosniff");
+    add_header(r, "Referrer-Policy", "no-referrer");
+    add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+}
+
+static void add_headers(const struct http_client *c, struct MHD_Response *r)
+{
+    const struct http_answer *a = &c->answer;
+
+    if (c->html)
+        add_page_headers(c, r);
+    else if (a->body.len)
+        add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+                   a->problem ? HTTP_PROBLEM_TYPE
+                   : c->plain ? "text/plain; version=0.0.4; charset=utf-8"
+                              : "application/json");
+    if (a->location[0])
+        add_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
+    if (a->status == 401)
+        add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"belfry\"");
+    if (a->status == 405)
+        add_allow(c, r);
+    if (a->status == 429 || a->status == 503)
+        add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    if (c->client.server->stopping || c->last)
+        add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+/* The body stays the client's until the request is completed. */
+static enum MHD_Result send_answer(struct http_client *c)
+{
+    struct http_answer *a = &c->answer;
+    struct MHD_Response *r;
+    enum MHD_Result ok;
+
+    if (a->body.failed)
+        return MHD_NO;
+    r = c->stream
+            ? http_stream_response(c)
+            : MHD_create_response_from_buffer(a->body.len, a->body.ptr, MHD_RESPMEM_PERSISTENT);
+    if (!r)
+        return MHD_NO;
+    add_headers(c, r);
+    ok = MHD_queue_response(c->connection, (unsigned)a->status, r);
+    MHD_destroy_response(r);
+    c->phase = PHASE_ANSWERED;
+    return ok;
+}
+
+/* ---- Requests ---- */
+
+static const char *header(const struct http_client *c, const char *name)
+{
+    return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
+}
+
+/* The answer is known before the body is: that is read, and dropped. */
+static void refuse(struct http_client *c, const char *code, int status, const char *detail)
+{
+    http_refuse(code, status, detail, &c->answer);
+    c->answered = true;
+}
+
+static bool is_json(const char *type)
+{
+    static const char json[] = "application/json";
+    char next;
+
+    if (!type || strncasecmp(type, json, sizeof(json) - 1) != 0)
+        return false;
+    next = type[sizeof(json) - 1];
+    return next == '\0' || next == ';' || next == ' ' || next == '\t';
+}
+
+/* A name that only this machine has, or an address: not one that somebody's page could have had
+ * resolved to this machine. */
+static bool is_own_host(const char *host)
+{
+    size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    struct str name = { host, len };
+
+    if (host[0] == '[' || str_ieq(name, "localhost"))
+        return true;
+    return len > 0 && strspn(host, "0123456789.") == len;
+}
+
+static bool has_tokens(const struct server *s)
+{
+    return s->host.partition && engine_token_count(s->host.engine) > 0;
+}
+
+/* A page of somebody else's in a browser on this machine must not be able to ask anything: it
+ * cannot make JSON without asking first (415), its Origin is another, and a name of its own that
+ * leads here is not ours; with TLS its browser sees that from the certificate. True: refused. */
+static bool refuse_strangers(struct http_client *c)
+{
+    const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
+    const char *from = origin ? strstr(origin, "://") : NULL;
+
+    if (has_tokens(c->client.server)) /* which no browser sends by itself */
+        return false;
+    if (host && !c->client.peer.tls && !is_own_host(host))
+        refuse(c, "INVALID", 421, "Host: expected localhost or an address");
+    else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
+        refuse(c, "INVALID", 403, "Origin: pages of other origins are not answered");
+    return c->answered;
+}
+
+/* `Bearer name.secret`; ptr NULL if it is something else. */
+static struct str bearer_of(const char *value)
+{
+    static const char scheme[] = "Bearer ";
+
+    if (strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
+        return (struct str){ 0 };
+    value += sizeof(scheme) - 1;
+    return str_of(value + strspn(value, " "));
+}
+
+/* Whether it is the token that was right before on this connection, and still is: then it is not
+ * looked for again, and what others at the same address have done does not matter. */
+static bool is_shown_again(struct http_client *c, const uint8_t *hash)
+{
+    return c->has_shown && CRYPTO_memcmp(c->shown, hash, sizeof(c->shown)) == 0 &&
+           identity_check(&c->session.who, c->client.server->host.engine, c->session.remote) == 0;
+}
+
+/* 0, WRONGPASS, BUSY. */
+static int show(struct http_client *c, struct str token)
+{
+    struct session_target target = client_target(c->client.server);
+    uint8_t hash[TOKEN_HASH_BYTES];
+    int err;
+
+    secret_hash(token, hash);
+    if (is_shown_again(c, hash))
+        return 0;
+    c->has_shown = false;
+    identity_forget(&c->session.who);
+    err = session_auth(&c->session, &target, (struct str){ 0 }, token);
+    if (!err) {
+        memcpy(c->shown, hash, sizeof(hash));
+        c->has_shown = true;
+    }
+    return err;
+}
+
+/* Each request shows its token; before its body is read, so that a stranger's is not kept. */
+static void authenticate(struct http_client *c)
+{
+    struct server *s = c->client.server;
+    const char *value = header(c, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct str token = value ? bearer_of(value) : (struct str){ 0 };
+    char text[160];
+    int err = 0;
+
+    if (c->match.route && http_is_open(c->match.route))
+        return;
+    if (!host_is_up(&s->host)) {
+        refuse(c, "BUSY", 503, "the journal is being opened");
+        return;
+    }
+    if (token.ptr && has_tokens(s))
+        err = show(c, token);
+    else
+        identity_forget(&c->session.who);
+    if (err == BELFRY_BUSY) {
+        refuse(c, "BUSY", 429, session_auth_why(err));
+    } else if (err) {
+        refuse(c, error_name(err), 401, session_auth_why(err));
+    } else if (identity_check(&c->session.who, s->host.engine, c->session.remote) < 0) {
+        snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
+                 identity_why(&c->session.who, s->host.engine));
+        refuse(c, "NOAUTH", 401, text);
+    } else if (c->match.route && !http_admit(&c->session, c->match.route, &c->answer)) {
+        c->answered = true;
+    }
+}
+
+static size_t body_limit(const struct http_client *c)
+{
+    return 2 * (size_t)c->client.server->options.max_payload + SLACK_BYTES;
+}
+
+/* What can be said about the body before it comes. */
+static void check_body(struct http_client *c, const char *length, bool chunked)
+{
+    bool some = chunked || (length && strspn(length, "0") != strlen(length));
+
+    if (!some)
+        return;
+    if (!http_has_body(c->match.route))
+        refuse(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
+    else if (!is_json(header(c, MHD_HTTP_HEADER_CONTENT_TYPE)))
+        refuse(c, "INVALID", 415, "Content-Type: expected application/json");
+}
+
+/* False: there is none. */
+static bool find_route(struct http_client *c, const char *method)
+{
+    struct str uri = buf_view(&c->uri);
+    const char *mark = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
+    struct str path = { uri.ptr, mark ? (size_t)(mark - uri.ptr) : uri.len };
+
+    c->query = mark ? (struct str){ mark + 1, uri.len - path.len - 1 } : STR("");
+    http_route_find(str_of(method), path, &c->match);
+    return c->match.route;
+}
+
+static void refuse_route(struct http_client *c)
+{
+    if (c->match.allowed)
+        refuse(c, "UNKNOWN", 405, "this path has no such method; Allow says which it has");
+    else
+        refuse(c, "UNKNOWN", 404, "there is no such path; /openapi.json lists them");
+}
+
+/* Headers that say one thing, and how often they were given. */
+static const char *const single[] = { MHD_HTTP_HEADER_HOST,
+                                      MHD_HTTP_HEADER_CONTENT_LENGTH,
+                                      MHD_HTTP_HEADER_TRANSFER_ENCODING,
+                                      MHD_HTTP_HEADER_CONTENT_TYPE,
+                                      "Idempotency-Key",
+                                      MHD_HTTP_HEADER_AUTHORIZATION };
+#define SINGLES (sizeof(single) / sizeof(single[0]))
+
+static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    unsigned *counts = arg;
+
+    (void)kind;
+    (void)value;
+    for (size_t i = 0; i < SINGLES; i++)
+        counts[i] += strcasecmp(name, single[i]) == 0;
+    return MHD_YES;
+}
+
+/* Of headers that contradict each other a proxy in front may believe another one than we, and so
+ * see other requests than we do. Says what is wrong, or NULL. */
+static const char *ambiguous(struct http_client *c, char *text, size_t size)
+{
+    unsigned counts[SINGLES] = { 0 };
+
+    MHD_get_connection_values(c->connection, MHD_HEADER_KIND, count_single, counts);
+    for (size_t i = 0; i < SINGLES; i++) {
+        if (counts[i] > 1) {
+            snprintf(text, size, "%s: is given twice", single[i]);
+            return text;
+        }
+    }
+    return counts[1] && counts[2] ? "Content-Length and Transfer-Encoding: expected one of them"
+                                  : NULL;
+}
+
+/* The headers are there. */
+static enum MHD_Result begin(struct http_client *c, const char *method)
+{
+    const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    bool route;
+    char text[64];
+    const char *wrong = ambiguous(c, text, sizeof(text));
+
+    c->phase = PHASE_BODY;
+    c->head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    if (c->uri.failed)
+        return MHD_NO;
+    if (wrong) {
+        c->last = true;
+        http_refuse("INVALID", 400, wrong, &c->answer);
+        return send_answer(c);
+    }
+    if (!refuse_strangers(c) && c->client.server->stopping)
+        refuse(c, "BUSY", 503, "the server is stopping");
+    route = find_route(c, method);
+    if (!c->answered)
+        authenticate(c);
+    if (!c->answered && !route)
+        refuse_route(c);
+    if (!c->answered)
+        check_body(c, length, chunked);
+    if (length && strtoull(length, NULL, 10) > body_limit(c)) {
+        http_refuse("TOOLARGE", 413, "the body is larger than the limit", &c->answer);
+        return send_answer(c); /* at once: what follows is not read */
+    }
+    c->key = header(c, "Idempotency-Key");
+    return MHD_YES;
+}
+
+static enum MHD_Result take_body(struct http_client *c, struct str bytes)
+{
+    if (!c->answered && c->body.len + bytes.len > body_limit(c)) { /* chunked: nobody could know */
+        buf_reset(&c->body, 0);
+        refuse(c, "TOOLARGE", 413, "the body is larger than the limit");
+    }
+    if (c->answered) {
+        c->dropped += bytes.len;
+        return c->dropped > body_limit(c) ? MHD_NO : MHD_YES;
+    }
+    buf_str(&c->body, bytes);
+    return c->body.failed ? MHD_NO : MHD_YES;
+}
+
+/* Random, as a page's scripts and styles are known by it. */
+static bool draw_nonce(char *ret)
+{
+    unsigned char bytes[8];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+        return false;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        sprintf(ret + 2 * i, "%02x", bytes[i]);
+    return true;
+}
+
+/* For whoever may ask METRICS. */
+static void answer_metrics(struct http_client *c)
+{
+    struct server *s = c->client.server;
+    const struct identity *who = &c->session.who;
+    const struct verb *v = verb_find(verb_table, STR("METRICS"));
+    char roles[64], text[128];
+
+    if (!host_is_up(&s->host)) {
+        refuse(c, "BUSY", 503, "the journal is being opened");
+    } else if (!verb_allows(v, who->role)) {
+        verb_roles(v, roles, sizeof(roles));
+        snprintf(text, sizeof(text), "/metrics is for %s; this token is %s", roles,
+                 role_name(who->role));
+        refuse(c, "NOPERM", 403, text);
+    } else {
+        c->plain = true;
+        if (metrics_text(s->host.engine, s->host.partition, &s->verb_host,
+                         who->confined ? identity_tenant(who) : STR(TENANT_ALL),
+                         &c->answer.body) < 0)
+            c->answer.body.failed = true;
+    }
+}
+
+static void answer_page(struct http_client *c)
+{
+    struct server *s = c->client.server;
+    struct http_answer *a = &c->answer;
+
+    a->status = 200;
+    switch (c->match.route->page) {
+    case HTTP_VERB: break;
+    case HTTP_HEALTHZ: buf_text(&a->body, "{\"status\":\"ok\"}"); break;
+    case HTTP_READYZ:
+        if (!host_is_up(&s->host))
+            refuse(c, "BUSY", 503, "the journal is being opened");
+        else if (host_is_full(&s->host))
+            refuse(c, "FULL", 503, "a commit waits for space on the disk");
+        else
+            buf_text(&a->body, "{\"status\":\"ok\"}");
+        break;
+    case HTTP_OPENAPI:
+        if (!s->http->openapi.len)
+            openapi_write(&s->http->openapi);
+        buf_str(&a->body, buf_view(&s->http->openapi));
+        a->body.failed = a->body.failed || s->http->openapi.failed;
+        break;
+    case HTTP_METRICS: answer_metrics(c); break;
+    case HTTP_EVENTS: http_stream_begin(c, header(c, "Last-Event-ID")); break;
+    case HTTP_DOCS:
+        c->html = true;
+        if (!draw_nonce(c->nonce))
+            a->body.failed = true;
+        http_docs(&a->body, c->nonce);
+        break;
+    }
+    c->answered = true;
+}
+
+/* The request is whole. */
+static void take_request(struct http_client *c)
+{
+    struct http_input in = {
+        .match = &c->match,
+        .query = c->query,
+        .body = buf_view(&c->body),
+        .idempotency_key = c->key ? str_of(c->key) : (struct str){ 0 },
+    };
+    int err;
+
+    c->phase = PHASE_WAITS;
+    if (c->answered)
+        return;
+    c->client.server->commands += c->match.route->page == HTTP_VERB;
+    err = http_route_verb(c->match.route) ? http_translate(&in, &c->call) : 0;
+    if (err) {
+        http_fail(err, c->call.why, &c->answer);
+        c->answered = true;
+    } else if (c->match.route->page != HTTP_VERB) {
+        answer_page(c);
+    } else {
+        http_start(c);
+    }
+}
+
+enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *data,
+                                size_t *size, void **request)
+{
+    struct http_client *c = http_client_of(connection);
+
+    (void)arg;
+    (void)url;
+    (void)version;
+    (void)request;
+    if (!c || c->closed)
+        return MHD_NO;
+    if (c->phase == PHASE_BEGUN)
+        return begin(c, method);
+    if (*size) {
+        struct str bytes = { data, *size };
+
+        *size = 0;
+        return take_body(c, bytes);
+    }
+    if (c->phase == PHASE_BODY)
+        take_request(c);
+    if (http_is_ready(c))
+        return send_answer(c);
+    c->suspended = true;
+    MHD_suspend_connection(connection);
+    return MHD_YES;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/push/endpoint.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+struct endpoint {
+    struct table_node node;
+    struct list link;
+    unsigned failures; /* in a row, while it is closed */
+    unsigned opened;   /* times in a row; 0: it is closed */
+    bool probing;      /* a request that decides is on its way */
+    int64_t until_ms;  /* of an open one */
+    size_t len;
+    char key[];
+};
+
+static uint64_t hash_of_node(const struct table_node *node)
+{
+    const struct endpoint *p = container_of(node, struct endpoint, node);
+
+    return XXH3_64bits(p->key, p->len);
+}
+
+static bool matches(const struct table_node *node, const void *arg)
+{
+    const struct endpoint *p = container_of(node, struct endpoint, node);
+
+    return str_eq((struct str){ p->key, p->len }, *(const struct str *)arg);
+}
+
+static struct endpoint *find(const struct endpoints *eps, struct str key)
+{
+    struct table_node *node;
+
+    if (eps->count == 0)
+        return NULL;
+    node = table_find(&eps->table, XXH3_64bits(key.ptr, key.len), matches, &key);
+    return node ? container_of(node, struct endpoint, node) : NULL;
+}
+
+static void forget(struct endpoints *eps, struct endpoint *p)
+{
+    table_remove(&eps->table, &p->node);
+    list_remove(&p->link);
+    eps->count--;
+    eps->open -= p->opened > 0;
+    free(p);
+}
+
+/* The one that matters least: a closed one, else the one that is tried first. */
+static void forget_one(struct endpoints *eps)
+{
+    struct endpoint *least = NULL;
+    struct list *node;
+
+    list_each (node, &eps->all) {
+        struct endpoint *p = container_of(node, struct endpoint, link);
+
+        if (!least || (p->opened ? p->until_ms : -1) < (least->opened ? least->until_ms : -1))
+            least = p;
+    }
+    if (!least)
+        return;
+    eps->forgot = eps->forgot || least->opened > 0;
+    forget(eps, least);
+}
+
+/* NULL if out of memory: then it is as if it were well. */
+static struct endpoint *obtain(struct endpoints *eps, struct str key)
+{
+    struct endpoint *p = find(eps, key);
+
+    if (p)
+        return p;
+    if (eps->count >= ENDPOINTS_MAX)
+        forget_one(eps);
+    p = calloc(1, sizeof(*p) + key.len);
+    if (!p)
+        return NULL;
+    p->len = key.len;
+    memcpy(p->key, key.ptr, key.len);
+    table_add(&eps->table, &p->node);
+    list_append(&eps->all, &p->link);
+    eps->count++;
+    return p;
+}
+
+void endpoint_key_make(struct endpoint_key *ret, struct str tenant, struct str origin)
+{
+    size_t t = tenant.len < NAME_MAX_BYTES ? tenant.len : NAME_MAX_BYTES;
+    size_t o = origin.len < ORIGIN_MAX ? origin.len : ORIGIN_MAX;
+
+    memcpy(ret->text, tenant.ptr, t);
+    ret->text[t] = '\0';
+    memcpy(ret->text + t + 1, origin.ptr, o);
+    ret->text[t + 1 + o] = '\0';
+    ret->tenant_len = t;
+    ret->len = t + 1 + o;
+}
+
+void endpoints_init(struct endpoints *eps, uint64_t seed)
+{
+    *eps = (struct endpoints){ .random = seed | 1 };
+    table_init(&eps->table, hash_of_node);
+    list_init(&eps->all);
+}
+
+void endpoints_fini(struct endpoints *eps)
+{
+    while (!list_empty(&eps->all))
+        forget(eps, container_of(eps->all.next, struct endpoint, link));
+    table_fini(&eps->table);
+}
+
+int64_t endpoint_until(const struct endpoints *eps, struct str key, int64_t now_ms)
+{
+    const struct endpoint *p = find(eps, key);
+
+    if (!p || p->opened == 0)
+        return -1;
+    if (p->probing)
+        return now_ms + ENDPOINT_PROBING_MS;
+    return p->until_ms > now_ms ? p->until_ms : -1;
+}
+
+bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms)
+{
+    struct endpoint *p = find(eps, key);
+
+    if (!p || p->opened == 0)
+        return true;
+    if (p->probing || p->until_ms > now_ms)
+        return false;
+    p->probing = true;
+    return true;
+}
+
+/* Three quarters to five quarters of it, so that not all come back at once. */
+static int64_t around(struct endpoints *eps, int64_t ms)
+{
+    eps->random ^= eps->random << 13;
+    eps->random ^= eps->random >> 7;
+    eps->random ^= eps->random << 17;
+    return ms - ms / 4 + (int64_t)(eps->random % (uint64_t)(ms / 2 + 1));
+}
+
+static void open_it(struct endpoints *eps, struct endpoint *p, int64_t now_ms)
+{
+    int64_t pause = ENDPOINT_PAUSE;
+
+    for (unsigned i = 0; i < p->opened && pause < ENDPOINT_PAUSE_MAX; i++)
+        pause *= 2;
+    if (pause > ENDPOINT_PAUSE_MAX)
+        pause = ENDPOINT_PAUSE_MAX;
+    eps->open += p->opened == 0;
+    p->opened++;
+    p->probing = false;
+    p->until_ms = now_ms + around(eps, pause);
+}
+
+enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t now_ms, bool well)
+{
+    struct endpoint *p = well ? find(eps, key) : obtain(eps, key);
+    bool was_open;
+
+    if (!p)
+        return ENDPOINT_SAME;
+    was_open = p->opened > 0;
+    if (well) {
+        forget(eps, p);
+        return was_open ? ENDPOINT_CLOSED : ENDPOINT_SAME;
+    }
+    /* What was on its way when it opened says nothing new. */
+    if (was_open ? p->probing : ++p->failures >= ENDPOINT_FAILURES)
+        open_it(eps, p, now_ms);
+    return !was_open && p->opened > 0 ? ENDPOINT_OPENED : ENDPOINT_SAME;
+}
+
+bool endpoint_drop(struct endpoints *eps, struct str key)
+{
+    struct endpoint *p = find(eps, key);
+    bool probed = p && p->probing;
+
+    if (p)
+        p->probing = false;
+    return probed;
+}
+
+bool endpoints_forgot(struct endpoints *eps)
+{
+    bool forgot = eps->forgot;
+
+    eps->forgot = false;
+    return forgot;
+}
+
+int64_t endpoints_next(const struct endpoints *eps, int64_t now_ms)
+{
+    int64_t next = INT64_MAX;
+    struct list *node;
+
+    if (eps->open == 0)
+        return next;
+    list_each (node, &eps->all) {
+        const struct endpoint *p = container_of(node, struct endpoint, link);
+
+        if (p->opened && !p->probing && p->until_ms > now_ms && p->until_ms < next)
+            next = p->until_ms;
+    }
+    return next;
+}

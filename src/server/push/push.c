@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/push/push.h"
+
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "engine/push.h"
+#include "server/outgoing.h"
+#include "server/push/endpoint.h"
+#include "server/push/push_answer.h"
+#include "server/push/push_guard.h"
+#include "server/push/push_request.h"
+#include "server/push/push_share.h"
+
+#define TURN_MAX     256         /* jobs taken in one turn of the loop */
+#define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */
+#define AGAIN_MS     1000        /* when what could not be begun is tried again */
+#define NO_URL_MS    60000 /* and what has no URL, which takes somebody to give the queue one */
+#define SLOW_DISK_MS (PUSH_MARGIN_MS / 2)
+
+struct push {
+    struct list link; /* in waiting or running */
+    struct pusher *pusher;
+    struct job_id id;
+    uint64_t token;
+    uint64_t lsn; /* what makes its lease durable */
+    int64_t leased_ms;
+    int64_t timeout_ms;
+    size_t bytes;
+    struct push_request request;
+    struct outgoing_transfer *transfer;
+    struct endpoint_key key;
+};
+
+struct pusher {
+    struct server *server;
+    struct outgoing *outgoing;
+    struct push_guard guard;
+    struct endpoints endpoints;
+    struct push_shares shares;
+    struct list waiting;
+    struct list running;
+    size_t bytes;
+    bool draining;
+    uv_timer_t wake; /* when a circuit becomes half open */
+    struct push_stats stats;
+};
+
+static int64_t mono_ms(void)
+{
+    return time_mono_us() / 1000;
+}
+
+static struct engine *engine_of(struct pusher *p)
+{
+    struct server *s = p->server;
+
+    if (!host_is_up(&s->host))
+        return NULL;
+    engine_scope(s->host.engine, STR(TENANT_ALL));
+    return s->host.engine;
+}
+
+/* ---- Circuits ---- */
+
+static void key_make(struct endpoint_key *ret, struct str tenant, const struct push_url *u)
+{
+    char origin[ORIGIN_MAX];
+
+    endpoint_key_make(ret, tenant, (struct str){ origin, push_origin(u, origin) });
+}
+
+static void wake_queues(struct pusher *p)
+{
+    if (p->server->host.engine)
+        engine_push_wake(p->server->host.engine);
+    host_wake(&p->server->host);
+}
+
+static void on_wake(uv_timer_t *timer);
+
+static void arm_wake(struct pusher *p)
+{
+    int64_t now = mono_ms(), next = endpoints_next(&p->endpoints, now);
+
+    p->stats.circuits = p->endpoints.open;
+    if (next == INT64_MAX)
+        return;
+    uv_update_time(&p->server->loop);
+    uv_timer_start(&p->wake, on_wake, (uint64_t)(next - now), 0);
+}
+
+static void on_wake(uv_timer_t *timer)
+{
+    struct pusher *p = timer->data;
+
+    wake_queues(p);
+    arm_wake(p);
+}
+
+static void note_end(struct push *x, bool well)
+{
+    struct pusher *p = x->pusher;
+    enum endpoint_change change =
+        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), mono_ms(), well);
+
+    if (change == ENDPOINT_OPENED)
+        log_line(&p->server->log, LOG_LEVEL_WARN,
+                 "an endpoint fails: it is left alone, and tried again after a pause", "endpoint",
+                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
+    if (change == ENDPOINT_CLOSED) {
+        log_line(&p->server->log, LOG_LEVEL_INFO, "an endpoint is well again", "endpoint",
+                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
+        wake_queues(p);
+    }
+    if (endpoints_forgot(&p->endpoints)) /* no timer, nor the end of a probe, is for these now */
+        wake_queues(p);
+    if (change != ENDPOINT_SAME || p->endpoints.open > 0)
+        arm_wake(p);
+}
+
+int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms)
+{
+    const struct server *s = host;
+    struct endpoint_key key;
+    struct push_url u;
+    const char *why;
+    int64_t now = mono_ms(), until;
+
+    if (!s->pusher || s->pusher->endpoints.open == 0 || !push_url_parse(url, &u, &why))
+        return -1;
+    key_make(&key, tenant, &u);
+    until = endpoint_until(&s->pusher->endpoints, endpoint_key_of(&key), now);
+    return until < 0 ? -1 : now_ms + (until - now);
+}
+
+/* ---- One push ---- */
+
+bool push_tenant_full(void *host, struct str tenant)
+{
+    const struct server *s = host;
+
+    return s->pusher && push_share_is_full(&s->pusher->shares, tenant);
+}
+
+static struct str tenant_of(const struct push *x)
+{
+    return (struct str){ x->key.text, x->key.tenant_len };
+}
+
+static void push_end(struct push *x)
+{
+    struct pusher *p = x->pusher;
+
+    if (x->transfer)
+        outgoing_cancel(x->transfer);
+    list_remove(&x->link);
+    if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->host.engine) {
+        engine_push_room(p->server->host.engine, tenant_of(x));
+        host_wake(&p->server->host);
+    }
+    p->bytes -= x->bytes;
+    p->stats.running--;
+    push_request_fini(&x->request);
+    free(x);
+}
+
+/* It was not sent, or nobody knows what became of it. */
+static void push_drop(struct push *x)
+{
+    /* No timer is set for an endpoint while it is probed: what waits for it would do so for ever.
+     */
+    if (endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key)))
+        wake_queues(x->pusher);
+    push_end(x);
+}
+
+/* STALE and the like: the lease ended before the answer came. Then the job is somebody else's. */
+static void settle(struct engine *e, const struct push *x, const struct push_verdict *v,
+                   const struct outgoing_answer *a)
+{
+    struct fail_result ignored;
+
+    if (v->outcome == PUSH_delivered)
+        engine_complete(e, x->id, x->token, a->body, -1);
+    else if (v->outcome == PUSH_postponed)
+        engine_release(e, x->id, x->token, v->in_ms);
+    else
+        engine_fail(e, x->id, x->token, v->error, -1, v->outcome == PUSH_gone, &ignored);
+}
+
+static void on_done(void *arg, const struct outgoing_answer *a)
+{
+    struct push *x = arg;
+    struct pusher *p = x->pusher;
+    struct engine *e;
+    struct push_verdict v;
+
+    x->transfer = NULL;
+    push_judge(a, time_wall_ms(), &v);
+    p->stats.outcomes[v.outcome]++;
+    hist_add(&p->stats.took_us, a->took_us);
+    host_advance(&p->server->host);
+    e = engine_of(p);
+    if (e)
+        settle(e, x, &v, a);
+    note_end(x, v.well);
+    push_end(x);
+}
+
+/* False: the lease is no longer ours. */
+static bool still_leased(struct engine *e, const struct push *x)
+{
+    struct extend_result ignored;
+
+    if (mono_ms() - x->leased_ms < SLOW_DISK_MS)
+        return true;
+    return engine_extend(e, x->id, x->token, &(struct extend_spec){ .for_ms = -1, .progress = -1 },
+                         &ignored) == 0;
+}
+
+static void push_start(struct engine *e, struct push *x)
+{
+    struct pusher *p = x->pusher;
+    struct outgoing_request r = {
+        .url = x->request.url,
+        .headers = x->request.lines,
+        .header_count = x->request.line_count,
+        .body = buf_view(&x->request.body),
+        .timeout_ms = x->timeout_ms,
+        .answer_bytes = RESULT_MAX_BYTES,
+        .done = on_done,
+        .arg = x,
+    };
+
+    if (!still_leased(e, x)) {
+        push_drop(x);
+        return;
+    }
+    if (outgoing_start(p->outgoing, &r, &x->transfer) < 0) {
+        engine_release(e, x->id, x->token, AGAIN_MS);
+        push_drop(x);
+        return;
+    }
+    list_remove(&x->link);
+    list_append(&p->running, &x->link);
+}
+
+void push_flush(struct server *s)
+{
+    struct pusher *p = s->pusher;
+    struct engine *e = p && !list_empty(&p->waiting) ? engine_of(p) : NULL;
+    struct list *node, *after;
+
+    if (!e)
+        return;
+    list_each_safe (node, after, &p->waiting) {
+        struct push *x = container_of(node, struct push, link);
+
+        if (x->lsn > s->host.durable_lsn)
+            break;
+        push_start(e, x);
+    }
+}
+
+/* ---- Taking jobs ---- */
+
+static void refuse(struct engine *e, struct job_id id, uint64_t token, const char *why)
+{
+    struct fail_result ignored;
+
+    engine_fail(e, id, token, str_of(why), -1, true, &ignored);
+}
+
+/* Everything is copied: what it points to lasts only until the engine's next call. */
+static struct push *push_new(struct pusher *p, const struct job_view *v, struct str url,
+                             const struct push_settings *settings, const struct endpoint_key *key)
+{
+    struct push *x = calloc(1, sizeof(*x));
+
+    if (!x || push_request_init(&x->request, v, url, settings, time_wall_ms()) < 0) {
+        free(x);
+        return NULL;
+    }
+    x->key = *key;
+    if (!push_share_take(&p->shares, tenant_of(x), v->payload.len)) {
+        push_request_fini(&x->request);
+        free(x);
+        return NULL;
+    }
+    x->pusher = p;
+    x->id = v->id;
+    x->token = v->token;
+    x->leased_ms = mono_ms();
+    x->timeout_ms = settings->timeout_ms;
+    x->bytes = v->payload.len;
+    p->bytes += x->bytes;
+    p->stats.running++;
+    list_append(&p->waiting, &x->link);
+    return x;
+}
+
+static void take(struct pusher *p, struct engine *e, const struct job *job)
+{
+    const struct push_settings *settings;
+    struct str url = engine_push_url(e, job, &settings);
+    int64_t now = mono_ms(), until;
+    struct endpoint_key key;
+    struct push_url u;
+    struct job_view v;
+    struct push *x = NULL;
+    const char *why;
+
+    engine_view(e, job, &v);
+    if (!push_url_parse(url, &u, &why)) {
+        /* It was there before the queue's URL became `job`: no reason to lose it. */
+        if (url.len == 0)
+            engine_release(e, v.id, v.token, NO_URL_MS);
+        else
+            refuse(e, v.id, v.token, why);
+        return;
+    }
+    key_make(&key, v.tenant, &u);
+    until = endpoint_until(&p->endpoints, endpoint_key_of(&key), now);
+    if (until < 0)
+        x = push_new(p, &v, url, settings, &key);
+    if (!x) { /* its endpoint is left alone, or there is no memory: that costs no attempt */
+        engine_release(e, v.id, v.token, until > now + AGAIN_MS ? until - now : AGAIN_MS);
+        return;
+    }
+    x->lsn = engine_lsn(e);
+    endpoint_begin(&p->endpoints, endpoint_key_of(&x->key), now);
+}
+
+/* One by one, so that a circuit that is half open is so for one only. */
+void push_turn(struct server *s)
+{
+    struct pusher *p = s->pusher;
+    struct engine *e = p && !p->draining ? engine_of(p) : NULL;
+    struct job *job;
+    int n = 0;
+
+    while (e && p->stats.running < (uint64_t)s->options.push_max && p->bytes < BYTES_MAX) {
+        if (engine_push_lease(e, 1, &job) <= 0)
+            return;
+        take(p, e, job);
+        if (++n == TURN_MAX) {
+            host_wake(&s->host);
+            return;
+        }
+    }
+}
+
+/* ---- Beginning and ending ---- */
+
+static bool allowed(void *arg, const struct sockaddr *address)
+{
+    return push_guard_allows(arg, address);
+}
+
+int push_open(struct server *s)
+{
+    struct pusher *p = calloc(1, sizeof(*p));
+    struct outgoing_options o = {
+        .max_transfers = (unsigned)s->options.push_max,
+        .ca_file = s->options.push_ca_file[0] ? s->options.push_ca_file : NULL,
+        .allowed = allowed,
+    };
+    struct str bad;
+    char word[128];
+
+    if (!p)
+        return BELFRY_NOMEM;
+    if (!push_guard_parse(str_of(s->options.push_allow), &p->guard, &bad)) {
+        snprintf(word, sizeof(word), "%.*s", bad.len < 100 ? (int)bad.len : 100, bad.ptr);
+        log_line(&s->log, LOG_LEVEL_ERROR, "push_allow is not valid", "value", word, "expected",
+                 "networks such as 10.1.0.0/16, addresses, `private` or `loopback`, with commas "
+                 "between, 64 at most",
+                 NULL);
+        free(p);
+        return BELFRY_INVALID;
+    }
+    o.arg = &p->guard;
+    if (outgoing_new(&s->loop, &o, &p->outgoing) < 0) {
+        free(p);
+        return BELFRY_NOMEM;
+    }
+    p->server = s;
+    list_init(&p->waiting);
+    list_init(&p->running);
+    push_shares_init(&p->shares, (uint64_t)s->options.push_max, BYTES_MAX);
+    endpoints_init(&p->endpoints, (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15));
+    p->wake.data = p;
+    uv_timer_init(&s->loop, &p->wake);
+    s->pusher = p;
+    return 0;
+}
+
+static void drop_all(struct list *pushes)
+{
+    while (!list_empty(pushes))
+        push_drop(container_of(pushes->next, struct push, link));
+}
+
+void push_reset(struct server *s)
+{
+    if (!s->pusher)
+        return;
+    drop_all(&s->pusher->waiting);
+    drop_all(&s->pusher->running);
+}
+
+/* What was not sent is given back, so that it need not wait for the end of its lease. */
+void push_drain(struct server *s)
+{
+    struct pusher *p = s->pusher;
+    struct engine *e = p ? engine_of(p) : NULL;
+    struct list *node;
+
+    if (!p)
+        return;
+    p->draining = true;
+    if (e) {
+        list_each (node, &p->waiting) {
+            struct push *x = container_of(node, struct push, link);
+
+            engine_release(e, x->id, x->token, 0);
+        }
+    }
+    drop_all(&p->waiting);
+}
+
+/* So that it need not wait for the end of its lease. It was sent, so it is an attempt. */
+void push_give_up(struct server *s)
+{
+    struct pusher *p = s->pusher;
+    struct engine *e = p ? engine_of(p) : NULL;
+    struct fail_result ignored;
+    struct list *node;
+
+    if (!e)
+        return;
+    list_each (node, &p->running) {
+        struct push *x = container_of(node, struct push, link);
+
+        engine_fail(e, x->id, x->token, STR("the server was stopped before the endpoint answered"),
+                    -1, false, &ignored);
+    }
+    push_reset(s);
+}
+
+bool push_idle(const struct server *s)
+{
+    return !s->pusher || s->pusher->stats.running == 0;
+}
+
+void push_stop(struct server *s)
+{
+    struct pusher *p = s->pusher;
+
+    if (!p)
+        return;
+    push_reset(s);
+    outgoing_stop(p->outgoing);
+    uv_close((uv_handle_t *)&p->wake, NULL);
+}
+
+void push_free(struct server *s)
+{
+    struct pusher *p = s->pusher;
+
+    if (!p)
+        return;
+    s->pusher = NULL;
+    outgoing_free(p->outgoing);
+    endpoints_fini(&p->endpoints);
+    push_shares_fini(&p->shares);
+    free(p);
+}
+
+const struct push_stats *push_stats(const struct server *s)
+{
+    static const struct push_stats none;
+
+    return s->pusher ? &s->pusher->stats : &none;
+}

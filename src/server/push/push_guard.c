@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/push/push_guard.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NET4(a, b, c, d, bits)        \
+    {                                 \
+        AF_INET, { a, b, c, d }, bits \
+    }
+
+/* Addresses that are not public, by the registries of IANA for special purposes. */
+static const struct guard_rule special4[] = {
+    NET4(0, 0, 0, 0, 8),      NET4(10, 0, 0, 0, 8),     NET4(100, 64, 0, 0, 10),
+    NET4(127, 0, 0, 0, 8),    NET4(169, 254, 0, 0, 16), NET4(172, 16, 0, 0, 12),
+    NET4(192, 0, 0, 0, 24),   NET4(192, 0, 2, 0, 24),   NET4(192, 88, 99, 0, 24),
+    NET4(192, 168, 0, 0, 16), NET4(198, 18, 0, 0, 15),  NET4(198, 51, 100, 0, 24),
+    NET4(203, 0, 113, 0, 24), NET4(224, 0, 0, 0, 4),    NET4(240, 0, 0, 0, 4),
+};
+
+/* Of IPv6 only 2000::/3 is public at all, and not these: */
+static const struct guard_rule special6[] = {
+    { AF_INET6, { 0x20, 0x01, 0x00 }, 23 },       /* protocols, Teredo among them */
+    { AF_INET6, { 0x20, 0x01, 0x0d, 0xb8 }, 32 }, /* documentation */
+    { AF_INET6, { 0x20, 0x02 }, 16 },             /* 6to4: an IPv4 address inside */
+    { AF_INET6, { 0x3f, 0xff }, 20 },             /* documentation */
+};
+
+static const struct guard_rule global6 = { AF_INET6, { 0x20 }, 3 };
+static const struct guard_rule mapped6 = { AF_INET6,
+                                           { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff },
+                                           96 };
+static const struct guard_rule nat64 = { AF_INET6, { 0x00, 0x64, 0xff, 0x9b }, 96 };
+
+static const struct guard_rule private_nets[] = {
+    NET4(10, 0, 0, 0, 8),    NET4(172, 16, 0, 0, 12),   NET4(192, 168, 0, 0, 16),
+    NET4(100, 64, 0, 0, 10), { AF_INET6, { 0xfc }, 7 },
+};
+static const struct guard_rule loopback_nets[] = {
+    NET4(127, 0, 0, 0, 8),
+    { AF_INET6, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 }, 128 },
+};
+
+/* Where clouds tell a machine its credentials. A network that is allowed does not mean these. */
+static const struct guard_rule metadata[] = {
+    NET4(169, 254, 169, 254, 32),
+    NET4(100, 100, 100, 200, 32),
+    { AF_INET6, { 0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54 }, 128 },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool is_in(const struct guard_rule *r, int family, const unsigned char *address)
+{
+    size_t whole = r->bits / 8, rest = r->bits % 8;
+
+    if (r->family != family || memcmp(r->address, address, whole) != 0)
+        return false;
+    return rest == 0 || ((r->address[whole] ^ address[whole]) >> (8 - rest)) == 0;
+}
+
+static bool is_any(const struct guard_rule *rules, size_t n, int family, const unsigned char *a)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_in(&rules[i], family, a))
+            return true;
+    return false;
+}
+
+/* By a rule that means just this address. */
+static bool is_named(const struct push_guard *g, int family, const unsigned char *a)
+{
+    unsigned most = family == AF_INET ? 32 : 128;
+
+    for (size_t i = 0; i < g->count; i++)
+        if (g->rules[i].bits == most && is_in(&g->rules[i], family, a))
+            return true;
+    return false;
+}
+
+static bool allows4(const struct push_guard *g, const unsigned char *a)
+{
+    if (is_any(metadata, COUNT(metadata), AF_INET, a))
+        return is_named(g, AF_INET, a);
+    return is_any(g->rules, g->count, AF_INET, a) || !is_any(special4, COUNT(special4), AF_INET, a);
+}
+
+static bool allows6(const struct push_guard *g, const unsigned char *a)
+{
+    if (is_in(&mapped6, AF_INET6, a) || is_in(&nat64, AF_INET6, a))
+        return allows4(g, a + 12);
+    if (is_any(metadata, COUNT(metadata), AF_INET6, a))
+        return is_named(g, AF_INET6, a);
+    if (is_any(g->rules, g->count, AF_INET6, a))
+        return true;
+    return is_in(&global6, AF_INET6, a) && !is_any(special6, COUNT(special6), AF_INET6, a);
+}
+
+bool push_guard_allows(const struct push_guard *g, const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in in;
+
+        memcpy(&in, address, sizeof(in));
+        return allows4(g, (const unsigned char *)&in.sin_addr);
+    }
+    if (address->sa_family == AF_INET6) {
+        struct sockaddr_in6 in;
+
+        memcpy(&in, address, sizeof(in));
+        return allows6(g, in.sin6_addr.s6_addr);
+    }
+    return false;
+}
+
+static bool add(struct push_guard *g, const struct guard_rule *rules, size_t n)
+{
+    if (g->count + n > GUARD_RULES)
+        return false;
+    memcpy(&g->rules[g->count], rules, n * sizeof(*rules));
+    g->count += n;
+    return true;
+}
+
+/* "10.0.0.0/8" or an address. */
+static bool parse_net(struct str word, struct guard_rule *ret)
+{
+    const char *slash = memchr(word.ptr, '/', word.len);
+    size_t len = slash ? (size_t)(slash - word.ptr) : word.len;
+    char text[INET6_ADDRSTRLEN];
+    unsigned most, bits = 0;
+
+    *ret = (struct guard_rule){ .family = memchr(word.ptr, ':', len) ? AF_INET6 : AF_INET };
+    if (len >= sizeof(text))
+        return false;
+    memcpy(text, word.ptr, len);
+    text[len] = '\0';
+    if (inet_pton(ret->family, text, ret->address) != 1)
+        return false;
+    most = ret->family == AF_INET ? 32 : 128;
+    ret->bits = most;
+    if (!slash)
+        return true;
+    if (len + 1 == word.len || word.len - len > 4)
+        return false;
+    for (size_t i = len + 1; i < word.len; i++) {
+        if (word.ptr[i] < '0' || word.ptr[i] > '9')
+            return false;
+        bits = bits * 10 + (unsigned)(word.ptr[i] - '0');
+    }
+    ret->bits = bits;
+    return bits <= most;
+}
+
+static bool parse_word(struct str word, struct push_guard *g)
+{
+    struct guard_rule rule;
+
+    if (str_eq(word, STR("private")))
+        return add(g, private_nets, COUNT(private_nets));
+    if (str_eq(word, STR("loopback")))
+        return add(g, loopback_nets, COUNT(loopback_nets));
+    return parse_net(word, &rule) && add(g, &rule, 1);
+}
+
+bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_bad)
+{
+    ret->count = 0;
+    while (text.len > 0) {
+        const char *comma = memchr(text.ptr, ',', text.len);
+        struct str word = { text.ptr, comma ? (size_t)(comma - text.ptr) : text.len };
+        size_t used = word.len + (comma != NULL);
+
+        while (word.len > 0 && word.ptr[0] == ' ') {
+            word.ptr++;
+            word.len--;
+        }
+        while (word.len > 0 && word.ptr[word.len - 1] == ' ')
+            word.len--;
+        if (!parse_word(word, ret)) {
+            *ret_bad = word;
+            return false;
+        }
+        text.ptr += used;
+        text.len -= used;
+    }
+    return true;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* STATS, and the rows of figures. */
+#include "verbs/handlers.h"
+
+/* Rows about struct figures, in groups, as STATS and METRICS have them in different orders. */
+/* clang-format off */
+#define SERVER_FIGURES \
+    SHOW_INT("uptime_ms", h.uptime_ms), \
+    SHOW_INT("connections", h.connections, METRIC("connections", "Clients that are connected.")), \
+    SHOW_INT("commands", h.commands, METRIC("commands_total", "Requests that were executed.")), \
+    SHOW_INT("waiting_workers", s.waiters, METRIC("waiting_workers", "LEASE requests that wait.")), \
+    SHOW_INT("queues", s.queues, METRIC("queues", "Queues that are known.")), \
+    SHOW_INT("tenants", s.tenants, METRIC("tenants", "Tenants that are known."))
+
+#define MEMORY_FIGURES \
+    SHOW_INT("memory_bytes", p.memory_bytes, METRIC("memory_bytes", "Memory by the account that the budget limits.")), \
+    SHOW_INT("memory_limit_bytes", h.memory_limit_bytes, METRIC("memory_limit_bytes", "The budget."))
+
+#define ACCESS_FIGURES \
+    SHOW_INT("", tokens, METRIC("tokens", "Tokens that there are.")), \
+    SHOW_INT("", h.auth_failures, METRIC("auth_failures_total", "Tokens that were shown and are none.")), \
+    SHOW_INT("", h.auth_refused, METRIC("auth_refused_total", "Attempts to show a token that were refused unseen, after many failures."))
+
+#define EVENTS_FIGURES \
+    SHOW_INT("", h.event_streams, METRIC("event_streams", "Readers of /v1/events.")), \
+    SHOW_INT("", h.events, METRIC("events_total", "Changes of jobs that were told to those who listen.")), \
+    SHOW_INT("", h.events_missed, METRIC("events_missed_total", "Of them, those that the log and traces missed.")), \
+    SHOW_INT("", h.spans_exported, METRIC("otlp_spans_exported_total", "Spans that the OTLP receiver took.")), \
+    SHOW_INT("", h.spans_dropped, METRIC("otlp_spans_dropped_total", "Spans that it did not take in time."))
+
+#define DISK_FIGURES \
+    SHOW_INT("", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")), \
+    SHOW_INT("", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")), \
+    SHOW_INT("", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused."))
+
+#define JOBS_FIGURES \
+    SHOW_INT("hot_jobs", s.hot_jobs, METRIC("hot_jobs", "Jobs in memory, of any state.")), \
+    SHOW_INT("cold_jobs", s.cold_jobs, METRIC("cold_jobs", "Jobs on disk only."))
+
+#define RUNS_FIGURES \
+    SHOW_INT("runs", s.runs, METRIC("runs", "Sorted files of jobs on disk.")), \
+    SHOW_INT("run_bytes", s.run_bytes, METRIC("run_bytes", "Their size.")), \
+    SHOW_INT("fed_batches", p.fed_batches, METRIC("fed_batches_total", "Batches of jobs that went from memory to disk.")), \
+    SHOW_INT("loaded_jobs", p.loaded_jobs, METRIC("loaded_jobs_total", "Jobs that came from disk to memory.")), \
+    SHOW_INT("merged_runs", p.merged_runs, METRIC("merged_runs_total", "Runs that were merged."))
+
+#define JOURNAL_FIGURES \
+    SHOW_INT("journal_bytes", p.journal_bytes, METRIC("journal_bytes", "Size of the journal.")), \
+    SHOW_INT("journal_segments", p.segments, METRIC("journal_segments", "Files of the journal."))
+
+#define COMMITS_FIGURES \
+    SHOW_INT("commits", p.commits, METRIC("journal_commits_total", "Commits that were written.")), \
+    SHOW_INT("", p.committed_bytes, METRIC("journal_committed_bytes_total", "Bytes of commits."))
+
+#define RECLAIM_FIGURES \
+    SHOW_INT("journal_reclaimed", p.reclaimed_segments, METRIC("journal_reclaimed_segments_total", "Segments that were reclaimed.")), \
+    SHOW_INT("journal_copied_bytes", p.copied_bytes, METRIC("journal_copied_bytes_total", "Bytes that reclaiming copied forward."))
+
+#define EPOCH_FIGURES \
+    SHOW_INT("epoch", p.epoch, METRIC("epoch", "Raised by every start."))
+
+#define OF struct push_stats
+const struct shape_field push_metrics[] = {
+    SHOW_INT("push_running", running, METRIC("push_running", "Pushes under way.")),
+    SHOW_INT("push_circuits_open", circuits,
+             METRIC("push_circuits_open", "Endpoints that failed and are left alone for a while.")),
+    { 0 },
+};
+
+#define OUTCOME(name, help) SHOW_INT("total_push_" #name, outcomes[PUSH_##name]),
+static const struct shape_field push_fields[] = {
+    SHOW_ALL(push_metrics),
+    PUSH_OUTCOMES(OUTCOME)
+    SHOW_HIST("push", "us", took_us),
+    { 0 },
+};
+#undef OUTCOME
+#undef OF
+#define OF struct counters
+#define COUNTER(name, help) \
+    SHOW_INT("total_" #name, name, METRIC("jobs_" #name "_total", "Since the start: " help ".")),
+const struct shape_field counter_fields[] = {
+    ENGINE_COUNTERS(COUNTER)
+    { 0 },
+};
+#undef COUNTER
+#undef OF
+#define OF struct hist
+static const struct shape_field fetch_fields[] = {
+    SHOW_INT("fetches", count),
+    { 0 },
+};
+#undef OF
+
+static void put_version(struct reply *r, const void *view)
+{
+    (void)view;
+    reply_text(r, BELFRY_VERSION);
+}
+
+#define STATE(name, text) SHOW_INT(text, s.jobs[JOB_##name]),
+#define OF struct figures
+const struct shape_field stats_fields[] = {
+    SHOW_OWN("version", SHAPE_TEXT, put_version),
+    SERVER_FIGURES,
+    JOB_STATES(STATE)
+    JOBS_FIGURES,
+    MEMORY_FIGURES,
+    SHOW_INT("rss_bytes", h.rss_bytes),
+    RUNS_FIGURES,
+    SHOW_INT("live_bytes", s.live_bytes),
+    JOURNAL_FIGURES,
+    RECLAIM_FIGURES,
+    COMMITS_FIGURES,
+    EPOCH_FIGURES,
+    SHOW_PART(s.counters, struct counters, counter_fields),
+    SHOW_PART(h.fetch_us, struct hist, fetch_fields),
+    SHOW_HIST("fetch", "us", h.fetch_us),
+    SHOW_HIST("lateness", "ms", s.lateness),
+    SHOW_HIST("runtime", "ms", s.runtime),
+    SHOW_HIST("wait", "ms", s.wait),
+    SHOW_PART(h.push, struct push_stats, push_fields),
+    { 0 },
+};
+
+const struct shape_field server_metrics[] = {
+    SERVER_FIGURES,
+    MEMORY_FIGURES,
+    ACCESS_FIGURES,
+    { 0 },
+};
+
+const struct shape_field storage_metrics[] = {
+    EVENTS_FIGURES,
+    DISK_FIGURES,
+    JOBS_FIGURES,
+    RUNS_FIGURES,
+    JOURNAL_FIGURES,
+    COMMITS_FIGURES,
+    RECLAIM_FIGURES,
+    EPOCH_FIGURES,
+    { 0 },
+};
+#undef OF
+
+struct tenant_figures {
+    struct str tenant;
+    struct tenant_stats s;
+};
+
+#define OF struct tenant_figures
+const struct shape_field tenant_stats_fields[] = {
+    SHOW_TEXT("tenant", tenant),
+    SHOW_INT("waiting_workers", s.waiters),
+    SHOW_INT("queues", s.queues),
+    JOB_STATES(STATE)
+    SHOW_PART(s.counters, struct counters, counter_fields),
+    SHOW_HIST("lateness", "ms", s.lateness),
+    SHOW_HIST("runtime", "ms", s.runtime),
+    SHOW_HIST("wait", "ms", s.wait),
+    { 0 },
+};
+/* clang-format on */
+
+void figures_look(struct engine *e, struct partition *p, const struct verb_host *host,
+                  struct figures *ret)
+{
+    engine_stats(e, &ret->s);
+    partition_stats(p, &ret->p);
+    host->stats(host, &ret->h);
+    ret->tokens = engine_token_count(e);
+}
+
+void run_stats(struct verb_call *c)
+{
+    struct tenant_figures of_tenant = { .tenant = c->tenant };
+    struct figures f;
+
+    if (str_eq(c->tenant, STR(TENANT_ALL))) {
+        figures_look(c->engine, c->partition, c->host, &f);
+        shape_put(c->reply, stats_fields, &f);
+    } else {
+        engine_tenant_stats(c->engine, c->tenant, &of_tenant.s);
+        shape_put(c->reply, tenant_stats_fields, &of_tenant);
+    }
+}

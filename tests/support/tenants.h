@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Helpers for tests of tenants: an engine under a clock that the test owns. */
+#ifndef TESTS_TENANTS_H
+#define TESTS_TENANTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "support/jobs.h"
+#include "support/verify.h"
+
+#define START INT64_C(1794778000000)
+#define DAY   INT64_C(86400000)
+
+extern struct engine *e;
+extern struct buf journal;
+extern int64_t wall, mono;
+extern int64_t slow_start_ms;  /* of engines that are made, 0 at first */
+extern uint64_t history_bytes; /* the same */
+extern int64_t quiet_end_ms;   /* it is quiet until then, for who has quiet hours */
+extern int quiet_asked;
+
+/* What parked workers were given. */
+struct delivery {
+    size_t calls;
+    size_t jobs;
+    void *owner;
+    struct job_id id;
+    uint64_t token;
+    int64_t at_ms;
+};
+
+extern struct delivery delivered;
+
+void deliver(void *host, void *owner, struct job *const *jobs, size_t n);
+int64_t quiet_as_set(void *arg, struct str quiet, struct str tz, int64_t now_ms);
+struct engine *make(uint64_t epoch, uint64_t max_running);
+void start(uint64_t max_running);
+int setup(void **state);
+int teardown(void **state);
+/* The process ends; another one has only what was written, and writes to another segment. */
+void replay(void);
+void pass(int64_t ms);
+struct job_id schedule(const char *queue);
+void schedule_many(const char *queue, int n);
+struct lease_request request_for(const struct str *queue, size_t count);
+int lease_some(const char *queue, size_t count, struct job **ret);
+
+/* Leases one job; false if none is given. */
+bool lease(const char *queue, struct job_view *ret);
+void complete(struct job_id id, uint64_t token);
+
+/* A worker that waits for an hour; its name is its owner. */
+struct waiter *wait_at(const char *queue, size_t count);
+/* Queue q of the i-th tenant. */
+void tenant_queue(int i, char ret[32]);
+void set_queue(const char *queue, unsigned field, struct queue_settings s);
+void set_tenant(const char *name, unsigned field, struct tenant_settings s);
+enum hold hold_of(const char *queue);
+struct tenant_view tenant(const char *name);
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What tests know of an engine's inside. */
+#ifndef SUPPORT_VERIFY_H
+#define SUPPORT_VERIFY_H
+
+#include "engine/engine.h"
+
+/* A hash of the logical state: equal after replay of what was written. Walks everything. */
+uint64_t engine_hash(const struct engine *e);
+/* Recounts everything kept as a count and checks every index; aborts on a difference. */
+void engine_verify(const struct engine *e);
+
+#endif

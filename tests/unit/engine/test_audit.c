@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* The audit log of an engine; what is on disk of it is in tests/e2e/test_audit.py. */
+#include "support/tenants.h"
+
+#include "engine/audit.h"
+
+static void add(const char *tenant, const char *request)
+{
+    assert_int_equal(engine_audit(e, &(struct audit_entry){ .tenant = str_of(tenant),
+                                                            .client = STR("me"),
+                                                            .address = STR("here:1"),
+                                                            .verb = STR("QUEUE"),
+                                                            .request = str_of(request),
+                                                            .outcome = STR("OK") }),
+                     0);
+}
+
+static char seen[4096];
+
+static int note(void *arg, const struct audit_entry *a)
+{
+    size_t n = strlen(seen);
+
+    (void)arg;
+    assert_true(str_eq(a->client, STR("me")) && str_eq(a->address, STR("here:1")));
+    assert_true(a->user.len == 0);
+    snprintf(seen + n, sizeof(seen) - n, "%.*s ", STR_ARG(a->request));
+    return 0;
+}
+
+/* All pages, as text. */
+static const char *log_of(const char *tenant, int64_t from_ms, int64_t to_ms, size_t limit)
+{
+    struct audit_filter f = { str_of(tenant), from_ms, to_ms, limit };
+    struct list_cursor cursor = { 0 };
+
+    seen[0] = '\0';
+    do
+        assert_int_equal(engine_audits(e, &f, note, NULL, &cursor), 0);
+    while (cursor.more);
+    return seen;
+}
+
+static void entries_come_oldest_first_in_pages_of_any_size(void **state)
+{
+    (void)state;
+    assert_string_equal(log_of("*", 0, INT64_MAX, 10), "");
+    for (int i = 0; i < 5; i++) {
+        add(i % 2 ? "acme" : "default", (const char *[]){ "a", "b", "c", "d", "e" }[i]);
+        pass(i == 2 ? 0 : 1000);
+    }
+    for (size_t limit = 1; limit < 8; limit++)
+        assert_string_equal(log_of("*", 0, INT64_MAX, limit), "a b c d e ");
+    assert_string_equal(log_of("acme", 0, INT64_MAX, 1), "b d ");
+    assert_string_equal(log_of("nobody", 0, INT64_MAX, 1), "");
+    assert_string_equal(log_of("*", START + 1000, START + 2001, 1), "b c d ");
+}
+
+static void an_entry_is_kept_for_its_time_and_survives_a_replay(void **state)
+{
+    (void)state;
+    add("default", "a");
+    pass(DAY);
+    add("default", "b");
+    replay();
+    assert_string_equal(log_of("*", 0, INT64_MAX, 10), "a b ");
+    pass(AUDIT_KEEP_MS - DAY - 1);
+    assert_string_equal(log_of("*", 0, INT64_MAX, 10), "a b ");
+    pass(1);
+    assert_string_equal(log_of("*", 0, INT64_MAX, 10), "b ");
+    pass(DAY);
+    assert_string_equal(log_of("*", 0, INT64_MAX, 10), "");
+}
+
+static void a_clock_that_is_set_back_hides_none(void **state)
+{
+    (void)state;
+    add("default", "a");
+    wall -= 3600000;
+    pass(0);
+    add("default", "b");
+    pass(1);
+    add("default", "c");
+    for (size_t limit = 1; limit < 5; limit++)
+        assert_string_equal(log_of("*", 0, INT64_MAX, limit), "a b c ");
+}
+
+static void the_answer_waits_for_its_entry(void **state)
+{
+    struct queue_settings s = { .paused = true };
+
+    (void)state;
+    assert_int_equal(engine_queue_set(e, STR("q"), &s, 1u << QUEUE_PAUSED), 0);
+    uint64_t done = engine_visible_lsn(e);
+    add("default", "a");
+    assert_true(engine_visible_lsn(e) > done);
+    assert_int_equal(engine_visible_lsn(e), engine_lsn(e));
+}
+
+static void it_is_no_job(void **state)
+{
+    struct engine_stats s;
+
+    (void)state;
+    add("default", "a");
+    engine_stats(e, &s);
+    assert_int_equal(s.jobs[JOB_DONE], 0);
+    assert_int_equal(s.queues, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(entries_come_oldest_first_in_pages_of_any_size),
+        TEST(an_entry_is_kept_for_its_time_and_survives_a_replay),
+        TEST(a_clock_that_is_set_back_hides_none),
+        TEST(the_answer_waits_for_its_entry),
+        TEST(it_is_no_job),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* A host on a loop, without a server. */
+#include "host/host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host/errand.h"
+#include "store/fault.h"
+
+#define HOUR   INT64_C(3600000)
+#define MEMORY (64u << 10)
+#define MANY   20000
+
+static atomic_bool fenced; /* the next append finds that it may not */
+static struct store *memory, *store;
+static uv_loop_t loop;
+static uv_prepare_t turn;
+static uv_timer_t tick;
+static struct host host;
+static struct partition_report report;
+static struct {
+    int settled;
+    int leased;
+    int fetched;
+    int answered;
+    int failed;
+    int reopened;
+} seen;
+static struct job_id wanted; /* by the request that is executed again */
+
+/* ---- What the host tells ---- */
+
+static void deliver(void *user, void *owner, struct job *const *jobs, size_t n)
+{
+    (void)user, (void)owner, (void)jobs, (void)n;
+}
+
+static void configure(void *user, struct partition_options *o)
+{
+    (void)user;
+    o->segment_bytes = 64 << 10;
+    o->durable = true;
+    o->memory_bytes = MEMORY;
+    o->block_bytes = 1024;
+    o->piece_bytes = 8192;
+    o->lookahead_ms = 1000;
+    o->deliver = deliver;
+}
+
+static void lease(void *user)
+{
+    struct str queue = STR("due");
+    struct lease_request r = { .queues = &queue, .queue_count = 1, .count = 1, .for_ms = -1 };
+    struct job *job;
+
+    (void)user;
+    seen.leased += engine_lease(host.engine, &r, &job);
+}
+
+static void settled(void *user)
+{
+    (void)user;
+    assert_int_equal(host.durable_lsn, partition_durable_lsn(host.partition));
+    seen.settled++;
+}
+
+static void fetched(void *user, void *owner, int err, const char *detail)
+{
+    struct job_view v;
+
+    (void)user, (void)detail;
+    assert_ptr_equal(owner, &wanted);
+    assert_int_equal(err, 0);
+    assert_int_equal(engine_get(host.engine, wanted, &v), 0);
+    assert_int_equal(seen.answered, seen.fetched);
+    seen.fetched++;
+}
+
+static void answered(void *user, void *owner)
+{
+    (void)user;
+    assert_ptr_equal(owner, &wanted);
+    seen.answered++;
+    assert_int_equal(seen.answered, seen.fetched);
+}
+
+static void chore_failed(void *user, const char *name, int err, const char *detail)
+{
+    (void)user;
+    fail_msg("%s: %s: %s", name, error_name(err), detail);
+}
+
+static void room_changed(void *user, enum host_room room, bool lacking)
+{
+    (void)user, (void)room, (void)lacking;
+}
+
+static void failed(void *user, const char *what, int err, const char *detail)
+{
+    (void)user, (void)what, (void)detail;
+    assert_int_equal(err, BELFRY_FENCED);
+    assert_false(host_is_up(&host));
+    assert_int_equal(seen.reopened, seen.failed);
+    seen.failed++;
+}
+
+static void reopened(void *user, int err, const struct partition_report *r)
+{
+    (void)user;
+    assert_int_equal(err, 0);
+    assert_false(r->clean);
+    assert_true(host_is_up(&host));
+    seen.reopened++;
+}
+
+static const struct host_ops ops = { configure,    lease,        settled, fetched, answered,
+                                     chore_failed, room_changed, failed,  reopened };
+
+/* ---- The loop ---- */
+
+static enum fault_action decide(void *arg, enum fault_point point)
+{
+    (void)arg;
+    return point == FAULT_APPEND_FENCED && atomic_exchange(&fenced, false) ? FAULT_FAIL : FAULT_GO;
+}
+
+static void on_turn(uv_prepare_t *handle)
+{
+    (void)handle;
+    host_turn(&host);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+static void start(void)
+{
+    assert_int_equal(uv_loop_init(&loop), 0);
+    uv_prepare_init(&loop, &turn);
+    uv_prepare_start(&turn, on_turn);
+    uv_timer_init(&loop, &tick);
+    uv_timer_start(&tick, on_tick, 10, 10);
+    assert_int_equal(host_init(&host, &loop, store, 0, &ops, NULL), 0);
+    assert_int_equal(host_open(&host, &report), 0);
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void stop(void)
+{
+    host_stop(&host);
+    uv_walk(&loop, close_handle, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    host_fini(&host);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&seen, 0, sizeof(seen));
+    atomic_store(&fenced, false);
+    assert_int_equal(store_open("memory:", NULL, &memory), 0);
+    assert_int_equal(fault_new(memory, 1, decide, NULL, &store), 0);
+    start();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    stop();
+    store_close(store);
+    store_close(memory);
+    return 0;
+}
+
+static struct job_id schedule(const char *queue, int64_t due_ms)
+{
+    struct job_spec spec = { .queue = str_of(queue),
+                             .payload = STR("forty bytes or so of payload, as they say"),
+                             .due_ms = due_ms,
+                             .priority = 3,
+                             .attempts = -1,
+                             .lease_ms = -1,
+                             .retain_ms = -1 };
+    struct schedule_result r;
+
+    host_advance(&host);
+    assert_int_equal(engine_schedule(host.engine, &spec, &r), 0);
+    return r.id;
+}
+
+static void turn_once(void)
+{
+    uv_run(&loop, UV_RUN_ONCE);
+}
+
+static void commit(void)
+{
+    uint64_t lsn = engine_lsn(host.engine);
+
+    while (host.durable_lsn < lsn)
+        turn_once();
+}
+
+/* ---- Tests ---- */
+
+static void what_is_scheduled_becomes_durable_and_the_user_is_told(void **state)
+{
+    (void)state;
+    schedule("q", time_wall_ms() + HOUR);
+    assert_true(host.durable_lsn < engine_lsn(host.engine));
+    assert_int_equal(seen.settled, 0);
+    commit();
+    assert_true(seen.settled > 0);
+    while (!host_is_idle(&host))
+        turn_once();
+}
+
+static void a_job_is_ready_at_its_time_though_nobody_asks(void **state)
+{
+    int64_t due = time_wall_ms() + 30;
+
+    (void)state;
+    schedule("due", due);
+    while (seen.leased == 0)
+        turn_once(); /* no request takes the clocks */
+    assert_true(time_wall_ms() >= due);
+}
+
+/* Schedules others until a job is on disk. */
+static struct job_id make_cold(void)
+{
+    struct job_id id = schedule("q", time_wall_ms() + HOUR);
+    struct job_view v;
+    int made = 0;
+
+    while (engine_get(host.engine, id, &v) != BELFRY_COLD) {
+        if (!partition_pressed(host.partition)) {
+            assert_true(made++ < MANY);
+            schedule("q", time_wall_ms() + 2 * HOUR);
+            host_wake(&host);
+        }
+        turn_once();
+    }
+    return id;
+}
+
+static void a_request_that_needs_the_disk_is_executed_again(void **state)
+{
+    (void)state;
+    wanted = make_cold();
+    assert_non_null(errand_begin(&host, &wanted));
+    assert_false(errands_idle(&host));
+    while (seen.answered == 0)
+        turn_once();
+    assert_true(errands_idle(&host));
+    assert_int_equal(seen.fetched, 1);
+}
+
+static void an_owner_that_went_away_is_not_called(void **state)
+{
+    (void)state;
+    wanted = make_cold();
+    errand_drop(errand_begin(&host, &wanted));
+    while (!errands_idle(&host))
+        turn_once();
+    assert_int_equal(seen.fetched, 0);
+    assert_int_equal(seen.answered, 0);
+}
+
+static void after_a_failed_commit_memory_is_what_is_stored(void **state)
+{
+    struct job_id kept = schedule("q", time_wall_ms() + HOUR), lost;
+    struct job_view v;
+
+    (void)state;
+    commit();
+    atomic_store(&fenced, true);
+    lost = schedule("q", time_wall_ms() + HOUR);
+    while (seen.reopened == 0)
+        turn_once();
+    assert_int_equal(seen.failed, 1);
+    assert_int_equal(engine_get(host.engine, kept, &v), 0);
+    assert_int_equal(engine_get(host.engine, lost, &v), BELFRY_NOTFOUND);
+    schedule("q", time_wall_ms() + HOUR);
+    commit();
+}
+
+static void what_is_gathered_when_it_ends_is_written(void **state)
+{
+    struct job_id id = schedule("q", time_wall_ms() + HOUR);
+    struct job_view v;
+
+    (void)state;
+    stop();
+    start();
+    assert_true(report.clean);
+    assert_int_equal(engine_get(host.engine, id, &v), 0);
+}
+
+static void nothing_is_begun_while_it_rests(void **state)
+{
+    (void)state;
+    commit();
+    host_rest(&host);
+    schedule("q", time_wall_ms() + HOUR);
+    seen.settled = 0;
+    for (int i = 0; i < 10; i++)
+        turn_once();
+    assert_int_equal(seen.settled, 0);
+    assert_false(host_is_idle(&host));
+}
+
+static void a_host_that_was_never_started_can_be_ended(void **state)
+{
+    struct host none = { 0 };
+
+    (void)state;
+    host_stop(&none);
+    host_fini(&none);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_scheduled_becomes_durable_and_the_user_is_told),
+        TEST(a_job_is_ready_at_its_time_though_nobody_asks),
+        TEST(a_request_that_needs_the_disk_is_executed_again),
+        TEST(an_owner_that_went_away_is_not_called),
+        TEST(after_a_failed_commit_memory_is_what_is_stored),
+        TEST(what_is_gathered_when_it_ends_is_written),
+        TEST(nothing_is_begun_while_it_rests),
+        cmocka_unit_test(a_host_that_was_never_started_can_be_ended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/push/push_request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+
+#define URL STR("https://example.org/hook")
+
+static struct push_request r;
+
+static size_t lines_of(const char *start)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r.line_count; i++)
+        n += strncmp(r.lines[i], start, strlen(start)) == 0;
+    return n;
+}
+
+static int init(struct job_view *v, const char *headers)
+{
+    struct push_settings s = { .url = URL, .headers = str_of(headers) };
+
+    v->tenant = STR("acme");
+    v->queue = STR("q");
+    v->payload = STR("{}");
+    return push_request_init(&r, v, URL, &s, 1000);
+}
+
+static void it_has_the_lines_of_its_queue_and_job(void **state)
+{
+    struct job_view v = { .attempt = 7 };
+
+    (void)state;
+    assert_int_equal(init(&v, "A: b\nC: d"), 0);
+    assert_int_equal(lines_of("A: b"), 1);
+    assert_int_equal(lines_of("C: d"), 1);
+    assert_int_equal(lines_of("content-type: application/json"), 1);
+    assert_int_equal(lines_of("belfry-tenant: acme"), 1);
+    assert_int_equal(lines_of("belfry-attempt: 7"), 1);
+    push_request_fini(&r);
+}
+
+static void no_more_lines_than_there_is_room_for(void **state)
+{
+    char headers[8 * PUSH_LINES] = "";
+    struct job_view v = { 0 };
+
+    (void)state;
+    for (int i = 0; i < HEADERS_MAX; i++)
+        strcat(headers, "A: b\n");
+    assert_int_equal(init(&v, headers), 0);
+    assert_true(r.line_count <= PUSH_LINES);
+    push_request_fini(&r);
+    for (int i = 0; i < PUSH_LINES; i++)
+        strcat(headers, "A:\n");
+    assert_int_equal(init(&v, headers), BELFRY_NOMEM);
+}
+
+/* QUEUE refuses the two together; a record may have them all the same. */
+static void headers_are_not_sent_where_jobs_say(void **state)
+{
+    struct push_settings s = { .url = STR("job"), .headers = STR("Authorization: x") };
+    struct job_view v = { .tenant = STR("acme"), .queue = STR("q"), .payload = STR("{}") };
+
+    (void)state;
+    assert_int_equal(push_request_init(&r, &v, URL, &s, 1000), 0);
+    assert_int_equal(lines_of("Authorization"), 0);
+    assert_int_equal(lines_of("content-type"), 1);
+    push_request_fini(&r);
+}
+
+static void a_trace_is_sent_once(void **state)
+{
+    struct job_view v = { .meta_count = METAS_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < METAS_MAX; i++) {
+        v.meta[i].name = i % 2 ? STR("traceparent") : STR("tracestate");
+        v.meta[i].value = STR("00-1");
+    }
+    v.meta[1].value = STR("\r\nX: y"); /* the first that can be sent is */
+    assert_int_equal(init(&v, ""), 0);
+    assert_int_equal(lines_of("traceparent: 00-1"), 1);
+    assert_int_equal(lines_of("tracestate: 00-1"), 1);
+    assert_int_equal(lines_of("trace"), 2);
+    push_request_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_has_the_lines_of_its_queue_and_job),
+        cmocka_unit_test(no_more_lines_than_there_is_room_for),
+        cmocka_unit_test(headers_are_not_sent_where_jobs_say),
+        cmocka_unit_test(a_trace_is_sent_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
