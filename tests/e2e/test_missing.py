@@ -178,26 +178,37 @@ def rests(w):
     return w.call("STATS")["commits"] == before
 
 
-def schedule_last(server, end):
-    """A job in the last commit of a server that was stopped or killed, and the segment of both. The job may make the server reclaim, and
-    so write behind it: then another is tried."""
+def end_of(path, payload):
+    """Where the commit ends that has this payload, if nothing but zeros follows its few bytes; else None. What is
+    further behind may be of an earlier use of the file."""
+    data = path.read_bytes()
+    at = data.rfind(payload)
+    end = data.find(bytes(24), at)
+    return end if at >= 0 and 0 <= end < at + 200 else None
+
+
+def schedule_last(server, stop):
+    """A job in the last commit of a server that was stopped or killed: its id, the segment, where the commit ends. The
+    job may make the server reclaim, and so write behind it: then another is tried."""
     for i in range(20):
+        payload = f"the very last of try {i:02}"
         server.start()
         with server.wire() as w:
             wait_for(lambda: rests(w), 30, "the journal is reclaimed")
-            last = w.call("SCHEDULE", "q", f"the very last {i:02}", "IN", "1h")
-        end()
+            last = w.call("SCHEDULE", "q", payload, "IN", "1h")
+        stop()
         victim = server.segments()[-1]
-        if f"the very last {i:02}".encode() in victim.read_bytes()[used_end(victim) - 120:]:
-            return last, victim
+        end = end_of(victim, payload.encode())
+        if end:
+            return last, victim, end
     raise AssertionError("there is always a commit behind the last job's")
 
 
 @pytest.mark.parametrize("how", ["flip", "cut"])
 def test_the_last_commit_after_a_clean_stop_cannot_be_torn(directory, written, how):
     server = directory("stopped")
-    last, victim = schedule_last(server, server.stop)
-    flip(victim, used_end(victim) - 20) if how == "flip" else os.truncate(victim, used_end(victim) - 40)
+    last, victim, end = schedule_last(server, server.stop)
+    flip(victim, end - 20) if how == "flip" else os.truncate(victim, end - 40)
     shown = expect_refused(server, rf"when it was closed; damage at \S*{victim.name}: offset \d+")
     assert re.search(rf"{victim.name}: offset \d+, \d+ bytes: .*; commits? [\d to]+ (is|are) lost", shown), shown
     left, _, _ = expect_repaired(server, written["ids"])
@@ -209,8 +220,8 @@ def test_the_last_commit_after_a_clean_stop_cannot_be_torn(directory, written, h
 
 def test_a_bad_last_commit_after_a_kill_is_told_as_what_it_may_be(directory, written):
     server = directory("killed")
-    _, victim = schedule_last(server, server.kill)
-    flip(victim, used_end(victim) - 20)
+    _, victim, end = schedule_last(server, server.kill)
+    flip(victim, end - 20)
     done = belfry("check", server.data)
     assert done.returncode == 0 and "torn end" in done.stdout and "or is damaged" in done.stdout, done.stdout
     server.start()

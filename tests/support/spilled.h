@@ -32,7 +32,7 @@ static struct store_ops ops;
 static struct partition *p;
 static struct engine *e;
 static int64_t wall, mono;
-static int slice_jobs; /* of partitions that are opened; 0: as usual */
+static int slice_jobs;  /* of partitions that are opened; 0: as usual */
 static int chore_error; /* the last that a chore ended with */
 
 static inline void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
