@@ -90,8 +90,9 @@ static inline size_t partition_slice(const struct partition *p, size_t usual)
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES]);
 /* NOMEM. */
 int partition_add_segment(struct partition *p, struct segment s);
-/* Whether this record survives power loss. If not that is seen to, without a wait for others. */
-bool partition_is_safe(struct partition *p, uint64_t lsn);
+/* Answers whether this record survives power loss. If it does not, the next commit is synced, and a
+ * later call answers true. */
+bool partition_make_safe(struct partition *p, uint64_t lsn);
 
 /* replay.c: reads all segments into the engine. */
 int partition_replay(struct partition *p, struct partition_report *ret);

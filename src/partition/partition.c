@@ -431,7 +431,7 @@ uint64_t partition_durable_lsn(const struct partition *p)
 
 /* With `durable` every commit is synced anyway. Without, the end of the journal would not be until
  * a segment is full: what waits for that would wait for ever in a server that is quiet. */
-bool partition_is_safe(struct partition *p, uint64_t lsn)
+bool partition_make_safe(struct partition *p, uint64_t lsn)
 {
     if (p->safe_lsn >= lsn)
         return true;

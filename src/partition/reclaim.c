@@ -49,7 +49,7 @@ static struct cold_run *run_to_unlink(struct partition *p)
         struct cold_run *r = container_of(node, struct cold_run, link);
 
         if (r->pins == 0 &&
-            (partition_is_safe(p, r->lsn) || MUTANT(p->o.mutant, RUN_DROPPED_EARLY)))
+            (partition_make_safe(p, r->lsn) || MUTANT(p->o.mutant, RUN_DROPPED_EARLY)))
             return r;
     }
     return NULL;
@@ -86,7 +86,7 @@ static bool begin_segment(struct partition *p, struct chore *c)
         p->reclaim_rest = true;
         p->reclaim_lsn = engine_lsn(p->engine);
     }
-    if (!partition_is_safe(p, p->reclaim_lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
+    if (!partition_make_safe(p, p->reclaim_lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
         return false;
     c->kind = CHORE_REMOVE;
     return true;
