@@ -219,8 +219,8 @@ struct list_cursor {
     uint64_t stripe;
     int64_t due_ms; /* jobs up to (due_ms, seq) of the stripe have been given */
     uint64_t seq;
-    uint32_t walk;  /* which one it is; and shifted by 12 bits where its last round began, for what
-                       went back to disk behind it */
+    uint32_t walk;  /* its number; shifted by 12 bits, where its last round began, for what went
+                       to disk behind it; shifted by 24, how many rounds there were */
     uint32_t since; /* the newest run when it began: later rounds show what was fed after that */
     uint64_t epoch; /* of the engine that gave it: another one knows nothing of its walks */
     uint16_t key_len;

@@ -295,6 +295,8 @@ struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t
 int64_t model_expires(const struct model_job *job);
 /* It was not started in time, but the engine has not come to it: it is on disk. */
 bool model_is_over(const struct model *m, const struct model_job *job);
+/* It has ended, and nothing of it has to be kept any more. */
+bool model_is_past(const struct model *m, const struct model_job *job);
 /* What users see. */
 enum job_state model_shown(const struct model *m, const struct model_job *job);
 /* Counts jobs of a queue in a state. */

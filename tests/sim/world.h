@@ -70,6 +70,12 @@ struct lister {
     uint64_t started;   /* model.steps */
     uint64_t movements; /* world.movements then */
     struct list_cursor cursor;
+    size_t limit; /* of each page */
+    struct {
+        struct job_id id;
+        int64_t due_ms;
+    } * there; /* when it began */
+    size_t there_count;
     struct job_id *seen;
     size_t count;
     size_t cap;

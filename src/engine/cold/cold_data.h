@@ -22,6 +22,8 @@ struct grave {
 #define ABSENT_MAX   4096
 #define ABSENT_BYTES 18 /* of a locator's key for a key */
 
+#define WALK_FAMILIES 5 /* see walk_families */
+
 /* Keys that no job on disk has, as was found out since this number of moves. */
 struct absent {
     uint64_t moves;
@@ -66,10 +68,10 @@ struct cold {
     size_t answer_at; /* which of its items was found last */
     struct absent absent;
     struct pasts pasts;
-    uint32_t walk;     /* 1 .. WALKS: the number of the last LIST that began, in a ring */
-    bool walk_loaded;  /* jobs came from disk since that walk began */
-    uint32_t refed[2]; /* to B, and to A, jobs went again that came from disk during this walk at
-                          the latest; 0: none that a walk could miss */
+    uint32_t walk;    /* 1 .. WALKS: the number of the last LIST that began, in a ring */
+    bool walk_loaded; /* jobs came from disk since that walk began */
+    uint32_t refed[WALK_FAMILIES]; /* jobs went to these families that came from disk during this
+                                      walk at the latest; 0: none that a walk could miss */
     bool load_turn;
 };
 

@@ -5,6 +5,7 @@
 #include "engine/cold/load.h"
 #include "engine/cold/manifest.h"
 #include "engine/cold/spill.h"
+#include "engine/cold/walk.h"
 #include "engine/log/apply.h"
 #include "engine/place/class.h"
 #include "engine/place/job.h"
@@ -277,10 +278,8 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         return BELFRY_NOMEM;
     if (!MUTANT(e->o.mutant, TAKEN_FED))
         j->left = 1; /* its grave is younger than a batch that is being gathered */
-    j->loaded = e->cold.walk & WALKS;
-    e->cold.walk_loaded = true;
+    walk_loads(e, j, family);
     j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
-    j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
     if (j->ordered && family == FAMILY_ASIDE)
         spot_of(j)->back = 1;
     err = job_enter(e, j, hot);
