@@ -75,6 +75,7 @@ struct model_job {
     bool holding;       /* leased or deferred at its present due time: it keeps its ordering key */
     bool ahead;         /* ready, but the clock was set back since */
     uint64_t fact;      /* model.changes when it last changed, but for leases */
+    unsigned dues;      /* how often its due time changed */
     uint64_t moved;     /* model.steps when it last changed its state or place */
     uint64_t placed;    /* model.steps when it last changed, but for what time does */
     int64_t calm_ms;    /* model.calm_ms then, */

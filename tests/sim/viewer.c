@@ -140,7 +140,7 @@ static void lister_check(struct world *w)
     for (size_t i = 0; i < l->there_count; i++) {
         const struct model_job *job = model_find(&w->model, l->there[i].id);
         size_t times = 0;
-        if (!job || job->due_ms != l->there[i].due_ms || model_may_forget(&w->model, job))
+        if (!job || job->dues != l->there[i].dues || model_may_forget(&w->model, job))
             continue;
         for (size_t k = 0; k < l->count; k++)
             times += l->seen[k].seq == job->id.seq;
@@ -186,7 +186,7 @@ static void lister_begin(struct world *w)
     CHECK(l->there, "the simulator is out of memory");
     for (size_t i = 0; i < l->there_count; i++) {
         l->there[i].id = w->model.jobs[i].id;
-        l->there[i].due_ms = w->model.jobs[i].due_ms;
+        l->there[i].dues = w->model.jobs[i].dues;
     }
 }
 
