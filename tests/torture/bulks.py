@@ -21,7 +21,7 @@ class Bulk:
         self.at = player.when()
         self.tagged = [job for job in self.model.jobs if job.tag == tag and queue in (None, job.queue)
                        and not job.shape.gone]
-        self.jobs = [job for job in self.tagged if job.shape.state in STATES[self.action]]
+        self.jobs = [job for job in self.tagged if job.shape.state in STATES[self.action] and not self._is_told(job)]
         self.words = ("BULK", self.action, "TAG", tag, *(("QUEUE", queue.name) if queue else ()),
                       *(("AT", self.at) if self.action == "reschedule" else ()), *player.words)
         self.lo = now_ms()
@@ -30,6 +30,10 @@ class Bulk:
         self.id = self._ask(pipe, *self.words)["id"]
         self.around = self._freeze()
         player.counts["BULK"] += 1
+
+    def _is_told(self, job):
+        """To stop: then CANCEL has nothing to do."""
+        return self.action == "cancel" and job.shape.cancelling and not job.shape.later
 
     def _ask(self, pipe, *words):
         reply = pipe.call(*words)

@@ -47,6 +47,9 @@ class Ticks:
             pipe.call("RECURPAUSE", name, *self.player.words)
         while self.work(pipe):
             pass
+        for row in list(pipe.pages("QUEUE", "ticks", "STATE", "leased", *self.player.words)):  # by an answer that was lost
+            job = pipe.call("GET", row["id"], *self.player.words)
+            self._see(job["recurrence"].decode(), job["nominal_ms"], job["id"])
         for name, period in RULES.items():
             times = set(self.seen[name])
             missing = set(range(self.start, passed, period)) - times
