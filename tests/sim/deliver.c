@@ -27,11 +27,17 @@ static bool is_before(const struct model *m, const struct model_job *passing,
     return true;
 }
 
+/* A job that was ready before the clock was set back keeps its place, whatever its time; until it
+ * is passed over, which may be in this step. */
+static bool keeps_place(const struct model *m, const struct model_job *job)
+{
+    return job->ahead && (job->state == JOB_READY || job->moved == m->steps);
+}
+
 static void check_rank(const struct model *m, const struct model_job *job)
 {
-    /* Jobs that were ready before the clock was set back keep their place, whatever their time. */
     for (size_t i = 0; i < m->count; i++)
-        if (m->jobs[i].queue == job->queue && m->jobs[i].state == JOB_READY && m->jobs[i].ahead)
+        if (m->jobs[i].queue == job->queue && keeps_place(m, &m->jobs[i]))
             return;
     for (size_t i = 0; i < m->count; i++) {
         const struct model_job *other = &m->jobs[i];
