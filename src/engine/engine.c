@@ -165,7 +165,7 @@ static void fire(struct engine *e, struct job *j)
     }
     if (j->state == JOB_SCHEDULED) {
         const struct class *c = class_of(j);
-        bool near = j->near && !tail_is_before(c, (struct cold_point){ j->timer.at_ms, j->seq });
+        bool near = j->near && !tail_is_before(c, job_point(j));
 
         job_unplace(e, j);
         if (near) { /* its turn has come already */

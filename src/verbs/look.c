@@ -143,7 +143,7 @@ const struct shape_field job_fields[] = {
 /* What means nothing in the job's state is made negative or empty, so that it is shown as null. */
 static void view_prune(struct job_view *v)
 {
-    bool ended = v->state > JOB_LEASED && v->state != JOB_WAITING;
+    bool ended = state_is_ended(v->state);
 
     if (v->state != JOB_LEASED) {
         v->lease_ms = v->until_ms = v->progress = -1;

@@ -143,7 +143,7 @@ static struct cold_point point_of(const struct job *j)
 
 static int urgency(const struct job *j)
 {
-    return j->state == JOB_LEASED ? 0 : job_holds(j) ? 1 : 2;
+    return j->state == JOB_LEASED ? 0 : job_owns_lane(j) ? 1 : 2;
 }
 
 static bool goes_before(const struct job *a, const struct job *b)
@@ -214,7 +214,7 @@ static int verify_hot(void *arg, struct heap_node *node)
     const struct job *j = job_of_due(node);
 
     CHECK(j->state == JOB_READY && j->where == WHERE_HOT && spot_of(j)->in == SPOT_HOT);
-    CHECK(spot_of(j)->member != SPOT_NONE && !job_holds(j));
+    CHECK(spot_of(j)->member != SPOT_NONE && !job_owns_lane(j));
     *(uint64_t *)arg += job_weight(j);
     return 0;
 }
@@ -231,7 +231,7 @@ static int verify_tail(void *arg, struct heap_node *node)
 
 static void order_verify(const struct engine *e, const struct queue *q)
 {
-    const struct class *c = &q->classes[ORDERED];
+    const struct class *c = &q->classes[INDEX_ORDERED];
     struct job *last = c->hot.root ? job_of_due(c->hot.root) : NULL;
     uint64_t bytes = 0;
 
@@ -300,7 +300,7 @@ static int check_job(void *arg, struct table_node *node)
     struct recount *c = arg;
     const struct engine *e = c->e;
     const struct job *j = container_of(node, struct job, by_seq);
-    bool ended = j->state > JOB_LEASED;
+    bool ended = state_is_ended(j->state);
     struct job_opts o;
 
     job_opts_get(j, &o);
@@ -318,13 +318,13 @@ static int check_job(void *arg, struct table_node *node)
                      (j->trail ? j->trail->live_bytes : 0);
     CHECK(job_find(e, j->seq) == j);
     CHECK(queue_find(e, (struct str){ j->queue->name, j->queue->name_len }) == j->queue);
-    CHECK(j->state < JOB_LEASED || j->trail);
+    CHECK(state_is_ahead(j->state) || j->trail);
     CHECK(!j->trail || j->trail->job == j);
     if (!j->ordered || ended) {
         CHECK(list_empty(&j->timer.link) ==
               (j->state == JOB_LEASED || (ended && j->trail->flags & TRAIL_TELLING)));
     } else {
-        bool contends = j->state == JOB_LEASED || job_holds(j) ||
+        bool contends = j->state == JOB_LEASED || job_owns_lane(j) ||
                         (j->state == JOB_READY && j->where == WHERE_HOT);
 
         CHECK((spot_of(j)->member != SPOT_NONE) == contends);
@@ -395,7 +395,7 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
         CHECK(q->cold[i] >= 0);
     if (!e->place.batch.active && !q->hidden) {
         CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
-        CHECK(length(&q->past) + length(&q->held) + telling(e, q, false) ==
+        CHECK(length(&q->past) + length(&q->past_keyed) + telling(e, q, false) ==
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
     }
     CHECK(length(&q->post.waits) == q->post.waiters);

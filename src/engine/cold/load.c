@@ -102,8 +102,8 @@ static bool is_stopped(const struct class *c)
 {
     const struct queue *q = c->queue;
 
-    return !q->hidden && (q->settings.paused ||
-                          (q->tenant->settings.maintenance && class_number(c) != CLASS_PASSING));
+    return !q->hidden &&
+           (q->settings.paused || (q->tenant->settings.maintenance && c->number != CLASS_PASSING));
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)
@@ -114,7 +114,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* What is before all that comes first, without being loaded. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
-    if (c == &c->queue->classes[ORDERED]) {
+    if (c == &c->queue->classes[INDEX_ORDERED]) {
         if (order_waits(e, c) || memory_is_pressed(e))
             return false; /* some of it may be set aside, and has to leave again */
         if (c->ready_bytes > 0 && c->queue->first_count == 0 && c->from.at_ms <= e->now_ms &&
@@ -161,7 +161,7 @@ static bool load_class(struct engine *e, struct load_want *ret)
     *ret = (struct load_want){
         .backlog = true,
         .queue = { c->queue->name, c->queue->name_len },
-        .class = class_number(c),
+        .class = c->number,
         .bytes = room > load_bytes(e) ? load_bytes(e)
                  : room < LOAD_MIN    ? LOAD_MIN
                                       : room,

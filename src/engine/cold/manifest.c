@@ -164,19 +164,21 @@ bool engine_due_is_empty(const struct engine *e)
 
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
+    struct class *class = class_at_slot(q, slot);
+
     q->cold[slot] += n;
     e->cold.counts[slot] += n; /* what is hidden, too: runs are kept for it */
     if (q->hidden)
         e->cold.hidden_counts[slot] += n;
-    else if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
+    else if (state_is_ahead(cold_state(slot)))
         q->tenant->pending += n;
     if (n < 0 && engine_due_is_empty(e))
         e->cold.run_changes++; /* all of D can go, and at once: nobody is to add to it before */
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;
-    if (slot_is_backlog(slot) && slot != COLD_ASIDE && q->cold[slot] > 0)
-        class_close(e, class_at_slot(q, slot));
+    if (class && q->cold[slot] > 0)
+        class_close(e, class);
     queue_settle(e, q);
 }
 
@@ -193,7 +195,7 @@ static int each_class(const struct list *head,
             const struct class *c = &q->classes[i];
 
             if (class_is_on_disk(c) || c->floor_count > 0)
-                answer = fn(arg, (struct str){ q->name, q->name_len }, class_number(c));
+                answer = fn(arg, (struct str){ q->name, q->name_len }, c->number);
         }
     }
     return answer;

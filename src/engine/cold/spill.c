@@ -46,7 +46,7 @@ void class_from(struct engine *e, struct class *c, struct cold_point from)
 
 static bool is_ordered(const struct class *c)
 {
-    return c == &c->queue->classes[ORDERED];
+    return c == &c->queue->classes[INDEX_ORDERED];
 }
 
 static bool tail_is_empty(const struct class *c)
@@ -61,8 +61,7 @@ bool tail_comes_first(const struct class *c)
                               ? NULL
                               : container_of(c->tail.next, const struct job, timer.link);
 
-    return j && !(class_is_on_disk(c) &&
-                  point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from));
+    return j && !(class_is_on_disk(c) && point_after(job_point(j), c->from));
 }
 
 /* The first of the tail, if it is its turn and there is room; or NULL. */
@@ -100,7 +99,7 @@ void tails_rewind(struct engine *e)
     struct list *node, *after, *timer, *next;
 
     list_each (node, &e->place.queues)
-        order_rewind(e, &container_of(node, struct queue, link)->classes[ORDERED]);
+        order_rewind(e, &container_of(node, struct queue, link)->classes[INDEX_ORDERED]);
     asides_rewind(e);
     list_each_safe (node, after, &e->place.closed) {
         struct class *c = container_of(node, struct class, link);
@@ -131,7 +130,7 @@ static void prefetch_job(const void *job)
 
 void batch_release_dead(struct engine *e, const struct queue *q)
 {
-    struct list *heads[] = { &e->place.batch.past_source, &e->place.batch.past_held };
+    struct list *heads[] = { &e->place.batch.past_source, &e->place.batch.past_jobs };
 
     for (size_t i = 0; i < 2 && !e->place.batch.fed; i++) {
         struct list *node, *after;
@@ -220,7 +219,7 @@ static void take_past(struct engine *e)
             struct queue *q = container_of(node, struct queue, link);
 
             splice(&e->place.batch.past_source, &q->past);
-            splice(&e->place.batch.past_source, &q->held);
+            splice(&e->place.batch.past_source, &q->past_keyed);
             splice(&e->place.batch.past_source, &q->dead);
         }
     }
@@ -244,7 +243,7 @@ static void prune_graves(struct engine *e)
 
 void engine_feed_begin(struct engine *e)
 {
-    assert(!e->place.batch.active && list_empty(&e->place.batch.held));
+    assert(!e->place.batch.active && list_empty(&e->place.batch.jobs));
     frontier_follow(e);
     e->place.batch.active = e->place.batch.gathering = true;
     e->place.batch.fed = false;
@@ -343,7 +342,7 @@ static void feed_next(struct engine *e, struct buf *out, struct job *j)
 {
     prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
     list_remove(&j->timer.link);
-    list_append(&e->place.batch.held, &j->timer.link);
+    list_append(&e->place.batch.jobs, &j->timer.link);
     buf_append(&e->place.batch.hints, &j, sizeof(j));
     count_as_ready(e, j);
     feed_job(e, j, out);
@@ -408,7 +407,7 @@ static bool feed_past(struct engine *e, struct buf *out, size_t *n)
         struct trail *t = container_of(e->place.batch.past_source.next, struct trail, link);
 
         list_remove(&t->link);
-        list_append(&e->place.batch.past_held, &t->link);
+        list_append(&e->place.batch.past_jobs, &t->link);
         feed_job(e, t->job, out);
     }
     return !list_empty(&e->place.batch.past_source);
@@ -476,10 +475,10 @@ void engine_feed_abort(struct engine *e)
             splice(&newer, &container_of(node, struct class, link)->tail);
     order_feed_abort(e);
     asides_feed_end(e);
-    give_back(e, &e->place.batch.held);
+    give_back(e, &e->place.batch.jobs);
     give_back(e, &e->place.batch.source);
     give_back(e, &newer);
-    give_back_past(e, &e->place.batch.past_held);
+    give_back_past(e, &e->place.batch.past_jobs);
     give_back_past(e, &e->place.batch.past_source);
     buf_fini(&e->place.batch.stale);
     buf_fini(&e->place.batch.hints);
@@ -500,14 +499,14 @@ static const void *hint(const struct batch *b, size_t ahead)
 /* Frees waste. */
 static bool bury(struct engine *e, int *budget)
 {
-    for (; *budget > 0 && !list_empty(&e->place.batch.held); --*budget) {
+    for (; *budget > 0 && !list_empty(&e->place.batch.jobs); --*budget) {
         prefetch_job(hint(&e->place.batch, HINT_AHEAD));
         e->place.batch.buried++;
-        job_leave(e, container_of(e->place.batch.held.next, struct job, timer.link));
+        job_leave(e, container_of(e->place.batch.jobs.next, struct job, timer.link));
     }
-    for (; *budget > 0 && !list_empty(&e->place.batch.past_held); --*budget)
-        job_leave(e, container_of(e->place.batch.past_held.next, struct trail, link)->job);
-    if (!list_empty(&e->place.batch.held) || !list_empty(&e->place.batch.past_held))
+    for (; *budget > 0 && !list_empty(&e->place.batch.past_jobs); --*budget)
+        job_leave(e, container_of(e->place.batch.past_jobs.next, struct trail, link)->job);
+    if (!list_empty(&e->place.batch.jobs) || !list_empty(&e->place.batch.past_jobs))
         return true;
     e->place.batch.active = e->place.batch.fed = false;
     buf_fini(&e->place.batch.hints);

@@ -77,7 +77,7 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     t->lease_ms = r->lease_ms;
     t->late_ms = r->late_ms;
     t->progress = -1;
-    t->flags = j->ordered ? TRAIL_HOLDING : 0;
+    t->flags = j->ordered ? TRAIL_OWNS_LANE : 0;
     t->deferred_ms = 0;
     blob_set(&e->pool, &t->note, (struct str){ 0 });
     trail_recount(e, t);
@@ -134,7 +134,7 @@ static int trail_add_attempt(struct engine *e, struct job *j, int64_t end_ms, un
 
 static void trail_clear_pending(struct engine *e, struct trail *t, bool holds)
 {
-    t->flags = holds ? t->flags & TRAIL_HOLDING : 0;
+    t->flags = holds ? t->flags & TRAIL_OWNS_LANE : 0;
     blob_free(&e->pool, t->pending);
     t->pending = NULL;
 }
@@ -291,7 +291,7 @@ int apply_move(struct engine *e, const struct move_record *r)
         t->deferred_ms = r->deferred ? r->at_ms : 0;
         t->deferrals += r->deferred;
         /* Another due time is another place in its lane; quiet hours leave it where it is. */
-        t->flags = r->deferred && j->ordered ? TRAIL_HOLDING : 0;
+        t->flags = r->deferred && j->ordered ? TRAIL_OWNS_LANE : 0;
         trail_recount(e, t);
     }
     job_place(e, j, JOB_SCHEDULED);
@@ -307,7 +307,8 @@ int apply_mark(struct engine *e, const struct mark_record *r)
         return 0;
     if (!blob_set(&e->pool, &t->pending, r->pending))
         return BELFRY_NOMEM;
-    t->flags = (uint8_t)((r->flags & ~TRAIL_HOLDING) | (t->flags & (TRAIL_HOLDING | TRAIL_GRACED)));
+    t->flags =
+        (uint8_t)((r->flags & ~TRAIL_OWNS_LANE) | (t->flags & (TRAIL_OWNS_LANE | TRAIL_GRACED)));
     t->pending_due_ms = r->pending_due_ms;
     trail_recount(e, t);
     return 0;

@@ -288,10 +288,9 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         job_free(e, j);
         return err;
     }
-    tally_add(
-        e, q,
-        cold_slot_at(cold_slot_of(family, image->state, class_number(class_of(j))), image->at_ms),
-        -1);
+    tally_add(e, q,
+              cold_slot_at(cold_slot_of(family, image->state, class_of(j)->number), image->at_ms),
+              -1);
     return 0;
 }
 
@@ -305,10 +304,10 @@ static void leave_again(struct engine *e, struct str images, uint64_t n, char fa
         struct job *j = job_find(e, image.seq);
 
         if (j) {
-            tally_add(e, j->queue,
-                      cold_slot_at(cold_slot_of(family, image.state, class_number(class_of(j))),
-                                   image.at_ms),
-                      1);
+            tally_add(
+                e, j->queue,
+                cold_slot_at(cold_slot_of(family, image.state, class_of(j)->number), image.at_ms),
+                1);
             job_leave(e, j);
         }
     }

@@ -128,7 +128,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
         const struct class *c = &q->classes[i];
 
         if (class_is_on_disk(c)) {
-            wire_put_u8(&floors, (uint8_t)(class_number(c) | TALLY_FROM));
+            wire_put_u8(&floors, (uint8_t)(c->number | TALLY_FROM));
             wire_put_varint(&floors, 0);
             wire_put_zigzag(&floors, c->from.at_ms);
             wire_put_varint(&floors, c->from.seq);
@@ -136,7 +136,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
         for (size_t f = 0; f < c->floor_count; f++) {
             if (c->floors[f].number < oldest)
                 continue;
-            wire_put_u8(&floors, (uint8_t)class_number(c));
+            wire_put_u8(&floors, (uint8_t)c->number);
             wire_put_varint(&floors, c->floors[f].number);
             wire_put_zigzag(&floors, c->floors[f].upto.at_ms);
             wire_put_varint(&floors, c->floors[f].upto.seq);

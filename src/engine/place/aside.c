@@ -105,13 +105,13 @@ void aside_touch(struct engine *e, const struct queue *q, uint64_t lane)
 struct aside *aside_before(const struct engine *e, const struct job *j)
 {
     struct aside *a = aside_find(e, j->queue, spot_of(j)->hash);
-    struct cold_point at = { j->timer.at_ms, j->seq };
+    struct cold_point at = job_point(j);
     const struct job *first = a ? first_of(&a->waiting) : NULL;
 
     if (!a || MUTANT(e->o.mutant, ASIDE_OVERTAKEN))
         return NULL;
     return point_after(at, a->from) || !point_after(a->feeds, at) ||
-                   (first && point_after(at, (struct cold_point){ first->timer.at_ms, first->seq }))
+                   (first && point_after(at, job_point(first)))
                ? a
                : NULL;
 }
@@ -166,7 +166,7 @@ void aside_remove(struct engine *e, struct job *j)
 static bool next_of(const struct aside *a, struct cold_point *ret, bool *ret_disk)
 {
     const struct job *first = first_of(&a->waiting);
-    struct cold_point at = first ? (struct cold_point){ first->timer.at_ms, first->seq } : nowhere;
+    struct cold_point at = first ? job_point(first) : nowhere;
 
     *ret_disk = is_somewhere(a->from) && !point_after(a->from, at);
     *ret = *ret_disk ? a->from : at;
@@ -178,7 +178,7 @@ enum refill { REFILL_NOT, REFILL_LATER, REFILL_NOW };
 /* Whether some of it should come back. NOT: it is not low. */
 static enum refill judge(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
 {
-    const struct class *c = &a->queue->classes[ORDERED];
+    const struct class *c = &a->queue->classes[INDEX_ORDERED];
     unsigned behind = lane_behind(e, a->queue, a->lane);
     struct cold_point at;
 
@@ -232,7 +232,7 @@ void asides_refill(struct engine *e, int *budget)
         struct aside *a = container_of(e->place.asides.lows.next, struct aside, low.link);
 
         be_low(e, a);
-        order_shed(e, &a->queue->classes[ORDERED], budget);
+        order_shed(e, &a->queue->classes[INDEX_ORDERED], budget);
         refill(e, a, budget);
     }
 }
@@ -301,7 +301,7 @@ void asides_feed_begin(struct engine *e)
 
         if (!first)
             continue;
-        a->feeds = (struct cold_point){ first->timer.at_ms, first->seq };
+        a->feeds = job_point(first);
         a->feeding = a->waiting;
         a->waiting.root = NULL;
         list_append(&e->place.batch.asides, &a->fed);

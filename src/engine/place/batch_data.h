@@ -19,9 +19,9 @@ struct batch {
     struct list asides;      /* likewise those that are aside, by lane; */
     struct list asides_fed;  /* lanes all of which are in it, */
     struct list source;      /* and jobs of other tails, by their timers */
-    struct list held;        /* jobs that are */
+    struct list jobs;        /* jobs that are in the batch, by their timers */
     struct list past_source; /* ended jobs, by their trails */
-    struct list past_held;
+    struct list past_jobs;
     uint64_t empty_lsn; /* after this record a batch had nothing to write, nor will the next */
     uint64_t graves;    /* serial of the last grave in it */
     struct buf stale;   /* jobs in it that changed: see struct fed_record */

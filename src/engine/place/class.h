@@ -5,13 +5,18 @@
 
 #include "engine/engine_data.h"
 
+void classes_init(struct queue *q);
 struct class *class_of(const struct job *j);
-unsigned class_number(const struct class *c);
-struct class *class_numbered(struct queue *q, unsigned number); /* NULL if there is no such class */
-enum cold_slot class_slot(const struct class *c);
+/* The class of this number, or of this slot; NULL if the queue has none. */
+struct class *class_numbered(struct queue *q, unsigned number);
 struct class *class_at_slot(struct queue *q, enum cold_slot slot);
 void class_close(struct engine *e, struct class *c);
-bool class_is_on_disk(const struct class *c); /* some of it */
+
+/* Some jobs of the class are on disk. */
+static inline bool class_is_on_disk(const struct class *c)
+{
+    return c->queue->cold[c->slot] > 0;
+}
 
 /* It has its share of memory: of jobs that are not due, or of those that are. */
 bool class_is_full(const struct engine *e, const struct class *c);

@@ -262,7 +262,7 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
     j->timer.at_ms = trail_next_ms(j);
     wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
     list_append(state == JOB_DEAD   ? &q->dead
-                : j->trail->hold_ms ? &q->held
+                : j->trail->hold_ms ? &q->past_keyed
                                     : &q->past,
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
@@ -287,14 +287,13 @@ bool tail_is_before(const struct class *c, struct cold_point at)
 {
     const struct job *first = container_of(c->tail.next, const struct job, timer.link);
 
-    return !list_empty(&c->tail) &&
-           point_after(at, (struct cold_point){ first->timer.at_ms, first->seq });
+    return !list_empty(&c->tail) && point_after(at, job_point(first));
 }
 
 /* Whether others of its class are before a job that is due. */
 static bool is_held_back(const struct engine *e, const struct class *c, const struct job *j)
 {
-    struct cold_point at = { j->timer.at_ms, j->seq };
+    struct cold_point at = job_point(j);
 
     if (MUTANT(e->o.mutant, OVERTAKING))
         return false;
@@ -327,9 +326,9 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
 }
 
 /* It keeps its lane: in memory, however far away its next attempt is. */
-static void place_holder(struct engine *e, struct job *j, bool due)
+static void place_owner(struct engine *e, struct job *j, bool due)
 {
-    j->where = WHERE_HOLDS;
+    j->where = WHERE_OWNS_LANE;
     j->state = due ? JOB_READY : JOB_SCHEDULED;
     if (!due)
         wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
@@ -339,15 +338,15 @@ static void place_holder(struct engine *e, struct job *j, bool due)
 static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
     struct class *c = class_of(j);
-    bool stays = j->state == JOB_READY && job_holds(j); /* though the clock was set back */
+    bool stays = j->state == JOB_READY && job_owns_lane(j); /* though the clock was set back */
     bool due = e->started && !e->place.sinking && (stays || j->timer.at_ms <= e->now_ms);
 
     if (due && j->queue->hidden) {
         j->state = JOB_READY;
         j->where = WHERE_TASK;
         list_append(j->queue->bulk ? &e->place.due_bulks : &e->place.due_tasks, &j->timer.link);
-    } else if (job_holds(j)) {
-        place_holder(e, j, due);
+    } else if (job_owns_lane(j)) {
+        place_owner(e, j, due);
     } else if (j->ordered && due) {
         order_place(e, j);
     } else if (!due && !hot && !e->place.sinking && job_cold_ms(j) > e->place.frontier.at_ms) {
@@ -368,7 +367,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
             wheel_add(&e->wheels[WHEEL_SPARE], &j->timer);
         }
     }
-    if (j->ordered && j->where != WHERE_HOLDS && !due)
+    if (j->ordered && j->where != WHERE_OWNS_LANE && !due)
         lane_set(e, j, false);
 }
 
@@ -393,13 +392,15 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     struct queue *q = j->queue;
 
     assert(j->where == WHERE_NONE && !j->fed && list_empty(&j->timer.link));
-    assert(state < JOB_LEASED || (j->trail && list_empty(&j->trail->link)));
+    assert(state_is_ahead(state) || (j->trail && list_empty(&j->trail->link)));
+    /* Replay trusts its records; the engine must follow the table. */
+    assert(!e->started || state_may_follow(j->state, state));
     if (j->trail) /* it may change before the job is taken out again: then this counts */
         j->trail->weight = (uint32_t)trail_bytes(j->trail);
     if (j->state == JOB_LEASED && state != JOB_LEASED)
         queue_freed(e, q);
     j->state = state;
-    if (state < JOB_LEASED) {
+    if (state_is_ahead(state)) {
         place_waiting(e, j, hot);
         if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0 &&
             !(MUTANT(e->o.mutant, EXPIRY_LOST) && j->loaded && job_is_waiting(j)))
@@ -411,15 +412,15 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         j->where = WHERE_PAST;
         place_ended(e, j, state);
     }
-    if (j->ordered && state >= JOB_LEASED)
+    if (j->ordered && !state_is_ahead(state))
         lane_set(e, j, state == JOB_LEASED);
-    assert(j->where != WHERE_NONE && state <= JOB_EXPIRED);
+    assert(place_rows[j->where].states >> j->state & 1);
     queue_count(e, q, job_counts_as(j), 1);
     e->place.bytes[j->where] += job_weight(j);
-    if (j->where == WHERE_HOLDS)
-        q->tenant->holding += job_weight(j);
+    if (j->where == WHERE_OWNS_LANE)
+        q->tenant->owner_bytes += job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in != SPOT_ASIDE)
-        q->classes[ORDERED].tailed++;
+        q->classes[INDEX_ORDERED].tailed++;
     if (q->idle)
         queue_settle(e, q);
 }
@@ -449,9 +450,9 @@ void job_unplace(struct engine *e, struct job *j)
     }
     e->place.bytes[j->where] -= job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
-        q->classes[ORDERED].tailed--;
-    if (j->where == WHERE_HOLDS) {
-        q->tenant->holding -= job_weight(j);
+        q->classes[INDEX_ORDERED].tailed--;
+    if (j->where == WHERE_OWNS_LANE) {
+        q->tenant->owner_bytes -= job_weight(j);
         lulls_end(e, q->tenant);
     }
     if (j->ordered && j->state == JOB_READY)
@@ -461,7 +462,7 @@ void job_unplace(struct engine *e, struct job *j)
     list_remove(&j->timer.link);
     if (j->trail)
         list_remove(&j->trail->timer.link);
-    if (j->state >= JOB_LEASED)
+    if (!state_is_ahead(j->state))
         list_remove(&j->trail->link);
     if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
         !(j->trail->flags & TRAIL_TELLING))

@@ -22,6 +22,7 @@
 #include "base/list.h"
 #include "base/table.h"
 #include "base/wheel.h"
+#include "record/coldkey.h"
 #include "record/jobstate.h"
 
 struct queue;
@@ -65,26 +66,44 @@ struct job {
     char tail[];
 };
 
-/* Which part of the memory's budget a job takes. */
+/* The places of a job, each with its part of the memory's budget: name, states of the jobs there,
+ * family of the runs that they go to (0: they stay in memory), and their container. */
+#define PLACES(X)                                                                         \
+    X(NONE, 0, 0, "none: the job is on its way from one place to another")                \
+    X(HOT, JOB_BIT(SCHEDULED) | JOB_BIT(READY), 0,                                        \
+      "WHEEL_MOMENTS until the job is due, then class.ready; ordered and due: class.hot") \
+    X(LATER, JOB_BIT(SCHEDULED), FAMILY_DUE, "WHEEL_LATER, or WHEEL_LEFT")                \
+    X(TAIL, JOB_BIT(SCHEDULED) | JOB_BIT(READY), FAMILY_BACKLOG,                          \
+      "WHEEL_SPARE until the job is due, then class.tail; ordered: class.waiting, or an " \
+      "aside, which goes to FAMILY_ASIDE")                                                \
+    X(LEASED, JOB_BIT(LEASED), 0, "place.leased, and WHEEL_LEASES: both by the trail")    \
+    X(PAST, JOB_ENDED, FAMILY_PAST,                                                       \
+      "queue.past, .past_keyed or .dead, which go to FAMILY_KEPT; or place.telling")      \
+    X(TASK, JOB_BIT(READY), 0, "place.due of its kind of hidden queue")                   \
+    X(OWNS_LANE, JOB_BIT(SCHEDULED) | JOB_BIT(READY), 0,                                  \
+      "WHEEL_MOMENTS until its next attempt is due; its lane")
+
 enum where {
-    WHERE_NONE,
-    WHERE_HOT,
-    WHERE_LATER,
-    WHERE_TAIL,
-    WHERE_LEASED,
-    WHERE_PAST,
-    WHERE_TASK,
-    WHERE_HOLDS, /* its lane, waiting for its next attempt */
-    WHERES
+#define WHERE_ENUM(name, states, family, container) WHERE_##name,
+    PLACES(WHERE_ENUM)
+#undef WHERE_ENUM
+        WHERES
 };
 
 _Static_assert(WHERES <= 8, "job.where has room for it");
 
+struct place_row {
+    unsigned states; /* bits 1 << enum job_state */
+    char family;
+};
+
+extern const struct place_row place_rows[WHERES];
+
 struct trail {
     struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
                            `expiries`, if it can expire */
-    struct list link;   /* leased: in place.leased; ended: in queue.past, .held or .dead, or in
-                           place.telling */
+    struct list link; /* leased: in place.leased; ended: in queue.past, .past_keyed or .dead, or in
+                         place.telling */
     struct job *job;
     uint64_t token;
     int64_t start_ms;
@@ -108,6 +127,12 @@ struct trail {
     uint8_t flags;
     int8_t progress;
 };
+
+/* The place of a job in the order of those that wait. */
+static inline struct cold_point job_point(const struct job *j)
+{
+    return (struct cold_point){ j->timer.at_ms, j->seq };
+}
 
 struct key_entry {
     struct table_node node;

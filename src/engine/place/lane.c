@@ -17,14 +17,14 @@ static struct job *job_of_line(const struct heap_node *node)
     return spot_job(container_of(node, struct spot, line));
 }
 
-bool job_holds(const struct job *j)
+bool job_owns_lane(const struct job *j)
 {
-    return j->ordered && j->state < JOB_LEASED && j->trail && j->trail->flags & TRAIL_HOLDING;
+    return j->ordered && state_is_ahead(j->state) && j->trail && j->trail->flags & TRAIL_OWNS_LANE;
 }
 
 static int urgency(const struct job *j)
 {
-    return j->state == JOB_LEASED ? 0 : job_holds(j) ? 1 : 2;
+    return j->state == JOB_LEASED ? 0 : job_owns_lane(j) ? 1 : 2;
 }
 
 static bool goes_before(const struct job *a, const struct job *b)
@@ -66,8 +66,8 @@ static void list_first(struct engine *e, struct job *j)
     if (s->listed || j->state != JOB_READY)
         return;
     assert(s->member == SPOT_FIRST);
-    s->listed = job_holds(j) ? SPOT_RETRY : SPOT_FRESH;
-    heap_add(job_holds(j) ? &q->retries[j->passing] : &q->firsts[j->passing], &s->line,
+    s->listed = job_owns_lane(j) ? SPOT_RETRY : SPOT_FRESH;
+    heap_add(job_owns_lane(j) ? &q->retries[j->passing] : &q->firsts[j->passing], &s->line,
              rank_before);
     q->first_count += s->listed == SPOT_FRESH;
     q->offered++;

@@ -48,8 +48,8 @@ struct job *lanes_head(const struct engine *e, const struct queue *q);
 /* Of a lane: whether anybody contends for it, and how many are behind the first. */
 bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane);
 unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lane);
-/* Whether it keeps its lane though it is not leased: it was, for its present due time. */
-bool job_holds(const struct job *j);
+/* The job keeps its lane though it is not leased: it was leased at its present due time. */
+bool job_owns_lane(const struct job *j);
 
 /* order.c: the class of a queue's ordered jobs. */
 void spot_init(struct job *j, struct str order);

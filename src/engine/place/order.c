@@ -18,14 +18,9 @@ static struct job *job_of_due(const struct heap_node *node)
     return spot_job(container_of(node, struct spot, by_due));
 }
 
-static struct cold_point point_of(const struct job *j)
-{
-    return (struct cold_point){ j->timer.at_ms, j->seq };
-}
-
 bool order_earlier(const struct heap_node *a, const struct heap_node *b)
 {
-    return point_after(point_of(job_of_due(b)), point_of(job_of_due(a)));
+    return point_after(job_point(job_of_due(b)), job_point(job_of_due(a)));
 }
 
 static bool later(const struct heap_node *a, const struct heap_node *b)
@@ -74,7 +69,7 @@ bool order_is_early(const struct engine *e, const struct class *c, struct cold_p
     return point_after(at, e->place.frontier) || at.at_ms >= unfired_ms(e) ||
            (c->tailed > 0 && batch_takes_tails(e)) ||
            (class_is_on_disk(c) && point_after(at, c->from)) ||
-           (tail && point_after(at, point_of(tail)));
+           (tail && point_after(at, job_point(tail)));
 }
 
 /* What was loaded has its room already. */
@@ -82,9 +77,9 @@ static bool may_be_hot(const struct engine *e, const struct class *c, const stru
 {
     const struct job *last = last_hot(c);
 
-    if (last && point_after(point_of(last), point_of(j)))
+    if (last && point_after(job_point(last), job_point(j)))
         return true; /* it must be */
-    return !order_is_early(e, c, point_of(j)) && (j->near || !class_is_glutted(e, c));
+    return !order_is_early(e, c, job_point(j)) && (j->near || !class_is_glutted(e, c));
 }
 
 bool order_waits(const struct engine *e, const struct class *c)
@@ -198,7 +193,7 @@ void order_shed(struct engine *e, struct class *c, int *budget)
 
 void order_place(struct engine *e, struct job *j)
 {
-    struct class *c = &j->queue->classes[ORDERED];
+    struct class *c = &j->queue->classes[INDEX_ORDERED];
     struct aside *a = aside_before(e, j);
     int budget = engine_slice(e, SHED_SLICE);
 
@@ -227,7 +222,7 @@ void order_place(struct engine *e, struct job *j)
 
 void order_unplace(struct engine *e, struct job *j)
 {
-    struct class *c = &j->queue->classes[ORDERED];
+    struct class *c = &j->queue->classes[INDEX_ORDERED];
     struct spot *s = spot_of(j);
 
     lane_unlist(j);

@@ -7,6 +7,7 @@
 
 #include "engine/audit.h"
 #include "engine/bulk.h"
+#include "engine/place/class.h"
 #include "engine/place/pushing.h"
 #include "engine/place/tenant.h"
 #include "record/name.h"
@@ -113,20 +114,10 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     q->post.queue = q;
     list_init(&q->past);
     list_init(&q->rich);
-    list_init(&q->held);
+    list_init(&q->past_keyed);
     list_init(&q->dead);
     list_init(&q->logged);
-    for (int i = 0; i < CLASSES; i++) {
-        struct class *c = &q->classes[i];
-
-        c->queue = q;
-        list_init(&c->ready);
-        list_init(&c->tail);
-        list_init(&c->link);
-        list_init(&c->near.link);
-        list_init(&c->arrived);
-        list_init(&c->fed);
-    }
+    classes_init(q);
     table_add(&e->place.names, &q->by_name);
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;

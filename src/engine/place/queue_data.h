@@ -13,10 +13,25 @@
 
 struct blob;
 
-#define PRIORITIES    5
-#define ORDERED       5 /* in queue.classes: jobs with an ordering key; */
-#define INDEX_PASSING 6 /* those that pass all gates */
-#define CLASSES       7
+#define PRIORITIES 5
+
+/* The classes of a queue, in the order of queue.classes: name, number in keys and records, slot in
+ * which its jobs on disk are counted. */
+#define QUEUE_CLASSES(X)                      \
+    X(PRIORITY_1, 1, COLD_BACKLOG)            \
+    X(PRIORITY_2, 2, COLD_BACKLOG + 1)        \
+    X(PRIORITY_3, 3, COLD_BACKLOG + 2)        \
+    X(PRIORITY_4, 4, COLD_BACKLOG + 3)        \
+    X(PRIORITY_5, 5, COLD_BACKLOG + 4)        \
+    X(ORDERED, CLASS_ORDERED, COLD_BACKLOG_7) \
+    X(PASSING, CLASS_PASSING, COLD_BACKLOG_8)
+
+enum {
+#define CLASS_INDEX(name, number, slot) INDEX_##name,
+    QUEUE_CLASSES(CLASS_INDEX)
+#undef CLASS_INDEX
+        CLASSES
+};
 
 /* Jobs of this class in backlog runs up to `number` have been loaded up to here. */
 struct floor {
@@ -35,6 +50,8 @@ struct floor {
 struct class
 {
     struct queue *queue;
+    uint8_t number; /* of its row in QUEUE_CLASSES */
+    uint8_t slot;   /* of its row: an enum cold_slot */
     struct list ready;
     struct list tail;
     struct list link;  /* in place.closed */
@@ -83,7 +100,7 @@ struct tenant {
     int64_t pending;
     int64_t promised; /* jobs that are about to be scheduled together */
     uint64_t running;
-    uint64_t holding; /* bytes of jobs that hold their lanes */
+    uint64_t owner_bytes; /* bytes of jobs that own their lanes without being leased */
     uint64_t queue_total;
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     int64_t quiet_asked_ms; /* at this moment it was quiet until that one; -1: it was not; */
@@ -132,10 +149,10 @@ struct queue {
     struct heap firsts[2];
     struct heap retries[2];
     uint64_t first_count;
-    uint64_t asides;  /* lanes that have jobs aside */
-    struct list past; /* done and cancelled, by end */
-    struct list rich; /* in place.rich, if past has more than engine_options.history_bytes */
-    struct list held; /* done, and their key is held: kept whatever their number */
+    uint64_t asides;        /* lanes that have jobs aside */
+    struct list past;       /* done and cancelled, by end */
+    struct list rich;       /* in place.rich, if past has more than engine_options.history_bytes */
+    struct list past_keyed; /* done, and their key is held: kept whatever their number */
     struct list dead;
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */

@@ -250,7 +250,7 @@ void lulls_end(struct engine *e, const struct tenant *t)
 {
     struct list *node, *after;
 
-    if (lanes_are_full(e, t) && e->place.bytes[WHERE_HOLDS] >= budget_share(e, SHARE_HOLDERS))
+    if (lanes_are_full(e, t) && e->place.bytes[WHERE_OWNS_LANE] >= budget_share(e, SHARE_OWNERS))
         return; /* nor has anybody else more room than before */
     list_each_safe (node, after, &e->place.turns.lulls) {
         struct queue *q = container_of(node, struct queue, lull);

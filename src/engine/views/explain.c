@@ -106,7 +106,7 @@ static bool explain_lane(const struct engine *e, const struct job *j, struct exp
         explain_behind(e, first, x);
         return true;
     }
-    if (first && !job_holds(j) && queue_hold(e, j->queue, j->passing) == HOLD_NONE &&
+    if (first && !job_owns_lane(j) && queue_hold(e, j->queue, j->passing) == HOLD_NONE &&
         lanes_are_full(e, j->queue->tenant)) {
         say(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
         return true;
@@ -134,7 +134,7 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
         say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue since the server started");
     else if (e->now_ms - asked > ASKED_LATELY_MS)
         say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue for more than a minute");
-    else if (j->where != WHERE_HOT && j->where != WHERE_HOLDS)
+    else if (j->where != WHERE_HOT && j->where != WHERE_OWNS_LANE)
         say(x, REASON_ON_DISK, -1,
             j->ordered
                 ? "it is on disk, or about to be, behind others of its queue that have ordering "
@@ -176,7 +176,7 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
     *ret = (struct explanation){ .state = job_state_now(e, j), .until_ms = -1, .deferred_ms = -1 };
     if (j->trail) {
         ret->deferrals = j->trail->deferrals;
-        if (ret->state < JOB_LEASED && j->trail->deferred_ms)
+        if (state_is_ahead(ret->state) && j->trail->deferred_ms)
             ret->deferred_ms = j->trail->deferred_ms;
     }
     if (ret->state == JOB_WAITING)

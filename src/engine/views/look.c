@@ -29,7 +29,7 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->cancelling = t->flags & TRAIL_CANCELLING;
     v->replacing = t->flags & TRAIL_REPLACING;
     v->ended_ms = t->ended_ms;
-    v->deferred_ms = v->state < JOB_LEASED && t->deferred_ms ? t->deferred_ms : -1;
+    v->deferred_ms = state_is_ahead(v->state) && t->deferred_ms ? t->deferred_ms : -1;
     v->deferrals = t->deferrals;
     v->keep_ms = t->hold_ms > t->keep_ms ? t->hold_ms : t->keep_ms;
     v->result = blob_str(t->result);
@@ -256,19 +256,15 @@ static void heap_sort(const struct job **heap, size_t n)
 static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
                                  FAMILY_KEPT };
 
-#define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
-
 /* Whether a family can have jobs of these states. */
 static bool family_fits(char family, unsigned states)
 {
     switch (family) {
     case FAMILY_BACKLOG: /* some may have expired there */
-    case FAMILY_ASIDE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
-    case FAMILY_DUE:
-        return states &
-               (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);
-    case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
-    default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
+    case FAMILY_ASIDE: return states & (JOB_BIT(READY) | JOB_BIT(SCHEDULED) | JOB_BIT(EXPIRED));
+    case FAMILY_DUE: return states & (JOB_AHEAD | JOB_BIT(EXPIRED));
+    case FAMILY_PAST: return states & (JOB_ENDED & ~JOB_BIT(DEAD));
+    default: return states & (JOB_BIT(DEAD) | JOB_BIT(DONE));
     }
 }
 
@@ -446,7 +442,7 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
     struct str last = { e->cold.answer->last, e->cold.answer->last_len };
     struct cold_point p;
 
-    return !e->cold.answer->more || (states_of(f) == 1u << JOB_READY && last.ptr[0] == FAMILY_DUE &&
+    return !e->cold.answer->more || (states_of(f) == JOB_BIT(READY) && last.ptr[0] == FAMILY_DUE &&
                                      cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 

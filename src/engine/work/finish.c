@@ -83,7 +83,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
 
 int job_expire(struct engine *e, struct job *j)
 {
-    assert(j->state <= JOB_READY);
+    assert(state_is_ahead(j->state));
     return job_end(e, j, JOB_EXPIRED, OUTCOME_NONE, j->stalls, (struct str){ 0 },
                    (struct str){ 0 });
 }

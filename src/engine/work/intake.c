@@ -218,7 +218,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
         key_absent(e, s->queue, s->order, s->key);
     holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
-    if (holder && holder->state < JOB_LEASED &&
+    if (holder && state_is_ahead(holder->state) &&
         (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
         holder = key_seek(e, q, s->order, s->key, true, &err);
     if (!holder && err && err != BELFRY_NOTFOUND)
@@ -436,14 +436,14 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
 
     if (!j)
         return err;
-    if (j->state >= JOB_LEASED)
+    if (!state_is_ahead(j->state))
         return state_error(e, j);
     if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
-    if (j->state >= JOB_LEASED) /* it expired on disk */
+    if (!state_is_ahead(j->state)) /* it expired on disk */
         return state_error(e, j);
     return emit_move(e,
                      &(struct move_record){

@@ -30,7 +30,7 @@ static bool is_kept(const struct engine *e, const struct job_image *image)
 {
     int64_t now_ms = e->now_ms + (MUTANT(e->o.mutant, FORGOTTEN_EARLY) ? 60000 : 0);
 
-    return image->state < JOB_LEASED ||
+    return state_is_ahead(image->state) ||
            (image->has_trail && (image->trail.keep_ms > now_ms || image->trail.hold_ms > now_ms));
 }
 
@@ -247,7 +247,7 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
     return str_eq(o.key, key) && str_eq(o.order, order) &&
-           (image.state < JOB_LEASED ||
+           (state_is_ahead(image.state) ||
             image.trail.hold_ms > e->now_ms + (MUTANT(e->o.mutant, HOLD_SHORT) ? 60000 : 0)) &&
            is_there_still(e, item, image.seq);
 }
