@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "engine/types.h"
 
-#define AUDIT_QUEUE     "~audit"
 #define AUDIT_KEEP_MS   (INT64_C(90) * 86400000) /* unless told otherwise */
 #define AUDIT_TEXT_MAX  128  /* bytes of a name or outcome; longer ones are cut */
 #define AUDIT_WORDS_MAX 1024 /* of the request */

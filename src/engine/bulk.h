@@ -10,7 +10,6 @@
 #include "engine/types.h"
 #include "record/bulkcode.h"
 
-#define BULK_QUEUE    "~bulk"
 #define BULK_KEEP_MS  INT64_C(86400000) /* how long it is shown after its end */
 #define BULK_KEEP     100               /* of a tenant, that are over */
 #define BULKS_MAX     20                /* of a tenant, */

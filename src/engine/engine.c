@@ -70,8 +70,8 @@ struct engine *engine_new(const struct engine_options *o)
     list_init(&e->place.arrived);
     list_init(&e->place.turns.lulls);
     list_init(&e->place.telling);
-    list_init(&e->place.due_tasks);
-    list_init(&e->place.due_bulks);
+    for (int i = 0; i < HIDDEN_KINDS; i++)
+        list_init(&e->place.due[i]);
     list_init(&e->tasks.walks);
     for (int i = 0; i < WHEELS; i++)
         wheel_init(&e->wheels[i], 0);

@@ -10,7 +10,6 @@
 #include "engine/types.h"
 #include "record/ledger.h"
 
-#define RECURRENCE_QUEUE "~recur"
 #define RECURRENCE_BYTES 65536 /* of all that is told of one */
 #define MISSED_MS        60000 /* what could not be made so long after its time was missed */
 

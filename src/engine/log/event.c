@@ -137,7 +137,7 @@ bool event_draft_put(const struct engine *e, const struct job_image *r, struct e
     struct str tenant, queue;
 
     scope_split(r->queue, &tenant, &queue);
-    if (queue.len > 0 && queue.ptr[0] == HIDDEN_MARK)
+    if (hidden_kind(queue))
         return false;
     if (!j) {
         draft_created(e, r, d);

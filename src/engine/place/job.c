@@ -267,7 +267,7 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, true);
-    if (q->audit || q->bulk) /* an ended job needs no second timer */
+    if (hidden_rows[q->hidden].lists_ended) /* an ended job needs no second timer */
         list_append(&q->logged, &j->trail->timer.link);
 }
 
@@ -344,7 +344,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
     if (due && j->queue->hidden) {
         j->state = JOB_READY;
         j->where = WHERE_TASK;
-        list_append(j->queue->bulk ? &e->place.due_bulks : &e->place.due_tasks, &j->timer.link);
+        list_append(&e->place.due[j->queue->hidden], &j->timer.link);
     } else if (job_owns_lane(j)) {
         place_owner(e, j, due);
     } else if (j->ordered && due) {
@@ -483,7 +483,7 @@ int job_enter(struct engine *e, struct job *j, bool hot)
     if (err < 0)
         return err;
     table_add(&e->place.jobs, &j->by_seq);
-    e->place.hidden_jobs += j->queue->hidden;
+    e->place.hidden_jobs += j->queue->hidden != HIDDEN_NONE;
     segment_add(e, j->segment);
     e->place.live_bytes += job_live_bytes(j);
     if (j->trail)
@@ -499,7 +499,7 @@ void job_leave(struct engine *e, struct job *j)
     assert(!q->hidden || e->place.hidden_jobs > 0);
     key_release(e, j);
     table_remove(&e->place.jobs, &j->by_seq);
-    e->place.hidden_jobs -= q->hidden;
+    e->place.hidden_jobs -= q->hidden != HIDDEN_NONE;
     segment_sub(e, j->segment);
     e->place.live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);

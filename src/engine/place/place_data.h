@@ -54,9 +54,8 @@ struct place {
     uint64_t tenant_total;
     struct turns turns;
     struct list leased;
-    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
-    struct list due_tasks; /* recurrences whose time has come */
-    struct list due_bulks; /* bulks that run */
+    struct list telling;           /* ended jobs, by their trails, that others are to be told of */
+    struct list due[HIDDEN_KINDS]; /* jobs of hidden queues whose time has come, by their timers */
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs */
     uint64_t live_bytes;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "engine/audit.h"
-#include "engine/bulk.h"
 #include "engine/place/class.h"
 #include "engine/place/pushing.h"
 #include "engine/place/tenant.h"
@@ -58,7 +56,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     free(q->gauges.runtime);
     free(q->gauges.wait);
     e->place.queue_total--;
-    e->place.hidden_total -= q->hidden;
+    e->place.hidden_total -= q->hidden != HIDDEN_NONE;
     free(q);
 }
 
@@ -76,9 +74,7 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
         return false;
     }
     q->serves = q->kind;
-    q->hidden = kind.ptr[0] == HIDDEN_MARK;
-    q->bulk = str_eq(kind, STR(BULK_QUEUE));
-    q->audit = str_eq(kind, STR(AUDIT_QUEUE));
+    q->hidden = hidden_kind(kind);
     list_append(&q->tenant->queues, &q->of_tenant);
     q->tenant->queue_total += !q->hidden;
     q->kind->queues++;
@@ -121,7 +117,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     table_add(&e->place.names, &q->by_name);
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;
-    e->place.hidden_total += q->hidden;
+    e->place.hidden_total += q->hidden != HIDDEN_NONE;
     return q;
 }
 

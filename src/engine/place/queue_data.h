@@ -161,10 +161,8 @@ struct queue {
     uint32_t segment;       /* where its settings stand; 0: they are the defaults */
     uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
     bool tally_changed;     /* since then */
-    bool hidden;            /* the engine's own: its jobs are not users', see task.c */
-    bool bulk;              /* its jobs are bulks, */
-    bool audit;             /* or entries of the audit log: */
-    struct list logged;     /* then those of them that have ended, by their trails' timers */
+    enum hidden hidden;     /* the kind of the engine's own queue; HIDDEN_NONE: a user's */
+    struct list logged;     /* ended jobs, by their trails' timers, if its hidden_row lists them */
     bool idle;
     struct queue_settings settings;
     struct counters counters;

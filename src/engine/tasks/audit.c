@@ -61,7 +61,7 @@ int engine_audit(struct engine *e, const struct audit_entry *a)
         .priority = 1,
         .due_ms = e->now_ms,
         .at_ms = e->now_ms,
-        .queue = STR(AUDIT_QUEUE),
+        .queue = hidden_rows[HIDDEN_AUDIT].name,
         .has_trail = true,
         /* Held, as if it had a key: what is done otherwise is kept as long as there is room. */
         .trail = { .progress = -1, .ended_ms = e->now_ms, .keep_ms = keep_ms, .hold_ms = keep_ms },
@@ -182,7 +182,7 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
                   struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .fn = fn, .arg = arg };
-    const struct queue *q = queue_find(e, STR(AUDIT_QUEUE));
+    const struct queue *q = queue_find(e, hidden_rows[HIDDEN_AUDIT].name);
     bool more = false;
     int err = 0, disk;
 

@@ -386,7 +386,7 @@ static int slice(struct engine *e, struct job *j)
     struct bulk b;
     int err = 0, recorded;
 
-    assert(j->queue->bulk);
+    assert(j->queue->hidden == HIDDEN_BULK);
     if (!read(j, &b) || b.state != BULK_RUNNING)
         return set_aside(e, j);
     w = walk_of(e, j);
@@ -427,7 +427,7 @@ static struct job *first_bulk(const struct engine *e)
 {
     const struct list *node;
 
-    list_each (node, &e->place.due_bulks) {
+    list_each (node, &e->place.due[HIDDEN_BULK]) {
         struct job *j = container_of(node, struct job, timer.link);
 
         if (!e->refuse_new || makes_room(j))
@@ -452,7 +452,7 @@ bool bulk_waits(const struct engine *e)
 
 int64_t bulk_wake(const struct engine *e)
 {
-    return list_empty(&e->place.due_bulks) || e->mono_ms >= e->tasks.bulk_rest_ms
+    return list_empty(&e->place.due[HIDDEN_BULK]) || e->mono_ms >= e->tasks.bulk_rest_ms
                ? INT64_MAX
                : e->tasks.bulk_rest_ms;
 }

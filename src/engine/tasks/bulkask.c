@@ -71,7 +71,7 @@ static int check_room(struct engine *e, const struct queue *q, const struct bulk
 {
     if (q && q->jobs[JOB_READY] + q->jobs[JOB_SCHEDULED] >= BULKS_MAX)
         return engine_error(e, BELFRY_LIMIT, "%d bulks of the tenant have not ended", BULKS_MAX);
-    if (length(&e->place.due_bulks) >= BULKS_MAX_ALL)
+    if (length(&e->place.due[HIDDEN_BULK]) >= BULKS_MAX_ALL)
         return engine_error(e, BELFRY_LIMIT, "%d bulks have not ended", BULKS_MAX_ALL);
     if (e->refuse_new && bulk_adds(s->action) && !s->dry)
         return engine_error(e, BELFRY_FULL, "%s needs room; cancel and delete make some",
@@ -106,7 +106,7 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
 
     if (err)
         return err;
-    hidden_queue_name(s->tenant, STR(BULK_QUEUE), name, &image.queue);
+    image.queue = hidden_queue_name(s->tenant, HIDDEN_BULK, name);
     err = check_room(e, queue_find(e, image.queue), s);
     if (err)
         return err;
@@ -123,14 +123,13 @@ static struct job *find(struct engine *e, struct str tenant, struct job_id id, b
                         int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
-    struct str full;
     struct job *j;
 
     e->work.inside = true;
     j = job_seek(e, id, take, ret_err);
     e->work.inside = false;
-    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
-    if (j && str_eq(full, (struct str){ j->queue->name, j->queue->name_len }))
+    if (j && str_eq(hidden_queue_name(tenant, HIDDEN_BULK, buf),
+                    (struct str){ j->queue->name, j->queue->name_len }))
         return j;
     if (j || *ret_err == BELFRY_NOTFOUND)
         *ret_err = engine_error(e, BELFRY_NOTFOUND, "there is no such bulk, or no longer");
@@ -199,7 +198,7 @@ static size_t gather(const struct engine *e, const struct queue *q, const struct
         if (!job_is_waste(e, j))
             ret[n++] = j;
     }
-    list_each (node, &e->place.due_bulks) {
+    list_each (node, &e->place.due[HIDDEN_BULK]) {
         const struct job *j = container_of(node, struct job, timer.link);
 
         if (j->queue == q)
@@ -268,18 +267,15 @@ int engine_bulks(struct engine *e, struct str tenant,
                  int (*fn)(void *arg, const struct bulk_view *v), void *arg)
 {
     char buf[QUEUE_MAX_BYTES];
+    const struct queue *q = queue_find(e, hidden_queue_name(tenant, HIDDEN_BULK, buf));
     const struct job **jobs;
-    struct str full;
-    const struct queue *q;
     size_t n, ended, skip;
     int err;
 
-    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
-    q = queue_find(e, full);
     err = q ? want_ended(e, q) : 0;
     if (!q || err < 0)
         return err;
-    jobs = malloc((length(&q->logged) + length(&e->place.due_bulks) + 1) * sizeof(*jobs));
+    jobs = malloc((length(&q->logged) + length(&e->place.due[HIDDEN_BULK]) + 1) * sizeof(*jobs));
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
     n = gather(e, q, jobs);

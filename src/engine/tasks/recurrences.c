@@ -14,37 +14,19 @@
 
 #define PASSED_MAX 10000 /* nominal times that an edit counts: there are as many at least */
 
-static void queue_name_of(struct str tenant, char buf[QUEUE_MAX_BYTES], struct str *ret)
-{
-    *ret = STR(RECURRENCE_QUEUE);
-    if (str_eq(tenant, STR(TENANT_DEFAULT)))
-        return;
-    memcpy(buf, tenant.ptr, tenant.len);
-    buf[tenant.len] = SCOPE_SEP;
-    memcpy(buf + tenant.len + 1, ret->ptr, ret->len);
-    *ret = (struct str){ buf, tenant.len + 1 + ret->len };
-}
-
 /* NULL with NOTFOUND, COLD or NOMEM. */
 static struct job *find(struct engine *e, struct str tenant, struct str name, bool take,
                         int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
-    struct str full;
-    struct queue *q;
+    struct queue *q = queue_find(e, hidden_queue_name(tenant, HIDDEN_RECURRENCE, buf));
+    struct job *j;
 
-    queue_name_of(tenant, buf, &full);
     *ret_err = BELFRY_NOTFOUND;
-    q = queue_find(e, full);
-    if (q) {
-        struct job *j = key_seek(e, q, (struct str){ 0 }, name, take, ret_err);
-
-        if (j)
-            return j;
-    }
-    if (*ret_err == BELFRY_NOTFOUND)
+    j = q ? key_seek(e, q, (struct str){ 0 }, name, take, ret_err) : NULL;
+    if (!j && *ret_err == BELFRY_NOTFOUND)
         engine_error(e, BELFRY_NOTFOUND, "there is no recurrence %.*s", STR_ARG(name));
-    return NULL;
+    return j;
 }
 
 static void view_of(const struct engine *e, const struct job *j, struct recurrence_view *ret)
@@ -222,11 +204,9 @@ static int recur(struct engine *e, const struct recurrence_spec *s, struct str o
         .skip_ms = -1,
     };
     struct recurrence old;
-    struct str full;
     struct job *j;
     int err;
 
-    queue_name_of(s->tenant, buf, &full);
     j = find(e, s->tenant, s->name, true, &err);
     if (!j && err != BELFRY_NOTFOUND)
         return err;
@@ -242,7 +222,8 @@ static int recur(struct engine *e, const struct recurrence_spec *s, struct str o
         err = set_next(e, s->name, &r, j ? e->now_ms : e->now_ms - 1);
     if (err)
         return err;
-    return j ? recurrence_put(e, j, &r) : put_new(e, full, s->name, &r);
+    return j ? recurrence_put(e, j, &r)
+             : put_new(e, hidden_queue_name(s->tenant, HIDDEN_RECURRENCE, buf), s->name, &r);
 }
 
 int engine_recur(struct engine *e, const struct recurrence_spec *s)
@@ -351,8 +332,12 @@ int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
 {
     char buf[QUEUE_MAX_BYTES];
     struct listing l = { e, fn, arg };
-    struct list_filter f = { .state = -1, .to_ms = INT64_MAX, .limit = limit };
+    struct list_filter f = {
+        .queue = hidden_queue_name(tenant, HIDDEN_RECURRENCE, buf),
+        .state = -1,
+        .to_ms = INT64_MAX,
+        .limit = limit,
+    };
 
-    queue_name_of(tenant, buf, &f.queue);
     return engine_list(e, &f, list_one, &l, cursor);
 }

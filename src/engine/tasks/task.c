@@ -88,7 +88,7 @@ static int tell(struct engine *e)
 /* Both in turns, but what answered COLD comes first when the answer is there. */
 static int small_step(struct engine *e)
 {
-    bool fires = !list_empty(&e->place.due_tasks) && !e->refuse_new;
+    bool fires = !list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new;
     int done;
 
     if (!list_empty(&e->place.telling) && (e->tasks.tell_turn || !fires)) {
@@ -97,14 +97,15 @@ static int small_step(struct engine *e)
         return done;
     }
     e->tasks.tell_turn = true;
-    return fires ? recurrence_fire(e, container_of(e->place.due_tasks.next, struct job, timer.link))
+    return fires ? recurrence_fire(e, container_of(e->place.due[HIDDEN_RECURRENCE].next, struct job,
+                                                   timer.link))
                  : 0;
 }
 
 static int step(struct engine *e)
 {
-    bool small =
-        !list_empty(&e->place.telling) || (!list_empty(&e->place.due_tasks) && !e->refuse_new);
+    bool small = !list_empty(&e->place.telling) ||
+                 (!list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new);
     int done;
 
     if (e->tasks.bulk_asks || (bulk_waits(e) && (!small || e->tasks.small_steps >= SMALL_STEPS))) {
@@ -121,7 +122,7 @@ void tasks_rewind(struct engine *e)
 {
     struct list *node, *after;
 
-    list_each_safe (node, after, &e->place.due_tasks) {
+    list_each_safe (node, after, &e->place.due[HIDDEN_RECURRENCE]) {
         struct job *j = container_of(node, struct job, timer.link);
 
         if (j->timer.at_ms > e->now_ms) {
