@@ -83,7 +83,7 @@ static uint64_t hash_tenants(const struct engine *e)
 
         if (t->segment == 0)
             continue;
-        record_put_tenant(&b, &(struct tenant_record){ { t->name, t->name_len }, t->settings });
+        record_put_tenant(&b, &(struct tenant_record){ tenant_name(t), t->settings });
         sum += XXH3_64bits(b.ptr, b.len);
         buf_fini(&b);
     }
@@ -107,8 +107,8 @@ uint64_t engine_hash(const struct engine *e)
 
             if (q->segment == 0)
                 continue;
-            record_put_queue(&b, &(struct queue_record){ .queue = { q->name, q->name_len },
-                                                         .settings = q->settings });
+            record_put_queue(
+                &b, &(struct queue_record){ .queue = queue_name(q), .settings = q->settings });
             sum += XXH3_64bits(b.ptr, b.len);
             buf_fini(&b);
         }
@@ -307,17 +307,17 @@ static int check_job(void *arg, struct table_node *node)
     c->bytes[j->where] += job_weight(j);
     if (job_is_waste(e, j)) {
         c->waste++;
-        c->live_bytes += 48u + j->queue->name_len + j->opts_len + j->payload_len +
+        c->live_bytes += 48u + queue_name(j->queue).len + j->opts_len + j->payload_len +
                          (j->trail ? j->trail->live_bytes : 0);
         c->waste_keys += o.key.len > 0 && (!ended || j->trail->hold_ms);
         return 0;
     }
     if (!j->queue->hidden)
         c->states[job_counts_as(j)]++;
-    c->live_bytes += 48u + j->queue->name_len + j->opts_len + j->payload_len +
+    c->live_bytes += 48u + queue_name(j->queue).len + j->opts_len + j->payload_len +
                      (j->trail ? j->trail->live_bytes : 0);
     CHECK(job_find(e, j->seq) == j);
-    CHECK(queue_find(e, (struct str){ j->queue->name, j->queue->name_len }) == j->queue);
+    CHECK(queue_find(e, queue_name(j->queue)) == j->queue);
     CHECK(state_is_ahead(j->state) || j->trail);
     CHECK(!j->trail || j->trail->job == j);
     if (!j->ordered || ended) {

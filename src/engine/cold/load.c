@@ -160,7 +160,7 @@ static bool load_class(struct engine *e, struct load_want *ret)
         return false;
     *ret = (struct load_want){
         .backlog = true,
-        .queue = { c->queue->name, c->queue->name_len },
+        .queue = queue_name(c->queue),
         .class = c->number,
         .bytes = room > load_bytes(e) ? load_bytes(e)
                  : room < LOAD_MIN    ? LOAD_MIN

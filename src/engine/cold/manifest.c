@@ -195,7 +195,7 @@ static int each_class(const struct list *head,
             const struct class *c = &q->classes[i];
 
             if (class_is_on_disk(c) || c->floor_count > 0)
-                answer = fn(arg, (struct str){ q->name, q->name_len }, c->number);
+                answer = fn(arg, queue_name(q), c->number);
         }
     }
     return answer;

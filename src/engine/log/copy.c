@@ -33,7 +33,7 @@ static int copy_job(struct engine *e, struct job *j)
 
 static int copy_queue(struct engine *e, struct queue *q)
 {
-    struct queue_record r = { .queue = { q->name, q->name_len }, .settings = q->settings };
+    struct queue_record r = { .queue = queue_name(q), .settings = q->settings };
     size_t start = e->log.out->len;
     uint32_t segment = e->segment;
     int err;
@@ -56,8 +56,7 @@ static int copy_tenants(struct engine *e, uint32_t segment)
 
         if (!t->segment || t->segment > segment)
             continue;
-        record_put_tenant(e->log.out,
-                          &(struct tenant_record){ { t->name, t->name_len }, t->settings });
+        record_put_tenant(e->log.out, &(struct tenant_record){ tenant_name(t), t->settings });
         if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
             return BELFRY_NOMEM;
         t->segment = now;
@@ -120,7 +119,7 @@ static int put_aside(void *arg, uint64_t lane, struct cold_point from)
 static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
     struct buf counts = { 0 }, floors = { 0 };
-    struct tally_record r = { .queue = { q->name, q->name_len } };
+    struct tally_record r = { .queue = queue_name(q) };
 
     for (int i = 0; i < COLD_SLOTS; i++)
         wire_put_zigzag(&counts, q->cold[i]);

@@ -72,7 +72,7 @@ static void draft(const struct engine *e, const struct job *j, struct event_draf
         .start_ms = -1,
         .late_ms = -1,
     };
-    name(d, (struct str){ j->queue->name, j->queue->name_len });
+    name(d, queue_name(j->queue));
     d->ev.trace = keep(d->trace, sizeof(d->trace), trace_of((struct str){ j->tail, j->opts_len }));
 }
 

@@ -253,7 +253,7 @@ bool asides_load(struct engine *e, struct load_want *ret)
             continue;
         *ret = (struct load_want){
             .backlog = true,
-            .queue = { a->queue->name, a->queue->name_len },
+            .queue = queue_name(a->queue),
             .class = CLASS_ASIDE,
             .lane = a->lane,
             .count = memory_is_crowded(e) ? 1 : LANE_HOT,

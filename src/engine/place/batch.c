@@ -39,7 +39,7 @@ static char job_family(const struct job *j)
 
 void job_cold_key(const struct job *j, struct cold_key *ret)
 {
-    struct str queue = { j->queue->name, j->queue->name_len };
+    struct str queue = queue_name(j->queue);
 
     switch (job_family(j)) {
     case FAMILY_DUE: cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq }); break;
@@ -67,7 +67,7 @@ void batch_stale(struct engine *e, struct job *j)
     job_cold_key(j, &key);
     wire_put_varint(out, j->seq);
     wire_put_bytes(out, cold_key_str(&key));
-    wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
+    wire_put_bytes(out, queue_name(j->queue));
     wire_put_u8(out, (uint8_t)cold_slot_at(
                          cold_slot_of(key.bytes[0], (unsigned)j->state, class_of(j)->number),
                          j->timer.at_ms));

@@ -33,7 +33,7 @@ size_t job_size(const struct job *j)
 
 static uint64_t job_live_bytes(const struct job *j)
 {
-    return 48u + j->queue->name_len + j->opts_len + j->payload_len;
+    return 48u + queue_name(j->queue).len + j->opts_len + j->payload_len;
 }
 
 struct job *job_find(const struct engine *e, uint64_t seq)
@@ -547,7 +547,7 @@ void job_image_of(const struct job *j, struct job_image *ret)
         .at_ms = state_is_ended(j->state) ? j->due_ms : j->timer.at_ms,
         .attempt = j->attempt,
         .stalls = j->stalls,
-        .queue = { j->queue->name, j->queue->name_len },
+        .queue = queue_name(j->queue),
         .opts = { j->tail, j->opts_len },
         .payload = job_payload(j),
         .has_trail = j->trail != NULL,

@@ -17,7 +17,7 @@ struct wanted {
 
 static uint64_t key_hash(const struct queue *q, struct str order, struct str key)
 {
-    uint64_t seed = XXH3_64bits(q->name, q->name_len);
+    uint64_t seed = q->by_name.hash;
 
     if (order.len > 0)
         seed = XXH3_64bits_withSeed(order.ptr, order.len, seed);

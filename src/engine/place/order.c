@@ -30,10 +30,8 @@ static bool later(const struct heap_node *a, const struct heap_node *b)
 
 void spot_init(struct job *j, struct str order)
 {
-    const struct queue *q = j->queue;
-
     *spot_of(j) = (struct spot){
-        .hash = XXH3_64bits_withSeed(order.ptr, order.len, XXH3_64bits(q->name, q->name_len)),
+        .hash = XXH3_64bits_withSeed(order.ptr, order.len, j->queue->by_name.hash),
     };
 }
 

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "engine/place/class.h"
 #include "engine/place/pushing.h"
@@ -12,28 +11,21 @@
 
 #define IDLE_QUEUES 1000
 
-static bool name_matches(const struct table_node *node, const void *arg)
-{
-    const struct queue *q = container_of(node, struct queue, by_name);
-
-    return str_eq((struct str){ q->name, q->name_len }, *(const struct str *)arg);
-}
-
 struct queue *queue_find(const struct engine *e, struct str name)
 {
-    struct table_node *node;
+    struct named *found;
 
-    if (e->place.recent && name_matches(&e->place.recent->by_name, &name))
+    if (e->place.recent && str_eq(queue_name(e->place.recent), name))
         return e->place.recent;
-    node = table_find(&e->place.names, XXH3_64bits(name.ptr, name.len), name_matches, &name);
-    return node ? container_of(node, struct queue, by_name) : NULL;
+    found = named_find(&e->place.names, name);
+    return found ? container_of(found, struct queue, by_name) : NULL;
 }
 
 static void queue_forget(struct engine *e, struct queue *q)
 {
     if (e->place.recent == q)
         e->place.recent = NULL;
-    table_remove(&e->place.names, &q->by_name);
+    table_remove(&e->place.names, &q->by_name.node);
     list_remove(&q->link);
     list_remove(&q->post.dispatch);
     list_remove(&q->turn);
@@ -100,8 +92,6 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         return NULL;
     }
     q->settings = queue_defaults;
-    q->name_len = (uint16_t)name.len;
-    memcpy(q->name, name.ptr, name.len);
     list_init(&q->turn);
     list_init(&q->lull);
     list_init(&q->bucket.timer.link);
@@ -114,7 +104,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     list_init(&q->dead);
     list_init(&q->logged);
     classes_init(q);
-    table_add(&e->place.names, &q->by_name);
+    named_add(&e->place.names, &q->by_name, q->text, name);
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;
     e->place.hidden_total += q->hidden != HIDDEN_NONE;
@@ -171,16 +161,9 @@ void queues_free(struct engine *e)
     list_free(e, &e->place.idle);
 }
 
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    const struct queue *q = container_of(node, struct queue, by_name);
-
-    return XXH3_64bits(q->name, q->name_len);
-}
-
 void queues_init(struct engine *e)
 {
-    table_init(&e->place.names, hash_of_node);
+    named_init(&e->place.names);
     list_init(&e->place.queues);
     list_init(&e->place.rich);
     list_init(&e->place.idle);
@@ -191,5 +174,5 @@ void queues_init(struct engine *e)
 bool queue_is_of(const struct queue *q, struct str tenant)
 {
     return tenant.len == 0 || str_eq(tenant, STR(TENANT_ALL)) ||
-           str_eq(tenant, (struct str){ q->tenant->name, q->tenant->name_len });
+           str_eq(tenant, tenant_name(q->tenant));
 }

@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "base/hist.h"
 #include "base/list.h"
-#include "base/table.h"
+#include "base/named.h"
 #include "base/wheel.h"
 #include "engine/view.h"
 #include "record/coldkey.h"
@@ -92,7 +92,7 @@ struct bucket {
 
 /* See turn.c. */
 struct tenant {
-    struct table_node by_name;
+    struct named by_name;
     struct list link;   /* in place.tenant_list */
     struct list queues; /* by queue.of_tenant */
     struct list parked; /* by queue.turn */
@@ -106,18 +106,16 @@ struct tenant {
     int64_t quiet_asked_ms; /* at this moment it was quiet until that one; -1: it was not; */
     int64_t quiet_until_ms; /* both -1: it has not been asked */
     struct tenant_settings settings;
-    uint16_t name_len;
-    char name[];
+    char text[]; /* its name */
 };
 
 struct kind {
-    struct table_node by_name;
+    struct named by_name;
     struct list link; /* in place.kind_list */
     struct list ring; /* by queue.turn */
     struct post post;
     size_t queues;
-    uint16_t name_len;
-    char name[];
+    char text[]; /* its name */
 };
 
 /* How fast the jobs of a queue go. The histograms are made with its first lease. */
@@ -129,7 +127,7 @@ struct gauges {
 };
 
 struct queue {
-    struct table_node by_name;
+    struct named by_name;
     struct list link; /* in place.queues, or place.idle when it could be forgotten */
     struct list of_tenant;
     struct list
@@ -167,9 +165,18 @@ struct queue {
     struct queue_settings settings;
     struct counters counters;
     struct gauges gauges;
-    uint16_t name_len;
-    char name[];
+    char text[]; /* its name */
 };
+
+static inline struct str queue_name(const struct queue *q)
+{
+    return q->by_name.name;
+}
+
+static inline struct str tenant_name(const struct tenant *t)
+{
+    return t->by_name.name;
+}
 
 struct wait_link {
     struct list link;

@@ -123,7 +123,7 @@ static int want(struct page *p, const struct queue *q)
 
     if (q->cold[COLD_DONE] <= 0)
         return 0;
-    cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0, p->after);
+    cold_key_queue(&k, FAMILY_KEPT, queue_name(q), 0, p->after);
     *w = (struct cold_want){ .kind = WANT_PAGE,
                              .limit = p->f->limit,
                              .prefix_len = k.len - 16,

@@ -148,7 +148,7 @@ void bulks_free(struct engine *e)
 static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t limit)
 {
     return (struct list_filter){
-        .tenant = { j->queue->tenant->name, j->queue->tenant->name_len },
+        .tenant = tenant_name(j->queue->tenant),
         .queue = b->queue,
         .state = -1,
         .states = b->states,

@@ -128,8 +128,7 @@ static struct job *find(struct engine *e, struct str tenant, struct job_id id, b
     e->work.inside = true;
     j = job_seek(e, id, take, ret_err);
     e->work.inside = false;
-    if (j && str_eq(hidden_queue_name(tenant, HIDDEN_BULK, buf),
-                    (struct str){ j->queue->name, j->queue->name_len }))
+    if (j && str_eq(hidden_queue_name(tenant, HIDDEN_BULK, buf), queue_name(j->queue)))
         return j;
     if (j || *ret_err == BELFRY_NOTFOUND)
         *ret_err = engine_error(e, BELFRY_NOTFOUND, "there is no such bulk, or no longer");
@@ -215,8 +214,7 @@ static int want_ended(struct engine *e, const struct queue *q)
 
     if (q->cold[COLD_DONE] + q->cold[COLD_CANCELLED] <= 0)
         return 0;
-    cold_key_queue(&k, FAMILY_PAST, (struct str){ q->name, q->name_len }, 0,
-                   (struct cold_point){ 0, 0 });
+    cold_key_queue(&k, FAMILY_PAST, queue_name(q), 0, (struct cold_point){ 0, 0 });
     e->cold.want = (struct cold_want){ .kind = WANT_PAGE,
                                        .limit = (size_t)10 * BULK_KEEP,
                                        .prefix_len = k.len - 16,

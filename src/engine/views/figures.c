@@ -12,7 +12,7 @@ static void queue_view_of(const struct engine *e, const struct queue *q, struct 
     static const struct hist none;
 
     *ret = (struct queue_view){
-        .name = { q->name, q->name_len },
+        .name = queue_name(q),
         .settings = &q->settings,
         .waiters = q->post.waiters,
         .hold = queue_hold(e, q, false),
@@ -36,18 +36,10 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct queue *x = *(const struct queue *const *)a;
-    const struct queue *y = *(const struct queue *const *)b;
-
-    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
-}
-
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg)
 {
-    const struct queue **all = malloc((e->place.queue_total + 1) * sizeof(struct queue *));
+    const struct named **all = malloc((e->place.queue_total + 1) * sizeof(*all));
     const struct list *heads[] = { &e->place.queues, &e->place.idle };
     size_t n = 0;
     int answer = 0;
@@ -60,16 +52,15 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
         list_each (node, heads[i]) {
             const struct queue *q = container_of(node, struct queue, link);
 
-            if (!q->hidden && queue_is_of(q, tenant) &&
-                str_compare((struct str){ q->name, q->name_len }, after) > 0)
-                all[n++] = q;
+            if (!q->hidden && queue_is_of(q, tenant) && str_compare(queue_name(q), after) > 0)
+                all[n++] = &q->by_name;
         }
     }
-    qsort(all, n, sizeof(struct queue *), by_name);
+    named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct queue_view v;
 
-        queue_view_of(e, all[i], &v);
+        queue_view_of(e, container_of(all[i], const struct queue, by_name), &v);
         answer = fn(arg, &v);
     }
     free(all);
@@ -79,7 +70,7 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
 static void tenant_view_of(const struct engine *e, struct tenant *t, struct tenant_view *ret)
 {
     *ret = (struct tenant_view){
-        .name = { t->name, t->name_len },
+        .name = tenant_name(t),
         .settings = &t->settings,
         .pending = (uint64_t)t->pending,
         .running = t->running,
@@ -98,18 +89,10 @@ int engine_tenant_get(const struct engine *e, struct str name, struct tenant_vie
     return 0;
 }
 
-static int tenant_by_name(const void *a, const void *b)
-{
-    const struct tenant *x = *(const struct tenant *const *)a;
-    const struct tenant *y = *(const struct tenant *const *)b;
-
-    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
-}
-
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg)
 {
-    struct tenant **all = malloc((e->place.tenant_total + 1) * sizeof(struct tenant *));
+    const struct named **all = malloc((e->place.tenant_total + 1) * sizeof(*all));
     const struct list *node;
     size_t n = 0;
     int answer = 0;
@@ -119,14 +102,14 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
     list_each (node, &e->place.tenant_list) {
         struct tenant *t = container_of(node, struct tenant, link);
 
-        if (str_compare((struct str){ t->name, t->name_len }, after) > 0)
-            all[n++] = t;
+        if (str_compare(tenant_name(t), after) > 0)
+            all[n++] = &t->by_name;
     }
-    qsort(all, n, sizeof(struct tenant *), tenant_by_name);
+    named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct tenant_view v;
 
-        tenant_view_of(e, all[i], &v);
+        tenant_view_of(e, container_of(all[i], struct tenant, by_name), &v);
         answer = fn(arg, &v);
     }
     free(all);

@@ -69,8 +69,8 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     /* Member by member: the history is large and mostly unused. */
     ret->id = job_id_of(e, j);
     ret->state = job_state_now(e, j);
-    ret->tenant = (struct str){ j->queue->tenant->name, j->queue->tenant->name_len };
-    ret->queue = (struct str){ j->queue->kind->name, j->queue->kind->name_len };
+    ret->tenant = tenant_name(j->queue->tenant);
+    ret->queue = j->queue->kind->by_name.name;
     ret->payload = job_payload(j);
     ret->key = o.key;
     ret->order = o.order;
@@ -192,9 +192,7 @@ bool job_passes(const struct engine *e, const struct list_filter *f, const struc
     return states_of(f) >> job_state_now(e, j) & 1 && (f->below == 0 || j->seq < f->below) &&
            j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
            (f->tag.len == 0 || has_tag(j, f->tag)) &&
-           (f->queue.len == 0
-                ? !j->queue->hidden
-                : str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
+           (f->queue.len == 0 ? !j->queue->hidden : str_eq(f->queue, queue_name(j->queue)));
 }
 
 static uint32_t walk_of(const struct list_cursor *c)

@@ -56,8 +56,8 @@ int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
     const struct tenant *t = tenant_of(e, q, full);
 
     if (t && t->settings.max_pending > 0 && t->pending + t->promised >= t->settings.max_pending)
-        return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", (int)t->name_len,
-                            t->name, (long long)t->settings.max_pending);
+        return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", STR_ARG(tenant_name(t)),
+                            (long long)t->settings.max_pending);
     return 0;
 }
 
@@ -529,8 +529,7 @@ static void want_dead(struct engine *e, const struct queue *q, size_t limit)
     const struct cold_answer *a = e->cold.answer;
     struct cold_key k;
 
-    cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0,
-                   (struct cold_point){ 0, 0 });
+    cold_key_queue(&k, FAMILY_KEPT, queue_name(q), 0, (struct cold_point){ 0, 0 });
     e->cold.want = (struct cold_want){ .kind = WANT_PAGE, .limit = limit, .now_ms = e->now_ms };
     e->cold.want.prefix_len = k.len - 16;
     e->cold.want.after_len = k.len;

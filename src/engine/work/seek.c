@@ -176,7 +176,7 @@ static bool is_in_scope(const struct engine *e, const struct queue *q)
     if (q->hidden && !e->work.inside)
         return false;
     return !e->scope.ptr || MUTANT(e->o.mutant, TENANT_LEAK) ||
-           str_eq(e->scope, (struct str){ q->tenant->name, q->tenant->name_len });
+           str_eq(e->scope, tenant_name(q->tenant));
 }
 
 static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_err)
@@ -215,8 +215,7 @@ static bool answers_key(const struct cold_answer *a, const struct queue *q, stru
                         struct str key)
 {
     return a && a->want->kind == WANT_KEY &&
-           str_eq((struct str){ a->want->queue, a->want->queue_len },
-                  (struct str){ q->name, q->name_len }) &&
+           str_eq((struct str){ a->want->queue, a->want->queue_len }, queue_name(q)) &&
            str_eq((struct str){ a->want->order, a->want->order_len }, order) &&
            str_eq((struct str){ a->want->key, a->want->key_len }, key);
 }
@@ -229,7 +228,7 @@ static bool key_may_be_cold(const struct engine *e, const struct queue *q, struc
 
     list_each (node, &e->cold.runs) {
         if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
-            cold_key_of_key(ret, (struct str){ q->name, q->name_len }, order, key);
+            cold_key_of_key(ret, queue_name(q), order, key);
             return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
         }
     }
@@ -267,7 +266,7 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
     if (*ret_err == BELFRY_NOMEM)
         return NULL;
     if (was_here) /* it had the key until now, so no other has it, on disk or here */
-        key_absent(e, (struct str){ q->name, q->name_len }, order, key);
+        key_absent(e, queue_name(q), order, key);
     if (answers_key(e->cold.answer, q, order, key)) {
         for (size_t i = 0; i < e->cold.answer->n; i++) {
             if (!holds_key(e, &e->cold.answer->items[i], order, key))
@@ -276,10 +275,10 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
             if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
                 return j; /* else it expired on disk, and has no key any more */
         }
-        key_absent(e, (struct str){ q->name, q->name_len }, order, key);
+        key_absent(e, queue_name(q), order, key);
     } else if (key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
-        e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
-        memcpy(e->cold.want.queue, q->name, q->name_len);
+        e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = queue_name(q).len };
+        memcpy(e->cold.want.queue, q->text, queue_name(q).len);
         e->cold.want.key_len = key.len;
         memcpy(e->cold.want.key, key.ptr, key.len);
         e->cold.want.order_len = order.len;

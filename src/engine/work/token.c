@@ -118,16 +118,10 @@ bool engine_token_find(const struct engine *e, struct str name, struct token_vie
     return true;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return str_compare(token_name(*(const struct token *const *)a),
-                       token_name(*(const struct token *const *)b));
-}
-
 int engine_tokens(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct token_view *t), void *arg)
 {
-    const struct token **all = malloc((e->log.tokens.count + 1) * sizeof(struct token *));
+    const struct named **all = malloc((e->log.tokens.count + 1) * sizeof(*all));
     bool any = str_eq(tenant, STR(TENANT_ALL));
     const struct list *node;
     size_t n = 0;
@@ -140,11 +134,11 @@ int engine_tokens(const struct engine *e, struct str tenant, struct str after, s
 
         if (t->role != ROLE_NONE && (any || str_eq(tenant, token_tenant(t))) &&
             str_compare(token_name(t), after) > 0)
-            all[n++] = t;
+            all[n++] = &t->by_name;
     }
-    qsort(all, n, sizeof(struct token *), by_name);
+    named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
-        struct token_view v = view_of(all[i]);
+        struct token_view v = view_of(container_of(all[i], const struct token, by_name));
 
         answer = fn(arg, &v);
     }
