@@ -45,4 +45,33 @@ static inline void list_remove(struct list *node)
     list_init(node);
 }
 
+/* Takes the node out of its ring and puts it at the end of the ring of `head`, another node. */
+static inline void list_move(struct list *head, struct list *node)
+{
+    list_remove(node);
+    list_append(head, node);
+}
+
+/* Moves all nodes of a ring to the end of another. */
+static inline void list_splice(struct list *to, struct list *from)
+{
+    if (list_empty(from))
+        return;
+    from->next->prev = to->prev;
+    to->prev->next = from->next;
+    from->prev->next = to;
+    to->prev = from->prev;
+    list_init(from);
+}
+
+static inline size_t list_length(const struct list *head)
+{
+    const struct list *node;
+    size_t n = 0;
+
+    list_each (node, head)
+        n++;
+    return n;
+}
+
 #endif

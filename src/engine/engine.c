@@ -23,7 +23,6 @@
 #include "engine/place/tenant.h"
 #include "engine/place/turn.h"
 #include "engine/tasks/bulks.h"
-#include "engine/tasks/task.h"
 #include "engine/work/finish.h"
 #include "engine/work/lease.h"
 #include "record/name.h"
@@ -208,23 +207,6 @@ static void expire(struct engine *e, struct job *j)
     wheel_add(&e->wheels[WHEEL_EXPIRIES], &j->trail->timer);
 }
 
-/* Jobs that are due but not in `moments` join the others there first, so that all become ready in
- * order. */
-static void sink(struct engine *e, struct wheel *w, int *budget)
-{
-    struct timer *t;
-
-    e->place.sinking = true;
-    while (*budget > 0 && (t = wheel_pop(w, e->now_ms))) {
-        struct job *j = container_of(t, struct job, timer);
-
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
-        --*budget;
-    }
-    e->place.sinking = false;
-}
-
 /* It is looked at first when something is to be loaded. */
 static void class_is_near(struct engine *e, struct class *c)
 {
@@ -244,7 +226,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         for (int i = 0; i < WALL_WHEELS; i++)
             wheel_rewind(&e->wheels[i], wall_ms);
         tails_rewind(e);
-        tasks_rewind(e);
+        jobs_rewind(e, &e->place.due[HIDDEN_RECURRENCE]);
         e->cold.absent.n = 0; /* keys whose hold was over may be held again */
     } else if (wall_ms > e->now_ms) {
         if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
@@ -256,9 +238,11 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     frontier_follow(e);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms += 50;
-    sink(e, &e->wheels[WHEEL_LATER], &budget);
-    sink(e, &e->wheels[WHEEL_LEFT], &budget);
-    sink(e, &e->wheels[WHEEL_SPARE], &budget);
+    /* Due jobs of other wheels join WHEEL_MOMENTS first, so that all become ready in order. */
+    e->place.sinking = true;
+    for (int i = WHEEL_LATER; i < JOB_WHEELS; i++)
+        jobs_place_upto(e, &e->wheels[i], e->now_ms, &budget);
+    e->place.sinking = false;
     while ((t = wheel_pop(&e->wheels[WHEEL_NEARS], e->now_ms)))
         class_is_near(e, container_of(t, struct class, near));
     asides_wake(e);
@@ -282,22 +266,10 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
 }
 
-static int64_t first_of(const struct wheel *wheels, int n)
-{
-    int64_t first = INT64_MAX;
-
-    for (int i = 0; i < n; i++) {
-        int64_t next = wheel_next(&wheels[i]);
-
-        first = next < first ? next : first;
-    }
-    return first;
-}
-
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
 {
-    int64_t wall = first_of(e->wheels, WALL_WHEELS);
-    int64_t mono = first_of(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
+    int64_t wall = wheels_next(e->wheels, WALL_WHEELS);
+    int64_t mono = wheels_next(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
     int64_t load = frontier_wake(e), bulk = bulk_wake(e);
 
     if (!list_empty(&e->place.arrived) && e->now_ms < wall)

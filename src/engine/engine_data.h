@@ -16,13 +16,14 @@
 
 /* What waits for its time: by wall clock, */
 enum {
-    WHEEL_MOMENTS,  /* jobs */
-    WHEEL_LATER,    /* jobs beyond the frontier */
-    WHEEL_LEFT,     /* those of WHEEL_LATER that left the batch which is being gathered */
-    WHEEL_SPARE,    /* jobs whose class has its share */
-    WHEEL_NEARS,    /* classes */
-    WHEEL_SLEEPERS, /* asides whose next job is not due */
-    WHEEL_EXPIRIES, /* trails */
+    WHEEL_MOMENTS, /* jobs */
+    WHEEL_LATER,   /* jobs beyond the frontier */
+    WHEEL_LEFT,    /* those of WHEEL_LATER that left the batch which is being gathered */
+    WHEEL_SPARE,   /* jobs whose class has its share */
+    JOB_WHEELS,
+    WHEEL_NEARS = JOB_WHEELS, /* classes */
+    WHEEL_SLEEPERS,           /* asides whose next job is not due */
+    WHEEL_EXPIRIES,           /* trails */
     WALL_WHEELS,
     /* and by the monotonic clock. */
     WHEEL_LEASES = WALL_WHEELS, /* trails */

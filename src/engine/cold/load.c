@@ -140,8 +140,7 @@ static struct class *hungriest(struct engine *e)
     for (int i = 0; i < LOAD_CLASSES && !list_empty(&e->place.closed); i++) {
         struct class *c = container_of(e->place.closed.next, struct class, link);
 
-        list_remove(&c->link);
-        list_append(&e->place.closed, &c->link);
+        list_move(&e->place.closed, &c->link);
         if (!is_hungry(e, c))
             continue;
         if (c->ready_bytes == 0 && !is_stopped(c))

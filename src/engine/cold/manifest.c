@@ -77,8 +77,7 @@ void manifest_drop(struct engine *e, uint32_t file)
     /* Who looked before must not find what is uncounted, nor think that it is in this run. */
     if (family_is_history(r->d.family))
         e->cold.moves++;
-    list_remove(&r->link);
-    list_append(&e->cold.gone, &r->link);
+    list_move(&e->cold.gone, &r->link);
 }
 
 void engine_run_forget(struct engine *e, struct cold_run *r)

@@ -96,23 +96,13 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
 
 void tails_rewind(struct engine *e)
 {
-    struct list *node, *after, *timer, *next;
+    struct list *node, *after;
 
     list_each (node, &e->place.queues)
         order_rewind(e, &container_of(node, struct queue, link)->classes[INDEX_ORDERED]);
     asides_rewind(e);
-    list_each_safe (node, after, &e->place.closed) {
-        struct class *c = container_of(node, struct class, link);
-
-        list_each_safe (timer, next, &c->tail) {
-            struct job *j = container_of(timer, struct job, timer.link);
-
-            if (j->timer.at_ms > e->now_ms) {
-                job_unplace(e, j);
-                job_place(e, j, JOB_SCHEDULED);
-            }
-        }
-    }
+    list_each_safe (node, after, &e->place.closed)
+        jobs_rewind(e, &container_of(node, struct class, link)->tail);
 }
 
 /* ---- Batches ---- */
@@ -138,10 +128,8 @@ void batch_release_dead(struct engine *e, const struct queue *q)
         list_each_safe (node, after, heads[i]) {
             struct job *j = container_of(node, struct trail, link)->job;
 
-            if (j->queue == q && j->state == JOB_DEAD) {
-                job_unplace(e, j);
-                job_place(e, j, JOB_DEAD);
-            }
+            if (j->queue == q && j->state == JOB_DEAD)
+                job_place_again(e, j);
         }
     }
 }
@@ -176,22 +164,11 @@ bool engine_feed_due(const struct engine *e)
                                    e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
 }
 
-static void splice(struct list *to, struct list *from)
-{
-    if (list_empty(from))
-        return;
-    from->next->prev = to->prev;
-    to->prev->next = from->next;
-    from->prev->next = to;
-    to->prev = from->prev;
-    list_init(from);
-}
-
 static void take_wheel(struct engine *e, struct wheel *w)
 {
     for (unsigned level = 0; level < WHEEL_LEVELS; level++)
         for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
-            splice(&e->place.batch.source, &w->slots[level][slot]);
+            list_splice(&e->place.batch.source, &w->slots[level][slot]);
 }
 
 static void take_tails(struct engine *e)
@@ -201,7 +178,7 @@ static void take_tails(struct engine *e)
     list_each (node, &e->place.closed) {
         struct class *c = container_of(node, struct class, link);
 
-        splice(&e->place.batch.source, &c->tail);
+        list_splice(&e->place.batch.source, &c->tail);
         order_feed_begin(e, c);
     }
     asides_feed_begin(e);
@@ -218,9 +195,9 @@ static void take_past(struct engine *e)
         list_each (node, heads[i]) {
             struct queue *q = container_of(node, struct queue, link);
 
-            splice(&e->place.batch.past_source, &q->past);
-            splice(&e->place.batch.past_source, &q->past_keyed);
-            splice(&e->place.batch.past_source, &q->dead);
+            list_splice(&e->place.batch.past_source, &q->past);
+            list_splice(&e->place.batch.past_source, &q->past_keyed);
+            list_splice(&e->place.batch.past_source, &q->dead);
         }
     }
 }
@@ -341,8 +318,7 @@ static void count_as_ready(struct engine *e, struct job *j)
 static void feed_next(struct engine *e, struct buf *out, struct job *j)
 {
     prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
-    list_remove(&j->timer.link);
-    list_append(&e->place.batch.jobs, &j->timer.link);
+    list_move(&e->place.batch.jobs, &j->timer.link);
     buf_append(&e->place.batch.hints, &j, sizeof(j));
     count_as_ready(e, j);
     feed_job(e, j, out);
@@ -357,8 +333,7 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 
         --*n;
         if (stays(e, j)) {
-            job_unplace(e, j);
-            job_place(e, j, JOB_SCHEDULED);
+            job_place_again(e, j);
             continue;
         }
         feed_next(e, out, j);
@@ -406,8 +381,7 @@ static bool feed_past(struct engine *e, struct buf *out, size_t *n)
     for (; *n > 0 && !list_empty(&e->place.batch.past_source); --*n) {
         struct trail *t = container_of(e->place.batch.past_source.next, struct trail, link);
 
-        list_remove(&t->link);
-        list_append(&e->place.batch.past_jobs, &t->link);
+        list_move(&e->place.batch.past_jobs, &t->link);
         feed_job(e, t->job, out);
     }
     return !list_empty(&e->place.batch.past_source);
@@ -446,8 +420,7 @@ static void give_back(struct engine *e, struct list *head)
         struct job *j = container_of(head->next, struct job, timer.link);
 
         j->fed = 0;
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
+        job_place_again(e, j);
     }
 }
 
@@ -457,8 +430,7 @@ static void give_back_past(struct engine *e, struct list *head)
         struct job *j = container_of(head->next, struct trail, link)->job;
 
         j->fed = 0;
-        job_unplace(e, j);
-        job_place(e, j, (enum job_state)j->state);
+        job_place_again(e, j);
     }
 }
 
@@ -472,7 +444,7 @@ void engine_feed_abort(struct engine *e)
     list_init(&newer);
     if (e->place.batch.tails)
         list_each (node, &e->place.closed)
-            splice(&newer, &container_of(node, struct class, link)->tail);
+            list_splice(&newer, &container_of(node, struct class, link)->tail);
     order_feed_abort(e);
     asides_feed_end(e);
     give_back(e, &e->place.batch.jobs);
@@ -526,19 +498,6 @@ static bool rejoin(struct engine *e, int *budget)
     return *budget == 0;
 }
 
-/* Jobs that the frontier has passed become hot. */
-static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
-{
-    struct timer *t;
-
-    for (; *budget > 0 && (t = wheel_pop(w, e->place.frontier.at_ms)); --*budget) {
-        struct job *j = container_of(t, struct job, timer);
-
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
-    }
-}
-
 bool engine_work(struct engine *e)
 {
     int budget = WORK_SLICE, freed = engine_slice(e, WORK_SLICE);
@@ -546,15 +505,15 @@ bool engine_work(struct engine *e)
 
     if (!e->place.batch.gathering && rejoin(e, &freed))
         more = true;
-    pass_frontier(e, &e->wheels[WHEEL_LATER], &budget);
-    pass_frontier(e, &e->wheels[WHEEL_LEFT], &budget);
+    /* Jobs that the frontier has passed become hot. */
+    jobs_place_upto(e, &e->wheels[WHEEL_LATER], e->place.frontier.at_ms, &budget);
+    jobs_place_upto(e, &e->wheels[WHEEL_LEFT], e->place.frontier.at_ms, &budget);
     past_trim(e, &budget);
     asides_refill(e, &budget); /* before others of their classes */
     for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->place.closed); i++) {
         struct class *c = container_of(e->place.closed.next, struct class, link);
 
-        list_remove(&c->link);
-        list_append(&e->place.closed, &c->link);
+        list_move(&e->place.closed, &c->link);
         if (class_drain(e, c, &budget))
             more = true;
     }

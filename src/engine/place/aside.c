@@ -88,8 +88,7 @@ void aside_settle(struct engine *e, struct aside *a)
 
 static void be_low(struct engine *e, struct aside *a)
 {
-    list_remove(&a->low.link);
-    list_append(&e->place.asides.lows, &a->low.link);
+    list_move(&e->place.asides.lows, &a->low.link);
 }
 
 void aside_touch(struct engine *e, const struct queue *q, uint64_t lane)
@@ -211,8 +210,7 @@ static void refill(struct engine *e, struct aside *a, int *budget)
             list_remove(&a->low.link);
         if (now != REFILL_NOW || disk)
             return;
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
+        job_place_again(e, j);
         enough = LANE_HOT;
     }
 }
@@ -327,8 +325,7 @@ struct job *asides_feed_next(struct engine *e)
             s->in = SPOT_FED;
             return j;
         }
-        list_remove(&a->fed);
-        list_append(&e->place.batch.asides_fed, &a->fed);
+        list_move(&e->place.batch.asides_fed, &a->fed);
     }
     return NULL;
 }

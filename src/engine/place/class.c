@@ -52,6 +52,16 @@ struct class *class_at_slot(struct queue *q, enum cold_slot slot)
     return NULL;
 }
 
+void class_count_hot(struct class *c, const struct job *j, uint64_t bytes)
+{
+    c->hot_bytes += bytes;
+    if (j->near)
+        c->near_bytes += bytes;
+    if (j->state == JOB_READY)
+        c->ready_bytes += bytes;
+    assert((int64_t)c->hot_bytes >= 0 && c->ready_bytes <= c->hot_bytes);
+}
+
 void class_close(struct engine *e, struct class *c)
 {
     if (!c->closed) {

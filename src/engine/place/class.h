@@ -10,6 +10,8 @@ struct class *class_of(const struct job *j);
 /* The class of this number, or of this slot; NULL if the queue has none. */
 struct class *class_numbered(struct queue *q, unsigned number);
 struct class *class_at_slot(struct queue *q, enum cold_slot slot);
+/* The hot bytes of a class grow by so many, or shrink, by those of a job in its state. */
+void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
 
 /* Some jobs of the class are on disk. */

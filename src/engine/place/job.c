@@ -74,6 +74,16 @@ struct str job_payload(const struct job *j)
     return (struct str){ j->tail + j->opts_len, j->payload_len };
 }
 
+/* The fields of a trail are those of its image, but texts are blobs: a macro picks by the kind of a
+ * field. */
+#define TRAIL(F)                        TRAIL_FIELDS(F) TRAIL_LATER_FIELDS(F)
+#define PICK_NUMBER(if_number, if_text) if_number
+#define PICK_MOMENT(if_number, if_text) if_number
+#define PICK_SIGNED(if_number, if_text) if_number
+#define PICK_COUNT(if_number, if_text)  if_number
+#define PICK_BITS(if_number, if_text)   if_number
+#define PICK_BYTES(if_number, if_text)  if_text
+
 struct trail *trail_new(struct engine *e, struct job *j)
 {
     struct trail *t = pool_alloc(&e->pool, sizeof(*t));
@@ -91,19 +101,22 @@ void trail_free(struct engine *e, struct trail *t)
 {
     if (!t)
         return;
-    blob_free(&e->pool, t->worker);
-    blob_free(&e->pool, t->note);
-    blob_free(&e->pool, t->result);
-    blob_free(&e->pool, t->error);
-    blob_free(&e->pool, t->history);
-    blob_free(&e->pool, t->pending);
+#define FREE(kind, member, what) PICK_##kind((void)0, blob_free(&e->pool, t->member));
+    TRAIL(FREE)
+#undef FREE
     pool_free(&e->pool, t, sizeof(*t));
+}
+
+static size_t trail_text_bytes(const struct trail *t)
+{
+#define LENGTH(kind, member, what) PICK_##kind(, +blob_str(t->member).len)
+    return 0 TRAIL(LENGTH);
+#undef LENGTH
 }
 
 void trail_recount(struct engine *e, struct trail *t)
 {
-    size_t bytes = 64 + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
-                   blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
+    size_t bytes = 64 + trail_text_bytes(t);
 
     e->place.live_bytes += bytes - t->live_bytes;
     t->live_bytes = (uint32_t)bytes;
@@ -112,26 +125,16 @@ void trail_recount(struct engine *e, struct trail *t)
 static struct trail *trail_of_image(struct engine *e, struct job *j, const struct trail_image *i)
 {
     struct trail *t = trail_new(e, j);
-    struct pool *p = &e->pool;
+    bool whole = true;
 
     if (!t)
         return NULL;
-    t->token = i->token;
-    t->start_ms = i->start_ms;
-    t->until_ms = i->until_ms;
-    t->lease_ms = i->lease_ms;
-    t->late_ms = i->late_ms;
-    t->ended_ms = i->ended_ms;
-    t->keep_ms = i->keep_ms;
-    t->hold_ms = i->hold_ms;
-    t->pending_due_ms = i->pending_due_ms;
-    t->deferred_ms = i->deferred_ms;
-    t->deferrals = i->deferrals;
-    t->flags = (uint8_t)i->flags;
-    t->progress = (int8_t)i->progress;
-    if (!blob_set(p, &t->worker, i->worker) || !blob_set(p, &t->note, i->note) ||
-        !blob_set(p, &t->result, i->result) || !blob_set(p, &t->error, i->error) ||
-        !blob_set(p, &t->history, i->history) || !blob_set(p, &t->pending, i->pending)) {
+#define SET(kind, member, what)                               \
+    PICK_##kind(t->member = (__typeof__(t->member))i->member, \
+                whole = blob_set(&e->pool, &t->member, i->member) && whole);
+    TRAIL(SET)
+#undef SET
+    if (!whole) {
         trail_free(e, t);
         return NULL;
     }
@@ -227,8 +230,7 @@ void past_trim(struct engine *e, int *budget)
         struct list *oldest = MUTANT(e->o.mutant, HISTORY_NEWEST) ? q->past.prev : q->past.next;
 
         assert(!list_empty(&q->past)); /* it has bytes, so it has jobs */
-        list_remove(&q->rich);
-        list_append(&e->place.rich, &q->rich);
+        list_move(&e->place.rich, &q->rich);
         COUNT(e, q, history_dropped);
         job_leave(e, container_of(oldest, struct trail, link)->job);
     }
@@ -276,13 +278,6 @@ size_t job_weight(const struct job *j)
     return pool_size(job_size(j)) + (j->trail ? j->trail->weight : 0);
 }
 
-/* What a trail takes, as it is now. */
-static size_t trail_bytes(const struct trail *t)
-{
-    return sizeof(*t) + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
-           blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
-}
-
 bool tail_is_before(const struct class *c, struct cold_point at)
 {
     const struct job *first = container_of(c->tail.next, const struct job, timer.link);
@@ -309,14 +304,11 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
 {
     j->where = WHERE_HOT;
     j->state = due ? JOB_READY : JOB_SCHEDULED;
-    c->hot_bytes += job_weight(j);
-    if (j->near)
-        c->near_bytes += job_weight(j);
+    class_count_hot(c, j, job_weight(j));
     if (!due) {
         wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
         return;
     }
-    c->ready_bytes += job_weight(j);
     list_append(&c->ready, &j->timer.link);
     j->queue->offered++;
     if (j->passing)
@@ -373,18 +365,10 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
 
 static void unplace_hot(struct job *j)
 {
-    struct class *c = class_of(j);
-
-    assert(c->hot_bytes >= job_weight(j));
-    assert(j->state != JOB_READY || (j->queue->offered > 0 && c->ready_bytes >= job_weight(j)));
-    c->hot_bytes -= job_weight(j);
-    if (j->near)
-        c->near_bytes -= job_weight(j);
-    if (j->state == JOB_READY) {
-        c->ready_bytes -= job_weight(j);
-        if (--j->queue->offered == 0)
-            list_remove(&j->queue->turn); /* so that no turn comes to one that has nothing */
-    }
+    assert(j->state != JOB_READY || j->queue->offered > 0);
+    class_count_hot(class_of(j), j, -job_weight(j));
+    if (j->state == JOB_READY && --j->queue->offered == 0)
+        list_remove(&j->queue->turn); /* so that no turn comes to a queue that has nothing */
 }
 
 static void place(struct engine *e, struct job *j, enum job_state state, bool hot)
@@ -396,7 +380,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     /* Replay trusts its records; the engine must follow the table. */
     assert(!e->started || state_may_follow(j->state, state));
     if (j->trail) /* it may change before the job is taken out again: then this counts */
-        j->trail->weight = (uint32_t)trail_bytes(j->trail);
+        j->trail->weight = (uint32_t)(sizeof(*j->trail) + trail_text_bytes(j->trail));
     if (j->state == JOB_LEASED && state != JOB_LEASED)
         queue_freed(e, q);
     j->state = state;
@@ -433,6 +417,32 @@ void job_place(struct engine *e, struct job *j, enum job_state state)
 void job_place_hot(struct engine *e, struct job *j, enum job_state state)
 {
     place(e, j, state, true);
+}
+
+void job_place_again(struct engine *e, struct job *j)
+{
+    job_unplace(e, j);
+    job_place(e, j, state_is_ended(j->state) ? (enum job_state)j->state : JOB_SCHEDULED);
+}
+
+void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *budget)
+{
+    struct timer *t;
+
+    for (; *budget > 0 && (t = wheel_pop(w, upto_ms)); --*budget)
+        job_place_again(e, container_of(t, struct job, timer));
+}
+
+void jobs_rewind(struct engine *e, struct list *head)
+{
+    struct list *node, *after;
+
+    list_each_safe (node, after, head) {
+        struct job *j = container_of(node, struct job, timer.link);
+
+        if (j->timer.at_ms > e->now_ms)
+            job_place_again(e, j);
+    }
 }
 
 void job_unplace(struct engine *e, struct job *j)
@@ -511,28 +521,12 @@ void job_leave(struct engine *e, struct job *j)
     queue_settle(e, q);
 }
 
-static void trail_image_of(const struct trail *t, struct trail_image *ret)
+static struct trail_image trail_image_of(const struct trail *t)
 {
-    *ret = (struct trail_image){
-        .token = t->token,
-        .start_ms = t->start_ms,
-        .until_ms = t->until_ms,
-        .lease_ms = t->lease_ms,
-        .late_ms = t->late_ms,
-        .ended_ms = t->ended_ms,
-        .keep_ms = t->keep_ms,
-        .hold_ms = t->hold_ms,
-        .flags = t->flags,
-        .progress = t->progress,
-        .worker = blob_str(t->worker),
-        .note = blob_str(t->note),
-        .result = blob_str(t->result),
-        .error = blob_str(t->error),
-        .history = blob_str(t->history),
-        .pending_due_ms = t->pending_due_ms,
-        .pending = blob_str(t->pending),
-        .deferred_ms = t->deferred_ms,
-        .deferrals = t->deferrals,
+    return (struct trail_image){
+#define SHOW(kind, member, what) .member = PICK_##kind(t->member, blob_str(t->member)),
+        TRAIL(SHOW)
+#undef SHOW
     };
 }
 
@@ -553,7 +547,7 @@ void job_image_of(const struct job *j, struct job_image *ret)
         .has_trail = j->trail != NULL,
     };
     if (j->trail)
-        trail_image_of(j->trail, &ret->trail);
+        ret->trail = trail_image_of(j->trail);
 }
 
 static uint64_t hash_of_node(const struct table_node *node)

@@ -34,6 +34,11 @@ void job_place(struct engine *e, struct job *j, enum job_state state);
 /* The same for one that is to be hot though its class is closed. */
 void job_place_hot(struct engine *e, struct job *j, enum job_state state);
 void job_unplace(struct engine *e, struct job *j);
+/* Finds a job that is not leased another place, by what holds now. */
+void job_place_again(struct engine *e, struct job *j);
+/* Does so with the jobs of a wheel up to a moment, or with those of a list that are not due now. */
+void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *budget);
+void jobs_rewind(struct engine *e, struct list *head);
 /* Whether a job of this place in the order would overtake the class's tail. */
 bool tail_is_before(const struct class *c, struct cold_point at);
 /* While history cannot go to disk: forgets the oldest of queues that have more in memory than they

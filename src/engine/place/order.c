@@ -50,14 +50,7 @@ struct job *order_tail(const struct class *c)
 /* Jobs that are due and not ready yet are not before this. */
 static int64_t unfired_ms(const struct engine *e)
 {
-    int64_t moments = wheel_next(&e->wheels[WHEEL_MOMENTS]);
-    int64_t later_ms = wheel_next(&e->wheels[WHEEL_LATER]);
-    int64_t spare = wheel_next(&e->wheels[WHEEL_SPARE]);
-    int64_t left = wheel_next(&e->wheels[WHEEL_LEFT]);
-    int64_t first = moments < later_ms ? moments : later_ms;
-    int64_t second = left < spare ? left : spare;
-
-    return first < second ? first : second;
+    return wheels_next(e->wheels, JOB_WHEELS);
 }
 
 bool order_is_early(const struct engine *e, const struct class *c, struct cold_point at)
@@ -107,22 +100,16 @@ static void to_hot(struct engine *e, struct class *c, struct job *j)
     j->state = JOB_READY;
     s->in = SPOT_HOT;
     heap_add(&c->hot, &s->by_due, later);
-    c->hot_bytes += job_weight(j);
-    c->ready_bytes += job_weight(j);
-    if (j->near)
-        c->near_bytes += job_weight(j);
+    class_count_hot(c, j, job_weight(j));
     lane_set(e, j, true);
 }
 
 /* Of a hot one; its lane and all else is up to the caller. */
 static void leave_hot(struct class *c, struct job *j)
 {
-    assert(spot_of(j)->in == SPOT_HOT && c->ready_bytes >= job_weight(j));
+    assert(spot_of(j)->in == SPOT_HOT);
     heap_remove(&c->hot, &spot_of(j)->by_due, later);
-    c->hot_bytes -= job_weight(j);
-    c->ready_bytes -= job_weight(j);
-    if (j->near)
-        c->near_bytes -= job_weight(j);
+    class_count_hot(c, j, -job_weight(j));
 }
 
 static void count_as_tail(struct engine *e, struct job *j)
@@ -168,10 +155,7 @@ static bool shed(struct engine *e, struct class *c)
     leave_hot(c, j);
     if (!aside_take_last(e, j)) {
         heap_add(&c->hot, &spot_of(j)->by_due, later);
-        c->hot_bytes += job_weight(j);
-        c->ready_bytes += job_weight(j);
-        if (j->near)
-            c->near_bytes += job_weight(j);
+        class_count_hot(c, j, job_weight(j));
         return false;
     }
     j->near = 0;
@@ -239,10 +223,8 @@ void order_drain(struct engine *e, struct class *c, int *budget)
     struct job *j;
 
     order_shed(e, c, budget);
-    for (; *budget > 0 && (j = order_tail(c)) && may_be_hot(e, c, j); --*budget) {
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
-    }
+    for (; *budget > 0 && (j = order_tail(c)) && may_be_hot(e, c, j); --*budget)
+        job_place_again(e, j);
 }
 
 void orders_arrive(struct engine *e, int *budget)

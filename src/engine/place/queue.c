@@ -131,8 +131,7 @@ void queue_settle(struct engine *e, struct queue *q)
     assert(!idle || q->offered == 0);
     assert(idle || e->place.idle_count > 0);
     q->idle = idle;
-    list_remove(&q->link);
-    list_append(idle ? &e->place.idle : &e->place.queues, &q->link);
+    list_move(idle ? &e->place.idle : &e->place.queues, &q->link);
     e->place.idle_count = idle ? e->place.idle_count + 1 : e->place.idle_count - 1;
 }
 

@@ -24,16 +24,9 @@ static void link_follow(struct list *from, struct list *to)
 /* What counts it by its size. */
 static void count_growth(struct engine *e, const struct job *j, size_t more)
 {
-    struct class *c = class_of(j);
-
     e->place.bytes[j->where] += more;
-    if (j->where != WHERE_HOT)
-        return;
-    c->hot_bytes += more;
-    if (j->near)
-        c->near_bytes += more;
-    if (j->state == JOB_READY)
-        c->ready_bytes += more;
+    if (j->where == WHERE_HOT)
+        class_count_hot(class_of(j), j, more);
 }
 
 /* It came back to a tail, out of a batch: before those that became ready after it. */

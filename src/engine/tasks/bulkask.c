@@ -57,21 +57,11 @@ static int check(struct engine *e, const struct bulk_spec *s)
     return 0;
 }
 
-static size_t length(const struct list *head)
-{
-    const struct list *node;
-    size_t n = 0;
-
-    list_each (node, head)
-        n++;
-    return n;
-}
-
 static int check_room(struct engine *e, const struct queue *q, const struct bulk_spec *s)
 {
     if (q && q->jobs[JOB_READY] + q->jobs[JOB_SCHEDULED] >= BULKS_MAX)
         return engine_error(e, BELFRY_LIMIT, "%d bulks of the tenant have not ended", BULKS_MAX);
-    if (length(&e->place.due[HIDDEN_BULK]) >= BULKS_MAX_ALL)
+    if (list_length(&e->place.due[HIDDEN_BULK]) >= BULKS_MAX_ALL)
         return engine_error(e, BELFRY_LIMIT, "%d bulks have not ended", BULKS_MAX_ALL);
     if (e->refuse_new && bulk_adds(s->action) && !s->dry)
         return engine_error(e, BELFRY_FULL, "%s needs room; cancel and delete make some",
@@ -273,7 +263,8 @@ int engine_bulks(struct engine *e, struct str tenant,
     err = q ? want_ended(e, q) : 0;
     if (!q || err < 0)
         return err;
-    jobs = malloc((length(&q->logged) + length(&e->place.due[HIDDEN_BULK]) + 1) * sizeof(*jobs));
+    jobs = malloc((list_length(&q->logged) + list_length(&e->place.due[HIDDEN_BULK]) + 1) *
+                  sizeof(*jobs));
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
     n = gather(e, q, jobs);

@@ -11,10 +11,9 @@
  * request, and is made again when the job is there. The first two take turns; a bulk has its turn
  * when they have nothing to do, or have done much.
  */
-#include "engine/tasks/task.h"
-
 #include <assert.h>
 
+#include "engine/engine.h"
 #include "engine/log/emit.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
@@ -116,20 +115,6 @@ static int step(struct engine *e)
     done = small ? small_step(e) : 0;
     e->tasks.small_steps += done > 0;
     return done;
-}
-
-void tasks_rewind(struct engine *e)
-{
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->place.due[HIDDEN_RECURRENCE]) {
-        struct job *j = container_of(node, struct job, timer.link);
-
-        if (j->timer.at_ms > e->now_ms) {
-            job_unplace(e, j);
-            job_place(e, j, JOB_SCHEDULED);
-        }
-    }
 }
 
 int engine_task(struct engine *e)

@@ -167,9 +167,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->waiters = e->work.waiters;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->place.live_bytes;
-    ret->untold = 0;
-    list_each (node, &e->place.telling)
-        ret->untold++;
+    ret->untold = list_length(&e->place.telling);
     ret->counters = e->counters;
     ret->lateness = &e->work.lateness;
     ret->runtime = &e->work.runtime;

@@ -511,8 +511,7 @@ static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
         struct trail *t = container_of(q->dead.next, struct trail, link);
 
         if (key_rival(e, t->job, &err)) {
-            list_remove(&t->link);
-            list_append(&q->dead, &t->link);
+            list_move(&q->dead, &t->link);
             continue;
         }
         if (err == BELFRY_NOTFOUND)
