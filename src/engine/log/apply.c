@@ -8,6 +8,7 @@
 
 #include "engine/log/history.h"
 #include "engine/place/blob.h"
+#include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/jobopts.h"
 #include "engine/place/key.h"
@@ -229,10 +230,9 @@ int apply_told(struct engine *e, const struct told_record *r)
 
 static bool has_listener(const struct job *j, uint64_t seq)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o))
         if (o.type == OPT_LISTENER && o.seq == seq)
             return true;
@@ -243,11 +243,10 @@ static bool has_listener(const struct job *j, uint64_t seq)
  * version may have added, as nothing behind that can be read. */
 static size_t room_for_opt(const struct job *j)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     size_t at;
     struct opt o;
 
-    wire_zigzag(&r);
     at = (size_t)((const char *)r.p - j->tail);
     if (job_opt_next(&r, &o) && o.type == OPT_KEY)
         at = (size_t)((const char *)r.p - j->tail);
@@ -266,10 +265,8 @@ int apply_listen(struct engine *e, const struct listen_record *r)
     buf_str(&e->scratch, (struct str){ j->tail, at });
     opts_put_id(&e->scratch, OPT_LISTENER, (struct job_id){ r->due_ms, 0, r->listener });
     buf_str(&e->scratch, (struct str){ j->tail + at, j->opts_len - at });
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
+    if (engine_scratch(e) < 0)
         return BELFRY_NOMEM;
-    }
     return job_regrow(e, j, buf_view(&e->scratch));
 }
 

@@ -15,7 +15,6 @@ void commit_roll(struct engine *e)
         e->o.roll(e->o.journal);
 }
 
-/* Counts a record that was written from `start` on and applied with this result. */
 int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
 {
     assert(e->log.out && start <= e->log.out->len);
@@ -38,13 +37,13 @@ int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
     return 0;
 }
 
-/* Encoding may run out of memory: then nothing is applied. */
-#define EMIT(kind, seen)              \
-    size_t start = e->log.out->len;   \
-    record_put_##kind(e->log.out, r); \
+/* Writes and applies a record; if there is no memory to encode it, it is not applied. */
+#define EMIT(kind, record, seen)        \
+    size_t start = e->log.out->len;     \
+    record_put_##record(e->log.out, r); \
     return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen)
 
-/* The same for what those who listen are told of. */
+/* Does so with a record of which listeners are told. */
 #define EMIT_EVENT(kind, record, seen)                            \
     struct event_draft d;                                         \
     bool told = e->log.listening && event_draft_##kind(e, r, &d); \
@@ -54,6 +53,13 @@ int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
         e, told ? &d : NULL,                                      \
         emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen))
 
+#define EMIT_SILENT(kind, seen)                                      \
+    int emit_##kind(struct engine *e, const struct kind##_record *r) \
+    {                                                                \
+        EMIT(kind, kind, seen);                                      \
+    }
+SILENT_RECORDS(EMIT_SILENT)
+
 int emit_put(struct engine *e, const struct job_image *r)
 {
     EMIT_EVENT(put, job, SEEN_BY_ALL);
@@ -61,11 +67,7 @@ int emit_put(struct engine *e, const struct job_image *r)
 
 int emit_put_quiet(struct engine *e, const struct job_image *r)
 {
-    size_t start = e->log.out->len;
-
-    record_put_job(e->log.out, r);
-    return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_put(e, r),
-                       SEEN_BY_READERS);
+    EMIT(put, job, SEEN_BY_READERS);
 }
 
 int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload)
@@ -80,11 +82,6 @@ int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *p
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
     EMIT_EVENT(lease, lease, SEEN_BY_NONE);
-}
-
-int emit_extend(struct engine *e, const struct extend_record *r)
-{
-    EMIT(extend, SEEN_BY_READERS);
 }
 
 int emit_back(struct engine *e, const struct back_record *r)
@@ -107,56 +104,6 @@ int emit_move(struct engine *e, const struct move_record *r)
     EMIT_EVENT(move, move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
 }
 
-int emit_mark(struct engine *e, const struct mark_record *r)
-{
-    EMIT(mark, SEEN_BY_READERS);
-}
-
-int emit_queue(struct engine *e, const struct queue_record *r)
-{
-    EMIT(queue, SEEN_BY_ALL);
-}
-
-int emit_tenant(struct engine *e, const struct tenant_record *r)
-{
-    EMIT(tenant, SEEN_BY_ALL);
-}
-
-int emit_token(struct engine *e, const struct token_record *r)
-{
-    EMIT(token, SEEN_BY_ALL);
-}
-
-int emit_told(struct engine *e, const struct told_record *r)
-{
-    EMIT(told, SEEN_BY_NONE);
-}
-
-int emit_listen(struct engine *e, const struct listen_record *r)
-{
-    EMIT(listen, SEEN_BY_READERS);
-}
-
-int emit_fed(struct engine *e, const struct fed_record *r)
-{
-    EMIT(fed, SEEN_BY_NONE);
-}
-
-int emit_merged(struct engine *e, const struct merged_record *r)
-{
-    EMIT(merged, SEEN_BY_NONE);
-}
-
-int emit_loaded(struct engine *e, const struct loaded_record *r)
-{
-    EMIT(loaded, SEEN_BY_NONE);
-}
-
-int emit_taken(struct engine *e, const struct taken_record *r)
-{
-    EMIT(taken, SEEN_BY_NONE);
-}
-
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
                    uint64_t previous)
 {
@@ -165,11 +112,6 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
     record_head(out, e->o.epoch, e->now_ms);
     if (begins)
         record_put_begin(out, &(struct begin_record){ previous, e->log.next_seq, e->log.oldest });
-}
-
-static int emit_begin(struct engine *e, const struct begin_record *r)
-{
-    EMIT(begin, SEEN_BY_NONE);
 }
 
 int engine_set_oldest(struct engine *e, uint32_t segment)

@@ -21,19 +21,27 @@ int emit_put_quiet(struct engine *e, const struct job_image *r);
 int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload);
 void commit_roll(struct engine *e); /* closes the commit if it is large enough */
 int emit_lease(struct engine *e, const struct lease_record *r);
-int emit_extend(struct engine *e, const struct extend_record *r);
 int emit_back(struct engine *e, const struct back_record *r);
 int emit_end(struct engine *e, const struct end_record *r);
 int emit_move(struct engine *e, const struct move_record *r);
-int emit_mark(struct engine *e, const struct mark_record *r);
-int emit_queue(struct engine *e, const struct queue_record *r);
-int emit_tenant(struct engine *e, const struct tenant_record *r);
-int emit_token(struct engine *e, const struct token_record *r);
-int emit_told(struct engine *e, const struct told_record *r);
-int emit_listen(struct engine *e, const struct listen_record *r);
-int emit_fed(struct engine *e, const struct fed_record *r);
-int emit_merged(struct engine *e, const struct merged_record *r);
-int emit_loaded(struct engine *e, const struct loaded_record *r);
-int emit_taken(struct engine *e, const struct taken_record *r);
+
+/* Records that are no event: kind, and the answers that wait for it. */
+#define SILENT_RECORDS(X)      \
+    X(begin, SEEN_BY_NONE)     \
+    X(extend, SEEN_BY_READERS) \
+    X(mark, SEEN_BY_READERS)   \
+    X(queue, SEEN_BY_ALL)      \
+    X(tenant, SEEN_BY_ALL)     \
+    X(token, SEEN_BY_ALL)      \
+    X(told, SEEN_BY_NONE)      \
+    X(listen, SEEN_BY_READERS) \
+    X(fed, SEEN_BY_NONE)       \
+    X(merged, SEEN_BY_NONE)    \
+    X(loaded, SEEN_BY_NONE)    \
+    X(taken, SEEN_BY_NONE)
+
+#define EMIT_DECLARED(kind, seen) int emit_##kind(struct engine *e, const struct kind##_record *r);
+SILENT_RECORDS(EMIT_DECLARED)
+#undef EMIT_DECLARED
 
 #endif

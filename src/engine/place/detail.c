@@ -21,6 +21,14 @@ int engine_plain(struct engine *e, int err)
     return err;
 }
 
+int engine_scratch(struct engine *e)
+{
+    bool failed = e->scratch.failed;
+
+    e->scratch.failed = false;
+    return failed ? engine_plain(e, BELFRY_NOMEM) : 0;
+}
+
 const char *engine_detail(const struct engine *e)
 {
     return e->detail;

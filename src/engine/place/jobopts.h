@@ -8,6 +8,15 @@
 
 void job_opts_get(const struct job *j, struct job_opts *ret);
 
+/* The options of a job, one after another: see job_opt_next. */
+static inline struct wire_reader job_opts_reader(const struct job *j)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+
+    wire_zigzag(&r); /* when the job was made */
+    return r;
+}
+
 static inline bool job_is_bare(const struct job *j)
 {
     return opts_are_bare((struct str){ j->tail, j->opts_len });

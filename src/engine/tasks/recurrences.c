@@ -159,8 +159,9 @@ static int put_new(struct engine *e, struct str queue, struct str name, const st
         r->next_ms);
     image.opts = buf_view(&e->scratch);
     image.payload = buf_view(&payload);
-    err = payload.failed || e->scratch.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put(e, &image);
-    e->scratch.failed = false;
+    err = engine_scratch(e);
+    if (!err)
+        err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put(e, &image);
     buf_fini(&payload);
     return err;
 }

@@ -17,6 +17,7 @@
 #include "engine/log/emit.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
+#include "engine/place/jobopts.h"
 #include "engine/tasks/bulks.h"
 #include "engine/tasks/recurring.h"
 #include "engine/work/after.h"
@@ -30,10 +31,9 @@
 /* The n-th one who is to be told. */
 static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o)) {
         if (o.type == OPT_LISTENER && n-- == 0) {
             *ret = (struct job_id){ .due_ms = o.number, .seq = o.seq };

@@ -150,13 +150,12 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
 
 static void explain_waiting(const struct engine *e, const struct job *j, struct explanation *x)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct job_id first = { 0 };
     char id[ID_TEXT];
     struct opt o;
     size_t n = 0;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o))
         if (o.type == OPT_AFTER && n++ == 0)
             first = (struct job_id){ o.number, e->o.partition, o.seq };

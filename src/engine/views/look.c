@@ -41,12 +41,11 @@ static void view_trail(const struct job *j, struct job_view *v)
 
 static void view_labels(const struct job *j, struct job_view *v)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
     v->tag_count = v->meta_count = v->after_count = 0;
     v->recurrence = (struct str){ "", 0 };
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o)) {
         if (o.type == OPT_TAG && v->tag_count < TAGS_MAX)
             v->tags[v->tag_count++] = o.bytes;
@@ -171,10 +170,9 @@ static void heap_push(struct page *p, const struct job *j)
 
 static bool has_tag(const struct job *j, struct str tag)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o))
         if (o.type == OPT_TAG && str_eq(o.bytes, tag))
             return true;

@@ -204,10 +204,9 @@ int after_listen(struct engine *e, const struct job_spec *s, struct job_id liste
 
 bool after_waits(const struct job *j, const struct job *parent)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_is_waiting(j) && job_opt_next(&r, &o))
         if (o.type == OPT_AFTER && o.seq == parent->seq)
             return true;
@@ -223,10 +222,8 @@ static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
     e->scratch.len = 0;
     opts_without(&e->scratch, j, OPT_AFTER, seq);
     image.opts = buf_view(&e->scratch);
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     if (last)
         image.at_ms = j->due_ms > e->now_ms || j->ordered ? j->due_ms : e->now_ms;
     return emit_put(e, &image);

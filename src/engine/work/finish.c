@@ -95,10 +95,8 @@ static int replace(struct engine *e, struct job *j, unsigned outcome, struct str
 
     e->scratch.len = 0;
     history_append(&e->scratch, j, e->now_ms, outcome, error);
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     job_image_of(j, &image);
     image.state = JOB_SCHEDULED;
     image.payload = image.trail.pending;

@@ -268,10 +268,8 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
     e->scratch.len = 0;
     spec_opts(&e->scratch, s, e->now_ms - due);
     after_put(e, &e->scratch, s);
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     image = (struct job_image){
         .seq = e->log.next_seq,
         .born_ms = due,
