@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "engine/place/batch.h"
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
-#include "engine/place/lane.h"
 #include "engine/place/queue.h"
+#include "engine/place/lane.h"
 #include "record/record.h"
 
 struct hashing {

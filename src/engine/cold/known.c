@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What was found out about jobs on disk, and holds until more of them go there. */
-#include "engine/cold/known.h"
+#include "engine/cold/cold.h"
 
 #include <xxhash.h>
 

@@ -4,14 +4,13 @@
  * is room. The engine says what is to be read next; what was read enters memory together with the
  * record that moves the frontier or the class's floor.
  */
-#include "engine/cold/load.h"
+#include "engine/cold/cold.h"
 
 #include <assert.h>
 
-#include "engine/cold/spill.h"
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/lane.h"
+#include "engine/place/queue.h"
 
 #define LOAD_BYTES   (256u << 10)
 #define LOAD_MIN     1024

@@ -3,13 +3,12 @@
  * What is on disk and what of it counts: the runs; the frontier and the floors, up to which their
  * jobs have been loaded; the graves of those that were taken out one by one; and how many are left.
  */
-#include "engine/cold/manifest.h"
+#include "engine/cold/cold.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "engine/place/class.h"
 #include "engine/place/queue.h"
 #include "record/record.h"
 

@@ -6,19 +6,13 @@
  * memory, and its entry in the run gets a grave. The memory of those that moved is freed slice by
  * slice: until then they are waste that nobody finds.
  */
-#include "engine/cold/spill.h"
+#include "engine/cold/cold.h"
 
 #include <assert.h>
 
-#include "engine/cold/load.h"
-#include "engine/cold/manifest.h"
-#include "engine/cold/walk.h"
-#include "engine/place/batch.h"
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
 #include "record/opts.h"

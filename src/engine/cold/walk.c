@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks over jobs in memory and on disk: what they may miss because it moves. */
-#include "engine/cold/walk.h"
+#include "engine/cold/cold.h"
 
 uint32_t walk_begin(struct engine *e)
 {

@@ -4,18 +4,12 @@
  * succeed or (NOMEM) change nothing; a record about a job that is not there is skipped, because the
  * job ended and was forgotten, and its older records may be gone with their segment.
  */
-#include "engine/log/apply.h"
+#include "engine/log/log.h"
 
-#include "engine/log/history.h"
-#include "engine/place/blob.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/pushing.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
 #include "record/opts.h"
 #include "record/record.h"
 

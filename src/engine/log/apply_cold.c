@@ -2,11 +2,8 @@
 /* Applying records about what is on disk; the rules are those of apply.c. */
 #include <stdlib.h>
 
-#include "engine/cold/load.h"
-#include "engine/cold/manifest.h"
-#include "engine/cold/spill.h"
-#include "engine/log/apply.h"
-#include "engine/place/class.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Copying forward: what an old segment still holds is written again, so that it can go. */
-#include "engine/log/emit.h"
-#include "engine/place/class.h"
+#include "engine/log/log.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
-#include "engine/place/segment.h"
 #include "record/record_cold.h"
 
 struct copying {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing records: encode, apply, and take back what could not be applied. */
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 
 #include <assert.h>
 
-#include "engine/log/apply.h"
-#include "engine/log/draft.h"
 #include "engine/place/detail.h"
 #include "record/record_cold.h"
 
@@ -13,6 +11,22 @@ void commit_roll(struct engine *e)
 {
     if (e->o.roll && e->log.out->len >= e->o.commit_bytes)
         e->o.roll(e->o.journal);
+}
+
+bool commit_begin(struct engine *e)
+{
+    bool before = e->log.whole;
+
+    e->log.whole = true;
+    return before;
+}
+
+int commit_end(struct engine *e, bool before, int err)
+{
+    e->log.whole = before;
+    if (!err && !before)
+        commit_roll(e);
+    return err;
 }
 
 int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)

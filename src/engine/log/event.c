@@ -3,10 +3,8 @@
  * once it is. */
 #include "engine/event.h"
 
-#include "engine/log/draft.h"
-#include "engine/place/blob.h"
+#include "engine/log/log.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"

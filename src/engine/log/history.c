@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/log/history.h"
+#include "engine/log/log.h"
 
 #include <stdlib.h>
 
-#include "engine/place/blob.h"
+#include "engine/place/job.h"
 #include "record/record.h"
 
 #define ENTRY_ERROR_BYTES 256

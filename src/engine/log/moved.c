@@ -2,8 +2,8 @@
 /* What became of jobs on disk is written down. */
 #include <assert.h>
 
-#include "engine/cold/manifest.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "record/record_cold.h"
 

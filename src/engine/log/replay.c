@@ -2,7 +2,7 @@
 /* Applying the records of a journal again. */
 #include <assert.h>
 
-#include "engine/log/apply.h"
+#include "engine/log/log.h"
 #include "record/record_cold.h"
 
 static int replay_record(void *arg, enum record_type type, struct str body)

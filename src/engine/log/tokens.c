@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The tokens there are: few and small, so all are in memory. */
-#include "engine/log/tokens.h"
+#include "engine/log/log.h"
 
 #include <stdlib.h>
 
-#include "engine/log/apply.h"
 #include "record/record.h"
 
 void tokens_init(struct engine *e)

@@ -2,9 +2,7 @@
 /* Jobs of lanes that are stuck, set aside so that others of their class have room. See lane.h. */
 #include <assert.h>
 
-#include "engine/place/batch.h"
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Which jobs are in the batch that goes to disk, and where each of them goes; spill.c makes it. */
-#include "engine/place/batch.h"
+#include "engine/place/job.h"
 
 #include <assert.h>
 
-#include "engine/place/class.h"
-#include "engine/place/jobopts.h"
+#include "engine/place/queue.h"
 
 const struct place_row place_rows[WHERES] = {
 #define ROW(name, states, family, container) { states, family },

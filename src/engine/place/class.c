@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The classes of a queue, and their shares of memory. */
-#include "engine/place/class.h"
+#include "engine/place/queue.h"
 
 #include "engine/place/budget.h"
 

@@ -6,15 +6,8 @@
 #include <stdlib.h>
 
 #include "base/time.h"
-#include "engine/place/batch.h"
-#include "engine/place/blob.h"
-#include "engine/place/class.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
-#include "engine/place/segment.h"
-#include "engine/place/turn.h"
 #include "record/image.h"
 #include "record/opts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows from a job's options, and from the time. */
-#include "engine/place/jobopts.h"
+#include "engine/place/job.h"
 
 #include "record/opts.h"
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key while
  * it is not terminal, and after that until trail.hold_ms if the key is held. */
-#include "engine/place/key.h"
+#include "engine/place/job.h"
 
 #include <xxhash.h>
 
-#include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "record/opts.h"
 
 struct wanted {

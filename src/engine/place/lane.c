@@ -4,11 +4,8 @@
 
 #include <assert.h>
 
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/place/turn.h"
 #include "record/image.h"
 #include "record/opts.h"
 

@@ -3,12 +3,10 @@
 #include <assert.h>
 #include <xxhash.h>
 
-#include "engine/place/batch.h"
-#include "engine/place/class.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
-#include "engine/place/turn.h"
+#include "engine/place/queue.h"
 
 #define SHED_SLICE  1000       /* jobs set aside because of one that comes */
 #define FIRSTS_PART (1u << 20) /* one for each of these bytes of the budget are many */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "engine/place/tenant.h"
+#include "engine/place/queue.h"
 #include "engine/push.h"
 #include "record/webhook.h"
 

@@ -4,9 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "engine/place/class.h"
 #include "engine/place/pushing.h"
-#include "engine/place/tenant.h"
 #include "record/name.h"
 
 #define IDLE_QUEUES 1000

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues by name, and their counts. */
+/* Queues, their classes, tenants and kinds; and whose turn it is. */
 #ifndef ENGINE_QUEUE_H
 #define ENGINE_QUEUE_H
 
 #include "engine/engine_data.h"
+
+/* ---- queue.c: queues by name, and their counts ---- */
 
 #define AGE_STEP_MS INT64_C(30000)
 
@@ -23,5 +25,78 @@ static inline int64_t job_rank(const struct job *j)
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
 bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: anybody's */
+
+/* ---- class.c: the classes of a queue, and their shares of memory ---- */
+
+void classes_init(struct queue *q);
+struct class *class_of(const struct job *j);
+/* The class of this number, or of this slot; NULL if the queue has none. */
+struct class *class_numbered(struct queue *q, unsigned number);
+struct class *class_at_slot(struct queue *q, enum cold_slot slot);
+/* The hot bytes of a class grow by so many, or shrink, by those of a job in its state. */
+void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
+void class_close(struct engine *e, struct class *c);
+
+/* Some jobs of the class are on disk. */
+static inline bool class_is_on_disk(const struct class *c)
+{
+    return c->queue->cold[c->slot] > 0;
+}
+
+/* It has its share of memory: of jobs that are not due, or of those that are. */
+bool class_is_full(const struct engine *e, const struct class *c);
+bool class_is_glutted(const struct engine *e, const struct class *c);
+bool class_is_half_glutted(const struct engine *e, const struct class *c);
+/* Hot and leased jobs take so much that classes have shares. */
+bool memory_is_crowded(const struct engine *e);
+uint64_t class_least(const struct engine *e);
+uint64_t hot_room(const struct engine *e);
+/* Jobs that hold their lanes have to stay in memory: while they are many, no lane of their tenant
+ * is begun. */
+bool lanes_are_full(const struct engine *e, const struct tenant *t);
+
+/* ---- tenant.c: tenants, kinds, and the posts where workers wait ---- */
+
+void tenants_init(struct engine *e);
+void tenants_free(struct engine *e);
+struct tenant *tenant_find(const struct engine *e, struct str name);
+struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL if out of memory */
+/* To be called when it may have become without use: then it is gone. Likewise below. */
+void tenant_settle(struct engine *e, struct tenant *t);
+struct kind *kind_find(const struct engine *e, struct str name);
+struct kind *kind_obtain(struct engine *e, struct str name);
+void kind_settle(struct engine *e, struct kind *k);
+void post_init(struct post *p);
+/* Asks for engine_dispatch to look at it, if somebody waits. */
+void post_call(struct engine *e, struct post *p);
+
+/* ---- turn.c: whose turn it is; see turn.c ---- */
+
+/* Its parked queues are looked at again. */
+void tenant_unpark(struct engine *e, struct tenant *t);
+/* The queue of a kind whose turn it is, or NULL. */
+struct queue *kind_next(struct engine *e, struct kind *k);
+/* It may have jobs to give. */
+void queue_offer(struct engine *e, struct queue *q);
+/* Fewer jobs of a tenant hold their lanes: queues that waited for that may go on. */
+void lulls_end(struct engine *e, const struct tenant *t);
+/* The same, though what its tenant's other jobs wait for may last. */
+void queue_unpark(struct engine *e, struct queue *q);
+bool server_is_full(const struct engine *e);
+/* When it may run more because slow start goes on, on the monotonic clock; INT64_MAX: never. */
+int64_t slow_start_wake(const struct engine *e);
+bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
+/* For jobs that pass all gates, or others. */
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
+/* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
+bool queue_gives(struct engine *e, struct queue *q);
+/* One was given; `in_turn`: because it was its turn among its kind. */
+void queue_took(struct engine *e, struct queue *q, bool in_turn);
+void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
+void buckets_fire(struct engine *e);
+void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
+                   const struct rate *r);
+/* How long a rate holds it back, if one does. */
+int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q);
 
 #endif

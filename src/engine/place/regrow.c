@@ -3,11 +3,9 @@
  * it keeps its place in its list or wheel, its lease, its trail and its key. */
 #include <assert.h>
 
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/lane.h"
+#include "engine/place/queue.h"
 #include "record/opts.h"
 
 static void link_follow(struct list *from, struct list *to)

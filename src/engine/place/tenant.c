@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tenants, and kinds: the queues of one name of all tenants. Whose turn it is stands in turn.c. */
-#include "engine/place/tenant.h"
+#include "engine/place/queue.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -13,14 +13,12 @@
  * then the queue leaves the ring, and comes back by the event that ends it. So picking never walks
  * over queues that cannot give, and one that waits costs nothing.
  */
-#include "engine/place/turn.h"
+#include "engine/place/queue.h"
 
 #include <assert.h>
 
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/pushing.h"
-#include "engine/place/tenant.h"
 
 /* ---- Rates: a bucket that fills evenly and holds what one period allows ---- */
 

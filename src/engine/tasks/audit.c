@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"

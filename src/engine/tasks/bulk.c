@@ -21,16 +21,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "engine/cold/spill.h"
-#include "engine/cold/walk.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/tasks/bulks.h"
+#include "engine/tasks/tasks.h"
 #include "engine/views/look.h"
-#include "engine/work/forget.h"
-#include "engine/work/seek.h"
+#include "engine/work/work.h"
 #include "record/record.h"
 
 #define PAGE_HOT  512 /* jobs in a slice: of those in memory, */
@@ -381,7 +378,7 @@ static int set_aside(struct engine *e, struct job *j)
 static int slice(struct engine *e, struct job *j)
 {
     uint64_t lsn = e->lsn;
-    bool whole = e->log.whole;
+    bool before;
     struct bulk_walk *w;
     struct bulk b;
     int err = 0, recorded;
@@ -401,14 +398,11 @@ static int slice(struct engine *e, struct job *j)
         return err;
     w->begun = true;
     w->uncounts = 0;
-    e->log.whole = true;
+    before = commit_begin(e);
     err = do_page(e, j, &b, w);
     if (w->at == w->n && w->last)
         bulk_finish(e, &b, BULK_DONE);
-    recorded = bulk_record(e, j, &b, lsn);
-    e->log.whole = whole;
-    if (!recorded && !whole)
-        commit_roll(e);
+    recorded = commit_end(e, before, bulk_record(e, j, &b, lsn));
     if (recorded)
         return recorded;
     return err == BELFRY_COLD || err == BELFRY_NOMEM ? err : 2;

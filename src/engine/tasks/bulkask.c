@@ -3,14 +3,13 @@
 #include <stdlib.h>
 
 #include "engine/bulk.h"
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/tasks/bulks.h"
+#include "engine/tasks/tasks.h"
 #include "engine/views/look.h"
-#include "engine/work/lease.h"
-#include "engine/work/seek.h"
+#include "engine/work/work.h"
 #include "record/name.h"
 #include "record/record.h"
 
@@ -156,11 +155,7 @@ int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
         return engine_error(e, BELFRY_STATE, "the bulk has ended");
     if (!bulk_decode(job_payload(j), &b)) { /* nothing is known of it: it can be forgotten */
         bulk_forget(e, j->seq);
-        return emit_end(e, &(struct end_record){ .seq = j->seq,
-                                                 .state = JOB_CANCELLED,
-                                                 .ended_ms = e->now_ms,
-                                                 .keep_ms = e->now_ms,
-                                                 .outcome = OUTCOME_NONE });
+        return emit_gone(e, j);
     }
     bulk_finish(e, &b, BULK_STOPPED);
     return bulk_record(e, j, &b, e->lsn);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs come from runs to memory: that is written down, and the bulks learn of it. */
-#include "engine/cold/manifest.h"
-#include "engine/log/emit.h"
-#include "engine/place/batch.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
-#include "engine/tasks/bulks.h"
+#include "engine/place/job.h"
+#include "engine/tasks/tasks.h"
 #include "record/record_cold.h"
 
 int engine_loaded(struct engine *e, const struct load_result *r)

@@ -10,13 +10,12 @@
 #include <assert.h>
 #include <xxhash.h>
 
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/tasks/recurring.h"
-#include "engine/work/intake.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/record.h"
 
@@ -287,10 +286,9 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
 static int fire(struct engine *e, const struct job *j, struct recurrence *r,
                 const struct recur *rule)
 {
-    bool whole = e->log.whole, made = false;
+    bool before = commit_begin(e), made = false;
     int err = 0;
 
-    e->log.whole = true;
     for (int i = 0; i < DECIDE_SLICE && !made && !err && wake_ms(r) <= e->now_ms; i++)
         err = turn_has_come(r) ? make_queued(e, j, r, rule, &made)
                                : decide_next(e, j, r, rule, &made);
@@ -298,10 +296,7 @@ static int fire(struct engine *e, const struct job *j, struct recurrence *r,
         err = recurrence_put(e, j, r);
         e->work.torn = e->work.torn || (err && made);
     }
-    e->log.whole = whole;
-    if (!err && !whole)
-        commit_roll(e);
-    return err;
+    return commit_end(e, before, err);
 }
 
 /* It is looked at again then. */

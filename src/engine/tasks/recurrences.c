@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about recurrences: making one, changing it, looking at it. */
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
-#include "engine/place/jobopts.h"
+#include "engine/place/job.h"
 #include "engine/place/queue.h"
 #include "engine/recurrence.h"
-#include "engine/tasks/recurring.h"
-#include "engine/work/intake.h"
-#include "engine/work/seek.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"
@@ -272,7 +271,7 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
 {
     struct recurrence r;
     int64_t nominal = e->now_ms;
-    bool whole = e->log.whole;
+    bool before;
     int err;
     const struct job *j = find(e, tenant, name, true, &err);
 
@@ -284,17 +283,14 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
         return engine_error(e, BELFRY_CORRUPT, "what is stored of it cannot be read: delete it");
     while (is_taken(&r, nominal)) /* two in one millisecond are two */
         nominal++;
-    e->log.whole = true;
+    before = commit_begin(e);
     err = recurrence_make(e, j, &r, nominal, true);
     if (!err) {
         *ret = r.ledger[r.ledger_count - 1].id;
         err = recurrence_put(e, j, &r);
         e->work.torn = e->work.torn || err;
     }
-    e->log.whole = whole;
-    if (!err && !whole)
-        commit_roll(e);
-    return err;
+    return commit_end(e, before, err);
 }
 
 int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name)
@@ -304,11 +300,7 @@ int engine_recurrence_delete(struct engine *e, struct str tenant, struct str nam
 
     if (!j)
         return err;
-    return emit_end(e, &(struct end_record){ .seq = j->seq,
-                                             .state = JOB_CANCELLED,
-                                             .ended_ms = e->now_ms,
-                                             .keep_ms = e->now_ms,
-                                             .outcome = OUTCOME_NONE });
+    return emit_gone(e, j);
 }
 
 struct listing {

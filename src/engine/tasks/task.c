@@ -14,14 +14,11 @@
 #include <assert.h>
 
 #include "engine/engine.h"
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/tasks/bulks.h"
-#include "engine/tasks/recurring.h"
-#include "engine/work/after.h"
-#include "engine/work/seek.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/record.h"
 

@@ -3,14 +3,11 @@
 #include <stdio.h>
 
 #include "base/time.h"
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/lane.h"
 #include "engine/place/pushing.h"
-#include "engine/place/turn.h"
-#include "engine/work/gate.h"
-#include "engine/work/seek.h"
+#include "engine/place/queue.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 
 #define ASKED_LATELY_MS 60000

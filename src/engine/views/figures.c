@@ -3,9 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
-#include "engine/work/gate.h"
+#include "engine/work/work.h"
 
 static void queue_view_of(const struct engine *e, const struct queue *q, struct queue_view *ret)
 {

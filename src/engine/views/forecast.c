@@ -4,7 +4,6 @@
 
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
 #include "record/name.h"
 
 /* How much of a run is due before a moment, by its summary: it has equally many entries between any

@@ -4,12 +4,10 @@
 
 #include <stdlib.h>
 
-#include "engine/cold/walk.h"
-#include "engine/place/blob.h"
+#include "engine/cold/cold.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/work/seek.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/record.h"
 

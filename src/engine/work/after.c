@@ -5,18 +5,15 @@
  * there is no index to keep. When a job with listeners has ended it stays in memory until they have
  * been told (task.c). Telling twice does no harm: the second time it is no longer waited for.
  */
-#include "engine/work/after.h"
+#include "engine/work/work.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#include "engine/cold/known.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/work/finish.h"
-#include "engine/work/seek.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"

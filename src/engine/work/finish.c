@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of workers about a job they hold, and what happens to those who say nothing. */
-#include "engine/work/finish.h"
+#include "engine/work/work.h"
 
 #include <assert.h>
 
 #include "base/time.h"
-#include "engine/log/emit.h"
-#include "engine/log/history.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/work/random.h"
-#include "engine/work/seek.h"
 #include "record/backoff.h"
 #include "record/opts.h"
 #include "record/record.h"
+
+/* xorshift64*: jitter needs no better. */
+uint64_t engine_random(struct engine *e)
+{
+    e->work.random ^= e->work.random >> 12;
+    e->work.random ^= e->work.random << 25;
+    e->work.random ^= e->work.random >> 27;
+    return (e->work.random * UINT64_C(0x2545f4914f6cdd1d)) >> 16;
+}
 
 /* now + d, never beyond the last moment there is. */
 static int64_t after(const struct engine *e, int64_t d)
@@ -289,4 +294,48 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
         return err;
     COUNT(e, q, released);
     return 0;
+}
+
+/* ---- Forgetting an ended job before its time ---- */
+
+static int emit_end_at(struct engine *e, const struct job *j, enum job_state state, int64_t at_ms)
+{
+    return emit_end(e, &(struct end_record){ .seq = j->seq,
+                                             .state = state,
+                                             .ended_ms = at_ms,
+                                             .keep_ms = at_ms,
+                                             .outcome = OUTCOME_NONE });
+}
+
+int emit_forget(struct engine *e, const struct job *j)
+{
+    return emit_end_at(e, j, (enum job_state)j->state, j->trail->ended_ms);
+}
+
+int emit_gone(struct engine *e, const struct job *j)
+{
+    return emit_end_at(e, j, JOB_CANCELLED, e->now_ms);
+}
+
+int engine_delete(struct engine *e, struct job_id id)
+{
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
+    enum job_state state;
+
+    if (!j)
+        return err;
+    state = job_state_now(e, j);
+    if (!state_is_ended(state))
+        return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(state));
+    j = job_seek(e, id, true, &err);
+    if (j && !state_is_ended(j->state)) { /* by time only */
+        err = job_expire(e, j);
+        j = err ? NULL : job_of(e, id);
+    }
+    if (!j)
+        return err;
+    if (j->trail->flags & TRAIL_TELLING)
+        return engine_error(e, BELFRY_STATE, "those who wait for it are being told of its end");
+    return emit_forget(e, j);
 }

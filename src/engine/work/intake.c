@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about jobs that are not running: schedule, cancel, reschedule, redrive. */
-#include "engine/work/intake.h"
+#include "engine/work/work.h"
 
 #include <stdio.h>
 
 #include "base/time.h"
-#include "engine/cold/known.h"
-#include "engine/cold/spill.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/work/after.h"
-#include "engine/work/finish.h"
-#include "engine/work/push_check.h"
-#include "engine/work/seek.h"
 #include "record/backoff.h"
 #include "record/name.h"
 #include "record/opts.h"
@@ -233,7 +226,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
 static int put_waiting(struct engine *e, const struct job_spec *s, struct job_image *image)
 {
     struct job_id id = { image->born_ms, e->o.partition, image->seq }, lost;
-    bool whole = e->log.whole;
+    bool before;
     size_t waits;
     int err = after_check(e, s, &waits, &lost);
 
@@ -241,22 +234,13 @@ static int put_waiting(struct engine *e, const struct job_spec *s, struct job_im
         return err;
     if (waits > 0)
         image->at_ms = AT_NEVER;
-    e->log.whole = true;
+    before = commit_begin(e);
     err = emit_put(e, image);
-    if (err) {
-        e->log.whole = whole;
-        return err;
+    if (!err) {
+        err = lost.seq ? after_lost(e, job_find(e, id.seq), lost) : after_listen(e, s, id);
+        e->work.torn = e->work.torn || err;
     }
-    if (lost.seq)
-        err = after_lost(e, job_find(e, id.seq), lost);
-    else
-        err = after_listen(e, s, id);
-    e->log.whole = whole;
-    if (err)
-        e->work.torn = true;
-    else if (!whole)
-        commit_roll(e);
-    return err;
+    return commit_end(e, before, err);
 }
 
 static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
@@ -376,20 +360,18 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
                         struct schedule_result *ret, size_t *ret_at)
 {
     int err = check_again(e, specs, n, ret_at);
+    bool before;
 
     if (err)
         return err;
-    e->log.whole = true;
+    before = commit_begin(e);
     for (size_t i = 0; i < n && !err; i++) {
         *ret_at = i;
         err = engine_schedule(e, &specs[i], &ret[i]);
     }
-    e->log.whole = false;
     if (err)
         e->work.torn = true; /* out of memory in between: what is in memory is not to be written */
-    else
-        commit_roll(e);
-    return err;
+    return commit_end(e, before, err);
 }
 
 void engine_tear(struct engine *e)

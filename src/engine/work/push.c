@@ -4,12 +4,10 @@
 #include <stdlib.h>
 
 #include "engine/place/detail.h"
-#include "engine/place/jobopts.h"
+#include "engine/place/job.h"
 #include "engine/place/pushing.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
-#include "engine/work/push_check.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/webhook.h"
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about jobs on disk: what they want, and what an answer is worth when it comes. */
-#include "engine/work/seek.h"
+#include "engine/work/work.h"
 
-#include "engine/cold/known.h"
-#include "engine/cold/manifest.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/queue.h"
-#include "engine/work/finish.h"
 #include "record/opts.h"
 #include "record/record_cold.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of tenants and queues. */
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/work/push_check.h"
+#include "engine/work/work.h"
 #include "record/backoff.h"
 #include "record/name.h"
 #include "record/record.h"

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-#include "engine/log/emit.h"
-#include "engine/log/tokens.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "record/name.h"
 #include "record/record.h"
