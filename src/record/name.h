@@ -11,7 +11,9 @@
 #define TENANT_DEFAULT "default"
 #define TENANT_ALL     "*"
 
-/* Names of queues and tenants: 1-128 of A-Z a-z 0-9 . _ - : / */
+#define NAME_RULE "expected 1-128 characters of A-Z a-z 0-9 . _ - : /" /* for error texts */
+
+/* Whether the name of a queue, tenant, tag or the like obeys NAME_RULE. */
 bool name_valid(struct str name);
 
 /* Everywhere below a queue is named in full: `queue` if it is the default tenant's, `tenant@queue`

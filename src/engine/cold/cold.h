@@ -47,6 +47,8 @@ void grave_remove(struct engine *e, struct grave *g);
 /* NOMEM, with nothing changed. */
 int floor_raise(struct class *c, uint32_t number, struct cold_point upto);
 struct cold_point floor_of(const struct class *c, uint32_t number);
+/* The counts or floors of a queue change. */
+void tally_touch(const struct engine *e, struct queue *q);
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n);
 /* An item's job was taken out of its run: a merge under way must not count it as gone, too. */
 void run_taken(struct engine *e, const struct cold_item *item);

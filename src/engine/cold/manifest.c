@@ -160,6 +160,13 @@ bool engine_due_is_empty(const struct engine *e)
     return e->cold.counts[COLD_DUE] == 0 && e->cold.counts[COLD_WAITING] == 0;
 }
 
+void tally_touch(const struct engine *e, struct queue *q)
+{
+    q->tally_changed = true;
+    if (!q->tally_segment)
+        q->tally_segment = e->segment;
+}
+
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     struct class *class = class_at_slot(q, slot);
@@ -172,9 +179,7 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
         q->tenant->pending += n;
     if (n < 0 && engine_due_is_empty(e))
         e->cold.run_changes++; /* all of D can go, and at once: nobody is to add to it before */
-    q->tally_changed = true;
-    if (!q->tally_segment)
-        q->tally_segment = e->segment;
+    tally_touch(e, q);
     if (class && q->cold[slot] > 0)
         class_close(e, class);
     queue_settle(e, q);

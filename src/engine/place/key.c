@@ -92,32 +92,33 @@ int key_take(struct engine *e, struct job *j)
         entry->job = j;
         table_add(&e->place.keys, &entry->node);
     } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
-        int err;
-
         if (has_lost(j, entry->job)) {
             j->trail->hold_ms = 0;
             return 0;
         }
-        err = hold_over(e, entry->job);
-
-        if (err < 0)
-            return err;
+        if (hold_over(e, entry->job) < 0)
+            return BELFRY_CORRUPT;
     }
     entry->job = j;
     return 0;
 }
 
-void key_release(struct engine *e, struct job *j)
+/* The entry of a job's key, whichever job has it; NULL: the job has no key, or no job has it. */
+static struct key_entry *entry_of(const struct engine *e, const struct job *j)
 {
     struct job_opts o;
-    struct key_entry *entry;
 
     if (job_is_bare(j))
-        return;
+        return NULL;
     job_opts_get(j, &o);
-    if (o.key.len == 0)
-        return;
-    entry = entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key));
+    return o.key.len ? entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key))
+                     : NULL;
+}
+
+void key_release(struct engine *e, struct job *j)
+{
+    struct key_entry *entry = entry_of(e, j);
+
     if (entry && entry->job == j) {
         table_remove(&e->place.keys, &entry->node);
         pool_free(&e->pool, entry, sizeof(*entry));
@@ -126,13 +127,8 @@ void key_release(struct engine *e, struct job *j)
 
 void key_follow(struct engine *e, const struct job *from, struct job *to)
 {
-    struct job_opts o;
-    struct key_entry *entry;
+    struct key_entry *entry = entry_of(e, from);
 
-    job_opts_get(from, &o);
-    if (o.key.len == 0)
-        return;
-    entry = entry_find(e, from->queue, o.order, o.key, key_hash(from->queue, o.order, o.key));
     if (entry && entry->job == from)
         entry->job = to;
 }

@@ -12,7 +12,7 @@
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/views/look.h"
+#include "engine/work/work.h"
 #include "record/name.h"
 #include "record/record.h"
 
@@ -116,21 +116,13 @@ static bool show_disk(struct page *p, int *ret_err)
     return a->more || *ret_err;
 }
 
+/* The page of those on disk: 1 if it is there, 0 if there are none, COLD. */
 static int want(struct page *p, const struct queue *q)
 {
-    struct cold_want *w = &p->e->cold.want;
-    struct cold_key k;
-
     if (q->cold[COLD_DONE] <= 0)
         return 0;
-    cold_key_queue(&k, FAMILY_KEPT, queue_name(q), 0, p->after);
-    *w = (struct cold_want){ .kind = WANT_PAGE,
-                             .limit = p->f->limit,
-                             .prefix_len = k.len - 16,
-                             .after_len = k.len,
-                             .now_ms = p->e->now_ms };
-    memcpy(w->after, k.bytes, k.len);
-    return want_page_is(p->e->cold.answer, w) ? 1 : BELFRY_COLD;
+    want_page_of(p->e, q, FAMILY_KEPT, p->after, p->f->limit);
+    return want_is_answered(p->e) ? 1 : BELFRY_COLD;
 }
 
 /* The first of those in memory, by their numbers; all of them are behind those on disk. */

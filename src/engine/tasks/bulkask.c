@@ -8,7 +8,6 @@
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
 #include "engine/tasks/tasks.h"
-#include "engine/views/look.h"
 #include "engine/work/work.h"
 #include "record/name.h"
 #include "record/record.h"
@@ -45,8 +44,7 @@ static int check(struct engine *e, const struct bulk_spec *s)
         return engine_error(e, BELFRY_INVALID,
                             "expected at least one of QUEUE, STATE, TAG, FROM and TO");
     if (s->queue.len > 0 && !queue_name_valid(s->queue))
-        return engine_error(e, BELFRY_INVALID,
-                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
     if (s->state >= 0 && !(states_for(s->action) >> s->state & 1))
         return bad_state(e, s->action);
     if (s->from_ms >= 0 && s->to_ms >= 0 && s->from_ms >= s->to_ms)
@@ -195,18 +193,10 @@ static size_t gather(const struct engine *e, const struct queue *q, const struct
 /* The page of those on disk: 1 if it is there, 0 if there are none, COLD. */
 static int want_ended(struct engine *e, const struct queue *q)
 {
-    struct cold_key k;
-
     if (q->cold[COLD_DONE] + q->cold[COLD_CANCELLED] <= 0)
         return 0;
-    cold_key_queue(&k, FAMILY_PAST, queue_name(q), 0, (struct cold_point){ 0, 0 });
-    e->cold.want = (struct cold_want){ .kind = WANT_PAGE,
-                                       .limit = (size_t)10 * BULK_KEEP,
-                                       .prefix_len = k.len - 16,
-                                       .after_len = k.len,
-                                       .now_ms = e->now_ms };
-    memcpy(e->cold.want.after, k.bytes, k.len);
-    return want_page_is(e->cold.answer, &e->cold.want) ? 1 : BELFRY_COLD;
+    want_page_of(e, q, FAMILY_PAST, (struct cold_point){ 0, 0 }, (size_t)10 * BULK_KEEP);
+    return want_is_answered(e) ? 1 : BELFRY_COLD;
 }
 
 /* All but the first so many. */

@@ -175,8 +175,7 @@ static int template_of(struct engine *e, const struct job_spec *s, struct buf *o
 static int check_recurrence(struct engine *e, const struct recurrence_spec *s)
 {
     if (!name_valid(s->name))
-        return engine_error(e, BELFRY_INVALID,
-                            "name: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "name: " NAME_RULE);
     if (s->job.payload.len + s->rule.len + s->exdate.len + s->rdate.len > RECURRENCE_BYTES / 2)
         return engine_error(e, BELFRY_TOOLARGE, "payload and rule: together at most %d bytes",
                             RECURRENCE_BYTES / 2);

@@ -396,12 +396,6 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     memcpy(e->cold.want.after, k.bytes, k.len);
 }
 
-bool want_page_is(const struct cold_answer *a, const struct cold_want *w)
-{
-    return a && a->want->kind == WANT_PAGE && a->want->after_len == w->after_len &&
-           a->want->since == w->since && memcmp(a->want->after, w->after, w->after_len) == 0;
-}
-
 static int show_page(struct engine *e, const struct list_filter *f,
                      int (*fn)(void *arg, const struct job_view *v), void *arg)
 {
@@ -477,7 +471,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     if (cursor->key_len > COLD_KEY_MAX || !memchr(families, cursor->key[0], sizeof(families)))
         return BELFRY_INVALID;
     want_page(e, f, cursor);
-    if (!want_page_is(a, &e->cold.want))
+    if (!want_is_answered(e))
         return BELFRY_COLD;
     answer = show_page(e, f, fn, arg);
     cursor->more = true;

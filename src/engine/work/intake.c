@@ -62,8 +62,7 @@ static int check_labels(struct engine *e, const struct job_spec *s)
         return engine_error(e, BELFRY_INVALID, "meta: expected at most %d of them", METAS_MAX);
     for (size_t i = 0; i < s->tag_count; i++)
         if (!name_valid(s->tags[i]))
-            return engine_error(e, BELFRY_INVALID,
-                                "tag: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+            return engine_error(e, BELFRY_INVALID, "tag: " NAME_RULE);
     for (size_t i = 0; i < s->meta_count; i++) {
         if (!name_valid(s->meta[i].name))
             return engine_error(
@@ -88,8 +87,7 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
     int err;
 
     if (!q && !queue_name_valid(s->queue))
-        return engine_error(e, BELFRY_INVALID,
-                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
     if (s->key.len > KEY_MAX_BYTES)
         return engine_error(e, BELFRY_TOOLARGE, "key: %zu bytes, the limit is %d", s->key.len,
                             KEY_MAX_BYTES);
@@ -506,13 +504,8 @@ static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
 static void want_dead(struct engine *e, const struct queue *q, size_t limit)
 {
     const struct cold_answer *a = e->cold.answer;
-    struct cold_key k;
 
-    cold_key_queue(&k, FAMILY_KEPT, queue_name(q), 0, (struct cold_point){ 0, 0 });
-    e->cold.want = (struct cold_want){ .kind = WANT_PAGE, .limit = limit, .now_ms = e->now_ms };
-    e->cold.want.prefix_len = k.len - 16;
-    e->cold.want.after_len = k.len;
-    memcpy(e->cold.want.after, k.bytes, k.len);
+    want_page_of(e, q, FAMILY_KEPT, (struct cold_point){ 0, 0 }, limit);
     if (a && a->want->kind == WANT_PAGE) { /* all of it was taken out already: behind that */
         e->cold.want.after_len = a->last_len;
         memcpy(e->cold.want.after, a->last, a->last_len);

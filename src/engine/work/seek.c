@@ -15,6 +15,29 @@ const struct cold_want *engine_want(const struct engine *e)
     return &e->cold.want;
 }
 
+void want_page_of(struct engine *e, const struct queue *q, char family, struct cold_point after,
+                  size_t limit)
+{
+    struct cold_key k;
+
+    cold_key_queue(&k, family, queue_name(q), 0, after);
+    e->cold.want = (struct cold_want){ .kind = WANT_PAGE,
+                                       .limit = limit,
+                                       .prefix_len = k.len - 16,
+                                       .after_len = k.len,
+                                       .now_ms = e->now_ms };
+    memcpy(e->cold.want.after, k.bytes, k.len);
+}
+
+bool want_is_answered(const struct engine *e)
+{
+    const struct cold_want *w = &e->cold.want,
+                           *answered = e->cold.answer ? e->cold.answer->want : NULL;
+
+    return answered && answered->kind == WANT_PAGE && answered->after_len == w->after_len &&
+           answered->since == w->since && memcmp(answered->after, w->after, w->after_len) == 0;
+}
+
 static void forget_shown(struct engine *e)
 {
     if (e->place.shown)

@@ -38,8 +38,7 @@ int engine_token_create(struct engine *e, const struct token_view *t)
     };
 
     if (!name_valid(t->name))
-        return engine_error(e, BELFRY_INVALID,
-                            "name: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "name: " NAME_RULE);
     if (!name_valid(t->tenant) && !str_eq(t->tenant, STR(TENANT_ALL)))
         return engine_error(e, BELFRY_INVALID, "tenant: expected a tenant's name, or *");
     if (t->role <= ROLE_NONE || t->role >= ROLE_END)

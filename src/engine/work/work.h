@@ -82,6 +82,11 @@ int push_spec_check(struct engine *e, const struct queue *q, const struct job_sp
 /* The job of an id, wherever it is. One on disk comes to memory if it is to be changed (`take`);
  * else it is shown as it is, until the next call. NULL with NOTFOUND, COLD or NOMEM in *ret_err. */
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
+/* Asks for a page of a queue's jobs on disk: those of a family behind a point. */
+void want_page_of(struct engine *e, const struct queue *q, char family, struct cold_point after,
+                  size_t limit);
+/* The answer at hand is the page that is wanted. */
+bool want_is_answered(const struct engine *e);
 /* Brings an item's job to memory. NOMEM. */
 int item_take(struct engine *e, const struct cold_item *item);
 /* The job that has a key, wherever it is; see job_seek. One that is only shown may be over
