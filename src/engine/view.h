@@ -14,6 +14,14 @@ struct meta {
     struct str value;
 };
 
+/* What the producer wrote on a job. */
+struct job_labels {
+    struct str tags[TAGS_MAX];
+    size_t tag_count;
+    struct meta meta[METAS_MAX];
+    size_t meta_count;
+};
+
 /* A job as it is. Slices point into the engine and last until its next call. */
 struct job_view {
     struct job_id id;
@@ -41,10 +49,7 @@ struct job_view {
     struct str note;
     bool cancelling;    /* leased and asked to stop */
     int64_t expires_ms; /* -1: never */
-    struct str tags[TAGS_MAX];
-    size_t tag_count;
-    struct meta meta[METAS_MAX];
-    size_t meta_count;
+    struct job_labels labels;
     struct job_id after[AFTER_MAX]; /* jobs that it still waits for */
     size_t after_count;
     struct str recurrence; /* whose occurrence it is; empty: of none; */

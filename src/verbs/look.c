@@ -18,19 +18,19 @@ static void put_tags(struct reply *r, const void *view)
 {
     const struct job_view *v = view;
 
-    reply_array(r, v->tag_count);
-    for (size_t i = 0; i < v->tag_count; i++)
-        reply_bytes(r, v->tags[i]);
+    reply_array(r, v->labels.tag_count);
+    for (size_t i = 0; i < v->labels.tag_count; i++)
+        reply_bytes(r, v->labels.tags[i]);
 }
 
 static void put_meta(struct reply *r, const void *view)
 {
     const struct job_view *v = view;
 
-    reply_map(r, v->meta_count);
-    for (size_t i = 0; i < v->meta_count; i++) {
-        reply_bytes(r, v->meta[i].name);
-        reply_bytes(r, v->meta[i].value);
+    reply_map(r, v->labels.meta_count);
+    for (size_t i = 0; i < v->labels.meta_count; i++) {
+        reply_bytes(r, v->labels.meta[i].name);
+        reply_bytes(r, v->labels.meta[i].value);
     }
 }
 

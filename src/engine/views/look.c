@@ -42,13 +42,13 @@ static void view_labels(const struct job *j, struct job_view *v)
     struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    v->tag_count = v->meta_count = v->after_count = 0;
+    v->labels.tag_count = v->labels.meta_count = v->after_count = 0;
     v->recurrence = (struct str){ "", 0 };
     while (job_opt_next(&r, &o)) {
-        if (o.type == OPT_TAG && v->tag_count < TAGS_MAX)
-            v->tags[v->tag_count++] = o.bytes;
-        if (o.type == OPT_META && v->meta_count < METAS_MAX)
-            v->meta[v->meta_count++] = (struct meta){ o.bytes, o.value };
+        if (o.type == OPT_TAG && v->labels.tag_count < TAGS_MAX)
+            v->labels.tags[v->labels.tag_count++] = o.bytes;
+        if (o.type == OPT_META && v->labels.meta_count < METAS_MAX)
+            v->labels.meta[v->labels.meta_count++] = (struct meta){ o.bytes, o.value };
         if (o.type == OPT_AFTER && v->after_count < AFTER_MAX)
             v->after[v->after_count++] = (struct job_id){ o.number, v->id.partition, o.seq };
         if (o.type == OPT_NOMINAL) {
