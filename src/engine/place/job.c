@@ -137,13 +137,14 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
+    struct job_opts o = { 0 };
     size_t before;
     char *memory;
-    struct str key, order;
     struct job *j;
 
-    cold_keys_of(image->opts, &key, &order);
-    before = order.len > 0 ? sizeof(struct spot) : 0;
+    if (!opts_are_bare(image->opts))
+        job_opts_read(image->opts, image->born_ms, &o);
+    before = o.order.len > 0 ? sizeof(struct spot) : 0;
     memory = pool_alloc(&e->pool, before + size);
     if (!memory)
         return NULL;
@@ -158,6 +159,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
         .state = image->state & 15u,
         .priority = image->priority & 7u,
+        .passing = o.passing,
         .ordered = before > 0,
         .payload_len = (uint32_t)image->payload.len,
         .segment = e->segment,
@@ -167,14 +169,13 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     };
     list_init(&j->timer.link);
     if (j->ordered)
-        spot_init(j, order);
+        spot_init(j, o.order);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
-    j->passing = job_says_pass(j);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
     if (image->has_trail)
         j->trail = trail_of_image(e, j, &image->trail);
-    else if (job_expires_ms(j) >= 0)
+    else if (o.expire_ms > 0)
         j->trail = trail_new(e, j); /* its timer is needed */
     else
         return j;

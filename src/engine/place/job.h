@@ -97,7 +97,6 @@ static inline enum job_state job_counts_as(const struct job *j)
     return job_is_waiting(j) ? JOB_WAITING : (enum job_state)j->state;
 }
 int64_t job_attempts(const struct job *j);
-bool job_says_pass(const struct job *j); /* by its options */
 /* Its state as users see it. */
 enum job_state job_state_now(const struct engine *e, const struct job *j);
 

@@ -44,16 +44,6 @@ int64_t job_attempts(const struct job *j)
     return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
 }
 
-bool job_says_pass(const struct job *j)
-{
-    struct job_opts o;
-
-    if (job_is_bare(j))
-        return false;
-    job_opts_get(j, &o);
-    return o.passing;
-}
-
 /* A job that waits in a tail or on disk counts as ready; whether it is follows from the time. One
  * in a ready list stays so when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)

@@ -149,6 +149,7 @@ static int key_exists(struct engine *e, const struct job *holder)
 static int schedule_onto(struct engine *e, const struct job_spec *s, struct job *holder,
                          struct schedule_result *ret)
 {
+    struct queue *q = holder->queue;
     bool ended = state_is_ended(holder->state);
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
     int err;
@@ -158,7 +159,7 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     if (s->if_exists == IFEXISTS_REJECT)
         return key_exists(e, holder);
     if (s->if_exists == IFEXISTS_KEEP || ended) {
-        COUNT(e, holder->queue, kept);
+        COUNT(e, q, kept);
         return 0;
     }
     if (holder->state == JOB_LEASED) {
@@ -184,16 +185,16 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     if (err)
         return err;
     ret->outcome = SCHEDULE_REPLACED;
-    COUNT(e, queue_find(e, s->queue), replaced);
+    COUNT(e, q, replaced);
     return 0;
 }
 
-/* What a job would meet: the job that has its key, or NULL. One on disk comes to memory if it is
- * to be replaced, or if `take`. An error, or 0. */
+/* What a job would meet: its queue, or NULL; and the job that has its key, or NULL. One on disk
+ * comes to memory if it is to be replaced, or if `take`. An error, or 0. */
 static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
-                          struct job **ret_holder)
+                          struct queue **ret_queue, struct job **ret_holder)
 {
-    struct queue *q = queue_find(e, s->queue);
+    struct queue *q = *ret_queue = queue_find(e, s->queue);
     int err = spec_check(e, q, s);
     struct job *holder;
     struct job_id lost;
@@ -217,7 +218,11 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
         holder = NULL;
     *ret_holder = holder;
-    return holder || s->after_count == 0 ? 0 : after_check(e, s, &waits, &lost);
+    if (holder || s->after_count == 0)
+        return 0;
+    err = after_check(e, s, &waits, &lost);
+    *ret_queue = queue_find(e, s->queue); /* jobs that came to memory may have driven it out */
+    return err;
 }
 
 /* The job, and a word with each that it waits for; all in one commit. */
@@ -241,7 +246,8 @@ static int put_waiting(struct engine *e, const struct job_spec *s, struct job_im
     return commit_end(e, before, err);
 }
 
-static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+static int schedule_new(struct engine *e, const struct job_spec *s, struct queue *q,
+                        struct schedule_result *ret)
 {
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
     struct job_image image;
@@ -268,28 +274,32 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
         return err;
     ret->id = (struct job_id){ due, e->o.partition, image.seq };
     ret->outcome = SCHEDULE_CREATED;
-    COUNT(e, queue_find(e, s->queue), scheduled);
+    if (!q || s->after_count > 0) /* it is there now, but may be another */
+        q = queue_find(e, s->queue);
+    COUNT(e, q, scheduled);
     return 0;
 }
 
 int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
+    struct queue *q;
     struct job *holder;
-    int err = schedule_check(e, s, false, &holder);
+    int err = schedule_check(e, s, false, &q, &holder);
 
     if (err)
         return err;
     if (holder)
         return schedule_onto(e, s, holder, ret);
-    err = tenant_refuses(e, queue_find(e, s->queue), s->queue);
-    return err ? err : schedule_new(e, s, ret);
+    err = tenant_refuses(e, q, s->queue);
+    return err ? err : schedule_new(e, s, q, ret);
 }
 
 int engine_schedule_ask(struct engine *e, const struct job_spec *s)
 {
+    struct queue *q;
     struct job *holder;
 
-    return schedule_check(e, s, true, &holder);
+    return schedule_check(e, s, true, &q, &holder);
 }
 
 /* Whether an earlier one of these has its key: it will be there when this one is scheduled. */
@@ -306,16 +316,17 @@ static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
 static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
 {
     for (size_t i = 0; i < n; i++) {
+        struct queue *q;
         struct job *holder;
-        int err = schedule_check(e, &specs[i], true, &holder);
-        struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
+        int err = schedule_check(e, &specs[i], true, &q, &holder);
+        struct tenant *t = tenant_of(e, q, specs[i].queue);
         bool taken = holder || earlier_of(specs, i);
 
         *ret_at = i;
         if (!err && !holder)
             err = after_room(e, specs, i);
         if (!err && !taken)
-            err = tenant_refuses(e, queue_find(e, specs[i].queue), specs[i].queue);
+            err = tenant_refuses(e, q, specs[i].queue);
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
