@@ -8,7 +8,7 @@
 #include "record/record.h"
 #include "record/record_cold.h"
 
-/* ---- emit.c: writes a record, then applies it; if that fails the record is taken back ---- */
+/* ---- emit.c: writes a record, then applies it; if that fails, takes the record back ---- */
 
 /* Which answers must wait for a record to be durable. The answer to a LEASE does not wait for the
  * record of its lease (docs/internals/leases.md). It shows the records that made its jobs ready,
@@ -19,9 +19,9 @@ enum seen { SEEN_BY_NONE, SEEN_BY_READERS, SEEN_BY_ALL };
 int emit_settle(struct engine *e, size_t start, int applied, enum seen seen);
 
 int emit_put(struct engine *e, const struct job_image *r);
-/* The same for one that no worker gets. */
+/* Puts a job that no worker gets. */
 int emit_put_quiet(struct engine *e, const struct job_image *r);
-/* And that has no options, but this payload. */
+/* Puts such a job without options, with this payload. */
 int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload);
 /* Until commit_end, records belong into one commit. Returns whether they did so before. */
 bool commit_begin(struct engine *e);
@@ -52,14 +52,14 @@ int emit_move(struct engine *e, const struct move_record *r);
 SILENT_RECORDS(EMIT_DECLARED)
 #undef EMIT_DECLARED
 
-/* ---- apply.c: the only code that changes jobs and settings, in live running as in replay ---- */
+/* ---- apply.c, apply_cold.c: the only code that changes jobs and settings, also in replay ---- */
 
 #define APPLY(NAME, number, codec, kind, type, what) \
     int apply_##kind(struct engine *e, const type *r);
 RECORDS(APPLY)
 #undef APPLY
 
-/* ---- draft.c: events as they are made, between event.c and emit.c ---- */
+/* ---- event.c: events, drafted before their record is applied ---- */
 
 struct event_draft {
     struct job_event ev;
@@ -69,14 +69,15 @@ struct event_draft {
     char trace[EVENT_TRACE_MAX];
 };
 
-/* To be called before the record is applied; false: it is no event. */
+/* Each drafts the event of a record that is about to be applied. False: the record is no event. */
 bool event_draft_put(const struct engine *e, const struct job_image *r, struct event_draft *d);
 bool event_draft_lease(const struct engine *e, const struct lease_record *r, struct event_draft *d);
 bool event_draft_back(const struct engine *e, const struct back_record *r, struct event_draft *d);
 bool event_draft_end(const struct engine *e, const struct end_record *r, struct event_draft *d);
 bool event_draft_move(const struct engine *e, const struct move_record *r, struct event_draft *d);
 
-/* After it, with its result, which it returns. */
+/* Tells the host of an event after its record was applied with the result `err`, which it returns.
+ */
 static inline int event_tell(const struct engine *e, struct event_draft *d, int err)
 {
     if (d && !err) {
@@ -86,15 +87,15 @@ static inline int event_tell(const struct engine *e, struct event_draft *d, int 
     return err;
 }
 
-/* ---- history.c: the attempts of a job, and the order of those that have ended ---- */
+/* ---- history.c: the attempts of a job, and the order of ended jobs ---- */
 
 /* Brings a queue's ended jobs into the order of their ends, which copying forward upsets. */
 void past_sort(struct queue *q);
-/* The attempts of a job with the one that just ended, in out. */
+/* Appends the attempts of a job to `out`, with the one that just ended. */
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
                     struct str error);
 
-/* ---- tokens.c: the tokens there are ---- */
+/* ---- tokens.c ---- */
 
 void tokens_init(struct engine *e);
 void tokens_free(struct engine *e);

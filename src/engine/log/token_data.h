@@ -18,7 +18,7 @@ struct token_set {
 struct token {
     struct named by_name;
     struct list link; /* in token_set.all */
-    uint32_t segment; /* where its record stands */
+    uint32_t segment; /* the segment of its record */
     enum role role;
     int64_t created_ms;
     int64_t expires_ms;

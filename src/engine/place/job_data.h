@@ -6,15 +6,10 @@
  *                               |  \
  *     keys (queue, key) --------+   +--> struct queue: ready lists, waiters, ended jobs
  *
- * A job's timer stands in exactly one place, by its state and `where`:
- *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
- *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class;
- *                 with an ordering key: see lane.h
- *     leased      nowhere: the trail's timer stands in `leases`
- *     ended       in `moments`, at the moment when it is forgotten or its key is given free; not
- *                 while others are to be told of it
- * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
- * though its moment may be up to the lookahead away.
+ * The timer of a job links it into the container of its place (PLACES). A leased job has its trail
+ * there instead. An ended job has both: its timer fires when it is forgotten or its key is free,
+ * but not while others are to be told. A job that is being fed is in a list of the batch. It counts
+ * as it will on disk: as ready, though its moment may be up to the lookahead away.
  */
 #ifndef ENGINE_JOB_DATA_H
 #define ENGINE_JOB_DATA_H
@@ -37,8 +32,8 @@ struct blob {
     char bytes[];
 };
 
-/* Arranged so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options
- * and then the payload; options are zigzag(created - born), then tagged ones (enum job_opt). */
+/* A job of 100 bytes takes 192, as there may be millions. `tail` has the options, then the payload.
+ */
 struct job {
     struct timer timer;
     struct table_node by_seq;
@@ -49,18 +44,18 @@ struct job {
     uint64_t born_ms : 48;
     uint64_t state : 4;
     uint64_t priority : 3;
-    uint64_t left : 1;    /* the batch that is gathered must not write it: see batch_is_left */
+    uint64_t left : 1;    /* the batch that is gathered must not write the job: see batch_is_left */
     uint64_t where : 3;   /* enum where */
-    uint64_t again : 1;   /* came from the backlog or from what is aside, and may go there again */
-    uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
-    uint64_t near : 1;    /* came from the backlog */
-    uint64_t passing : 1; /* GATES pass: of a class of its own */
-    uint64_t ordered : 1; /* has an ordering key, and a struct spot in front of it */
+    uint64_t again : 1;   /* the job came from family B or A, and may go there again */
+    uint64_t fed : 1;     /* the batch that is being written has the job as it is now */
+    uint64_t near : 1;    /* the job came from family B or A to be hot */
+    uint64_t passing : 1; /* GATES pass: the job has a class of its own */
+    uint64_t ordered : 1; /* the job has an ordering key, and a struct spot in front of it */
     uint32_t payload_len;
-    uint32_t segment;      /* where its last RECORD_PUT stands */
-    uint32_t attempt : 20; /* stops there */
-    uint32_t loaded
-        : WALK_BITS; /* came from a run, during this walk (cold.walk) at the latest; 0: never */
+    uint32_t segment;            /* the segment of its last image */
+    uint32_t attempt : 20;       /* it stops at ATTEMPT_MAX */
+    uint32_t loaded : WALK_BITS; /* the walk (cold.walk) during which the job came from a run, at
+                                    the latest; 0: it did not */
     uint16_t opts_len;
     uint8_t stalls;
     char tail[];
@@ -100,8 +95,8 @@ struct place_row {
 extern const struct place_row place_rows[WHERES];
 
 struct trail {
-    struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
-                           `expiries`, if it can expire */
+    struct timer timer; /* leased: the end of the lease, in WHEEL_LEASES; ahead: in WHEEL_EXPIRIES,
+                           if the job can expire */
     struct list link; /* leased: in place.leased; ended: in queue.past, .past_keyed or .dead, or in
                          place.telling */
     struct job *job;
@@ -114,15 +109,15 @@ struct trail {
     int64_t keep_ms;
     int64_t hold_ms;
     int64_t pending_due_ms;
-    int64_t deferred_ms; /* it waits until then because of quiet hours; 0: it does not */
+    int64_t deferred_ms; /* quiet hours have the job wait until then; 0: they do not */
     struct blob *worker;
     struct blob *note;
     struct blob *result;
     struct blob *error;
     struct blob *history;
     struct blob *pending;
-    uint32_t live_bytes; /* its part of place.live_bytes, */
-    uint32_t weight;     /* and of job_weight */
+    uint32_t live_bytes; /* its part of place.live_bytes */
+    uint32_t weight;     /* its part of job_weight */
     uint32_t deferrals;
     uint8_t flags;
     int8_t progress;

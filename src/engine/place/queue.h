@@ -9,19 +9,19 @@
 
 #define AGE_STEP_MS INT64_C(30000)
 
-/* Both the engine's and the queue's counter. */
+/* Counts for the engine and for the queue. */
 #define COUNT(e, q, name) ((e)->counters.name++, (q)->counters.name++)
 
 void queues_init(struct engine *e);
 struct queue *queue_find(const struct engine *e, struct str name);
-struct queue *queue_obtain(struct engine *e, struct str name); /* NULL if out of memory */
-/* To be called when a queue may have become, or is no longer, without use. */
+struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
+/* The queue may have become useless, or useful again. */
 void queue_settle(struct engine *e, struct queue *q);
 static inline int64_t job_rank(const struct job *j)
 {
     return j->timer.at_ms + (int64_t)(j->priority - 1) * AGE_STEP_MS;
 }
-/* So many jobs more in this state, in memory. */
+/* So many jobs more are in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
 bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: anybody's */
@@ -33,7 +33,7 @@ struct class *class_of(const struct job *j);
 /* The class of this number, or of this slot; NULL if the queue has none. */
 struct class *class_numbered(struct queue *q, unsigned number);
 struct class *class_at_slot(struct queue *q, enum cold_slot slot);
-/* The hot bytes of a class grow by so many, or shrink, by those of a job in its state. */
+/* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
 
@@ -43,7 +43,7 @@ static inline bool class_is_on_disk(const struct class *c)
     return c->queue->cold[c->slot] > 0;
 }
 
-/* It has its share of memory: of jobs that are not due, or of those that are. */
+/* The class has its share of memory: of jobs that are not due, or of due ones. */
 bool class_is_full(const struct engine *e, const struct class *c);
 bool class_is_glutted(const struct engine *e, const struct class *c);
 bool class_is_half_glutted(const struct engine *e, const struct class *c);
@@ -51,8 +51,8 @@ bool class_is_half_glutted(const struct engine *e, const struct class *c);
 bool memory_is_crowded(const struct engine *e);
 uint64_t class_least(const struct engine *e);
 uint64_t hot_room(const struct engine *e);
-/* Jobs that hold their lanes have to stay in memory: while they are many, no lane of their tenant
- * is begun. */
+/* Jobs that own their lanes have to stay in memory. While a tenant has many, none of its lanes is
+ * begun. */
 bool lanes_are_full(const struct engine *e, const struct tenant *t);
 
 /* ---- tenant.c: tenants, kinds, and the posts where workers wait ---- */
@@ -60,43 +60,44 @@ bool lanes_are_full(const struct engine *e, const struct tenant *t);
 void tenants_init(struct engine *e);
 void tenants_free(struct engine *e);
 struct tenant *tenant_find(const struct engine *e, struct str name);
-struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL if out of memory */
-/* To be called when it may have become without use: then it is gone. Likewise below. */
+struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
+/* Forgets a tenant, or below a kind, that has no use any more. */
 void tenant_settle(struct engine *e, struct tenant *t);
 struct kind *kind_find(const struct engine *e, struct str name);
 struct kind *kind_obtain(struct engine *e, struct str name);
 void kind_settle(struct engine *e, struct kind *k);
 void post_init(struct post *p);
-/* Asks for engine_dispatch to look at it, if somebody waits. */
+/* Asks engine_dispatch to look at a post, if a worker waits there. */
 void post_call(struct engine *e, struct post *p);
 
 /* ---- turn.c: whose turn it is; see turn.c ---- */
 
-/* Its parked queues are looked at again. */
+/* Looks at the parked queues of a tenant again. */
 void tenant_unpark(struct engine *e, struct tenant *t);
 /* The queue of a kind whose turn it is, or NULL. */
 struct queue *kind_next(struct engine *e, struct kind *k);
-/* It may have jobs to give. */
+/* The queue may have jobs to give. */
 void queue_offer(struct engine *e, struct queue *q);
-/* Fewer jobs of a tenant hold their lanes: queues that waited for that may go on. */
+/* Fewer jobs of a tenant own their lanes: queues that waited for that may go on. */
 void lulls_end(struct engine *e, const struct tenant *t);
-/* The same, though what its tenant's other jobs wait for may last. */
+/* The queue may have jobs to give though its tenant's other queues stay parked. */
 void queue_unpark(struct engine *e, struct queue *q);
 bool server_is_full(const struct engine *e);
-/* When it may run more because slow start goes on, on the monotonic clock; INT64_MAX: never. */
+/* The monotonic moment at which slow start lets more jobs run; INT64_MAX: never. */
 int64_t slow_start_wake(const struct engine *e);
 bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
-/* For jobs that pass all gates, or others. */
+/* What holds the queue: its jobs that pass all gates, or its others. */
 enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
-/* Whether it has a ready job and may give it; if not, it waits for the event that changes that. */
+/* Whether the queue has a ready job and may give it. If not, the queue waits for the event that
+ * changes that. */
 bool queue_gives(struct engine *e, struct queue *q);
-/* One was given; `in_turn`: because it was its turn among its kind. */
+/* The queue gave a job. `in_turn`: it was its turn among its kind. */
 void queue_took(struct engine *e, struct queue *q, bool in_turn);
 void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
 void buckets_fire(struct engine *e);
 void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
                    const struct rate *r);
-/* How long a rate holds it back, if one does. */
+/* How long a rate holds the queue back; 0: it does not. */
 int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q);
 
 #endif
