@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    return ((const struct named *)node)->hash;
-}
-
 static bool name_matches(const struct table_node *node, const void *name)
 {
     return str_eq(((const struct named *)node)->name, *(const struct str *)name);
@@ -16,7 +11,7 @@ static bool name_matches(const struct table_node *node, const void *name)
 
 void named_init(struct table *t)
 {
-    table_init(t, hash_of_node);
+    table_init(t, table_entry_hash);
 }
 
 void named_add(struct table *t, struct named *thing, char *text, struct str name)

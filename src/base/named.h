@@ -8,7 +8,7 @@
 
 struct named {
     struct table_node node;
-    uint64_t hash;   /* of the name */
+    uint64_t hash;   /* of the name; see table_entry_hash */
     struct str name; /* the bytes belong to the thing that has the name */
 };
 

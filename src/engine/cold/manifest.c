@@ -217,12 +217,11 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
     const struct list *node;
     int answer = 0;
 
-    list_each (node, &e->cold.grave_list) {
+    for (node = e->cold.grave_list.next; node != &e->cold.grave_list && !answer;
+         node = node->next) {
         const struct grave *g = container_of(node, struct grave, link);
 
         answer = fn(arg, (struct str){ g->key, g->len });
-        if (answer)
-            break;
     }
     return answer;
 }
@@ -342,21 +341,11 @@ void manifest_init(struct engine *e)
     e->place.frontier = e->cold.frontier_noted = (struct cold_point){ -1, 0 };
 }
 
-static void runs_free(struct list *head)
-{
-    while (!list_empty(head)) {
-        struct cold_run *r = container_of(head->next, struct cold_run, link);
-
-        list_remove(&r->link);
-        free(r->keys);
-        free(r);
-    }
-}
-
 void manifest_free(struct engine *e)
 {
-    runs_free(&e->cold.runs);
-    runs_free(&e->cold.gone);
+    list_splice(&e->cold.gone, &e->cold.runs);
+    while (!list_empty(&e->cold.gone))
+        engine_run_forget(e, container_of(e->cold.gone.next, struct cold_run, link));
     table_fini(&e->cold.graves);
     free(e->place.segments.jobs);
 }

@@ -43,11 +43,6 @@ static bool is_ordered(const struct class *c)
     return c == &c->queue->classes[INDEX_ORDERED];
 }
 
-static bool tail_is_empty(const struct class *c)
-{
-    return list_empty(&c->tail) && !c->waiting.root && !c->feeding.root;
-}
-
 bool tail_comes_first(const struct class *c)
 {
     const struct job *j = is_ordered(c) ? order_tail(c)
@@ -58,29 +53,22 @@ bool tail_comes_first(const struct class *c)
     return j && !(class_is_on_disk(c) && point_after(job_point(j), c->from));
 }
 
-/* The first of the tail, if it is its turn and there is room; or NULL. */
-static struct job *next_of_tail(const struct engine *e, const struct class *c)
-{
-    return tail_comes_first(c) && !class_is_glutted(e, c)
-               ? container_of(c->tail.next, struct job, timer.link)
-               : NULL;
-}
-
 /* Lets jobs of the tail go on; opens the class when it has no other parts. True: there is more. */
 static bool class_drain(struct engine *e, struct class *c, int *budget)
 {
-    struct job *j;
-
     if (batch_takes_tails(e))
         return false;
     if (is_ordered(c))
         order_drain(e, c, budget);
-    for (; *budget > 0 && (j = is_ordered(c) ? NULL : next_of_tail(e, c)); --*budget) {
+    for (; !is_ordered(c) && *budget > 0 && tail_comes_first(c) && !class_is_glutted(e, c);
+         --*budget) {
+        struct job *j = container_of(c->tail.next, struct job, timer.link);
+
         job_unplace(e, j);
         job_place_hot(e, j, JOB_SCHEDULED);
     }
     assert(c->closed && e->place.closed_count > 0);
-    if (tail_is_empty(c) && !class_is_on_disk(c)) {
+    if (list_empty(&c->tail) && !c->waiting.root && !c->feeding.root && !class_is_on_disk(c)) {
         c->closed = false;
         e->place.closed_count--;
         list_remove(&c->link);
@@ -158,13 +146,6 @@ bool engine_feed_due(const struct engine *e)
                                    e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
 }
 
-static void take_wheel(struct engine *e, struct wheel *w)
-{
-    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
-        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
-            list_splice(&e->place.batch.source, &w->slots[level][slot]);
-}
-
 static void take_tails(struct engine *e)
 {
     struct list *node;
@@ -176,7 +157,9 @@ static void take_tails(struct engine *e)
         order_feed_begin(e, c);
     }
     asides_feed_begin(e);
-    take_wheel(e, &e->wheels[WHEEL_SPARE]);
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
+        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
+            list_splice(&e->place.batch.source, &e->wheels[WHEEL_SPARE].slots[level][slot]);
 }
 
 static void take_past(struct engine *e)
@@ -408,20 +391,11 @@ bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
     return false;
 }
 
-static void give_back(struct engine *e, struct list *head)
+static void give_back(struct engine *e, struct list *head, bool past)
 {
     while (!list_empty(head)) {
-        struct job *j = container_of(head->next, struct job, timer.link);
-
-        j->fed = 0;
-        job_place_again(e, j);
-    }
-}
-
-static void give_back_past(struct engine *e, struct list *head)
-{
-    while (!list_empty(head)) {
-        struct job *j = container_of(head->next, struct trail, link)->job;
+        struct job *j = past ? container_of(head->next, struct trail, link)->job
+                             : container_of(head->next, struct job, timer.link);
 
         j->fed = 0;
         job_place_again(e, j);
@@ -441,11 +415,11 @@ void engine_feed_abort(struct engine *e)
             list_splice(&newer, &container_of(node, struct class, link)->tail);
     order_feed_abort(e);
     asides_feed_end(e);
-    give_back(e, &e->place.batch.jobs);
-    give_back(e, &e->place.batch.source);
-    give_back(e, &newer);
-    give_back_past(e, &e->place.batch.past_jobs);
-    give_back_past(e, &e->place.batch.past_source);
+    give_back(e, &e->place.batch.jobs, false);
+    give_back(e, &e->place.batch.source, false);
+    give_back(e, &newer, false);
+    give_back(e, &e->place.batch.past_jobs, true);
+    give_back(e, &e->place.batch.past_source, true);
     buf_fini(&e->place.batch.stale);
     buf_fini(&e->place.batch.hints);
     e->place.batch.active = false;

@@ -65,16 +65,6 @@ static int check_tallies(struct engine *e, struct str tallies)
     return 0;
 }
 
-/* Jobs of a class go to disk, this one the first of them. */
-static void class_spill(struct engine *e, struct queue *q, enum cold_slot slot,
-                        struct cold_point first)
-{
-    struct class *c = class_at_slot(q, slot);
-
-    if (q->cold[slot] <= 0 || point_after(c->from, first))
-        class_from(e, c, first);
-}
-
 static void apply_tallies(struct engine *e, struct str tallies, bool moved)
 {
     struct wire_reader r = wire_reader_of(tallies);
@@ -82,13 +72,15 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
     while (r.p < r.end) {
         struct tally_entry t = { 0 };
         struct queue *q;
+        struct class *c;
 
         tally_get(&r, &t);
         q = queue_obtain(e, t.queue);
+        c = class_at_slot(q, t.slot);
         if (t.slot == COLD_ASIDE)
             aside_fed(e, q, t.lane, t.first);
-        else if (slot_is_backlog(t.slot))
-            class_spill(e, q, t.slot, t.first);
+        else if (c && (!class_is_on_disk(c) || point_after(c->from, t.first)))
+            class_from(e, c, t.first);
         if (moved)
             count_moved(e, q, t.slot, t.n);
         else
@@ -107,11 +99,6 @@ static int by_number(const void *a, const void *b)
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
     return x < y ? -1 : x > y;
-}
-
-static bool is_stale(const struct stale *s, uint64_t seq)
-{
-    return s->n > 0 && bsearch(&seq, s->seqs, s->n, sizeof(uint64_t), by_number);
 }
 
 struct stale_item {
@@ -192,7 +179,8 @@ static int evict(struct engine *e, struct str seqs, const struct stale *stale)
         for (size_t i = 0; i < n; i++) {
             struct job *j = job_find(e, few[i]);
 
-            if (j && !is_stale(stale, few[i]))
+            if (j && !(stale->n > 0 &&
+                       bsearch(&few[i], stale->seqs, stale->n, sizeof(uint64_t), by_number)))
                 job_leave(e, j);
         }
     }
@@ -326,29 +314,22 @@ static void leave_again(struct engine *e, const struct loaded_record *r, uint64_
     }
 }
 
-/* A job that was aside leaves a grave. */
-static int enter_aside(struct engine *e, const struct loaded_record *r,
-                       const struct job_image *image, uint64_t serial)
-{
-    struct cold_key key;
-
-    cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image->at_ms, image->seq });
-    return enter_buried(e, image, cold_key_str(&key), serial, 0, true);
-}
-
-/* All jobs of a record come to memory, or none. */
+/* All jobs of a record come to memory, or none. Those that were aside leave graves. */
 static int enter_all(struct engine *e, const struct loaded_record *r, char family)
 {
     struct wire_reader images = wire_reader_of(r->images);
     struct job_image image;
+    struct cold_key key;
 
     for (uint64_t n = 0; images.p < images.end; n++) {
         int err;
 
         if (!record_get_job(wire_bytes(&images), &image) || images.bad)
             return BELFRY_CORRUPT;
-        err = family == FAMILY_ASIDE ? enter_aside(e, r, &image, r->serial + n)
-                                     : enter(e, &image, family, family == FAMILY_BACKLOG);
+        cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
+        err = family == FAMILY_ASIDE
+                  ? enter_buried(e, &image, cold_key_str(&key), r->serial + n, 0, true)
+                  : enter(e, &image, family, family == FAMILY_BACKLOG);
         if (err < 0) {
             leave_again(e, r, n, family);
             return BELFRY_NOMEM;

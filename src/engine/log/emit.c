@@ -79,18 +79,22 @@ int emit_put(struct engine *e, const struct job_image *r)
     EMIT_EVENT(put, job, SEEN_BY_ALL);
 }
 
-int emit_put_quiet(struct engine *e, const struct job_image *r)
+static int emit_put_quiet(struct engine *e, const struct job_image *r)
 {
     EMIT(put, job, SEEN_BY_READERS);
 }
 
-int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload)
-{
-    static const char none[] = { 0 }; /* a varint: made when it was born */
+const struct str opts_none = { "", 1 }; /* a varint of 0: the job was made when it was born */
 
-    image->opts = (struct str){ none, sizeof(none) };
+int emit_put_payload(struct engine *e, struct job_image *image, struct buf *payload, bool quiet)
+{
+    int err = payload->failed ? engine_plain(e, BELFRY_NOMEM) : 0;
+
     image->payload = buf_view(payload);
-    return payload->failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, image);
+    if (!err)
+        err = quiet ? emit_put_quiet(e, image) : emit_put(e, image);
+    buf_fini(payload);
+    return err;
 }
 
 int emit_lease(struct engine *e, const struct lease_record *r)

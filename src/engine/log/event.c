@@ -90,16 +90,15 @@ static void draft_attempt(const struct job *j, unsigned outcome, struct str erro
     d->ev.error = keep(d->error, sizeof(d->error), error);
 }
 
-static bool begin(const struct engine *e, uint64_t seq, struct event_draft *d,
-                  const struct job **ret)
+/* Drafts the event of a user's job, which it returns; NULL: it is none. */
+static const struct job *draft_begin(const struct engine *e, uint64_t seq, struct event_draft *d)
 {
     const struct job *j = job_find(e, seq);
 
     if (!j || j->queue->hidden)
-        return false;
+        return NULL;
     draft(e, j, d);
-    *ret = j;
-    return true;
+    return j;
 }
 
 /* How the attempt ended that a replacement waited for: the last of its history. */
@@ -158,9 +157,7 @@ bool event_draft_put(const struct engine *e, const struct job_image *r, struct e
 
 bool event_draft_lease(const struct engine *e, const struct lease_record *r, struct event_draft *d)
 {
-    const struct job *j;
-
-    if (!begin(e, r->seq, d, &j))
+    if (!draft_begin(e, r->seq, d))
         return false;
     d->ev.cause = CAUSE_LEASED;
     d->ev.state = JOB_LEASED;
@@ -174,9 +171,9 @@ bool event_draft_lease(const struct engine *e, const struct lease_record *r, str
 
 bool event_draft_back(const struct engine *e, const struct back_record *r, struct event_draft *d)
 {
-    const struct job *j;
+    const struct job *j = draft_begin(e, r->seq, d);
 
-    if (MUTANT(e->o.mutant, EVENT_LOST) || !begin(e, r->seq, d, &j))
+    if (!j || MUTANT(e->o.mutant, EVENT_LOST))
         return false;
     draft_attempt(j, r->outcome, r->error, d);
     d->ev.cause = r->outcome == ATTEMPT_RELEASED ? CAUSE_RELEASED
@@ -190,9 +187,9 @@ bool event_draft_back(const struct engine *e, const struct back_record *r, struc
 
 bool event_draft_end(const struct engine *e, const struct end_record *r, struct event_draft *d)
 {
-    const struct job *j;
+    const struct job *j = draft_begin(e, r->seq, d);
 
-    if (!begin(e, r->seq, d, &j) || state_is_ended(j->state)) /* then it is forgotten */
+    if (!j || state_is_ended(j->state)) /* then it is forgotten */
         return false;
     draft_attempt(j, r->outcome, r->error, d);
     d->ev.cause = CAUSE_ENDED;
@@ -203,9 +200,7 @@ bool event_draft_end(const struct engine *e, const struct end_record *r, struct 
 
 bool event_draft_move(const struct engine *e, const struct move_record *r, struct event_draft *d)
 {
-    const struct job *j;
-
-    if (!begin(e, r->seq, d, &j))
+    if (!draft_begin(e, r->seq, d))
         return false;
     d->ev.cause = r->deferred ? CAUSE_DEFERRED : CAUSE_RESCHEDULED;
     d->ev.state = r->at_ms == AT_NEVER ? JOB_WAITING : JOB_SCHEDULED;

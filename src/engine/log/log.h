@@ -19,10 +19,9 @@ enum seen { SEEN_BY_NONE, SEEN_BY_READERS, SEEN_BY_ALL };
 int emit_settle(struct engine *e, size_t start, int applied, enum seen seen);
 
 int emit_put(struct engine *e, const struct job_image *r);
-/* Puts a job that no worker gets. */
-int emit_put_quiet(struct engine *e, const struct job_image *r);
-/* Puts such a job without options, with this payload. */
-int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload);
+/* Puts a job with this payload, which it frees; a quiet one is given to no worker. */
+int emit_put_payload(struct engine *e, struct job_image *image, struct buf *payload, bool quiet);
+extern const struct str opts_none; /* of a job without options */
 /* Until commit_end, records belong into one commit. Returns whether they did so before. */
 bool commit_begin(struct engine *e);
 /* `before` is what commit_begin returned; `err` is the result of the work, which it returns. */

@@ -278,11 +278,7 @@ void asides_rewind(struct engine *e)
         a->pinned = false;
         aside_settle(e, a);
     }
-    while (!list_empty(&again)) {
-        j = container_of(again.next, struct job, timer.link);
-        list_remove(&j->timer.link);
-        job_place(e, j, JOB_SCHEDULED);
-    }
+    jobs_place_all(e, &again);
 }
 
 /* ---- Feeding ---- */
@@ -388,14 +384,9 @@ int asides_each(const struct engine *e, const struct queue *q,
     return answer;
 }
 
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    return container_of(node, struct aside, node)->lane;
-}
-
 void asides_init(struct engine *e)
 {
-    table_init(&e->place.asides.by_lane, hash_of_node);
+    table_init(&e->place.asides.by_lane, table_entry_hash);
     list_init(&e->place.asides.all);
     list_init(&e->place.asides.lows);
 }

@@ -52,11 +52,6 @@ void job_cold_key(const struct job *j, struct cold_key *ret)
     }
 }
 
-static int64_t job_gone_ms(const struct job *j)
-{
-    return j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms;
-}
-
 void batch_stale(struct engine *e, struct job *j)
 {
     struct cold_key key;
@@ -70,7 +65,7 @@ void batch_stale(struct engine *e, struct job *j)
     wire_put_u8(out, (uint8_t)cold_slot_at(
                          cold_slot_of(key.bytes[0], (unsigned)j->state, class_of(j)->number),
                          j->timer.at_ms));
-    wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
+    wire_put_zigzag(out, j->where == WHERE_PAST ? trail_gone_ms(j->trail) : 0);
     j->fed = 0;
     j->left = 1;
 }

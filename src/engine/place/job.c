@@ -230,11 +230,6 @@ void past_trim(struct engine *e, int *budget)
     }
 }
 
-int64_t trail_next_ms(const struct job *j)
-{
-    return j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
-}
-
 static void place_leased(struct engine *e, struct trail *t)
 {
     int64_t left = t->until_ms - e->now_ms;
@@ -255,7 +250,7 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
         list_append(&e->place.telling, &j->trail->link);
         return;
     }
-    j->timer.at_ms = trail_next_ms(j);
+    j->timer.at_ms = j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
     wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
     list_append(state == JOB_DEAD   ? &q->dead
                 : j->trail->hold_ms ? &q->past_keyed
@@ -425,6 +420,16 @@ void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *bu
 
     for (; *budget > 0 && (t = wheel_pop(w, upto_ms)); --*budget)
         job_place_again(e, container_of(t, struct job, timer));
+}
+
+void jobs_place_all(struct engine *e, struct list *head)
+{
+    while (!list_empty(head)) {
+        struct job *j = container_of(head->next, struct job, timer.link);
+
+        list_remove(&j->timer.link);
+        job_place(e, j, JOB_SCHEDULED);
+    }
 }
 
 void jobs_rewind(struct engine *e, struct list *head)

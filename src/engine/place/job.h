@@ -46,6 +46,8 @@ void job_place_again(struct engine *e, struct job *j);
  * not due now. */
 void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *budget);
 void jobs_rewind(struct engine *e, struct list *head);
+/* Places jobs that are in no place, but in this list by their timers. */
+void jobs_place_all(struct engine *e, struct list *head);
 /* A job at this point would overtake the tail of the class. */
 bool tail_is_before(const struct class *c, struct cold_point at);
 /* While history cannot go to disk, forgets the oldest ended jobs of queues that have too much of it
@@ -57,8 +59,6 @@ struct trail *trail_new(struct engine *e, struct job *j);
 void trail_free(struct engine *e, struct trail *t);
 /* The texts of a trail have changed. */
 void trail_recount(struct engine *e, struct trail *t);
-/* The first moment at which an ended job changes by time. */
-int64_t trail_next_ms(const struct job *j);
 
 /* Gives a job longer options, in its place. The job is another one afterwards. NOMEM. */
 int job_regrow(struct engine *e, struct job *j, struct str opts);

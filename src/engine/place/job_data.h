@@ -123,6 +123,12 @@ struct trail {
     int8_t progress;
 };
 
+/* Until when the job of a trail is kept, if it has ended. */
+static inline int64_t trail_gone_ms(const struct trail *t)
+{
+    return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
+}
+
 /* The place of a job in the order of those that wait. */
 static inline struct cold_point job_point(const struct job *j)
 {
@@ -131,7 +137,7 @@ static inline struct cold_point job_point(const struct job *j)
 
 struct key_entry {
     struct table_node node;
-    uint64_t hash;
+    uint64_t hash; /* see table_entry_hash */
     struct job *job;
 };
 

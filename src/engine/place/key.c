@@ -133,12 +133,7 @@ void key_follow(struct engine *e, const struct job *from, struct job *to)
         entry->job = to;
 }
 
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    return container_of(node, struct key_entry, node)->hash;
-}
-
 void keys_init(struct engine *e)
 {
-    table_init(&e->place.keys, hash_of_node);
+    table_init(&e->place.keys, table_entry_hash);
 }

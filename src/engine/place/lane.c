@@ -225,12 +225,7 @@ void lane_set(struct engine *e, struct job *j, bool in)
         list_remove(&j->queue->turn);
 }
 
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    return container_of(node, struct spot, by_lane)->hash;
-}
-
 void lanes_init(struct engine *e)
 {
-    table_init(&e->place.lanes, hash_of_node);
+    table_init(&e->place.lanes, table_entry_hash);
 }

@@ -15,7 +15,7 @@ struct queue;
  */
 struct spot {
     struct table_node by_lane; /* of the first of a lane: in place.lanes */
-    uint64_t hash;             /* of queue and ordering key */
+    uint64_t hash;             /* of queue and ordering key; see table_entry_hash */
     struct heap_node
         line; /* behind the first: in its heap; first and ready: in queue.firsts or .retries */
     struct heap followers;   /* of the first: the jobs behind it */
@@ -45,11 +45,11 @@ static inline struct job *spot_job(const struct spot *s)
 /* A lane that has jobs aside. */
 struct aside {
     struct table_node node; /* in place.asides.by_lane */
+    uint64_t lane;          /* a hash: see struct spot, and table_entry_hash */
     struct list link;       /* in place.asides.all */
     struct list fed;        /* in batch.asides, or .asides_fed */
     struct timer low; /* in place.asides.lows while the lane may need jobs, or in WHEEL_SLEEPERS */
     struct queue *queue;
-    uint64_t lane; /* a hash: see struct spot */
     struct heap waiting;
     struct heap feeding;
     struct cold_point feeds; /* the first job that is on its way to disk */

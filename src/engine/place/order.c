@@ -257,11 +257,7 @@ void order_rewind(struct engine *e, struct class *c)
         job_unplace(e, j);
         list_append(&again, &j->timer.link);
     }
-    while (!list_empty(&again)) {
-        j = container_of(again.next, struct job, timer.link);
-        list_remove(&j->timer.link);
-        job_place(e, j, JOB_SCHEDULED);
-    }
+    jobs_place_all(e, &again);
 }
 
 /* ---- Feeding ---- */

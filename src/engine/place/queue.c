@@ -71,19 +71,14 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
     return true;
 }
 
-static void queues_trim(struct engine *e)
-{
-    for (; e->place.idle_count > IDLE_QUEUES; e->place.idle_count--)
-        queue_forget(e, container_of(e->place.idle.next, struct queue, link));
-}
-
 struct queue *queue_obtain(struct engine *e, struct str name)
 {
     struct queue *q = queue_find(e, name);
 
     if (q)
         return e->place.recent = q;
-    queues_trim(e);
+    for (; e->place.idle_count > IDLE_QUEUES; e->place.idle_count--)
+        queue_forget(e, container_of(e->place.idle.next, struct queue, link));
     q = calloc(1, sizeof(*q) + name.len);
     if (!q || !queue_join(e, q, name)) {
         free(q);

@@ -19,14 +19,6 @@ static void link_follow(struct list *from, struct list *to)
     list_init(from);
 }
 
-/* What counts it by its size. */
-static void count_growth(struct engine *e, const struct job *j, size_t more)
-{
-    e->place.bytes[j->where] += more;
-    if (j->where == WHERE_HOT)
-        class_count_hot(class_of(j), j, more);
-}
-
 /* It came back to a tail, out of a batch: before those that became ready after it. */
 static void sort_tail(struct job *j)
 {
@@ -39,14 +31,6 @@ static void sort_tail(struct job *j)
         at = at->prev;
     list_remove(&j->timer.link);
     list_append(at->next, &j->timer.link);
-}
-
-static struct str order_of(const struct job *j)
-{
-    struct job_opts o;
-
-    job_opts_get(j, &o);
-    return o.order;
 }
 
 static struct job *copy_of(struct engine *e, const struct job *j, struct str opts)
@@ -69,11 +53,14 @@ static struct job *copy_of(struct engine *e, const struct job *j, struct str opt
  * time, that is the same place. */
 static void leave_place(struct engine *e, struct job *j, struct job *n)
 {
+    struct job_opts o;
+
     j->queue->offered++; /* until it is back: its queue keeps its turn */
     job_unplace(e, j);
     if (j->ordered) {
         lane_set(e, j, false);
-        spot_init(n, order_of(j));
+        job_opts_get(j, &o);
+        spot_init(n, o.order);
     }
     list_init(&n->timer.link);
     n->left = j->left;
@@ -118,7 +105,9 @@ int job_regrow(struct engine *e, struct job *j, struct str opts)
     if (moves)
         take_place(e, n, lease_ends_ms);
     else
-        count_growth(e, n, job_weight(n) - job_weight(j));
+        e->place.bytes[n->where] += job_weight(n) - job_weight(j);
+    if (!moves && n->where == WHERE_HOT)
+        class_count_hot(class_of(n), n, job_weight(n) - job_weight(j));
     pool_free(&e->pool, j->ordered ? (void *)spot_of(j) : j, job_size(j));
     return 0;
 }

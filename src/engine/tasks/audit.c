@@ -18,36 +18,36 @@
 
 #define FORMAT 1
 
-static struct str cut(struct str s, size_t max)
-{
-    return (struct str){ s.ptr, s.len < max ? s.len : max };
-}
+/* The texts of an entry, in the order of its payload: member, and the bytes beyond which it is cut.
+ */
+#define AUDIT_TEXTS(X)          \
+    X(tenant, NAME_MAX_BYTES)   \
+    X(user, AUDIT_TEXT_MAX)     \
+    X(client, AUDIT_TEXT_MAX)   \
+    X(address, AUDIT_TEXT_MAX)  \
+    X(verb, NAME_MAX_BYTES)     \
+    X(request, AUDIT_WORDS_MAX) \
+    X(outcome, AUDIT_TEXT_MAX)
 
-static void encode(struct buf *out, const struct audit_entry *a)
+static void entry_encode(struct buf *out, const struct audit_entry *a)
 {
     wire_put_u8(out, FORMAT);
-    wire_put_bytes(out, a->tenant);
-    wire_put_bytes(out, cut(a->user, AUDIT_TEXT_MAX));
-    wire_put_bytes(out, cut(a->client, AUDIT_TEXT_MAX));
-    wire_put_bytes(out, cut(a->address, AUDIT_TEXT_MAX));
-    wire_put_bytes(out, a->verb);
-    wire_put_bytes(out, cut(a->request, AUDIT_WORDS_MAX));
-    wire_put_bytes(out, cut(a->outcome, AUDIT_TEXT_MAX));
+#define PUT(member, max) \
+    wire_put_bytes(out,  \
+                   (struct str){ a->member.ptr, a->member.len < (max) ? a->member.len : (max) });
+    AUDIT_TEXTS(PUT)
+#undef PUT
 }
 
-static bool decode(struct str bytes, struct audit_entry *ret)
+static bool entry_decode(struct str bytes, struct audit_entry *ret)
 {
     struct wire_reader r = wire_reader_of(bytes);
 
     if (wire_u8(&r) != FORMAT)
         return false;
-    ret->tenant = wire_bytes(&r);
-    ret->user = wire_bytes(&r);
-    ret->client = wire_bytes(&r);
-    ret->address = wire_bytes(&r);
-    ret->verb = wire_bytes(&r);
-    ret->request = wire_bytes(&r);
-    ret->outcome = wire_bytes(&r);
+#define GET(member, max) ret->member = wire_bytes(&r);
+    AUDIT_TEXTS(GET)
+#undef GET
     return !r.bad;
 }
 
@@ -62,17 +62,15 @@ int engine_audit(struct engine *e, const struct audit_entry *a)
         .due_ms = e->now_ms,
         .at_ms = e->now_ms,
         .queue = hidden_rows[HIDDEN_AUDIT].name,
+        .opts = opts_none,
         .has_trail = true,
         /* Held, as if it had a key: what is done otherwise is kept as long as there is room. */
         .trail = { .progress = -1, .ended_ms = e->now_ms, .keep_ms = keep_ms, .hold_ms = keep_ms },
     };
     struct buf payload = { 0 };
-    int err;
 
-    encode(&payload, a);
-    err = emit_put_bare(e, &image, &payload);
-    buf_fini(&payload);
-    return err;
+    entry_encode(&payload, a);
+    return emit_put_payload(e, &image, &payload, true);
 }
 
 /* ---- Looking ---- */
@@ -92,7 +90,7 @@ static int show(struct page *p, struct job_id id, int64_t at_ms, struct str payl
     const struct audit_filter *f = p->f;
 
     p->after = (struct cold_point){ at_ms, id.seq };
-    if (at_ms < f->from_ms || at_ms >= f->to_ms || !decode(payload, &a) ||
+    if (at_ms < f->from_ms || at_ms >= f->to_ms || !entry_decode(payload, &a) ||
         (f->tenant.len > 0 && !str_eq(f->tenant, STR(TENANT_ALL)) && !str_eq(f->tenant, a.tenant)))
         return 0;
     p->n++;

@@ -66,11 +66,9 @@ static int put(struct engine *e, const struct job *j, const struct bulk *b)
 {
     struct buf payload = { 0 };
     struct job_image image;
-    int err;
 
     bulk_encode(&payload, b);
     job_image_of(j, &image);
-    image.payload = buf_view(&payload);
     if (b->state != BULK_RUNNING) {
         image.state = b->state == BULK_STOPPED ? JOB_CANCELLED : JOB_DONE;
         image.at_ms = image.due_ms;
@@ -79,9 +77,7 @@ static int put(struct engine *e, const struct job *j, const struct bulk *b)
                                             .ended_ms = b->ended_ms,
                                             .keep_ms = b->ended_ms + BULK_KEEP_MS };
     }
-    err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, &image);
-    buf_fini(&payload);
-    return err;
+    return emit_put_payload(e, &image, &payload, true);
 }
 
 /* ---- Walks ---- */
@@ -366,15 +362,6 @@ int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uin
     return 0;
 }
 
-/* What is stored of it cannot be read: it stays for BULKS to show, and does nothing. */
-static int set_aside(struct engine *e, struct job *j)
-{
-    job_unplace(e, j);
-    j->timer.at_ms = AT_NEVER;
-    job_place(e, j, JOB_SCHEDULED);
-    return 1;
-}
-
 static int slice(struct engine *e, struct job *j)
 {
     uint64_t lsn = e->lsn;
@@ -384,8 +371,12 @@ static int slice(struct engine *e, struct job *j)
     int err = 0, recorded;
 
     assert(j->queue->hidden == HIDDEN_BULK);
-    if (!read(j, &b) || b.state != BULK_RUNNING)
-        return set_aside(e, j);
+    if (!read(j, &b) || b.state != BULK_RUNNING) { /* damaged: it stays for BULKS to show */
+        job_unplace(e, j);
+        j->timer.at_ms = AT_NEVER;
+        job_place(e, j, JOB_SCHEDULED);
+        return 1;
+    }
     w = walk_of(e, j);
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
@@ -430,14 +421,6 @@ static struct job *first_bulk(const struct engine *e)
     return NULL;
 }
 
-/* The one that waits for an answer from disk, or whose turn it is. */
-static struct job *next_bulk(const struct engine *e)
-{
-    struct job *j = e->tasks.bulk_asks ? job_find(e, e->tasks.bulk_asks) : NULL;
-
-    return j && j->where == WHERE_TASK ? j : first_bulk(e);
-}
-
 bool bulk_waits(const struct engine *e)
 {
     return !e->tasks.pressed && !(e->refuse_new && graves_fill_memory(e)) &&
@@ -453,7 +436,8 @@ int64_t bulk_wake(const struct engine *e)
 
 int bulk_step(struct engine *e)
 {
-    struct job *j = next_bulk(e);
+    struct job *asks = e->tasks.bulk_asks ? job_find(e, e->tasks.bulk_asks) : NULL;
+    struct job *j = asks && asks->where == WHERE_TASK ? asks : first_bulk(e);
     uint64_t seq = j ? j->seq : 0;
     int done = j ? slice(e, j) : 1;
 

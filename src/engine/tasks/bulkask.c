@@ -86,6 +86,7 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
         .priority = 1,
         .due_ms = e->now_ms,
         .at_ms = 0, /* whatever the clock says */
+        .opts = opts_none,
     };
     struct buf payload = { 0 };
     char name[QUEUE_MAX_BYTES];
@@ -98,8 +99,7 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
     if (err)
         return err;
     bulk_encode(&payload, &b);
-    err = emit_put_bare(e, &image, &payload);
-    buf_fini(&payload);
+    err = emit_put_payload(e, &image, &payload, true);
     if (!err)
         *ret = (struct job_id){ image.born_ms, e->o.partition, image.seq };
     return err;

@@ -54,18 +54,14 @@ int recurrence_put(struct engine *e, const struct job *j, const struct recurrenc
 {
     struct buf payload = { 0 };
     struct job_image image;
-    int err;
 
     recurrence_encode(&payload, r);
     job_image_of(j, &image);
     image.state = JOB_SCHEDULED;
-    image.payload = buf_view(&payload);
     image.at_ms = wake_ms(r);
     if (r->next_ms >= 0)
         image.due_ms = r->next_ms;
-    err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put(e, &image);
-    buf_fini(&payload);
-    return err;
+    return emit_put_payload(e, &image, &payload, false);
 }
 
 /* ---- When ---- */

@@ -51,15 +51,11 @@ int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
     return 0;
 }
 
-static bool same_rule(const struct recurrence *a, const struct recurrence *b)
-{
-    return a->kind == b->kind && str_eq(a->rule, b->rule) && str_eq(a->zone, b->zone) &&
-           str_eq(a->exdate, b->exdate) && str_eq(a->rdate, b->rdate) && a->start_ms == b->start_ms;
-}
-
 static bool same(const struct recurrence *a, const struct recurrence *b)
 {
-    return same_rule(a, b) && a->catchup == b->catchup && a->overlap == b->overlap &&
+    return a->kind == b->kind && str_eq(a->rule, b->rule) && str_eq(a->zone, b->zone) &&
+           str_eq(a->exdate, b->exdate) && str_eq(a->rdate, b->rdate) &&
+           a->start_ms == b->start_ms && a->catchup == b->catchup && a->overlap == b->overlap &&
            str_eq(a->queue, b->queue) && a->priority == b->priority && str_eq(a->opts, b->opts) &&
            str_eq(a->payload, b->payload);
 }
@@ -147,7 +143,6 @@ static int put_new(struct engine *e, struct str queue, struct str name, const st
         .at_ms = r->next_ms,
         .queue = queue,
     };
-    int err;
 
     recurrence_encode(&payload, r);
     e->scratch.len = 0;
@@ -157,19 +152,8 @@ static int put_new(struct engine *e, struct str queue, struct str name, const st
             .created_ms = e->now_ms, .key = name, .attempts = -1, .lease_ms = -1, .retain_ms = -1 },
         r->next_ms);
     image.opts = buf_view(&e->scratch);
-    image.payload = buf_view(&payload);
-    err = engine_scratch(e);
-    if (!err)
-        err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put(e, &image);
-    buf_fini(&payload);
-    return err;
-}
-
-/* The options of the jobs that it makes, without what stands first there. */
-static int template_of(struct engine *e, const struct job_spec *s, struct buf *out)
-{
-    spec_opts(out, s, 0);
-    return out->failed ? engine_plain(e, BELFRY_NOMEM) : 0;
+    payload.failed = engine_scratch(e) < 0 || payload.failed;
+    return emit_put_payload(e, &image, &payload, false);
 }
 
 static int check_recurrence(struct engine *e, const struct recurrence_spec *s)
@@ -233,8 +217,10 @@ int engine_recur(struct engine *e, const struct recurrence_spec *s)
     if (!err && e->refuse_new)
         err = engine_plain(e, BELFRY_FULL);
     if (!err)
-        err = template_of(e, &s->job, &opts);
-    if (!err)
+        spec_opts(&opts, &s->job, 0);
+    if (opts.failed)
+        err = engine_plain(e, BELFRY_NOMEM);
+    if (!err) /* without the first byte, which says when a job was made */
         err = recur(e, s, (struct str){ opts.ptr + 1, opts.len - 1 });
     buf_fini(&opts);
     return err;

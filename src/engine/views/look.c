@@ -29,7 +29,7 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->ended_ms = t->ended_ms;
     v->deferred_ms = state_is_ahead(v->state) && t->deferred_ms ? t->deferred_ms : -1;
     v->deferrals = t->deferrals;
-    v->keep_ms = t->hold_ms > t->keep_ms ? t->hold_ms : t->keep_ms;
+    v->keep_ms = trail_gone_ms(t);
     v->result = blob_str(t->result);
     v->error = blob_str(t->error);
     while (r.p < r.end && v->history_count < HISTORY_ENTRIES &&

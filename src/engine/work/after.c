@@ -18,7 +18,8 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
+/* Writes a job's options without those of this type that name the job of this number. */
+static void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
 {
     struct str opts = { j->tail, j->opts_len };
     struct wire_reader r = wire_reader_of(opts);
@@ -89,8 +90,7 @@ static int seek_state(struct engine *e, struct job_id id)
     if (!j)
         return err;
     if (state_is_ended(j->state) && !job_of(e, id))
-        past_note(e, id, (int)j->state,
-                  j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms);
+        past_note(e, id, (int)j->state, trail_gone_ms(j->trail));
     return (int)j->state;
 }
 
@@ -168,18 +168,14 @@ int after_room(struct engine *e, const struct job_spec *specs, size_t i)
     return 0;
 }
 
-static bool has_ended(struct engine *e, struct job_id id)
-{
-    const struct job *j = job_of(e, id);
-
-    return !j || state_is_ended(j->state);
-}
-
 void after_put(struct engine *e, struct buf *out, const struct job_spec *s)
 {
-    for (size_t i = 0; i < s->after_count; i++)
-        if (!has_ended(e, s->after[i]))
+    for (size_t i = 0; i < s->after_count; i++) {
+        const struct job *j = job_of(e, s->after[i]);
+
+        if (j && !state_is_ended(j->state))
             opts_put_id(out, OPT_AFTER, s->after[i]);
+    }
     if (s->after_count > 0 && s->after_fail != AFTERFAIL_CANCEL) {
         wire_put_u8(out, OPT_AFTERFAIL);
         wire_put_varint(out, (uint64_t)s->after_fail);

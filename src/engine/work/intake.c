@@ -15,16 +15,11 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* When it becomes ready: at once if it is due. With an ordering key it is due when it says, also
  * before now, as that is its place in the order. */
 static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
 {
-    return ordered ? due : later(due, e->now_ms);
+    return ordered || due > e->now_ms ? due : e->now_ms;
 }
 
 static int refuse_full(struct engine *e)
@@ -88,12 +83,10 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
 
     if (!q && !queue_name_valid(s->queue))
         return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
-    if (s->key.len > KEY_MAX_BYTES)
-        return engine_error(e, BELFRY_TOOLARGE, "key: %zu bytes, the limit is %d", s->key.len,
-                            KEY_MAX_BYTES);
-    if (s->order.len > KEY_MAX_BYTES)
-        return engine_error(e, BELFRY_TOOLARGE, "order: %zu bytes, the limit is %d", s->order.len,
-                            KEY_MAX_BYTES);
+    if (s->key.len > KEY_MAX_BYTES || s->order.len > KEY_MAX_BYTES)
+        return engine_error(e, BELFRY_TOOLARGE, "%s: %zu bytes, the limit is %d",
+                            s->key.len > KEY_MAX_BYTES ? "key" : "order",
+                            s->key.len > KEY_MAX_BYTES ? s->key.len : s->order.len, KEY_MAX_BYTES);
     if (s->priority < 1 || s->priority > PRIORITIES)
         return engine_error(e, BELFRY_INVALID, "priority: expected 1 to 5");
     if (s->due_ms > TIME_MOMENT_MAX || s->due_ms < -1)

@@ -128,12 +128,6 @@ int item_take(struct engine *e, const struct cold_item *item)
     return err;
 }
 
-static struct job *bring(struct engine *e, const struct cold_item *item, uint64_t seq, int *ret_err)
-{
-    *ret_err = item_take(e, item);
-    return *ret_err ? NULL : settled(e, job_find(e, seq), ret_err);
-}
-
 /* The job of an item: as it is, or brought to memory. */
 static struct job *give(struct engine *e, const struct cold_item *item, bool take, int *ret_err)
 {
@@ -144,8 +138,10 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
         *ret_err = BELFRY_CORRUPT;
         return NULL;
     }
-    if (take)
-        return bring(e, item, image.seq, ret_err);
+    if (take) {
+        *ret_err = item_take(e, item);
+        return *ret_err ? NULL : settled(e, job_find(e, image.seq), ret_err);
+    }
     forget_shown(e);
     q = queue_obtain(e, image.queue);
     e->place.shown = q ? job_new(e, &image, q) : NULL;

@@ -35,8 +35,6 @@ int after_lost(struct engine *e, struct job *j, struct job_id parent);
 bool after_waits(const struct job *j, const struct job *parent);
 /* Tells a job that one which it waited for has ended. */
 int after_told(struct engine *e, struct job *j, const struct job *ended);
-/* Writes a job's options without those of this type that name this job. */
-void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq);
 
 /* ---- lease.c: giving out ready jobs ---- */
 
