@@ -185,15 +185,12 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
     queue_settle(e, q);
 }
 
-static int each_class(const struct list *head,
-                      int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
+int engine_classes_on_disk(const struct engine *e,
+                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
 {
-    const struct list *node;
     int answer = 0;
 
-    list_each (node, head) {
-        const struct queue *q = container_of(node, struct queue, link);
-
+    for (const struct queue *q = NULL; !answer && (q = queue_next(e, q));) {
         for (unsigned i = 0; i < CLASSES && !answer; i++) {
             const struct class *c = &q->classes[i];
 
@@ -202,14 +199,6 @@ static int each_class(const struct list *head,
         }
     }
     return answer;
-}
-
-int engine_classes_on_disk(const struct engine *e,
-                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
-{
-    int answer = each_class(&e->place.queues, fn, arg);
-
-    return answer ? answer : each_class(&e->place.idle, fn, arg);
 }
 
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg)

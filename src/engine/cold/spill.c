@@ -164,18 +164,10 @@ static void take_tails(struct engine *e)
 
 static void take_past(struct engine *e)
 {
-    struct list *heads[] = { &e->place.queues, &e->place.idle };
-
-    for (size_t i = 0; i < 2; i++) {
-        struct list *node;
-
-        list_each (node, heads[i]) {
-            struct queue *q = container_of(node, struct queue, link);
-
-            list_splice(&e->place.batch.past_source, &q->past);
-            list_splice(&e->place.batch.past_source, &q->past_keyed);
-            list_splice(&e->place.batch.past_source, &q->dead);
-        }
+    for (struct queue *q = NULL; (q = queue_next(e, q));) {
+        list_splice(&e->place.batch.past_source, &q->past);
+        list_splice(&e->place.batch.past_source, &q->past_keyed);
+        list_splice(&e->place.batch.past_source, &q->dead);
     }
 }
 

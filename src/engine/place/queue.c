@@ -19,6 +19,15 @@ struct queue *queue_find(const struct engine *e, struct str name)
     return found ? container_of(found, struct queue, by_name) : NULL;
 }
 
+struct queue *queue_next(const struct engine *e, const struct queue *q)
+{
+    const struct list *next = q ? q->link.next : e->place.queues.next;
+
+    if (next == &e->place.queues)
+        next = e->place.idle.next;
+    return next == &e->place.idle ? NULL : container_of(next, struct queue, link);
+}
+
 static void queue_forget(struct engine *e, struct queue *q)
 {
     if (e->place.recent == q)
@@ -141,16 +150,12 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
         q->tenant->running += (uint64_t)n;
 }
 
-static void list_free(struct engine *e, struct list *head)
-{
-    while (!list_empty(head))
-        queue_forget(e, container_of(head->next, struct queue, link));
-}
-
 void queues_free(struct engine *e)
 {
-    list_free(e, &e->place.queues);
-    list_free(e, &e->place.idle);
+    struct queue *q;
+
+    while ((q = queue_next(e, NULL)))
+        queue_forget(e, q);
 }
 
 void queues_init(struct engine *e)

@@ -13,6 +13,9 @@
 #define COUNT(e, q, name) ((e)->counters.name++, (q)->counters.name++)
 
 void queues_init(struct engine *e);
+/* The queue behind this one, or the first behind NULL: queues in use, then idle ones. NULL: no
+ * more. */
+struct queue *queue_next(const struct engine *e, const struct queue *q);
 struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
 /* The queue may have become useless, or useful again. */

@@ -56,11 +56,6 @@ struct bulk_walk {
 
 /* ---- What stands in the job ---- */
 
-static bool read(const struct job *j, struct bulk *ret)
-{
-    return bulk_decode(job_payload(j), ret);
-}
-
 /* j is another afterwards. One that is over becomes an ended job. */
 static int put(struct engine *e, const struct job *j, const struct bulk *b)
 {
@@ -240,7 +235,7 @@ static void uncount(struct engine *e, struct bulk_walk *w, struct str images)
     struct job_image image;
     struct bulk b;
 
-    if (!w->begun || !bulk || !read(bulk, &b) || !b.dry)
+    if (!w->begun || !bulk || !bulk_decode(job_payload(bulk), &b) || !b.dry)
         return;
     while (r.p < r.end && record_get_job(wire_bytes(&r), &image)) {
         struct list_filter f = filter_of(bulk, &b, 1);
@@ -371,7 +366,8 @@ static int slice(struct engine *e, struct job *j)
     int err = 0, recorded;
 
     assert(j->queue->hidden == HIDDEN_BULK);
-    if (!read(j, &b) || b.state != BULK_RUNNING) { /* damaged: it stays for BULKS to show */
+    if (!bulk_decode(job_payload(j), &b) ||
+        b.state != BULK_RUNNING) { /* damaged: it stays for BULKS to show */
         job_unplace(e, j);
         j->timer.at_ms = AT_NEVER;
         job_place(e, j, JOB_SCHEDULED);
@@ -404,7 +400,7 @@ static bool makes_room(const struct job *j)
 {
     struct bulk b;
 
-    return read(j, &b) && (b.dry || !bulk_adds(b.action));
+    return bulk_decode(job_payload(j), &b) && (b.dry || !bulk_adds(b.action));
 }
 
 /* The first bulk that may go on; or NULL. */
@@ -454,7 +450,7 @@ void bulk_skip(struct engine *e)
     struct bulk b;
 
     e->tasks.bulk_asks = 0;
-    if (!w || !read(j, &b) || b.state != BULK_RUNNING)
+    if (!w || !bulk_decode(job_payload(j), &b) || b.state != BULK_RUNNING)
         return;
     if (w->at < w->n) {
         w->at++;

@@ -38,22 +38,14 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
                   int (*fn)(void *arg, const struct queue_view *v), void *arg)
 {
     const struct named **all = malloc((e->place.queue_total + 1) * sizeof(*all));
-    const struct list *heads[] = { &e->place.queues, &e->place.idle };
     size_t n = 0;
     int answer = 0;
 
     if (!all)
         return BELFRY_NOMEM;
-    for (size_t i = 0; i < 2; i++) {
-        const struct list *node;
-
-        list_each (node, heads[i]) {
-            const struct queue *q = container_of(node, struct queue, link);
-
-            if (!q->hidden && queue_is_of(q, tenant) && str_compare(queue_name(q), after) > 0)
-                all[n++] = &q->by_name;
-        }
-    }
+    for (const struct queue *q = NULL; (q = queue_next(e, q));)
+        if (!q->hidden && queue_is_of(q, tenant) && str_compare(queue_name(q), after) > 0)
+            all[n++] = &q->by_name;
     named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct queue_view v;

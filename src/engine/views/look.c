@@ -337,8 +337,9 @@ static void split_stripes(const struct engine *e, struct list_cursor *c, size_t 
     }
 }
 
-static int list_memory(struct engine *e, const struct list_filter *f,
-                       int (*fn)(void *arg, const struct job_view *v), void *arg,
+typedef int job_fn(void *arg, const struct job_view *v);
+
+static int list_memory(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg,
                        struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .after = cursor };
@@ -396,8 +397,7 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     memcpy(e->cold.want.after, k.bytes, k.len);
 }
 
-static int show_page(struct engine *e, const struct list_filter *f,
-                     int (*fn)(void *arg, const struct job_view *v), void *arg)
+static int show_page(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg)
 {
     int answer = 0;
 
@@ -453,8 +453,7 @@ static void next_run_family(const struct engine *e, const struct list_filter *f,
     c->key[0] = next;
 }
 
-static int list_disk(struct engine *e, const struct list_filter *f,
-                     int (*fn)(void *arg, const struct job_view *v), void *arg,
+static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg,
                      struct list_cursor *cursor)
 {
     struct cold_answer *a = e->cold.answer;

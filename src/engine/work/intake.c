@@ -406,27 +406,30 @@ int engine_cancel(struct engine *e, struct job_id id)
     return err ? err : CANCEL_CANCELLED;
 }
 
-static int state_error(struct engine *e, const struct job *j)
+/* The job of an id, if it is in one of these states (bits); see job_seek. STATE. */
+static struct job *job_claim(struct engine *e, struct job_id id, unsigned states, bool take,
+                             int *ret_err)
 {
-    return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(j->state));
+    struct job *j = job_seek(e, id, take, ret_err);
+
+    if (!j || states >> j->state & 1)
+        return j;
+    *ret_err = engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(j->state));
+    return NULL;
 }
 
 int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
 {
     int err;
-    struct job *j = job_seek(e, id, false, &err);
+    const struct job *j = job_claim(e, id, JOB_AHEAD, false, &err);
 
     if (!j)
         return err;
-    if (!state_is_ahead(j->state))
-        return state_error(e, j);
     if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
-    j = job_seek(e, id, true, &err);
+    j = job_claim(e, id, JOB_AHEAD, true, &err); /* it may expire when it comes from disk */
     if (!j)
         return err;
-    if (!state_is_ahead(j->state)) /* it expired on disk */
-        return state_error(e, j);
     return emit_move(e,
                      &(struct move_record){
                          .seq = j->seq,
@@ -464,13 +467,11 @@ static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err
 int engine_redrive(struct engine *e, struct job_id id)
 {
     int err;
-    struct job *j = job_seek(e, id, false, &err);
-    struct job *rival;
+    struct job *j = job_claim(e, id, JOB_BIT(DEAD), false, &err);
+    const struct job *rival;
 
     if (!j)
         return err;
-    if (j->state != JOB_DEAD)
-        return state_error(e, j);
     if (refuse_full(e))
         return BELFRY_FULL;
     j = job_seek(e, id, true, &err);
