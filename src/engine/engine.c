@@ -187,7 +187,7 @@ static void stall(struct engine *e, struct job *j)
     COUNT(e, q, stalled);
 }
 
-/* It was not started in time. */
+/* A job was not started in time. */
 static void expire(struct engine *e, struct job *j)
 {
     if (job_is_waste(e, j) || job_expire(e, j) == 0)
@@ -196,7 +196,7 @@ static void expire(struct engine *e, struct job *j)
     wheel_add(&e->wheels[WHEEL_EXPIRIES], &j->trail->timer);
 }
 
-/* It is looked at first when something is to be loaded. */
+/* The class is looked at first when jobs are to be loaded. */
 static void class_is_near(struct engine *e, struct class *c)
 {
     if (c->closed) {

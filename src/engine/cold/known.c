@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What was found out about jobs on disk, and holds until more of them go there. */
+/* Facts about jobs on disk, which hold until more jobs go there. */
 #include "engine/cold/cold.h"
 
 #include <xxhash.h>
 
-/* A request about several keys is told of one at a time. What it was told before still holds while
- * nothing has gone to disk; what is in memory is looked at first anyway. */
+/* A request about several keys is told of one at a time. Its earlier answers hold while no job has
+ * gone to disk. Memory is looked at first anyway. */
 bool key_is_absent(const struct engine *e, const struct cold_key *k)
 {
     for (size_t i = 0; e->cold.absent.moves == e->cold.moves && i < e->cold.absent.n; i++)

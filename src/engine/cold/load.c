@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From disk to memory: ahead of time by the frontier, and class by class from the backlog as there
- * is room. The engine says what is to be read next; what was read enters memory together with the
- * record that moves the frontier or the class's floor.
- */
+/* From disk to memory: ahead of time by the frontier, and class by class from the backlog as there
+ * is room. The engine says what is to be read next. The jobs enter memory with the record that
+ * moves the frontier or the floor of the class. */
 #include "engine/cold/cold.h"
 
 #include <assert.h>
@@ -17,7 +15,7 @@
 #define LOAD_CLASSES 64
 #define FOLLOW       4 /* the frontier goes on when it is a quarter of the lookahead behind */
 
-/* Forward only: what it has passed has been loaded. */
+/* The frontier moves forward only: jobs that it has passed have been loaded. */
 void frontier_set(struct engine *e, struct cold_point p)
 {
     assert(!point_after(e->cold.frontier_noted, e->place.frontier));
@@ -96,7 +94,7 @@ static bool load_due(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Nothing of it is given out until somebody says so. */
+/* No job of the class is given out until a setting changes. */
 static bool is_stopped(const struct class *c)
 {
     const struct queue *q = c->queue;
@@ -107,10 +105,10 @@ static bool is_stopped(const struct class *c)
 
 static bool is_hungry(const struct engine *e, const struct class *c)
 {
-    /* What cannot be given out has no use for the last of the room. */
+    /* Jobs that cannot be given out have no use for the last of the room. */
     if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
         return false;
-    /* What is before all that comes first, without being loaded. */
+    /* The first of the tail is before all jobs on disk: it needs no loading. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
     if (c == &c->queue->classes[INDEX_ORDERED]) {
@@ -122,11 +120,11 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     }
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;
-    /* Nor may what was loaded too early, by a clock that was set back since, keep out what is due.
+    /* Jobs that were loaded too early, before the clock was set back, must not keep out due ones.
      */
     if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
         return true;
-    /* What becomes due comes, though the class has its share of what is due later. */
+    /* Jobs that become due are loaded, though the class has its share of later ones. */
     return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 
@@ -167,7 +165,7 @@ static bool load_class(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Both take turns. */
+/* Loading by due time takes turns with loading from the backlog. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
     e->cold.load_turn = !e->cold.load_turn;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is on disk and what of it counts: the runs; the frontier and the floors, up to which their
- * jobs have been loaded; the graves of those that were taken out one by one; and how many are left.
+/* The runs on disk, and which of their entries count: the frontier and the floors, up to which jobs
+ * have been loaded; the graves of jobs that were taken out one by one; and the counts of the rest.
  */
 #include "engine/cold/cold.h"
 
@@ -25,7 +24,7 @@ struct cold_run *manifest_find(const struct engine *e, uint32_t file)
     return NULL;
 }
 
-/* With copies of the keys behind it. */
+/* Copies the keys, too. */
 static struct cold_run *run_new(const struct run_desc *d)
 {
     struct cold_run *r = calloc(1, sizeof(*r));
@@ -73,7 +72,8 @@ void manifest_drop(struct engine *e, uint32_t file)
         return;
     r->gone = true;
     e->cold.run_changes++;
-    /* Who looked before must not find what is uncounted, nor think that it is in this run. */
+    /* A request that looked before must not find uncounted jobs, nor think that they are in this
+     * run. */
     if (family_is_history(r->d.family))
         e->cold.moves++;
     list_move(&e->cold.gone, &r->link);
@@ -172,13 +172,13 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
     struct class *class = class_at_slot(q, slot);
 
     q->cold[slot] += n;
-    e->cold.counts[slot] += n; /* what is hidden, too: runs are kept for it */
+    e->cold.counts[slot] += n; /* also of hidden queues: runs are kept for them */
     if (q->hidden)
         e->cold.hidden_counts[slot] += n;
     else if (state_is_ahead(cold_state(slot)))
         q->tenant->pending += n;
     if (n < 0 && engine_due_is_empty(e))
-        e->cold.run_changes++; /* all of D can go, and at once: nobody is to add to it before */
+        e->cold.run_changes++; /* all of D can go at once, before a job is added to it */
     tally_touch(e, q);
     if (class && q->cold[slot] > 0)
         class_close(e, class);

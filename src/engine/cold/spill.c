@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From memory to disk. A batch is made in three steps: its jobs are written as bytes, slice by
- * slice (engine_feed_slice); off this thread the partition sorts them into runs; when those are
- * durable one record (FED) moves all of them at once. A job that changes in between stays in
- * memory, and its entry in the run gets a grave. The memory of those that moved is freed slice by
- * slice: until then they are waste that nobody finds.
- */
+/* From memory to disk. A batch is made in three steps. The engine writes its jobs as bytes, slice
+ * by slice (engine_feed_slice). The partition sorts them into runs, off this thread. When the runs
+ * are durable, one record (FED) moves all jobs at once. A job that changes in between stays in
+ * memory, and its entry in the run gets a grave. The memory of jobs that moved is freed slice by
+ * slice; until then it is waste. */
 #include "engine/cold/cold.h"
 
 #include <assert.h>
@@ -28,7 +26,8 @@
 
 /* ---- Classes ---- */
 
-/* What is on disk is loaded a little before it is due, though there may be no room for it then. */
+/* Jobs on disk are loaded a little before they are due, though there may be no room for them then.
+ */
 void class_from(struct engine *e, struct class *c, struct cold_point from)
 {
     c->from = from;
@@ -171,8 +170,8 @@ static void take_past(struct engine *e)
     }
 }
 
-/* What the frontier has passed does not count anyway; but only what the journal knows of it is sure
- * to be so after a restart, when the segment of a grave is gone. */
+/* Entries that the frontier has passed do not count, so their graves can go. A restart knows only
+ * the frontier that is in the journal. */
 static void prune_graves(struct engine *e)
 {
     struct list *node, *after;
@@ -223,7 +222,8 @@ size_t engine_feed_bytes(const struct engine *e)
     return bytes;
 }
 
-/* Its id says where it is, unless it was moved or is not scheduled; a key must be found, too. */
+/* Without a locator a job is found where its id says: if it is scheduled for its first moment and
+ * has no key. */
 static bool needs_locator(const struct job *j)
 {
     struct job_opts o;
@@ -267,14 +267,14 @@ static void feed_job(struct engine *e, struct job *j, struct buf *out)
     j->fed = 1;
 }
 
-/* What is due before it could be written and loaded again stays, if there is room. */
+/* A job that is due before it could be written and loaded again stays, if there is room. */
 static bool stays(const struct engine *e, const struct job *j)
 {
     return j->state == JOB_SCHEDULED && e->place.bytes[WHERE_TAIL] < budget_share(e, SHARE_SOON) &&
            j->timer.at_ms <= e->now_ms + e->o.lookahead_ms / NEAR;
 }
 
-/* From here on it counts as it will on disk. */
+/* From here on the job counts as it will on disk. */
 static void count_as_ready(struct engine *e, struct job *j)
 {
     if (j->where == WHERE_TAIL && j->state == JOB_SCHEDULED) {
@@ -315,9 +315,9 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
            !list_empty(&e->place.batch.asides);
 }
 
-/* Those beyond the frontier, up to the size of a batch. The next batch goes on where this one ends,
- * so that none stays for long: the journal keeps a segment for the sake of one job. Slots that the
- * frontier has entered are left alone: their jobs are about to be hot. */
+/* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on where this one
+ * ends, so that no job stays for long: the journal keeps a segment for the sake of one job. Slots
+ * that the frontier has entered are left alone: their jobs are about to be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
     struct batch *b = &e->place.batch;
@@ -400,7 +400,7 @@ void engine_feed_abort(struct engine *e)
 
     assert(e->place.batch.active && !e->place.batch.fed);
     e->place.batch.gathering = false;
-    /* What came to the tails meanwhile stays behind what is given back. */
+    /* Jobs that came to the tails meanwhile stay behind those that are given back. */
     list_init(&newer);
     if (e->place.batch.tails)
         list_each (node, &e->place.closed)

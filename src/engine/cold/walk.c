@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks over jobs in memory and on disk: what they may miss because it moves. */
+/* Walks over jobs in memory and on disk, and the jobs that they may miss because they move. */
 #include "engine/cold/cold.h"
 
 uint32_t walk_begin(struct engine *e)

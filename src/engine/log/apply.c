@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Applying records. The rules: consult nothing but the record and the state before it; either
- * succeed or (NOMEM) change nothing; a record about a job that is not there is skipped, because the
- * job ended and was forgotten, and its older records may be gone with their segment.
- */
+/* Applying records. A function consults only the record and the state before it. It succeeds, or
+ * changes nothing (NOMEM). A record about a job that is not there is skipped: the job ended and was
+ * forgotten, and its older records may be gone with their segment. */
 #include "engine/log/log.h"
 
 #include "engine/place/detail.h"
@@ -38,8 +36,8 @@ int apply_put(struct engine *e, const struct job_image *r)
         return err;
     }
     if (old) {
-        /* A LIST that is under way knows it by that. What went back is no longer missed: it would
-         * never end for two bulks that move the same jobs. */
+        /* A LIST that is under way knows the job by that. A job that went back to disk is no longer
+         * missed, else two bulks that move the same jobs would never end. */
         j->loaded = old->loaded;
         job_leave(e, old);
     }
@@ -167,7 +165,7 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (!j)
         return 0;
     job_opts_get(j, &o);
-    /* Of one that has ended before, this says that it is deleted. */
+    /* A record about a job that has ended before says that it is deleted. */
     if ((o.listeners == 0 || state_is_ended(j->state)) && r->keep_ms <= r->ended_ms &&
         r->hold_ms <= r->ended_ms) {
         job_leave(e, j);

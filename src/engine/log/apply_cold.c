@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Applying records about what is on disk; the rules are those of apply.c. */
+/* Applying records about jobs on disk, by the rules of apply.c. */
 #include <stdlib.h>
 
 #include "engine/cold/cold.h"
@@ -121,7 +121,7 @@ static bool stale_next(struct wire_reader *r, struct stale_item *ret)
     return true;
 }
 
-/* Those jobs stay in memory, and get a grave where they were written to. This is what can fail. */
+/* Stale jobs stay in memory, and get graves where they were written to. This step can fail. */
 static int dig_graves(struct engine *e, const struct fed_record *fed, struct stale *ret)
 {
     struct wire_reader r = wire_reader_of(fed->stale);

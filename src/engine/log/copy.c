@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copying forward: what an old segment still holds is written again, so that it can go. */
+/* Copying forward: the live part of an old segment is written again, so that the segment can go. */
 #include "engine/log/log.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"

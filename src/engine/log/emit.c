@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing records: encode, apply, and take back what could not be applied. */
+/* Writing records: encode, apply, and take back a record that could not be applied. */
 #include "engine/log/log.h"
 
 #include <assert.h>
@@ -118,7 +118,7 @@ int emit_end(struct engine *e, const struct end_record *r)
 
 int emit_move(struct engine *e, const struct move_record *r)
 {
-    /* What is deferred is given to nobody, and once it is given it does not tell of that. */
+    /* A deferred job is given to no worker, and its lease does not show that it was deferred. */
     EMIT_EVENT(move, move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
 }
 

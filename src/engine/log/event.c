@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: drafted before a record is applied, while what it ends is still there to be seen; told
- * once it is. */
+/* Events: drafted before a record is applied, while the attempt that it ends can still be seen;
+ * told once the record is applied. */
 #include "engine/event.h"
 
 #include "engine/log/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What became of jobs on disk is written down. */
+/* Records about jobs that moved between memory and disk, and between runs. */
 #include <assert.h>
 
 #include "engine/cold/cold.h"
@@ -29,7 +29,7 @@ int engine_fed(struct engine *e, const struct feed_result *r)
     return err;
 }
 
-/* What was taken out of runs while they were merged. */
+/* Tallies of jobs that were taken out of runs while they were merged. */
 static void put_taken(struct engine *e, struct str drops, struct buf *out)
 {
     struct wire_reader r = wire_reader_of(drops);

@@ -58,7 +58,7 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
     return a;
 }
 
-/* One more, if there are not too many. */
+/* The aside of a job's lane; a new one, if there are not too many; or NULL. */
 static struct aside *aside_begin(struct engine *e, const struct job *j)
 {
     uint64_t most = ASIDES_MIN + budget_share(e, SHARE_ASIDES) / sizeof(struct aside);
@@ -133,7 +133,8 @@ bool aside_take_last(struct engine *e, struct job *j)
     if (!a)
         return false;
     aside_add(e, a, j);
-    if (lane_is_taken(e, a->queue, a->lane)) /* else somebody left, and it is looked at */
+    if (lane_is_taken(e, a->queue,
+                      a->lane)) /* else a job has left the lane, which is looked at soon */
         list_remove(&a->low.link);
     return true;
 }
@@ -192,7 +193,7 @@ static enum refill judge(struct engine *e, struct aside *a, unsigned enough, boo
     return order_is_early(e, c, at) || class_is_glutted(e, c) ? REFILL_LATER : REFILL_NOW;
 }
 
-/* From memory. */
+/* Lets jobs come back from memory. */
 static void refill(struct engine *e, struct aside *a, int *budget)
 {
     struct queue *q = a->queue;
@@ -310,7 +311,7 @@ struct job *asides_feed_next(struct engine *e)
             struct spot *s = spot_of(j);
 
             heap_remove(&a->feeding, a->feeding.root, order_earlier);
-            /* A walk over disk and memory that is under way would miss what goes back. */
+            /* A walk over disk and memory that is under way would miss a job that goes back. */
             if (s->back && e->place.asides.back_bytes <= budget_share(e, SHARE_BACK)) {
                 heap_add(&a->waiting, &s->by_due, order_earlier);
                 continue;
@@ -345,7 +346,7 @@ void asides_feed_end(struct engine *e)
 void aside_fed(struct engine *e, struct queue *q, uint64_t lane, struct cold_point first)
 {
     struct aside *a = aside_find(e, q, lane);
-    /* As the last point before it. */
+    /* The last point before it. */
     struct cold_point from = { first.at_ms, first.seq - 1 };
 
     assert(a && first.seq > 0);

@@ -79,8 +79,8 @@ static uint64_t hot_bytes(const struct engine *e)
            e->place.bytes[WHERE_OWNS_LANE];
 }
 
-/* What hot and leased jobs may still take. A class may have an eighth of it, so that however many
- * there are, each finds something left. */
+/* The room that is left for hot and leased jobs. A class may have an eighth of it, so that each
+ * class finds some room, however many there are. */
 uint64_t hot_room(const struct engine *e)
 {
     uint64_t limit = budget_share(e, SHARE_HOT);
@@ -99,7 +99,7 @@ bool class_is_full(const struct engine *e, const struct class *c)
     return memory_is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
 }
 
-/* What a class may have though there is no room: all of them together, a sixteenth. */
+/* The share of a class though there is no room; all classes together have a sixteenth. */
 uint64_t class_least(const struct engine *e)
 {
     return e->place.closed_count > 4 ? budget_share(e, SHARE_CLASSES) / e->place.closed_count
@@ -116,7 +116,7 @@ bool class_is_half_glutted(const struct engine *e, const struct class *c)
     return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
 }
 
-/* As much as it leaves to others: so each of them finds something left. */
+/* A tenant may have as much as it leaves to others, so that each finds some room. */
 bool lanes_are_full(const struct engine *e, const struct tenant *t)
 {
     uint64_t limit = budget_share(e, SHARE_OWNERS), used = e->place.bytes[WHERE_OWNS_LANE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said about an error. */
+/* The detail of an error. */
 #include "engine/place/detail.h"
 
 #include <stdarg.h>

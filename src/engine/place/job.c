@@ -149,8 +149,8 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     if (!memory)
         return NULL;
     j = (struct job *)(void *)(memory + before);
-    /* As a whole, so that fresh memory is not read before it is written. The last byte is the first
-     * of the tail, which is never empty. */
+    /* Written as a whole, so that fresh memory is not read before. The last byte is the first of
+     * the tail, which is never empty. */
     *j = (struct job){
         .timer.at_ms = image->at_ms,
         .seq = image->seq,
@@ -194,7 +194,7 @@ void job_free(struct engine *e, struct job *j)
     pool_free(&e->pool, memory, job_size(j));
 }
 
-/* What an ended job counts for against its queue's history_bytes. */
+/* The part of its queue's history_bytes that an ended job takes. */
 static uint64_t past_bytes(const struct job *j)
 {
     const struct trail *t = j->trail;
@@ -283,7 +283,7 @@ static bool is_held_back(const struct engine *e, const struct class *c, const st
         return false;
     if (c->closed && e->place.batch.active && e->place.batch.tails && !e->place.batch.fed)
         return true; /* its tail is on its way to disk */
-    /* What is before everything on disk overtakes nothing: after a restart the oldest are such. */
+    /* A job before all those on disk overtakes none. After a restart the oldest jobs are such. */
     if (class_is_on_disk(c) && point_after(at, c->from))
         return true;
     return !list_empty(&c->tail) || class_is_glutted(e, c);
@@ -306,7 +306,7 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
         queue_offer(e, j->queue);
 }
 
-/* It keeps its lane: in memory, however far away its next attempt is. */
+/* The job keeps its lane, and stays in memory however far away its next attempt is. */
 static void place_owner(struct engine *e, struct job *j, bool due)
 {
     j->where = WHERE_OWNS_LANE;

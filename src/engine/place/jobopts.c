@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from a job's options, and from the time. */
+/* Facts that follow from a job's options, and from the time. */
 #include "engine/place/job.h"
 
 #include "record/opts.h"

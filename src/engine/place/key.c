@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key while
- * it is not terminal, and after that until trail.hold_ms if the key is held. */
+/* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key until
+ * it ends, and then until trail.hold_ms if the key is held. */
 #include "engine/place/job.h"
 
 #include <xxhash.h>
@@ -51,8 +51,8 @@ struct job *key_find(const struct engine *e, const struct queue *q, struct str o
     return entry && !job_is_waste(e, entry->job) ? entry->job : NULL;
 }
 
-/* Whether a job that comes from disk has lost its key to the one that has it: to any that has not
- * ended, as its own hold was over when that was taken in; else to the one that holds it longer. */
+/* Whether a job that comes from disk has lost its key to its owner. An owner that has not ended
+ * came when the hold of the job was over. Else the job that holds the key longer has it. */
 static bool has_lost(const struct job *j, const struct job *owner)
 {
     return state_is_ended(j->state) &&

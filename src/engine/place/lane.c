@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes: who of the jobs with one ordering key is first, and given out. See lane.h. */
+/* Lanes: which of the jobs with one ordering key is first, and given out. See lane.h. */
 #include "engine/place/lane.h"
 
 #include <assert.h>
@@ -53,7 +53,7 @@ static bool rank_before(const struct heap_node *a, const struct heap_node *b)
     return job_rank(x) != job_rank(y) ? job_rank(x) < job_rank(y) : x->seq < y->seq;
 }
 
-/* ---- Who can be given out ---- */
+/* ---- Jobs that can be given out ---- */
 
 static void list_first(struct engine *e, struct job *j)
 {
@@ -155,7 +155,7 @@ static void become_first(struct engine *e, struct job *j, struct heap followers,
     table_add(&e->place.lanes, &s->by_lane);
 }
 
-/* Each of these two returns who is first then. */
+/* Each of these two returns the job that is first then. */
 
 static struct job *take_out(struct engine *e, struct job *first, struct job *j)
 {
@@ -221,7 +221,7 @@ void lane_set(struct engine *e, struct job *j, bool in)
         first = put_in(e, first, j);
     if (first)
         list_first(e, first);
-    if (j->queue->offered == 0) /* not before: who is first now takes the place of who was */
+    if (j->queue->offered == 0) /* not before: the new first takes the turn of the old one */
         list_remove(&j->queue->turn);
 }
 

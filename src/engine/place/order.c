@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The class of a queue's ordered jobs: what is hot comes before all the rest. See lane.h. */
+/* The class of a queue's ordered jobs: hot jobs come before all others. See lane.h. */
 #include <assert.h>
 #include <xxhash.h>
 
@@ -61,7 +61,7 @@ bool order_is_early(const struct engine *e, const struct class *c, struct cold_p
            (tail && point_after(at, job_point(tail)));
 }
 
-/* What was loaded has its room already. */
+/* A job that was loaded has its room already. */
 static bool may_be_hot(const struct engine *e, const struct class *c, const struct job *j)
 {
     const struct job *last = last_hot(c);
@@ -102,7 +102,7 @@ static void to_hot(struct engine *e, struct class *c, struct job *j)
     lane_set(e, j, true);
 }
 
-/* Of a hot one; its lane and all else is up to the caller. */
+/* Takes a hot job out of the heap and the counts. The caller sees to its lane. */
 static void leave_hot(struct class *c, struct job *j)
 {
     assert(spot_of(j)->in == SPOT_HOT);
@@ -192,7 +192,7 @@ void order_place(struct engine *e, struct job *j)
 
         if (!shed(e, c))
             break;
-        if (last == j) /* its bytes are counted by who places it */
+        if (last == j) /* the caller counts its bytes */
             return;
         count_as_tail(e, last);
     }

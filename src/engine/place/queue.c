@@ -59,7 +59,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     free(q);
 }
 
-/* Its tenant and kind are there from then on. */
+/* Makes sure of the queue's tenant and kind. */
 static bool queue_join(struct engine *e, struct queue *q, struct str name)
 {
     struct str tenant, kind;
@@ -121,9 +121,9 @@ static bool is_idle(const struct queue *q)
     return q->post.waiters == 0 && q->asides == 0 && q->segment == 0 && q->tally_segment == 0;
 }
 
-/* Queues come and go with their jobs: names are free to choose, so those without any use are
- * forgotten, oldest first, when there are many and another is made. Not sooner: somebody might be
- * looking at one. */
+/* Names are free to choose, so queues come and go with their jobs. Useless ones are forgotten,
+ * oldest first, when there are many and another is made. Not sooner: a caller may be looking at
+ * one. */
 void queue_settle(struct engine *e, struct queue *q)
 {
     bool idle = is_idle(q);

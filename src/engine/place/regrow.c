@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A job whose options get longer needs another piece of memory; for everybody else nothing changes:
- * it keeps its place in its list or wheel, its lease, its trail and its key. */
+/* A job whose options get longer needs another piece of memory. It keeps its place in its list or
+ * wheel, its lease, its trail and its key. */
 #include <assert.h>
 
 #include "engine/place/job.h"
@@ -19,7 +19,7 @@ static void link_follow(struct list *from, struct list *to)
     list_init(from);
 }
 
-/* It came back to a tail, out of a batch: before those that became ready after it. */
+/* The job came back to a tail, out of a batch: it goes before those that became ready after it. */
 static void sort_tail(struct job *j)
 {
     const struct list *head = &class_of(j)->tail;
@@ -49,8 +49,8 @@ static struct job *copy_of(struct engine *e, const struct job *j, struct str opt
     return n;
 }
 
-/* It is taken out of everything and put back. For an ordered job, whose place follows from its due
- * time, that is the same place. */
+/* The job leaves its place to be placed again. An ordered job gets its old place, which follows
+ * from its due time. */
 static void leave_place(struct engine *e, struct job *j, struct job *n)
 {
     struct job_opts o;
@@ -85,7 +85,7 @@ static void take_place(struct engine *e, struct job *n, int64_t lease_ends_ms)
 int job_regrow(struct engine *e, struct job *j, struct str opts)
 {
     struct job *n = copy_of(e, j, opts);
-    /* If it is in a batch, what was written of it does not count: it leaves that. */
+    /* The entry of a batch that has the job would not count: the job leaves the batch. */
     bool moves = j->fed || j->ordered;
     int64_t lease_ends_ms = j->trail ? j->trail->timer.at_ms : 0;
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Entries are written once and never changed, and all that are in memory go to disk together: so
- * those on disk are the older ones, in order, and those in memory follow. A page is behind a point
- * in this order, wherever that is by then.
- */
+/* Entries never change, and all entries in memory go to disk together. So entries on disk are older
+ * than those in memory. A page is behind a point in this order, in memory or on disk. */
 #include "engine/audit.h"
 
 #include <stdlib.h>
@@ -64,7 +61,8 @@ int engine_audit(struct engine *e, const struct audit_entry *a)
         .queue = hidden_rows[HIDDEN_AUDIT].name,
         .opts = opts_none,
         .has_trail = true,
-        /* Held, as if it had a key: what is done otherwise is kept as long as there is room. */
+        /* The entry is kept as if its key were held: other done jobs are kept as long as there is
+           room. */
         .trail = { .progress = -1, .ended_ms = e->now_ms, .keep_ms = keep_ms, .hold_ms = keep_ms },
     };
     struct buf payload = { 0 };
@@ -97,7 +95,7 @@ static int show(struct page *p, struct job_id id, int64_t at_ms, struct str payl
     return p->fn(p->arg, &a);
 }
 
-/* True: the page is made of what is on disk, and there is more. */
+/* True: the page is full of entries on disk, and there are more. */
 static bool show_disk(struct page *p, int *ret_err)
 {
     const struct cold_answer *a = p->e->cold.answer;
@@ -189,7 +187,7 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
         return disk;
     if (disk > 0)
         more = show_disk(&p, &err);
-    if (more && p.after.at_ms >= f->to_ms) /* what follows is later */
+    if (more && p.after.at_ms >= f->to_ms) /* later entries are beyond the end */
         more = false;
     else if (!more)
         err = show_memory(&p, q, &more);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk, and does to
- * each that matches what a request would; a slice at a time, each slice in one commit with the
- * counts that it brings. Where the walk is stands in memory only: after a restart it begins anew.
- * That is right because what was done is seen to be done: a job that was cancelled, put back or
- * deleted no longer matches, one that is running and marked, or due at the moment it was to be
- * moved to, is as it should be. So each is counted once.
+ * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk. It does to
+ * each job that matches what a request would do, a slice at a time. Each slice is one commit with
+ * its counts. The position of the walk is in memory only: after a restart the walk begins anew. A
+ * job that was done no longer matches, or is as it should be: cancelled, put back, deleted, marked,
+ * or due at the new moment. So each job is counted once.
  *
- * A job that comes after the bulk (its sequence number says so) is left alone; and so is one that
- * was given to a worker since, where doing it again would do more: what was put back or moved may
- * have run meanwhile, and is dead or waits once more.
+ * A bulk leaves jobs alone that came after it, by their sequence numbers. It also leaves jobs alone
+ * that a worker got since, if it put back or moved them: they may have run, and be dead or waiting
+ * again.
  *
- * A dry run must see each job once. What comes to memory while the walk is on disk is looked at
- * there once more, as the walk may not have come to it: so what was counted on its way through D,
- * and is loaded from there then, is uncounted. In other families it may be counted twice. If some
- * went back to disk where the walk has been (see list_cursor.walk), it counts anew.
+ * A dry run must count each job once. Jobs that come to memory while the walk is on disk are looked
+ * at there, as the walk may not have met them. So a job that was counted in D, and is loaded from
+ * there then, is uncounted. In other families a job may be counted twice. If jobs went back to disk
+ * where the walk has been (see list_cursor.walk), the dry run counts anew.
  */
 #include "engine/bulk.h"
 
@@ -34,7 +33,7 @@
 #define PAGE_COLD 128 /* and of those on disk */
 #define TRIES_MAX 10  /* for a page that cannot be read */
 #define REST_MS   1000
-#define ROUNDS    8 /* of a walk: two bulks that move the same jobs would go on for ever */
+#define ROUNDS    8 /* of a walk: two bulks that move the same jobs would never end */
 
 /* Where a bulk is. */
 struct bulk_walk {
@@ -43,7 +42,7 @@ struct bulk_walk {
     struct list_cursor cursor;
     uint32_t number;   /* of the walk */
     unsigned rounds;   /* that it went again, see list_cursor.walk */
-    uint32_t since;    /* what was loaded before that walk has been looked at, behind D */
+    uint32_t since;    /* behind D, jobs that were loaded before that walk have been looked at */
     uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
     bool begun;        /* the bulk says so */
     bool last;         /* there are no more pages */
@@ -54,7 +53,7 @@ struct bulk_walk {
     struct job_id ids[PAGE_HOT];
 };
 
-/* ---- What stands in the job ---- */
+/* ---- The job of a bulk ---- */
 
 /* j is another afterwards. One that is over becomes an ended job. */
 static int put(struct engine *e, const struct job *j, const struct bulk *b)
@@ -105,7 +104,7 @@ static struct bulk_walk *walk_of(struct engine *e, const struct job *j)
     return w;
 }
 
-/* What an earlier walk counted but did not change is met again. */
+/* Jobs that an earlier walk counted but did not change are met again. */
 static void count_anew(struct bulk *b)
 {
     b->walks++;
@@ -265,7 +264,7 @@ static int delete_one(struct engine *e, struct job_id id)
     const struct job *j = err == BELFRY_STATE ? job_of(e, id) : NULL;
 
     if (j && state_is_ended(j->state) && j->trail->flags & TRAIL_TELLING)
-        return BELFRY_BUSY;                  /* those who listen come first */
+        return BELFRY_BUSY;                  /* its listeners come first */
     return err == BELFRY_NOTFOUND ? 0 : err; /* it expired on disk, and is gone by that */
 }
 
@@ -281,7 +280,7 @@ static int act(struct engine *e, const struct bulk *b, struct job_id id)
     }
 }
 
-/* One job of the page: 0, or an error that it is to be tried again after. */
+/* Does one job of the page. 0, or an error after which it is to be tried again. */
 static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, struct bulk_walk *w)
 {
     struct list_filter f = filter_of(bulk, b, 1);
@@ -306,7 +305,7 @@ static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, stru
     return 0;
 }
 
-/* As many as a commit has room for. */
+/* Does as many jobs as a commit has room for. */
 static int do_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
 {
     int err = 0;
@@ -324,8 +323,8 @@ void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
     b->ended_ms = e->now_ms;
 }
 
-/* Of a tenant's bulks that are over and in memory the oldest go, beyond so many. Those on disk go
- * at their time, and engine_bulks shows no more than so many of both. */
+/* Forgets a tenant's oldest ended bulks in memory, beyond BULK_KEEP. Bulks on disk go at their
+ * time, and engine_bulks shows no more than BULK_KEEP of both. */
 static void trim(struct engine *e, struct queue *q)
 {
     struct list *node, *after;
@@ -441,8 +440,8 @@ int bulk_step(struct engine *e)
     return done;
 }
 
-/* What it asked for cannot be read: one job of a page is left out; a page is tried again, and in
- * the end it is given up. */
+/* The last read failed: one job of a page is left out; a page is tried again, and given up in the
+ * end. */
 void bulk_skip(struct engine *e)
 {
     struct job *j = job_find(e, e->tasks.bulk_asks);

@@ -168,7 +168,7 @@ static int by_seq(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Those in memory, in the order in which they were asked for. */
+/* The bulks of a queue in memory, in the order in which they were asked for. */
 static size_t gather(const struct engine *e, const struct queue *q, const struct job **ret)
 {
     const struct list *node;
@@ -199,7 +199,7 @@ static int want_ended(struct engine *e, const struct queue *q)
     return want_is_answered(e) ? 1 : BELFRY_COLD;
 }
 
-/* All but the first so many. */
+/* Shows the bulks on disk but for the first `skip`. */
 static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const struct bulk_view *v),
                      void *arg)
 {
@@ -218,7 +218,7 @@ static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const s
     return err;
 }
 
-/* Of those that have ended all but the first so many. */
+/* Shows the bulks in memory, but for the first `skip` of the ended ones. */
 static int show_hot(struct engine *e, const struct job **jobs, size_t n, size_t skip,
                     int (*fn)(void *arg, const struct bulk_view *v), void *arg)
 {

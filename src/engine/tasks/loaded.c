@@ -21,10 +21,11 @@ int engine_loaded(struct engine *e, const struct load_result *r)
     struct buf images = { 0 };
     int err;
 
-    if (r->moves != e->cold.moves) /* what was read may have been taken out and put back, changed */
+    if (r->moves !=
+        e->cold.moves) /* a job that was read may have been taken out and put back, changed */
         return 0;
     if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
-        return 0; /* what is on its way to disk may come before it */
+        return 0; /* jobs on their way to disk may come before it */
     for (size_t i = 0; i < r->n; i++) {
         const struct cold_item *item = &r->items[i];
 

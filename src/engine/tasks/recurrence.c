@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Recurrences at work. Firing decides about one nominal time after the other: make it, queue it
- * behind those before it, or skip it. The occurrence, the ledger entry and the next timer are one
- * commit, so a nominal time is decided about once, whatever crashes. Zones and rules are looked at
- * here only: what was found stands in the record.
- */
+/* Recurrences at work. Firing decides about one nominal time after the other: make it, queue it
+ * behind earlier ones, or skip it. The occurrence, the ledger entry and the next timer are one
+ * commit, so a crash never has a nominal time decided twice. Only this file asks zones and rules;
+ * the record has their answers. */
 #include "engine/recurrence.h"
 
 #include <assert.h>
@@ -21,7 +19,7 @@
 
 #define DECIDE_SLICE 1000 /* nominal times in one step */
 
-/* ---- What stands in the job ---- */
+/* ---- The job of a recurrence ---- */
 
 struct str recurrence_name(const struct job *j)
 {
@@ -153,7 +151,7 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
     return 0;
 }
 
-/* One of this time would have expired by now. */
+/* An occurrence of this time would have expired by now. */
 static bool is_too_late(const struct engine *e, const struct recurrence *r, int64_t nominal_ms)
 {
     struct wire_reader in = wire_reader_of(r->opts);
@@ -165,7 +163,7 @@ static bool is_too_late(const struct engine *e, const struct recurrence *r, int6
     return false;
 }
 
-/* The same by the rule: what cannot be made is skipped. NOMEM only. */
+/* Makes the occurrence of a nominal time, or skips it if it cannot be made. NOMEM only. */
 static int make_or_skip(struct engine *e, const struct job *j, struct recurrence *r,
                         int64_t nominal_ms, bool *ret_made)
 {
@@ -200,7 +198,7 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
         first->from_ms = recurrence_after(rule, first->from_ms, &state);
         if (first->from_ms >= 0 && first->from_ms <= first->upto_ms)
             return 0;
-        /* The zone is another since they were queued: what they were is not known any more. */
+        /* The zone has changed since they were queued: their times are not known any more. */
         ledger_skip(r, first->upto_ms, first->upto_ms, first->n, LEDGER_MISSED);
         r->queued -= first->n;
     }
@@ -208,7 +206,7 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
     return 0;
 }
 
-/* Its time has passed too long ago. */
+/* The nominal time is too long ago. */
 static bool is_missed(const struct engine *e, int64_t nominal_ms)
 {
     int64_t late_ms = e->now_ms - nominal_ms;
@@ -295,7 +293,7 @@ static int fire(struct engine *e, const struct job *j, struct recurrence *r,
     return commit_end(e, before, err);
 }
 
-/* It is looked at again then. */
+/* The recurrence is looked at again at that moment. */
 static int put_off(struct engine *e, const struct job *j, int64_t at_ms)
 {
     int err =
@@ -346,7 +344,7 @@ int recurrence_told(struct engine *e, struct job *j, const struct job *ended)
     for (size_t i = 0; i < r.ledger_count && !x; i++)
         if (r.ledger[i].id.seq == ended->seq)
             x = &r.ledger[i];
-    /* One that was dead may have been put back. */
+    /* An occurrence that was dead may have been put back. */
     if (!x || (x->outcome != LEDGER_OPEN && x->outcome != LEDGER_FAILED) ||
         (x->outcome == outcome && x->ended_ms == ended->trail->ended_ms))
         return 0;

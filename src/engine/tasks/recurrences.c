@@ -60,7 +60,7 @@ static bool same(const struct recurrence *a, const struct recurrence *b)
            str_eq(a->payload, b->payload);
 }
 
-/* Its nominal times up to now that nothing was decided about: from r->next_ms to *ret_upto. */
+/* Counts the nominal times up to now that were not decided about: from r->next_ms to *ret_upto. */
 static int count_passed(struct engine *e, struct str name, const struct recurrence *r,
                         int64_t *ret_upto, uint64_t *ret_n)
 {
@@ -88,8 +88,8 @@ static int count_passed(struct engine *e, struct str name, const struct recurren
     return 0;
 }
 
-/* Its life so far goes on under the new rule. What was not decided about, or waited for its turn,
- * is skipped: nothing past is made. */
+/* The ledger goes on under the new rule. Times that were not decided about, or waited for their
+ * turn, are skipped: no past occurrence is made. */
 static int inherit(struct engine *e, struct str name, struct recurrence *r,
                    const struct recurrence *old)
 {

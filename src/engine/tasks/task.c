@@ -25,7 +25,7 @@
 #define TELL_SLICE  100
 #define SMALL_STEPS 20 /* before a bulk has its turn */
 
-/* The n-th one who is to be told. */
+/* The n-th listener of a job. */
 static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
 {
     struct wire_reader r = job_opts_reader(j);
@@ -81,7 +81,8 @@ static int tell(struct engine *e)
     return 1;
 }
 
-/* Both in turns, but what answered COLD comes first when the answer is there. */
+/* Telling and recurrences take turns. A step that answered COLD comes first when the answer is
+ * there. */
 static int small_step(struct engine *e)
 {
     bool fires = !list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a job has not run: what it waits for, and until when if that is known. */
+/* Why a job has not run: its obstacle, and the end of that if it is known. */
 #include <stdio.h>
 
 #include "base/time.h"
@@ -41,7 +41,7 @@ static void explain_ended(struct explanation *x)
     say(x, REASON_ENDED, -1, why[x->state]);
 }
 
-/* What holds its whole queue back. */
+/* The whole queue is held. */
 static void explain_hold(const struct engine *e, const struct queue *q, enum hold hold,
                          struct explanation *x)
 {
@@ -78,7 +78,7 @@ static int64_t asked_ms(const struct engine *e, const struct queue *q)
     return q->post.asked_ms > q->kind->post.asked_ms ? q->post.asked_ms : q->kind->post.asked_ms;
 }
 
-/* Who is ahead of it in its lane, and what that one does. */
+/* Another job is ahead in the lane. */
 static void explain_behind(const struct engine *e, const struct job *first, struct explanation *x)
 {
     char id[ID_TEXT], at[TIME_TEXT] = "";

@@ -26,7 +26,7 @@ static double part_before(const struct run_desc *d, int64_t ms)
 
 static uint64_t run_jobs(const struct engine *e, const struct run_desc *d, int64_t from, int64_t to)
 {
-    /* What the frontier has passed is in memory, or gone. */
+    /* Jobs that the frontier has passed are in memory, or gone. */
     int64_t start = from > e->place.frontier.at_ms ? from : e->place.frontier.at_ms + 1;
 
     if (d->family != FAMILY_DUE || start >= to)

@@ -11,7 +11,7 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-#define STRIPE_JOBS 8192 /* about what one engine_list looks at */
+#define STRIPE_JOBS 8192 /* about so many jobs are looked at by one engine_list */
 
 static void view_trail(const struct job *j, struct job_view *v)
 {
@@ -177,7 +177,7 @@ static bool has_tag(const struct job *j, struct str tag)
     return false;
 }
 
-/* As bits. */
+/* The states of a filter as bits. */
 static unsigned states_of(const struct list_filter *f)
 {
     return f->states ? f->states : f->state < 0 ? ~0u : 1u << f->state;
@@ -278,8 +278,8 @@ static bool was_loaded(const struct engine *e, const struct list_cursor *c)
     return e->cold.walk_loaded || e->cold.walk != walk_of(c);
 }
 
-/* Some went back to disk where the walk has been: it goes there again, for what came after it
- * began. What is in memory by now is looked at first, as it may go the same way. */
+/* Jobs went back to disk where the walk has been: it goes there again, for jobs that came after it
+ * began. Memory is looked at first, as its jobs may go back, too. */
 static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
 {
     bool backlog = walk_is_since(e->cold.refed[0], round_of(c));
@@ -328,7 +328,7 @@ static uint64_t stripe_of(const struct list_cursor *c)
     return reversed;
 }
 
-/* As many stripes as there are jobs for, at the start of a walk and between two stripes. */
+/* Makes as many stripes as there are jobs for, at the start of a walk and between two stripes. */
 static void split_stripes(const struct engine *e, struct list_cursor *c, size_t size)
 {
     while (c->due_ms == 0 && c->seq == 0 && e->place.jobs.count >> c->stripes_log2 > size) {
@@ -390,7 +390,7 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
         if (c->key_len == 1)
             k.len = f->queue.len + 2;
     } else if (k.len == 1 && k.bytes[0] == FAMILY_DUE && f->from_ms > 0) {
-        /* What was put off is further back than its due time, never before it. */
+        /* A job that was put off is behind its due time, never before it. */
         cold_key_due(&k, (struct cold_point){ f->from_ms, 0 });
     }
     e->cold.want.after_len = k.len;
@@ -434,8 +434,8 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
                                      cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 
-/* Jobs go from D to memory, from there to B, to memory, to A, and back to memory: what was loaded
- * is looked at in between, and at the end. */
+/* Jobs go from D to memory, from there to B, to memory, to A, and back to memory. Loaded jobs are
+ * looked at in between, and at the end. */
 static void next_run_family(const struct engine *e, const struct list_filter *f,
                             struct list_cursor *c)
 {
@@ -483,8 +483,8 @@ static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, 
     return answer;
 }
 
-/* The engine was restarted: nobody knows what was loaded during the walk, or what was loaded and is
- * on disk again. So it goes through all that is on disk, and then through all that is in memory. */
+/* The engine was restarted, and does not know which jobs were loaded during the walk, or went back.
+ * So the walk goes through all jobs on disk, and then through all in memory. */
 static void walk_resume(const struct engine *e, struct list_cursor *c)
 {
     c->walk = c->since = 0;

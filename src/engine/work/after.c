@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Jobs that wait for others. A waiting job names those it waits for among its options (AFTER), and
- * each of those names it (LISTENER): so both go to disk and come back with what they are about, and
- * there is no index to keep. When a job with listeners has ended it stays in memory until they have
- * been told (task.c). Telling twice does no harm: the second time it is no longer waited for.
- */
+/* Jobs that wait for others. A waiting job names its parents among its options (AFTER), and each
+ * parent names it (LISTENER). So both go to disk and come back with these facts, and no index is
+ * needed. An ended job with listeners stays in memory until they have been told (task.c). Telling a
+ * listener twice does no harm: it no longer waits then. */
 #include "engine/work/work.h"
 
 #include <assert.h>
@@ -77,7 +75,8 @@ static int check_names(struct engine *e, const struct job_spec *s)
     return 0;
 }
 
-/* The same wherever it is; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
+/* The state of a job, wherever it is. A job that has not ended comes to memory. NOTFOUND, COLD,
+ * NOMEM. */
 static int seek_state(struct engine *e, struct job_id id)
 {
     int err;
@@ -101,9 +100,9 @@ static int parent_state(struct engine *e, struct job_id id)
 
     if (state == PAST_UNKNOWN && (here || !e->log.whole))
         state = seek_state(e, id);
-    /* In the middle of a batch everything is known that the batch was checked with (see
-     * check_again). So this is a job that an item put to where it had expired, and that is
-     * forgotten already. */
+    /* In the middle of a batch all facts are known that the batch was checked with (see
+     * check_again). So an item moved this job to where it had expired, and it is forgotten already.
+     */
     if (e->log.whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
         return JOB_EXPIRED;
     return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
@@ -137,7 +136,7 @@ int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
 
     *ret_waits = 0;
     *ret_lost = (struct job_id){ 0 };
-    scope_split(s->queue, &e->scope, &queue); /* nobody waits for another tenant's job */
+    scope_split(s->queue, &e->scope, &queue); /* no job waits for another tenant's */
     if (!err)
         err = check_parents(e, s, ret_waits, ret_lost);
     e->scope = scope;
@@ -206,7 +205,7 @@ bool after_waits(const struct job *j, const struct job *parent)
     return false;
 }
 
-/* One less to wait for. */
+/* The job waits for one parent less. */
 static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
 {
     struct job_image image;

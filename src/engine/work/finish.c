@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests of workers about a job they hold, and what happens to those who say nothing. */
+/* Requests of workers about their jobs, and the end of leases without a word. */
 #include "engine/work/work.h"
 
 #include <assert.h>
@@ -129,8 +129,8 @@ static int64_t pause_of(struct engine *e, const struct job *j)
     return backoff_pause(&b, j->attempt ? j->attempt : 1, engine_random(e));
 }
 
-/* What is asked for while a job runs is done when its attempt ends, however it ends but by
- * COMPLETE. Answers 1 if that was it. */
+/* Marks that were set while a job ran take effect when its attempt ends, unless by COMPLETE. 1:
+ * they did. */
 static int end_as_marked(struct engine *e, struct job *j, unsigned outcome, struct str error)
 {
     unsigned flags = j->trail->flags;

@@ -74,7 +74,6 @@ static int check_labels(struct engine *e, const struct job_spec *s)
     return 0;
 }
 
-/* What can be said of a spec without looking at anything else. */
 int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
 {
     struct backoff b;
@@ -182,8 +181,8 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     return 0;
 }
 
-/* What a job would meet: its queue, or NULL; and the job that has its key, or NULL. One on disk
- * comes to memory if it is to be replaced, or if `take`. An error, or 0. */
+/* What a job would meet: its queue, or NULL; and the job that has its key, or NULL. Such a job on
+ * disk comes to memory if it is to be replaced, or if `take`. An error, or 0. */
 static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
                           struct queue **ret_queue, struct job **ret_holder)
 {
@@ -305,7 +304,7 @@ static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
     return NULL;
 }
 
-/* Whether all of them could be scheduled, one after the other, with what each finds by then. */
+/* Whether all could be scheduled, one after the other, each with the jobs that it would meet. */
 static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
 {
     for (size_t i = 0; i < n; i++) {
@@ -341,8 +340,8 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
     }
 }
 
-/* Checks once more if what the first items were checked with was forgotten for the sake of the last
- * ones: there is room for all that one batch may name. */
+/* Checks once more if facts about the first items were forgotten for the sake of the last ones.
+ * There is room for the facts of one batch. */
 static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
 {
     int err = 0;
@@ -372,7 +371,7 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
         err = engine_schedule(e, &specs[i], &ret[i]);
     }
     if (err)
-        e->work.torn = true; /* out of memory in between: what is in memory is not to be written */
+        e->work.torn = true; /* out of memory in between: the engine is to be discarded */
     return commit_end(e, before, err);
 }
 
@@ -453,8 +452,8 @@ static int redrive(struct engine *e, struct job *j)
     return emit_put(e, &image);
 }
 
-/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. One on disk is brought
- * to memory: an answer is about one job only, and this is not to be asked twice. */
+/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. A job on disk comes to
+ * memory, as an answer is about one job only, and should not be asked for twice. */
 static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
 {
     struct job_opts o;

@@ -15,7 +15,7 @@ int push_settings_check(struct engine *e, const struct push_settings *s)
 {
     const char *field, *why = push_settings_why(s, &field);
 
-    /* Else whoever adds a job has them sent to a place of their choice. */
+    /* Else a producer could have them sent to a place of its choice. */
     if (!why && push_is_by_job(s) && s->headers.len > 0)
         return engine_error(e, BELFRY_INVALID,
                             "push_headers: expected none where push_url is `job`: whoever "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests about jobs on disk: what they want, and what an answer is worth when it comes. */
+/* Requests about jobs on disk: what they ask for, and what an answer is worth when it comes. */
 #include "engine/work/work.h"
 
 #include "engine/cold/cold.h"
@@ -53,7 +53,7 @@ static bool is_kept(const struct engine *e, const struct job_image *image)
            (image->has_trail && (image->trail.keep_ms > now_ms || image->trail.hold_ms > now_ms));
 }
 
-/* Whether an item is what was asked for and counts, by now. */
+/* Whether an item was asked for and counts by now. */
 static bool item_counts(const struct engine *e, const struct cold_want *w,
                         const struct cold_item *item)
 {
@@ -81,15 +81,15 @@ int engine_answer(struct engine *e, struct cold_answer *a)
         if (item_counts(e, a->want, &a->items[i]))
             a->items[n++] = a->items[i];
     a->n = n;
-    /* A job may have come to memory and gone to the same place again, changed. */
+    /* A job may have come to memory and gone to its place again, changed. */
     if (a->moves == e->cold.moves)
         return 0;
     e->cold.answer = NULL;
     return BELFRY_COLD;
 }
 
-/* One that was not started in time ends before a request changes it: its timer may not have been
- * looked at, or it was on disk. NULL with NOTFOUND if it is gone by that, or NOMEM. */
+/* A job that was not started in time ends before a request changes it: its timer may not have
+ * fired, or it was on disk. NULL with NOTFOUND if the job is gone by that, or NOMEM. */
 static struct job *settled(struct engine *e, struct job *j, int *ret_err)
 {
     uint64_t seq = j->seq;
@@ -154,14 +154,15 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
     return e->place.shown;
 }
 
-/* It may have been taken to memory, and even have ended there, since the answer came. */
+/* The job may have come to memory, and even have ended there, since the answer came. */
 static bool is_there_still(const struct engine *e, const struct cold_item *item, uint64_t seq)
 {
     return cold_counts(e, (struct str){ item->key, item->key_len }, item->number) &&
            !job_find(e, seq);
 }
 
-/* Who asks for several of a page mostly does so in its order: so from where the last one was. */
+/* Callers mostly ask for the jobs of a page in its order: the search begins where the last one was
+ * found. */
 static const struct cold_item *item_of_seq(struct engine *e, struct job_id id)
 {
     const struct cold_answer *a = e->cold.answer;
@@ -250,7 +251,7 @@ static bool key_may_be_cold(const struct engine *e, const struct queue *q, struc
     return false;
 }
 
-/* Of an ended job the key counts while it is held. */
+/* The key of an ended job counts while it is held. */
 static bool holds_key(const struct engine *e, const struct cold_item *item, struct str order,
                       struct str key)
 {

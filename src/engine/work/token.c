@@ -10,7 +10,7 @@
 
 /* ---- Requests ---- */
 
-/* One that is always there while there are others. */
+/* An admin that stays while there are other tokens. */
 static bool is_lasting_admin(const struct token *t)
 {
     return t->role == ROLE_ADMIN && t->expires_ms == 0 && str_eq(token_tenant(t), STR(TENANT_ALL));
