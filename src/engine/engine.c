@@ -143,7 +143,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
 }
 
 /* A scheduled job is due, or an ended one has been kept long enough. */
-static void fire(struct engine *e, struct job *j)
+static void job_fire(struct engine *e, struct job *j)
 {
     struct trail *t = j->trail;
 
@@ -174,7 +174,7 @@ static void fire(struct engine *e, struct job *j)
         job_leave(e, j);
 }
 
-static void stall(struct engine *e, struct job *j)
+static void job_stall(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
 
@@ -188,7 +188,7 @@ static void stall(struct engine *e, struct job *j)
 }
 
 /* A job was not started in time. */
-static void expire(struct engine *e, struct job *j)
+static void job_out_of_time(struct engine *e, struct job *j)
 {
     if (job_is_waste(e, j) || job_expire(e, j) == 0)
         return;
@@ -236,16 +236,16 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         class_is_near(e, container_of(t, struct class, near));
     asides_wake(e);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_MOMENTS], e->now_ms))) {
-        fire(e, container_of(t, struct job, timer));
+        job_fire(e, container_of(t, struct job, timer));
         budget--;
     }
     orders_arrive(e, &budget);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
     while (expiries-- > 0 && (t = wheel_pop(&e->wheels[WHEEL_EXPIRIES], e->now_ms)))
-        expire(e, container_of(t, struct trail, timer)->job);
+        job_out_of_time(e, container_of(t, struct trail, timer)->job);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_LEASES], e->mono_ms))) {
-        stall(e, container_of(t, struct trail, timer)->job);
+        job_stall(e, container_of(t, struct trail, timer)->job);
         budget--;
     }
     buckets_fire(e);

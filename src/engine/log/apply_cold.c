@@ -163,7 +163,7 @@ static void uncount_stale(struct engine *e, struct str bytes)
 
 /* In replay: the jobs leave memory here. They are all over memory, so some are fetched to the
  * cache together. */
-static int evict(struct engine *e, struct str seqs, const struct stale *stale)
+static int fed_evict(struct engine *e, struct str seqs, const struct stale *stale)
 {
     struct wire_reader r = wire_reader_of(seqs);
     uint64_t few[EVICTED_TOGETHER], seq = 0;
@@ -221,7 +221,7 @@ int apply_fed(struct engine *e, const struct fed_record *r)
     apply_tallies(e, r->tallies, true);
     uncount_stale(e, r->stale);
     if (!e->started)
-        err = evict(e, r->seqs, &stale);
+        err = fed_evict(e, r->seqs, &stale);
     free(stale.seqs);
     asides_feed_end(e);
     e->place.batch.fed = e->place.batch.active;
@@ -255,7 +255,7 @@ static enum cold_slot slot_of(const struct job *j, const struct job_image *image
 }
 
 /* A job comes to memory from a run. */
-static int enter(struct engine *e, const struct job_image *image, char family, bool hot)
+static int loaded_enter(struct engine *e, const struct job_image *image, char family, bool hot)
 {
     struct queue *q = queue_obtain(e, image->queue);
     struct job *j = q ? job_new(e, image, q) : NULL;
@@ -286,7 +286,7 @@ static int enter_buried(struct engine *e, const struct job_image *image, struct 
 {
     if (grave_add(e, key, serial, gone_ms) < 0)
         return BELFRY_NOMEM;
-    if (enter(e, image, key.ptr[0], hot) < 0) {
+    if (loaded_enter(e, image, key.ptr[0], hot) < 0) {
         grave_remove(e, grave_find(e, key));
         return BELFRY_NOMEM;
     }
@@ -329,7 +329,7 @@ static int enter_all(struct engine *e, const struct loaded_record *r, char famil
         cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
         err = family == FAMILY_ASIDE
                   ? enter_buried(e, &image, cold_key_str(&key), r->serial + n, 0, true)
-                  : enter(e, &image, family, family == FAMILY_BACKLOG);
+                  : loaded_enter(e, &image, family, family == FAMILY_BACKLOG);
         if (err < 0) {
             leave_again(e, r, n, family);
             return BELFRY_NOMEM;

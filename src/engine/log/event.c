@@ -25,7 +25,7 @@ void engine_listen(struct engine *e, bool on)
 }
 
 /* A copy that the job's end does not take along. */
-static struct str keep(char *to, size_t max, struct str s)
+static struct str draft_text(char *to, size_t max, struct str s)
 {
     size_t len = s.len < max ? s.len : max;
 
@@ -51,13 +51,13 @@ static int64_t moment(int64_t at_ms)
     return at_ms == AT_NEVER ? -1 : at_ms;
 }
 
-static void name(struct event_draft *d, struct str full)
+static void draft_names(struct event_draft *d, struct str full)
 {
-    scope_split(keep(d->names, sizeof(d->names), full), &d->ev.tenant, &d->ev.queue);
+    scope_split(draft_text(d->names, sizeof(d->names), full), &d->ev.tenant, &d->ev.queue);
 }
 
 /* The job as it is before the record. */
-static void draft(const struct engine *e, const struct job *j, struct event_draft *d)
+static void draft_job(const struct engine *e, const struct job *j, struct event_draft *d)
 {
     d->ev = (struct job_event){
         .id = job_id_of(e, j),
@@ -70,8 +70,9 @@ static void draft(const struct engine *e, const struct job *j, struct event_draf
         .start_ms = -1,
         .late_ms = -1,
     };
-    name(d, queue_name(j->queue));
-    d->ev.trace = keep(d->trace, sizeof(d->trace), trace_of((struct str){ j->tail, j->opts_len }));
+    draft_names(d, queue_name(j->queue));
+    d->ev.trace =
+        draft_text(d->trace, sizeof(d->trace), trace_of((struct str){ j->tail, j->opts_len }));
 }
 
 /* The attempt that is under way has ended so. */
@@ -86,8 +87,8 @@ static void draft_attempt(const struct job *j, unsigned outcome, struct str erro
     d->ev.start_ms = t->start_ms;
     d->ev.late_ms = t->late_ms;
     d->ev.token = t->token;
-    d->ev.worker = keep(d->worker, sizeof(d->worker), blob_str(t->worker));
-    d->ev.error = keep(d->error, sizeof(d->error), error);
+    d->ev.worker = draft_text(d->worker, sizeof(d->worker), blob_str(t->worker));
+    d->ev.error = draft_text(d->error, sizeof(d->error), error);
 }
 
 /* Drafts the event of a user's job, which it returns; NULL: it is none. */
@@ -97,7 +98,7 @@ static const struct job *draft_begin(const struct engine *e, uint64_t seq, struc
 
     if (!j || j->queue->hidden)
         return NULL;
-    draft(e, j, d);
+    draft_job(e, j, d);
     return j;
 }
 
@@ -123,8 +124,8 @@ static void draft_created(const struct engine *e, const struct job_image *r, str
         .start_ms = -1,
         .late_ms = -1,
     };
-    name(d, r->queue);
-    d->ev.trace = keep(d->trace, sizeof(d->trace), trace_of(r->opts));
+    draft_names(d, r->queue);
+    d->ev.trace = draft_text(d->trace, sizeof(d->trace), trace_of(r->opts));
 }
 
 bool event_draft_put(const struct engine *e, const struct job_image *r, struct event_draft *d)
@@ -139,7 +140,7 @@ bool event_draft_put(const struct engine *e, const struct job_image *r, struct e
     if (!j) {
         draft_created(e, r, d);
     } else {
-        draft(e, j, d);
+        draft_job(e, j, d);
         d->ev.cause = j->state == JOB_DEAD          ? CAUSE_REDRIVEN
                       : job_is_waiting(j) && !waits ? CAUSE_UNBLOCKED
                                                     : CAUSE_REPLACED;
@@ -165,7 +166,7 @@ bool event_draft_lease(const struct engine *e, const struct lease_record *r, str
     d->ev.start_ms = r->start_ms;
     d->ev.late_ms = r->late_ms;
     d->ev.token = r->token;
-    d->ev.worker = keep(d->worker, sizeof(d->worker), r->worker);
+    d->ev.worker = draft_text(d->worker, sizeof(d->worker), r->worker);
     return true;
 }
 
@@ -194,7 +195,7 @@ bool event_draft_end(const struct engine *e, const struct end_record *r, struct 
     draft_attempt(j, r->outcome, r->error, d);
     d->ev.cause = CAUSE_ENDED;
     d->ev.state = (enum job_state)r->state;
-    d->ev.error = keep(d->error, sizeof(d->error), r->error);
+    d->ev.error = draft_text(d->error, sizeof(d->error), r->error);
     return true;
 }
 

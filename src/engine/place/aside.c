@@ -174,7 +174,7 @@ static bool next_of(const struct aside *a, struct cold_point *ret, bool *ret_dis
 enum refill { REFILL_NOT, REFILL_LATER, REFILL_NOW };
 
 /* Whether some of it should come back. NOT: it is not low. */
-static enum refill judge(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
+static enum refill aside_judge(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
 {
     const struct class *c = &a->queue->classes[INDEX_ORDERED];
     unsigned behind = lane_behind(e, a->queue, a->lane);
@@ -194,7 +194,7 @@ static enum refill judge(struct engine *e, struct aside *a, unsigned enough, boo
 }
 
 /* Lets jobs come back from memory. */
-static void refill(struct engine *e, struct aside *a, int *budget)
+static void aside_refill(struct engine *e, struct aside *a, int *budget)
 {
     struct queue *q = a->queue;
     uint64_t lane = a->lane;
@@ -202,7 +202,7 @@ static void refill(struct engine *e, struct aside *a, int *budget)
     bool disk;
 
     for (; a && *budget > 0; --*budget, a = aside_find(e, q, lane)) {
-        enum refill now = judge(e, a, enough, &disk);
+        enum refill now = aside_judge(e, a, enough, &disk);
         struct job *j = first_of(&a->waiting);
 
         if (now == REFILL_NOT)
@@ -230,7 +230,7 @@ void asides_refill(struct engine *e, int *budget)
 
         be_low(e, a);
         order_shed(e, &a->queue->classes[INDEX_ORDERED], budget);
-        refill(e, a, budget);
+        aside_refill(e, a, budget);
     }
 }
 
@@ -243,7 +243,7 @@ bool asides_load(struct engine *e, struct load_want *ret)
         bool disk;
 
         be_low(e, a);
-        now = judge(e, a, LANE_LOW, &disk);
+        now = aside_judge(e, a, LANE_LOW, &disk);
         if (now == REFILL_NOT)
             list_remove(&a->low.link);
         if (now != REFILL_NOW || !disk)

@@ -3,10 +3,11 @@
  * Ordering keys. The jobs of a queue with one ordering key form a lane: they run one at a time, in
  * the order of (due, seq).
  *
- * A lane is made of the jobs that contend for it: those that are due and hot, the one that is
- * leased, and the one that holds the lane because it was leased and has not ended (its retry may be
- * hours away). It has no structure of its own: its first job stands in place.lanes, and the others
- * in a heap of that one. Only the first can be given out: if it is ready it stands in queue.firsts.
+ * A lane is made of the jobs that contend for it: due and hot jobs, the leased job, and the job
+ * that owns the lane because it was leased and has not ended (its retry may be hours away). A lane
+ * has no structure of its own. Its first job is in place.lanes, and the others are in a heap of
+ * that one. Only the first can be given out: if it is ready, it is in queue.firsts or
+ * queue.retries.
  *
  *     place.lanes: (queue, key) ----> first ---> heap of those behind it
  *                                       |
@@ -16,14 +17,14 @@
  *
  *     hot (memory) --- backlog runs (disk) --- tail (memory)
  *
- * What is hot comes before all the rest, always; so what is first in a lane is the first there is.
- * A job that is due therefore waits in the tail until all that could be before it has come: from
- * the wheels, from the runs by due time (the frontier), from the backlog. One that has to be hot
- * though there is no room sends the last of the hot ones to the tail.
+ * Hot jobs always come before all others, so the first of a lane in memory is the first there is. A
+ * due job therefore waits in the tail until all jobs that could be before it have come: from the
+ * wheels, from the runs by due time (the frontier), from the backlog. A job that has to be hot
+ * though there is no room sends the last of the hot jobs to the tail.
  *
- * But a lane may be stuck, and then those behind its first would fill the room of the class. When
- * memory is crowded the last of them are set aside (aside.c), and wait there, in memory and then on
- * disk, until their lane needs them. Of a lane what is hot comes before what is aside, always.
+ * A lane may be stuck, and the jobs behind its first would fill the room of the class. When memory
+ * is crowded, the last of them are set aside (aside.c). They wait in memory and then on disk until
+ * their lane needs them. The hot jobs of a lane always come before those that are aside.
  */
 #ifndef ENGINE_LANE_H
 #define ENGINE_LANE_H

@@ -118,7 +118,7 @@ static void count_as_tail(struct engine *e, struct job *j)
 }
 
 /* The last of the hot ones waits for others to be done. */
-static void evict(struct engine *e, struct class *c)
+static void hot_evict(struct engine *e, struct class *c)
 {
     struct job *j = last_hot(c);
 
@@ -146,7 +146,7 @@ static bool should_be_aside(const struct engine *e, const struct class *c, const
 }
 
 /* Sets the last of the hot ones aside. */
-static bool shed(struct engine *e, struct class *c)
+static bool hot_shed(struct engine *e, struct class *c)
 {
     struct job *j = last_hot(c);
 
@@ -165,7 +165,7 @@ void order_shed(struct engine *e, struct class *c, int *budget)
     struct job *j;
 
     for (; *budget > 0 && should_be_aside(e, c, j = last_hot(c)); --*budget) {
-        if (!shed(e, c))
+        if (!hot_shed(e, c))
             return;
         count_as_tail(e, j);
     }
@@ -190,14 +190,14 @@ void order_place(struct engine *e, struct job *j)
     while (budget-- > 0 && should_be_aside(e, c, last_hot(c))) {
         struct job *last = last_hot(c);
 
-        if (!shed(e, c))
+        if (!hot_shed(e, c))
             break;
         if (last == j) /* the caller counts its bytes */
             return;
         count_as_tail(e, last);
     }
     while (class_is_glutted(e, c) && last_hot(c) != j)
-        evict(e, c);
+        hot_evict(e, c);
 }
 
 void order_unplace(struct engine *e, struct job *j)

@@ -39,14 +39,14 @@ struct floor {
     struct cold_point upto;
 };
 
-/* The jobs of one priority of a queue, its ordered ones, or those that pass all gates. Those that
- * are due are in three parts, in this order:
+/* The jobs of one priority of a queue, its ordered jobs, or those that pass all gates. The due jobs
+ * are in three parts, in this order:
  *
  *     ready list (memory) --- backlog runs (disk) --- tail (memory)
  *
- * A class is closed while it has a second or third part: then what becomes due joins the tail, so
- * that nothing overtakes. Those that are not due are in `moments`, or in `spare` if the class has
- * its share of memory there. What waits in a tail or in `spare` goes to disk when that is much. */
+ * A class is closed while it has a second or third part. Then a job that becomes due joins the
+ * tail, so that it overtakes none. Other jobs are in WHEEL_MOMENTS, or in WHEEL_SPARE if the class
+ * has its share of memory. The tail and WHEEL_SPARE go to disk when they are large. */
 struct class
 {
     struct queue *queue;

@@ -82,7 +82,7 @@ struct page {
     size_t n;
 };
 
-static int show(struct page *p, struct job_id id, int64_t at_ms, struct str payload)
+static int entry_show(struct page *p, struct job_id id, int64_t at_ms, struct str payload)
 {
     struct audit_entry a = { .id = id, .at_ms = at_ms };
     const struct audit_filter *f = p->f;
@@ -104,8 +104,8 @@ static bool show_disk(struct page *p, int *ret_err)
         struct job_image image;
 
         if (record_get_job(a->items[i].body, &image) && image.has_trail)
-            *ret_err = show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
-                            image.trail.ended_ms, image.payload);
+            *ret_err = entry_show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
+                                  image.trail.ended_ms, image.payload);
     }
     if (a->more)
         cold_key_point((struct str){ a->last, a->last_len }, &p->after);
@@ -113,7 +113,7 @@ static bool show_disk(struct page *p, int *ret_err)
 }
 
 /* The page of those on disk: 1 if it is there, 0 if there are none, COLD. */
-static int want(struct page *p, const struct queue *q)
+static int page_want(struct page *p, const struct queue *q)
 {
     if (q->cold[COLD_DONE] <= 0)
         return 0;
@@ -122,8 +122,8 @@ static int want(struct page *p, const struct queue *q)
 }
 
 /* The first of those in memory, by their numbers; all of them are behind those on disk. */
-static size_t pick(const struct page *p, const struct queue *q, const struct job **ret, size_t max,
-                   bool *ret_more)
+static size_t page_pick(const struct page *p, const struct queue *q, const struct job **ret,
+                        size_t max, bool *ret_more)
 {
     const struct list *node;
     size_t n = 0;
@@ -158,9 +158,10 @@ static int show_memory(struct page *p, const struct queue *q, bool *ret_more)
         return 0;
     if (!jobs)
         return engine_plain(p->e, BELFRY_NOMEM);
-    n = pick(p, q, jobs, max, ret_more);
+    n = page_pick(p, q, jobs, max, ret_more);
     for (size_t i = 0; i < n && !err; i++)
-        err = show(p, job_id_of(p->e, jobs[i]), jobs[i]->trail->ended_ms, job_payload(jobs[i]));
+        err =
+            entry_show(p, job_id_of(p->e, jobs[i]), jobs[i]->trail->ended_ms, job_payload(jobs[i]));
     free(jobs);
     return err;
 }
@@ -182,7 +183,7 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
         *cursor = (struct list_cursor){ 0 };
         return 0;
     }
-    disk = want(&p, q);
+    disk = page_want(&p, q);
     if (disk < 0)
         return disk;
     if (disk > 0)

@@ -56,7 +56,7 @@ struct bulk_walk {
 /* ---- The job of a bulk ---- */
 
 /* j is another afterwards. One that is over becomes an ended job. */
-static int put(struct engine *e, const struct job *j, const struct bulk *b)
+static int bulk_put(struct engine *e, const struct job *j, const struct bulk *b)
 {
     struct buf payload = { 0 };
     struct job_image image;
@@ -165,7 +165,7 @@ struct paging {
     struct bulk_walk *w;
 };
 
-static int note(void *arg, const struct job_view *v)
+static int note_job(void *arg, const struct job_view *v)
 {
     struct paging *p = arg;
 
@@ -195,7 +195,7 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
     f.once = b->dry || w->rounds >= ROUNDS;
     w->n = w->at = 0;
     w->again = w->cursor.more && (w->cursor.phase == LIST_LOADED || w->cursor.walk >> WALK_BITS);
-    err = engine_list(e, &f, note, &p, &w->cursor);
+    err = engine_list(e, &f, note_job, &p, &w->cursor);
     if (err < 0)
         return err;
     w->tries = 0;
@@ -268,7 +268,7 @@ static int delete_one(struct engine *e, struct job_id id)
     return err == BELFRY_NOTFOUND ? 0 : err; /* it expired on disk, and is gone by that */
 }
 
-static int act(struct engine *e, const struct bulk *b, struct job_id id)
+static int act_on(struct engine *e, const struct bulk *b, struct job_id id)
 {
     int outcome;
 
@@ -294,7 +294,7 @@ static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, stru
     engine_view(e, j, &v);
     if (!job_passes(e, &f, j) || !applies(b, &v))
         return 0; /* it changed since the page was made */
-    err = act(e, b, id);
+    err = act_on(e, b, id);
     if (err == BELFRY_COLD || err == BELFRY_NOMEM || err == BELFRY_FULL || err == BELFRY_BUSY)
         return err;
     if (err && w->again)
@@ -325,7 +325,7 @@ void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
 
 /* Forgets a tenant's oldest ended bulks in memory, beyond BULK_KEEP. Bulks on disk go at their
  * time, and engine_bulks shows no more than BULK_KEEP of both. */
-static void trim(struct engine *e, struct queue *q)
+static void trim_bulks(struct engine *e, struct queue *q)
 {
     struct list *node, *after;
     uint64_t n = q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED];
@@ -343,7 +343,7 @@ int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uin
 {
     struct queue *q = j->queue;
     uint64_t seq = j->seq;
-    int err = put(e, j, b);
+    int err = bulk_put(e, j, b);
 
     if (err) {
         e->work.torn = e->work.torn || e->lsn != lsn;
@@ -351,12 +351,12 @@ int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uin
     }
     if (b->state != BULK_RUNNING) {
         walk_end(walk_find(e, seq));
-        trim(e, q);
+        trim_bulks(e, q);
     }
     return 0;
 }
 
-static int slice(struct engine *e, struct job *j)
+static int bulk_slice(struct engine *e, struct job *j)
 {
     uint64_t lsn = e->lsn;
     bool before;
@@ -434,7 +434,7 @@ int bulk_step(struct engine *e)
     struct job *asks = e->tasks.bulk_asks ? job_find(e, e->tasks.bulk_asks) : NULL;
     struct job *j = asks && asks->where == WHERE_TASK ? asks : first_bulk(e);
     uint64_t seq = j ? j->seq : 0;
-    int done = j ? slice(e, j) : 1;
+    int done = j ? bulk_slice(e, j) : 1;
 
     e->tasks.bulk_asks = done == BELFRY_COLD ? seq : 0;
     return done;

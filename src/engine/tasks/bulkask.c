@@ -36,7 +36,7 @@ static int bad_state(struct engine *e, enum bulk_action a)
     return err;
 }
 
-static int check(struct engine *e, const struct bulk_spec *s)
+static int bulk_check(struct engine *e, const struct bulk_spec *s)
 {
     if (!name_valid(s->tenant))
         return engine_error(e, BELFRY_INVALID, "tenant: expected the name of one");
@@ -90,7 +90,7 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
     };
     struct buf payload = { 0 };
     char name[QUEUE_MAX_BYTES];
-    int err = check(e, s);
+    int err = bulk_check(e, s);
 
     if (err)
         return err;
@@ -106,8 +106,8 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
 }
 
 /* NULL with NOTFOUND, COLD or NOMEM. */
-static struct job *find(struct engine *e, struct str tenant, struct job_id id, bool take,
-                        int *ret_err)
+static struct job *bulk_find(struct engine *e, struct str tenant, struct job_id id, bool take,
+                             int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
     struct job *j;
@@ -133,7 +133,7 @@ static struct bulk_view view_of(struct job_id id, int64_t created_ms, struct str
 int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret)
 {
     int err;
-    const struct job *j = find(e, tenant, id, false, &err);
+    const struct job *j = bulk_find(e, tenant, id, false, &err);
 
     if (!j)
         return err;
@@ -144,7 +144,7 @@ int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struc
 int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
 {
     int err;
-    const struct job *j = find(e, tenant, id, true, &err);
+    const struct job *j = bulk_find(e, tenant, id, true, &err);
     struct bulk b;
 
     if (!j)
@@ -169,7 +169,7 @@ static int by_seq(const void *a, const void *b)
 }
 
 /* The bulks of a queue in memory, in the order in which they were asked for. */
-static size_t gather(const struct engine *e, const struct queue *q, const struct job **ret)
+static size_t gather_bulks(const struct engine *e, const struct queue *q, const struct job **ret)
 {
     const struct list *node;
     size_t n = 0;
@@ -252,7 +252,7 @@ int engine_bulks(struct engine *e, struct str tenant,
                   sizeof(*jobs));
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
-    n = gather(e, q, jobs);
+    n = gather_bulks(e, q, jobs);
     ended =
         err ? e->cold.answer->n : 0; /* those on disk are the older ones, and go at their time */
     for (size_t i = 0; i < n; i++)

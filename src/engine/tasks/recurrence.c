@@ -235,8 +235,8 @@ static bool is_passed(const struct recurrence *r, int64_t following)
 }
 
 /* About r->next_ms, whose time has come. */
-static int decide(struct engine *e, const struct job *j, struct recurrence *r, int64_t following,
-                  bool *ret_made)
+static int decide_time(struct engine *e, const struct job *j, struct recurrence *r,
+                       int64_t following, bool *ret_made)
 {
     int64_t nominal = r->next_ms;
     bool missed = is_missed(e, nominal);
@@ -267,7 +267,7 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
 {
     int64_t nominal = r->next_ms;
     int64_t following = recurrence_after(rule, nominal, &r->state);
-    int err = decide(e, j, r, following, ret_made);
+    int err = decide_time(e, j, r, following, ret_made);
 
     if (err)
         return err;
@@ -277,8 +277,8 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
 }
 
 /* Decides about nominal times until one is made, and writes all that down. */
-static int fire(struct engine *e, const struct job *j, struct recurrence *r,
-                const struct recur *rule)
+static int fire_some(struct engine *e, const struct job *j, struct recurrence *r,
+                     const struct recur *rule)
 {
     bool before = commit_begin(e), made = false;
     int err = 0;
@@ -318,7 +318,7 @@ int recurrence_fire(struct engine *e, struct job *j)
         return err;
     if (err) /* its zone is gone from the system: it may come back */
         return put_off(e, j, e->now_ms + MISSED_MS);
-    err = fire(e, j, &r, rule);
+    err = fire_some(e, j, &r, rule);
     recur_free(rule);
     return err ? err : 1;
 }

@@ -14,8 +14,8 @@
 #define PASSED_MAX 10000 /* nominal times that an edit counts: there are as many at least */
 
 /* NULL with NOTFOUND, COLD or NOMEM. */
-static struct job *find(struct engine *e, struct str tenant, struct str name, bool take,
-                        int *ret_err)
+static struct job *recurrence_find(struct engine *e, struct str tenant, struct str name, bool take,
+                                   int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
     struct queue *q = queue_find(e, hidden_queue_name(tenant, HIDDEN_RECURRENCE, buf));
@@ -43,7 +43,7 @@ int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
                           struct recurrence_view *ret)
 {
     int err;
-    const struct job *j = find(e, tenant, name, false, &err);
+    const struct job *j = recurrence_find(e, tenant, name, false, &err);
 
     if (!j)
         return err;
@@ -51,7 +51,7 @@ int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
     return 0;
 }
 
-static bool same(const struct recurrence *a, const struct recurrence *b)
+static bool recurrence_same(const struct recurrence *a, const struct recurrence *b)
 {
     return a->kind == b->kind && str_eq(a->rule, b->rule) && str_eq(a->zone, b->zone) &&
            str_eq(a->exdate, b->exdate) && str_eq(a->rdate, b->rdate) &&
@@ -90,8 +90,8 @@ static int count_passed(struct engine *e, struct str name, const struct recurren
 
 /* The ledger goes on under the new rule. Times that were not decided about, or waited for their
  * turn, are skipped: no past occurrence is made. */
-static int inherit(struct engine *e, struct str name, struct recurrence *r,
-                   const struct recurrence *old)
+static int recurrence_inherit(struct engine *e, struct str name, struct recurrence *r,
+                              const struct recurrence *old)
 {
     int64_t upto;
     uint64_t n;
@@ -166,7 +166,7 @@ static int check_recurrence(struct engine *e, const struct recurrence_spec *s)
     return spec_check(e, queue_find(e, s->job.queue), &s->job);
 }
 
-static int recur(struct engine *e, const struct recurrence_spec *s, struct str opts)
+static int recurrence_change(struct engine *e, const struct recurrence_spec *s, struct str opts)
 {
     char buf[QUEUE_MAX_BYTES];
     struct recurrence r = {
@@ -190,7 +190,7 @@ static int recur(struct engine *e, const struct recurrence_spec *s, struct str o
     struct job *j;
     int err;
 
-    j = find(e, s->tenant, s->name, true, &err);
+    j = recurrence_find(e, s->tenant, s->name, true, &err);
     if (!j && err != BELFRY_NOTFOUND)
         return err;
     if (j && !recurrence_read(e, j, &old))
@@ -198,9 +198,9 @@ static int recur(struct engine *e, const struct recurrence_spec *s, struct str o
     r.start_ms = s->start_ms >= 0 ? s->start_ms
                  : j              ? old.start_ms
                                   : (e->now_ms + 999) / 1000 * 1000;
-    if (j && same(&r, &old))
+    if (j && recurrence_same(&r, &old))
         return 0;
-    err = j ? inherit(e, s->name, &r, &old) : 0;
+    err = j ? recurrence_inherit(e, s->name, &r, &old) : 0;
     if (!err)
         err = set_next(e, s->name, &r, j ? e->now_ms : e->now_ms - 1);
     if (err)
@@ -221,7 +221,7 @@ int engine_recur(struct engine *e, const struct recurrence_spec *s)
     if (opts.failed)
         err = engine_plain(e, BELFRY_NOMEM);
     if (!err) /* without the first byte, which says when a job was made */
-        err = recur(e, s, (struct str){ opts.ptr + 1, opts.len - 1 });
+        err = recurrence_change(e, s, (struct str){ opts.ptr + 1, opts.len - 1 });
     buf_fini(&opts);
     return err;
 }
@@ -230,7 +230,7 @@ int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name
 {
     struct recurrence r;
     int err;
-    const struct job *j = find(e, tenant, name, true, &err);
+    const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
     if (!j)
         return err;
@@ -258,7 +258,7 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
     int64_t nominal = e->now_ms;
     bool before;
     int err;
-    const struct job *j = find(e, tenant, name, true, &err);
+    const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
     if (!j)
         return err;
@@ -281,7 +281,7 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
 int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name)
 {
     int err;
-    const struct job *j = find(e, tenant, name, true, &err);
+    const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
     if (!j)
         return err;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the engine does of itself, a slice at a time:
+ * The engine's own work, a slice at a time:
  *
- *     telling   ended jobs that others listen to: those who wait for them, and recurrences
- *     tasks     jobs of hidden queues whose time has come: recurrences that fire
- *     bulks     likewise: bulks, which take longer
+ *     telling       ended jobs that have listeners: jobs that wait for them, and recurrences
+ *     recurrences   those whose time has come
+ *     bulks         those that have not ended; they take longer
  *
- * The lists follow from jobs, so they are there again after a crash, and a step that was done
- * before is seen to have been done. A step may need a job that is on disk: it answers COLD like a
- * request, and is made again when the job is there. The first two take turns; a bulk has its turn
- * when they have nothing to do, or have done much.
+ * The lists follow from jobs, so they are there again after a crash, and a repeated step sees that
+ * it was done before. A step that needs a job on disk answers COLD like a request, and is made
+ * again when the job is there. Telling and recurrences take turns. A bulk has its turn when they
+ * have nothing to do, or have done much.
  */
 #include <assert.h>
 
@@ -56,7 +56,7 @@ static int tell_one(struct engine *e, const struct job *ended, struct job_id id)
     return j->queue->hidden ? recurrence_told(e, j, ended) : after_told(e, j, ended);
 }
 
-static int tell(struct engine *e)
+static int tell_some(struct engine *e)
 {
     struct job *ended = container_of(e->place.telling.next, struct trail, link)->job;
     struct job_id id;
@@ -89,7 +89,7 @@ static int small_step(struct engine *e)
     int done;
 
     if (!list_empty(&e->place.telling) && (e->tasks.tell_turn || !fires)) {
-        done = tell(e);
+        done = tell_some(e);
         e->tasks.tell_turn = done == BELFRY_COLD;
         return done;
     }
@@ -99,7 +99,7 @@ static int small_step(struct engine *e)
                  : 0;
 }
 
-static int step(struct engine *e)
+static int task_step(struct engine *e)
 {
     bool small = !list_empty(&e->place.telling) ||
                  (!list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new);
@@ -123,7 +123,7 @@ int engine_task(struct engine *e)
     assert(!e->work.inside && e->started);
     e->scope = (struct str){ 0 };
     e->work.inside = true;
-    done = step(e);
+    done = task_step(e);
     e->work.inside = false;
     e->scope = scope;
     return done;

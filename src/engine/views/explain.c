@@ -22,7 +22,7 @@ const char *reason_name(enum reason r)
     return names[r];
 }
 
-static void say(struct explanation *x, enum reason r, int64_t until_ms, const char *why)
+static void explain_as(struct explanation *x, enum reason r, int64_t until_ms, const char *why)
 {
     x->reason = r;
     x->until_ms = until_ms;
@@ -38,7 +38,7 @@ static void explain_ended(struct explanation *x)
         [JOB_EXPIRED] = "it was not started in the time that EXPIRE gave it",
     };
 
-    say(x, REASON_ENDED, -1, why[x->state]);
+    explain_as(x, REASON_ENDED, -1, why[x->state]);
 }
 
 /* The whole queue is held. */
@@ -67,7 +67,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
 
     else if (hold == HOLD_ENDPOINT)
         pause = queue_endpoint_until(e, q) - e->now_ms;
-    say(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
+    explain_as(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
 }
 
 /* When a worker last asked for its queue, by whichever way; 0: never. One that waits does so. */
@@ -105,7 +105,7 @@ static bool explain_lane(const struct engine *e, const struct job *j, struct exp
     }
     if (first && !job_owns_lane(j) && queue_hold(e, j->queue, j->passing) == HOLD_NONE &&
         lanes_are_full(e, j->queue->tenant)) {
-        say(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
+        explain_as(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
         return true;
     }
     return false;
@@ -123,23 +123,28 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
     if (explain_lane(e, j, x))
         return;
     if (quiet >= 0 && hold != HOLD_PAUSED && hold != HOLD_MAINTENANCE)
-        say(x, REASON_QUIET_HOURS, quiet,
+        explain_as(
+            x, REASON_QUIET_HOURS, quiet,
             "its tenant has quiet hours: when a worker asks for it it is put off to their end");
     else if (hold != HOLD_NONE)
         explain_hold(e, q, hold, x);
     else if (asked == 0)
-        say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue since the server started");
+        explain_as(x, REASON_NO_WORKER, -1,
+                   "no worker has asked for its queue since the server started");
     else if (e->now_ms - asked > ASKED_LATELY_MS)
-        say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue for more than a minute");
+        explain_as(x, REASON_NO_WORKER, -1,
+                   "no worker has asked for its queue for more than a minute");
     else if (j->where != WHERE_HOT && j->where != WHERE_OWNS_LANE)
-        say(x, REASON_ON_DISK, -1,
+        explain_as(
+            x, REASON_ON_DISK, -1,
             j->ordered
                 ? "it is on disk, or about to be, behind others of its queue that have ordering "
                   "keys: it comes to memory as those are taken"
                 : "it is on disk, or about to be, behind others of its queue and priority: it "
                   "comes to memory as those are taken");
     else
-        say(x, REASON_BEHIND, -1,
+        explain_as(
+            x, REASON_BEHIND, -1,
             queue_pushes(q)
                 ? "others are pushed first: as fast as their endpoints answer"
                 : "others of its queue are taken first: workers take them as fast as they ask");
@@ -157,7 +162,7 @@ static void explain_waiting(const struct engine *e, const struct job *j, struct 
         if (o.type == OPT_AFTER && n++ == 0)
             first = (struct job_id){ o.number, e->o.partition, o.seq };
     id_format(first, id);
-    say(x, REASON_PARENT, -1, "");
+    explain_as(x, REASON_PARENT, -1, "");
     snprintf(x->why, sizeof(x->why), "it waits for %zu other job%s to be done: %.*s%s", n,
              n == 1 ? "" : "s", ID_TEXT, id, n > 1 ? " and others" : "");
 }
@@ -180,16 +185,18 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
     else if (state_is_ended(ret->state))
         explain_ended(ret);
     else if (ret->state == JOB_LEASED)
-        say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");
+        explain_as(ret, REASON_RUNNING, j->trail->until_ms,
+                   "a worker has it, until the end of its lease");
     else if (ret->state == JOB_READY)
         explain_ready(e, j, ret);
     else if (j->trail && j->trail->deferred_ms && !MUTANT(e->o.mutant, EXPLAIN_OFF))
-        say(ret, REASON_QUIET_HOURS, j->timer.at_ms,
+        explain_as(
+            ret, REASON_QUIET_HOURS, j->timer.at_ms,
             "its tenant had quiet hours when it was to be given out: it was put off to their end");
     else if (j->attempt > 0)
-        say(ret, REASON_BACKOFF, j->timer.at_ms,
-            "an attempt ended without success, or asked for it: it runs again then");
+        explain_as(ret, REASON_BACKOFF, j->timer.at_ms,
+                   "an attempt ended without success, or asked for it: it runs again then");
     else
-        say(ret, REASON_SCHEDULED, j->timer.at_ms, "its time has not come");
+        explain_as(ret, REASON_SCHEDULED, j->timer.at_ms, "its time has not come");
     return 0;
 }

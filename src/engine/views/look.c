@@ -133,7 +133,7 @@ struct page {
     uint64_t looked;
 };
 
-static int compare(const struct job *a, const struct job *b)
+static int job_compare(const struct job *a, const struct job *b)
 {
     if (a->due_ms != b->due_ms)
         return a->due_ms < b->due_ms ? -1 : 1;
@@ -146,7 +146,7 @@ static void sift_down(const struct job **heap, size_t n, size_t i)
         size_t top = i;
 
         for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
-            if (compare(heap[child], heap[top]) > 0)
+            if (job_compare(heap[child], heap[top]) > 0)
                 top = child;
         if (top == i)
             return;
@@ -161,7 +161,7 @@ static void heap_push(struct page *p, const struct job *j)
 {
     size_t i = p->n++;
 
-    for (; i > 0 && compare(j, p->heap[(i - 1) / 2]) > 0; i = (i - 1) / 2)
+    for (; i > 0 && job_compare(j, p->heap[(i - 1) / 2]) > 0; i = (i - 1) / 2)
         p->heap[i] = p->heap[(i - 1) / 2];
     p->heap[i] = j;
 }
@@ -202,7 +202,7 @@ static uint32_t round_of(const struct list_cursor *c)
     return c->walk >> WALK_BITS ? c->walk >> WALK_BITS & WALKS : walk_of(c);
 }
 
-static bool matches(const struct page *p, const struct job *j)
+static bool page_matches(const struct page *p, const struct job *j)
 {
     const struct list_cursor *c = p->after;
 
@@ -220,14 +220,14 @@ static int page_visit(void *arg, struct table_node *node)
     const struct job *j = container_of(node, struct job, by_seq);
 
     p->looked++;
-    if (!matches(p, j))
+    if (!page_matches(p, j))
         return 0;
     if (p->n < p->f->limit) {
         heap_push(p, j);
         return 0;
     }
     p->more = true;
-    if (compare(j, p->heap[0]) < 0) {
+    if (job_compare(j, p->heap[0]) < 0) {
         p->heap[0] = j;
         sift_down(p->heap, p->n, 0);
     }

@@ -206,7 +206,7 @@ bool after_waits(const struct job *j, const struct job *parent)
 }
 
 /* The job waits for one parent less. */
-static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
+static int release_parent(struct engine *e, struct job *j, uint64_t seq, bool last)
 {
     struct job_image image;
 
@@ -243,5 +243,5 @@ int after_told(struct engine *e, struct job *j, const struct job *ended)
     if (ended->state != JOB_DONE && o.after_fail == AFTERFAIL_CANCEL &&
         !MUTANT(e->o.mutant, PARENT_IGNORED))
         return after_lost(e, j, job_id_of(e, ended));
-    return release(e, j, ended->seq, o.afters == 1);
+    return release_parent(e, j, ended->seq, o.afters == 1);
 }

@@ -29,7 +29,7 @@ static int64_t after(const struct engine *e, int64_t d)
 }
 
 /* A job as long as the caller's token is the current one. */
-static int held(struct engine *e, struct job_id id, uint64_t token, struct job **ret)
+static int job_of_token(struct engine *e, struct job_id id, uint64_t token, struct job **ret)
 {
     int err;
     struct job *j = job_seek(e, id, false, &err);
@@ -94,7 +94,7 @@ int job_expire(struct engine *e, struct job *j)
 }
 
 /* The attempt has ended and the job was replaced meanwhile: it starts anew. */
-static int replace(struct engine *e, struct job *j, unsigned outcome, struct str error)
+static int job_replace(struct engine *e, struct job *j, unsigned outcome, struct str error)
 {
     struct job_image image;
 
@@ -138,7 +138,7 @@ static int end_as_marked(struct engine *e, struct job *j, unsigned outcome, stru
 
     assert(j->state == JOB_LEASED);
     if (flags & TRAIL_REPLACING)
-        err = replace(e, j, outcome, error);
+        err = job_replace(e, j, outcome, error);
     else if (flags & TRAIL_CANCELLING && !MUTANT(e->o.mutant, CANCEL_RETRIED))
         err = job_end(e, j, JOB_CANCELLED, outcome, j->stalls, error, (struct str){ 0 });
     else
@@ -191,7 +191,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
 {
     struct job *j;
     struct queue *q;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
@@ -201,7 +201,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
     q = j->queue;
     count_runtime(e, j);
     if (j->trail->flags & TRAIL_REPLACING)
-        err = replace(e, j, ATTEMPT_DONE, (struct str){ 0 });
+        err = job_replace(e, j, ATTEMPT_DONE, (struct str){ 0 });
     else if (j->trail->flags & TRAIL_CANCELLING)
         err = job_end(e, j, again_ms < 0 ? JOB_DONE : JOB_CANCELLED, ATTEMPT_DONE, j->stalls,
                       (struct str){ 0 }, result);
@@ -226,7 +226,7 @@ int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str e
     struct job *j;
     struct queue *q;
     uint64_t cancelled = e->counters.cancelled;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
@@ -249,7 +249,7 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
 {
     struct job *j;
     struct extend_record r;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
@@ -273,7 +273,7 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
 {
     struct job *j;
     struct queue *q;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;

@@ -129,7 +129,8 @@ int item_take(struct engine *e, const struct cold_item *item)
 }
 
 /* The job of an item: as it is, or brought to memory. */
-static struct job *give(struct engine *e, const struct cold_item *item, bool take, int *ret_err)
+static struct job *item_give(struct engine *e, const struct cold_item *item, bool take,
+                             int *ret_err)
 {
     struct job_image image;
     struct queue *q;
@@ -195,7 +196,7 @@ static bool is_in_scope(const struct engine *e, const struct queue *q)
            str_eq(e->scope, tenant_name(q->tenant));
 }
 
-static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_err)
+static struct job *job_locate(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
     struct job *j = job_of(e, id);
     const struct cold_item *item;
@@ -205,7 +206,7 @@ static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_
         return j;
     item = item_of_seq(e, id);
     if (item)
-        return give(e, item, take, ret_err);
+        return item_give(e, item, take, ret_err);
     *ret_err = engine_plain(e, BELFRY_NOTFOUND);
     if (list_empty(&e->cold.runs) || id.partition != e->o.partition || id.seq >= e->log.next_seq ||
         answers_id(e->cold.answer, id))
@@ -217,13 +218,13 @@ static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_
 
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
-    struct job *j = seek(e, id, take && e->work.inside, ret_err);
+    struct job *j = job_locate(e, id, take && e->work.inside, ret_err);
 
     if (j && !is_in_scope(e, j->queue)) {
         *ret_err = engine_plain(e, BELFRY_NOTFOUND);
         return NULL;
     }
-    j = j && take ? seek(e, id, take, ret_err) : j;
+    j = j && take ? job_locate(e, id, take, ret_err) : j;
     return j && take ? settled(e, j, ret_err) : j;
 }
 
@@ -287,7 +288,7 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
         for (size_t i = 0; i < e->cold.answer->n; i++) {
             if (!holds_key(e, &e->cold.answer->items[i], order, key))
                 continue;
-            j = give(e, &e->cold.answer->items[i], take, ret_err);
+            j = item_give(e, &e->cold.answer->items[i], take, ret_err);
             if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
                 return j; /* else it expired on disk, and has no key any more */
         }
