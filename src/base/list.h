@@ -37,6 +37,17 @@ static inline void list_append(struct list *head, struct list *node)
     head->prev = node;
 }
 
+/* Initialises each of these: lists_init(&a, &b). */
+#define lists_init(...)                              \
+    lists_init_all((struct list *[]){ __VA_ARGS__ }, \
+                   sizeof((struct list *[]){ __VA_ARGS__ }) / sizeof(struct list *))
+
+static inline void lists_init_all(struct list *const *heads, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        list_init(heads[i]);
+}
+
 /* Leaves the node as a ring of its own, so removing twice is harmless. */
 static inline void list_remove(struct list *node)
 {

@@ -54,10 +54,7 @@ struct engine *engine_new(const struct engine_options *o)
     queues_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
-    list_init(&e->place.leased);
-    list_init(&e->place.arrived);
-    list_init(&e->place.turns.lulls);
-    list_init(&e->place.telling);
+    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.telling);
     for (int i = 0; i < HIDDEN_KINDS; i++)
         list_init(&e->place.due[i]);
     list_init(&e->tasks.walks);

@@ -320,10 +320,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
 
 void manifest_init(struct engine *e)
 {
-    list_init(&e->cold.runs);
-    list_init(&e->cold.gone);
-    list_init(&e->place.closed);
-    list_init(&e->cold.grave_list);
+    lists_init(&e->cold.runs, &e->cold.gone, &e->place.closed, &e->cold.grave_list);
     table_init(&e->cold.graves, grave_hash);
     e->cold.next_file = 1;
     e->cold.next_grave = 1;

@@ -4,6 +4,8 @@
  * forgotten, and its older records may be gone with their segment. */
 #include "engine/log/log.h"
 
+#include <assert.h>
+
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/pushing.h"
@@ -341,4 +343,38 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
     }
     tenant_unpark(e, t);
     return 0;
+}
+
+/* ---- Replay ---- */
+
+static int replay_record(void *arg, enum record_type type, struct str body)
+{
+    struct engine *e = arg;
+    union {
+#define MEMBER(NAME, number, codec, kind, type, what) type kind;
+        RECORDS(MEMBER)
+#undef MEMBER
+    } r;
+
+    switch (type) {
+#define REPLAY(NAME, number, codec, kind, type, what) \
+    case RECORD_##NAME:                               \
+        return record_get_##codec(body, &r.kind) ? apply_##kind(e, &r.kind) : BELFRY_CORRUPT;
+        RECORDS(REPLAY)
+#undef REPLAY
+    }
+    return BELFRY_CORRUPT;
+}
+
+int engine_replay(struct engine *e, struct str commit, uint32_t segment)
+{
+    struct commit_head head = { 0 };
+    int err;
+
+    assert(!e->started);
+    e->segment = segment;
+    err = record_walk(commit, &head, replay_record, e);
+    if (head.epoch > e->log.last_epoch)
+        e->log.last_epoch = head.epoch;
+    return err;
 }

@@ -47,9 +47,7 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
     if (!a)
         return NULL;
     *a = (struct aside){ .queue = q, .lane = lane, .feeds = nowhere, .from = nowhere };
-    list_init(&a->link);
-    list_init(&a->fed);
-    list_init(&a->low.link);
+    lists_init(&a->link, &a->fed, &a->low.link);
     table_add(&e->place.asides.by_lane, &a->node);
     list_append(&e->place.asides.all, &a->link);
     list_append(&e->place.asides.lows, &a->low.link);

@@ -15,13 +15,8 @@ const struct place_row place_rows[WHERES] = {
 void batch_init(struct batch *b)
 {
     b->empty_lsn = UINT64_MAX;
-    list_init(&b->orders);
-    list_init(&b->asides);
-    list_init(&b->asides_fed);
-    list_init(&b->source);
-    list_init(&b->jobs);
-    list_init(&b->past_source);
-    list_init(&b->past_jobs);
+    lists_init(&b->orders, &b->asides, &b->asides_fed, &b->source, &b->jobs, &b->past_source,
+               &b->past_jobs);
 }
 
 /* The family of the run that a job goes to from its place. */

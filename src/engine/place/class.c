@@ -26,22 +26,16 @@ void classes_init(struct queue *q)
 
         *c = rows[i];
         c->queue = q;
-        list_init(&c->ready);
-        list_init(&c->tail);
-        list_init(&c->link);
-        list_init(&c->near.link);
-        list_init(&c->arrived);
-        list_init(&c->fed);
+        lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
         assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
     }
 }
 
 struct class *class_numbered(struct queue *q, unsigned number)
 {
-    for (int i = 0; i < CLASSES; i++)
-        if (q->classes[i].number == number)
-            return &q->classes[i];
-    return NULL;
+    return class_is_valid(number)
+               ? class_at_slot(q, cold_slot_of(FAMILY_BACKLOG, JOB_READY, number))
+               : NULL;
 }
 
 struct class *class_at_slot(struct queue *q, enum cold_slot slot)

@@ -94,17 +94,11 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         return NULL;
     }
     q->settings = queue_defaults;
-    list_init(&q->turn);
-    list_init(&q->lull);
-    list_init(&q->bucket.timer.link);
+    lists_init(&q->turn, &q->lull, &q->bucket.timer.link);
     q->bucket.queue = q;
     post_init(&q->post);
     q->post.queue = q;
-    list_init(&q->past);
-    list_init(&q->rich);
-    list_init(&q->past_keyed);
-    list_init(&q->dead);
-    list_init(&q->logged);
+    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->logged);
     classes_init(q);
     named_add(&e->place.names, &q->by_name, q->text, name);
     list_append(&e->place.queues, &q->link);
@@ -161,11 +155,8 @@ void queues_free(struct engine *e)
 void queues_init(struct engine *e)
 {
     named_init(&e->place.names);
-    list_init(&e->place.queues);
-    list_init(&e->place.rich);
-    list_init(&e->place.idle);
-    list_init(&e->place.turns.dispatch);
-    list_init(&e->place.turns.unwell);
+    lists_init(&e->place.queues, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
+               &e->place.turns.unwell);
 }
 
 bool queue_is_of(const struct queue *q, struct str tenant)

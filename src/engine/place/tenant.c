@@ -22,9 +22,7 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     if (!t)
         return NULL;
     t->settings = tenant_defaults;
-    list_init(&t->queues);
-    list_init(&t->parked);
-    list_init(&t->bucket.timer.link);
+    lists_init(&t->queues, &t->parked, &t->bucket.timer.link);
     t->bucket.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
     named_add(&e->place.tenants, &t->by_name, t->text, name);

@@ -76,6 +76,7 @@ static bool tenant_waits_on_disk(const struct engine *e, struct str tenant)
     return false;
 }
 
+/* Counts the jobs in memory of a tenant, or of all. */
 static void sample_all(const struct engine *e, struct sample *s)
 {
     unsigned log2 = 0;
