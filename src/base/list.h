@@ -19,6 +19,17 @@ struct list {
     for ((node) = (head)->next, (after) = (node)->next; (node) != (head); \
          (node) = (after), (after) = (node)->next)
 
+/* Visits the things of a ring, which are linked by a member. The thing must stay in its ring; in
+ * the second form it may leave. */
+#define list_each_of(type, thing, head, member)                                              \
+    for (type *thing = container_of((head)->next, type, member); &(thing)->member != (head); \
+         (thing) = container_of((thing)->member.next, type, member))
+#define list_each_of_safe(type, thing, head, member)                            \
+    for (type *thing = container_of((head)->next, type, member),                \
+              *thing##_next = container_of((thing)->member.next, type, member); \
+         &(thing)->member != (head);                                            \
+         (thing) = thing##_next, thing##_next = container_of((thing)->member.next, type, member))
+
 static inline void list_init(struct list *head)
 {
     head->next = head->prev = head;

@@ -117,23 +117,17 @@ static int64_t time_left(struct engine *e, const struct trail *t)
 
 void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict)
 {
-    struct list *node;
-
     assert(!e->started && e->log.out);
     e->started = true;
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
     e->start_ms = mono_ms;
     e->log.strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
-    list_each (node, &e->place.leased) {
-        struct trail *t = container_of(node, struct trail, link);
-
+    list_each_of (struct trail, t, &e->place.leased, link) {
         t->timer.at_ms = mono_ms + time_left(e, t);
         wheel_add(&e->wheels[WHEEL_LEASES], &t->timer);
     }
-    list_each (node, &e->place.queues) {
-        struct queue *q = container_of(node, struct queue, link);
-
+    list_each_of (struct queue, q, &e->place.queues, link) {
         past_sort(q);
     }
     engine_advance(e, wall_ms, mono_ms);

@@ -36,15 +36,11 @@ static bool is_behind(const struct engine *e, const struct run_desc *d)
 /* Whether jobs on disk are due up to this moment and were not loaded. */
 static bool passes_jobs(const struct engine *e, int64_t upto_ms)
 {
-    const struct list *node;
+    struct cold_point first;
 
-    list_each (node, &e->cold.runs) {
-        const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
-        struct cold_point first;
-
-        if (is_behind(e, d) && cold_key_point(d->first, &first) && first.at_ms <= upto_ms)
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        if (is_behind(e, &r->d) && cold_key_point(r->d.first, &first) && first.at_ms <= upto_ms)
             return true;
-    }
     return false;
 }
 
@@ -66,12 +62,11 @@ void frontier_follow(struct engine *e)
 int64_t frontier_wake(const struct engine *e)
 {
     int64_t at = e->place.frontier.at_ms - e->o.lookahead_ms + e->o.lookahead_ms / FOLLOW + 1;
-    const struct list *node;
 
     if (at <= e->now_ms) /* it is being done */
         return INT64_MAX;
-    list_each (node, &e->cold.runs)
-        if (is_behind(e, &container_of(node, struct cold_run, link)->d))
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        if (is_behind(e, &r->d))
             return at;
     return INT64_MAX;
 }

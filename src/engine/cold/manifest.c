@@ -13,14 +13,9 @@
 
 struct cold_run *manifest_find(const struct engine *e, uint32_t file)
 {
-    const struct list *node;
-
-    list_each (node, &e->cold.runs) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    list_each_of (struct cold_run, r, &e->cold.runs, link)
         if (r->d.file == file)
             return r;
-    }
     return NULL;
 }
 
@@ -339,14 +334,11 @@ void manifest_free(struct engine *e)
 void run_taken(struct engine *e, const struct cold_item *item)
 {
     struct job_image image;
-    struct list *node;
     int64_t gone_ms = record_get_job(item->body, &image) ? image_gone_ms(&image) : 0;
 
     if (gone_ms == 0)
         return;
-    list_each (node, &e->cold.runs) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    list_each_of (struct cold_run, r, &e->cold.runs, link) {
         if (r->d.family == item->key[0] && r->d.number == item->number && gone_ms <= r->going_ms)
             tally_put(&r->taken, &(struct tally_entry){
                                      .queue = image.queue,

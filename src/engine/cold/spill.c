@@ -77,13 +77,11 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
 
 void tails_rewind(struct engine *e)
 {
-    struct list *node, *after;
-
-    list_each (node, &e->place.queues)
-        order_rewind(e, &container_of(node, struct queue, link)->classes[INDEX_ORDERED]);
+    list_each_of (struct queue, q, &e->place.queues, link)
+        order_rewind(e, &q->classes[INDEX_ORDERED]);
     asides_rewind(e);
-    list_each_safe (node, after, &e->place.closed)
-        jobs_rewind(e, &container_of(node, struct class, link)->tail);
+    list_each_of_safe (struct class, c, &e->place.closed, link)
+        jobs_rewind(e, &c->tail);
 }
 
 /* ---- Batches ---- */
@@ -103,16 +101,10 @@ void batch_release_dead(struct engine *e, const struct queue *q)
 {
     struct list *heads[] = { &e->place.batch.past_source, &e->place.batch.past_jobs };
 
-    for (size_t i = 0; i < 2 && !e->place.batch.fed; i++) {
-        struct list *node, *after;
-
-        list_each_safe (node, after, heads[i]) {
-            struct job *j = container_of(node, struct trail, link)->job;
-
-            if (j->queue == q && j->state == JOB_DEAD)
-                job_place_again(e, j);
-        }
-    }
+    for (size_t i = 0; i < 2 && !e->place.batch.fed; i++)
+        list_each_of_safe (struct trail, t, heads[i], link)
+            if (t->job->queue == q && t->job->state == JOB_DEAD)
+                job_place_again(e, t->job);
 }
 
 static bool graves_are_many(const struct engine *e)
@@ -147,11 +139,7 @@ bool engine_feed_due(const struct engine *e)
 
 static void take_tails(struct engine *e)
 {
-    struct list *node;
-
-    list_each (node, &e->place.closed) {
-        struct class *c = container_of(node, struct class, link);
-
+    list_each_of (struct class, c, &e->place.closed, link) {
         list_splice(&e->place.batch.source, &c->tail);
         order_feed_begin(e, c);
     }
@@ -174,10 +162,7 @@ static void take_past(struct engine *e)
  * the frontier that is in the journal. */
 static void prune_graves(struct engine *e)
 {
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->cold.grave_list) {
-        struct grave *g = container_of(node, struct grave, link);
+    list_each_of_safe (struct grave, g, &e->cold.grave_list, link) {
         struct cold_point p;
 
         if (g->key[0] == FAMILY_DUE && cold_key_point((struct str){ g->key, g->len }, &p) &&
@@ -359,11 +344,7 @@ static bool feed_past(struct engine *e, struct buf *out, size_t *n)
 /* Graves too are fed like any other entry. */
 static void feed_graves(struct engine *e, struct buf *out)
 {
-    struct list *node;
-
-    list_each (node, &e->cold.grave_list) {
-        const struct grave *g = container_of(node, struct grave, link);
-
+    list_each_of (const struct grave, g, &e->cold.grave_list, link) {
         if (g->serial > e->place.batch.graves)
             continue;
         feed_head(out, FEED_GRAVE, (uint64_t)g->gone_ms, (struct str){ g->key, g->len });
@@ -396,15 +377,15 @@ static void give_back(struct engine *e, struct list *head, bool past)
 
 void engine_feed_abort(struct engine *e)
 {
-    struct list newer, *node;
+    struct list newer;
 
     assert(e->place.batch.active && !e->place.batch.fed);
     e->place.batch.gathering = false;
     /* Jobs that came to the tails meanwhile stay behind those that are given back. */
     list_init(&newer);
     if (e->place.batch.tails)
-        list_each (node, &e->place.closed)
-            list_splice(&newer, &container_of(node, struct class, link)->tail);
+        list_each_of (struct class, c, &e->place.closed, link)
+            list_splice(&newer, &c->tail);
     order_feed_abort(e);
     asides_feed_end(e);
     give_back(e, &e->place.batch.jobs, false);

@@ -327,7 +327,6 @@ int apply_queue(struct engine *e, const struct queue_record *r)
 int apply_tenant(struct engine *e, const struct tenant_record *r)
 {
     struct tenant *t = tenant_obtain(e, r->name);
-    const struct list *node;
 
     if (!t)
         return BELFRY_NOMEM;
@@ -335,12 +334,9 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
     t->settings = r->settings;
     t->segment = e->segment;
     t->quiet_asked_ms = -1;
-    list_each (node, &t->queues) {
-        struct queue *q = container_of(node, struct queue, of_tenant);
-
+    list_each_of (struct queue, q, &t->queues, of_tenant)
         if (q->credit > t->settings.weight)
             q->credit = t->settings.weight;
-    }
     tenant_unpark(e, t);
     return 0;
 }

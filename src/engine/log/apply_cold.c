@@ -189,14 +189,9 @@ static int fed_evict(struct engine *e, struct str seqs, const struct stale *stal
 
 static void drop_graves(struct engine *e, uint64_t upto)
 {
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->cold.grave_list) {
-        struct grave *g = container_of(node, struct grave, link);
-
+    list_each_of_safe (struct grave, g, &e->cold.grave_list, link)
         if (g->serial <= upto)
             grave_remove(e, g);
-    }
 }
 
 int apply_fed(struct engine *e, const struct fed_record *r)

@@ -126,14 +126,10 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 static uint32_t oldest_backlog(const struct engine *e)
 {
     uint32_t oldest = UINT32_MAX;
-    const struct list *node;
 
-    list_each (node, &e->cold.runs) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
         if (r->d.family == FAMILY_BACKLOG && r->d.number < oldest)
             oldest = r->d.number;
-    }
     return oldest;
 }
 
@@ -173,12 +169,9 @@ static int copy_tally(struct engine *e, struct queue *q, uint32_t oldest)
 static int copy_queues(struct engine *e, struct list *head, uint32_t segment)
 {
     uint32_t oldest = oldest_backlog(e);
-    struct list *node, *after;
     int err = 0;
 
-    list_each_safe (node, after, head) {
-        struct queue *q = container_of(node, struct queue, link);
-
+    list_each_of_safe (struct queue, q, head, link) {
         if (q->segment && q->segment <= segment)
             err = copy_settings(e, q);
         if (!err && q->tally_segment && q->tally_segment <= segment)

@@ -262,13 +262,11 @@ bool asides_load(struct engine *e, struct load_want *ret)
 
 void asides_rewind(struct engine *e)
 {
-    struct list *node, *after, again;
+    struct list again;
     struct job *j;
 
     list_init(&again);
-    list_each_safe (node, after, &e->place.asides.all) {
-        struct aside *a = container_of(node, struct aside, link);
-
+    list_each_of_safe (struct aside, a, &e->place.asides.all, link) {
         a->pinned = true;
         while ((j = first_of(&a->waiting))) {
             job_unplace(e, j);
@@ -284,10 +282,7 @@ void asides_rewind(struct engine *e)
 
 void asides_feed_begin(struct engine *e)
 {
-    struct list *node;
-
-    list_each (node, &e->place.asides.all) {
-        struct aside *a = container_of(node, struct aside, link);
+    list_each_of (struct aside, a, &e->place.asides.all, link) {
         const struct job *first = first_of(&a->waiting);
 
         if (!first)
@@ -354,13 +349,9 @@ void aside_fed(struct engine *e, struct queue *q, uint64_t lane, struct cold_poi
 
 void asides_forget(struct engine *e, const struct queue *q)
 {
-    struct list *node, *after;
-
     if (q->asides == 0)
         return;
-    list_each_safe (node, after, &e->place.asides.all) {
-        struct aside *a = container_of(node, struct aside, link);
-
+    list_each_of_safe (struct aside, a, &e->place.asides.all, link) {
         if (a->queue == q) {
             a->from = nowhere;
             aside_settle(e, a);
@@ -371,15 +362,11 @@ void asides_forget(struct engine *e, const struct queue *q)
 int asides_each(const struct engine *e, const struct queue *q,
                 int (*fn)(void *arg, uint64_t lane, struct cold_point from), void *arg)
 {
-    const struct list *node;
     int answer = 0;
 
-    list_each (node, &e->place.asides.all) {
-        const struct aside *a = container_of(node, struct aside, link);
-
+    list_each_of (const struct aside, a, &e->place.asides.all, link)
         if ((!q || a->queue == q) && is_somewhere(a->from) && !answer)
             answer = fn(arg, a->lane, a->from);
-    }
     return answer;
 }
 

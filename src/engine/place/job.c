@@ -434,14 +434,9 @@ void jobs_place_all(struct engine *e, struct list *head)
 
 void jobs_rewind(struct engine *e, struct list *head)
 {
-    struct list *node, *after;
-
-    list_each_safe (node, after, head) {
-        struct job *j = container_of(node, struct job, timer.link);
-
+    list_each_of_safe (struct job, j, head, timer.link)
         if (j->timer.at_ms > e->now_ms)
             job_place_again(e, j);
-    }
 }
 
 void job_unplace(struct engine *e, struct job *j)

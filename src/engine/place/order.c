@@ -227,10 +227,7 @@ void order_drain(struct engine *e, struct class *c, int *budget)
 
 void orders_arrive(struct engine *e, int *budget)
 {
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->place.arrived) {
-        struct class *c = container_of(node, struct class, arrived);
+    list_each_of_safe (struct class, c, &e->place.arrived, arrived) {
         const struct job *tail;
 
         order_drain(e, c, budget);

@@ -125,11 +125,10 @@ static int page_want(struct page *p, const struct queue *q)
 static size_t page_pick(const struct page *p, const struct queue *q, const struct job **ret,
                         size_t max, bool *ret_more)
 {
-    const struct list *node;
     size_t n = 0;
 
-    list_each (node, &q->logged) {
-        const struct job *j = container_of(node, struct trail, timer.link)->job;
+    list_each_of (const struct trail, t, &q->logged, timer.link) {
+        const struct job *j = t->job;
         size_t at = n;
 
         if (job_is_waste(p->e, j) || j->seq <= p->after.seq)

@@ -78,14 +78,9 @@ static int bulk_put(struct engine *e, const struct job *j, const struct bulk *b)
 
 static struct bulk_walk *walk_find(const struct engine *e, uint64_t seq)
 {
-    const struct list *node;
-
-    list_each (node, &e->tasks.walks) {
-        struct bulk_walk *w = container_of(node, struct bulk_walk, link);
-
+    list_each_of (struct bulk_walk, w, &e->tasks.walks, link)
         if (w->seq == seq)
             return w;
-    }
     return NULL;
 }
 
@@ -250,10 +245,8 @@ static void uncount(struct engine *e, struct bulk_walk *w, struct str images)
 
 void bulks_loaded(struct engine *e, struct str images)
 {
-    struct list *node;
-
-    list_each (node, &e->tasks.walks)
-        uncount(e, container_of(node, struct bulk_walk, link), images);
+    list_each_of (struct bulk_walk, w, &e->tasks.walks, link)
+        uncount(e, w, images);
 }
 
 /* ---- Doing it ---- */
@@ -327,13 +320,10 @@ void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
  * time, and engine_bulks shows no more than BULK_KEEP of both. */
 static void trim_bulks(struct engine *e, struct queue *q)
 {
-    struct list *node, *after;
     uint64_t n = q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED];
 
-    list_each_safe (node, after, &q->past) {
-        const struct job *j = container_of(node, struct trail, link)->job;
-
-        if (n <= BULK_KEEP || node == q->past.prev || emit_forget(e, j) < 0)
+    list_each_of_safe (struct trail, t, &q->past, link) {
+        if (n <= BULK_KEEP || &t->link == q->past.prev || emit_forget(e, t->job) < 0)
             return;
         n--;
     }
@@ -405,14 +395,9 @@ static bool makes_room(const struct job *j)
 /* The first bulk that may go on; or NULL. */
 static struct job *first_bulk(const struct engine *e)
 {
-    const struct list *node;
-
-    list_each (node, &e->place.due[HIDDEN_BULK]) {
-        struct job *j = container_of(node, struct job, timer.link);
-
+    list_each_of (struct job, j, &e->place.due[HIDDEN_BULK], timer.link)
         if (!e->refuse_new || makes_room(j))
             return j;
-    }
     return NULL;
 }
 

@@ -171,21 +171,14 @@ static int by_seq(const void *a, const void *b)
 /* The bulks of a queue in memory, in the order in which they were asked for. */
 static size_t gather_bulks(const struct engine *e, const struct queue *q, const struct job **ret)
 {
-    const struct list *node;
     size_t n = 0;
 
-    list_each (node, &q->logged) {
-        const struct job *j = container_of(node, struct trail, timer.link)->job;
-
-        if (!job_is_waste(e, j))
-            ret[n++] = j;
-    }
-    list_each (node, &e->place.due[HIDDEN_BULK]) {
-        const struct job *j = container_of(node, struct job, timer.link);
-
+    list_each_of (const struct trail, t, &q->logged, timer.link)
+        if (!job_is_waste(e, t->job))
+            ret[n++] = t->job;
+    list_each_of (const struct job, j, &e->place.due[HIDDEN_BULK], timer.link)
         if (j->queue == q)
             ret[n++] = j;
-    }
     qsort(ret, n, sizeof(*ret), by_seq);
     return n;
 }

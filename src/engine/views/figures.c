@@ -83,18 +83,14 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg)
 {
     const struct named **all = malloc((e->place.tenant_total + 1) * sizeof(*all));
-    const struct list *node;
     size_t n = 0;
     int answer = 0;
 
     if (!all)
         return BELFRY_NOMEM;
-    list_each (node, &e->place.tenant_list) {
-        struct tenant *t = container_of(node, struct tenant, link);
-
+    list_each_of (struct tenant, t, &e->place.tenant_list, link)
         if (str_compare(tenant_name(t), after) > 0)
             all[n++] = &t->by_name;
-    }
     named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct tenant_view v;
@@ -109,13 +105,11 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret)
 {
     const struct tenant *t = tenant_find(e, tenant);
-    const struct list *node;
 
     *ret = (struct tenant_stats){ 0 };
     if (!t)
         return;
-    list_each (node, &t->queues) {
-        const struct queue *q = container_of(node, struct queue, of_tenant);
+    list_each_of (const struct queue, q, &t->queues, of_tenant) {
         struct queue_view v;
 
         if (q->hidden)
@@ -136,8 +130,6 @@ void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenan
 
 void engine_stats(const struct engine *e, struct engine_stats *ret)
 {
-    const struct list *node;
-
     memcpy(ret->jobs, e->place.states, sizeof(ret->jobs));
     ret->cold_jobs = 0;
     for (int i = 0; i < COLD_SLOTS; i++) {
@@ -148,9 +140,9 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     }
     ret->hot_jobs = e->place.jobs.count - e->place.hidden_jobs;
     ret->runs = ret->run_bytes = 0;
-    list_each (node, &e->cold.runs) {
+    list_each_of (const struct cold_run, r, &e->cold.runs, link) {
         ret->runs++;
-        ret->run_bytes += container_of(node, struct cold_run, link)->d.bytes;
+        ret->run_bytes += r->d.bytes;
     }
     ret->queues = e->place.queue_total - e->place.hidden_total;
     ret->tenants = e->place.tenant_total;

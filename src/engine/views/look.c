@@ -495,14 +495,10 @@ static void walk_resume(const struct engine *e, struct list_cursor *c)
 
 static uint32_t newest_run(const struct engine *e)
 {
-    const struct list *node;
     uint32_t newest = 0;
 
-    list_each (node, &e->cold.runs) {
-        const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
-
-        newest = d->number > newest ? d->number : newest;
-    }
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        newest = r->d.number > newest ? r->d.number : newest;
     return newest;
 }
 

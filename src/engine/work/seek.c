@@ -241,10 +241,8 @@ static bool answers_key(const struct cold_answer *a, const struct queue *q, stru
 static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str order,
                             struct str key, struct cold_key *ret)
 {
-    const struct list *node;
-
-    list_each (node, &e->cold.runs) {
-        if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
+    list_each_of (const struct cold_run, r, &e->cold.runs, link) {
+        if (r->d.family == FAMILY_LOCATOR) {
             cold_key_of_key(ret, queue_name(q), order, key);
             return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
         }

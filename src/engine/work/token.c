@@ -18,11 +18,10 @@ static bool is_lasting_admin(const struct token *t)
 
 static size_t lasting_admins(const struct engine *e)
 {
-    const struct list *node;
     size_t n = 0;
 
-    list_each (node, &e->log.tokens.all)
-        n += is_lasting_admin(container_of(node, struct token, link));
+    list_each_of (const struct token, t, &e->log.tokens.all, link)
+        n += is_lasting_admin(t);
     return n;
 }
 
@@ -121,15 +120,12 @@ int engine_tokens(const struct engine *e, struct str tenant, struct str after, s
 {
     const struct named **all = malloc((e->log.tokens.count + 1) * sizeof(*all));
     bool any = str_eq(tenant, STR(TENANT_ALL));
-    const struct list *node;
     size_t n = 0;
     int answer = 0;
 
     if (!all)
         return BELFRY_NOMEM;
-    list_each (node, &e->log.tokens.all) {
-        const struct token *t = container_of(node, struct token, link);
-
+    list_each_of (const struct token, t, &e->log.tokens.all, link) {
         if (t->role != ROLE_NONE && (any || str_eq(tenant, token_tenant(t))) &&
             str_compare(token_name(t), after) > 0)
             all[n++] = &t->by_name;
