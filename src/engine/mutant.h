@@ -35,6 +35,8 @@
     X(CURSOR_AHEAD, "the frontier is recorded without the jobs it passed")  \
     X(OVERTAKING, "a job overtakes those of its class that are on disk")    \
     X(LOCATOR_LOST, "the locator is not told where jobs went")              \
+    X(WALK_BLIND, "a walk does not go where jobs went behind it")           \
+    X(KEY_STALE, "of two jobs in a batch with one key the first has it")    \
     X(TENANT_LEAK, "a request sees other tenants' jobs")                    \
     X(MAINTENANCE_IGNORED, "a tenant in maintenance gives out jobs")        \
     X(LIMIT_IGNORED, "max_running is not looked at")                        \

@@ -224,12 +224,11 @@ struct list_cursor {
     uint64_t stripe;
     int64_t due_ms; /* jobs up to (due_ms, seq) of the stripe have been given */
     uint64_t seq;
-    uint32_t walk; /* the number of the walk, and shifted by 12 bits that of its last round: a round
-                      visits jobs that went back to disk behind the walk */
-    uint32_t since; /* the newest run when the walk began: later rounds show jobs that were fed
-                       after that */
-    uint64_t
-        epoch; /* of the engine that gave the cursor: another engine knows nothing of its walks */
+    /* The number of the walk. Shifted by 12 bits: where its last round began, which visits jobs
+     * that went to disk behind the walk. Shifted by 24 bits: how many rounds there were. */
+    uint32_t walk;
+    uint32_t since; /* the newest run when the walk began: rounds show jobs that were fed later */
+    uint64_t epoch; /* of the engine that gave the cursor: others know nothing of its walks */
     uint16_t key_len;
     char key[QUEUE_MAX_BYTES + 28]; /* LIST_DISK: jobs up to this key of a run have been given;
                                        LIST_LOADED: the key to go on with */

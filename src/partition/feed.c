@@ -39,6 +39,7 @@ struct sorting {
     size_t n;
     size_t cap;
     struct buf located; /* keys and values of the locator */
+    unsigned mutant;
 };
 
 /* The first of the key that tells most, so that bytes are hardly ever compared. A moment has its
@@ -127,7 +128,7 @@ static int locate(struct sorting *s, const struct cold_key *key, struct str plac
         .key = (const char *)(uintptr_t)start,
         .key_len = (uint16_t)key->len,
         .value_len = (uint32_t)(s->located.len - start - key->len),
-        .seq = start,
+        .seq = MUTANT(s->mutant, KEY_STALE) ? UINT64_MAX - start : start,
         .locates = true,
     };
     return s->located.failed ? BELFRY_NOMEM : 0;
@@ -297,7 +298,7 @@ static void remove_written(struct partition *p, uint32_t file, uint32_t n)
 int feed_run(struct chore *c)
 {
     struct feed *f = &c->feed;
-    struct sorting s = { 0 };
+    struct sorting s = { .mutant = c->p->o.mutant };
     int err = read_batch(&s, buf_view(&f->batch), f->file, !MUTANT(c->p->o.mutant, LOCATOR_LOST));
 
     struct entry *spare = err ? NULL : malloc((s.n + 1) * sizeof(*spare));

@@ -217,7 +217,8 @@ static int fetch_page(struct fetch *f)
     for (size_t i = 0; i < f->pinned.n && !err; i++) {
         struct cold_run *r = f->pinned.runs[i];
 
-        if (r->d.family != after.ptr[0] || run_compare(r->d.last, after) <= 0)
+        if (r->d.family != after.ptr[0] || r->d.number <= f->want.since ||
+            run_compare(r->d.last, after) <= 0)
             continue;
         numbers[n] = r->d.number;
         err = cold_open(f->p, r, &runs[n++]);

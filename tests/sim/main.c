@@ -133,9 +133,10 @@ static void last_words(FILE *in, char why[JUDGE_TEXT], char again[JUDGE_TEXT])
 static uint64_t first_seed(unsigned mutant)
 {
     switch (mutant) {
-    case MUTANT_TAKEN_FED: return 220;
-    case MUTANT_OVERTAKING: return 230;
-    case MUTANT_GRAVE_LOST: return 1240;
+    case MUTANT_WALK_BLIND: return 1130;
+    case MUTANT_TAKEN_FED: return 270;
+    case MUTANT_OVERTAKING: return 290;
+    case MUTANT_GRAVE_LOST: return 1850;
     default: return 1;
     }
 }

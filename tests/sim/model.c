@@ -97,6 +97,12 @@ bool model_is_over(const struct model *m, const struct model_job *job)
     return !model_ended(job) && model_expires(job) >= 0 && model_expires(job) <= m->now_ms;
 }
 
+bool model_is_past(const struct model *m, const struct model_job *job)
+{
+    return model_ended(job) && job->keep_ms <= m->now_ms && !job->telling &&
+           !(job->held && job->hold_ms > m->now_ms);
+}
+
 enum job_state model_shown(const struct model *m, const struct model_job *job)
 {
     return model_is_over(m, job) ? JOB_EXPIRED : job->state;
@@ -154,7 +160,7 @@ void model_fire(struct model *m)
             model_end(m, job, JOB_EXPIRED, 0);
         if (job->held && job->hold_ms <= m->now_ms && !job->telling)
             job->held = false;
-        if (model_ended(job) && job->keep_ms <= m->now_ms && !job->held && !job->telling) {
+        if (model_is_past(m, job)) {
             cover_event(EVENT_FORGOTTEN);
             model_forget(m, i);
         } else {

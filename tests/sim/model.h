@@ -75,6 +75,7 @@ struct model_job {
     bool holding;       /* leased or deferred at its present due time: it keeps its ordering key */
     bool ahead;         /* ready, but the clock was set back since */
     uint64_t fact;      /* model.changes when it last changed, but for leases */
+    unsigned dues;      /* how often its due time changed */
     uint64_t moved;     /* model.steps when it last changed its state or place */
     uint64_t placed;    /* model.steps when it last changed, but for what time does */
     int64_t calm_ms;    /* model.calm_ms then, */
@@ -295,6 +296,8 @@ struct model_job *model_find_key(const struct model *m, unsigned queue, uint32_t
 int64_t model_expires(const struct model_job *job);
 /* It was not started in time, but the engine has not come to it: it is on disk. */
 bool model_is_over(const struct model *m, const struct model_job *job);
+/* It has ended, and nothing of it has to be kept any more. */
+bool model_is_past(const struct model *m, const struct model_job *job);
 /* What users see. */
 enum job_state model_shown(const struct model *m, const struct model_job *job);
 /* Counts jobs of a queue in a state. */

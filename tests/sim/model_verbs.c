@@ -13,6 +13,12 @@ void model_changed(struct model *m, struct model_job *job)
     job->calm_step = m->calm_step;
 }
 
+static void set_due(struct model_job *job, int64_t due_ms)
+{
+    job->dues += job->due_ms != due_ms;
+    job->due_ms = due_ms;
+}
+
 /* What is due already becomes ready now; with an ordering key its place is where it says. */
 static int64_t at_of(const struct model *m, uint32_t order, int64_t due_ms)
 {
@@ -47,7 +53,7 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
     model_lose_turn(m, job->queue);
     job->deferred_ms = -1;
     job->payload = spec->payload;
-    job->due_ms = due;
+    set_due(job, due);
     job->holding = false;
     job->attempt = job->stalls = 0;
     if (job->state != JOB_WAITING)
@@ -191,7 +197,7 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
 static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)
 {
     job->state = JOB_SCHEDULED;
-    job->due_ms = due_ms;
+    set_due(job, due_ms);
     job->at_ms = at_ms;
     model_changed(m, job);
 }
@@ -373,7 +379,8 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
     if (job->state != JOB_SCHEDULED && job->state != JOB_READY && job->state != JOB_WAITING)
         return BELFRY_STATE;
     if (job->state == JOB_WAITING) {
-        job->due_ms = job->at_ms = due_ms;
+        set_due(job, due_ms);
+        job->at_ms = due_ms;
         model_changed(m, job);
         return 0;
     }

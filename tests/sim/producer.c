@@ -104,6 +104,27 @@ void step_rotate(struct world *w)
     }
 }
 
+/* A key goes from a job to another one: both may be in the batch that is being gathered. */
+void step_hand_over(struct world *w)
+{
+    uint64_t crashes = w->crashes;
+    struct request r = schedule_random(w);
+    struct job_id id = world_pick(w, WAITING);
+    const struct model_job *job = model_find(&w->model, id);
+
+    if (!job || job->key == 0)
+        return;
+    r.spec.queue = job->queue;
+    r.spec.key = job->key;
+    r.spec.order = job->key / KEYS_OF_ORDER;
+    r.spec.due_ms = w->wall_ms + rng_duration(&w->rng, 400 * DAY);
+    r.spec.expire_ms = 0;
+    r.spec.after_count = 0;
+    request_finish(w, &(struct request){ .execute = cancel, .id = id });
+    if (crashes == w->crashes)
+        request_finish(w, &r);
+}
+
 static void check_error(const char *verb, struct job_id id, int is, int expected)
 {
     CHECK(is == expected, "%s of job %" PRIu64 " answers %s, expected %s", verb, id.seq,

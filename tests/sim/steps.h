@@ -43,6 +43,7 @@ void step_herd(struct world *w);
 void step_batch(struct world *w);
 void step_replace(struct world *w);
 void step_rotate(struct world *w);
+void step_hand_over(struct world *w);
 void step_cancel(struct world *w);
 void step_cancel_key(struct world *w);
 void step_reschedule(struct world *w);

@@ -46,6 +46,23 @@ static bool follow_gone(struct world *w, struct model_job *job)
            model_after_told(&w->model, job, NULL, 0);
 }
 
+/* One of these bulks may have changed the job, and not what it waited for. */
+static void doubt_bulks(struct world *w, unsigned bulks)
+{
+    for (size_t i = 0; i < MODEL_BULKS; i++)
+        w->model.bulks[i].unsure += bulks >> i & 1;
+}
+
+/* A job that expired on disk. If it is gone, a bulk may have deleted it: its end is noted first. */
+static void follow_over(struct world *w, struct model_job *job, bool gone)
+{
+    unsigned bulks = gone ? bulks_about(w, job, BULK_DELETE) : 0;
+
+    model_end(&w->model, job, JOB_EXPIRED, 0);
+    if (model_is_past(&w->model, job))
+        doubt_bulks(w, bulks);
+}
+
 static enum told follow(struct world *w, struct model_job *job)
 {
     struct look look = { .partition = w->partition };
@@ -58,7 +75,7 @@ static enum told follow(struct world *w, struct model_job *job)
     if (model_is_over(&w->model, job)) { /* on disk, before it could be told */
         if (!err && v.ended_ms == 0)
             return TOLD_NOTHING;
-        model_end(&w->model, job, JOB_EXPIRED, 0);
+        follow_over(w, job, err != 0);
         return TOLD;
     }
     bool by_bulk = !err && v.state == JOB_CANCELLED && v.error.len == 0; /* since it was told */
@@ -75,8 +92,8 @@ static enum told follow(struct world *w, struct model_job *job)
     CHECK(!err || !told || model_may_forget(&w->model, job) || job->keep_ms <= w->model.now_ms ||
               bulks_about(w, job, BULK_DELETE),
           "job %" PRIu64 " is lost when one that it waits for is", job->id.seq);
-    for (size_t i = 0; i < MODEL_BULKS && told; i++) /* or one of them did it */
-        w->model.bulks[i].unsure += bulks >> i & 1;
+    if (told)
+        doubt_bulks(w, bulks);
     return told ? TOLD : bulks ? TOLD_NOTHING : UNEXPLAINED;
 }
 

@@ -328,5 +328,6 @@ void world_fini(struct world *w)
     model_graveyard_fini(&w->graveyard);
     free(w->answers);
     free(w->lister.seen);
+    free(w->lister.there);
     free(w->watch.jobs);
 }

@@ -63,6 +63,12 @@ struct token {
     uint64_t token;
 };
 
+/* A job that LIST must show if its due time stays. */
+struct there {
+    struct job_id id;
+    unsigned dues; /* see struct model_job */
+};
+
 /* A LIST that goes on over many steps. */
 struct lister {
     bool on;
@@ -70,6 +76,9 @@ struct lister {
     uint64_t started;   /* model.steps */
     uint64_t movements; /* world.movements then */
     struct list_cursor cursor;
+    size_t limit;        /* of each page */
+    struct there *there; /* when it began */
+    size_t there_count;
     struct job_id *seen;
     size_t count;
     size_t cap;

@@ -14,14 +14,16 @@ def _slices(items):
 def audit(player, pipe, say, share=1.0):
     """A share of less than 1 asks GET for so many of them only."""
     quiet(pipe)
+    lo = now_ms()
     rows = listing(player, pipe)
+    hi = now_ms()
     model = player.model
     for id in rows.keys() - model.by_id.keys():
         if rows[id]["queue"] != b"ticks":
             player.complain(f"LIST shows a job that nobody knows: {rows[id]}")
     jobs = [job for job in model.jobs if job.id is not None and not job.bad]
     _by_id(player, pipe, [job for job in jobs if share >= 1 or player.rng.random() < share], rows)
-    _by_list(player, jobs, rows)
+    _by_list(player, jobs, rows, lo, hi)
     _by_key(player, pipe)
     _by_filter(player, pipe)
     _by_count(player, pipe)
@@ -39,11 +41,10 @@ def _by_id(player, pipe, jobs, rows):
                 player.complain(f"at the end: {wrong}; LIST has {rows.get(job.id)}", job)
 
 
-def _by_list(player, jobs, rows):
-    lo = hi = now_ms()
+def _by_list(player, jobs, rows, lo, hi):
     for job in jobs:
         row = rows.get(job.id)
-        states = player.model.states(job, lo - 60_000, hi)
+        states = player.model.states(job, lo, hi)
         if (row and row["state"].decode()) not in states:
             player.complain(f"at the end: LIST has {row}", job)
         elif row and not job.shape.due <= row["due_ms"] <= job.shape.due_max:

@@ -58,7 +58,8 @@ class Queue:
 
 class Job:
     __slots__ = ("n", "id", "queue", "key", "order", "tag", "children", "parents", "run_anyway", "token", "top", "shape",
-                 "log", "bad", "frozen", "telling", "brief", "expire")
+                 "log", "bad", "frozen", "telling", "parent", "brief",
+                 "expire")
 
     def __init__(self, n, queue, key, order, tag, shape):
         self.n, self.queue, self.key, self.order, self.tag, self.shape = n, queue, key, order, tag, shape
@@ -71,6 +72,7 @@ class Job:
         self.bad = False  # something was wrong with it: it is left alone from then on
         self.telling = False  # whether the server has told it of a parent's end is not known
         self.frozen = False  # a bulk is about to change it
+        self.parent = False  # others waited for it, ever
         self.brief = False  # its history may go at any time
         self.expire = None
 
@@ -174,6 +176,7 @@ class Model:
         for parent in pending:
             self.note(parent, f"is waited for by {job.n}")
             parent.children += (job,)
+            parent.parent = True
         return job
 
     def holder(self, job):
@@ -202,7 +205,7 @@ class Model:
         if self.holder(job) is job and not (state == "done" and job.queue.key_hold):
             self._set(self.keys, job.slot(), None)
         children, job.children = job.children, ()
-        if children and job.shape.gone:  # it is there until they are told
+        if job.parent and job.shape.gone:  # it is there until it is known that all were told
             self._tell(job)
         for child in children:
             self._parent_ended(child, job, state)

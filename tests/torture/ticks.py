@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Recurrences beside all that: each of their times is delivered, and none again once it was
 completed."""
+import time
+
 from pipe import Refusal
 from player import now_ms
 
@@ -37,15 +39,17 @@ class Ticks:
             self.player.complain(f"{name} of {nominal} has two jobs")
 
     def end(self, pipe):
-        """Every time is there that passed before it was paused."""
-        paused = now_ms()
+        """Every time is there that passed before it was paused, and was decided about then."""
+        passed, end = now_ms(), time.monotonic() + 60
         for name in RULES:
+            while pipe.call("RECURRENCE", name, *self.player.words)["next_ms"] <= passed and time.monotonic() < end:
+                time.sleep(0.05)
             pipe.call("RECURPAUSE", name, *self.player.words)
         while self.work(pipe):
             pass
         for name, period in RULES.items():
             times = set(self.seen[name])
-            missing = set(range(self.start, paused - 1000, period)) - times
+            missing = set(range(self.start, passed, period)) - times
             odd = [nominal for nominal in times if (nominal - self.start) % period or nominal < self.start]
             if missing or odd:
                 self.player.complain(f"{name}: {len(missing)} times are missing: {sorted(missing)[:5]}; odd: {odd[:5]}")

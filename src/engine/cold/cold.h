@@ -73,13 +73,18 @@ void past_forget(struct engine *e, uint64_t seq);
 
 /* ---- walk.c: walks over jobs in memory and on disk ---- */
 
+/* The families that have jobs, in the order of walks. Most jobs go through them in this order. */
+extern const char walk_families[WALK_FAMILIES];
+
 /* The number of a walk that begins. Jobs that came from disk before have another number. */
 uint32_t walk_begin(struct engine *e);
+/* A job came to memory from this family. */
+void walk_loads(struct engine *e, struct job *j, char family);
 /* A job goes to a family. A walk that has been there, and has not met the job in memory, misses it.
  */
 void walk_misses(struct engine *e, const struct job *j, char family);
-/* Whether walk_misses noted a job since the walk of this number began. */
-bool walk_missed(const struct engine *e, uint32_t walk);
+/* The first family where a walk may have missed jobs since the walk of this number began; or 0. */
+char walk_missed(const struct engine *e, uint32_t walk);
 
 /* Numbers of walks go in a circle; 0 is before all. */
 static inline bool walk_is_since(uint32_t mark, uint32_t walk)

@@ -22,6 +22,8 @@ struct grave {
 #define ABSENT_MAX   4096
 #define ABSENT_BYTES 18 /* of a locator's key of a key */
 
+#define WALK_FAMILIES 5 /* see walk_families */
+
 /* Keys that no job on disk has. They hold for this number of moves. */
 struct absent {
     uint64_t moves;
@@ -67,10 +69,11 @@ struct cold {
     size_t answer_at; /* the item of `answer` that was found last */
     struct absent absent;
     struct pasts pasts;
-    uint32_t walk;     /* 1 .. WALKS: the number of the last LIST that began, in a ring */
-    bool walk_loaded;  /* jobs came from disk since that walk began */
-    uint32_t refed[2]; /* the latest walk during which jobs came from disk that went again, to B and
-                          to A; 0: a walk misses none */
+    uint32_t walk;    /* 1 .. WALKS: the number of the last LIST that began, in a ring */
+    bool walk_loaded; /* jobs came from disk since that walk began */
+    /* The latest walk during which jobs came from disk that went to each family; 0: a walk misses
+     * none. */
+    uint32_t refed[WALK_FAMILIES];
     bool load_turn;
 };
 

@@ -2,30 +2,59 @@
 /* Walks over jobs in memory and on disk, and the jobs that they may miss because they move. */
 #include "engine/cold/cold.h"
 
+#include <string.h>
+
+const char walk_families[WALK_FAMILIES] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
+                                            FAMILY_KEPT };
+
 uint32_t walk_begin(struct engine *e)
 {
     if (e->cold.walk_loaded)
         e->cold.walk = e->cold.walk % WALKS + 1;
     e->cold.walk_loaded = false;
-    for (int i = 0; i < 2; i++) /* before the circle is closed */
+    for (int i = 0; i < WALK_FAMILIES; i++) /* before the circle is closed */
         if ((e->cold.walk - e->cold.refed[i] + WALKS) % WALKS > WALKS / 4)
             e->cold.refed[i] = 0;
     return e->cold.walk;
 }
 
-void walk_misses(struct engine *e, const struct job *j, char family)
+static void walk_mark(struct engine *e, const struct job *j, char family)
 {
-    uint32_t *mark = &e->cold.refed[family == FAMILY_ASIDE];
+    const char *at = memchr(walk_families, family, WALK_FAMILIES);
+    uint32_t *refed = &e->cold.refed[at - walk_families];
 
-    if (!j->again || !j->loaded || (family != FAMILY_BACKLOG && family != FAMILY_ASIDE))
-        return;
-    if (family == FAMILY_ASIDE && !spot_of(j)->back)
-        return; /* from B to A, as walks go */
-    if (!*mark || walk_is_since(j->loaded, *mark))
-        *mark = j->loaded;
+    if (!*refed || walk_is_since(j->loaded, *refed))
+        *refed = j->loaded;
 }
 
-bool walk_missed(const struct engine *e, uint32_t walk)
+void walk_loads(struct engine *e, struct job *j, char family)
 {
-    return walk_is_since(e->cold.refed[0], walk) || walk_is_since(e->cold.refed[1], walk);
+    j->loaded = e->cold.walk & WALKS;
+    e->cold.walk_loaded = true;
+    j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
+    if (family == FAMILY_PAST || family == FAMILY_KEPT) /* it has ended, and may begin anew */
+        for (int i = 0; i < WALK_FAMILIES; i++)
+            walk_mark(e, j, walk_families[i]);
+}
+
+void walk_misses(struct engine *e, const struct job *j, char family)
+{
+    bool misses;
+
+    switch (family) {
+    case FAMILY_DUE: misses = true; break;
+    case FAMILY_BACKLOG: misses = j->again; break;
+    case FAMILY_ASIDE: misses = j->again && spot_of(j)->back; break; /* not from the backlog */
+    default: misses = false;
+    }
+    if (misses && j->loaded)
+        walk_mark(e, j, family);
+}
+
+char walk_missed(const struct engine *e, uint32_t walk)
+{
+    for (int i = 0; i < WALK_FAMILIES && !MUTANT(e->o.mutant, WALK_BLIND); i++)
+        if (walk_is_since(e->cold.refed[i], walk))
+            return walk_families[i];
+    return 0;
 }

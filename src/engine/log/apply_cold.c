@@ -260,10 +260,8 @@ static int loaded_enter(struct engine *e, const struct job_image *image, char fa
         return BELFRY_NOMEM;
     if (!MUTANT(e->o.mutant, TAKEN_FED))
         j->left = 1; /* its grave is younger than a batch that is being gathered */
-    j->loaded = e->cold.walk & WALKS;
-    e->cold.walk_loaded = true;
+    walk_loads(e, j, family);
     j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
-    j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
     if (j->ordered && family == FAMILY_ASIDE)
         spot_of(j)->back = 1;
     err = job_enter(e, j, hot);

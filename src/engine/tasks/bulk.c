@@ -13,7 +13,7 @@
  * A dry run must count each job once. Jobs that come to memory while the walk is on disk are looked
  * at there, as the walk may not have met them. So a job that was counted in D, and is loaded from
  * there then, is uncounted. In other families a job may be counted twice. If jobs went back to disk
- * where the walk has been (see list_cursor.walk), the dry run counts anew.
+ * where the walk has been (see walk.c), the dry run counts anew.
  */
 #include "engine/bulk.h"
 
@@ -33,7 +33,7 @@
 #define PAGE_COLD 128 /* and of those on disk */
 #define TRIES_MAX 10  /* for a page that cannot be read */
 #define REST_MS   1000
-#define ROUNDS    8 /* of a walk: two bulks that move the same jobs would never end */
+#define COUNTS    3 /* of a dry run at the most, while jobs move behind it */
 
 /* Where a bulk is. */
 struct bulk_walk {
@@ -41,7 +41,7 @@ struct bulk_walk {
     uint64_t seq;     /* of the bulk */
     struct list_cursor cursor;
     uint32_t number;   /* of the walk */
-    unsigned rounds;   /* that it went again, see list_cursor.walk */
+    unsigned counts;   /* of a dry run that were not right */
     uint32_t since;    /* behind D, jobs that were loaded before that walk have been looked at */
     uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
     bool begun;        /* the bulk says so */
@@ -182,12 +182,11 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
                                      : disk         ? PAGE_COLD
                                                     : PAGE_HOT);
     struct paging p = { b, w };
-    uint32_t round = w->cursor.walk >> WALK_BITS;
     enum list_phase before = (enum list_phase)w->cursor.phase;
     bool first = !w->cursor.more;
     int err;
 
-    f.once = b->dry || w->rounds >= ROUNDS;
+    f.once = b->dry;
     w->n = w->at = 0;
     w->again = w->cursor.more && (w->cursor.phase == LIST_LOADED || w->cursor.walk >> WALK_BITS);
     err = engine_list(e, &f, note_job, &p, &w->cursor);
@@ -196,9 +195,8 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
     w->tries = 0;
     w->number = first ? w->cursor.walk : w->number;
     w->last = !w->cursor.more;
-    w->rounds += w->cursor.walk >> WALK_BITS != round;
-    if (b->dry && w->last && !first && w->rounds < ROUNDS && walk_missed(e, w->number)) {
-        w->rounds++;
+    if (b->dry && w->last && !first && w->counts + 1 < COUNTS && walk_missed(e, w->number)) {
+        w->counts++;
         count_anew(b);
         w->last = false;
         return 0;

@@ -12,6 +12,7 @@
 #include "record/record.h"
 
 #define STRIPE_JOBS 8192 /* about so many jobs are looked at by one engine_list */
+#define ROUNDS      8 /* of a walk at the most: jobs that move all the time would make it endless */
 
 static void view_trail(const struct job *j, struct job_view *v)
 {
@@ -202,6 +203,11 @@ static uint32_t round_of(const struct list_cursor *c)
     return c->walk >> WALK_BITS ? c->walk >> WALK_BITS & WALKS : walk_of(c);
 }
 
+static uint32_t rounds_of(const struct list_cursor *c)
+{
+    return c->walk >> 2 * WALK_BITS;
+}
+
 static bool page_matches(const struct page *p, const struct job *j)
 {
     const struct list_cursor *c = p->after;
@@ -246,10 +252,6 @@ static void heap_sort(const struct job **heap, size_t n)
     }
 }
 
-/* In the order in which jobs go through them, so that none is missed. */
-static const char families[] = { FAMILY_DUE, FAMILY_BACKLOG, FAMILY_ASIDE, FAMILY_PAST,
-                                 FAMILY_KEPT };
-
 /* Whether a family can have jobs of these states. */
 static bool family_fits(char family, unsigned states)
 {
@@ -264,11 +266,11 @@ static bool family_fits(char family, unsigned states)
 
 static char next_family(char family, const struct list_filter *f)
 {
-    const char *last = memchr(families, family, sizeof(families));
+    const char *last = memchr(walk_families, family, WALK_FAMILIES);
 
-    for (size_t i = last ? (size_t)(last - families) + 1 : 0; i < sizeof(families); i++)
-        if (family_fits(families[i], states_of(f)))
-            return families[i];
+    for (size_t i = last ? (size_t)(last - walk_families) + 1 : 0; i < WALK_FAMILIES; i++)
+        if (family_fits(walk_families[i], states_of(f)))
+            return walk_families[i];
     return 0;
 }
 
@@ -282,12 +284,12 @@ static bool was_loaded(const struct engine *e, const struct list_cursor *c)
  * began. Memory is looked at first, as its jobs may go back, too. */
 static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
 {
-    bool backlog = walk_is_since(e->cold.refed[0], round_of(c));
+    char first = walk_missed(e, round_of(c));
 
-    c->walk = walk_of(c) | walk_begin(e) << WALK_BITS;
-    c->key[0] = next_family(backlog ? FAMILY_DUE : FAMILY_BACKLOG, f);
+    c->walk = walk_of(c) | walk_begin(e) << WALK_BITS | (rounds_of(c) + 1) << 2 * WALK_BITS;
+    c->key[0] = family_fits(first, states_of(f)) ? first : next_family(first, f);
     c->key_len = 1;
-    c->more = c->key[0] == FAMILY_BACKLOG || c->key[0] == FAMILY_ASIDE;
+    c->more = c->key[0] != 0;
 }
 
 /* Where the walk goes on after a page: in this stripe behind the last job, or in the next one, or
@@ -306,7 +308,8 @@ static void cursor_advance(struct engine *e, struct list_cursor *c, const struct
     if (c->stripe < UINT64_C(1) << c->stripes_log2)
         return;
     c->stripe = c->stripes_log2 = 0;
-    if (c->phase == LIST_LOADED && c->key_len == 0 && !p->f->once && walk_missed(e, round_of(c))) {
+    if (c->phase == LIST_LOADED && c->key_len == 0 && !p->f->once && rounds_of(c) < ROUNDS &&
+        walk_missed(e, round_of(c))) {
         next_round(e, p->f, c);
         return;
     }
@@ -439,8 +442,7 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
 static void next_run_family(const struct engine *e, const struct list_filter *f,
                             struct list_cursor *c)
 {
-    bool ends = c->walk >> WALK_BITS && c->key[0] == FAMILY_ASIDE;
-    char next = ends ? 0 : next_family(c->key[0], f);
+    char next = next_family(c->key[0], f);
     bool looks =
         was_loaded(e, c) && (c->key[0] == FAMILY_DUE || c->key[0] == FAMILY_BACKLOG || !next);
 
@@ -467,7 +469,7 @@ static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, 
             return 0;
         }
     }
-    if (cursor->key_len > COLD_KEY_MAX || !memchr(families, cursor->key[0], sizeof(families)))
+    if (cursor->key_len > COLD_KEY_MAX || !memchr(walk_families, cursor->key[0], WALK_FAMILIES))
         return BELFRY_INVALID;
     want_page(e, f, cursor);
     if (!want_is_answered(e))

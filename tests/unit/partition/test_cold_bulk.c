@@ -335,6 +335,69 @@ static void list_meets_a_job_that_stays_once_and_leaves_none_out(void **state)
     assert_true(moved > 20 && moved < MANY && again > 0);
 }
 
+struct search {
+    uint64_t seq;
+    int times;
+    int64_t last_due_ms;
+};
+
+static int search_one(void *arg, const struct job_view *v)
+{
+    struct search *s = arg;
+
+    s->times += v->id.seq == s->seq;
+    s->last_due_ms = v->due_ms;
+    return 0;
+}
+
+/* Pages of a walk, until it is on disk and has come to a due time; or to its end. */
+static void walk_to(struct search *s, struct list_cursor *c, int64_t due_ms)
+{
+    struct list_filter f = { .queue = STR("q"), .state = -1, .to_ms = INT64_MAX, .limit = 7 };
+    bool disk;
+    int is;
+
+    do {
+        disk = c->phase == LIST_DISK;
+        EXECUTE(is, engine_list(e, &f, search_one, s, c));
+        assert_int_equal(is, 0);
+    } while (c->more && !(disk && s->last_due_ms >= due_ms));
+}
+
+/* Schedules jobs of all times until this one is on disk. */
+static void spread_out(struct job_id id)
+{
+    for (int i = 0; is_hot(id); i++) {
+        assert_true(i < 10 * MANY);
+        schedule("q", (i % 1000 + 1) * HOUR);
+        settle();
+    }
+}
+
+/* A job that waits for another is behind all others. When it does not wait any more it goes to its
+ * place among them, where the walk has been. */
+static void list_leaves_out_no_job_that_goes_back_to_disk(void **state)
+{
+    struct job_id parent = schedule("parent", 0);
+    struct job_spec spec = spec_of("q", HOUR);
+    struct schedule_result child;
+    struct list_cursor c = { 0 };
+    struct search s = { 0 };
+
+    (void)state;
+    spec.after = &parent;
+    spec.after_count = 1;
+    assert_int_equal(engine_schedule(e, &spec, &child), 0);
+    s.seq = child.id.seq;
+    spread_out(child.id);
+    walk_to(&s, &c, START + 2 * HOUR);
+    assert_int_equal(work("parent"), 1);
+    assert_true(is_hot(child.id));
+    spread_out(child.id);
+    walk_to(&s, &c, INT64_MAX);
+    assert_int_equal(s.times, 1);
+}
+
 struct shown {
     uint64_t first, last;
     int n;
@@ -439,6 +502,7 @@ int main(void)
         TEST(of_two_holds_that_end_together_the_later_job_s_counts),
         TEST(the_last_hundred_bulks_are_shown),
         TEST(list_meets_a_job_that_stays_once_and_leaves_none_out),
+        TEST(list_leaves_out_no_job_that_goes_back_to_disk),
         TEST(to_is_the_first_moment_that_is_not_meant),
         TEST(what_is_taken_from_a_run_that_goes_is_uncounted_once),
     };
