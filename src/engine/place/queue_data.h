@@ -50,13 +50,13 @@ struct floor {
 struct class
 {
     struct queue *queue;
-    uint8_t number; /* of its row in QUEUE_CLASSES */
-    uint8_t slot;   /* of its row: an enum cold_slot */
     struct list ready;
     struct list tail;
     struct list link;  /* in place.closed */
     struct timer near; /* in WHEEL_NEARS: when jobs on disk should be loaded */
     bool closed;
+    uint8_t number;         /* of its row in QUEUE_CLASSES */
+    uint8_t slot;           /* of its row: an enum cold_slot */
     uint64_t hot_bytes;     /* of hot jobs */
     uint64_t ready_bytes;   /* of hot jobs that are due */
     uint64_t near_bytes;    /* of hot jobs that came from disk */
