@@ -20,6 +20,11 @@ void table_init(struct table *t, uint64_t (*hash)(const struct table_node *node)
     t->segments = &t->first;
 }
 
+uint64_t table_entry_hash(const struct table_node *node)
+{
+    return ((const struct table_entry *)node)->hash;
+}
+
 void table_fini(struct table *t)
 {
     if (!t || !t->segments)

@@ -27,6 +27,12 @@ struct table_node {
     struct table_node *next;
 };
 
+/* The beginning of a thing that keeps the hash of its node behind it. */
+struct table_entry {
+    struct table_node node;
+    uint64_t hash;
+};
+
 struct table {
     struct table_node ***segments;
     uint64_t mask;    /* 2^(k+1) - 1 */
@@ -40,6 +46,8 @@ struct table {
 };
 
 void table_init(struct table *t, uint64_t (*hash)(const struct table_node *node));
+/* For a table of such things. */
+uint64_t table_entry_hash(const struct table_node *node);
 void table_fini(struct table *t);
 
 /* Cannot fail: if there is no memory to grow the chains get longer, and later calls try again. */

@@ -103,6 +103,18 @@ int64_t wheel_next(const struct wheel *w)
     return find_slot(w, &level, &slot) ? wheel_slot_start(w, level, slot) : INT64_MAX;
 }
 
+int64_t wheels_next(const struct wheel *wheels, int n)
+{
+    int64_t first = INT64_MAX;
+
+    for (int i = 0; i < n; i++) {
+        int64_t next = wheel_next(&wheels[i]);
+
+        first = next < first ? next : first;
+    }
+    return first;
+}
+
 struct timer *wheel_first(const struct wheel *w)
 {
     unsigned level, slot;

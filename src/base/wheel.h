@@ -53,6 +53,8 @@ struct timer *wheel_pop(struct wheel *w, int64_t now_ms);
 
 /* A moment by which wheel_pop should be called next, never later than the earliest timer. */
 int64_t wheel_next(const struct wheel *w);
+/* The earliest such moment of n wheels. */
+int64_t wheels_next(const struct wheel *wheels, int n);
 
 /* Some timer that is in it, wherever; NULL if it is empty. */
 struct timer *wheel_first(const struct wheel *w);

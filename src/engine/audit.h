@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The audit log: who changed what, and when. An entry is an ended job of one hidden queue, with its
- * payload, that is kept as long as dead jobs are: whatever there is of history else. So it goes to
- * disk and is forgotten like them. All tenants' entries are in one log, in the order in which they
- * were made.
- */
+/* The audit log: who changed what, and when. An entry is an ended job of one hidden queue, with its
+ * payload. It is kept like a dead job, whatever happens to other history: it goes to disk and is
+ * forgotten like one. The entries of all tenants are in one log, in the order in which they were
+ * made. */
 #ifndef ENGINE_AUDIT_H
 #define ENGINE_AUDIT_H
 
 #include "base/buf.h"
 #include "engine/types.h"
 
-#define AUDIT_QUEUE     "~audit"
-#define AUDIT_KEEP_MS   (INT64_C(90) * 86400000) /* unless told otherwise */
+#define AUDIT_KEEP_MS   (INT64_C(90) * 86400000) /* unless engine_options.audit_ms says otherwise */
 #define AUDIT_TEXT_MAX  128  /* bytes of a name or outcome; longer ones are cut */
-#define AUDIT_WORDS_MAX 1024 /* of the request */
+#define AUDIT_WORDS_MAX 1024 /* bytes of the request */
 
 struct audit_entry {
     struct job_id id;
     int64_t at_ms;
-    struct str tenant; /* whose things it was about; `*`: everybody's */
-    struct str user;   /* empty: there are no users */
-    struct str client; /* what it calls itself; may be empty */
+    struct str tenant; /* the tenant that the request was about; `*`: all */
+    struct str user;   /* empty: the server has no users */
+    struct str client; /* the name that the client gave itself; may be empty */
     struct str address;
     struct str verb;
     struct str request; /* as text */
@@ -37,11 +34,11 @@ struct audit_filter {
 
 struct engine;
 
-/* Adds an entry, whose id and moment are set here. To be called when what it tells of has been
- * done: an answer that waits for this waits for both. NOMEM. */
+/* Adds an entry, and sets its id and moment. The caller adds it after the change: an answer that
+ * waits for the entry waits for both. NOMEM. */
 int engine_audit(struct engine *e, const struct audit_entry *a);
-/* One page, oldest first; it may be short though there is more. Of the cursor `due_ms` and `seq`
- * count. NOMEM, COLD. */
+/* Shows one page, oldest first. It may be short though there is more. `due_ms` and `seq` of the
+ * cursor count. NOMEM, COLD. */
 int engine_audits(struct engine *e, const struct audit_filter *f,
                   int (*fn)(void *arg, const struct audit_entry *a), void *arg,
                   struct list_cursor *cursor);

@@ -5,27 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/cold/load.h"
-#include "engine/cold/manifest.h"
-#include "engine/cold/spill.h"
+#include "engine/cold/cold.h"
 #include "engine/event.h"
-#include "engine/log/emit.h"
-#include "engine/log/history.h"
-#include "engine/log/tokens.h"
-#include "engine/place/batch.h"
-#include "engine/place/blob.h"
+#include "engine/log/log.h"
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/key.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
-#include "engine/tasks/bulks.h"
-#include "engine/tasks/task.h"
-#include "engine/work/finish.h"
-#include "engine/work/lease.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/name.h"
 #include "record/record.h"
 
@@ -66,12 +54,9 @@ struct engine *engine_new(const struct engine_options *o)
     queues_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
-    list_init(&e->place.leased);
-    list_init(&e->place.arrived);
-    list_init(&e->place.turns.lulls);
-    list_init(&e->place.telling);
-    list_init(&e->place.due_tasks);
-    list_init(&e->place.due_bulks);
+    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.telling);
+    for (int i = 0; i < HIDDEN_KINDS; i++)
+        list_init(&e->place.due[i]);
     list_init(&e->tasks.walks);
     for (int i = 0; i < WHEELS; i++)
         wheel_init(&e->wheels[i], 0);
@@ -132,30 +117,24 @@ static int64_t time_left(struct engine *e, const struct trail *t)
 
 void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict)
 {
-    struct list *node;
-
     assert(!e->started && e->log.out);
     e->started = true;
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
     e->start_ms = mono_ms;
     e->log.strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
-    list_each (node, &e->place.leased) {
-        struct trail *t = container_of(node, struct trail, link);
-
+    list_each_of (struct trail, t, &e->place.leased, link) {
         t->timer.at_ms = mono_ms + time_left(e, t);
         wheel_add(&e->wheels[WHEEL_LEASES], &t->timer);
     }
-    list_each (node, &e->place.queues) {
-        struct queue *q = container_of(node, struct queue, link);
-
+    list_each_of (struct queue, q, &e->place.queues, link) {
         past_sort(q);
     }
     engine_advance(e, wall_ms, mono_ms);
 }
 
 /* A scheduled job is due, or an ended one has been kept long enough. */
-static void fire(struct engine *e, struct job *j)
+static void job_fire(struct engine *e, struct job *j)
 {
     struct trail *t = j->trail;
 
@@ -165,7 +144,7 @@ static void fire(struct engine *e, struct job *j)
     }
     if (j->state == JOB_SCHEDULED) {
         const struct class *c = class_of(j);
-        bool near = j->near && !tail_is_before(c, (struct cold_point){ j->timer.at_ms, j->seq });
+        bool near = j->near && !tail_is_before(c, job_point(j));
 
         job_unplace(e, j);
         if (near) { /* its turn has come already */
@@ -186,7 +165,7 @@ static void fire(struct engine *e, struct job *j)
         job_leave(e, j);
 }
 
-static void stall(struct engine *e, struct job *j)
+static void job_stall(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
 
@@ -199,8 +178,8 @@ static void stall(struct engine *e, struct job *j)
     COUNT(e, q, stalled);
 }
 
-/* It was not started in time. */
-static void expire(struct engine *e, struct job *j)
+/* A job was not started in time. */
+static void job_out_of_time(struct engine *e, struct job *j)
 {
     if (job_is_waste(e, j) || job_expire(e, j) == 0)
         return;
@@ -208,24 +187,7 @@ static void expire(struct engine *e, struct job *j)
     wheel_add(&e->wheels[WHEEL_EXPIRIES], &j->trail->timer);
 }
 
-/* Jobs that are due but not in `moments` join the others there first, so that all become ready in
- * order. */
-static void sink(struct engine *e, struct wheel *w, int *budget)
-{
-    struct timer *t;
-
-    e->place.sinking = true;
-    while (*budget > 0 && (t = wheel_pop(w, e->now_ms))) {
-        struct job *j = container_of(t, struct job, timer);
-
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
-        --*budget;
-    }
-    e->place.sinking = false;
-}
-
-/* It is looked at first when something is to be loaded. */
+/* The class is looked at first when jobs are to be loaded. */
 static void class_is_near(struct engine *e, struct class *c)
 {
     if (c->closed) {
@@ -244,7 +206,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         for (int i = 0; i < WALL_WHEELS; i++)
             wheel_rewind(&e->wheels[i], wall_ms);
         tails_rewind(e);
-        tasks_rewind(e);
+        jobs_rewind(e, &e->place.due[HIDDEN_RECURRENCE]);
         e->cold.absent.n = 0; /* keys whose hold was over may be held again */
     } else if (wall_ms > e->now_ms) {
         if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
@@ -256,23 +218,25 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     frontier_follow(e);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms += 50;
-    sink(e, &e->wheels[WHEEL_LATER], &budget);
-    sink(e, &e->wheels[WHEEL_LEFT], &budget);
-    sink(e, &e->wheels[WHEEL_SPARE], &budget);
+    /* Due jobs of other wheels join WHEEL_MOMENTS first, so that all become ready in order. */
+    e->place.sinking = true;
+    for (int i = WHEEL_LATER; i < JOB_WHEELS; i++)
+        jobs_place_upto(e, &e->wheels[i], e->now_ms, &budget);
+    e->place.sinking = false;
     while ((t = wheel_pop(&e->wheels[WHEEL_NEARS], e->now_ms)))
         class_is_near(e, container_of(t, struct class, near));
     asides_wake(e);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_MOMENTS], e->now_ms))) {
-        fire(e, container_of(t, struct job, timer));
+        job_fire(e, container_of(t, struct job, timer));
         budget--;
     }
     orders_arrive(e, &budget);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;
     while (expiries-- > 0 && (t = wheel_pop(&e->wheels[WHEEL_EXPIRIES], e->now_ms)))
-        expire(e, container_of(t, struct trail, timer)->job);
+        job_out_of_time(e, container_of(t, struct trail, timer)->job);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_LEASES], e->mono_ms))) {
-        stall(e, container_of(t, struct trail, timer)->job);
+        job_stall(e, container_of(t, struct trail, timer)->job);
         budget--;
     }
     buckets_fire(e);
@@ -282,22 +246,10 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
 }
 
-static int64_t first_of(const struct wheel *wheels, int n)
-{
-    int64_t first = INT64_MAX;
-
-    for (int i = 0; i < n; i++) {
-        int64_t next = wheel_next(&wheels[i]);
-
-        first = next < first ? next : first;
-    }
-    return first;
-}
-
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
 {
-    int64_t wall = first_of(e->wheels, WALL_WHEELS);
-    int64_t mono = first_of(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
+    int64_t wall = wheels_next(e->wheels, WALL_WHEELS);
+    int64_t mono = wheels_next(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
     int64_t load = frontier_wake(e), bulk = bulk_wake(e);
 
     if (!list_empty(&e->place.arrived) && e->now_ms < wall)

@@ -26,30 +26,31 @@ struct engine;
 struct job;
 struct waiter;
 
-/* NULL if out of memory. */
+/* NULL: there is no memory. */
 struct engine *engine_new(const struct engine_options *o);
-void engine_free(struct engine *e); /* parked waiters are dropped without a call. Accepts NULL. */
+void engine_free(struct engine *e); /* drops parked waiters without a call; accepts NULL */
 
 /* ---- Replay: before engine_start only ---- */
 
-/* Applies the records of one commit, which stands in segment `segment`. CORRUPT if malformed. */
+/* Applies the records of one commit, which stands in segment `segment`. CORRUPT: it is malformed.
+ */
 int engine_replay(struct engine *e, struct str commit, uint32_t segment);
 
-/* Ends replay: a lease that has less than LEASE_GRACE_MS left gets that, once until its worker says
- * something. engine_direct must have been called. If `strict` (the last stop
- * was unclean), lease records are waited for like all others during the first minute. */
+/* Ends replay. A lease that has less than LEASE_GRACE_MS left gets that, once until its worker says
+ * something. engine_direct must have been called. `strict` (the last stop was unclean): during the
+ * first minute the answer to a LEASE waits for its record, too. */
 void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict);
 
 /* ---- Time ---- */
 
-/* Takes the clocks and fires what is due, never early; of a herd a slice, then again at the next
- * call. */
+/* Takes the clocks and fires due jobs and leases, never early. A herd is fired in slices, one with
+ * each call. */
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
 
-/* When engine_advance is needed next: a wall moment and a monotonic one; INT64_MAX if never. */
+/* When engine_advance is needed next, by wall clock and by monotonic clock; INT64_MAX: never. */
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
 
-/* Gives ready jobs to parked waiters. To be called after requests and after engine_advance. */
+/* Gives ready jobs to parked waiters. The host calls it after requests and after engine_advance. */
 void engine_dispatch(struct engine *e);
 
 int64_t engine_now(const struct engine *e); /* the wall time of the last advance */
@@ -61,69 +62,69 @@ int64_t engine_now(const struct engine *e); /* the wall time of the last advance
  * before. */
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
                    uint64_t previous);
-/* Writes down that segments before this one no longer count. Each segment that begins later says so
- * again. NOMEM. */
+/* Writes a record that segments before this one no longer count. Each segment that begins later
+ * says so again. NOMEM. */
 int engine_set_oldest(struct engine *e, uint32_t segment);
-/* The segment that the journal begins with, by what was replayed or set; 0: no record says. */
+/* The segment that the journal begins with, by its records; 0: no record says. */
 uint32_t engine_oldest(const struct engine *e);
 /* The greatest epoch of any commit that was replayed; 0: none was. */
 uint64_t engine_last_epoch(const struct engine *e);
 uint64_t engine_lsn(const struct engine *e);         /* of the last record written */
 uint64_t engine_visible_lsn(const struct engine *e); /* see above */
-/* The same for the answer of a LEASE, which shows nothing but jobs that were ready: so that giving
- * out work does not wait for the ends of other work. */
+/* As engine_visible_lsn, for the answer to a LEASE. It shows only jobs that were ready, so work is
+ * given out without waiting for the ends of other work. */
 uint64_t engine_offered_lsn(const struct engine *e);
 
-/* Copies forward what a commit of segment `segment` still holds that is not superseded. */
+/* Copies forward the jobs of a commit of segment `segment` whose newest images stand there. */
 int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
-/* Copies forward what stands in segment `segment` besides jobs; to be called before it is dropped.
- */
+/* Copies forward all else that stands in segment `segment`. The host calls it before it drops the
+ * segment. */
 int engine_copy_rest(struct engine *e, uint32_t segment);
-/* Jobs whose image stands in this segment: with none it need not be read before it is dropped. */
+/* Jobs whose image stands in this segment. A segment with none need not be read before it is
+ * dropped. */
 uint64_t engine_segment_jobs(const struct engine *e, uint32_t segment);
 
-/* Bytes that a journal of nothing but what lives would have, about. */
+/* About the size of a journal that has only what lives. */
 uint64_t engine_live_bytes(const struct engine *e);
 
-/* ---- Requests. Errors leave everything unchanged; engine_detail() then says more. Those that name
- * a job or key may answer COLD: what they need is on disk, see cold.h. ---- */
+/* ---- Requests. Errors leave everything unchanged; engine_detail() then says more. A request that
+ * names a job or key may answer COLD: it needs a job on disk, see cold.h. ---- */
 
-const char *engine_detail(const struct engine *e); /* "" if there is nothing to add */
+const char *engine_detail(const struct engine *e); /* "": there is nothing to add */
 
-/* Whose jobs the requests that follow may see and change: other tenants' are as if they were not
- * there. `*`: everybody's, as at first. */
+/* Requests that follow see and change only the jobs of this tenant. `*`, as at first: all jobs. */
 void engine_scope(struct engine *e, struct str tenant);
 
-/* While set, requests that would add jobs answer FULL, and bulks that need room wait. */
+/* While it is set, requests that would add jobs answer FULL, and bulks that need room wait. */
 void engine_refuse_new(struct engine *e, bool refuse);
 
 /* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), NOTFOUND (of AFTER), PAST, LIMIT,
  * FULL, NOMEM. */
 int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
 
-/* All of them or none, in one commit: what they take together is to be no more than one job may.
- * The first that is refused is *ret_at. Errors as above; after NOMEM see engine_torn. */
+/* Schedules all jobs or none, in one commit. Together they may be as large as one job. *ret_at is
+ * the first that is refused. Errors as above; after NOMEM see engine_torn. */
 int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
                         struct schedule_result *ret, size_t *ret_at);
-/* What engine_schedule would answer now; COLD if it has to be asked again. What it needs is in
- * memory afterwards. */
+/* What engine_schedule would answer now; COLD: ask again. The jobs that it needs are in memory
+ * then. */
 int engine_schedule_ask(struct engine *e, const struct job_spec *spec);
-/* Memory ran out in the middle of what must be whole: the engine is to be discarded with all that
- * was gathered since the last commit, and made again from what is stored. */
+/* Memory ran out in the middle of a commit that must be whole. The host must discard the engine
+ * with all records since the last commit, and make it again from the journal. */
 bool engine_torn(const struct engine *e);
-/* It is so from now on. */
+/* Marks the engine torn; see engine_torn. */
 void engine_tear(struct engine *e);
 
-/* Leases up to r->count ready jobs; returns how many. ret_jobs has room for r->count. */
+/* Leases up to r->count ready jobs and returns how many. ret_jobs has room for r->count. */
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);
 
-/* Parks a lease request until there is work or wait_ms have passed; then deliver is called with
+/* Parks a lease request until there is work or wait_ms have passed. Then deliver is called with
  * `owner`. NOMEM. */
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret);
 void engine_wait_cancel(struct engine *e, struct waiter *w);
 
-/* NOTFOUND, STALE; and as said. */
+/* Requests of a worker about its job. NOTFOUND, STALE; NOMEM. */
 int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct str result,
                     int64_t again_ms /* -1: no */);
 int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str error,
@@ -134,46 +135,46 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
 
 /* An enum cancel_outcome, or NOMEM. */
 int engine_cancel(struct engine *e, struct job_id id);
-/* NOTFOUND, STATE (it is leased or has ended). */
+/* NOTFOUND, STATE (the job is leased or has ended). */
 int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms);
-/* Puts a dead job back, attempts reset. NOTFOUND, STATE, KEYEXISTS, FULL. */
+/* Puts a dead job back and resets its attempts. NOTFOUND, STATE, KEYEXISTS, FULL. */
 int engine_redrive(struct engine *e, struct job_id id);
-/* The same for up to `limit` dead jobs of a queue, oldest first; those whose key is taken stay.
- * Returns how many. FULL. */
+/* Puts back up to `limit` dead jobs of a queue, oldest first, and returns how many. Jobs whose key
+ * is taken stay dead. FULL. */
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
 
 /* Forgets a job that has ended. NOTFOUND, STATE. */
 int engine_delete(struct engine *e, struct job_id id);
 
-/* ---- Its own work ---- */
+/* ---- The engine's own work ---- */
 
-/* A slice of what the engine does of itself: telling jobs that those they wait for have ended,
- * recurrences, bulks. 1: there may be more; 2: likewise, but that was much, others come first; 0:
- * nothing to do now; COLD: as a request; NOMEM. */
+/* Does a slice of it: telling jobs that those they wait for have ended, recurrences, bulks. 1:
+ * there may be more; 2: there may be more, but other work comes first; 0: there is nothing to do
+ * now; COLD, as a request; NOMEM. */
 int engine_task(struct engine *e);
-/* While set, bulks wait: they bring jobs to memory, and write to the journal. */
+/* While it is set, bulks wait: they bring jobs to memory and write to the journal. */
 void engine_press(struct engine *e, bool pressed);
-/* What it answered COLD for cannot be had: it does without. */
+/* The item that the last engine_task() asked for is unreadable; the task skips it. */
 void engine_task_skip(struct engine *e);
 
 /* ---- Queues ---- */
 
-/* INVALID. Creates the queue if it is not there. */
+/* Sets settings, and makes the queue if there is none. INVALID. */
 int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
                      unsigned fields /* bits 1 << enum queue_field */);
 /* NOTFOUND. */
 int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret);
-/* Up to `limit` queues of a tenant (`*`: of all) behind the name `after` (empty: from the first),
- * by name; stops when fn returns other than 0. NOMEM. */
+/* Calls fn for up to `limit` queues of a tenant (`*`: of all) behind the name `after`, by name. It
+ * stops when fn returns other than 0. NOMEM. */
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg);
 
-/* Queues looked at in picking jobs, so far: for tests. */
+/* Queues that picking has looked at so far: for tests. */
 uint64_t engine_pick_steps(const struct engine *e);
 
 /* ---- Tenants ---- */
 
-/* INVALID. That quiet hours and zone can be read is for the caller to see to. */
+/* INVALID. The caller checks quiet hours and zone. */
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields /* bits 1 << enum tenant_field */);
 /* NOTFOUND. */
@@ -189,31 +190,31 @@ void engine_view(const struct engine *e, const struct job *job, struct job_view 
 int engine_get(struct engine *e, struct job_id id, struct job_view *ret);
 /* NOTFOUND, COLD. */
 int engine_explain(struct engine *e, struct job_id id, struct explanation *ret);
-/* The job that has this key, held keys included; `order`: the ordering key it belongs to, empty if
+/* The job that has this key, also if the key is held. `order`: the ordering key of the key; empty:
  * none. NOTFOUND, COLD. */
 int engine_find_key(struct engine *e, struct str queue, struct str order, struct str key,
                     struct job_id *ret);
 
-/* One page of jobs that match, by (due, id) within the page's stripe of the table or the run it
- * comes from. A job that does not change meanwhile is in exactly one page, but one that goes from
- * memory to disk or back may be in two. Bounded work: a page may be short or empty though the
- * cursor says that there is more. INVALID for a bad cursor, NOMEM, COLD. */
+/* One page of jobs that match, by (due, id) within the stripe of the table or the run that it comes
+ * from. A job that does not change meanwhile is in exactly one page; a job that moves between
+ * memory and disk may be in two. The work is bounded: a page may be short or empty though there is
+ * more. INVALID: the cursor is bad. NOMEM, COLD. */
 int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor);
 
 /* How many jobs become due in each of `n` steps from from_ms on. Jobs on disk are counted by the
- * summaries of their runs, those in memory, when they are many, by a sample of them. */
+ * summaries of their runs; jobs in memory, if they are many, by a sample. */
 void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, size_t n,
                      uint64_t *ret);
 
-/* The same of one tenant, by what is in memory. STATE: some of it is on disk, and the summaries of
- * runs do not say whose. */
+/* The forecast of one tenant, by its jobs in memory. STATE: some of them are on disk, and the
+ * summaries of runs do not say whose they are. */
 int engine_forecast_of(const struct engine *e, struct str tenant, int64_t from_ms, int64_t step_ms,
                        size_t n, uint64_t *ret);
 
 void engine_stats(const struct engine *e, struct engine_stats *ret);
-/* All are 0 if there is no such tenant. */
+/* All figures are 0 if there is no such tenant. */
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret);
 
 #endif

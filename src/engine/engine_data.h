@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's state: what all rooms need, and what each of them has. For files of src/engine only.
- */
+/* The engine's state: the parts that all rooms need, and one struct for each room. For files of
+ * src/engine only. */
 #ifndef ENGINE_ENGINE_DATA_H
 #define ENGINE_ENGINE_DATA_H
 
@@ -14,18 +14,19 @@
 #include "engine/tasks/tasks_data.h"
 #include "engine/work/work_data.h"
 
-/* What waits for its time: by wall clock, */
+/* Things that wait for a moment. The wheels up to WALL_WHEELS go by the wall clock, the others by
+ * the monotonic clock. The first JOB_WHEELS hold jobs. */
 enum {
-    WHEEL_MOMENTS,  /* jobs */
-    WHEEL_LATER,    /* jobs beyond the frontier */
-    WHEEL_LEFT,     /* those of WHEEL_LATER that left the batch which is being gathered */
-    WHEEL_SPARE,    /* jobs whose class has its share */
-    WHEEL_NEARS,    /* classes */
-    WHEEL_SLEEPERS, /* asides whose next job is not due */
-    WHEEL_EXPIRIES, /* trails */
+    WHEEL_MOMENTS, /* jobs that are soon due, or kept until then */
+    WHEEL_LATER,   /* jobs beyond the frontier */
+    WHEEL_LEFT,    /* jobs of WHEEL_LATER that left the batch which is being gathered */
+    WHEEL_SPARE,   /* jobs whose class has its share of memory */
+    JOB_WHEELS,
+    WHEEL_NEARS = JOB_WHEELS, /* classes, when their jobs on disk should be loaded */
+    WHEEL_SLEEPERS,           /* asides whose next job is not due */
+    WHEEL_EXPIRIES,           /* trails of jobs that can expire */
     WALL_WHEELS,
-    /* and by the monotonic clock. */
-    WHEEL_LEASES = WALL_WHEELS, /* trails */
+    WHEEL_LEASES = WALL_WHEELS, /* trails of leased jobs */
     WHEEL_WAITS,                /* waiters */
     WHEEL_BUCKETS,
     WHEELS
@@ -36,12 +37,12 @@ struct engine {
     struct pool pool;
     int64_t now_ms;
     int64_t mono_ms;
-    int64_t start_ms; /* monotonic: when it was started */
+    int64_t start_ms; /* on the monotonic clock */
     bool started;
     bool refuse_new;
-    struct str scope; /* whose things requests may see; ptr NULL: everybody's */
+    struct str scope; /* the tenant whose jobs requests may see; ptr NULL: they see all */
     uint64_t lsn;
-    uint32_t segment; /* where records stand that are written now */
+    uint32_t segment; /* the segment in which records stand that are written now */
     struct counters counters;
     struct buf scratch;
     char detail[256];

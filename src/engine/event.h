@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the outside is told of jobs: each change of a user's job that has a record, once, in the
- * order of the records. Becoming ready follows from time alone and is none: `at_ms` of the event
- * before says when that is. Going to disk and back is none, nor are replays.
+ * Events: each change of a user's job that has a record, told once, in the order of the records.
+ * Becoming ready follows from time alone and is no event: `at_ms` of the event before says when
+ * that is. Moves between memory and disk are no events, nor are replays.
  *
- * An event is shown when its record is durable, not before: `lsn` says which one.
+ * The host shows an event when its record is durable, not before: `lsn` says which one.
  */
 #ifndef ENGINE_EVENT_H
 #define ENGINE_EVENT_H
@@ -12,7 +12,7 @@
 #include "engine/types.h"
 
 #define EVENT_WORKER_MAX NAME_MAX_BYTES
-#define EVENT_TRACE_MAX  64 /* of a traceparent; a longer one is none */
+#define EVENT_TRACE_MAX  64 /* bytes of a traceparent; a longer one is ignored */
 
 /* Why a job is in its state now. */
 #define EVENT_CAUSES(X)                                              \
@@ -47,7 +47,7 @@ struct job_event {
     int64_t now_ms;       /* when it happened */
     int64_t due_ms;
     int64_t at_ms;    /* when it is or was to run; -1: it waits for other jobs */
-    uint32_t attempt; /* that began or ended; else how many there were */
+    uint32_t attempt; /* the attempt that began or ended; else how many there were */
     int outcome;      /* enum attempt_outcome of the attempt that ended; -1: none did */
     int64_t start_ms; /* of the attempt that began or ended; -1: none */
     int64_t late_ms;  /* likewise: how late it began */

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Recurrences: rules that make jobs, one occurrence at a time. A recurrence is a job of a hidden
- * queue whose key is its name, whose due time is its next nominal time, and whose payload is a
- * struct recurrence: so it is as durable as a job, waits on disk like one, and has its timer.
- */
+/* Recurrences: rules that make jobs, one occurrence at a time. A recurrence is a job of a hidden
+ * queue. Its key is the name, its due time is the next nominal time, and its payload is a struct
+ * recurrence. So it is as durable as a job, waits on disk like one, and has its timer. */
 #ifndef ENGINE_RECURRENCE_H
 #define ENGINE_RECURRENCE_H
 
 #include "engine/types.h"
 #include "record/ledger.h"
 
-#define RECURRENCE_QUEUE "~recur"
-#define RECURRENCE_BYTES 65536 /* of all that is told of one */
-#define MISSED_MS        60000 /* what could not be made so long after its time was missed */
+#define RECURRENCE_BYTES 65536 /* of the stored recurrence */
+#define MISSED_MS        60000 /* an occurrence that could not be made for so long was missed */
 
 struct recurrence_spec {
     struct str tenant;
     struct str name;
-    struct job_spec job; /* what it makes: no key, due time or AFTER */
+    struct job_spec job; /* of its occurrences: no key, due time or AFTER */
     enum recur_kind kind;
     struct str rule;
     struct str zone;
@@ -32,7 +29,7 @@ struct recurrence_view {
     struct str name;
     int64_t created_ms;
     size_t open;  /* occurrences that have not ended */
-    bool damaged; /* what is stored of it cannot be read */
+    bool damaged; /* the stored recurrence cannot be read */
     struct recurrence r;
 };
 
@@ -40,17 +37,17 @@ struct engine;
 
 /* All of these may answer COLD. */
 
-/* Makes one, or changes the one of that name: then what it made and decided so far stands, and the
- * next occurrence is after that and after now. INVALID, TOOLARGE, FULL, NOMEM. */
+/* Makes a recurrence, or changes the one of that name. Its occurrences and decisions stand, and the
+ * next occurrence is after them and after now. INVALID, TOOLARGE, FULL, NOMEM. */
 int engine_recur(struct engine *e, const struct recurrence_spec *s);
 /* NOTFOUND. */
 int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
                           struct recurrence_view *ret);
-/* What falls into the pause is skipped. NOTFOUND. */
+/* Occurrences that fall into the pause are skipped. NOTFOUND. */
 int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name, bool pause);
-/* An occurrence now, whatever the rule says. NOTFOUND, LIMIT, FULL. */
+/* Makes an occurrence now, whatever the rule says. NOTFOUND, LIMIT, FULL. */
 int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, struct job_id *ret);
-/* Jobs that it made go on. NOTFOUND. */
+/* Forgets a recurrence; its occurrences go on. NOTFOUND. */
 int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name);
 /* As engine_list. */
 int engine_recurrences(struct engine *e, struct str tenant, size_t limit,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes into the engine: plain data, slices borrowed unless said otherwise. What comes out is
- * in view.h. */
+/* Requests to the engine: plain data, slices borrowed unless said otherwise. Answers are in view.h.
+ */
 #ifndef ENGINE_TYPES_H
 #define ENGINE_TYPES_H
 
@@ -13,25 +13,26 @@ struct job_spec {
     struct str queue;
     struct str payload;
     int64_t due_ms; /* -1: now */
-    struct str key; /* empty: none; likewise order, the ordering key */
+    struct str key; /* empty: none */
     struct str order;
     enum if_exists if_exists;
     int priority;       /* 1-5 */
     int64_t attempts;   /* 0: for ever; -1: the queue's */
     struct str backoff; /* empty: the queue's */
     int64_t lease_ms;   /* -1: the queue's */
-    int64_t retain_ms;  /* how long it is kept once done; -1: the queue's */
-    int64_t expire_ms;  /* after it is due, if it was not started by then; -1 or 0: never */
+    int64_t retain_ms;  /* how long the job is kept once it is done; -1: the queue's */
+    int64_t expire_ms;  /* how long after its due time the job expires if it was not started; -1 or
+                           0: it never does */
     const struct str *tags;
     size_t tag_count;
     const struct meta *meta;
     size_t meta_count;
-    bool notify;                /* quiet hours defer it */
-    bool passing;               /* but neither they nor maintenance hold it */
+    bool notify;                /* quiet hours defer the job */
+    bool passing;               /* neither quiet hours nor maintenance hold the job */
     const struct job_id *after; /* jobs that it waits for */
     size_t after_count;
     enum after_fail after_fail;
-    struct str push; /* URL that it is pushed to; empty: the queue's, if it has one */
+    struct str push; /* the URL of the job's own; empty: the queue's, if it has one */
 };
 
 enum schedule_outcome { SCHEDULE_CREATED, SCHEDULE_KEPT, SCHEDULE_REPLACED };
@@ -51,7 +52,7 @@ struct lease_request {
 
 struct fail_result {
     enum job_state state; /* scheduled, dead or cancelled */
-    int64_t at_ms;        /* when it runs again, if scheduled */
+    int64_t at_ms;        /* when a scheduled job runs again */
 };
 
 struct extend_spec {
@@ -62,7 +63,8 @@ struct extend_spec {
 
 struct extend_result {
     int64_t until_ms;
-    bool cancelled; /* somebody asked for it: stop, it will not be retried */
+    bool cancelled; /* a client asked for it: the worker should stop, as the job will not be retried
+                     */
 };
 
 #define CANCEL_OUTCOMES(X)    \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What comes out of the engine: plain data, slices borrowed unless said otherwise. */
+/* Answers of the engine: plain data, slices borrowed unless said otherwise. */
 #ifndef ENGINE_VIEW_H
 #define ENGINE_VIEW_H
 
@@ -14,7 +14,15 @@ struct meta {
     struct str value;
 };
 
-/* A job as it is. Slices point into the engine and last until its next call. */
+/* Marks that the producer gave a job. */
+struct job_labels {
+    struct str tags[TAGS_MAX];
+    size_t tag_count;
+    struct meta meta[METAS_MAX];
+    size_t meta_count;
+};
+
+/* A job. Slices point into the engine and last until its next call. */
 struct job_view {
     struct job_id id;
     enum job_state state;
@@ -25,35 +33,32 @@ struct job_view {
     struct str order;
     int priority;
     int64_t created_ms;
-    int64_t due_ms;      /* nominal */
-    int64_t at_ms;       /* when it becomes or became ready: due_ms, or the moment of the request
-                            if that was later, or of the retry */
-    uint32_t attempt;    /* deliveries so far that count */
-    int64_t attempts;    /* allowed; 0: for ever */
+    int64_t due_ms; /* nominal */
+    int64_t at_ms;  /* when the job becomes or became ready: due_ms, or the moment of the request or
+                       of the retry */
+    uint32_t attempt;    /* deliveries that count */
+    int64_t attempts;    /* allowed deliveries; 0: any number */
     uint32_t stalls;     /* in a row */
-    uint32_t deferrals;  /* how many times quiet hours put it off; */
-    int64_t deferred_ms; /* they have it wait until then; -1: they do not */
-    uint64_t token;      /* leased, or of the last lease; 0: never leased */
-    int64_t lease_ms;    /* leased: length; */
-    int64_t until_ms;    /* and end */
+    uint32_t deferrals;  /* how many times quiet hours put the job off */
+    int64_t deferred_ms; /* quiet hours have the job wait until then; -1: they do not */
+    uint64_t token;      /* of the last lease; 0: the job was never leased */
+    int64_t lease_ms;    /* the length of its lease */
+    int64_t until_ms;    /* the end of its lease */
     struct str worker;
-    int64_t progress; /* -1: none told */
+    int64_t progress; /* -1: the worker told none */
     struct str note;
-    bool cancelling;    /* leased and asked to stop */
+    bool cancelling;    /* the job is leased, and its worker is asked to stop */
     int64_t expires_ms; /* -1: never */
-    struct str tags[TAGS_MAX];
-    size_t tag_count;
-    struct meta meta[METAS_MAX];
-    size_t meta_count;
+    struct job_labels labels;
     struct job_id after[AFTER_MAX]; /* jobs that it still waits for */
     size_t after_count;
-    struct str recurrence; /* whose occurrence it is; empty: of none; */
-    int64_t nominal_ms;    /* and which one */
+    struct str recurrence; /* the recurrence of which the job is an occurrence; empty: none */
+    int64_t nominal_ms;    /* its nominal time, if it is an occurrence */
     bool notify;
     bool passing;
-    bool replacing;   /* leased and to run again with another payload */
-    int64_t ended_ms; /* terminal */
-    int64_t keep_ms;  /* terminal: forgotten then */
+    bool replacing;   /* the job is leased, and runs again with another payload */
+    int64_t ended_ms; /* when it ended, if it has */
+    int64_t keep_ms;  /* until when it is kept, if it has ended */
     struct str result;
     struct str push;                         /* its own URL; empty: none */
     struct str error;                        /* of the last attempt that failed */
@@ -134,24 +139,24 @@ struct engine_stats {
     uint64_t queues;
     uint64_t tenants;
     uint64_t waiters;
-    uint64_t memory_bytes; /* by the engine's account */
+    uint64_t memory_bytes; /* by the engine's own count */
     uint64_t hot_jobs;     /* in memory, of any state */
     uint64_t cold_jobs;    /* on disk only */
     uint64_t runs;
     uint64_t run_bytes;
     uint64_t live_bytes;
-    uint64_t untold; /* ended jobs that others have not been told of yet */
+    uint64_t untold; /* ended jobs of which others have not been told yet */
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;
     const struct hist *wait;
 };
 
-/* The same of one tenant, summed up over its queues. */
+/* The figures of one tenant, summed up over its queues. */
 struct tenant_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues;
-    uint64_t waiters; /* at its queues: those of all tenants are not among them */
+    uint64_t waiters; /* at its queues; workers that wait for all tenants are not among them */
     struct counters counters;
     struct hist lateness;
     struct hist runtime;
@@ -189,7 +194,7 @@ struct explanation {
     enum job_state state;
     enum reason reason;
     int64_t until_ms;    /* -1: not known */
-    uint64_t ready;      /* jobs of its queue that are */
+    uint64_t ready;      /* ready jobs of its queue */
     int64_t deferred_ms; /* see job_view */
     uint32_t deferrals;
     char why[200];
@@ -203,29 +208,30 @@ struct list_filter {
     int64_t to_ms;     /* due; exclusive; INT64_MAX: no end */
     struct str tag;    /* empty: any */
     size_t limit;      /* 1 .. 1000 */
-    unsigned states;   /* bits 1 << enum job_state, in place of `state`; 0: that counts */
-    uint64_t below;    /* only jobs with a smaller sequence number; 0: all */
-    size_t stripe;     /* jobs in memory to look at in one call, about; 0: some thousand */
-    uint64_t *looked;  /* jobs that were looked at are added here; may be NULL */
-    bool once;         /* no second round, see list_cursor.walk: the caller begins anew */
+    unsigned states;   /* bits 1 << enum job_state, instead of `state`; 0: `state` counts */
+    uint64_t below;    /* only jobs with a smaller sequence number; 0: all jobs */
+    size_t stripe;    /* about so many jobs in memory are looked at in one call; 0: some thousand */
+    uint64_t *looked; /* the number of jobs that were looked at is added here; may be NULL */
+    bool once;        /* there is no second round, see list_cursor.walk: the caller begins anew */
 };
 
-/* Where the next page starts. All zero: at the beginning. A walk looks at what is in memory, then
- * at what is on disk, then at what came from there to memory meanwhile. */
+/* Where the next page starts. All zero: at the beginning. A walk looks at jobs in memory, then at
+ * those on disk, then at those that came from disk to memory meanwhile. */
 struct list_cursor {
-    bool more;     /* out: there may be another page */
+    bool more;     /* output: there may be another page */
     uint8_t phase; /* enum list_phase */
     uint8_t stripes_log2;
     uint64_t stripe;
     int64_t due_ms; /* jobs up to (due_ms, seq) of the stripe have been given */
     uint64_t seq;
-    uint32_t walk;  /* its number; shifted by 12 bits, where its last round began, for what went
-                       to disk behind it; shifted by 24, how many rounds there were */
-    uint32_t since; /* the newest run when it began: later rounds show what was fed after that */
-    uint64_t epoch; /* of the engine that gave it: another one knows nothing of its walks */
+    /* The number of the walk. Shifted by 12 bits: where its last round began, which visits jobs
+     * that went to disk behind the walk. Shifted by 24 bits: how many rounds there were. */
+    uint32_t walk;
+    uint32_t since; /* the newest run when the walk began: rounds show jobs that were fed later */
+    uint64_t epoch; /* of the engine that gave the cursor: others know nothing of its walks */
     uint16_t key_len;
-    char key[QUEUE_MAX_BYTES + 28]; /* on disk: jobs up to this key of a run have been given; what
-                                      was loaded: what to look at then */
+    char key[QUEUE_MAX_BYTES + 28]; /* LIST_DISK: jobs up to this key of a run have been given;
+                                       LIST_LOADED: the key to go on with */
 };
 
 enum list_phase { LIST_MEMORY, LIST_DISK, LIST_LOADED };

@@ -7,12 +7,11 @@
 #include "record/jobstate.h"
 
 /* A word, and the states of jobs that it can be about. The order is on disk. */
-#define BULK_ACTIONS(X)                                                                    \
-    X(CANCEL, "cancel",                                                                    \
-      1u << JOB_SCHEDULED | 1u << JOB_READY | 1u << JOB_LEASED | 1u << JOB_WAITING)        \
-    X(RESCHEDULE, "reschedule", 1u << JOB_SCHEDULED | 1u << JOB_READY | 1u << JOB_WAITING) \
-    X(REDRIVE, "redrive", 1u << JOB_DEAD)                                                  \
-    X(DELETE, "delete", 1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
+#define BULK_ACTIONS(X)                              \
+    X(CANCEL, "cancel", JOB_AHEAD | JOB_BIT(LEASED)) \
+    X(RESCHEDULE, "reschedule", JOB_AHEAD)           \
+    X(REDRIVE, "redrive", JOB_BIT(DEAD))             \
+    X(DELETE, "delete", JOB_ENDED)
 
 enum bulk_action {
 #define BULK_ACTION_ENUM(name, word, states) BULK_##name,

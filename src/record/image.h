@@ -10,7 +10,7 @@
 #define TRAIL_CANCELLING 1u
 #define TRAIL_REPLACING  2u
 #define TRAIL_TELLING    4u  /* ended, and those who listen are to be told */
-#define TRAIL_HOLDING    8u  /* leased or deferred at its present due time: it keeps its lane */
+#define TRAIL_OWNS_LANE  8u  /* leased or deferred at its present due time: it keeps its lane */
 #define TRAIL_GRACED     16u /* leased, and a start has given it its grace */
 
 #define TRAIL_FIELDS(F)                                                     \

@@ -4,11 +4,21 @@
 const char *job_state_name(enum job_state s)
 {
     static const char *const names[] = {
-#define NAME(name, text) text,
+#define NAME(name, text, part, next) text,
         JOB_STATES(NAME)
 #undef NAME
     };
     return names[s];
+}
+
+bool state_may_follow(unsigned from, unsigned to)
+{
+    static const unsigned nexts[] = {
+#define NEXT(name, text, part, next) next,
+        JOB_STATES(NEXT)
+#undef NEXT
+    };
+    return from == to || nexts[from] >> to & 1;
 }
 
 const char *attempt_outcome_name(unsigned outcome)

@@ -8,30 +8,58 @@
 #include "base/str.h"
 #include "base/time.h"
 
-/* A job's life. The names are what users see. */
-#define JOB_STATES(X)         \
-    X(SCHEDULED, "scheduled") \
-    X(READY, "ready")         \
-    X(LEASED, "leased")       \
-    X(DONE, "done")           \
-    X(DEAD, "dead")           \
-    X(CANCELLED, "cancelled") \
-    X(EXPIRED, "expired")     \
-    X(WAITING, "waiting") /* for other jobs: by what it waits for, not by a state of its own */
+#define JOB_BIT(name) (1u << JOB_##name)
+
+/* A job's life: a state, its name for users, its part of life, and the states that may follow it.
+ * Numbers of states are on disk. WAITING (for other jobs) and READY follow from a job's moment and
+ * the clock, so a record that ends or leases a job may meet it as SCHEDULED. A bulk is DONE without
+ * a lease. */
+#define JOB_STATES(X)                                                                            \
+    X(SCHEDULED, "scheduled", AHEAD,                                                             \
+      JOB_BIT(READY) | JOB_BIT(LEASED) | JOB_BIT(DONE) | JOB_BIT(CANCELLED) | JOB_BIT(EXPIRED) | \
+          JOB_BIT(WAITING))                                                                      \
+    X(READY, "ready", AHEAD,                                                                     \
+      JOB_BIT(SCHEDULED) | JOB_BIT(LEASED) | JOB_BIT(DONE) | JOB_BIT(CANCELLED) |                \
+          JOB_BIT(EXPIRED))                                                                      \
+    X(LEASED, "leased", LEASED,                                                                  \
+      JOB_BIT(SCHEDULED) | JOB_BIT(DONE) | JOB_BIT(DEAD) | JOB_BIT(CANCELLED))                   \
+    X(DONE, "done", ENDED, 0)                                                                    \
+    X(DEAD, "dead", ENDED, JOB_BIT(SCHEDULED))                                                   \
+    X(CANCELLED, "cancelled", ENDED, 0)                                                          \
+    X(EXPIRED, "expired", ENDED, 0)                                                              \
+    X(WAITING, "waiting", AHEAD, JOB_BIT(SCHEDULED) | JOB_BIT(CANCELLED) | JOB_BIT(EXPIRED))
 
 enum job_state {
-#define JOB_STATE_ENUM(name, text) JOB_##name,
+#define JOB_STATE_ENUM(name, text, part, next) JOB_##name,
     JOB_STATES(JOB_STATE_ENUM)
 #undef JOB_STATE_ENUM
         JOB_STATE_COUNT
 };
 
-const char *job_state_name(enum job_state s);
+/* AHEAD: no worker has the job, and it may still run. ENDED: the job is kept for a while, then
+ * forgotten or put back. */
+enum job_part { PART_AHEAD, PART_LEASED, PART_ENDED };
 
-/* Nothing happens any more to a job in such a state, but that it is forgotten or put back. */
+#define PART_BIT(wanted, name, part)      | (unsigned)(PART_##part == (wanted)) << JOB_##name
+#define AHEAD_BIT(name, text, part, next) PART_BIT(PART_AHEAD, name, part)
+#define ENDED_BIT(name, text, part, next) PART_BIT(PART_ENDED, name, part)
+enum { JOB_AHEAD = 0u JOB_STATES(AHEAD_BIT), JOB_ENDED = 0u JOB_STATES(ENDED_BIT) };
+#undef AHEAD_BIT
+#undef ENDED_BIT
+#undef PART_BIT
+
+const char *job_state_name(enum job_state s);
+/* Whether a job may go from one state to the other; it may always stay in its state. */
+bool state_may_follow(unsigned from, unsigned to);
+
+static inline bool state_is_ahead(unsigned state)
+{
+    return (unsigned)JOB_AHEAD >> state & 1;
+}
+
 static inline bool state_is_ended(unsigned state)
 {
-    return state > JOB_LEASED && state < JOB_WAITING;
+    return (unsigned)JOB_ENDED >> state & 1;
 }
 
 /* The moment of a job that waits for something else than time. */

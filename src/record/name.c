@@ -51,14 +51,30 @@ bool stored_name_valid(struct str full)
     return name_valid(tenant) && name_valid(queue);
 }
 
-void hidden_queue_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES],
-                       struct str *ret)
+const struct hidden_row hidden_rows[HIDDEN_KINDS] = {
+#define ROW(kind, name, lists_ended) [HIDDEN_##kind] = { { name, sizeof(name) - 1 }, lists_ended },
+    HIDDEN_QUEUES(ROW)
+#undef ROW
+};
+
+enum hidden hidden_kind(struct str queue)
 {
-    *ret = queue;
+    if (queue.len == 0 || queue.ptr[0] != HIDDEN_MARK)
+        return HIDDEN_NONE;
+    for (int i = 1; i < HIDDEN_KINDS; i++)
+        if (str_eq(queue, hidden_rows[i].name))
+            return (enum hidden)i;
+    return HIDDEN_RECURRENCE; /* a newer version's: unreadable, like a damaged recurrence */
+}
+
+struct str hidden_queue_name(struct str tenant, enum hidden kind, char buf[QUEUE_MAX_BYTES])
+{
+    struct str queue = hidden_rows[kind].name;
+
     if (str_eq(tenant, STR(TENANT_DEFAULT)))
-        return;
+        return queue;
     memcpy(buf, tenant.ptr, tenant.len);
     buf[tenant.len] = SCOPE_SEP;
     memcpy(buf + tenant.len + 1, queue.ptr, queue.len);
-    *ret = (struct str){ buf, tenant.len + 1 + queue.len };
+    return (struct str){ buf, tenant.len + 1 + queue.len };
 }

@@ -46,7 +46,7 @@ static const struct shape_field setting_fields[] = {
     { 0 },
 };
 #undef OF
-#define STATE(name, text) SHOW_INT(text, jobs[JOB_##name]),
+#define STATE(name, text, part, next) SHOW_INT(text, jobs[JOB_##name]),
 #define OF struct queue_view
 const struct shape_field queue_fields[] = {
     SHOW_TENANT(name), SHOW_QUEUE(name), SHOW_WORD("held_by", hold, hold_text, OR_NULL),

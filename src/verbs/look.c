@@ -18,19 +18,19 @@ static void put_tags(struct reply *r, const void *view)
 {
     const struct job_view *v = view;
 
-    reply_array(r, v->tag_count);
-    for (size_t i = 0; i < v->tag_count; i++)
-        reply_bytes(r, v->tags[i]);
+    reply_array(r, v->labels.tag_count);
+    for (size_t i = 0; i < v->labels.tag_count; i++)
+        reply_bytes(r, v->labels.tags[i]);
 }
 
 static void put_meta(struct reply *r, const void *view)
 {
     const struct job_view *v = view;
 
-    reply_map(r, v->meta_count);
-    for (size_t i = 0; i < v->meta_count; i++) {
-        reply_bytes(r, v->meta[i].name);
-        reply_bytes(r, v->meta[i].value);
+    reply_map(r, v->labels.meta_count);
+    for (size_t i = 0; i < v->labels.meta_count; i++) {
+        reply_bytes(r, v->labels.meta[i].name);
+        reply_bytes(r, v->labels.meta[i].value);
     }
 }
 
@@ -143,7 +143,7 @@ const struct shape_field job_fields[] = {
 /* What means nothing in the job's state is made negative or empty, so that it is shown as null. */
 static void view_prune(struct job_view *v)
 {
-    bool ended = v->state > JOB_LEASED && v->state != JOB_WAITING;
+    bool ended = state_is_ended(v->state);
 
     if (v->state != JOB_LEASED) {
         v->lease_ms = v->until_ms = v->progress = -1;

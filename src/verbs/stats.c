@@ -98,7 +98,7 @@ static void put_version(struct reply *r, const void *view)
     reply_text(r, BELFRY_VERSION);
 }
 
-#define STATE(name, text) SHOW_INT(text, s.jobs[JOB_##name]),
+#define STATE(name, text, part, next) SHOW_INT(text, s.jobs[JOB_##name]),
 #define OF struct figures
 const struct shape_field stats_fields[] = {
     SHOW_OWN("version", SHAPE_TEXT, put_version),

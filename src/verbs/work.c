@@ -67,7 +67,7 @@ static void reply_names(struct reply *r, const struct job_view *v, struct leases
 static void reply_rest(struct reply *r, const struct job_view *v, struct leases_reply *l)
 {
     bool plain = v->key.len == 0 && v->order.len == 0 && v->recurrence.len == 0 &&
-                 v->tag_count == 0 && v->meta_count == 0;
+                 v->labels.tag_count == 0 && v->labels.meta_count == 0;
 
     if (plain && l->has_rest && l->lease_ms == v->lease_ms && l->until_ms == v->until_ms) {
         reply_again(r, &l->rest);

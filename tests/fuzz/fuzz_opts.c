@@ -21,7 +21,8 @@ static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 static int look(void *arg, const struct job_view *v)
 {
     (void)arg;
-    CHECK(v->tag_count <= TAGS_MAX && v->meta_count <= METAS_MAX && v->after_count <= AFTER_MAX);
+    CHECK(v->labels.tag_count <= TAGS_MAX && v->labels.meta_count <= METAS_MAX &&
+          v->after_count <= AFTER_MAX);
     return 0;
 }
 

@@ -68,7 +68,7 @@ static void put(struct buf *out, struct str bytes)
                                              .priority = 1,
                                              .due_ms = START,
                                              .at_ms = START,
-                                             .queue = STR(RECURRENCE_QUEUE),
+                                             .queue = hidden_rows[HIDDEN_RECURRENCE].name,
                                              .opts = buf_view(&opts),
                                              .payload = bytes });
     buf_fini(&opts);

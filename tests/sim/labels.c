@@ -29,13 +29,14 @@ bool labels_are(const struct job_view *v, uint32_t number)
     static struct labels l;
 
     labels_make(number, &l);
-    if (v->tag_count != l.tag_count || v->meta_count != l.meta_count)
+    if (v->labels.tag_count != l.tag_count || v->labels.meta_count != l.meta_count)
         return false;
     for (size_t i = 0; i < l.tag_count; i++)
-        if (!str_eq(v->tags[i], l.tags[i]))
+        if (!str_eq(v->labels.tags[i], l.tags[i]))
             return false;
     for (size_t i = 0; i < l.meta_count; i++)
-        if (!str_eq(v->meta[i].name, l.meta[i].name) || !str_eq(v->meta[i].value, l.meta[i].value))
+        if (!str_eq(v->labels.meta[i].name, l.meta[i].name) ||
+            !str_eq(v->labels.meta[i].value, l.meta[i].value))
             return false;
     return true;
 }

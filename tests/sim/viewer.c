@@ -25,7 +25,7 @@ static bool get(struct world *w, const struct request *r)
         job = model_ghost(&w->model, r->id);
     if (job && !model_in_scope(&w->model, job))
         job = NULL;
-    if (!err && w->again && v.tag_count + v.meta_count > 0)
+    if (!err && w->again && v.labels.tag_count + v.labels.meta_count > 0)
         cover_event(EVENT_LABELLED_COLD);
     CHECK(err == 0 || err == BELFRY_NOTFOUND, "GET job %" PRIu64 ": %s", r->id.seq,
           error_name(err));

@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "engine/place/batch.h"
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
-#include "engine/place/lane.h"
 #include "engine/place/queue.h"
+#include "engine/place/lane.h"
 #include "record/record.h"
 
 struct hashing {
@@ -83,7 +79,7 @@ static uint64_t hash_tenants(const struct engine *e)
 
         if (t->segment == 0)
             continue;
-        record_put_tenant(&b, &(struct tenant_record){ { t->name, t->name_len }, t->settings });
+        record_put_tenant(&b, &(struct tenant_record){ tenant_name(t), t->settings });
         sum += XXH3_64bits(b.ptr, b.len);
         buf_fini(&b);
     }
@@ -107,8 +103,8 @@ uint64_t engine_hash(const struct engine *e)
 
             if (q->segment == 0)
                 continue;
-            record_put_queue(&b, &(struct queue_record){ .queue = { q->name, q->name_len },
-                                                         .settings = q->settings });
+            record_put_queue(
+                &b, &(struct queue_record){ .queue = queue_name(q), .settings = q->settings });
             sum += XXH3_64bits(b.ptr, b.len);
             buf_fini(&b);
         }
@@ -143,7 +139,7 @@ static struct cold_point point_of(const struct job *j)
 
 static int urgency(const struct job *j)
 {
-    return j->state == JOB_LEASED ? 0 : job_holds(j) ? 1 : 2;
+    return j->state == JOB_LEASED ? 0 : job_owns_lane(j) ? 1 : 2;
 }
 
 static bool goes_before(const struct job *a, const struct job *b)
@@ -214,7 +210,7 @@ static int verify_hot(void *arg, struct heap_node *node)
     const struct job *j = job_of_due(node);
 
     CHECK(j->state == JOB_READY && j->where == WHERE_HOT && spot_of(j)->in == SPOT_HOT);
-    CHECK(spot_of(j)->member != SPOT_NONE && !job_holds(j));
+    CHECK(spot_of(j)->member != SPOT_NONE && !job_owns_lane(j));
     *(uint64_t *)arg += job_weight(j);
     return 0;
 }
@@ -231,7 +227,7 @@ static int verify_tail(void *arg, struct heap_node *node)
 
 static void order_verify(const struct engine *e, const struct queue *q)
 {
-    const struct class *c = &q->classes[ORDERED];
+    const struct class *c = &q->classes[INDEX_ORDERED];
     struct job *last = c->hot.root ? job_of_due(c->hot.root) : NULL;
     uint64_t bytes = 0;
 
@@ -300,31 +296,31 @@ static int check_job(void *arg, struct table_node *node)
     struct recount *c = arg;
     const struct engine *e = c->e;
     const struct job *j = container_of(node, struct job, by_seq);
-    bool ended = j->state > JOB_LEASED;
+    bool ended = state_is_ended(j->state);
     struct job_opts o;
 
     job_opts_get(j, &o);
     c->bytes[j->where] += job_weight(j);
     if (job_is_waste(e, j)) {
         c->waste++;
-        c->live_bytes += 48u + j->queue->name_len + j->opts_len + j->payload_len +
+        c->live_bytes += 48u + queue_name(j->queue).len + j->opts_len + j->payload_len +
                          (j->trail ? j->trail->live_bytes : 0);
         c->waste_keys += o.key.len > 0 && (!ended || j->trail->hold_ms);
         return 0;
     }
     if (!j->queue->hidden)
         c->states[job_counts_as(j)]++;
-    c->live_bytes += 48u + j->queue->name_len + j->opts_len + j->payload_len +
+    c->live_bytes += 48u + queue_name(j->queue).len + j->opts_len + j->payload_len +
                      (j->trail ? j->trail->live_bytes : 0);
     CHECK(job_find(e, j->seq) == j);
-    CHECK(queue_find(e, (struct str){ j->queue->name, j->queue->name_len }) == j->queue);
-    CHECK(j->state < JOB_LEASED || j->trail);
+    CHECK(queue_find(e, queue_name(j->queue)) == j->queue);
+    CHECK(state_is_ahead(j->state) || j->trail);
     CHECK(!j->trail || j->trail->job == j);
     if (!j->ordered || ended) {
         CHECK(list_empty(&j->timer.link) ==
               (j->state == JOB_LEASED || (ended && j->trail->flags & TRAIL_TELLING)));
     } else {
-        bool contends = j->state == JOB_LEASED || job_holds(j) ||
+        bool contends = j->state == JOB_LEASED || job_owns_lane(j) ||
                         (j->state == JOB_READY && j->where == WHERE_HOT);
 
         CHECK((spot_of(j)->member != SPOT_NONE) == contends);
@@ -395,7 +391,7 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
         CHECK(q->cold[i] >= 0);
     if (!e->place.batch.active && !q->hidden) {
         CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
-        CHECK(length(&q->past) + length(&q->held) + telling(e, q, false) ==
+        CHECK(length(&q->past) + length(&q->past_keyed) + telling(e, q, false) ==
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
     }
     CHECK(length(&q->post.waits) == q->post.waiters);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What was found out about jobs on disk, and holds until more of them go there. */
-#include "engine/cold/known.h"
+/* Facts about jobs on disk, which hold until more jobs go there. */
+#include "engine/cold/cold.h"
 
 #include <xxhash.h>
 
-/* A request about several keys is told of one at a time. What it was told before still holds while
- * nothing has gone to disk; what is in memory is looked at first anyway. */
+/* A request about several keys is told of one at a time. Its earlier answers hold while no job has
+ * gone to disk. Memory is looked at first anyway. */
 bool key_is_absent(const struct engine *e, const struct cold_key *k)
 {
     for (size_t i = 0; e->cold.absent.moves == e->cold.moves && i < e->cold.absent.n; i++)
@@ -14,24 +14,18 @@ bool key_is_absent(const struct engine *e, const struct cold_key *k)
     return false;
 }
 
-static void note_absent(struct engine *e, const struct cold_key *k)
+void key_absent(struct engine *e, struct str queue, struct str order, struct str key)
 {
     struct absent *a = &e->cold.absent;
+    struct cold_key k;
 
+    cold_key_of_key(&k, queue, order, key);
     if (a->moves != e->cold.moves || a->n == ABSENT_MAX) {
         a->n = 0;
         a->wipes++;
     }
     a->moves = e->cold.moves;
-    memcpy(a->keys[a->n++], k->bytes, ABSENT_BYTES);
-}
-
-void key_absent(struct engine *e, struct str queue, struct str order, struct str key)
-{
-    struct cold_key k;
-
-    cold_key_of_key(&k, queue, order, key);
-    note_absent(e, &k);
+    memcpy(a->keys[a->n++], k.bytes, ABSENT_BYTES);
 }
 
 static uint64_t tenant_hash(struct str name)
@@ -39,7 +33,6 @@ static uint64_t tenant_hash(struct str name)
     return XXH3_64bits(name.ptr, name.len);
 }
 
-/* What is known of a job of the scope: its state, NOTFOUND, or PAST_UNKNOWN. */
 int past_state(const struct engine *e, struct job_id id)
 {
     const struct pasts *p = &e->cold.pasts;

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From disk to memory: ahead of time by the frontier, and class by class from the backlog as there
- * is room. The engine says what is to be read next; what was read enters memory together with the
- * record that moves the frontier or the class's floor.
- */
-#include "engine/cold/load.h"
+/* From disk to memory: ahead of time by the frontier, and class by class from the backlog as there
+ * is room. The engine says what is to be read next. The jobs enter memory with the record that
+ * moves the frontier or the floor of the class. */
+#include "engine/cold/cold.h"
 
 #include <assert.h>
 
-#include "engine/cold/spill.h"
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/lane.h"
+#include "engine/place/queue.h"
 
 #define LOAD_BYTES   (256u << 10)
 #define LOAD_MIN     1024
 #define LOAD_CLASSES 64
 #define FOLLOW       4 /* the frontier goes on when it is a quarter of the lookahead behind */
 
-/* Forward only: what it has passed has been loaded. */
+/* The frontier moves forward only: jobs that it has passed have been loaded. */
 void frontier_set(struct engine *e, struct cold_point p)
 {
     assert(!point_after(e->cold.frontier_noted, e->place.frontier));
@@ -39,15 +36,11 @@ static bool is_behind(const struct engine *e, const struct run_desc *d)
 /* Whether jobs on disk are due up to this moment and were not loaded. */
 static bool passes_jobs(const struct engine *e, int64_t upto_ms)
 {
-    const struct list *node;
+    struct cold_point first;
 
-    list_each (node, &e->cold.runs) {
-        const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
-        struct cold_point first;
-
-        if (is_behind(e, d) && cold_key_point(d->first, &first) && first.at_ms <= upto_ms)
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        if (is_behind(e, &r->d) && cold_key_point(r->d.first, &first) && first.at_ms <= upto_ms)
             return true;
-    }
     return false;
 }
 
@@ -69,12 +62,11 @@ void frontier_follow(struct engine *e)
 int64_t frontier_wake(const struct engine *e)
 {
     int64_t at = e->place.frontier.at_ms - e->o.lookahead_ms + e->o.lookahead_ms / FOLLOW + 1;
-    const struct list *node;
 
     if (at <= e->now_ms) /* it is being done */
         return INT64_MAX;
-    list_each (node, &e->cold.runs)
-        if (is_behind(e, &container_of(node, struct cold_run, link)->d))
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        if (is_behind(e, &r->d))
             return at;
     return INT64_MAX;
 }
@@ -97,24 +89,24 @@ static bool load_due(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Nothing of it is given out until somebody says so. */
+/* No job of the class is given out until a setting changes. */
 static bool is_stopped(const struct class *c)
 {
     const struct queue *q = c->queue;
 
-    return !q->hidden && (q->settings.paused ||
-                          (q->tenant->settings.maintenance && class_number(c) != CLASS_PASSING));
+    return !q->hidden &&
+           (q->settings.paused || (q->tenant->settings.maintenance && c->number != CLASS_PASSING));
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)
 {
-    /* What cannot be given out has no use for the last of the room. */
+    /* Jobs that cannot be given out have no use for the last of the room. */
     if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
         return false;
-    /* What is before all that comes first, without being loaded. */
+    /* The first of the tail is before all jobs on disk: it needs no loading. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
-    if (c == &c->queue->classes[ORDERED]) {
+    if (c == &c->queue->classes[INDEX_ORDERED]) {
         if (order_waits(e, c) || memory_is_pressed(e))
             return false; /* some of it may be set aside, and has to leave again */
         if (c->ready_bytes > 0 && c->queue->first_count == 0 && c->from.at_ms <= e->now_ms &&
@@ -123,11 +115,11 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     }
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;
-    /* Nor may what was loaded too early, by a clock that was set back since, keep out what is due.
+    /* Jobs that were loaded too early, before the clock was set back, must not keep out due ones.
      */
     if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
         return true;
-    /* What becomes due comes, though the class has its share of what is due later. */
+    /* Jobs that become due are loaded, though the class has its share of later ones. */
     return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 
@@ -140,8 +132,7 @@ static struct class *hungriest(struct engine *e)
     for (int i = 0; i < LOAD_CLASSES && !list_empty(&e->place.closed); i++) {
         struct class *c = container_of(e->place.closed.next, struct class, link);
 
-        list_remove(&c->link);
-        list_append(&e->place.closed, &c->link);
+        list_move(&e->place.closed, &c->link);
         if (!is_hungry(e, c))
             continue;
         if (c->ready_bytes == 0 && !is_stopped(c))
@@ -160,8 +151,8 @@ static bool load_class(struct engine *e, struct load_want *ret)
         return false;
     *ret = (struct load_want){
         .backlog = true,
-        .queue = { c->queue->name, c->queue->name_len },
-        .class = class_number(c),
+        .queue = queue_name(c->queue),
+        .class = c->number,
         .bytes = room > load_bytes(e) ? load_bytes(e)
                  : room < LOAD_MIN    ? LOAD_MIN
                                       : room,
@@ -169,7 +160,7 @@ static bool load_class(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Both take turns. */
+/* Loading by due time takes turns with loading from the backlog. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
     e->cold.load_turn = !e->cold.load_turn;

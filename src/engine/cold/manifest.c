@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is on disk and what of it counts: the runs; the frontier and the floors, up to which their
- * jobs have been loaded; the graves of those that were taken out one by one; and how many are left.
+/* The runs on disk, and which of their entries count: the frontier and the floors, up to which jobs
+ * have been loaded; the graves of jobs that were taken out one by one; and the counts of the rest.
  */
-#include "engine/cold/manifest.h"
+#include "engine/cold/cold.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "engine/place/class.h"
 #include "engine/place/queue.h"
 #include "record/record.h"
 
 struct cold_run *manifest_find(const struct engine *e, uint32_t file)
 {
-    const struct list *node;
-
-    list_each (node, &e->cold.runs) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    list_each_of (struct cold_run, r, &e->cold.runs, link)
         if (r->d.file == file)
             return r;
-    }
     return NULL;
 }
 
-/* With copies of the keys behind it. */
+/* Copies the keys, too. */
 static struct cold_run *run_new(const struct run_desc *d)
 {
     struct cold_run *r = calloc(1, sizeof(*r));
@@ -74,11 +67,11 @@ void manifest_drop(struct engine *e, uint32_t file)
         return;
     r->gone = true;
     e->cold.run_changes++;
-    /* Who looked before must not find what is uncounted, nor think that it is in this run. */
+    /* A request that looked before must not find uncounted jobs, nor think that they are in this
+     * run. */
     if (family_is_history(r->d.family))
         e->cold.moves++;
-    list_remove(&r->link);
-    list_append(&e->cold.gone, &r->link);
+    list_move(&e->cold.gone, &r->link);
 }
 
 void engine_run_forget(struct engine *e, struct cold_run *r)
@@ -162,49 +155,45 @@ bool engine_due_is_empty(const struct engine *e)
     return e->cold.counts[COLD_DUE] == 0 && e->cold.counts[COLD_WAITING] == 0;
 }
 
-void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
+void tally_touch(const struct engine *e, struct queue *q)
 {
-    q->cold[slot] += n;
-    e->cold.counts[slot] += n; /* what is hidden, too: runs are kept for it */
-    if (q->hidden)
-        e->cold.hidden_counts[slot] += n;
-    else if (cold_state(slot) < JOB_LEASED || slot == COLD_WAITING)
-        q->tenant->pending += n;
-    if (n < 0 && engine_due_is_empty(e))
-        e->cold.run_changes++; /* all of D can go, and at once: nobody is to add to it before */
     q->tally_changed = true;
     if (!q->tally_segment)
         q->tally_segment = e->segment;
-    if (slot_is_backlog(slot) && slot != COLD_ASIDE && q->cold[slot] > 0)
-        class_close(e, class_at_slot(q, slot));
-    queue_settle(e, q);
 }
 
-static int each_class(const struct list *head,
-                      int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
+void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
-    const struct list *node;
-    int answer = 0;
+    struct class *class = class_at_slot(q, slot);
 
-    list_each (node, head) {
-        const struct queue *q = container_of(node, struct queue, link);
-
-        for (unsigned i = 0; i < CLASSES && !answer; i++) {
-            const struct class *c = &q->classes[i];
-
-            if (class_is_on_disk(c) || c->floor_count > 0)
-                answer = fn(arg, (struct str){ q->name, q->name_len }, class_number(c));
-        }
-    }
-    return answer;
+    q->cold[slot] += n;
+    e->cold.counts[slot] += n; /* also of hidden queues: runs are kept for them */
+    if (q->hidden)
+        e->cold.hidden_counts[slot] += n;
+    else if (state_is_ahead(cold_state(slot)))
+        q->tenant->pending += n;
+    if (n < 0 && engine_due_is_empty(e))
+        e->cold.run_changes++; /* all of D can go at once, before a job is added to it */
+    tally_touch(e, q);
+    if (class && q->cold[slot] > 0)
+        class_close(e, class);
+    queue_settle(e, q);
 }
 
 int engine_classes_on_disk(const struct engine *e,
                            int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
 {
-    int answer = each_class(&e->place.queues, fn, arg);
+    int answer = 0;
 
-    return answer ? answer : each_class(&e->place.idle, fn, arg);
+    for (const struct queue *q = NULL; !answer && (q = queue_next(e, q));) {
+        for (unsigned i = 0; i < CLASSES && !answer; i++) {
+            const struct class *c = &q->classes[i];
+
+            if (class_is_on_disk(c) || c->floor_count > 0)
+                answer = fn(arg, queue_name(q), c->number);
+        }
+    }
+    return answer;
 }
 
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg)
@@ -212,12 +201,11 @@ int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), 
     const struct list *node;
     int answer = 0;
 
-    list_each (node, &e->cold.grave_list) {
+    for (node = e->cold.grave_list.next; node != &e->cold.grave_list && !answer;
+         node = node->next) {
         const struct grave *g = container_of(node, struct grave, link);
 
         answer = fn(arg, (struct str){ g->key, g->len });
-        if (answer)
-            break;
     }
     return answer;
 }
@@ -327,31 +315,18 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
 
 void manifest_init(struct engine *e)
 {
-    list_init(&e->cold.runs);
-    list_init(&e->cold.gone);
-    list_init(&e->place.closed);
-    list_init(&e->cold.grave_list);
+    lists_init(&e->cold.runs, &e->cold.gone, &e->place.closed, &e->cold.grave_list);
     table_init(&e->cold.graves, grave_hash);
     e->cold.next_file = 1;
     e->cold.next_grave = 1;
     e->place.frontier = e->cold.frontier_noted = (struct cold_point){ -1, 0 };
 }
 
-static void runs_free(struct list *head)
-{
-    while (!list_empty(head)) {
-        struct cold_run *r = container_of(head->next, struct cold_run, link);
-
-        list_remove(&r->link);
-        free(r->keys);
-        free(r);
-    }
-}
-
 void manifest_free(struct engine *e)
 {
-    runs_free(&e->cold.runs);
-    runs_free(&e->cold.gone);
+    list_splice(&e->cold.gone, &e->cold.runs);
+    while (!list_empty(&e->cold.gone))
+        engine_run_forget(e, container_of(e->cold.gone.next, struct cold_run, link));
     table_fini(&e->cold.graves);
     free(e->place.segments.jobs);
 }
@@ -359,14 +334,11 @@ void manifest_free(struct engine *e)
 void run_taken(struct engine *e, const struct cold_item *item)
 {
     struct job_image image;
-    struct list *node;
     int64_t gone_ms = record_get_job(item->body, &image) ? image_gone_ms(&image) : 0;
 
     if (gone_ms == 0)
         return;
-    list_each (node, &e->cold.runs) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    list_each_of (struct cold_run, r, &e->cold.runs, link) {
         if (r->d.family == item->key[0] && r->d.number == item->number && gone_ms <= r->going_ms)
             tally_put(&r->taken, &(struct tally_entry){
                                      .queue = image.queue,

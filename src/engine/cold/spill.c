@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From memory to disk. A batch is made in three steps: its jobs are written as bytes, slice by
- * slice (engine_feed_slice); off this thread the partition sorts them into runs; when those are
- * durable one record (FED) moves all of them at once. A job that changes in between stays in
- * memory, and its entry in the run gets a grave. The memory of those that moved is freed slice by
- * slice: until then they are waste that nobody finds.
- */
-#include "engine/cold/spill.h"
+/* From memory to disk. A batch is made in three steps. The engine writes its jobs as bytes, slice
+ * by slice (engine_feed_slice). The partition sorts them into runs, off this thread. When the runs
+ * are durable, one record (FED) moves all jobs at once. A job that changes in between stays in
+ * memory, and its entry in the run gets a grave. The memory of jobs that moved is freed slice by
+ * slice; until then it is waste. */
+#include "engine/cold/cold.h"
 
 #include <assert.h>
 
-#include "engine/cold/load.h"
-#include "engine/cold/manifest.h"
-#include "engine/cold/walk.h"
-#include "engine/place/batch.h"
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
 #include "record/opts.h"
@@ -34,7 +26,8 @@
 
 /* ---- Classes ---- */
 
-/* What is on disk is loaded a little before it is due, though there may be no room for it then. */
+/* Jobs on disk are loaded a little before they are due, though there may be no room for them then.
+ */
 void class_from(struct engine *e, struct class *c, struct cold_point from)
 {
     c->from = from;
@@ -46,12 +39,7 @@ void class_from(struct engine *e, struct class *c, struct cold_point from)
 
 static bool is_ordered(const struct class *c)
 {
-    return c == &c->queue->classes[ORDERED];
-}
-
-static bool tail_is_empty(const struct class *c)
-{
-    return list_empty(&c->tail) && !c->waiting.root && !c->feeding.root;
+    return c == &c->queue->classes[INDEX_ORDERED];
 }
 
 bool tail_comes_first(const struct class *c)
@@ -61,33 +49,25 @@ bool tail_comes_first(const struct class *c)
                               ? NULL
                               : container_of(c->tail.next, const struct job, timer.link);
 
-    return j && !(class_is_on_disk(c) &&
-                  point_after((struct cold_point){ j->timer.at_ms, j->seq }, c->from));
-}
-
-/* The first of the tail, if it is its turn and there is room; or NULL. */
-static struct job *next_of_tail(const struct engine *e, const struct class *c)
-{
-    return tail_comes_first(c) && !class_is_glutted(e, c)
-               ? container_of(c->tail.next, struct job, timer.link)
-               : NULL;
+    return j && !(class_is_on_disk(c) && point_after(job_point(j), c->from));
 }
 
 /* Lets jobs of the tail go on; opens the class when it has no other parts. True: there is more. */
 static bool class_drain(struct engine *e, struct class *c, int *budget)
 {
-    struct job *j;
-
     if (batch_takes_tails(e))
         return false;
     if (is_ordered(c))
         order_drain(e, c, budget);
-    for (; *budget > 0 && (j = is_ordered(c) ? NULL : next_of_tail(e, c)); --*budget) {
+    for (; !is_ordered(c) && *budget > 0 && tail_comes_first(c) && !class_is_glutted(e, c);
+         --*budget) {
+        struct job *j = container_of(c->tail.next, struct job, timer.link);
+
         job_unplace(e, j);
         job_place_hot(e, j, JOB_SCHEDULED);
     }
     assert(c->closed && e->place.closed_count > 0);
-    if (tail_is_empty(c) && !class_is_on_disk(c)) {
+    if (list_empty(&c->tail) && !c->waiting.root && !c->feeding.root && !class_is_on_disk(c)) {
         c->closed = false;
         e->place.closed_count--;
         list_remove(&c->link);
@@ -97,23 +77,11 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
 
 void tails_rewind(struct engine *e)
 {
-    struct list *node, *after, *timer, *next;
-
-    list_each (node, &e->place.queues)
-        order_rewind(e, &container_of(node, struct queue, link)->classes[ORDERED]);
+    list_each_of (struct queue, q, &e->place.queues, link)
+        order_rewind(e, &q->classes[INDEX_ORDERED]);
     asides_rewind(e);
-    list_each_safe (node, after, &e->place.closed) {
-        struct class *c = container_of(node, struct class, link);
-
-        list_each_safe (timer, next, &c->tail) {
-            struct job *j = container_of(timer, struct job, timer.link);
-
-            if (j->timer.at_ms > e->now_ms) {
-                job_unplace(e, j);
-                job_place(e, j, JOB_SCHEDULED);
-            }
-        }
-    }
+    list_each_of_safe (struct class, c, &e->place.closed, link)
+        jobs_rewind(e, &c->tail);
 }
 
 /* ---- Batches ---- */
@@ -131,20 +99,12 @@ static void prefetch_job(const void *job)
 
 void batch_release_dead(struct engine *e, const struct queue *q)
 {
-    struct list *heads[] = { &e->place.batch.past_source, &e->place.batch.past_held };
+    struct list *heads[] = { &e->place.batch.past_source, &e->place.batch.past_jobs };
 
-    for (size_t i = 0; i < 2 && !e->place.batch.fed; i++) {
-        struct list *node, *after;
-
-        list_each_safe (node, after, heads[i]) {
-            struct job *j = container_of(node, struct trail, link)->job;
-
-            if (j->queue == q && j->state == JOB_DEAD) {
-                job_unplace(e, j);
-                job_place(e, j, JOB_DEAD);
-            }
-        }
-    }
+    for (size_t i = 0; i < 2 && !e->place.batch.fed; i++)
+        list_each_of_safe (struct trail, t, heads[i], link)
+            if (t->job->queue == q && t->job->state == JOB_DEAD)
+                job_place_again(e, t->job);
 }
 
 static bool graves_are_many(const struct engine *e)
@@ -177,63 +137,32 @@ bool engine_feed_due(const struct engine *e)
                                    e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
 }
 
-static void splice(struct list *to, struct list *from)
-{
-    if (list_empty(from))
-        return;
-    from->next->prev = to->prev;
-    to->prev->next = from->next;
-    from->prev->next = to;
-    to->prev = from->prev;
-    list_init(from);
-}
-
-static void take_wheel(struct engine *e, struct wheel *w)
-{
-    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
-        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
-            splice(&e->place.batch.source, &w->slots[level][slot]);
-}
-
 static void take_tails(struct engine *e)
 {
-    struct list *node;
-
-    list_each (node, &e->place.closed) {
-        struct class *c = container_of(node, struct class, link);
-
-        splice(&e->place.batch.source, &c->tail);
+    list_each_of (struct class, c, &e->place.closed, link) {
+        list_splice(&e->place.batch.source, &c->tail);
         order_feed_begin(e, c);
     }
     asides_feed_begin(e);
-    take_wheel(e, &e->wheels[WHEEL_SPARE]);
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
+        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
+            list_splice(&e->place.batch.source, &e->wheels[WHEEL_SPARE].slots[level][slot]);
 }
 
 static void take_past(struct engine *e)
 {
-    struct list *heads[] = { &e->place.queues, &e->place.idle };
-
-    for (size_t i = 0; i < 2; i++) {
-        struct list *node;
-
-        list_each (node, heads[i]) {
-            struct queue *q = container_of(node, struct queue, link);
-
-            splice(&e->place.batch.past_source, &q->past);
-            splice(&e->place.batch.past_source, &q->held);
-            splice(&e->place.batch.past_source, &q->dead);
-        }
+    for (struct queue *q = NULL; (q = queue_next(e, q));) {
+        list_splice(&e->place.batch.past_source, &q->past);
+        list_splice(&e->place.batch.past_source, &q->past_keyed);
+        list_splice(&e->place.batch.past_source, &q->dead);
     }
 }
 
-/* What the frontier has passed does not count anyway; but only what the journal knows of it is sure
- * to be so after a restart, when the segment of a grave is gone. */
+/* Entries that the frontier has passed do not count, so their graves can go. A restart knows only
+ * the frontier that is in the journal. */
 static void prune_graves(struct engine *e)
 {
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->cold.grave_list) {
-        struct grave *g = container_of(node, struct grave, link);
+    list_each_of_safe (struct grave, g, &e->cold.grave_list, link) {
         struct cold_point p;
 
         if (g->key[0] == FAMILY_DUE && cold_key_point((struct str){ g->key, g->len }, &p) &&
@@ -244,7 +173,7 @@ static void prune_graves(struct engine *e)
 
 void engine_feed_begin(struct engine *e)
 {
-    assert(!e->place.batch.active && list_empty(&e->place.batch.held));
+    assert(!e->place.batch.active && list_empty(&e->place.batch.jobs));
     frontier_follow(e);
     e->place.batch.active = e->place.batch.gathering = true;
     e->place.batch.fed = false;
@@ -278,7 +207,8 @@ size_t engine_feed_bytes(const struct engine *e)
     return bytes;
 }
 
-/* Its id says where it is, unless it was moved or is not scheduled; a key must be found, too. */
+/* Without a locator a job is found where its id says: if it is scheduled for its first moment and
+ * has no key. */
 static bool needs_locator(const struct job *j)
 {
     struct job_opts o;
@@ -322,14 +252,14 @@ static void feed_job(struct engine *e, struct job *j, struct buf *out)
     j->fed = 1;
 }
 
-/* What is due before it could be written and loaded again stays, if there is room. */
+/* A job that is due before it could be written and loaded again stays, if there is room. */
 static bool stays(const struct engine *e, const struct job *j)
 {
     return j->state == JOB_SCHEDULED && e->place.bytes[WHERE_TAIL] < budget_share(e, SHARE_SOON) &&
            j->timer.at_ms <= e->now_ms + e->o.lookahead_ms / NEAR;
 }
 
-/* From here on it counts as it will on disk. */
+/* From here on the job counts as it will on disk. */
 static void count_as_ready(struct engine *e, struct job *j)
 {
     if (j->where == WHERE_TAIL && j->state == JOB_SCHEDULED) {
@@ -342,8 +272,7 @@ static void count_as_ready(struct engine *e, struct job *j)
 static void feed_next(struct engine *e, struct buf *out, struct job *j)
 {
     prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
-    list_remove(&j->timer.link);
-    list_append(&e->place.batch.held, &j->timer.link);
+    list_move(&e->place.batch.jobs, &j->timer.link);
     buf_append(&e->place.batch.hints, &j, sizeof(j));
     count_as_ready(e, j);
     feed_job(e, j, out);
@@ -358,8 +287,7 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 
         --*n;
         if (stays(e, j)) {
-            job_unplace(e, j);
-            job_place(e, j, JOB_SCHEDULED);
+            job_place_again(e, j);
             continue;
         }
         feed_next(e, out, j);
@@ -372,9 +300,9 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
            !list_empty(&e->place.batch.asides);
 }
 
-/* Those beyond the frontier, up to the size of a batch. The next batch goes on where this one ends,
- * so that none stays for long: the journal keeps a segment for the sake of one job. Slots that the
- * frontier has entered are left alone: their jobs are about to be hot. */
+/* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on where this one
+ * ends, so that no job stays for long: the journal keeps a segment for the sake of one job. Slots
+ * that the frontier has entered are left alone: their jobs are about to be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
     struct batch *b = &e->place.batch;
@@ -407,8 +335,7 @@ static bool feed_past(struct engine *e, struct buf *out, size_t *n)
     for (; *n > 0 && !list_empty(&e->place.batch.past_source); --*n) {
         struct trail *t = container_of(e->place.batch.past_source.next, struct trail, link);
 
-        list_remove(&t->link);
-        list_append(&e->place.batch.past_held, &t->link);
+        list_move(&e->place.batch.past_jobs, &t->link);
         feed_job(e, t->job, out);
     }
     return !list_empty(&e->place.batch.past_source);
@@ -417,11 +344,7 @@ static bool feed_past(struct engine *e, struct buf *out, size_t *n)
 /* Graves too are fed like any other entry. */
 static void feed_graves(struct engine *e, struct buf *out)
 {
-    struct list *node;
-
-    list_each (node, &e->cold.grave_list) {
-        const struct grave *g = container_of(node, struct grave, link);
-
+    list_each_of (const struct grave, g, &e->cold.grave_list, link) {
         if (g->serial > e->place.batch.graves)
             continue;
         feed_head(out, FEED_GRAVE, (uint64_t)g->gone_ms, (struct str){ g->key, g->len });
@@ -441,46 +364,35 @@ bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
     return false;
 }
 
-static void give_back(struct engine *e, struct list *head)
+static void give_back(struct engine *e, struct list *head, bool past)
 {
     while (!list_empty(head)) {
-        struct job *j = container_of(head->next, struct job, timer.link);
+        struct job *j = past ? container_of(head->next, struct trail, link)->job
+                             : container_of(head->next, struct job, timer.link);
 
         j->fed = 0;
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
-    }
-}
-
-static void give_back_past(struct engine *e, struct list *head)
-{
-    while (!list_empty(head)) {
-        struct job *j = container_of(head->next, struct trail, link)->job;
-
-        j->fed = 0;
-        job_unplace(e, j);
-        job_place(e, j, (enum job_state)j->state);
+        job_place_again(e, j);
     }
 }
 
 void engine_feed_abort(struct engine *e)
 {
-    struct list newer, *node;
+    struct list newer;
 
     assert(e->place.batch.active && !e->place.batch.fed);
     e->place.batch.gathering = false;
-    /* What came to the tails meanwhile stays behind what is given back. */
+    /* Jobs that came to the tails meanwhile stay behind those that are given back. */
     list_init(&newer);
     if (e->place.batch.tails)
-        list_each (node, &e->place.closed)
-            splice(&newer, &container_of(node, struct class, link)->tail);
+        list_each_of (struct class, c, &e->place.closed, link)
+            list_splice(&newer, &c->tail);
     order_feed_abort(e);
     asides_feed_end(e);
-    give_back(e, &e->place.batch.held);
-    give_back(e, &e->place.batch.source);
-    give_back(e, &newer);
-    give_back_past(e, &e->place.batch.past_held);
-    give_back_past(e, &e->place.batch.past_source);
+    give_back(e, &e->place.batch.jobs, false);
+    give_back(e, &e->place.batch.source, false);
+    give_back(e, &newer, false);
+    give_back(e, &e->place.batch.past_jobs, true);
+    give_back(e, &e->place.batch.past_source, true);
     buf_fini(&e->place.batch.stale);
     buf_fini(&e->place.batch.hints);
     e->place.batch.active = false;
@@ -500,14 +412,14 @@ static const void *hint(const struct batch *b, size_t ahead)
 /* Frees waste. */
 static bool bury(struct engine *e, int *budget)
 {
-    for (; *budget > 0 && !list_empty(&e->place.batch.held); --*budget) {
+    for (; *budget > 0 && !list_empty(&e->place.batch.jobs); --*budget) {
         prefetch_job(hint(&e->place.batch, HINT_AHEAD));
         e->place.batch.buried++;
-        job_leave(e, container_of(e->place.batch.held.next, struct job, timer.link));
+        job_leave(e, container_of(e->place.batch.jobs.next, struct job, timer.link));
     }
-    for (; *budget > 0 && !list_empty(&e->place.batch.past_held); --*budget)
-        job_leave(e, container_of(e->place.batch.past_held.next, struct trail, link)->job);
-    if (!list_empty(&e->place.batch.held) || !list_empty(&e->place.batch.past_held))
+    for (; *budget > 0 && !list_empty(&e->place.batch.past_jobs); --*budget)
+        job_leave(e, container_of(e->place.batch.past_jobs.next, struct trail, link)->job);
+    if (!list_empty(&e->place.batch.jobs) || !list_empty(&e->place.batch.past_jobs))
         return true;
     e->place.batch.active = e->place.batch.fed = false;
     buf_fini(&e->place.batch.hints);
@@ -527,19 +439,6 @@ static bool rejoin(struct engine *e, int *budget)
     return *budget == 0;
 }
 
-/* Jobs that the frontier has passed become hot. */
-static void pass_frontier(struct engine *e, struct wheel *w, int *budget)
-{
-    struct timer *t;
-
-    for (; *budget > 0 && (t = wheel_pop(w, e->place.frontier.at_ms)); --*budget) {
-        struct job *j = container_of(t, struct job, timer);
-
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
-    }
-}
-
 bool engine_work(struct engine *e)
 {
     int budget = WORK_SLICE, freed = engine_slice(e, WORK_SLICE);
@@ -547,15 +446,15 @@ bool engine_work(struct engine *e)
 
     if (!e->place.batch.gathering && rejoin(e, &freed))
         more = true;
-    pass_frontier(e, &e->wheels[WHEEL_LATER], &budget);
-    pass_frontier(e, &e->wheels[WHEEL_LEFT], &budget);
+    /* Jobs that the frontier has passed become hot. */
+    jobs_place_upto(e, &e->wheels[WHEEL_LATER], e->place.frontier.at_ms, &budget);
+    jobs_place_upto(e, &e->wheels[WHEEL_LEFT], e->place.frontier.at_ms, &budget);
     past_trim(e, &budget);
     asides_refill(e, &budget); /* before others of their classes */
     for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->place.closed); i++) {
         struct class *c = container_of(e->place.closed.next, struct class, link);
 
-        list_remove(&c->link);
-        list_append(&e->place.closed, &c->link);
+        list_move(&e->place.closed, &c->link);
         if (class_drain(e, c, &budget))
             more = true;
     }

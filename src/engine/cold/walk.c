@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks over jobs in memory and on disk: what they may miss because it moves. */
-#include "engine/cold/walk.h"
+/* Walks over jobs in memory and on disk, and the jobs that they may miss because they move. */
+#include "engine/cold/cold.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ uint32_t walk_begin(struct engine *e)
     return e->cold.walk;
 }
 
-static void mark(struct engine *e, const struct job *j, char family)
+static void walk_mark(struct engine *e, const struct job *j, char family)
 {
     const char *at = memchr(walk_families, family, WALK_FAMILIES);
     uint32_t *refed = &e->cold.refed[at - walk_families];
@@ -34,7 +34,7 @@ void walk_loads(struct engine *e, struct job *j, char family)
     j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
     if (family == FAMILY_PAST || family == FAMILY_KEPT) /* it has ended, and may begin anew */
         for (int i = 0; i < WALK_FAMILIES; i++)
-            mark(e, j, walk_families[i]);
+            walk_mark(e, j, walk_families[i]);
 }
 
 void walk_misses(struct engine *e, const struct job *j, char family)
@@ -48,7 +48,7 @@ void walk_misses(struct engine *e, const struct job *j, char family)
     default: misses = false;
     }
     if (misses && j->loaded)
-        mark(e, j, family);
+        walk_mark(e, j, family);
 }
 
 char walk_missed(const struct engine *e, uint32_t walk)

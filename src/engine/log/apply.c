@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Applying records. The rules: consult nothing but the record and the state before it; either
- * succeed or (NOMEM) change nothing; a record about a job that is not there is skipped, because the
- * job ended and was forgotten, and its older records may be gone with their segment.
- */
-#include "engine/log/apply.h"
+/* Applying records. A function consults only the record and the state before it. It succeeds, or
+ * changes nothing (NOMEM). A record about a job that is not there is skipped: the job ended and was
+ * forgotten, and its older records may be gone with their segment. */
+#include "engine/log/log.h"
 
-#include "engine/log/history.h"
-#include "engine/place/blob.h"
+#include <assert.h>
+
+#include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/pushing.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
 #include "record/opts.h"
 #include "record/record.h"
 
@@ -43,8 +38,8 @@ int apply_put(struct engine *e, const struct job_image *r)
         return err;
     }
     if (old) {
-        /* A LIST that is under way knows it by that. What went back is no longer missed: it would
-         * never end for two bulks that move the same jobs. */
+        /* A LIST that is under way knows the job by that. A job that went back to disk is no longer
+         * missed, else two bulks that move the same jobs would never end. */
         j->loaded = old->loaded;
         job_leave(e, old);
     }
@@ -77,7 +72,7 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     t->lease_ms = r->lease_ms;
     t->late_ms = r->late_ms;
     t->progress = -1;
-    t->flags = j->ordered ? TRAIL_HOLDING : 0;
+    t->flags = j->ordered ? TRAIL_OWNS_LANE : 0;
     t->deferred_ms = 0;
     blob_set(&e->pool, &t->note, (struct str){ 0 });
     trail_recount(e, t);
@@ -134,7 +129,7 @@ static int trail_add_attempt(struct engine *e, struct job *j, int64_t end_ms, un
 
 static void trail_clear_pending(struct engine *e, struct trail *t, bool holds)
 {
-    t->flags = holds ? t->flags & TRAIL_HOLDING : 0;
+    t->flags = holds ? t->flags & TRAIL_OWNS_LANE : 0;
     blob_free(&e->pool, t->pending);
     t->pending = NULL;
 }
@@ -172,7 +167,7 @@ int apply_end(struct engine *e, const struct end_record *r)
     if (!j)
         return 0;
     job_opts_get(j, &o);
-    /* Of one that has ended before, this says that it is deleted. */
+    /* A record about a job that has ended before says that it is deleted. */
     if ((o.listeners == 0 || state_is_ended(j->state)) && r->keep_ms <= r->ended_ms &&
         r->hold_ms <= r->ended_ms) {
         job_leave(e, j);
@@ -229,10 +224,9 @@ int apply_told(struct engine *e, const struct told_record *r)
 
 static bool has_listener(const struct job *j, uint64_t seq)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o))
         if (o.type == OPT_LISTENER && o.seq == seq)
             return true;
@@ -243,11 +237,10 @@ static bool has_listener(const struct job *j, uint64_t seq)
  * version may have added, as nothing behind that can be read. */
 static size_t room_for_opt(const struct job *j)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     size_t at;
     struct opt o;
 
-    wire_zigzag(&r);
     at = (size_t)((const char *)r.p - j->tail);
     if (job_opt_next(&r, &o) && o.type == OPT_KEY)
         at = (size_t)((const char *)r.p - j->tail);
@@ -266,10 +259,8 @@ int apply_listen(struct engine *e, const struct listen_record *r)
     buf_str(&e->scratch, (struct str){ j->tail, at });
     opts_put_id(&e->scratch, OPT_LISTENER, (struct job_id){ r->due_ms, 0, r->listener });
     buf_str(&e->scratch, (struct str){ j->tail + at, j->opts_len - at });
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
+    if (engine_scratch(e) < 0)
         return BELFRY_NOMEM;
-    }
     return job_regrow(e, j, buf_view(&e->scratch));
 }
 
@@ -291,7 +282,7 @@ int apply_move(struct engine *e, const struct move_record *r)
         t->deferred_ms = r->deferred ? r->at_ms : 0;
         t->deferrals += r->deferred;
         /* Another due time is another place in its lane; quiet hours leave it where it is. */
-        t->flags = r->deferred && j->ordered ? TRAIL_HOLDING : 0;
+        t->flags = r->deferred && j->ordered ? TRAIL_OWNS_LANE : 0;
         trail_recount(e, t);
     }
     job_place(e, j, JOB_SCHEDULED);
@@ -307,7 +298,8 @@ int apply_mark(struct engine *e, const struct mark_record *r)
         return 0;
     if (!blob_set(&e->pool, &t->pending, r->pending))
         return BELFRY_NOMEM;
-    t->flags = (uint8_t)((r->flags & ~TRAIL_HOLDING) | (t->flags & (TRAIL_HOLDING | TRAIL_GRACED)));
+    t->flags =
+        (uint8_t)((r->flags & ~TRAIL_OWNS_LANE) | (t->flags & (TRAIL_OWNS_LANE | TRAIL_GRACED)));
     t->pending_due_ms = r->pending_due_ms;
     trail_recount(e, t);
     return 0;
@@ -335,7 +327,6 @@ int apply_queue(struct engine *e, const struct queue_record *r)
 int apply_tenant(struct engine *e, const struct tenant_record *r)
 {
     struct tenant *t = tenant_obtain(e, r->name);
-    const struct list *node;
 
     if (!t)
         return BELFRY_NOMEM;
@@ -343,12 +334,43 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
     t->settings = r->settings;
     t->segment = e->segment;
     t->quiet_asked_ms = -1;
-    list_each (node, &t->queues) {
-        struct queue *q = container_of(node, struct queue, of_tenant);
-
+    list_each_of (struct queue, q, &t->queues, of_tenant)
         if (q->credit > t->settings.weight)
             q->credit = t->settings.weight;
-    }
     tenant_unpark(e, t);
     return 0;
+}
+
+/* ---- Replay ---- */
+
+static int replay_record(void *arg, enum record_type type, struct str body)
+{
+    struct engine *e = arg;
+    union {
+#define MEMBER(NAME, number, codec, kind, type, what) type kind;
+        RECORDS(MEMBER)
+#undef MEMBER
+    } r;
+
+    switch (type) {
+#define REPLAY(NAME, number, codec, kind, type, what) \
+    case RECORD_##NAME:                               \
+        return record_get_##codec(body, &r.kind) ? apply_##kind(e, &r.kind) : BELFRY_CORRUPT;
+        RECORDS(REPLAY)
+#undef REPLAY
+    }
+    return BELFRY_CORRUPT;
+}
+
+int engine_replay(struct engine *e, struct str commit, uint32_t segment)
+{
+    struct commit_head head = { 0 };
+    int err;
+
+    assert(!e->started);
+    e->segment = segment;
+    err = record_walk(commit, &head, replay_record, e);
+    if (head.epoch > e->log.last_epoch)
+        e->log.last_epoch = head.epoch;
+    return err;
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Applying records about what is on disk; the rules are those of apply.c. */
+/* Applying records about jobs on disk, by the rules of apply.c. */
 #include <stdlib.h>
 
-#include "engine/cold/load.h"
-#include "engine/cold/manifest.h"
-#include "engine/cold/spill.h"
-#include "engine/cold/walk.h"
-#include "engine/log/apply.h"
-#include "engine/place/class.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
@@ -19,11 +15,8 @@
 static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     tally_add(e, q, slot, n);
-    if (e->started) {
-        enum job_state state = cold_state(slot);
-
-        queue_count(e, q, state, -n);
-    }
+    if (e->started)
+        queue_count(e, q, cold_state(slot), -n);
 }
 
 static int add_runs(struct engine *e, struct str runs)
@@ -72,16 +65,6 @@ static int check_tallies(struct engine *e, struct str tallies)
     return 0;
 }
 
-/* Jobs of a class go to disk, this one the first of them. */
-static void class_spill(struct engine *e, struct queue *q, enum cold_slot slot,
-                        struct cold_point first)
-{
-    struct class *c = class_at_slot(q, slot);
-
-    if (q->cold[slot] <= 0 || point_after(c->from, first))
-        class_from(e, c, first);
-}
-
 static void apply_tallies(struct engine *e, struct str tallies, bool moved)
 {
     struct wire_reader r = wire_reader_of(tallies);
@@ -89,13 +72,15 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
     while (r.p < r.end) {
         struct tally_entry t = { 0 };
         struct queue *q;
+        struct class *c;
 
         tally_get(&r, &t);
         q = queue_obtain(e, t.queue);
+        c = class_at_slot(q, t.slot);
         if (t.slot == COLD_ASIDE)
             aside_fed(e, q, t.lane, t.first);
-        else if (slot_is_backlog(t.slot))
-            class_spill(e, q, t.slot, t.first);
+        else if (c && (!class_is_on_disk(c) || point_after(c->from, t.first)))
+            class_from(e, c, t.first);
         if (moved)
             count_moved(e, q, t.slot, t.n);
         else
@@ -114,11 +99,6 @@ static int by_number(const void *a, const void *b)
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
     return x < y ? -1 : x > y;
-}
-
-static bool is_stale(const struct stale *s, uint64_t seq)
-{
-    return s->n > 0 && bsearch(&seq, s->seqs, s->n, sizeof(uint64_t), by_number);
 }
 
 struct stale_item {
@@ -141,7 +121,7 @@ static bool stale_next(struct wire_reader *r, struct stale_item *ret)
     return true;
 }
 
-/* Those jobs stay in memory, and get a grave where they were written to. This is what can fail. */
+/* Stale jobs stay in memory, and get graves where they were written to. This step can fail. */
 static int dig_graves(struct engine *e, const struct fed_record *fed, struct stale *ret)
 {
     struct wire_reader r = wire_reader_of(fed->stale);
@@ -183,7 +163,7 @@ static void uncount_stale(struct engine *e, struct str bytes)
 
 /* In replay: the jobs leave memory here. They are all over memory, so some are fetched to the
  * cache together. */
-static int evict(struct engine *e, struct str seqs, const struct stale *stale)
+static int fed_evict(struct engine *e, struct str seqs, const struct stale *stale)
 {
     struct wire_reader r = wire_reader_of(seqs);
     uint64_t few[EVICTED_TOGETHER], seq = 0;
@@ -199,7 +179,8 @@ static int evict(struct engine *e, struct str seqs, const struct stale *stale)
         for (size_t i = 0; i < n; i++) {
             struct job *j = job_find(e, few[i]);
 
-            if (j && !is_stale(stale, few[i]))
+            if (j && !(stale->n > 0 &&
+                       bsearch(&few[i], stale->seqs, stale->n, sizeof(uint64_t), by_number)))
                 job_leave(e, j);
         }
     }
@@ -208,14 +189,9 @@ static int evict(struct engine *e, struct str seqs, const struct stale *stale)
 
 static void drop_graves(struct engine *e, uint64_t upto)
 {
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->cold.grave_list) {
-        struct grave *g = container_of(node, struct grave, link);
-
+    list_each_of_safe (struct grave, g, &e->cold.grave_list, link)
         if (g->serial <= upto)
             grave_remove(e, g);
-    }
 }
 
 int apply_fed(struct engine *e, const struct fed_record *r)
@@ -240,7 +216,7 @@ int apply_fed(struct engine *e, const struct fed_record *r)
     apply_tallies(e, r->tallies, true);
     uncount_stale(e, r->stale);
     if (!e->started)
-        err = evict(e, r->seqs, &stale);
+        err = fed_evict(e, r->seqs, &stale);
     free(stale.seqs);
     asides_feed_end(e);
     e->place.batch.fed = e->place.batch.active;
@@ -267,8 +243,14 @@ int apply_merged(struct engine *e, const struct merged_record *r)
     return err;
 }
 
+/* The slot in which a job was counted on disk. */
+static enum cold_slot slot_of(const struct job *j, const struct job_image *image, char family)
+{
+    return cold_slot_at(cold_slot_of(family, image->state, class_of(j)->number), image->at_ms);
+}
+
 /* A job comes to memory from a run. */
-static int enter(struct engine *e, const struct job_image *image, char family, bool hot)
+static int loaded_enter(struct engine *e, const struct job_image *image, char family, bool hot)
 {
     struct queue *q = queue_obtain(e, image->queue);
     struct job *j = q ? job_new(e, image, q) : NULL;
@@ -287,133 +269,124 @@ static int enter(struct engine *e, const struct job_image *image, char family, b
         job_free(e, j);
         return err;
     }
-    tally_add(
-        e, q,
-        cold_slot_at(cold_slot_of(family, image->state, class_number(class_of(j))), image->at_ms),
-        -1);
+    tally_add(e, q, slot_of(j, image, family), -1);
     return 0;
 }
 
-/* Takes back the first n. */
-static void leave_again(struct engine *e, struct str images, uint64_t n, char family)
+/* A job comes to memory from the place of a key, where it leaves a grave. */
+static int enter_buried(struct engine *e, const struct job_image *image, struct str key,
+                        uint64_t serial, int64_t gone_ms, bool hot)
 {
-    struct wire_reader r = wire_reader_of(images);
+    if (grave_add(e, key, serial, gone_ms) < 0)
+        return BELFRY_NOMEM;
+    if (loaded_enter(e, image, key.ptr[0], hot) < 0) {
+        grave_remove(e, grave_find(e, key));
+        return BELFRY_NOMEM;
+    }
+    return 0;
+}
+
+/* Takes back the first n jobs of a record. */
+static void leave_again(struct engine *e, const struct loaded_record *r, uint64_t n, char family)
+{
+    struct wire_reader images = wire_reader_of(r->images);
     struct job_image image;
 
-    for (; n > 0 && record_get_job(wire_bytes(&r), &image); n--) {
+    for (; n > 0 && record_get_job(wire_bytes(&images), &image); n--) {
         struct job *j = job_find(e, image.seq);
+        struct cold_key key;
 
         if (j) {
-            tally_add(e, j->queue,
-                      cold_slot_at(cold_slot_of(family, image.state, class_number(class_of(j))),
-                                   image.at_ms),
-                      1);
+            tally_add(e, j->queue, slot_of(j, &image, family), 1);
             job_leave(e, j);
+        }
+        if (family == FAMILY_ASIDE) {
+            cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
+            grave_remove(e, grave_find(e, cold_key_str(&key)));
         }
     }
 }
 
-/* One that was aside comes to memory, and leaves a grave. */
-static int enter_aside(struct engine *e, const struct loaded_record *r,
-                       const struct job_image *image, uint64_t serial)
+/* All jobs of a record come to memory, or none. Those that were aside leave graves. */
+static int enter_all(struct engine *e, const struct loaded_record *r, char family)
 {
+    struct wire_reader images = wire_reader_of(r->images);
+    struct job_image image;
     struct cold_key key;
 
-    cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image->at_ms, image->seq });
-    if (grave_add(e, cold_key_str(&key), serial, 0) < 0)
-        return BELFRY_NOMEM;
-    if (enter(e, image, FAMILY_ASIDE, true) < 0) {
-        grave_remove(e, grave_find(e, cold_key_str(&key)));
-        return BELFRY_NOMEM;
+    for (uint64_t n = 0; images.p < images.end; n++) {
+        int err;
+
+        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
+            return BELFRY_CORRUPT;
+        cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
+        err = family == FAMILY_ASIDE
+                  ? enter_buried(e, &image, cold_key_str(&key), r->serial + n, 0, true)
+                  : loaded_enter(e, &image, family, family == FAMILY_BACKLOG);
+        if (err < 0) {
+            leave_again(e, r, n, family);
+            return BELFRY_NOMEM;
+        }
     }
     return 0;
 }
 
-static void leave_aside_again(struct engine *e, const struct loaded_record *r, uint64_t n)
-{
-    struct wire_reader images = wire_reader_of(r->images);
-    struct job_image image;
-    struct cold_key key;
-
-    leave_again(e, r->images, n, FAMILY_ASIDE);
-    for (; n > 0 && record_get_job(wire_bytes(&images), &image); n--) {
-        cold_key_lane(&key, r->queue, r->lane, (struct cold_point){ image.at_ms, image.seq });
-        grave_remove(e, grave_find(e, cold_key_str(&key)));
-    }
-}
-
 static int apply_aside_loaded(struct engine *e, const struct loaded_record *r)
 {
-    struct wire_reader images = wire_reader_of(r->images);
     struct queue *q = queue_obtain(e, r->queue);
     struct aside *a = q ? aside_obtain(e, q, r->lane) : NULL;
-    struct cold_point from = a ? a->from : (struct cold_point){ 0, 0 };
-    struct job_image image;
-    uint64_t n = 0;
-    int err = 0;
+    struct cold_point from;
+    int err;
 
     if (!a)
         return BELFRY_NOMEM;
+    from = a->from;
     a->pinned = true;
     a->from = (struct cold_point){ r->upto_at, r->upto_seq };
-    for (; images.p < images.end && !err; n += !err) {
-        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
-            err = BELFRY_CORRUPT;
-        else
-            err = enter_aside(e, r, &image, r->serial + n);
-    }
-    if (err == BELFRY_NOMEM) {
-        leave_aside_again(e, r, n);
+    err = enter_all(e, r, FAMILY_ASIDE);
+    if (err == BELFRY_NOMEM)
         a->from = from;
-    }
-    q->tally_changed = true;
-    if (!q->tally_segment)
-        q->tally_segment = e->segment;
+    tally_touch(e, q);
     a->pinned = false;
     aside_settle(e, a);
     return err;
 }
 
+static int apply_class_loaded(struct engine *e, const struct loaded_record *r)
+{
+    struct cold_point upto = { r->upto_at, r->upto_seq }, from;
+    struct queue *q = queue_obtain(e, r->queue);
+    struct class *c = q ? class_numbered(q, r->class) : NULL;
+    int err;
+
+    if (!c)
+        return q ? BELFRY_CORRUPT : BELFRY_NOMEM;
+    from = c->from;
+    if (point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
+        class_from(e, c, upto);
+    err = enter_all(e, r, FAMILY_BACKLOG);
+    if (!err && floor_raise(c, r->number, upto) < 0) {
+        leave_again(e, r, r->count, FAMILY_BACKLOG);
+        err = BELFRY_NOMEM;
+    }
+    if (err == BELFRY_NOMEM)
+        class_from(e, c, from);
+    if (!err)
+        tally_touch(e, q);
+    return err;
+}
+
 int apply_loaded(struct engine *e, const struct loaded_record *r)
 {
-    struct wire_reader images = wire_reader_of(r->images);
-    struct cold_point upto = { r->upto_at, r->upto_seq };
-    char family = r->queue.len ? FAMILY_BACKLOG : FAMILY_DUE;
-    struct queue *q = r->queue.len ? queue_obtain(e, r->queue) : NULL;
-    struct class *c = q ? class_numbered(q, r->class) : NULL;
-    struct cold_point from = c ? c->from : upto;
-    struct job_image image;
-    uint64_t n = 0;
+    int err;
 
-    if (r->class == CLASS_ASIDE)
-        return apply_aside_loaded(e, r);
-    if (r->queue.len && !q)
-        return BELFRY_NOMEM;
-    if (c && point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
-        class_from(e, c, upto);
-    for (; images.p < images.end; n++) {
-        if (!record_get_job(wire_bytes(&images), &image) || images.bad)
-            return BELFRY_CORRUPT;
-        if (enter(e, &image, family, q != NULL) < 0) {
-            leave_again(e, r->images, n, family);
-            if (c)
-                class_from(e, c, from);
-            return BELFRY_NOMEM;
-        }
-    }
-    if (!q) {
-        frontier_set(e, upto);
-        e->cold.frontier_segment = e->segment;
-        return 0;
-    }
-    if (floor_raise(c, r->number, upto) < 0) {
-        leave_again(e, r->images, n, family);
-        class_from(e, c, from);
-        return BELFRY_NOMEM;
-    }
-    q->tally_changed = true;
-    if (!q->tally_segment)
-        q->tally_segment = e->segment;
+    if (r->queue.len > 0)
+        return r->class == CLASS_ASIDE ? apply_aside_loaded(e, r) : apply_class_loaded(e, r);
+    err = enter_all(e, r, FAMILY_DUE);
+    if (err)
+        return err;
+    frontier_set(e, (struct cold_point){ r->upto_at, r->upto_seq });
+    e->cold.frontier_segment = e->segment;
     return 0;
 }
 
@@ -423,13 +396,7 @@ int apply_taken(struct engine *e, const struct taken_record *r)
 
     if (!record_get_job(r->image, &image) || r->key.len > COLD_KEY_MAX)
         return BELFRY_CORRUPT;
-    if (grave_add(e, r->key, r->serial, image_gone_ms(&image)) < 0)
-        return BELFRY_NOMEM;
-    if (enter(e, &image, r->key.ptr[0], false) < 0) {
-        grave_remove(e, grave_find(e, r->key));
-        return BELFRY_NOMEM;
-    }
-    return 0;
+    return enter_buried(e, &image, r->key, r->serial, image_gone_ms(&image), false);
 }
 
 int apply_run(struct engine *e, const struct str *r)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Copying forward: what an old segment still holds is written again, so that it can go. */
-#include "engine/log/emit.h"
-#include "engine/place/class.h"
+/* Copying forward: the live part of an old segment is written again, so that the segment can go. */
+#include "engine/log/log.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
-#include "engine/place/segment.h"
 #include "record/record_cold.h"
 
 struct copying {
@@ -13,56 +11,32 @@ struct copying {
     uint32_t segment;
 };
 
+/* Counts a copy that was written from `start` on, and notes the segment where it stands. */
+static int copy_settle(struct engine *e, size_t start, uint32_t *ret_segment)
+{
+    uint32_t segment = e->segment; /* emit_settle may go on in another */
+    int err = emit_settle(e, start, 0, SEEN_BY_NONE);
+
+    if (!err)
+        *ret_segment = segment;
+    return err;
+}
+
 static int copy_job(struct engine *e, struct job *j)
 {
     struct job_image image;
     size_t start = e->log.out->len;
-    uint32_t segment = e->segment; /* settle may go on in another */
+    uint32_t before = j->segment;
     int err;
 
     job_image_of(j, &image);
     record_put_job(e->log.out, &image);
-    err = emit_settle(e, start, 0, SEEN_BY_NONE);
+    err = copy_settle(e, start, &j->segment);
     if (!err) {
-        segment_sub(e, j->segment);
-        segment_add(e, segment);
-        j->segment = segment;
+        segment_sub(e, before);
+        segment_add(e, j->segment);
     }
     return err;
-}
-
-static int copy_queue(struct engine *e, struct queue *q)
-{
-    struct queue_record r = { .queue = { q->name, q->name_len }, .settings = q->settings };
-    size_t start = e->log.out->len;
-    uint32_t segment = e->segment;
-    int err;
-
-    record_put_queue(e->log.out, &r);
-    err = emit_settle(e, start, 0, SEEN_BY_NONE);
-    if (!err)
-        q->segment = segment;
-    return err;
-}
-
-static int copy_tenants(struct engine *e, uint32_t segment)
-{
-    struct list *node;
-
-    list_each (node, &e->place.tenant_list) {
-        struct tenant *t = container_of(node, struct tenant, link);
-        uint32_t now = e->segment;
-        size_t start = e->log.out->len;
-
-        if (!t->segment || t->segment > segment)
-            continue;
-        record_put_tenant(e->log.out,
-                          &(struct tenant_record){ { t->name, t->name_len }, t->settings });
-        if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
-            return BELFRY_NOMEM;
-        t->segment = now;
-    }
-    return 0;
 }
 
 /* The image of a job, as the body of a PUT record. */
@@ -105,14 +79,19 @@ int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment)
     return record_walk(commit, NULL, copy_record, &c);
 }
 
-static int put_aside(void *arg, uint64_t lane, struct cold_point from)
+/* A line of a tally: of a class or aside, about a run or lane, the point up to which it was read.
+ */
+static void put_floor(struct buf *out, unsigned kind, uint64_t number, struct cold_point at)
 {
-    struct buf *floors = arg;
+    wire_put_u8(out, (uint8_t)kind);
+    wire_put_varint(out, number);
+    wire_put_zigzag(out, at.at_ms);
+    wire_put_varint(out, at.seq);
+}
 
-    wire_put_u8(floors, CLASS_ASIDE);
-    wire_put_varint(floors, lane);
-    wire_put_zigzag(floors, from.at_ms);
-    wire_put_varint(floors, from.seq);
+static int put_aside(void *floors, uint64_t lane, struct cold_point from)
+{
+    put_floor(floors, CLASS_ASIDE, lane, from);
     return 0;
 }
 
@@ -120,36 +99,25 @@ static int put_aside(void *arg, uint64_t lane, struct cold_point from)
 static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
     struct buf counts = { 0 }, floors = { 0 };
-    struct tally_record r = { .queue = { q->name, q->name_len } };
 
     for (int i = 0; i < COLD_SLOTS; i++)
         wire_put_zigzag(&counts, q->cold[i]);
     for (unsigned i = 0; i < CLASSES; i++) {
         const struct class *c = &q->classes[i];
 
-        if (class_is_on_disk(c)) {
-            wire_put_u8(&floors, (uint8_t)(class_number(c) | TALLY_FROM));
-            wire_put_varint(&floors, 0);
-            wire_put_zigzag(&floors, c->from.at_ms);
-            wire_put_varint(&floors, c->from.seq);
-        }
-        for (size_t f = 0; f < c->floor_count; f++) {
-            if (c->floors[f].number < oldest)
-                continue;
-            wire_put_u8(&floors, (uint8_t)class_number(c));
-            wire_put_varint(&floors, c->floors[f].number);
-            wire_put_zigzag(&floors, c->floors[f].upto.at_ms);
-            wire_put_varint(&floors, c->floors[f].upto.seq);
-        }
+        if (class_is_on_disk(c))
+            put_floor(&floors, c->number | TALLY_FROM, 0, c->from);
+        for (size_t f = 0; f < c->floor_count; f++)
+            if (c->floors[f].number >= oldest)
+                put_floor(&floors, c->number, c->floors[f].number, c->floors[f].upto);
     }
     if (q->asides > 0)
         asides_each(e, q, put_aside, &floors);
-    r.counts = buf_view(&counts);
-    r.floors = buf_view(&floors);
     if (counts.failed || floors.failed)
         e->log.out->failed = true;
     else
-        record_put_tally(e->log.out, &r);
+        record_put_tally(e->log.out, &(struct tally_record){ queue_name(q), buf_view(&counts),
+                                                             buf_view(&floors) });
     buf_fini(&counts);
     buf_fini(&floors);
 }
@@ -158,14 +126,10 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 static uint32_t oldest_backlog(const struct engine *e)
 {
     uint32_t oldest = UINT32_MAX;
-    const struct list *node;
 
-    list_each (node, &e->cold.runs) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
         if (r->d.family == FAMILY_BACKLOG && r->d.number < oldest)
             oldest = r->d.number;
-    }
     return oldest;
 }
 
@@ -177,142 +141,146 @@ static bool tally_is_nothing(const struct queue *q)
     return q->asides == 0;
 }
 
-/* The settings of queues too. */
-static int copy_queues(struct engine *e, struct list *head, uint32_t segment)
+static int copy_settings(struct engine *e, struct queue *q)
 {
-    uint32_t oldest = oldest_backlog(e);
-    struct list *node, *after;
+    size_t start = e->log.out->len;
 
-    list_each_safe (node, after, head) {
-        struct queue *q = container_of(node, struct queue, link);
-        uint32_t now;
-        size_t start;
-
-        if (q->segment && q->segment <= segment && copy_queue(e, q) < 0)
-            return BELFRY_NOMEM;
-        now = e->segment;
-        start = e->log.out->len;
-        if (!q->tally_segment || q->tally_segment > segment)
-            continue;
-        if (!q->tally_changed && tally_is_nothing(q) && oldest == UINT32_MAX) {
-            q->tally_segment = 0;
-            queue_settle(e, q);
-            continue;
-        }
-        put_tally(e, q, oldest);
-        if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
-            return BELFRY_NOMEM;
-        q->tally_segment = now;
-        q->tally_changed = false;
-    }
-    return 0;
+    record_put_queue(e->log.out,
+                     &(struct queue_record){ .queue = queue_name(q), .settings = q->settings });
+    return copy_settle(e, start, &q->segment);
 }
 
-static int copy_runs(struct engine *e, uint32_t segment)
+static int copy_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
-    struct list *node;
-    struct buf desc = { 0 };
-    int err = 0;
+    size_t start = e->log.out->len;
+    int err;
 
-    list_each (node, &e->cold.runs) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-        uint32_t now = e->segment;
-        size_t start = e->log.out->len;
-        struct str bytes;
-
-        if (r->segment > segment)
-            continue;
-        desc.len = 0;
-        run_desc_put(&desc, &r->d);
-        bytes = buf_view(&desc);
-        record_put_run(e->log.out, &bytes);
-        err = emit_settle(e, start, desc.failed ? BELFRY_NOMEM : 0, SEEN_BY_NONE);
-        if (err)
-            break;
-        r->segment = now;
+    if (!q->tally_changed && tally_is_nothing(q) && oldest == UINT32_MAX) {
+        q->tally_segment = 0;
+        queue_settle(e, q);
+        return 0;
     }
-    buf_fini(&desc);
+    put_tally(e, q, oldest);
+    err = copy_settle(e, start, &q->tally_segment);
+    q->tally_changed = q->tally_changed && err;
     return err;
 }
 
-static int copy_graves(struct engine *e, uint32_t segment)
+static int copy_queues(struct engine *e, struct list *head, uint32_t segment)
 {
-    struct list *node;
+    uint32_t oldest = oldest_backlog(e);
+    int err = 0;
 
-    list_each (node, &e->cold.grave_list) {
-        struct grave *g = container_of(node, struct grave, link);
-        uint32_t now = e->segment;
-        size_t start = e->log.out->len;
-
-        if (g->segment > segment)
-            continue;
-        record_put_grave(e->log.out,
-                         &(struct grave_record){ g->serial, g->gone_ms, { g->key, g->len } });
-        if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
-            return BELFRY_NOMEM;
-        g->segment = now;
+    list_each_of_safe (struct queue, q, head, link) {
+        if (q->segment && q->segment <= segment)
+            err = copy_settings(e, q);
+        if (!err && q->tally_segment && q->tally_segment <= segment)
+            err = copy_tally(e, q, oldest);
+        if (err)
+            break;
     }
-    return 0;
+    return err;
 }
 
-static struct token_record token_record_of(const struct token *t)
+/* ---- Things in lists ---- */
+
+static void put_run(struct buf *out, const void *thing)
 {
-    return (struct token_record){
-        .name = token_name(t),
-        .tenant = token_tenant(t),
-        .role = t->role,
-        .created_ms = t->created_ms,
-        .expires_ms = t->expires_ms,
-        .hash = { (const char *)t->hash, TOKEN_HASH_BYTES },
-    };
+    const struct cold_run *r = thing;
+    struct buf desc = { 0 };
+    struct str bytes;
+
+    run_desc_put(&desc, &r->d);
+    bytes = buf_view(&desc);
+    record_put_run(out, &bytes);
+    out->failed = out->failed || desc.failed;
+    buf_fini(&desc);
 }
 
-static int copy_tokens(struct engine *e, uint32_t segment)
+static void put_grave(struct buf *out, const void *thing)
 {
-    struct list *node;
+    const struct grave *g = thing;
 
-    list_each (node, &e->log.tokens.all) {
-        struct token *t = container_of(node, struct token, link);
-        struct token_record r = token_record_of(t);
-        uint32_t now = e->segment;
-        size_t start = e->log.out->len;
+    record_put_grave(out, &(struct grave_record){ g->serial, g->gone_ms, { g->key, g->len } });
+}
 
-        if (t->segment > segment)
+static void put_tenant(struct buf *out, const void *thing)
+{
+    const struct tenant *t = thing;
+
+    record_put_tenant(out, &(struct tenant_record){ tenant_name(t), t->settings });
+}
+
+static void put_token(struct buf *out, const void *thing)
+{
+    const struct token *t = thing;
+
+    record_put_token(out, &(struct token_record){
+                              .name = token_name(t),
+                              .tenant = token_tenant(t),
+                              .role = t->role,
+                              .created_ms = t->created_ms,
+                              .expires_ms = t->expires_ms,
+                              .hash = { (const char *)t->hash, TOKEN_HASH_BYTES },
+                          });
+}
+
+/* Copies the things of a list. Their links and segments are at these offsets; segment 0: no record
+ * says anything of the thing. */
+static int copy_list(const struct copying *c, const struct list *head, size_t link_at,
+                     size_t segment_at, void (*put)(struct buf *out, const void *thing))
+{
+    const struct list *node;
+    int err = 0;
+
+    list_each (node, head) {
+        char *thing = (char *)((uintptr_t)node - link_at);
+        uint32_t *segment = (uint32_t *)(void *)(thing + segment_at);
+        size_t start = c->e->log.out->len;
+
+        if (*segment == 0 || *segment > c->segment)
             continue;
-        record_put_token(e->log.out, &r);
-        if (emit_settle(e, start, 0, SEEN_BY_NONE) < 0)
-            return BELFRY_NOMEM;
-        t->segment = now;
+        put(c->e->log.out, thing);
+        err = copy_settle(c->e, start, segment);
+        if (err)
+            break;
     }
-    return 0;
+    return err;
 }
+
+static int copy_frontier(struct engine *e, uint32_t segment)
+{
+    size_t start = e->log.out->len;
+    int err;
+
+    if (!e->cold.frontier_segment || e->cold.frontier_segment > segment)
+        return 0;
+    record_put_cold(e->log.out,
+                    &(struct cold_record){ e->place.frontier.at_ms, e->place.frontier.seq,
+                                           e->cold.next_file, e->cold.next_grave });
+    err = copy_settle(e, start, &e->cold.frontier_segment);
+    if (!err)
+        e->cold.frontier_noted = e->place.frontier;
+    return err;
+}
+
+#define COPY(head, type, put) \
+    copy_list(&c, head, offsetof(struct type, link), offsetof(struct type, segment), put)
 
 int engine_copy_rest(struct engine *e, uint32_t segment)
 {
-    int err = copy_runs(e, segment);
+    const struct copying c = { e, segment };
+    int err = COPY(&e->cold.runs, cold_run, put_run);
 
     if (!err)
-        err = copy_graves(e, segment);
+        err = COPY(&e->cold.grave_list, grave, put_grave);
     if (!err)
         err = copy_queues(e, &e->place.queues, segment);
     if (!err)
         err = copy_queues(e, &e->place.idle, segment);
     if (!err)
-        err = copy_tenants(e, segment);
+        err = COPY(&e->place.tenant_list, tenant, put_tenant);
     if (!err)
-        err = copy_tokens(e, segment);
-    if (!err && e->cold.frontier_segment && e->cold.frontier_segment <= segment) {
-        uint32_t now = e->segment;
-        size_t start = e->log.out->len;
-
-        record_put_cold(e->log.out,
-                        &(struct cold_record){ e->place.frontier.at_ms, e->place.frontier.seq,
-                                               e->cold.next_file, e->cold.next_grave });
-        err = emit_settle(e, start, 0, SEEN_BY_NONE);
-        if (!err)
-            e->cold.frontier_segment = now;
-        if (!err)
-            e->cold.frontier_noted = e->place.frontier;
-    }
-    return err;
+        err = COPY(&e->log.tokens.all, token, put_token);
+    return err ? err : copy_frontier(e, segment);
 }

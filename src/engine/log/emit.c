@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing records: encode, apply, and take back what could not be applied. */
-#include "engine/log/emit.h"
+/* Writing records: encode, apply, and take back a record that could not be applied. */
+#include "engine/log/log.h"
 
 #include <assert.h>
 
-#include "engine/log/apply.h"
-#include "engine/log/draft.h"
+#include "engine/cold/cold.h"
 #include "engine/place/detail.h"
 #include "record/record_cold.h"
 
@@ -15,7 +14,22 @@ void commit_roll(struct engine *e)
         e->o.roll(e->o.journal);
 }
 
-/* Counts a record that was written from `start` on and applied with this result. */
+bool commit_begin(struct engine *e)
+{
+    bool before = e->log.whole;
+
+    e->log.whole = true;
+    return before;
+}
+
+int commit_end(struct engine *e, bool before, int err)
+{
+    e->log.whole = before;
+    if (!err && !before)
+        commit_roll(e);
+    return err;
+}
+
 int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
 {
     assert(e->log.out && start <= e->log.out->len);
@@ -38,13 +52,13 @@ int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
     return 0;
 }
 
-/* Encoding may run out of memory: then nothing is applied. */
-#define EMIT(kind, seen)              \
-    size_t start = e->log.out->len;   \
-    record_put_##kind(e->log.out, r); \
+/* Writes and applies a record; if there is no memory to encode it, it is not applied. */
+#define EMIT(kind, record, seen)        \
+    size_t start = e->log.out->len;     \
+    record_put_##record(e->log.out, r); \
     return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen)
 
-/* The same for what those who listen are told of. */
+/* Does so with a record of which listeners are told. */
 #define EMIT_EVENT(kind, record, seen)                            \
     struct event_draft d;                                         \
     bool told = e->log.listening && event_draft_##kind(e, r, &d); \
@@ -54,37 +68,39 @@ int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
         e, told ? &d : NULL,                                      \
         emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_##kind(e, r), seen))
 
+#define EMIT_SILENT(kind, seen)                                      \
+    int emit_##kind(struct engine *e, const struct kind##_record *r) \
+    {                                                                \
+        EMIT(kind, kind, seen);                                      \
+    }
+SILENT_RECORDS(EMIT_SILENT)
+
 int emit_put(struct engine *e, const struct job_image *r)
 {
     EMIT_EVENT(put, job, SEEN_BY_ALL);
 }
 
-int emit_put_quiet(struct engine *e, const struct job_image *r)
+static int emit_put_quiet(struct engine *e, const struct job_image *r)
 {
-    size_t start = e->log.out->len;
-
-    record_put_job(e->log.out, r);
-    return emit_settle(e, start, e->log.out->failed ? BELFRY_NOMEM : apply_put(e, r),
-                       SEEN_BY_READERS);
+    EMIT(put, job, SEEN_BY_READERS);
 }
 
-int emit_put_bare(struct engine *e, struct job_image *image, const struct buf *payload)
-{
-    static const char none[] = { 0 }; /* a varint: made when it was born */
+const struct str opts_none = { "", 1 }; /* a varint of 0: the job was made when it was born */
 
-    image->opts = (struct str){ none, sizeof(none) };
+int emit_put_payload(struct engine *e, struct job_image *image, struct buf *payload, bool quiet)
+{
+    int err = payload->failed ? engine_plain(e, BELFRY_NOMEM) : 0;
+
     image->payload = buf_view(payload);
-    return payload->failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, image);
+    if (!err)
+        err = quiet ? emit_put_quiet(e, image) : emit_put(e, image);
+    buf_fini(payload);
+    return err;
 }
 
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
     EMIT_EVENT(lease, lease, SEEN_BY_NONE);
-}
-
-int emit_extend(struct engine *e, const struct extend_record *r)
-{
-    EMIT(extend, SEEN_BY_READERS);
 }
 
 int emit_back(struct engine *e, const struct back_record *r)
@@ -103,58 +119,8 @@ int emit_end(struct engine *e, const struct end_record *r)
 
 int emit_move(struct engine *e, const struct move_record *r)
 {
-    /* What is deferred is given to nobody, and once it is given it does not tell of that. */
+    /* A deferred job is given to no worker, and its lease does not show that it was deferred. */
     EMIT_EVENT(move, move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
-}
-
-int emit_mark(struct engine *e, const struct mark_record *r)
-{
-    EMIT(mark, SEEN_BY_READERS);
-}
-
-int emit_queue(struct engine *e, const struct queue_record *r)
-{
-    EMIT(queue, SEEN_BY_ALL);
-}
-
-int emit_tenant(struct engine *e, const struct tenant_record *r)
-{
-    EMIT(tenant, SEEN_BY_ALL);
-}
-
-int emit_token(struct engine *e, const struct token_record *r)
-{
-    EMIT(token, SEEN_BY_ALL);
-}
-
-int emit_told(struct engine *e, const struct told_record *r)
-{
-    EMIT(told, SEEN_BY_NONE);
-}
-
-int emit_listen(struct engine *e, const struct listen_record *r)
-{
-    EMIT(listen, SEEN_BY_READERS);
-}
-
-int emit_fed(struct engine *e, const struct fed_record *r)
-{
-    EMIT(fed, SEEN_BY_NONE);
-}
-
-int emit_merged(struct engine *e, const struct merged_record *r)
-{
-    EMIT(merged, SEEN_BY_NONE);
-}
-
-int emit_loaded(struct engine *e, const struct loaded_record *r)
-{
-    EMIT(loaded, SEEN_BY_NONE);
-}
-
-int emit_taken(struct engine *e, const struct taken_record *r)
-{
-    EMIT(taken, SEEN_BY_NONE);
 }
 
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
@@ -165,11 +131,6 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
     record_head(out, e->o.epoch, e->now_ms);
     if (begins)
         record_put_begin(out, &(struct begin_record){ previous, e->log.next_seq, e->log.oldest });
-}
-
-static int emit_begin(struct engine *e, const struct begin_record *r)
-{
-    EMIT(begin, SEEN_BY_NONE);
 }
 
 int engine_set_oldest(struct engine *e, uint32_t segment)
@@ -185,4 +146,56 @@ uint32_t engine_oldest(const struct engine *e)
 uint64_t engine_last_epoch(const struct engine *e)
 {
     return e->log.last_epoch;
+}
+
+/* ---- Jobs that moved between memory and disk, and between runs ---- */
+
+int engine_fed(struct engine *e, const struct feed_result *r)
+{
+    int err;
+
+    assert(e->place.batch.active && !e->place.batch.gathering && !e->place.batch.fed);
+    if (e->place.batch.stale.failed)
+        return BELFRY_NOMEM;
+    err = emit_fed(e, &(struct fed_record){
+                          .frontier_at = e->place.frontier.at_ms,
+                          .frontier_seq = e->place.frontier.seq,
+                          .graves = e->place.batch.graves,
+                          .serial = e->cold.next_grave,
+                          .runs = r->runs,
+                          .seqs = r->seqs,
+                          .tallies = r->tallies,
+                          .stale = buf_view(&e->place.batch.stale),
+                      });
+    if (!err)
+        buf_fini(&e->place.batch.stale);
+    return err;
+}
+
+/* Tallies of jobs that were taken out of runs while they were merged. */
+static void put_taken(struct engine *e, struct str drops, struct buf *out)
+{
+    struct wire_reader r = wire_reader_of(drops);
+
+    while (r.p < r.end) {
+        const struct cold_run *run = manifest_find(e, (uint32_t)wire_varint(&r));
+
+        if (run) {
+            buf_str(out, buf_view(&run->taken));
+            out->failed = out->failed || run->taken.failed;
+        }
+    }
+}
+
+int engine_merged(struct engine *e, struct str drops, struct str runs, struct str tallies)
+{
+    struct buf all = { 0 };
+    int err;
+
+    put_taken(e, drops, &all); /* first, so that no count is below 0 in between */
+    buf_str(&all, tallies);
+    err = all.failed ? engine_plain(e, BELFRY_NOMEM)
+                     : emit_merged(e, &(struct merged_record){ drops, runs, buf_view(&all) });
+    buf_fini(&all);
+    return err;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: drafted before a record is applied, while what it ends is still there to be seen; told
- * once it is. */
+/* Events: drafted before a record is applied, while the attempt that it ends can still be seen;
+ * told once the record is applied. */
 #include "engine/event.h"
 
-#include "engine/log/draft.h"
-#include "engine/place/blob.h"
+#include "engine/log/log.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"
@@ -27,7 +25,7 @@ void engine_listen(struct engine *e, bool on)
 }
 
 /* A copy that the job's end does not take along. */
-static struct str keep(char *to, size_t max, struct str s)
+static struct str draft_text(char *to, size_t max, struct str s)
 {
     size_t len = s.len < max ? s.len : max;
 
@@ -53,13 +51,13 @@ static int64_t moment(int64_t at_ms)
     return at_ms == AT_NEVER ? -1 : at_ms;
 }
 
-static void name(struct event_draft *d, struct str full)
+static void draft_names(struct event_draft *d, struct str full)
 {
-    scope_split(keep(d->names, sizeof(d->names), full), &d->ev.tenant, &d->ev.queue);
+    scope_split(draft_text(d->names, sizeof(d->names), full), &d->ev.tenant, &d->ev.queue);
 }
 
 /* The job as it is before the record. */
-static void draft(const struct engine *e, const struct job *j, struct event_draft *d)
+static void draft_job(const struct engine *e, const struct job *j, struct event_draft *d)
 {
     d->ev = (struct job_event){
         .id = job_id_of(e, j),
@@ -72,8 +70,9 @@ static void draft(const struct engine *e, const struct job *j, struct event_draf
         .start_ms = -1,
         .late_ms = -1,
     };
-    name(d, (struct str){ j->queue->name, j->queue->name_len });
-    d->ev.trace = keep(d->trace, sizeof(d->trace), trace_of((struct str){ j->tail, j->opts_len }));
+    draft_names(d, queue_name(j->queue));
+    d->ev.trace =
+        draft_text(d->trace, sizeof(d->trace), trace_of((struct str){ j->tail, j->opts_len }));
 }
 
 /* The attempt that is under way has ended so. */
@@ -88,20 +87,19 @@ static void draft_attempt(const struct job *j, unsigned outcome, struct str erro
     d->ev.start_ms = t->start_ms;
     d->ev.late_ms = t->late_ms;
     d->ev.token = t->token;
-    d->ev.worker = keep(d->worker, sizeof(d->worker), blob_str(t->worker));
-    d->ev.error = keep(d->error, sizeof(d->error), error);
+    d->ev.worker = draft_text(d->worker, sizeof(d->worker), blob_str(t->worker));
+    d->ev.error = draft_text(d->error, sizeof(d->error), error);
 }
 
-static bool begin(const struct engine *e, uint64_t seq, struct event_draft *d,
-                  const struct job **ret)
+/* Drafts the event of a user's job, which it returns; NULL: it is none. */
+static const struct job *draft_begin(const struct engine *e, uint64_t seq, struct event_draft *d)
 {
     const struct job *j = job_find(e, seq);
 
     if (!j || j->queue->hidden)
-        return false;
-    draft(e, j, d);
-    *ret = j;
-    return true;
+        return NULL;
+    draft_job(e, j, d);
+    return j;
 }
 
 /* How the attempt ended that a replacement waited for: the last of its history. */
@@ -126,8 +124,8 @@ static void draft_created(const struct engine *e, const struct job_image *r, str
         .start_ms = -1,
         .late_ms = -1,
     };
-    name(d, r->queue);
-    d->ev.trace = keep(d->trace, sizeof(d->trace), trace_of(r->opts));
+    draft_names(d, r->queue);
+    d->ev.trace = draft_text(d->trace, sizeof(d->trace), trace_of(r->opts));
 }
 
 bool event_draft_put(const struct engine *e, const struct job_image *r, struct event_draft *d)
@@ -137,12 +135,12 @@ bool event_draft_put(const struct engine *e, const struct job_image *r, struct e
     struct str tenant, queue;
 
     scope_split(r->queue, &tenant, &queue);
-    if (queue.len > 0 && queue.ptr[0] == HIDDEN_MARK)
+    if (hidden_kind(queue))
         return false;
     if (!j) {
         draft_created(e, r, d);
     } else {
-        draft(e, j, d);
+        draft_job(e, j, d);
         d->ev.cause = j->state == JOB_DEAD          ? CAUSE_REDRIVEN
                       : job_is_waiting(j) && !waits ? CAUSE_UNBLOCKED
                                                     : CAUSE_REPLACED;
@@ -160,9 +158,7 @@ bool event_draft_put(const struct engine *e, const struct job_image *r, struct e
 
 bool event_draft_lease(const struct engine *e, const struct lease_record *r, struct event_draft *d)
 {
-    const struct job *j;
-
-    if (!begin(e, r->seq, d, &j))
+    if (!draft_begin(e, r->seq, d))
         return false;
     d->ev.cause = CAUSE_LEASED;
     d->ev.state = JOB_LEASED;
@@ -170,15 +166,15 @@ bool event_draft_lease(const struct engine *e, const struct lease_record *r, str
     d->ev.start_ms = r->start_ms;
     d->ev.late_ms = r->late_ms;
     d->ev.token = r->token;
-    d->ev.worker = keep(d->worker, sizeof(d->worker), r->worker);
+    d->ev.worker = draft_text(d->worker, sizeof(d->worker), r->worker);
     return true;
 }
 
 bool event_draft_back(const struct engine *e, const struct back_record *r, struct event_draft *d)
 {
-    const struct job *j;
+    const struct job *j = draft_begin(e, r->seq, d);
 
-    if (MUTANT(e->o.mutant, EVENT_LOST) || !begin(e, r->seq, d, &j))
+    if (!j || MUTANT(e->o.mutant, EVENT_LOST))
         return false;
     draft_attempt(j, r->outcome, r->error, d);
     d->ev.cause = r->outcome == ATTEMPT_RELEASED ? CAUSE_RELEASED
@@ -192,22 +188,20 @@ bool event_draft_back(const struct engine *e, const struct back_record *r, struc
 
 bool event_draft_end(const struct engine *e, const struct end_record *r, struct event_draft *d)
 {
-    const struct job *j;
+    const struct job *j = draft_begin(e, r->seq, d);
 
-    if (!begin(e, r->seq, d, &j) || state_is_ended(j->state)) /* then it is forgotten */
+    if (!j || state_is_ended(j->state)) /* then it is forgotten */
         return false;
     draft_attempt(j, r->outcome, r->error, d);
     d->ev.cause = CAUSE_ENDED;
     d->ev.state = (enum job_state)r->state;
-    d->ev.error = keep(d->error, sizeof(d->error), r->error);
+    d->ev.error = draft_text(d->error, sizeof(d->error), r->error);
     return true;
 }
 
 bool event_draft_move(const struct engine *e, const struct move_record *r, struct event_draft *d)
 {
-    const struct job *j;
-
-    if (!begin(e, r->seq, d, &j))
+    if (!draft_begin(e, r->seq, d))
         return false;
     d->ev.cause = r->deferred ? CAUSE_DEFERRED : CAUSE_RESCHEDULED;
     d->ev.state = r->at_ms == AT_NEVER ? JOB_WAITING : JOB_SCHEDULED;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/log/history.h"
+#include "engine/log/log.h"
 
 #include <stdlib.h>
 
-#include "engine/place/blob.h"
+#include "engine/place/job.h"
 #include "record/record.h"
 
 #define ENTRY_ERROR_BYTES 256
@@ -61,13 +61,9 @@ static int by_end(const void *a, const void *b)
 
 static void sort_by_end(struct list *head)
 {
-    struct list *node;
-    struct trail **all;
-    size_t n = 0;
+    size_t n = list_length(head);
+    struct trail **all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
 
-    list_each (node, head)
-        n++;
-    all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
     if (!all)
         return; /* out of memory: an order that is not quite right does no harm */
     for (size_t i = 0; i < n; i++) {

@@ -9,14 +9,15 @@ struct log {
     struct buf *out; /* the commit that is open */
     uint64_t visible_lsn;
     uint64_t offered_lsn;
-    int64_t strict_until_ms; /* monotonic: until then leases wait for their records, too */
-    uint32_t oldest;         /* segment that the journal begins with; 0: no record says */
-    uint64_t last_epoch;     /* the greatest of any commit that was replayed */
+    int64_t
+        strict_until_ms; /* monotonic: until then the answer to a LEASE waits for its record, too */
+    uint32_t oldest;     /* the segment that the journal begins with; 0: no record says */
+    uint64_t last_epoch; /* the greatest epoch of any commit that was replayed */
     uint64_t next_seq;
-    bool whole;     /* records that follow belong into one commit */
-    bool listening; /* events are told */
+    bool whole;     /* records belong into one commit until commit_end */
+    bool listening; /* the host is told of events */
     struct token_set tokens;
-    uint64_t tell_seq; /* the ended job that others are being told of; 0: none */
+    uint64_t tell_seq; /* the ended job of which others are being told; 0: none */
 };
 
 #endif

@@ -4,7 +4,7 @@
 #define ENGINE_TOKEN_DATA_H
 
 #include "base/list.h"
-#include "base/table.h"
+#include "base/named.h"
 #include "engine/token.h"
 
 struct token_set {
@@ -16,27 +16,26 @@ struct token_set {
 };
 
 struct token {
-    struct table_node by_name;
+    struct named by_name;
     struct list link; /* in token_set.all */
-    uint32_t segment; /* where its record stands */
+    uint32_t segment; /* the segment of its record */
     enum role role;
     int64_t created_ms;
     int64_t expires_ms;
     uint64_t serial;
     uint8_t hash[TOKEN_HASH_BYTES];
-    uint16_t name_len;
     uint16_t tenant_len;
     char text[]; /* name, tenant */
 };
 
 static inline struct str token_name(const struct token *t)
 {
-    return (struct str){ t->text, t->name_len };
+    return t->by_name.name;
 }
 
 static inline struct str token_tenant(const struct token *t)
 {
-    return (struct str){ t->text + t->name_len, t->tenant_len };
+    return (struct str){ t->text + token_name(t).len, t->tenant_len };
 }
 
 #endif

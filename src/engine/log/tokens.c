@@ -1,35 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The tokens there are: few and small, so all are in memory. */
-#include "engine/log/tokens.h"
+#include "engine/log/log.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
-#include "engine/log/apply.h"
 #include "record/record.h"
-
-static bool token_matches(const struct table_node *node, const void *arg)
-{
-    return str_eq(token_name(container_of(node, struct token, by_name)), *(const struct str *)arg);
-}
-
-static uint64_t token_hash(const struct table_node *node)
-{
-    const struct token *t = container_of(node, struct token, by_name);
-
-    return XXH3_64bits(t->text, t->name_len);
-}
 
 void tokens_init(struct engine *e)
 {
-    table_init(&e->log.tokens.by_name, token_hash);
+    named_init(&e->log.tokens.by_name);
     list_init(&e->log.tokens.all);
     e->log.tokens.generation = (e->o.epoch << 24) + 1;
 }
 
 static void token_drop(struct engine *e, struct token *t)
 {
-    table_remove(&e->log.tokens.by_name, &t->by_name);
+    table_remove(&e->log.tokens.by_name, &t->by_name.node);
     list_remove(&t->link);
     e->log.tokens.count -= t->role != ROLE_NONE;
     explicit_bzero(t->hash, sizeof(t->hash));
@@ -45,10 +31,9 @@ void tokens_free(struct engine *e)
 
 struct token *token_find(const struct engine *e, struct str name)
 {
-    struct table_node *node =
-        table_find(&e->log.tokens.by_name, XXH3_64bits(name.ptr, name.len), token_matches, &name);
+    struct named *found = named_find(&e->log.tokens.by_name, name);
 
-    return node ? container_of(node, struct token, by_name) : NULL;
+    return found ? container_of(found, struct token, by_name) : NULL;
 }
 
 int apply_token(struct engine *e, const struct token_record *r)
@@ -65,16 +50,14 @@ int apply_token(struct engine *e, const struct token_record *r)
         t->expires_ms = r->expires_ms;
         t->serial = ++e->log.tokens.serial;
         memcpy(t->hash, r->hash.ptr, TOKEN_HASH_BYTES);
-        t->name_len = (uint16_t)r->name.len;
         t->tenant_len = (uint16_t)r->tenant.len;
-        memcpy(t->text, r->name.ptr, r->name.len);
         if (r->tenant.len)
             memcpy(t->text + r->name.len, r->tenant.ptr, r->tenant.len);
     }
     if (old)
         token_drop(e, old);
     if (t) {
-        table_add(&e->log.tokens.by_name, &t->by_name);
+        named_add(&e->log.tokens.by_name, &t->by_name, t->text, r->name);
         list_append(&e->log.tokens.all, &t->link);
         e->log.tokens.count += t->role != ROLE_NONE;
     }

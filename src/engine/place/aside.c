@@ -2,9 +2,7 @@
 /* Jobs of lanes that are stuck, set aside so that others of their class have room. See lane.h. */
 #include <assert.h>
 
-#include "engine/place/batch.h"
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
@@ -49,9 +47,7 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
     if (!a)
         return NULL;
     *a = (struct aside){ .queue = q, .lane = lane, .feeds = nowhere, .from = nowhere };
-    list_init(&a->link);
-    list_init(&a->fed);
-    list_init(&a->low.link);
+    lists_init(&a->link, &a->fed, &a->low.link);
     table_add(&e->place.asides.by_lane, &a->node);
     list_append(&e->place.asides.all, &a->link);
     list_append(&e->place.asides.lows, &a->low.link);
@@ -60,7 +56,7 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
     return a;
 }
 
-/* One more, if there are not too many. */
+/* The aside of a job's lane; a new one, if there are not too many; or NULL. */
 static struct aside *aside_begin(struct engine *e, const struct job *j)
 {
     uint64_t most = ASIDES_MIN + budget_share(e, SHARE_ASIDES) / sizeof(struct aside);
@@ -88,8 +84,7 @@ void aside_settle(struct engine *e, struct aside *a)
 
 static void be_low(struct engine *e, struct aside *a)
 {
-    list_remove(&a->low.link);
-    list_append(&e->place.asides.lows, &a->low.link);
+    list_move(&e->place.asides.lows, &a->low.link);
 }
 
 void aside_touch(struct engine *e, const struct queue *q, uint64_t lane)
@@ -105,13 +100,13 @@ void aside_touch(struct engine *e, const struct queue *q, uint64_t lane)
 struct aside *aside_before(const struct engine *e, const struct job *j)
 {
     struct aside *a = aside_find(e, j->queue, spot_of(j)->hash);
-    struct cold_point at = { j->timer.at_ms, j->seq };
+    struct cold_point at = job_point(j);
     const struct job *first = a ? first_of(&a->waiting) : NULL;
 
     if (!a || MUTANT(e->o.mutant, ASIDE_OVERTAKEN))
         return NULL;
     return point_after(at, a->from) || !point_after(a->feeds, at) ||
-                   (first && point_after(at, (struct cold_point){ first->timer.at_ms, first->seq }))
+                   (first && point_after(at, job_point(first)))
                ? a
                : NULL;
 }
@@ -136,7 +131,8 @@ bool aside_take_last(struct engine *e, struct job *j)
     if (!a)
         return false;
     aside_add(e, a, j);
-    if (lane_is_taken(e, a->queue, a->lane)) /* else somebody left, and it is looked at */
+    if (lane_is_taken(e, a->queue,
+                      a->lane)) /* else a job has left the lane, which is looked at soon */
         list_remove(&a->low.link);
     return true;
 }
@@ -166,7 +162,7 @@ void aside_remove(struct engine *e, struct job *j)
 static bool next_of(const struct aside *a, struct cold_point *ret, bool *ret_disk)
 {
     const struct job *first = first_of(&a->waiting);
-    struct cold_point at = first ? (struct cold_point){ first->timer.at_ms, first->seq } : nowhere;
+    struct cold_point at = first ? job_point(first) : nowhere;
 
     *ret_disk = is_somewhere(a->from) && !point_after(a->from, at);
     *ret = *ret_disk ? a->from : at;
@@ -176,9 +172,9 @@ static bool next_of(const struct aside *a, struct cold_point *ret, bool *ret_dis
 enum refill { REFILL_NOT, REFILL_LATER, REFILL_NOW };
 
 /* Whether some of it should come back. NOT: it is not low. */
-static enum refill judge(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
+static enum refill aside_judge(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
 {
-    const struct class *c = &a->queue->classes[ORDERED];
+    const struct class *c = &a->queue->classes[INDEX_ORDERED];
     unsigned behind = lane_behind(e, a->queue, a->lane);
     struct cold_point at;
 
@@ -195,8 +191,8 @@ static enum refill judge(struct engine *e, struct aside *a, unsigned enough, boo
     return order_is_early(e, c, at) || class_is_glutted(e, c) ? REFILL_LATER : REFILL_NOW;
 }
 
-/* From memory. */
-static void refill(struct engine *e, struct aside *a, int *budget)
+/* Lets jobs come back from memory. */
+static void aside_refill(struct engine *e, struct aside *a, int *budget)
 {
     struct queue *q = a->queue;
     uint64_t lane = a->lane;
@@ -204,15 +200,14 @@ static void refill(struct engine *e, struct aside *a, int *budget)
     bool disk;
 
     for (; a && *budget > 0; --*budget, a = aside_find(e, q, lane)) {
-        enum refill now = judge(e, a, enough, &disk);
+        enum refill now = aside_judge(e, a, enough, &disk);
         struct job *j = first_of(&a->waiting);
 
         if (now == REFILL_NOT)
             list_remove(&a->low.link);
         if (now != REFILL_NOW || disk)
             return;
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
+        job_place_again(e, j);
         enough = LANE_HOT;
     }
 }
@@ -232,8 +227,8 @@ void asides_refill(struct engine *e, int *budget)
         struct aside *a = container_of(e->place.asides.lows.next, struct aside, low.link);
 
         be_low(e, a);
-        order_shed(e, &a->queue->classes[ORDERED], budget);
-        refill(e, a, budget);
+        order_shed(e, &a->queue->classes[INDEX_ORDERED], budget);
+        aside_refill(e, a, budget);
     }
 }
 
@@ -246,14 +241,14 @@ bool asides_load(struct engine *e, struct load_want *ret)
         bool disk;
 
         be_low(e, a);
-        now = judge(e, a, LANE_LOW, &disk);
+        now = aside_judge(e, a, LANE_LOW, &disk);
         if (now == REFILL_NOT)
             list_remove(&a->low.link);
         if (now != REFILL_NOW || !disk)
             continue;
         *ret = (struct load_want){
             .backlog = true,
-            .queue = { a->queue->name, a->queue->name_len },
+            .queue = queue_name(a->queue),
             .class = CLASS_ASIDE,
             .lane = a->lane,
             .count = memory_is_crowded(e) ? 1 : LANE_HOT,
@@ -267,13 +262,11 @@ bool asides_load(struct engine *e, struct load_want *ret)
 
 void asides_rewind(struct engine *e)
 {
-    struct list *node, *after, again;
+    struct list again;
     struct job *j;
 
     list_init(&again);
-    list_each_safe (node, after, &e->place.asides.all) {
-        struct aside *a = container_of(node, struct aside, link);
-
+    list_each_of_safe (struct aside, a, &e->place.asides.all, link) {
         a->pinned = true;
         while ((j = first_of(&a->waiting))) {
             job_unplace(e, j);
@@ -282,26 +275,19 @@ void asides_rewind(struct engine *e)
         a->pinned = false;
         aside_settle(e, a);
     }
-    while (!list_empty(&again)) {
-        j = container_of(again.next, struct job, timer.link);
-        list_remove(&j->timer.link);
-        job_place(e, j, JOB_SCHEDULED);
-    }
+    jobs_place_all(e, &again);
 }
 
 /* ---- Feeding ---- */
 
 void asides_feed_begin(struct engine *e)
 {
-    struct list *node;
-
-    list_each (node, &e->place.asides.all) {
-        struct aside *a = container_of(node, struct aside, link);
+    list_each_of (struct aside, a, &e->place.asides.all, link) {
         const struct job *first = first_of(&a->waiting);
 
         if (!first)
             continue;
-        a->feeds = (struct cold_point){ first->timer.at_ms, first->seq };
+        a->feeds = job_point(first);
         a->feeding = a->waiting;
         a->waiting.root = NULL;
         list_append(&e->place.batch.asides, &a->fed);
@@ -318,7 +304,7 @@ struct job *asides_feed_next(struct engine *e)
             struct spot *s = spot_of(j);
 
             heap_remove(&a->feeding, a->feeding.root, order_earlier);
-            /* A walk over disk and memory that is under way would miss what goes back. */
+            /* A walk over disk and memory that is under way would miss a job that goes back. */
             if (s->back && e->place.asides.back_bytes <= budget_share(e, SHARE_BACK)) {
                 heap_add(&a->waiting, &s->by_due, order_earlier);
                 continue;
@@ -327,8 +313,7 @@ struct job *asides_feed_next(struct engine *e)
             s->in = SPOT_FED;
             return j;
         }
-        list_remove(&a->fed);
-        list_append(&e->place.batch.asides_fed, &a->fed);
+        list_move(&e->place.batch.asides_fed, &a->fed);
     }
     return NULL;
 }
@@ -354,7 +339,7 @@ void asides_feed_end(struct engine *e)
 void aside_fed(struct engine *e, struct queue *q, uint64_t lane, struct cold_point first)
 {
     struct aside *a = aside_find(e, q, lane);
-    /* As the last point before it. */
+    /* The last point before it. */
     struct cold_point from = { first.at_ms, first.seq - 1 };
 
     assert(a && first.seq > 0);
@@ -364,13 +349,9 @@ void aside_fed(struct engine *e, struct queue *q, uint64_t lane, struct cold_poi
 
 void asides_forget(struct engine *e, const struct queue *q)
 {
-    struct list *node, *after;
-
     if (q->asides == 0)
         return;
-    list_each_safe (node, after, &e->place.asides.all) {
-        struct aside *a = container_of(node, struct aside, link);
-
+    list_each_of_safe (struct aside, a, &e->place.asides.all, link) {
         if (a->queue == q) {
             a->from = nowhere;
             aside_settle(e, a);
@@ -381,26 +362,17 @@ void asides_forget(struct engine *e, const struct queue *q)
 int asides_each(const struct engine *e, const struct queue *q,
                 int (*fn)(void *arg, uint64_t lane, struct cold_point from), void *arg)
 {
-    const struct list *node;
     int answer = 0;
 
-    list_each (node, &e->place.asides.all) {
-        const struct aside *a = container_of(node, struct aside, link);
-
+    list_each_of (const struct aside, a, &e->place.asides.all, link)
         if ((!q || a->queue == q) && is_somewhere(a->from) && !answer)
             answer = fn(arg, a->lane, a->from);
-    }
     return answer;
-}
-
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    return container_of(node, struct aside, node)->lane;
 }
 
 void asides_init(struct engine *e)
 {
-    table_init(&e->place.asides.by_lane, hash_of_node);
+    table_init(&e->place.asides.by_lane, table_entry_hash);
     list_init(&e->place.asides.all);
     list_init(&e->place.asides.lows);
 }

@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /* Which jobs are in the batch that goes to disk, and where each of them goes; spill.c makes it. */
-#include "engine/place/batch.h"
+#include "engine/place/job.h"
 
 #include <assert.h>
 
-#include "engine/place/class.h"
-#include "engine/place/jobopts.h"
+#include "engine/place/queue.h"
+
+const struct place_row place_rows[WHERES] = {
+#define ROW(name, states, family, container) { states, family },
+    PLACES(ROW)
+#undef ROW
+};
 
 void batch_init(struct batch *b)
 {
     b->empty_lsn = UINT64_MAX;
-    list_init(&b->orders);
-    list_init(&b->asides);
-    list_init(&b->asides_fed);
-    list_init(&b->source);
-    list_init(&b->held);
-    list_init(&b->past_source);
-    list_init(&b->past_held);
+    lists_init(&b->orders, &b->asides, &b->asides_fed, &b->source, &b->jobs, &b->past_source,
+               &b->past_jobs);
+}
+
+/* The family of the run that a job goes to from its place. */
+static char job_family(const struct job *j)
+{
+    char family = place_rows[j->where].family;
+
+    assert(family);
+    if (family == FAMILY_BACKLOG && j->ordered && spot_of(j)->in >= SPOT_ASIDE)
+        return FAMILY_ASIDE;
+    return family == FAMILY_PAST && (j->state == JOB_DEAD || j->trail->hold_ms) ? FAMILY_KEPT
+                                                                                : family;
 }
 
 void job_cold_key(const struct job *j, struct cold_key *ret)
 {
-    struct str queue = { j->queue->name, j->queue->name_len };
+    struct str queue = queue_name(j->queue);
 
-    assert(j->where == WHERE_LATER || j->where == WHERE_TAIL || j->where == WHERE_PAST);
-    if (j->where == WHERE_LATER)
-        cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq });
-    else if (j->where == WHERE_TAIL && j->ordered && spot_of(j)->in >= SPOT_ASIDE)
-        cold_key_lane(ret, queue, spot_of(j)->hash, (struct cold_point){ j->timer.at_ms, j->seq });
-    else if (j->where == WHERE_TAIL)
-        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number(class_of(j)),
-                       (struct cold_point){ j->timer.at_ms, j->seq });
-    else
-        cold_key_queue(ret, j->state == JOB_DEAD || j->trail->hold_ms ? FAMILY_KEPT : FAMILY_PAST,
-                       queue, 0, (struct cold_point){ j->trail->ended_ms, j->seq });
-}
-
-static int64_t job_gone_ms(const struct job *j)
-{
-    return j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms;
+    switch (job_family(j)) {
+    case FAMILY_DUE: cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq }); break;
+    case FAMILY_ASIDE: cold_key_lane(ret, queue, spot_of(j)->hash, job_point(j)); break;
+    case FAMILY_BACKLOG:
+        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_of(j)->number, job_point(j));
+        break;
+    default:
+        cold_key_queue(ret, job_family(j), queue, 0,
+                       (struct cold_point){ j->trail->ended_ms, j->seq });
+    }
 }
 
 void batch_stale(struct engine *e, struct job *j)
@@ -50,11 +56,11 @@ void batch_stale(struct engine *e, struct job *j)
     job_cold_key(j, &key);
     wire_put_varint(out, j->seq);
     wire_put_bytes(out, cold_key_str(&key));
-    wire_put_bytes(out, (struct str){ j->queue->name, j->queue->name_len });
+    wire_put_bytes(out, queue_name(j->queue));
     wire_put_u8(out, (uint8_t)cold_slot_at(
-                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number(class_of(j))),
+                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_of(j)->number),
                          j->timer.at_ms));
-    wire_put_zigzag(out, j->where == WHERE_PAST ? job_gone_ms(j) : 0);
+    wire_put_zigzag(out, j->where == WHERE_PAST ? trail_gone_ms(j->trail) : 0);
     j->fed = 0;
     j->left = 1;
 }

@@ -6,27 +6,28 @@
 #include "base/buf.h"
 #include "base/list.h"
 
-/* What is on its way from memory to runs: one batch at a time. */
+/* There is one batch at a time. */
 struct batch {
-    bool active;             /* from engine_feed_begin until it is fed and freed, or aborted */
-    bool gathering;          /* jobs are still added to it */
-    bool tails;              /* of classes are in it */
-    bool fed;                /* its jobs are on disk and count there: what is in memory is waste */
-    unsigned slot;           /* of `later` that is looked at next, */
-    unsigned slots_left;     /* and how many are yet to be */
-    uint64_t later_bytes;    /* of what was taken from there */
-    struct list orders;      /* classes whose tails are not in the batch yet, */
-    struct list asides;      /* likewise those that are aside, by lane; */
-    struct list asides_fed;  /* lanes all of which are in it, */
-    struct list source;      /* and jobs of other tails, by their timers */
-    struct list held;        /* jobs that are */
-    struct list past_source; /* ended jobs, by their trails */
-    struct list past_held;
-    uint64_t empty_lsn; /* after this record a batch had nothing to write, nor will the next */
-    uint64_t graves;    /* serial of the last grave in it */
-    struct buf stale;   /* jobs in it that changed: see struct fed_record */
-    struct buf hints;   /* where the held jobs are in memory, some of them gone: to be looked at by
-                           nobody but the processor's cache */
+    bool active;            /* the batch was begun, and is neither freed nor aborted */
+    bool gathering;         /* jobs are still added to the batch */
+    bool tails;             /* the batch takes the tails of classes */
+    bool fed;               /* the jobs of the batch count on disk: their memory is waste */
+    unsigned slot;          /* the slot of WHEEL_LATER that is looked at next */
+    unsigned slots_left;    /* slots of WHEEL_LATER that are yet to be looked at */
+    uint64_t later_bytes;   /* bytes of the jobs that were taken from WHEEL_LATER */
+    struct list orders;     /* classes whose ordered tails are not in the batch yet */
+    struct list asides;     /* lanes whose jobs aside are not in the batch yet */
+    struct list asides_fed; /* lanes whose jobs aside are in the batch */
+    struct list source;     /* jobs of other tails that are not in the batch yet, by their timers */
+    struct list jobs;       /* jobs of the batch, by their timers */
+    struct list past_source; /* ended jobs that are not in the batch yet, by their trails */
+    struct list past_jobs;
+    uint64_t empty_lsn; /* the lsn at which a batch had nothing to write: the next would have
+                           nothing either */
+    uint64_t graves;    /* serial of the last grave in the batch */
+    struct buf stale;   /* jobs of the batch that changed: see struct fed_record */
+    struct buf
+        hints; /* addresses of the jobs of the batch, some of them freed: for prefetching only */
     size_t buried;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/place/blob.h"
+#include "engine/place/job.h"
 
 struct blob *blob_new(struct pool *p, struct str s)
 {

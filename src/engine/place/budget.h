@@ -12,7 +12,7 @@
     X(CROWDED, 1, 4, "beyond this, hot and leased jobs crowd the memory")                    \
     X(CLASS, 1, 64, "what a class may take though there is no room")                         \
     X(CLASSES, 1, 16, "what all classes may take then, if they are many")                    \
-    X(HOLDERS, 1, 8, "what jobs may take that hold their lanes")                             \
+    X(OWNERS, 1, 8, "what jobs may take that own their lanes without being leased")          \
     X(LEASED, 1, 2, "what leased jobs may take")                                             \
     X(ASIDES, 1, 32, "what is known of lanes that have jobs aside")                          \
     X(BACK, 1, 16, "jobs that are aside again and stay in memory")                           \

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The classes of a queue, by their place in it, by the number that keys and records have for them,
- * and by the slot in which those on disk are counted:
- *
- *     place    0 1 2 3 4  5  6
- *     number   1 2 3 4 5  7  8
- */
-#include "engine/place/class.h"
+/* The classes of a queue, and their shares of memory. */
+#include "engine/place/queue.h"
 
 #include "engine/place/budget.h"
 
@@ -13,36 +8,52 @@
 
 struct class *class_of(const struct job *j)
 {
-    return &j->queue->classes[j->ordered ? ORDERED : j->passing ? INDEX_PASSING : j->priority - 1];
+    return &j->queue->classes[j->ordered   ? INDEX_ORDERED
+                              : j->passing ? INDEX_PASSING
+                                           : j->priority - 1];
 }
 
-unsigned class_number(const struct class *c)
+void classes_init(struct queue *q)
 {
-    unsigned index = (unsigned)(c - c->queue->classes);
+    static const struct class rows[CLASSES] = {
+#define ROW(name, row_number, row_slot) { .number = (row_number), .slot = (row_slot) },
+        QUEUE_CLASSES(ROW)
+#undef ROW
+    };
 
-    assert(index < CLASSES);
-    return index + (index < PRIORITIES ? 1 : 2);
+    for (int i = 0; i < CLASSES; i++) {
+        struct class *c = &q->classes[i];
+
+        *c = rows[i];
+        c->queue = q;
+        lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
+        assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
+    }
 }
 
 struct class *class_numbered(struct queue *q, unsigned number)
 {
-    return class_is_valid(number) ? &q->classes[number - (number <= PRIORITIES ? 1 : 2)] : NULL;
-}
-
-enum cold_slot class_slot(const struct class *c)
-{
-    return cold_slot_of(FAMILY_BACKLOG, JOB_READY, class_number(c));
+    return class_is_valid(number)
+               ? class_at_slot(q, cold_slot_of(FAMILY_BACKLOG, JOB_READY, number))
+               : NULL;
 }
 
 struct class *class_at_slot(struct queue *q, enum cold_slot slot)
 {
-    assert(slot_is_backlog(slot) && slot != COLD_ASIDE);
-    return &q->classes[slot < COLD_DONE ? slot - COLD_BACKLOG : PRIORITIES + slot - COLD_BACKLOG_7];
+    for (int i = 0; i < CLASSES; i++)
+        if (q->classes[i].slot == slot)
+            return &q->classes[i];
+    return NULL;
 }
 
-bool class_is_on_disk(const struct class *c)
+void class_count_hot(struct class *c, const struct job *j, uint64_t bytes)
 {
-    return c->queue->cold[class_slot(c)] > 0;
+    c->hot_bytes += bytes;
+    if (j->near)
+        c->near_bytes += bytes;
+    if (j->state == JOB_READY)
+        c->ready_bytes += bytes;
+    assert((int64_t)c->hot_bytes >= 0 && c->ready_bytes <= c->hot_bytes);
 }
 
 void class_close(struct engine *e, struct class *c)
@@ -58,11 +69,12 @@ void class_close(struct engine *e, struct class *c)
 
 static uint64_t hot_bytes(const struct engine *e)
 {
-    return e->place.bytes[WHERE_HOT] + e->place.bytes[WHERE_LEASED] + e->place.bytes[WHERE_HOLDS];
+    return e->place.bytes[WHERE_HOT] + e->place.bytes[WHERE_LEASED] +
+           e->place.bytes[WHERE_OWNS_LANE];
 }
 
-/* What hot and leased jobs may still take. A class may have an eighth of it, so that however many
- * there are, each finds something left. */
+/* The room that is left for hot and leased jobs. A class may have an eighth of it, so that each
+ * class finds some room, however many there are. */
 uint64_t hot_room(const struct engine *e)
 {
     uint64_t limit = budget_share(e, SHARE_HOT);
@@ -81,7 +93,7 @@ bool class_is_full(const struct engine *e, const struct class *c)
     return memory_is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
 }
 
-/* What a class may have though there is no room: all of them together, a sixteenth. */
+/* The share of a class though there is no room; all classes together have a sixteenth. */
 uint64_t class_least(const struct engine *e)
 {
     return e->place.closed_count > 4 ? budget_share(e, SHARE_CLASSES) / e->place.closed_count
@@ -98,12 +110,12 @@ bool class_is_half_glutted(const struct engine *e, const struct class *c)
     return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
 }
 
-/* As much as it leaves to others: so each of them finds something left. */
+/* A tenant may have as much as it leaves to others, so that each finds some room. */
 bool lanes_are_full(const struct engine *e, const struct tenant *t)
 {
-    uint64_t limit = budget_share(e, SHARE_HOLDERS), used = e->place.bytes[WHERE_HOLDS];
+    uint64_t limit = budget_share(e, SHARE_OWNERS), used = e->place.bytes[WHERE_OWNS_LANE];
 
     if (MUTANT(e->o.mutant, HOLDERS_SHARED))
         return used > limit;
-    return t->holding > (used < limit ? limit - used : 0);
+    return t->owner_bytes > (used < limit ? limit - used : 0);
 }

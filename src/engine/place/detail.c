@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said about an error. */
+/* The detail of an error. */
 #include "engine/place/detail.h"
 
 #include <stdarg.h>
@@ -19,6 +19,14 @@ int engine_plain(struct engine *e, int err)
 {
     e->detail[0] = '\0';
     return err;
+}
+
+int engine_scratch(struct engine *e)
+{
+    bool failed = e->scratch.failed;
+
+    e->scratch.failed = false;
+    return failed ? engine_plain(e, BELFRY_NOMEM) : 0;
 }
 
 const char *engine_detail(const struct engine *e)

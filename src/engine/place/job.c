@@ -6,15 +6,8 @@
 #include <stdlib.h>
 
 #include "base/time.h"
-#include "engine/place/batch.h"
-#include "engine/place/blob.h"
-#include "engine/place/class.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
-#include "engine/place/segment.h"
-#include "engine/place/turn.h"
 #include "record/image.h"
 #include "record/opts.h"
 
@@ -33,7 +26,7 @@ size_t job_size(const struct job *j)
 
 static uint64_t job_live_bytes(const struct job *j)
 {
-    return 48u + j->queue->name_len + j->opts_len + j->payload_len;
+    return 48u + queue_name(j->queue).len + j->opts_len + j->payload_len;
 }
 
 struct job *job_find(const struct engine *e, uint64_t seq)
@@ -74,6 +67,16 @@ struct str job_payload(const struct job *j)
     return (struct str){ j->tail + j->opts_len, j->payload_len };
 }
 
+/* The fields of a trail are those of its image, but texts are blobs: a macro picks by the kind of a
+ * field. */
+#define TRAIL(F)                        TRAIL_FIELDS(F) TRAIL_LATER_FIELDS(F)
+#define PICK_NUMBER(if_number, if_text) if_number
+#define PICK_MOMENT(if_number, if_text) if_number
+#define PICK_SIGNED(if_number, if_text) if_number
+#define PICK_COUNT(if_number, if_text)  if_number
+#define PICK_BITS(if_number, if_text)   if_number
+#define PICK_BYTES(if_number, if_text)  if_text
+
 struct trail *trail_new(struct engine *e, struct job *j)
 {
     struct trail *t = pool_alloc(&e->pool, sizeof(*t));
@@ -91,19 +94,22 @@ void trail_free(struct engine *e, struct trail *t)
 {
     if (!t)
         return;
-    blob_free(&e->pool, t->worker);
-    blob_free(&e->pool, t->note);
-    blob_free(&e->pool, t->result);
-    blob_free(&e->pool, t->error);
-    blob_free(&e->pool, t->history);
-    blob_free(&e->pool, t->pending);
+#define FREE(kind, member, what) PICK_##kind((void)0, blob_free(&e->pool, t->member));
+    TRAIL(FREE)
+#undef FREE
     pool_free(&e->pool, t, sizeof(*t));
+}
+
+static size_t trail_text_bytes(const struct trail *t)
+{
+#define LENGTH(kind, member, what) PICK_##kind(, +blob_str(t->member).len)
+    return 0 TRAIL(LENGTH);
+#undef LENGTH
 }
 
 void trail_recount(struct engine *e, struct trail *t)
 {
-    size_t bytes = 64 + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
-                   blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
+    size_t bytes = 64 + trail_text_bytes(t);
 
     e->place.live_bytes += bytes - t->live_bytes;
     t->live_bytes = (uint32_t)bytes;
@@ -112,26 +118,16 @@ void trail_recount(struct engine *e, struct trail *t)
 static struct trail *trail_of_image(struct engine *e, struct job *j, const struct trail_image *i)
 {
     struct trail *t = trail_new(e, j);
-    struct pool *p = &e->pool;
+    bool whole = true;
 
     if (!t)
         return NULL;
-    t->token = i->token;
-    t->start_ms = i->start_ms;
-    t->until_ms = i->until_ms;
-    t->lease_ms = i->lease_ms;
-    t->late_ms = i->late_ms;
-    t->ended_ms = i->ended_ms;
-    t->keep_ms = i->keep_ms;
-    t->hold_ms = i->hold_ms;
-    t->pending_due_ms = i->pending_due_ms;
-    t->deferred_ms = i->deferred_ms;
-    t->deferrals = i->deferrals;
-    t->flags = (uint8_t)i->flags;
-    t->progress = (int8_t)i->progress;
-    if (!blob_set(p, &t->worker, i->worker) || !blob_set(p, &t->note, i->note) ||
-        !blob_set(p, &t->result, i->result) || !blob_set(p, &t->error, i->error) ||
-        !blob_set(p, &t->history, i->history) || !blob_set(p, &t->pending, i->pending)) {
+#define SET(kind, member, what)                               \
+    PICK_##kind(t->member = (__typeof__(t->member))i->member, \
+                whole = blob_set(&e->pool, &t->member, i->member) && whole);
+    TRAIL(SET)
+#undef SET
+    if (!whole) {
         trail_free(e, t);
         return NULL;
     }
@@ -141,19 +137,20 @@ static struct trail *trail_of_image(struct engine *e, struct job *j, const struc
 struct job *job_new(struct engine *e, const struct job_image *image, struct queue *q)
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
+    struct job_opts o = { 0 };
     size_t before;
     char *memory;
-    struct str key, order;
     struct job *j;
 
-    cold_keys_of(image->opts, &key, &order);
-    before = order.len > 0 ? sizeof(struct spot) : 0;
+    if (!opts_are_bare(image->opts))
+        job_opts_read(image->opts, image->born_ms, &o);
+    before = o.order.len > 0 ? sizeof(struct spot) : 0;
     memory = pool_alloc(&e->pool, before + size);
     if (!memory)
         return NULL;
     j = (struct job *)(void *)(memory + before);
-    /* As a whole, so that fresh memory is not read before it is written. The last byte is the first
-     * of the tail, which is never empty. */
+    /* Written as a whole, so that fresh memory is not read before. The last byte is the first of
+     * the tail, which is never empty. */
     *j = (struct job){
         .timer.at_ms = image->at_ms,
         .seq = image->seq,
@@ -162,6 +159,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .born_ms = (uint64_t)image->born_ms & ((UINT64_C(1) << 48) - 1),
         .state = image->state & 15u,
         .priority = image->priority & 7u,
+        .passing = o.passing,
         .ordered = before > 0,
         .payload_len = (uint32_t)image->payload.len,
         .segment = e->segment,
@@ -171,14 +169,13 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     };
     list_init(&j->timer.link);
     if (j->ordered)
-        spot_init(j, order);
+        spot_init(j, o.order);
     memcpy(j->tail, image->opts.ptr, image->opts.len);
-    j->passing = job_says_pass(j);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
     if (image->has_trail)
         j->trail = trail_of_image(e, j, &image->trail);
-    else if (job_expires_ms(j) >= 0)
+    else if (o.expire_ms > 0)
         j->trail = trail_new(e, j); /* its timer is needed */
     else
         return j;
@@ -197,7 +194,7 @@ void job_free(struct engine *e, struct job *j)
     pool_free(&e->pool, memory, job_size(j));
 }
 
-/* What an ended job counts for against its queue's history_bytes. */
+/* The part of its queue's history_bytes that an ended job takes. */
 static uint64_t past_bytes(const struct job *j)
 {
     const struct trail *t = j->trail;
@@ -227,16 +224,10 @@ void past_trim(struct engine *e, int *budget)
         struct list *oldest = MUTANT(e->o.mutant, HISTORY_NEWEST) ? q->past.prev : q->past.next;
 
         assert(!list_empty(&q->past)); /* it has bytes, so it has jobs */
-        list_remove(&q->rich);
-        list_append(&e->place.rich, &q->rich);
+        list_move(&e->place.rich, &q->rich);
         COUNT(e, q, history_dropped);
         job_leave(e, container_of(oldest, struct trail, link)->job);
     }
-}
-
-int64_t trail_next_ms(const struct job *j)
-{
-    return j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
 }
 
 static void place_leased(struct engine *e, struct trail *t)
@@ -259,15 +250,15 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
         list_append(&e->place.telling, &j->trail->link);
         return;
     }
-    j->timer.at_ms = trail_next_ms(j);
+    j->timer.at_ms = j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
     wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
     list_append(state == JOB_DEAD   ? &q->dead
-                : j->trail->hold_ms ? &q->held
+                : j->trail->hold_ms ? &q->past_keyed
                                     : &q->past,
                 &j->trail->link);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, true);
-    if (q->audit || q->bulk) /* an ended job needs no second timer */
+    if (hidden_rows[q->hidden].lists_ended) /* an ended job needs no second timer */
         list_append(&q->logged, &j->trail->timer.link);
 }
 
@@ -276,31 +267,23 @@ size_t job_weight(const struct job *j)
     return pool_size(job_size(j)) + (j->trail ? j->trail->weight : 0);
 }
 
-/* What a trail takes, as it is now. */
-static size_t trail_bytes(const struct trail *t)
-{
-    return sizeof(*t) + blob_str(t->worker).len + blob_str(t->note).len + blob_str(t->result).len +
-           blob_str(t->error).len + blob_str(t->history).len + blob_str(t->pending).len;
-}
-
 bool tail_is_before(const struct class *c, struct cold_point at)
 {
     const struct job *first = container_of(c->tail.next, const struct job, timer.link);
 
-    return !list_empty(&c->tail) &&
-           point_after(at, (struct cold_point){ first->timer.at_ms, first->seq });
+    return !list_empty(&c->tail) && point_after(at, job_point(first));
 }
 
 /* Whether others of its class are before a job that is due. */
 static bool is_held_back(const struct engine *e, const struct class *c, const struct job *j)
 {
-    struct cold_point at = { j->timer.at_ms, j->seq };
+    struct cold_point at = job_point(j);
 
     if (MUTANT(e->o.mutant, OVERTAKING))
         return false;
     if (c->closed && e->place.batch.active && e->place.batch.tails && !e->place.batch.fed)
         return true; /* its tail is on its way to disk */
-    /* What is before everything on disk overtakes nothing: after a restart the oldest are such. */
+    /* A job before all those on disk overtakes none. After a restart the oldest jobs are such. */
     if (class_is_on_disk(c) && point_after(at, c->from))
         return true;
     return !list_empty(&c->tail) || class_is_glutted(e, c);
@@ -310,14 +293,11 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
 {
     j->where = WHERE_HOT;
     j->state = due ? JOB_READY : JOB_SCHEDULED;
-    c->hot_bytes += job_weight(j);
-    if (j->near)
-        c->near_bytes += job_weight(j);
+    class_count_hot(c, j, job_weight(j));
     if (!due) {
         wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
         return;
     }
-    c->ready_bytes += job_weight(j);
     list_append(&c->ready, &j->timer.link);
     j->queue->offered++;
     if (j->passing)
@@ -326,10 +306,10 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
         queue_offer(e, j->queue);
 }
 
-/* It keeps its lane: in memory, however far away its next attempt is. */
-static void place_holder(struct engine *e, struct job *j, bool due)
+/* The job keeps its lane, and stays in memory however far away its next attempt is. */
+static void place_owner(struct engine *e, struct job *j, bool due)
 {
-    j->where = WHERE_HOLDS;
+    j->where = WHERE_OWNS_LANE;
     j->state = due ? JOB_READY : JOB_SCHEDULED;
     if (!due)
         wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
@@ -339,15 +319,15 @@ static void place_holder(struct engine *e, struct job *j, bool due)
 static void place_waiting(struct engine *e, struct job *j, bool hot)
 {
     struct class *c = class_of(j);
-    bool stays = j->state == JOB_READY && job_holds(j); /* though the clock was set back */
+    bool stays = j->state == JOB_READY && job_owns_lane(j); /* though the clock was set back */
     bool due = e->started && !e->place.sinking && (stays || j->timer.at_ms <= e->now_ms);
 
     if (due && j->queue->hidden) {
         j->state = JOB_READY;
         j->where = WHERE_TASK;
-        list_append(j->queue->bulk ? &e->place.due_bulks : &e->place.due_tasks, &j->timer.link);
-    } else if (job_holds(j)) {
-        place_holder(e, j, due);
+        list_append(&e->place.due[j->queue->hidden], &j->timer.link);
+    } else if (job_owns_lane(j)) {
+        place_owner(e, j, due);
     } else if (j->ordered && due) {
         order_place(e, j);
     } else if (!due && !hot && !e->place.sinking && job_cold_ms(j) > e->place.frontier.at_ms) {
@@ -368,24 +348,16 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
             wheel_add(&e->wheels[WHEEL_SPARE], &j->timer);
         }
     }
-    if (j->ordered && j->where != WHERE_HOLDS && !due)
+    if (j->ordered && j->where != WHERE_OWNS_LANE && !due)
         lane_set(e, j, false);
 }
 
 static void unplace_hot(struct job *j)
 {
-    struct class *c = class_of(j);
-
-    assert(c->hot_bytes >= job_weight(j));
-    assert(j->state != JOB_READY || (j->queue->offered > 0 && c->ready_bytes >= job_weight(j)));
-    c->hot_bytes -= job_weight(j);
-    if (j->near)
-        c->near_bytes -= job_weight(j);
-    if (j->state == JOB_READY) {
-        c->ready_bytes -= job_weight(j);
-        if (--j->queue->offered == 0)
-            list_remove(&j->queue->turn); /* so that no turn comes to one that has nothing */
-    }
+    assert(j->state != JOB_READY || j->queue->offered > 0);
+    class_count_hot(class_of(j), j, -job_weight(j));
+    if (j->state == JOB_READY && --j->queue->offered == 0)
+        list_remove(&j->queue->turn); /* so that no turn comes to a queue that has nothing */
 }
 
 static void place(struct engine *e, struct job *j, enum job_state state, bool hot)
@@ -393,13 +365,15 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     struct queue *q = j->queue;
 
     assert(j->where == WHERE_NONE && !j->fed && list_empty(&j->timer.link));
-    assert(state < JOB_LEASED || (j->trail && list_empty(&j->trail->link)));
+    assert(state_is_ahead(state) || (j->trail && list_empty(&j->trail->link)));
+    /* Replay trusts its records; the engine must follow the table. */
+    assert(!e->started || state_may_follow(j->state, state));
     if (j->trail) /* it may change before the job is taken out again: then this counts */
-        j->trail->weight = (uint32_t)trail_bytes(j->trail);
+        j->trail->weight = (uint32_t)(sizeof(*j->trail) + trail_text_bytes(j->trail));
     if (j->state == JOB_LEASED && state != JOB_LEASED)
         queue_freed(e, q);
     j->state = state;
-    if (state < JOB_LEASED) {
+    if (state_is_ahead(state)) {
         place_waiting(e, j, hot);
         if (j->trail && (j->trail->timer.at_ms = job_expires_ms(j)) >= 0 &&
             !(MUTANT(e->o.mutant, EXPIRY_LOST) && j->loaded && job_is_waiting(j)))
@@ -411,15 +385,15 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         j->where = WHERE_PAST;
         place_ended(e, j, state);
     }
-    if (j->ordered && state >= JOB_LEASED)
+    if (j->ordered && !state_is_ahead(state))
         lane_set(e, j, state == JOB_LEASED);
-    assert(j->where != WHERE_NONE && state <= JOB_EXPIRED);
+    assert(place_rows[j->where].states >> j->state & 1);
     queue_count(e, q, job_counts_as(j), 1);
     e->place.bytes[j->where] += job_weight(j);
-    if (j->where == WHERE_HOLDS)
-        q->tenant->holding += job_weight(j);
+    if (j->where == WHERE_OWNS_LANE)
+        q->tenant->owner_bytes += job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in != SPOT_ASIDE)
-        q->classes[ORDERED].tailed++;
+        q->classes[INDEX_ORDERED].tailed++;
     if (q->idle)
         queue_settle(e, q);
 }
@@ -432,6 +406,37 @@ void job_place(struct engine *e, struct job *j, enum job_state state)
 void job_place_hot(struct engine *e, struct job *j, enum job_state state)
 {
     place(e, j, state, true);
+}
+
+void job_place_again(struct engine *e, struct job *j)
+{
+    job_unplace(e, j);
+    job_place(e, j, state_is_ended(j->state) ? (enum job_state)j->state : JOB_SCHEDULED);
+}
+
+void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *budget)
+{
+    struct timer *t;
+
+    for (; *budget > 0 && (t = wheel_pop(w, upto_ms)); --*budget)
+        job_place_again(e, container_of(t, struct job, timer));
+}
+
+void jobs_place_all(struct engine *e, struct list *head)
+{
+    while (!list_empty(head)) {
+        struct job *j = container_of(head->next, struct job, timer.link);
+
+        list_remove(&j->timer.link);
+        job_place(e, j, JOB_SCHEDULED);
+    }
+}
+
+void jobs_rewind(struct engine *e, struct list *head)
+{
+    list_each_of_safe (struct job, j, head, timer.link)
+        if (j->timer.at_ms > e->now_ms)
+            job_place_again(e, j);
 }
 
 void job_unplace(struct engine *e, struct job *j)
@@ -449,9 +454,9 @@ void job_unplace(struct engine *e, struct job *j)
     }
     e->place.bytes[j->where] -= job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
-        q->classes[ORDERED].tailed--;
-    if (j->where == WHERE_HOLDS) {
-        q->tenant->holding -= job_weight(j);
+        q->classes[INDEX_ORDERED].tailed--;
+    if (j->where == WHERE_OWNS_LANE) {
+        q->tenant->owner_bytes -= job_weight(j);
         lulls_end(e, q->tenant);
     }
     if (j->ordered && j->state == JOB_READY)
@@ -461,7 +466,7 @@ void job_unplace(struct engine *e, struct job *j)
     list_remove(&j->timer.link);
     if (j->trail)
         list_remove(&j->trail->timer.link);
-    if (j->state >= JOB_LEASED)
+    if (!state_is_ahead(j->state))
         list_remove(&j->trail->link);
     if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
         !(j->trail->flags & TRAIL_TELLING))
@@ -482,7 +487,7 @@ int job_enter(struct engine *e, struct job *j, bool hot)
     if (err < 0)
         return err;
     table_add(&e->place.jobs, &j->by_seq);
-    e->place.hidden_jobs += j->queue->hidden;
+    e->place.hidden_jobs += j->queue->hidden != HIDDEN_NONE;
     segment_add(e, j->segment);
     e->place.live_bytes += job_live_bytes(j);
     if (j->trail)
@@ -498,7 +503,7 @@ void job_leave(struct engine *e, struct job *j)
     assert(!q->hidden || e->place.hidden_jobs > 0);
     key_release(e, j);
     table_remove(&e->place.jobs, &j->by_seq);
-    e->place.hidden_jobs -= q->hidden;
+    e->place.hidden_jobs -= q->hidden != HIDDEN_NONE;
     segment_sub(e, j->segment);
     e->place.live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
     job_unplace(e, j);
@@ -510,28 +515,12 @@ void job_leave(struct engine *e, struct job *j)
     queue_settle(e, q);
 }
 
-static void trail_image_of(const struct trail *t, struct trail_image *ret)
+static struct trail_image trail_image_of(const struct trail *t)
 {
-    *ret = (struct trail_image){
-        .token = t->token,
-        .start_ms = t->start_ms,
-        .until_ms = t->until_ms,
-        .lease_ms = t->lease_ms,
-        .late_ms = t->late_ms,
-        .ended_ms = t->ended_ms,
-        .keep_ms = t->keep_ms,
-        .hold_ms = t->hold_ms,
-        .flags = t->flags,
-        .progress = t->progress,
-        .worker = blob_str(t->worker),
-        .note = blob_str(t->note),
-        .result = blob_str(t->result),
-        .error = blob_str(t->error),
-        .history = blob_str(t->history),
-        .pending_due_ms = t->pending_due_ms,
-        .pending = blob_str(t->pending),
-        .deferred_ms = t->deferred_ms,
-        .deferrals = t->deferrals,
+    return (struct trail_image){
+#define SHOW(kind, member, what) .member = PICK_##kind(t->member, blob_str(t->member)),
+        TRAIL(SHOW)
+#undef SHOW
     };
 }
 
@@ -546,13 +535,13 @@ void job_image_of(const struct job *j, struct job_image *ret)
         .at_ms = state_is_ended(j->state) ? j->due_ms : j->timer.at_ms,
         .attempt = j->attempt,
         .stalls = j->stalls,
-        .queue = { j->queue->name, j->queue->name_len },
+        .queue = queue_name(j->queue),
         .opts = { j->tail, j->opts_len },
         .payload = job_payload(j),
         .has_trail = j->trail != NULL,
     };
     if (j->trail)
-        trail_image_of(j->trail, &ret->trail);
+        ret->trail = trail_image_of(j->trail);
 }
 
 static uint64_t hash_of_node(const struct table_node *node)

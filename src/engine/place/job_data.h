@@ -6,15 +6,10 @@
  *                               |  \
  *     keys (queue, key) --------+   +--> struct queue: ready lists, waiters, ended jobs
  *
- * A job's timer stands in exactly one place, by its state and `where`:
- *     scheduled   HOT: in `moments`, at at_ms; TAIL: in `spare`; LATER: in `later`
- *     ready       HOT: in a ready list of its class; TAIL: in the tail of its class;
- *                 with an ordering key: see lane.h
- *     leased      nowhere: the trail's timer stands in `leases`
- *     ended       in `moments`, at the moment when it is forgotten or its key is given free; not
- *                 while others are to be told of it
- * but what is being fed to a run is in a list of the batch, and counts as it will there: as ready
- * though its moment may be up to the lookahead away.
+ * The timer of a job links it into the container of its place (PLACES). A leased job has its trail
+ * there instead. An ended job has both: its timer fires when it is forgotten or its key is free,
+ * but not while others are to be told. A job that is being fed is in a list of the batch. It counts
+ * as it will on disk: as ready, though its moment may be up to the lookahead away.
  */
 #ifndef ENGINE_JOB_DATA_H
 #define ENGINE_JOB_DATA_H
@@ -22,6 +17,7 @@
 #include "base/list.h"
 #include "base/table.h"
 #include "base/wheel.h"
+#include "record/coldkey.h"
 #include "record/jobstate.h"
 
 struct queue;
@@ -36,8 +32,8 @@ struct blob {
     char bytes[];
 };
 
-/* Arranged so that a job of 100 bytes takes 192: there may be millions. `tail` holds the options
- * and then the payload; options are zigzag(created - born), then tagged ones (enum job_opt). */
+/* A job of 100 bytes takes 192, as there may be millions. `tail` has the options, then the payload.
+ */
 struct job {
     struct timer timer;
     struct table_node by_seq;
@@ -48,43 +44,61 @@ struct job {
     uint64_t born_ms : 48;
     uint64_t state : 4;
     uint64_t priority : 3;
-    uint64_t left : 1;    /* the batch that is gathered must not write it: see batch_is_left */
+    uint64_t left : 1;    /* the batch that is gathered must not write the job: see batch_is_left */
     uint64_t where : 3;   /* enum where */
-    uint64_t again : 1;   /* came from the backlog or from what is aside, and may go there again */
-    uint64_t fed : 1;     /* is in the batch that is being written, as it is now */
-    uint64_t near : 1;    /* came from the backlog */
-    uint64_t passing : 1; /* GATES pass: of a class of its own */
-    uint64_t ordered : 1; /* has an ordering key, and a struct spot in front of it */
+    uint64_t again : 1;   /* the job came from family B or A, and may go there again */
+    uint64_t fed : 1;     /* the batch that is being written has the job as it is now */
+    uint64_t near : 1;    /* the job came from family B or A to be hot */
+    uint64_t passing : 1; /* GATES pass: the job has a class of its own */
+    uint64_t ordered : 1; /* the job has an ordering key, and a struct spot in front of it */
     uint32_t payload_len;
-    uint32_t segment;      /* where its last RECORD_PUT stands */
-    uint32_t attempt : 20; /* stops there */
-    uint32_t loaded
-        : WALK_BITS; /* came from a run, during this walk (cold.walk) at the latest; 0: never */
+    uint32_t segment;            /* the segment of its last image */
+    uint32_t attempt : 20;       /* it stops at ATTEMPT_MAX */
+    uint32_t loaded : WALK_BITS; /* the walk (cold.walk) during which the job came from a run, at
+                                    the latest; 0: it did not */
     uint16_t opts_len;
     uint8_t stalls;
     char tail[];
 };
 
-/* Which part of the memory's budget a job takes. */
+/* The places of a job, each with its part of the memory's budget: name, states of the jobs there,
+ * family of the runs that they go to (0: they stay in memory), and their container. */
+#define PLACES(X)                                                                         \
+    X(NONE, 0, 0, "none: the job is on its way from one place to another")                \
+    X(HOT, JOB_BIT(SCHEDULED) | JOB_BIT(READY), 0,                                        \
+      "WHEEL_MOMENTS until the job is due, then class.ready; ordered and due: class.hot") \
+    X(LATER, JOB_BIT(SCHEDULED), FAMILY_DUE, "WHEEL_LATER, or WHEEL_LEFT")                \
+    X(TAIL, JOB_BIT(SCHEDULED) | JOB_BIT(READY), FAMILY_BACKLOG,                          \
+      "WHEEL_SPARE until the job is due, then class.tail; ordered: class.waiting, or an " \
+      "aside, which goes to FAMILY_ASIDE")                                                \
+    X(LEASED, JOB_BIT(LEASED), 0, "place.leased, and WHEEL_LEASES: both by the trail")    \
+    X(PAST, JOB_ENDED, FAMILY_PAST,                                                       \
+      "queue.past, .past_keyed or .dead, which go to FAMILY_KEPT; or place.telling")      \
+    X(TASK, JOB_BIT(READY), 0, "place.due of its kind of hidden queue")                   \
+    X(OWNS_LANE, JOB_BIT(SCHEDULED) | JOB_BIT(READY), 0,                                  \
+      "WHEEL_MOMENTS until its next attempt is due; its lane")
+
 enum where {
-    WHERE_NONE,
-    WHERE_HOT,
-    WHERE_LATER,
-    WHERE_TAIL,
-    WHERE_LEASED,
-    WHERE_PAST,
-    WHERE_TASK,
-    WHERE_HOLDS, /* its lane, waiting for its next attempt */
-    WHERES
+#define WHERE_ENUM(name, states, family, container) WHERE_##name,
+    PLACES(WHERE_ENUM)
+#undef WHERE_ENUM
+        WHERES
 };
 
 _Static_assert(WHERES <= 8, "job.where has room for it");
 
+struct place_row {
+    unsigned states; /* bits 1 << enum job_state */
+    char family;
+};
+
+extern const struct place_row place_rows[WHERES];
+
 struct trail {
-    struct timer timer; /* leased: end of the lease on the monotonic clock; waiting: in
-                           `expiries`, if it can expire */
-    struct list link;   /* leased: in place.leased; ended: in queue.past, .held or .dead, or in
-                           place.telling */
+    struct timer timer; /* leased: the end of the lease, in WHEEL_LEASES; ahead: in WHEEL_EXPIRIES,
+                           if the job can expire */
+    struct list link; /* leased: in place.leased; ended: in queue.past, .past_keyed or .dead, or in
+                         place.telling */
     struct job *job;
     uint64_t token;
     int64_t start_ms;
@@ -95,23 +109,35 @@ struct trail {
     int64_t keep_ms;
     int64_t hold_ms;
     int64_t pending_due_ms;
-    int64_t deferred_ms; /* it waits until then because of quiet hours; 0: it does not */
+    int64_t deferred_ms; /* quiet hours have the job wait until then; 0: they do not */
     struct blob *worker;
     struct blob *note;
     struct blob *result;
     struct blob *error;
     struct blob *history;
     struct blob *pending;
-    uint32_t live_bytes; /* its part of place.live_bytes, */
-    uint32_t weight;     /* and of job_weight */
+    uint32_t live_bytes; /* its part of place.live_bytes */
+    uint32_t weight;     /* its part of job_weight */
     uint32_t deferrals;
     uint8_t flags;
     int8_t progress;
 };
 
+/* Until when the job of a trail is kept, if it has ended. */
+static inline int64_t trail_gone_ms(const struct trail *t)
+{
+    return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
+}
+
+/* The place of a job in the order of those that wait. */
+static inline struct cold_point job_point(const struct job *j)
+{
+    return (struct cold_point){ j->timer.at_ms, j->seq };
+}
+
 struct key_entry {
     struct table_node node;
-    uint64_t hash;
+    uint64_t hash; /* see table_entry_hash */
     struct job *job;
 };
 

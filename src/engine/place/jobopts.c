@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from a job's options, and from the time. */
-#include "engine/place/jobopts.h"
+/* Facts that follow from a job's options, and from the time. */
+#include "engine/place/job.h"
 
 #include "record/opts.h"
 
@@ -18,7 +18,7 @@ int64_t job_expires_ms(const struct job *j)
 
 bool job_is_over(const struct engine *e, const struct job *j)
 {
-    int64_t expires = j->state <= JOB_READY ? job_expires_ms(j) : -1;
+    int64_t expires = state_is_ahead(j->state) ? job_expires_ms(j) : -1;
     int64_t early_ms = MUTANT(e->o.mutant, EXPIRED_EARLY) && j == e->place.shown ? 60000 : 0;
 
     return expires >= 0 && expires <= e->now_ms + early_ms;
@@ -44,27 +44,17 @@ int64_t job_attempts(const struct job *j)
     return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
 }
 
-bool job_says_pass(const struct job *j)
-{
-    struct job_opts o;
-
-    if (job_is_bare(j))
-        return false;
-    job_opts_get(j, &o);
-    return o.passing;
-}
-
 /* A job that waits in a tail or on disk counts as ready; whether it is follows from the time. One
  * in a ready list stays so when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
-    if (!e->started || j->state > JOB_READY)
+    if (!e->started || !state_is_ahead(j->state))
         return (enum job_state)j->state;
     if (job_is_over(e, j))
         return JOB_EXPIRED;
     if (job_is_waiting(j))
         return JOB_WAITING;
-    if (j->where == WHERE_HOT || j->where == WHERE_HOLDS)
+    if (j->where == WHERE_HOT || j->where == WHERE_OWNS_LANE)
         return (enum job_state)j->state;
     return j->timer.at_ms <= e->now_ms ? JOB_READY : JOB_SCHEDULED;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key while
- * it is not terminal, and after that until trail.hold_ms if the key is held. */
-#include "engine/place/key.h"
+/* Keys: an index on jobs, by queue, ordering key if there is one, and key. A job has its key until
+ * it ends, and then until trail.hold_ms if the key is held. */
+#include "engine/place/job.h"
 
 #include <xxhash.h>
 
-#include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "record/opts.h"
 
 struct wanted {
@@ -17,7 +15,7 @@ struct wanted {
 
 static uint64_t key_hash(const struct queue *q, struct str order, struct str key)
 {
-    uint64_t seed = XXH3_64bits(q->name, q->name_len);
+    uint64_t seed = q->by_name.hash;
 
     if (order.len > 0)
         seed = XXH3_64bits_withSeed(order.ptr, order.len, seed);
@@ -53,8 +51,8 @@ struct job *key_find(const struct engine *e, const struct queue *q, struct str o
     return entry && !job_is_waste(e, entry->job) ? entry->job : NULL;
 }
 
-/* Whether a job that comes from disk has lost its key to the one that has it: to any that has not
- * ended, as its own hold was over when that was taken in; else to the one that holds it longer. */
+/* Whether a job that comes from disk has lost its key to its owner. An owner that has not ended
+ * came when the hold of the job was over. Else the job that holds the key longer has it. */
 static bool has_lost(const struct job *j, const struct job *owner)
 {
     return state_is_ended(j->state) &&
@@ -94,32 +92,33 @@ int key_take(struct engine *e, struct job *j)
         entry->job = j;
         table_add(&e->place.keys, &entry->node);
     } else if (entry->job->seq != j->seq && !job_is_waste(e, entry->job)) {
-        int err;
-
         if (has_lost(j, entry->job)) {
             j->trail->hold_ms = 0;
             return 0;
         }
-        err = hold_over(e, entry->job);
-
-        if (err < 0)
-            return err;
+        if (hold_over(e, entry->job) < 0)
+            return BELFRY_CORRUPT;
     }
     entry->job = j;
     return 0;
 }
 
-void key_release(struct engine *e, struct job *j)
+/* The entry of a job's key, whichever job has it; NULL: the job has no key, or no job has it. */
+static struct key_entry *entry_of(const struct engine *e, const struct job *j)
 {
     struct job_opts o;
-    struct key_entry *entry;
 
     if (job_is_bare(j))
-        return;
+        return NULL;
     job_opts_get(j, &o);
-    if (o.key.len == 0)
-        return;
-    entry = entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key));
+    return o.key.len ? entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key))
+                     : NULL;
+}
+
+void key_release(struct engine *e, struct job *j)
+{
+    struct key_entry *entry = entry_of(e, j);
+
     if (entry && entry->job == j) {
         table_remove(&e->place.keys, &entry->node);
         pool_free(&e->pool, entry, sizeof(*entry));
@@ -128,23 +127,13 @@ void key_release(struct engine *e, struct job *j)
 
 void key_follow(struct engine *e, const struct job *from, struct job *to)
 {
-    struct job_opts o;
-    struct key_entry *entry;
+    struct key_entry *entry = entry_of(e, from);
 
-    job_opts_get(from, &o);
-    if (o.key.len == 0)
-        return;
-    entry = entry_find(e, from->queue, o.order, o.key, key_hash(from->queue, o.order, o.key));
     if (entry && entry->job == from)
         entry->job = to;
 }
 
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    return container_of(node, struct key_entry, node)->hash;
-}
-
 void keys_init(struct engine *e)
 {
-    table_init(&e->place.keys, hash_of_node);
+    table_init(&e->place.keys, table_entry_hash);
 }

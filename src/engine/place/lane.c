@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes: who of the jobs with one ordering key is first, and given out. See lane.h. */
+/* Lanes: which of the jobs with one ordering key is first, and given out. See lane.h. */
 #include "engine/place/lane.h"
 
 #include <assert.h>
 
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/place/turn.h"
 #include "record/image.h"
 #include "record/opts.h"
 
@@ -17,14 +14,14 @@ static struct job *job_of_line(const struct heap_node *node)
     return spot_job(container_of(node, struct spot, line));
 }
 
-bool job_holds(const struct job *j)
+bool job_owns_lane(const struct job *j)
 {
-    return j->ordered && j->state < JOB_LEASED && j->trail && j->trail->flags & TRAIL_HOLDING;
+    return j->ordered && state_is_ahead(j->state) && j->trail && j->trail->flags & TRAIL_OWNS_LANE;
 }
 
 static int urgency(const struct job *j)
 {
-    return j->state == JOB_LEASED ? 0 : job_holds(j) ? 1 : 2;
+    return j->state == JOB_LEASED ? 0 : job_owns_lane(j) ? 1 : 2;
 }
 
 static bool goes_before(const struct job *a, const struct job *b)
@@ -56,7 +53,7 @@ static bool rank_before(const struct heap_node *a, const struct heap_node *b)
     return job_rank(x) != job_rank(y) ? job_rank(x) < job_rank(y) : x->seq < y->seq;
 }
 
-/* ---- Who can be given out ---- */
+/* ---- Jobs that can be given out ---- */
 
 static void list_first(struct engine *e, struct job *j)
 {
@@ -66,8 +63,8 @@ static void list_first(struct engine *e, struct job *j)
     if (s->listed || j->state != JOB_READY)
         return;
     assert(s->member == SPOT_FIRST);
-    s->listed = job_holds(j) ? SPOT_RETRY : SPOT_FRESH;
-    heap_add(job_holds(j) ? &q->retries[j->passing] : &q->firsts[j->passing], &s->line,
+    s->listed = job_owns_lane(j) ? SPOT_RETRY : SPOT_FRESH;
+    heap_add(job_owns_lane(j) ? &q->retries[j->passing] : &q->firsts[j->passing], &s->line,
              rank_before);
     q->first_count += s->listed == SPOT_FRESH;
     q->offered++;
@@ -158,7 +155,7 @@ static void become_first(struct engine *e, struct job *j, struct heap followers,
     table_add(&e->place.lanes, &s->by_lane);
 }
 
-/* Each of these two returns who is first then. */
+/* Each of these two returns the job that is first then. */
 
 static struct job *take_out(struct engine *e, struct job *first, struct job *j)
 {
@@ -224,16 +221,11 @@ void lane_set(struct engine *e, struct job *j, bool in)
         first = put_in(e, first, j);
     if (first)
         list_first(e, first);
-    if (j->queue->offered == 0) /* not before: who is first now takes the place of who was */
+    if (j->queue->offered == 0) /* not before: the new first takes the turn of the old one */
         list_remove(&j->queue->turn);
-}
-
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    return container_of(node, struct spot, by_lane)->hash;
 }
 
 void lanes_init(struct engine *e)
 {
-    table_init(&e->place.lanes, hash_of_node);
+    table_init(&e->place.lanes, table_entry_hash);
 }

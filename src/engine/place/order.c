@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The class of a queue's ordered jobs: what is hot comes before all the rest. See lane.h. */
+/* The class of a queue's ordered jobs: hot jobs come before all others. See lane.h. */
 #include <assert.h>
 #include <xxhash.h>
 
-#include "engine/place/batch.h"
-#include "engine/place/class.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
-#include "engine/place/turn.h"
+#include "engine/place/queue.h"
 
 #define SHED_SLICE  1000       /* jobs set aside because of one that comes */
 #define FIRSTS_PART (1u << 20) /* one for each of these bytes of the budget are many */
@@ -18,14 +16,9 @@ static struct job *job_of_due(const struct heap_node *node)
     return spot_job(container_of(node, struct spot, by_due));
 }
 
-static struct cold_point point_of(const struct job *j)
-{
-    return (struct cold_point){ j->timer.at_ms, j->seq };
-}
-
 bool order_earlier(const struct heap_node *a, const struct heap_node *b)
 {
-    return point_after(point_of(job_of_due(b)), point_of(job_of_due(a)));
+    return point_after(job_point(job_of_due(b)), job_point(job_of_due(a)));
 }
 
 static bool later(const struct heap_node *a, const struct heap_node *b)
@@ -35,10 +28,8 @@ static bool later(const struct heap_node *a, const struct heap_node *b)
 
 void spot_init(struct job *j, struct str order)
 {
-    const struct queue *q = j->queue;
-
     *spot_of(j) = (struct spot){
-        .hash = XXH3_64bits_withSeed(order.ptr, order.len, XXH3_64bits(q->name, q->name_len)),
+        .hash = XXH3_64bits_withSeed(order.ptr, order.len, j->queue->by_name.hash),
     };
 }
 
@@ -57,14 +48,7 @@ struct job *order_tail(const struct class *c)
 /* Jobs that are due and not ready yet are not before this. */
 static int64_t unfired_ms(const struct engine *e)
 {
-    int64_t moments = wheel_next(&e->wheels[WHEEL_MOMENTS]);
-    int64_t later_ms = wheel_next(&e->wheels[WHEEL_LATER]);
-    int64_t spare = wheel_next(&e->wheels[WHEEL_SPARE]);
-    int64_t left = wheel_next(&e->wheels[WHEEL_LEFT]);
-    int64_t first = moments < later_ms ? moments : later_ms;
-    int64_t second = left < spare ? left : spare;
-
-    return first < second ? first : second;
+    return wheels_next(e->wheels, JOB_WHEELS);
 }
 
 bool order_is_early(const struct engine *e, const struct class *c, struct cold_point at)
@@ -74,17 +58,17 @@ bool order_is_early(const struct engine *e, const struct class *c, struct cold_p
     return point_after(at, e->place.frontier) || at.at_ms >= unfired_ms(e) ||
            (c->tailed > 0 && batch_takes_tails(e)) ||
            (class_is_on_disk(c) && point_after(at, c->from)) ||
-           (tail && point_after(at, point_of(tail)));
+           (tail && point_after(at, job_point(tail)));
 }
 
-/* What was loaded has its room already. */
+/* A job that was loaded has its room already. */
 static bool may_be_hot(const struct engine *e, const struct class *c, const struct job *j)
 {
     const struct job *last = last_hot(c);
 
-    if (last && point_after(point_of(last), point_of(j)))
+    if (last && point_after(job_point(last), job_point(j)))
         return true; /* it must be */
-    return !order_is_early(e, c, point_of(j)) && (j->near || !class_is_glutted(e, c));
+    return !order_is_early(e, c, job_point(j)) && (j->near || !class_is_glutted(e, c));
 }
 
 bool order_waits(const struct engine *e, const struct class *c)
@@ -114,22 +98,16 @@ static void to_hot(struct engine *e, struct class *c, struct job *j)
     j->state = JOB_READY;
     s->in = SPOT_HOT;
     heap_add(&c->hot, &s->by_due, later);
-    c->hot_bytes += job_weight(j);
-    c->ready_bytes += job_weight(j);
-    if (j->near)
-        c->near_bytes += job_weight(j);
+    class_count_hot(c, j, job_weight(j));
     lane_set(e, j, true);
 }
 
-/* Of a hot one; its lane and all else is up to the caller. */
+/* Takes a hot job out of the heap and the counts. The caller sees to its lane. */
 static void leave_hot(struct class *c, struct job *j)
 {
-    assert(spot_of(j)->in == SPOT_HOT && c->ready_bytes >= job_weight(j));
+    assert(spot_of(j)->in == SPOT_HOT);
     heap_remove(&c->hot, &spot_of(j)->by_due, later);
-    c->hot_bytes -= job_weight(j);
-    c->ready_bytes -= job_weight(j);
-    if (j->near)
-        c->near_bytes -= job_weight(j);
+    class_count_hot(c, j, -job_weight(j));
 }
 
 static void count_as_tail(struct engine *e, struct job *j)
@@ -140,7 +118,7 @@ static void count_as_tail(struct engine *e, struct job *j)
 }
 
 /* The last of the hot ones waits for others to be done. */
-static void evict(struct engine *e, struct class *c)
+static void hot_evict(struct engine *e, struct class *c)
 {
     struct job *j = last_hot(c);
 
@@ -168,17 +146,14 @@ static bool should_be_aside(const struct engine *e, const struct class *c, const
 }
 
 /* Sets the last of the hot ones aside. */
-static bool shed(struct engine *e, struct class *c)
+static bool hot_shed(struct engine *e, struct class *c)
 {
     struct job *j = last_hot(c);
 
     leave_hot(c, j);
     if (!aside_take_last(e, j)) {
         heap_add(&c->hot, &spot_of(j)->by_due, later);
-        c->hot_bytes += job_weight(j);
-        c->ready_bytes += job_weight(j);
-        if (j->near)
-            c->near_bytes += job_weight(j);
+        class_count_hot(c, j, job_weight(j));
         return false;
     }
     j->near = 0;
@@ -190,7 +165,7 @@ void order_shed(struct engine *e, struct class *c, int *budget)
     struct job *j;
 
     for (; *budget > 0 && should_be_aside(e, c, j = last_hot(c)); --*budget) {
-        if (!shed(e, c))
+        if (!hot_shed(e, c))
             return;
         count_as_tail(e, j);
     }
@@ -198,7 +173,7 @@ void order_shed(struct engine *e, struct class *c, int *budget)
 
 void order_place(struct engine *e, struct job *j)
 {
-    struct class *c = &j->queue->classes[ORDERED];
+    struct class *c = &j->queue->classes[INDEX_ORDERED];
     struct aside *a = aside_before(e, j);
     int budget = engine_slice(e, SHED_SLICE);
 
@@ -215,19 +190,19 @@ void order_place(struct engine *e, struct job *j)
     while (budget-- > 0 && should_be_aside(e, c, last_hot(c))) {
         struct job *last = last_hot(c);
 
-        if (!shed(e, c))
+        if (!hot_shed(e, c))
             break;
-        if (last == j) /* its bytes are counted by who places it */
+        if (last == j) /* the caller counts its bytes */
             return;
         count_as_tail(e, last);
     }
     while (class_is_glutted(e, c) && last_hot(c) != j)
-        evict(e, c);
+        hot_evict(e, c);
 }
 
 void order_unplace(struct engine *e, struct job *j)
 {
-    struct class *c = &j->queue->classes[ORDERED];
+    struct class *c = &j->queue->classes[INDEX_ORDERED];
     struct spot *s = spot_of(j);
 
     lane_unlist(j);
@@ -246,18 +221,13 @@ void order_drain(struct engine *e, struct class *c, int *budget)
     struct job *j;
 
     order_shed(e, c, budget);
-    for (; *budget > 0 && (j = order_tail(c)) && may_be_hot(e, c, j); --*budget) {
-        job_unplace(e, j);
-        job_place(e, j, JOB_SCHEDULED);
-    }
+    for (; *budget > 0 && (j = order_tail(c)) && may_be_hot(e, c, j); --*budget)
+        job_place_again(e, j);
 }
 
 void orders_arrive(struct engine *e, int *budget)
 {
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->place.arrived) {
-        struct class *c = container_of(node, struct class, arrived);
+    list_each_of_safe (struct class, c, &e->place.arrived, arrived) {
         const struct job *tail;
 
         order_drain(e, c, budget);
@@ -284,11 +254,7 @@ void order_rewind(struct engine *e, struct class *c)
         job_unplace(e, j);
         list_append(&again, &j->timer.link);
     }
-    while (!list_empty(&again)) {
-        j = container_of(again.next, struct job, timer.link);
-        list_remove(&j->timer.link);
-        job_place(e, j, JOB_SCHEDULED);
-    }
+    jobs_place_all(e, &again);
 }
 
 /* ---- Feeding ---- */

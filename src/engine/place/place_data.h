@@ -8,13 +8,14 @@
 #include "engine/place/lane_data.h"
 #include "engine/place/queue_data.h"
 
-/* The lanes that have jobs aside: struct aside. */
+/* The lanes that have jobs aside. */
 struct asides {
     struct table by_lane;
     struct list all;
-    struct list lows;    /* those that may need some of their jobs; the others are in `sleepers` */
-    uint64_t bytes;      /* of jobs in memory that are in no batch */
-    uint64_t back_bytes; /* of those among them that are aside again: see struct spot */
+    struct list lows; /* lanes that may need some of their jobs; the others are in WHEEL_SLEEPERS,
+                         or in no list */
+    uint64_t bytes;   /* of jobs aside in memory that are in no batch */
+    uint64_t back_bytes; /* of those jobs among them that are aside again: see spot.back */
 };
 
 struct turns {
@@ -26,7 +27,7 @@ struct turns {
 
 /* How many images of jobs stand in each segment of the journal. */
 struct segments {
-    uint32_t *jobs; /* from segment `first` on */
+    uint32_t *jobs; /* one count for each segment from `first` on */
     size_t count;
     uint32_t first;
     bool unknown; /* memory ran out: the counts are not to be trusted */
@@ -35,18 +36,20 @@ struct segments {
 struct place {
     struct table jobs;
     struct table keys;
-    struct table lanes; /* the first job of each */
+    struct table lanes; /* the first job of each lane */
     struct asides asides;
-    struct list arrived;  /* classes, see struct class */
-    struct table names;   /* queues by name */
-    struct queue *recent; /* the queue last asked for by name: mostly the next one, too */
+    struct list
+        arrived; /* classes whose tails wait for other jobs to become ready, by class.arrived */
+    struct table names; /* queues by name */
+    struct queue
+        *recent; /* the queue that was last asked for by name, which is mostly the next one, too */
     struct list queues;
     struct list idle; /* queues that could be forgotten */
     size_t idle_count;
-    struct list rich; /* queues with much history in memory, see past_trim */
+    struct list rich; /* queues with much history in memory: see past_trim */
     uint64_t queue_total;
     uint64_t hidden_total; /* queues that are the engine's own */
-    uint64_t hidden_jobs;  /* jobs in those */
+    uint64_t hidden_jobs;  /* jobs of hidden queues */
     struct table tenants;
     struct table kinds;
     struct list tenant_list;
@@ -54,19 +57,18 @@ struct place {
     uint64_t tenant_total;
     struct turns turns;
     struct list leased;
-    struct list telling;   /* ended jobs, by their trails, that others are to be told of */
-    struct list due_tasks; /* recurrences whose time has come */
-    struct list due_bulks; /* bulks that run */
+    struct list telling;           /* ended jobs of which others are to be told, by their trails */
+    struct list due[HIDDEN_KINDS]; /* jobs of hidden queues whose time has come, by their timers */
     uint64_t states[JOB_STATE_COUNT];
-    uint64_t bytes[WHERES]; /* of jobs */
+    uint64_t bytes[WHERES]; /* of jobs, by their places */
     uint64_t live_bytes;
-    struct list closed; /* classes */
+    struct list closed; /* closed classes */
     uint64_t closed_count;
-    struct cold_point frontier; /* jobs up to here are in memory */
-    bool sinking;               /* jobs are moved to `moments` though they are due */
+    struct cold_point frontier; /* jobs up to this point are in memory */
+    bool sinking;               /* due jobs are moved to WHEEL_MOMENTS first */
     struct batch batch;
     struct segments segments;
-    struct job *shown; /* made for an answer, in no index */
+    struct job *shown; /* a job made for an answer, in no index */
 };
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "engine/place/tenant.h"
+#include "engine/place/queue.h"
 #include "engine/push.h"
 #include "record/webhook.h"
 
@@ -74,7 +74,7 @@ void queue_push_fini(struct engine *e, struct queue *q)
 
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 {
-    struct str tenant = { q->tenant->name, q->tenant->name_len };
+    struct str tenant = tenant_name(q->tenant);
 
     if (!queue_pushes(q) || !e->o.endpoint_until || push_is_by_job(&q->settings.push))
         return -1;
@@ -83,7 +83,7 @@ int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 
 bool tenant_pushes_full(const struct engine *e, const struct queue *q)
 {
-    struct str tenant = { q->tenant->name, q->tenant->name_len };
+    struct str tenant = tenant_name(q->tenant);
 
     return queue_pushes(q) && e->o.pushes_full && e->o.pushes_full(e->o.host, tenant);
 }

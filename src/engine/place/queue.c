@@ -3,38 +3,36 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
-#include "engine/audit.h"
-#include "engine/bulk.h"
 #include "engine/place/pushing.h"
-#include "engine/place/tenant.h"
 #include "record/name.h"
 
 #define IDLE_QUEUES 1000
 
-static bool name_matches(const struct table_node *node, const void *arg)
-{
-    const struct queue *q = container_of(node, struct queue, by_name);
-
-    return str_eq((struct str){ q->name, q->name_len }, *(const struct str *)arg);
-}
-
 struct queue *queue_find(const struct engine *e, struct str name)
 {
-    struct table_node *node;
+    struct named *found;
 
-    if (e->place.recent && name_matches(&e->place.recent->by_name, &name))
+    if (e->place.recent && str_eq(queue_name(e->place.recent), name))
         return e->place.recent;
-    node = table_find(&e->place.names, XXH3_64bits(name.ptr, name.len), name_matches, &name);
-    return node ? container_of(node, struct queue, by_name) : NULL;
+    found = named_find(&e->place.names, name);
+    return found ? container_of(found, struct queue, by_name) : NULL;
+}
+
+struct queue *queue_next(const struct engine *e, const struct queue *q)
+{
+    const struct list *next = q ? q->link.next : e->place.queues.next;
+
+    if (next == &e->place.queues)
+        next = e->place.idle.next;
+    return next == &e->place.idle ? NULL : container_of(next, struct queue, link);
 }
 
 static void queue_forget(struct engine *e, struct queue *q)
 {
     if (e->place.recent == q)
         e->place.recent = NULL;
-    table_remove(&e->place.names, &q->by_name);
+    table_remove(&e->place.names, &q->by_name.node);
     list_remove(&q->link);
     list_remove(&q->post.dispatch);
     list_remove(&q->turn);
@@ -57,11 +55,11 @@ static void queue_forget(struct engine *e, struct queue *q)
     free(q->gauges.runtime);
     free(q->gauges.wait);
     e->place.queue_total--;
-    e->place.hidden_total -= q->hidden;
+    e->place.hidden_total -= q->hidden != HIDDEN_NONE;
     free(q);
 }
 
-/* Its tenant and kind are there from then on. */
+/* Makes sure of the queue's tenant and kind. */
 static bool queue_join(struct engine *e, struct queue *q, struct str name)
 {
     struct str tenant, kind;
@@ -75,19 +73,11 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
         return false;
     }
     q->serves = q->kind;
-    q->hidden = kind.ptr[0] == HIDDEN_MARK;
-    q->bulk = str_eq(kind, STR(BULK_QUEUE));
-    q->audit = str_eq(kind, STR(AUDIT_QUEUE));
+    q->hidden = hidden_kind(kind);
     list_append(&q->tenant->queues, &q->of_tenant);
     q->tenant->queue_total += !q->hidden;
     q->kind->queues++;
     return true;
-}
-
-static void queues_trim(struct engine *e)
-{
-    for (; e->place.idle_count > IDLE_QUEUES; e->place.idle_count--)
-        queue_forget(e, container_of(e->place.idle.next, struct queue, link));
 }
 
 struct queue *queue_obtain(struct engine *e, struct str name)
@@ -96,41 +86,24 @@ struct queue *queue_obtain(struct engine *e, struct str name)
 
     if (q)
         return e->place.recent = q;
-    queues_trim(e);
+    for (; e->place.idle_count > IDLE_QUEUES; e->place.idle_count--)
+        queue_forget(e, container_of(e->place.idle.next, struct queue, link));
     q = calloc(1, sizeof(*q) + name.len);
     if (!q || !queue_join(e, q, name)) {
         free(q);
         return NULL;
     }
     q->settings = queue_defaults;
-    q->name_len = (uint16_t)name.len;
-    memcpy(q->name, name.ptr, name.len);
-    list_init(&q->turn);
-    list_init(&q->lull);
-    list_init(&q->bucket.timer.link);
+    lists_init(&q->turn, &q->lull, &q->bucket.timer.link);
     q->bucket.queue = q;
     post_init(&q->post);
     q->post.queue = q;
-    list_init(&q->past);
-    list_init(&q->rich);
-    list_init(&q->held);
-    list_init(&q->dead);
-    list_init(&q->logged);
-    for (int i = 0; i < CLASSES; i++) {
-        struct class *c = &q->classes[i];
-
-        c->queue = q;
-        list_init(&c->ready);
-        list_init(&c->tail);
-        list_init(&c->link);
-        list_init(&c->near.link);
-        list_init(&c->arrived);
-        list_init(&c->fed);
-    }
-    table_add(&e->place.names, &q->by_name);
+    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->logged);
+    classes_init(q);
+    named_add(&e->place.names, &q->by_name, q->text, name);
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;
-    e->place.hidden_total += q->hidden;
+    e->place.hidden_total += q->hidden != HIDDEN_NONE;
     return q;
 }
 
@@ -142,9 +115,9 @@ static bool is_idle(const struct queue *q)
     return q->post.waiters == 0 && q->asides == 0 && q->segment == 0 && q->tally_segment == 0;
 }
 
-/* Queues come and go with their jobs: names are free to choose, so those without any use are
- * forgotten, oldest first, when there are many and another is made. Not sooner: somebody might be
- * looking at one. */
+/* Names are free to choose, so queues come and go with their jobs. Useless ones are forgotten,
+ * oldest first, when there are many and another is made. Not sooner: a caller may be looking at
+ * one. */
 void queue_settle(struct engine *e, struct queue *q)
 {
     bool idle = is_idle(q);
@@ -154,8 +127,7 @@ void queue_settle(struct engine *e, struct queue *q)
     assert(!idle || q->offered == 0);
     assert(idle || e->place.idle_count > 0);
     q->idle = idle;
-    list_remove(&q->link);
-    list_append(idle ? &e->place.idle : &e->place.queues, &q->link);
+    list_move(idle ? &e->place.idle : &e->place.queues, &q->link);
     e->place.idle_count = idle ? e->place.idle_count + 1 : e->place.idle_count - 1;
 }
 
@@ -172,37 +144,23 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
         q->tenant->running += (uint64_t)n;
 }
 
-static void list_free(struct engine *e, struct list *head)
-{
-    while (!list_empty(head))
-        queue_forget(e, container_of(head->next, struct queue, link));
-}
-
 void queues_free(struct engine *e)
 {
-    list_free(e, &e->place.queues);
-    list_free(e, &e->place.idle);
-}
+    struct queue *q;
 
-static uint64_t hash_of_node(const struct table_node *node)
-{
-    const struct queue *q = container_of(node, struct queue, by_name);
-
-    return XXH3_64bits(q->name, q->name_len);
+    while ((q = queue_next(e, NULL)))
+        queue_forget(e, q);
 }
 
 void queues_init(struct engine *e)
 {
-    table_init(&e->place.names, hash_of_node);
-    list_init(&e->place.queues);
-    list_init(&e->place.rich);
-    list_init(&e->place.idle);
-    list_init(&e->place.turns.dispatch);
-    list_init(&e->place.turns.unwell);
+    named_init(&e->place.names);
+    lists_init(&e->place.queues, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
+               &e->place.turns.unwell);
 }
 
 bool queue_is_of(const struct queue *q, struct str tenant)
 {
     return tenant.len == 0 || str_eq(tenant, STR(TENANT_ALL)) ||
-           str_eq(tenant, (struct str){ q->tenant->name, q->tenant->name_len });
+           str_eq(tenant, tenant_name(q->tenant));
 }

@@ -1,27 +1,106 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues by name, and their counts. */
+/* Queues, their classes, tenants and kinds; and whose turn it is. */
 #ifndef ENGINE_QUEUE_H
 #define ENGINE_QUEUE_H
 
 #include "engine/engine_data.h"
 
+/* ---- queue.c: queues by name, and their counts ---- */
+
 #define AGE_STEP_MS INT64_C(30000)
 
-/* Both the engine's and the queue's counter. */
+/* Counts for the engine and for the queue. */
 #define COUNT(e, q, name) ((e)->counters.name++, (q)->counters.name++)
 
 void queues_init(struct engine *e);
+/* The queue behind this one, or the first behind NULL: queues in use, then idle ones. NULL: no
+ * more. */
+struct queue *queue_next(const struct engine *e, const struct queue *q);
 struct queue *queue_find(const struct engine *e, struct str name);
-struct queue *queue_obtain(struct engine *e, struct str name); /* NULL if out of memory */
-/* To be called when a queue may have become, or is no longer, without use. */
+struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
+/* The queue may have become useless, or useful again. */
 void queue_settle(struct engine *e, struct queue *q);
 static inline int64_t job_rank(const struct job *j)
 {
     return j->timer.at_ms + (int64_t)(j->priority - 1) * AGE_STEP_MS;
 }
-/* So many jobs more in this state, in memory. */
+/* So many jobs more are in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
 bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: anybody's */
+
+/* ---- class.c: the classes of a queue, and their shares of memory ---- */
+
+void classes_init(struct queue *q);
+struct class *class_of(const struct job *j);
+/* The class of this number, or of this slot; NULL if the queue has none. */
+struct class *class_numbered(struct queue *q, unsigned number);
+struct class *class_at_slot(struct queue *q, enum cold_slot slot);
+/* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
+void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
+void class_close(struct engine *e, struct class *c);
+
+/* Some jobs of the class are on disk. */
+static inline bool class_is_on_disk(const struct class *c)
+{
+    return c->queue->cold[c->slot] > 0;
+}
+
+/* The class has its share of memory: of jobs that are not due, or of due ones. */
+bool class_is_full(const struct engine *e, const struct class *c);
+bool class_is_glutted(const struct engine *e, const struct class *c);
+bool class_is_half_glutted(const struct engine *e, const struct class *c);
+/* Hot and leased jobs take so much that classes have shares. */
+bool memory_is_crowded(const struct engine *e);
+uint64_t class_least(const struct engine *e);
+uint64_t hot_room(const struct engine *e);
+/* Jobs that own their lanes have to stay in memory. While a tenant has many, none of its lanes is
+ * begun. */
+bool lanes_are_full(const struct engine *e, const struct tenant *t);
+
+/* ---- tenant.c: tenants, kinds, and the posts where workers wait ---- */
+
+void tenants_init(struct engine *e);
+void tenants_free(struct engine *e);
+struct tenant *tenant_find(const struct engine *e, struct str name);
+struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
+/* Forgets a tenant, or below a kind, that has no use any more. */
+void tenant_settle(struct engine *e, struct tenant *t);
+struct kind *kind_find(const struct engine *e, struct str name);
+struct kind *kind_obtain(struct engine *e, struct str name);
+void kind_settle(struct engine *e, struct kind *k);
+void post_init(struct post *p);
+/* Asks engine_dispatch to look at a post, if a worker waits there. */
+void post_call(struct engine *e, struct post *p);
+
+/* ---- turn.c: whose turn it is; see turn.c ---- */
+
+/* Looks at the parked queues of a tenant again. */
+void tenant_unpark(struct engine *e, struct tenant *t);
+/* The queue of a kind whose turn it is, or NULL. */
+struct queue *kind_next(struct engine *e, struct kind *k);
+/* The queue may have jobs to give. */
+void queue_offer(struct engine *e, struct queue *q);
+/* Fewer jobs of a tenant own their lanes: queues that waited for that may go on. */
+void lulls_end(struct engine *e, const struct tenant *t);
+/* The queue may have jobs to give though its tenant's other queues stay parked. */
+void queue_unpark(struct engine *e, struct queue *q);
+bool server_is_full(const struct engine *e);
+/* The monotonic moment at which slow start lets more jobs run; INT64_MAX: never. */
+int64_t slow_start_wake(const struct engine *e);
+bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
+/* What holds the queue: its jobs that pass all gates, or its others. */
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
+/* Whether the queue has a ready job and may give it. If not, the queue waits for the event that
+ * changes that. */
+bool queue_gives(struct engine *e, struct queue *q);
+/* The queue gave a job. `in_turn`: it was its turn among its kind. */
+void queue_took(struct engine *e, struct queue *q, bool in_turn);
+void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
+void buckets_fire(struct engine *e);
+void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
+                   const struct rate *r);
+/* How long a rate holds the queue back; 0: it does not. */
+int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q);
 
 #endif

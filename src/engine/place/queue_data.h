@@ -1,81 +1,99 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues, their classes, and the tenants and kinds that they are of. */
+/* Queues, their classes, tenants and kinds. */
 #ifndef ENGINE_QUEUE_DATA_H
 #define ENGINE_QUEUE_DATA_H
 
 #include "base/heap.h"
 #include "base/hist.h"
 #include "base/list.h"
-#include "base/table.h"
+#include "base/named.h"
 #include "base/wheel.h"
 #include "engine/view.h"
 #include "record/coldkey.h"
 
 struct blob;
 
-#define PRIORITIES    5
-#define ORDERED       5 /* in queue.classes: jobs with an ordering key; */
-#define INDEX_PASSING 6 /* those that pass all gates */
-#define CLASSES       7
+#define PRIORITIES 5
 
-/* Jobs of this class in backlog runs up to `number` have been loaded up to here. */
+/* The classes of a queue, in the order of queue.classes: name, number in keys and records, slot in
+ * which its jobs on disk are counted. */
+#define QUEUE_CLASSES(X)                      \
+    X(PRIORITY_1, 1, COLD_BACKLOG)            \
+    X(PRIORITY_2, 2, COLD_BACKLOG + 1)        \
+    X(PRIORITY_3, 3, COLD_BACKLOG + 2)        \
+    X(PRIORITY_4, 4, COLD_BACKLOG + 3)        \
+    X(PRIORITY_5, 5, COLD_BACKLOG + 4)        \
+    X(ORDERED, CLASS_ORDERED, COLD_BACKLOG_7) \
+    X(PASSING, CLASS_PASSING, COLD_BACKLOG_8)
+
+enum {
+#define CLASS_INDEX(name, number, slot) INDEX_##name,
+    QUEUE_CLASSES(CLASS_INDEX)
+#undef CLASS_INDEX
+        CLASSES
+};
+
+/* Jobs of a class in backlog runs up to `number` have been loaded up to this point. */
 struct floor {
     uint32_t number;
     struct cold_point upto;
 };
 
-/* The jobs of one priority of a queue, its ordered ones, or those that pass all gates. Those that
- * are due are in three parts, in this order:
+/* The jobs of one priority of a queue, its ordered jobs, or those that pass all gates. The due jobs
+ * are in three parts, in this order:
  *
  *     ready list (memory) --- backlog runs (disk) --- tail (memory)
  *
- * A class is closed while it has a second or third part: then what becomes due joins the tail, so
- * that nothing overtakes. Those that are not due are in `moments`, or in `spare` if the class has
- * its share of memory there. What waits in a tail or in `spare` goes to disk when that is much. */
+ * A class is closed while it has a second or third part. Then a job that becomes due joins the
+ * tail, so that it overtakes none. Other jobs are in WHEEL_MOMENTS, or in WHEEL_SPARE if the class
+ * has its share of memory. The tail and WHEEL_SPARE go to disk when they are large. */
 struct class
 {
     struct queue *queue;
     struct list ready;
     struct list tail;
     struct list link;  /* in place.closed */
-    struct timer near; /* in `nears`, when what is on disk should be loaded */
+    struct timer near; /* in WHEEL_NEARS: when jobs on disk should be loaded */
     bool closed;
-    uint64_t hot_bytes;     /* due and not due; */
-    uint64_t ready_bytes;   /* due only; */
-    uint64_t near_bytes;    /* loaded from the backlog */
-    struct cold_point from; /* what is on disk is not before this */
+    uint8_t number;         /* of its row in QUEUE_CLASSES */
+    uint8_t slot;           /* of its row: an enum cold_slot */
+    uint64_t hot_bytes;     /* of hot jobs */
+    uint64_t ready_bytes;   /* of hot jobs that are due */
+    uint64_t near_bytes;    /* of hot jobs that came from disk */
+    struct cold_point from; /* jobs on disk are not before this point */
     struct floor *floors;   /* numbers rise, points fall */
     size_t floor_count;
-    /* Of ordered jobs, in place of ready and tail: */
-    struct heap hot;     /* the last one first */
-    struct heap waiting; /* the first one first */
-    struct heap feeding; /* of the tail what is to be fed */
-    uint64_t tailed;     /* jobs there, in `spare`, and on their way to disk */
-    struct list arrived; /* in place.arrived: some of its tail waits for others to become ready */
-    struct list fed;     /* in batch.orders */
+    /* Ordered jobs have these three in place of ready and tail. */
+    struct heap hot;     /* due jobs, the last one first */
+    struct heap waiting; /* the tail, the first job first */
+    struct heap feeding; /* the part of the tail that is to be fed */
+    uint64_t tailed;     /* jobs of the tail, in WHEEL_SPARE, and on their way to disk */
+    struct list
+        arrived;     /* in place.arrived: some of the tail waits for other jobs to become ready */
+    struct list fed; /* in batch.orders */
 };
 
 /* Where workers wait: at a queue, or at a kind. */
 struct post {
-    struct list waits;    /* struct wait_link */
-    struct list dispatch; /* in place.turns.dispatch: may have work for them */
+    struct list waits;    /* of struct wait_link */
+    struct list dispatch; /* in place.turns.dispatch, if there may be work for them */
     size_t waiters;
     int64_t asked_ms;    /* when a worker last asked here; 0: never */
-    struct queue *queue; /* one of the two */
+    struct queue *queue; /* a post has a queue or a kind */
     struct kind *kind;
 };
 
-/* What a rate has left, of a queue or of a tenant. */
+/* The rest of a rate, of a queue or of a tenant. */
 struct bucket {
-    struct timer timer; /* in `buckets`, while somebody waits for it */
-    int64_t full;       /* when it is full again: see turn.c */
+    struct timer timer; /* in WHEEL_BUCKETS, while a queue waits for the bucket */
+    int64_t full;       /* when the bucket is full again: see turn.c */
     struct queue *queue;
     struct tenant *tenant;
 };
 
 /* See turn.c. */
 struct tenant {
-    struct table_node by_name;
+    struct named by_name;
     struct list link;   /* in place.tenant_list */
     struct list queues; /* by queue.of_tenant */
     struct list parked; /* by queue.turn */
@@ -83,27 +101,25 @@ struct tenant {
     int64_t pending;
     int64_t promised; /* jobs that are about to be scheduled together */
     uint64_t running;
-    uint64_t holding; /* bytes of jobs that hold their lanes */
+    uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t queue_total;
-    uint32_t segment;       /* where its settings stand; 0: they are the defaults */
-    int64_t quiet_asked_ms; /* at this moment it was quiet until that one; -1: it was not; */
-    int64_t quiet_until_ms; /* both -1: it has not been asked */
+    uint32_t segment;       /* the segment of its settings; 0: they are the defaults */
+    int64_t quiet_asked_ms; /* when the host was last asked for quiet hours; -1: never */
+    int64_t quiet_until_ms; /* what the host said: the end of quiet hours; -1: it was not quiet */
     struct tenant_settings settings;
-    uint16_t name_len;
-    char name[];
+    char text[]; /* its name */
 };
 
 struct kind {
-    struct table_node by_name;
+    struct named by_name;
     struct list link; /* in place.kind_list */
     struct list ring; /* by queue.turn */
     struct post post;
     size_t queues;
-    uint16_t name_len;
-    char name[];
+    char text[]; /* its name */
 };
 
-/* How fast the jobs of a queue go. The histograms are made with its first lease. */
+/* How fast the jobs of a queue go. The first lease makes the histograms. */
 struct gauges {
     struct hist *lateness;
     struct hist *runtime;
@@ -112,49 +128,57 @@ struct gauges {
 };
 
 struct queue {
-    struct table_node by_name;
-    struct list link; /* in place.queues, or place.idle when it could be forgotten */
+    struct named by_name;
+    struct list link; /* in place.queues, or in place.idle while it could be forgotten */
     struct list of_tenant;
-    struct list
-        turn;    /* in the ring of `serves`, or parked at its tenant, or in place.turns.unwell: */
-    bool parked; /* it was one of the latter, if it is in one of them */
+    struct list turn; /* in the ring of `serves`, in tenant.parked or in place.turns.unwell */
+    bool parked;      /* the queue is in tenant.parked or place.turns.unwell, if it is in one of the
+                         three */
     struct list lull; /* in place.turns.lulls */
     struct tenant *tenant;
     struct kind *kind;
-    struct kind *serves; /* whose ring it gives in: its kind's, or that of all that push */
-    char *push_text;     /* of its settings */
+    struct kind
+        *serves;     /* the kind in whose ring it gives: its own, or that of all queues that push */
+    char *push_text; /* of its settings */
     struct post post;
     struct bucket bucket;
-    int64_t credit; /* jobs that it may still give before it is the next one's turn */
+    int64_t credit; /* jobs that it may still give before the next queue has its turn */
     struct class classes[CLASSES];
-    /* The first of its lanes, by rank: those that gates hold, and those that pass them; and those
-     * of them that are tried again. */
+    /* Ready firsts of its lanes, by rank: [0] gates hold them, [1] they pass. Retries own their
+     * lanes. */
     struct heap firsts[2];
     struct heap retries[2];
     uint64_t first_count;
     uint64_t asides;  /* lanes that have jobs aside */
-    struct list past; /* done and cancelled, by end */
-    struct list rich; /* in place.rich, if past has more than engine_options.history_bytes */
-    struct list held; /* done, and their key is held: kept whatever their number */
+    struct list past; /* done, cancelled and expired jobs, by their ends */
+    struct list rich; /* in place.rich, if `past` has more than engine_options.history_bytes */
+    struct list past_keyed; /* done jobs whose keys are held: they are kept whatever their number */
     struct list dead;
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
-    uint64_t offered;               /* in the ready lists and firsts */
+    uint64_t offered;               /* jobs in the ready lists, and firsts of lanes */
     uint64_t past_bytes;
-    uint32_t segment;       /* where its settings stand; 0: they are the defaults */
-    uint32_t tally_segment; /* where cold[] and the floors stand; 0: there is nothing to say */
-    bool tally_changed;     /* since then */
-    bool hidden;            /* the engine's own: its jobs are not users', see task.c */
-    bool bulk;              /* its jobs are bulks, */
-    bool audit;             /* or entries of the audit log: */
-    struct list logged;     /* then those of them that have ended, by their trails' timers */
+    uint32_t segment;       /* the segment of its settings; 0: they are the defaults */
+    uint32_t tally_segment; /* the segment of cold[] and the floors; 0: there is nothing to say */
+    bool tally_changed;     /* cold[] or the floors changed since they were written */
+    enum hidden hidden;     /* the kind of the engine's own queue; HIDDEN_NONE: a user's */
+    struct list logged;     /* ended jobs, by their trails' timers, if its hidden_row lists them */
     bool idle;
     struct queue_settings settings;
     struct counters counters;
     struct gauges gauges;
-    uint16_t name_len;
-    char name[];
+    char text[]; /* its name */
 };
+
+static inline struct str queue_name(const struct queue *q)
+{
+    return q->by_name.name;
+}
+
+static inline struct str tenant_name(const struct tenant *t)
+{
+    return t->by_name.name;
+}
 
 struct wait_link {
     struct list link;
@@ -163,8 +187,8 @@ struct wait_link {
 };
 
 struct waiter {
-    struct timer timer; /* in `waits`, on the monotonic clock */
-    int64_t since_ms;   /* likewise */
+    struct timer timer; /* in WHEEL_WAITS */
+    int64_t since_ms;   /* on the monotonic clock */
     void *owner;
     size_t count;
     int64_t for_ms;

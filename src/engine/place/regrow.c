@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A job whose options get longer needs another piece of memory; for everybody else nothing changes:
- * it keeps its place in its list or wheel, its lease, its trail and its key. */
+/* A job whose options get longer needs another piece of memory. It keeps its place in its list or
+ * wheel, its lease, its trail and its key. */
 #include <assert.h>
 
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/lane.h"
+#include "engine/place/queue.h"
 #include "record/opts.h"
 
 static void link_follow(struct list *from, struct list *to)
@@ -21,22 +19,7 @@ static void link_follow(struct list *from, struct list *to)
     list_init(from);
 }
 
-/* What counts it by its size. */
-static void count_growth(struct engine *e, const struct job *j, size_t more)
-{
-    struct class *c = class_of(j);
-
-    e->place.bytes[j->where] += more;
-    if (j->where != WHERE_HOT)
-        return;
-    c->hot_bytes += more;
-    if (j->near)
-        c->near_bytes += more;
-    if (j->state == JOB_READY)
-        c->ready_bytes += more;
-}
-
-/* It came back to a tail, out of a batch: before those that became ready after it. */
+/* The job came back to a tail, out of a batch: it goes before those that became ready after it. */
 static void sort_tail(struct job *j)
 {
     const struct list *head = &class_of(j)->tail;
@@ -48,14 +31,6 @@ static void sort_tail(struct job *j)
         at = at->prev;
     list_remove(&j->timer.link);
     list_append(at->next, &j->timer.link);
-}
-
-static struct str order_of(const struct job *j)
-{
-    struct job_opts o;
-
-    job_opts_get(j, &o);
-    return o.order;
 }
 
 static struct job *copy_of(struct engine *e, const struct job *j, struct str opts)
@@ -74,15 +49,18 @@ static struct job *copy_of(struct engine *e, const struct job *j, struct str opt
     return n;
 }
 
-/* It is taken out of everything and put back. For an ordered job, whose place follows from its due
- * time, that is the same place. */
+/* The job leaves its place to be placed again. An ordered job gets its old place, which follows
+ * from its due time. */
 static void leave_place(struct engine *e, struct job *j, struct job *n)
 {
+    struct job_opts o;
+
     j->queue->offered++; /* until it is back: its queue keeps its turn */
     job_unplace(e, j);
     if (j->ordered) {
         lane_set(e, j, false);
-        spot_init(n, order_of(j));
+        job_opts_get(j, &o);
+        spot_init(n, o.order);
     }
     list_init(&n->timer.link);
     n->left = j->left;
@@ -107,7 +85,7 @@ static void take_place(struct engine *e, struct job *n, int64_t lease_ends_ms)
 int job_regrow(struct engine *e, struct job *j, struct str opts)
 {
     struct job *n = copy_of(e, j, opts);
-    /* If it is in a batch, what was written of it does not count: it leaves that. */
+    /* The entry of a batch that has the job would not count: the job leaves the batch. */
     bool moves = j->fed || j->ordered;
     int64_t lease_ends_ms = j->trail ? j->trail->timer.at_ms : 0;
 
@@ -127,7 +105,9 @@ int job_regrow(struct engine *e, struct job *j, struct str opts)
     if (moves)
         take_place(e, n, lease_ends_ms);
     else
-        count_growth(e, n, job_weight(n) - job_weight(j));
+        e->place.bytes[n->where] += job_weight(n) - job_weight(j);
+    if (!moves && n->where == WHERE_HOT)
+        class_count_hot(class_of(n), n, job_weight(n) - job_weight(j));
     pool_free(&e->pool, j->ordered ? (void *)spot_of(j) : j, job_size(j));
     return 0;
 }

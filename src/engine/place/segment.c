@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How many images of jobs stand in each segment of the journal. */
-#include "engine/place/segment.h"
+#include "engine/place/job.h"
 
 #include <stdlib.h>
 

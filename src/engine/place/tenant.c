@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Tenants, and kinds: the queues of one name of all tenants. Whose turn it is stands in turn.c. */
-#include "engine/place/tenant.h"
+#include "engine/place/queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <xxhash.h>
-
-static bool tenant_matches(const struct table_node *node, const void *arg)
-{
-    const struct tenant *t = container_of(node, struct tenant, by_name);
-
-    return str_eq((struct str){ t->name, t->name_len }, *(const struct str *)arg);
-}
 
 struct tenant *tenant_find(const struct engine *e, struct str name)
 {
-    struct table_node *node =
-        table_find(&e->place.tenants, XXH3_64bits(name.ptr, name.len), tenant_matches, &name);
+    struct named *found = named_find(&e->place.tenants, name);
 
-    return node ? container_of(node, struct tenant, by_name) : NULL;
+    return found ? container_of(found, struct tenant, by_name) : NULL;
 }
 
 struct tenant *tenant_obtain(struct engine *e, struct str name)
@@ -31,14 +22,10 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     if (!t)
         return NULL;
     t->settings = tenant_defaults;
-    t->name_len = (uint16_t)name.len;
-    memcpy(t->name, name.ptr, name.len);
-    list_init(&t->queues);
-    list_init(&t->parked);
-    list_init(&t->bucket.timer.link);
+    lists_init(&t->queues, &t->parked, &t->bucket.timer.link);
     t->bucket.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
-    table_add(&e->place.tenants, &t->by_name);
+    named_add(&e->place.tenants, &t->by_name, t->text, name);
     list_append(&e->place.tenant_list, &t->link);
     e->place.tenant_total++;
     return t;
@@ -50,26 +37,18 @@ void tenant_settle(struct engine *e, struct tenant *t)
     if (!list_empty(&t->queues) || t->segment != 0)
         return;
     assert(list_empty(&t->parked) && e->place.tenant_total > 0);
-    table_remove(&e->place.tenants, &t->by_name);
+    table_remove(&e->place.tenants, &t->by_name.node);
     list_remove(&t->link);
     wheel_remove(&t->bucket.timer);
     free(t);
     e->place.tenant_total--;
 }
 
-static bool kind_matches(const struct table_node *node, const void *arg)
-{
-    const struct kind *k = container_of(node, struct kind, by_name);
-
-    return str_eq((struct str){ k->name, k->name_len }, *(const struct str *)arg);
-}
-
 struct kind *kind_find(const struct engine *e, struct str name)
 {
-    struct table_node *node =
-        table_find(&e->place.kinds, XXH3_64bits(name.ptr, name.len), kind_matches, &name);
+    struct named *found = named_find(&e->place.kinds, name);
 
-    return node ? container_of(node, struct kind, by_name) : NULL;
+    return found ? container_of(found, struct kind, by_name) : NULL;
 }
 
 struct kind *kind_obtain(struct engine *e, struct str name)
@@ -77,12 +56,10 @@ struct kind *kind_obtain(struct engine *e, struct str name)
     struct kind *k = kind_find(e, name);
 
     if (!k && (k = calloc(1, sizeof(*k) + name.len))) {
-        k->name_len = (uint16_t)name.len;
-        memcpy(k->name, name.ptr, name.len);
         list_init(&k->ring);
         post_init(&k->post);
         k->post.kind = k;
-        table_add(&e->place.kinds, &k->by_name);
+        named_add(&e->place.kinds, &k->by_name, k->text, name);
         list_append(&e->place.kind_list, &k->link);
     }
     return k;
@@ -93,7 +70,7 @@ void kind_settle(struct engine *e, struct kind *k)
     if (k->queues > 0 || k->post.waiters > 0)
         return;
     assert(list_empty(&k->ring) && list_empty(&k->post.waits));
-    table_remove(&e->place.kinds, &k->by_name);
+    table_remove(&e->place.kinds, &k->by_name.node);
     list_remove(&k->link);
     list_remove(&k->post.dispatch);
     free(k);
@@ -111,24 +88,10 @@ void post_call(struct engine *e, struct post *p)
         list_append(&e->place.turns.dispatch, &p->dispatch);
 }
 
-static uint64_t tenant_hash(const struct table_node *node)
-{
-    const struct tenant *t = container_of(node, struct tenant, by_name);
-
-    return XXH3_64bits(t->name, t->name_len);
-}
-
-static uint64_t kind_hash(const struct table_node *node)
-{
-    const struct kind *k = container_of(node, struct kind, by_name);
-
-    return XXH3_64bits(k->name, k->name_len);
-}
-
 void tenants_init(struct engine *e)
 {
-    table_init(&e->place.tenants, tenant_hash);
-    table_init(&e->place.kinds, kind_hash);
+    named_init(&e->place.tenants);
+    named_init(&e->place.kinds);
     list_init(&e->place.tenant_list);
     list_init(&e->place.kind_list);
 }

@@ -13,14 +13,12 @@
  * then the queue leaves the ring, and comes back by the event that ends it. So picking never walks
  * over queues that cannot give, and one that waits costs nothing.
  */
-#include "engine/place/turn.h"
+#include "engine/place/queue.h"
 
 #include <assert.h>
 
 #include "engine/place/budget.h"
-#include "engine/place/class.h"
 #include "engine/place/pushing.h"
-#include "engine/place/tenant.h"
 
 /* ---- Rates: a bucket that fills evenly and holds what one period allows ---- */
 
@@ -56,7 +54,7 @@ void bucket_change(const struct engine *e, struct bucket *b, const struct rate *
     b->full = (full_ms < latest_ms ? full_ms : latest_ms) * r->count;
 }
 
-/* It is called again when there is something in the bucket. */
+/* The queue is called again when the bucket has something. */
 static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
 {
     assert(at_ms > e->mono_ms);
@@ -80,11 +78,11 @@ void buckets_fire(struct engine *e)
     }
 }
 
-/* ---- Who may give ---- */
+/* ---- Queues that may give ---- */
 
-#define SLOW_RUNNING 1000 /* what slow start leads to where there is no limit */
+#define SLOW_RUNNING 1000 /* what slow start leads to if there is no limit */
 
-/* Slow start: what may run grows evenly, from a tenth to all. */
+/* Slow start: the number that may run grows evenly, from a tenth to all. */
 struct slope {
     uint64_t least;
     uint64_t rise;
@@ -250,8 +248,8 @@ void lulls_end(struct engine *e, const struct tenant *t)
 {
     struct list *node, *after;
 
-    if (lanes_are_full(e, t) && e->place.bytes[WHERE_HOLDS] >= budget_share(e, SHARE_HOLDERS))
-        return; /* nor has anybody else more room than before */
+    if (lanes_are_full(e, t) && e->place.bytes[WHERE_OWNS_LANE] >= budget_share(e, SHARE_OWNERS))
+        return; /* other tenants have no more room than before, either */
     list_each_safe (node, after, &e->place.turns.lulls) {
         struct queue *q = container_of(node, struct queue, lull);
 
@@ -273,7 +271,7 @@ struct queue *kind_next(struct engine *e, struct kind *k)
         if (queue_gives(e, q))
             return q;
         if (!list_empty(&q->turn) && k->ring.next == &q->turn)
-            return NULL; /* nobody gives now */
+            return NULL; /* no queue gives now */
     }
     return NULL;
 }
@@ -289,7 +287,7 @@ void queue_took(struct engine *e, struct queue *q, bool in_turn)
     list_append(&q->serves->ring, &q->turn);
 }
 
-/* A lease ended: what was at its limit may go on. */
+/* A lease ended: queues that were at their limit may go on. */
 void queue_freed(struct engine *e, struct queue *q)
 {
     if (MUTANT(e->o.mutant, LOST_WAKE))

@@ -1,53 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Entries are written once and never changed, and all that are in memory go to disk together: so
- * those on disk are the older ones, in order, and those in memory follow. A page is behind a point
- * in this order, wherever that is by then.
- */
+/* Entries never change, and all entries in memory go to disk together. So entries on disk are older
+ * than those in memory. A page is behind a point in this order, in memory or on disk. */
 #include "engine/audit.h"
 
 #include <stdlib.h>
 
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/views/look.h"
+#include "engine/work/work.h"
 #include "record/name.h"
 #include "record/record.h"
 
 #define FORMAT 1
 
-static struct str cut(struct str s, size_t max)
-{
-    return (struct str){ s.ptr, s.len < max ? s.len : max };
-}
+/* The texts of an entry, in the order of its payload: member, and the bytes beyond which it is cut.
+ */
+#define AUDIT_TEXTS(X)          \
+    X(tenant, NAME_MAX_BYTES)   \
+    X(user, AUDIT_TEXT_MAX)     \
+    X(client, AUDIT_TEXT_MAX)   \
+    X(address, AUDIT_TEXT_MAX)  \
+    X(verb, NAME_MAX_BYTES)     \
+    X(request, AUDIT_WORDS_MAX) \
+    X(outcome, AUDIT_TEXT_MAX)
 
-static void encode(struct buf *out, const struct audit_entry *a)
+static void entry_encode(struct buf *out, const struct audit_entry *a)
 {
     wire_put_u8(out, FORMAT);
-    wire_put_bytes(out, a->tenant);
-    wire_put_bytes(out, cut(a->user, AUDIT_TEXT_MAX));
-    wire_put_bytes(out, cut(a->client, AUDIT_TEXT_MAX));
-    wire_put_bytes(out, cut(a->address, AUDIT_TEXT_MAX));
-    wire_put_bytes(out, a->verb);
-    wire_put_bytes(out, cut(a->request, AUDIT_WORDS_MAX));
-    wire_put_bytes(out, cut(a->outcome, AUDIT_TEXT_MAX));
+#define PUT(member, max) \
+    wire_put_bytes(out,  \
+                   (struct str){ a->member.ptr, a->member.len < (max) ? a->member.len : (max) });
+    AUDIT_TEXTS(PUT)
+#undef PUT
 }
 
-static bool decode(struct str bytes, struct audit_entry *ret)
+static bool entry_decode(struct str bytes, struct audit_entry *ret)
 {
     struct wire_reader r = wire_reader_of(bytes);
 
     if (wire_u8(&r) != FORMAT)
         return false;
-    ret->tenant = wire_bytes(&r);
-    ret->user = wire_bytes(&r);
-    ret->client = wire_bytes(&r);
-    ret->address = wire_bytes(&r);
-    ret->verb = wire_bytes(&r);
-    ret->request = wire_bytes(&r);
-    ret->outcome = wire_bytes(&r);
+#define GET(member, max) ret->member = wire_bytes(&r);
+    AUDIT_TEXTS(GET)
+#undef GET
     return !r.bad;
 }
 
@@ -61,18 +58,17 @@ int engine_audit(struct engine *e, const struct audit_entry *a)
         .priority = 1,
         .due_ms = e->now_ms,
         .at_ms = e->now_ms,
-        .queue = STR(AUDIT_QUEUE),
+        .queue = hidden_rows[HIDDEN_AUDIT].name,
+        .opts = opts_none,
         .has_trail = true,
-        /* Held, as if it had a key: what is done otherwise is kept as long as there is room. */
+        /* The entry is kept as if its key were held: other done jobs are kept as long as there is
+           room. */
         .trail = { .progress = -1, .ended_ms = e->now_ms, .keep_ms = keep_ms, .hold_ms = keep_ms },
     };
     struct buf payload = { 0 };
-    int err;
 
-    encode(&payload, a);
-    err = emit_put_bare(e, &image, &payload);
-    buf_fini(&payload);
-    return err;
+    entry_encode(&payload, a);
+    return emit_put_payload(e, &image, &payload, true);
 }
 
 /* ---- Looking ---- */
@@ -86,20 +82,20 @@ struct page {
     size_t n;
 };
 
-static int show(struct page *p, struct job_id id, int64_t at_ms, struct str payload)
+static int entry_show(struct page *p, struct job_id id, int64_t at_ms, struct str payload)
 {
     struct audit_entry a = { .id = id, .at_ms = at_ms };
     const struct audit_filter *f = p->f;
 
     p->after = (struct cold_point){ at_ms, id.seq };
-    if (at_ms < f->from_ms || at_ms >= f->to_ms || !decode(payload, &a) ||
+    if (at_ms < f->from_ms || at_ms >= f->to_ms || !entry_decode(payload, &a) ||
         (f->tenant.len > 0 && !str_eq(f->tenant, STR(TENANT_ALL)) && !str_eq(f->tenant, a.tenant)))
         return 0;
     p->n++;
     return p->fn(p->arg, &a);
 }
 
-/* True: the page is made of what is on disk, and there is more. */
+/* True: the page is full of entries on disk, and there are more. */
 static bool show_disk(struct page *p, int *ret_err)
 {
     const struct cold_answer *a = p->e->cold.answer;
@@ -108,40 +104,31 @@ static bool show_disk(struct page *p, int *ret_err)
         struct job_image image;
 
         if (record_get_job(a->items[i].body, &image) && image.has_trail)
-            *ret_err = show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
-                            image.trail.ended_ms, image.payload);
+            *ret_err = entry_show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
+                                  image.trail.ended_ms, image.payload);
     }
     if (a->more)
         cold_key_point((struct str){ a->last, a->last_len }, &p->after);
     return a->more || *ret_err;
 }
 
-static int want(struct page *p, const struct queue *q)
+/* The page of those on disk: 1 if it is there, 0 if there are none, COLD. */
+static int page_want(struct page *p, const struct queue *q)
 {
-    struct cold_want *w = &p->e->cold.want;
-    struct cold_key k;
-
     if (q->cold[COLD_DONE] <= 0)
         return 0;
-    cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0, p->after);
-    *w = (struct cold_want){ .kind = WANT_PAGE,
-                             .limit = p->f->limit,
-                             .prefix_len = k.len - 16,
-                             .after_len = k.len,
-                             .now_ms = p->e->now_ms };
-    memcpy(w->after, k.bytes, k.len);
-    return want_page_is(p->e->cold.answer, w) ? 1 : BELFRY_COLD;
+    want_page_of(p->e, q, FAMILY_KEPT, p->after, p->f->limit);
+    return want_is_answered(p->e) ? 1 : BELFRY_COLD;
 }
 
 /* The first of those in memory, by their numbers; all of them are behind those on disk. */
-static size_t pick(const struct page *p, const struct queue *q, const struct job **ret, size_t max,
-                   bool *ret_more)
+static size_t page_pick(const struct page *p, const struct queue *q, const struct job **ret,
+                        size_t max, bool *ret_more)
 {
-    const struct list *node;
     size_t n = 0;
 
-    list_each (node, &q->logged) {
-        const struct job *j = container_of(node, struct trail, timer.link)->job;
+    list_each_of (const struct trail, t, &q->logged, timer.link) {
+        const struct job *j = t->job;
         size_t at = n;
 
         if (job_is_waste(p->e, j) || j->seq <= p->after.seq)
@@ -170,9 +157,10 @@ static int show_memory(struct page *p, const struct queue *q, bool *ret_more)
         return 0;
     if (!jobs)
         return engine_plain(p->e, BELFRY_NOMEM);
-    n = pick(p, q, jobs, max, ret_more);
+    n = page_pick(p, q, jobs, max, ret_more);
     for (size_t i = 0; i < n && !err; i++)
-        err = show(p, job_id_of(p->e, jobs[i]), jobs[i]->trail->ended_ms, job_payload(jobs[i]));
+        err =
+            entry_show(p, job_id_of(p->e, jobs[i]), jobs[i]->trail->ended_ms, job_payload(jobs[i]));
     free(jobs);
     return err;
 }
@@ -182,7 +170,7 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
                   struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .fn = fn, .arg = arg };
-    const struct queue *q = queue_find(e, STR(AUDIT_QUEUE));
+    const struct queue *q = queue_find(e, hidden_rows[HIDDEN_AUDIT].name);
     bool more = false;
     int err = 0, disk;
 
@@ -194,12 +182,12 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
         *cursor = (struct list_cursor){ 0 };
         return 0;
     }
-    disk = want(&p, q);
+    disk = page_want(&p, q);
     if (disk < 0)
         return disk;
     if (disk > 0)
         more = show_disk(&p, &err);
-    if (more && p.after.at_ms >= f->to_ms) /* what follows is later */
+    if (more && p.after.at_ms >= f->to_ms) /* later entries are beyond the end */
         more = false;
     else if (!more)
         err = show_memory(&p, q, &more);

@@ -1,36 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk, and does to
- * each that matches what a request would; a slice at a time, each slice in one commit with the
- * counts that it brings. Where the walk is stands in memory only: after a restart it begins anew.
- * That is right because what was done is seen to be done: a job that was cancelled, put back or
- * deleted no longer matches, one that is running and marked, or due at the moment it was to be
- * moved to, is as it should be. So each is counted once.
+ * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk. It does to
+ * each job that matches what a request would do, a slice at a time. Each slice is one commit with
+ * its counts. The position of the walk is in memory only: after a restart the walk begins anew. A
+ * job that was done no longer matches, or is as it should be: cancelled, put back, deleted, marked,
+ * or due at the new moment. So each job is counted once.
  *
- * A job that comes after the bulk (its sequence number says so) is left alone; and so is one that
- * was given to a worker since, where doing it again would do more: what was put back or moved may
- * have run meanwhile, and is dead or waits once more.
+ * A bulk leaves jobs alone that came after it, by their sequence numbers. It also leaves jobs alone
+ * that a worker got since, if it put back or moved them: they may have run, and be dead or waiting
+ * again.
  *
- * A dry run must see each job once. What comes to memory while the walk is on disk is looked at
- * there once more, as the walk may not have come to it: so what was counted on its way through D,
- * and is loaded from there then, is uncounted. In other families it may be counted twice. If some
- * went back to disk where the walk has been (see walk.h), it counts anew.
+ * A dry run must count each job once. Jobs that come to memory while the walk is on disk are looked
+ * at there, as the walk may not have met them. So a job that was counted in D, and is loaded from
+ * there then, is uncounted. In other families a job may be counted twice. If jobs went back to disk
+ * where the walk has been (see walk.c), the dry run counts anew.
  */
 #include "engine/bulk.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "engine/cold/spill.h"
-#include "engine/cold/walk.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/tasks/bulks.h"
+#include "engine/tasks/tasks.h"
 #include "engine/views/look.h"
-#include "engine/work/forget.h"
-#include "engine/work/seek.h"
+#include "engine/work/work.h"
 #include "record/record.h"
 
 #define PAGE_HOT  512 /* jobs in a slice: of those in memory, */
@@ -46,7 +42,7 @@ struct bulk_walk {
     struct list_cursor cursor;
     uint32_t number;   /* of the walk */
     unsigned counts;   /* of a dry run that were not right */
-    uint32_t since;    /* what was loaded before that walk has been looked at, behind D */
+    uint32_t since;    /* behind D, jobs that were loaded before that walk have been looked at */
     uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
     bool begun;        /* the bulk says so */
     bool last;         /* there are no more pages */
@@ -57,23 +53,16 @@ struct bulk_walk {
     struct job_id ids[PAGE_HOT];
 };
 
-/* ---- What stands in the job ---- */
-
-static bool read(const struct job *j, struct bulk *ret)
-{
-    return bulk_decode(job_payload(j), ret);
-}
+/* ---- The job of a bulk ---- */
 
 /* j is another afterwards. One that is over becomes an ended job. */
-static int put(struct engine *e, const struct job *j, const struct bulk *b)
+static int bulk_put(struct engine *e, const struct job *j, const struct bulk *b)
 {
     struct buf payload = { 0 };
     struct job_image image;
-    int err;
 
     bulk_encode(&payload, b);
     job_image_of(j, &image);
-    image.payload = buf_view(&payload);
     if (b->state != BULK_RUNNING) {
         image.state = b->state == BULK_STOPPED ? JOB_CANCELLED : JOB_DONE;
         image.at_ms = image.due_ms;
@@ -82,23 +71,16 @@ static int put(struct engine *e, const struct job *j, const struct bulk *b)
                                             .ended_ms = b->ended_ms,
                                             .keep_ms = b->ended_ms + BULK_KEEP_MS };
     }
-    err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put_quiet(e, &image);
-    buf_fini(&payload);
-    return err;
+    return emit_put_payload(e, &image, &payload, true);
 }
 
 /* ---- Walks ---- */
 
 static struct bulk_walk *walk_find(const struct engine *e, uint64_t seq)
 {
-    const struct list *node;
-
-    list_each (node, &e->tasks.walks) {
-        struct bulk_walk *w = container_of(node, struct bulk_walk, link);
-
+    list_each_of (struct bulk_walk, w, &e->tasks.walks, link)
         if (w->seq == seq)
             return w;
-    }
     return NULL;
 }
 
@@ -117,7 +99,7 @@ static struct bulk_walk *walk_of(struct engine *e, const struct job *j)
     return w;
 }
 
-/* What an earlier walk counted but did not change is met again. */
+/* Jobs that an earlier walk counted but did not change are met again. */
 static void count_anew(struct bulk *b)
 {
     b->walks++;
@@ -148,7 +130,7 @@ void bulks_free(struct engine *e)
 static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t limit)
 {
     return (struct list_filter){
-        .tenant = { j->queue->tenant->name, j->queue->tenant->name_len },
+        .tenant = tenant_name(j->queue->tenant),
         .queue = b->queue,
         .state = -1,
         .states = b->states,
@@ -178,7 +160,7 @@ struct paging {
     struct bulk_walk *w;
 };
 
-static int note(void *arg, const struct job_view *v)
+static int note_job(void *arg, const struct job_view *v)
 {
     struct paging *p = arg;
 
@@ -207,7 +189,7 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
     f.once = b->dry;
     w->n = w->at = 0;
     w->again = w->cursor.more && (w->cursor.phase == LIST_LOADED || w->cursor.walk >> WALK_BITS);
-    err = engine_list(e, &f, note, &p, &w->cursor);
+    err = engine_list(e, &f, note_job, &p, &w->cursor);
     if (err < 0)
         return err;
     w->tries = 0;
@@ -245,7 +227,7 @@ static void uncount(struct engine *e, struct bulk_walk *w, struct str images)
     struct job_image image;
     struct bulk b;
 
-    if (!w->begun || !bulk || !read(bulk, &b) || !b.dry)
+    if (!w->begun || !bulk || !bulk_decode(job_payload(bulk), &b) || !b.dry)
         return;
     while (r.p < r.end && record_get_job(wire_bytes(&r), &image)) {
         struct list_filter f = filter_of(bulk, &b, 1);
@@ -261,10 +243,8 @@ static void uncount(struct engine *e, struct bulk_walk *w, struct str images)
 
 void bulks_loaded(struct engine *e, struct str images)
 {
-    struct list *node;
-
-    list_each (node, &e->tasks.walks)
-        uncount(e, container_of(node, struct bulk_walk, link), images);
+    list_each_of (struct bulk_walk, w, &e->tasks.walks, link)
+        uncount(e, w, images);
 }
 
 /* ---- Doing it ---- */
@@ -275,11 +255,11 @@ static int delete_one(struct engine *e, struct job_id id)
     const struct job *j = err == BELFRY_STATE ? job_of(e, id) : NULL;
 
     if (j && state_is_ended(j->state) && j->trail->flags & TRAIL_TELLING)
-        return BELFRY_BUSY;                  /* those who listen come first */
+        return BELFRY_BUSY;                  /* its listeners come first */
     return err == BELFRY_NOTFOUND ? 0 : err; /* it expired on disk, and is gone by that */
 }
 
-static int act(struct engine *e, const struct bulk *b, struct job_id id)
+static int act_on(struct engine *e, const struct bulk *b, struct job_id id)
 {
     int outcome;
 
@@ -291,7 +271,7 @@ static int act(struct engine *e, const struct bulk *b, struct job_id id)
     }
 }
 
-/* One job of the page: 0, or an error that it is to be tried again after. */
+/* Does one job of the page. 0, or an error after which it is to be tried again. */
 static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, struct bulk_walk *w)
 {
     struct list_filter f = filter_of(bulk, b, 1);
@@ -305,7 +285,7 @@ static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, stru
     engine_view(e, j, &v);
     if (!job_passes(e, &f, j) || !applies(b, &v))
         return 0; /* it changed since the page was made */
-    err = act(e, b, id);
+    err = act_on(e, b, id);
     if (err == BELFRY_COLD || err == BELFRY_NOMEM || err == BELFRY_FULL || err == BELFRY_BUSY)
         return err;
     if (err && w->again)
@@ -316,7 +296,7 @@ static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, stru
     return 0;
 }
 
-/* As many as a commit has room for. */
+/* Does as many jobs as a commit has room for. */
 static int do_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
 {
     int err = 0;
@@ -334,17 +314,14 @@ void bulk_finish(const struct engine *e, struct bulk *b, unsigned state)
     b->ended_ms = e->now_ms;
 }
 
-/* Of a tenant's bulks that are over and in memory the oldest go, beyond so many. Those on disk go
- * at their time, and engine_bulks shows no more than so many of both. */
-static void trim(struct engine *e, struct queue *q)
+/* Forgets a tenant's oldest ended bulks in memory, beyond BULK_KEEP. Bulks on disk go at their
+ * time, and engine_bulks shows no more than BULK_KEEP of both. */
+static void trim_bulks(struct engine *e, struct queue *q)
 {
-    struct list *node, *after;
     uint64_t n = q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED];
 
-    list_each_safe (node, after, &q->past) {
-        const struct job *j = container_of(node, struct trail, link)->job;
-
-        if (n <= BULK_KEEP || node == q->past.prev || emit_forget(e, j) < 0)
+    list_each_of_safe (struct trail, t, &q->past, link) {
+        if (n <= BULK_KEEP || &t->link == q->past.prev || emit_forget(e, t->job) < 0)
             return;
         n--;
     }
@@ -354,7 +331,7 @@ int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uin
 {
     struct queue *q = j->queue;
     uint64_t seq = j->seq;
-    int err = put(e, j, b);
+    int err = bulk_put(e, j, b);
 
     if (err) {
         e->work.torn = e->work.torn || e->lsn != lsn;
@@ -362,31 +339,27 @@ int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uin
     }
     if (b->state != BULK_RUNNING) {
         walk_end(walk_find(e, seq));
-        trim(e, q);
+        trim_bulks(e, q);
     }
     return 0;
 }
 
-/* What is stored of it cannot be read: it stays for BULKS to show, and does nothing. */
-static int set_aside(struct engine *e, struct job *j)
-{
-    job_unplace(e, j);
-    j->timer.at_ms = AT_NEVER;
-    job_place(e, j, JOB_SCHEDULED);
-    return 1;
-}
-
-static int slice(struct engine *e, struct job *j)
+static int bulk_slice(struct engine *e, struct job *j)
 {
     uint64_t lsn = e->lsn;
-    bool whole = e->log.whole;
+    bool before;
     struct bulk_walk *w;
     struct bulk b;
     int err = 0, recorded;
 
-    assert(j->queue->bulk);
-    if (!read(j, &b) || b.state != BULK_RUNNING)
-        return set_aside(e, j);
+    assert(j->queue->hidden == HIDDEN_BULK);
+    if (!bulk_decode(job_payload(j), &b) ||
+        b.state != BULK_RUNNING) { /* damaged: it stays for BULKS to show */
+        job_unplace(e, j);
+        j->timer.at_ms = AT_NEVER;
+        job_place(e, j, JOB_SCHEDULED);
+        return 1;
+    }
     w = walk_of(e, j);
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
@@ -399,14 +372,11 @@ static int slice(struct engine *e, struct job *j)
         return err;
     w->begun = true;
     w->uncounts = 0;
-    e->log.whole = true;
+    before = commit_begin(e);
     err = do_page(e, j, &b, w);
     if (w->at == w->n && w->last)
         bulk_finish(e, &b, BULK_DONE);
-    recorded = bulk_record(e, j, &b, lsn);
-    e->log.whole = whole;
-    if (!recorded && !whole)
-        commit_roll(e);
+    recorded = commit_end(e, before, bulk_record(e, j, &b, lsn));
     if (recorded)
         return recorded;
     return err == BELFRY_COLD || err == BELFRY_NOMEM ? err : 2;
@@ -417,29 +387,16 @@ static bool makes_room(const struct job *j)
 {
     struct bulk b;
 
-    return read(j, &b) && (b.dry || !bulk_adds(b.action));
+    return bulk_decode(job_payload(j), &b) && (b.dry || !bulk_adds(b.action));
 }
 
 /* The first bulk that may go on; or NULL. */
 static struct job *first_bulk(const struct engine *e)
 {
-    const struct list *node;
-
-    list_each (node, &e->place.due_bulks) {
-        struct job *j = container_of(node, struct job, timer.link);
-
+    list_each_of (struct job, j, &e->place.due[HIDDEN_BULK], timer.link)
         if (!e->refuse_new || makes_room(j))
             return j;
-    }
     return NULL;
-}
-
-/* The one that waits for an answer from disk, or whose turn it is. */
-static struct job *next_bulk(const struct engine *e)
-{
-    struct job *j = e->tasks.bulk_asks ? job_find(e, e->tasks.bulk_asks) : NULL;
-
-    return j && j->where == WHERE_TASK ? j : first_bulk(e);
 }
 
 bool bulk_waits(const struct engine *e)
@@ -450,23 +407,24 @@ bool bulk_waits(const struct engine *e)
 
 int64_t bulk_wake(const struct engine *e)
 {
-    return list_empty(&e->place.due_bulks) || e->mono_ms >= e->tasks.bulk_rest_ms
+    return list_empty(&e->place.due[HIDDEN_BULK]) || e->mono_ms >= e->tasks.bulk_rest_ms
                ? INT64_MAX
                : e->tasks.bulk_rest_ms;
 }
 
 int bulk_step(struct engine *e)
 {
-    struct job *j = next_bulk(e);
+    struct job *asks = e->tasks.bulk_asks ? job_find(e, e->tasks.bulk_asks) : NULL;
+    struct job *j = asks && asks->where == WHERE_TASK ? asks : first_bulk(e);
     uint64_t seq = j ? j->seq : 0;
-    int done = j ? slice(e, j) : 1;
+    int done = j ? bulk_slice(e, j) : 1;
 
     e->tasks.bulk_asks = done == BELFRY_COLD ? seq : 0;
     return done;
 }
 
-/* What it asked for cannot be read: one job of a page is left out; a page is tried again, and in
- * the end it is given up. */
+/* The last read failed: one job of a page is left out; a page is tried again, and given up in the
+ * end. */
 void bulk_skip(struct engine *e)
 {
     struct job *j = job_find(e, e->tasks.bulk_asks);
@@ -474,7 +432,7 @@ void bulk_skip(struct engine *e)
     struct bulk b;
 
     e->tasks.bulk_asks = 0;
-    if (!w || !read(j, &b) || b.state != BULK_RUNNING)
+    if (!w || !bulk_decode(job_payload(j), &b) || b.state != BULK_RUNNING)
         return;
     if (w->at < w->n) {
         w->at++;

@@ -3,14 +3,12 @@
 #include <stdlib.h>
 
 #include "engine/bulk.h"
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/tasks/bulks.h"
-#include "engine/views/look.h"
-#include "engine/work/lease.h"
-#include "engine/work/seek.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/name.h"
 #include "record/record.h"
 
@@ -38,7 +36,7 @@ static int bad_state(struct engine *e, enum bulk_action a)
     return err;
 }
 
-static int check(struct engine *e, const struct bulk_spec *s)
+static int bulk_check(struct engine *e, const struct bulk_spec *s)
 {
     if (!name_valid(s->tenant))
         return engine_error(e, BELFRY_INVALID, "tenant: expected the name of one");
@@ -46,8 +44,7 @@ static int check(struct engine *e, const struct bulk_spec *s)
         return engine_error(e, BELFRY_INVALID,
                             "expected at least one of QUEUE, STATE, TAG, FROM and TO");
     if (s->queue.len > 0 && !queue_name_valid(s->queue))
-        return engine_error(e, BELFRY_INVALID,
-                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
     if (s->state >= 0 && !(states_for(s->action) >> s->state & 1))
         return bad_state(e, s->action);
     if (s->from_ms >= 0 && s->to_ms >= 0 && s->from_ms >= s->to_ms)
@@ -57,21 +54,11 @@ static int check(struct engine *e, const struct bulk_spec *s)
     return 0;
 }
 
-static size_t length(const struct list *head)
-{
-    const struct list *node;
-    size_t n = 0;
-
-    list_each (node, head)
-        n++;
-    return n;
-}
-
 static int check_room(struct engine *e, const struct queue *q, const struct bulk_spec *s)
 {
     if (q && q->jobs[JOB_READY] + q->jobs[JOB_SCHEDULED] >= BULKS_MAX)
         return engine_error(e, BELFRY_LIMIT, "%d bulks of the tenant have not ended", BULKS_MAX);
-    if (length(&e->place.due_bulks) >= BULKS_MAX_ALL)
+    if (list_length(&e->place.due[HIDDEN_BULK]) >= BULKS_MAX_ALL)
         return engine_error(e, BELFRY_LIMIT, "%d bulks have not ended", BULKS_MAX_ALL);
     if (e->refuse_new && bulk_adds(s->action) && !s->dry)
         return engine_error(e, BELFRY_FULL, "%s needs room; cancel and delete make some",
@@ -99,38 +86,36 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
         .priority = 1,
         .due_ms = e->now_ms,
         .at_ms = 0, /* whatever the clock says */
+        .opts = opts_none,
     };
     struct buf payload = { 0 };
     char name[QUEUE_MAX_BYTES];
-    int err = check(e, s);
+    int err = bulk_check(e, s);
 
     if (err)
         return err;
-    hidden_queue_name(s->tenant, STR(BULK_QUEUE), name, &image.queue);
+    image.queue = hidden_queue_name(s->tenant, HIDDEN_BULK, name);
     err = check_room(e, queue_find(e, image.queue), s);
     if (err)
         return err;
     bulk_encode(&payload, &b);
-    err = emit_put_bare(e, &image, &payload);
-    buf_fini(&payload);
+    err = emit_put_payload(e, &image, &payload, true);
     if (!err)
         *ret = (struct job_id){ image.born_ms, e->o.partition, image.seq };
     return err;
 }
 
 /* NULL with NOTFOUND, COLD or NOMEM. */
-static struct job *find(struct engine *e, struct str tenant, struct job_id id, bool take,
-                        int *ret_err)
+static struct job *bulk_find(struct engine *e, struct str tenant, struct job_id id, bool take,
+                             int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
-    struct str full;
     struct job *j;
 
     e->work.inside = true;
     j = job_seek(e, id, take, ret_err);
     e->work.inside = false;
-    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
-    if (j && str_eq(full, (struct str){ j->queue->name, j->queue->name_len }))
+    if (j && str_eq(hidden_queue_name(tenant, HIDDEN_BULK, buf), queue_name(j->queue)))
         return j;
     if (j || *ret_err == BELFRY_NOTFOUND)
         *ret_err = engine_error(e, BELFRY_NOTFOUND, "there is no such bulk, or no longer");
@@ -148,7 +133,7 @@ static struct bulk_view view_of(struct job_id id, int64_t created_ms, struct str
 int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struct bulk_view *ret)
 {
     int err;
-    const struct job *j = find(e, tenant, id, false, &err);
+    const struct job *j = bulk_find(e, tenant, id, false, &err);
 
     if (!j)
         return err;
@@ -159,7 +144,7 @@ int engine_bulk_get(struct engine *e, struct str tenant, struct job_id id, struc
 int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
 {
     int err;
-    const struct job *j = find(e, tenant, id, true, &err);
+    const struct job *j = bulk_find(e, tenant, id, true, &err);
     struct bulk b;
 
     if (!j)
@@ -168,11 +153,7 @@ int engine_bulk_stop(struct engine *e, struct str tenant, struct job_id id)
         return engine_error(e, BELFRY_STATE, "the bulk has ended");
     if (!bulk_decode(job_payload(j), &b)) { /* nothing is known of it: it can be forgotten */
         bulk_forget(e, j->seq);
-        return emit_end(e, &(struct end_record){ .seq = j->seq,
-                                                 .state = JOB_CANCELLED,
-                                                 .ended_ms = e->now_ms,
-                                                 .keep_ms = e->now_ms,
-                                                 .outcome = OUTCOME_NONE });
+        return emit_gone(e, j);
     }
     bulk_finish(e, &b, BULK_STOPPED);
     return bulk_record(e, j, &b, e->lsn);
@@ -187,24 +168,17 @@ static int by_seq(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Those in memory, in the order in which they were asked for. */
-static size_t gather(const struct engine *e, const struct queue *q, const struct job **ret)
+/* The bulks of a queue in memory, in the order in which they were asked for. */
+static size_t gather_bulks(const struct engine *e, const struct queue *q, const struct job **ret)
 {
-    const struct list *node;
     size_t n = 0;
 
-    list_each (node, &q->logged) {
-        const struct job *j = container_of(node, struct trail, timer.link)->job;
-
-        if (!job_is_waste(e, j))
-            ret[n++] = j;
-    }
-    list_each (node, &e->place.due_bulks) {
-        const struct job *j = container_of(node, struct job, timer.link);
-
+    list_each_of (const struct trail, t, &q->logged, timer.link)
+        if (!job_is_waste(e, t->job))
+            ret[n++] = t->job;
+    list_each_of (const struct job, j, &e->place.due[HIDDEN_BULK], timer.link)
         if (j->queue == q)
             ret[n++] = j;
-    }
     qsort(ret, n, sizeof(*ret), by_seq);
     return n;
 }
@@ -212,22 +186,13 @@ static size_t gather(const struct engine *e, const struct queue *q, const struct
 /* The page of those on disk: 1 if it is there, 0 if there are none, COLD. */
 static int want_ended(struct engine *e, const struct queue *q)
 {
-    struct cold_key k;
-
     if (q->cold[COLD_DONE] + q->cold[COLD_CANCELLED] <= 0)
         return 0;
-    cold_key_queue(&k, FAMILY_PAST, (struct str){ q->name, q->name_len }, 0,
-                   (struct cold_point){ 0, 0 });
-    e->cold.want = (struct cold_want){ .kind = WANT_PAGE,
-                                       .limit = (size_t)10 * BULK_KEEP,
-                                       .prefix_len = k.len - 16,
-                                       .after_len = k.len,
-                                       .now_ms = e->now_ms };
-    memcpy(e->cold.want.after, k.bytes, k.len);
-    return want_page_is(e->cold.answer, &e->cold.want) ? 1 : BELFRY_COLD;
+    want_page_of(e, q, FAMILY_PAST, (struct cold_point){ 0, 0 }, (size_t)10 * BULK_KEEP);
+    return want_is_answered(e) ? 1 : BELFRY_COLD;
 }
 
-/* All but the first so many. */
+/* Shows the bulks on disk but for the first `skip`. */
 static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const struct bulk_view *v),
                      void *arg)
 {
@@ -246,7 +211,7 @@ static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const s
     return err;
 }
 
-/* Of those that have ended all but the first so many. */
+/* Shows the bulks in memory, but for the first `skip` of the ended ones. */
 static int show_hot(struct engine *e, const struct job **jobs, size_t n, size_t skip,
                     int (*fn)(void *arg, const struct bulk_view *v), void *arg)
 {
@@ -268,21 +233,19 @@ int engine_bulks(struct engine *e, struct str tenant,
                  int (*fn)(void *arg, const struct bulk_view *v), void *arg)
 {
     char buf[QUEUE_MAX_BYTES];
+    const struct queue *q = queue_find(e, hidden_queue_name(tenant, HIDDEN_BULK, buf));
     const struct job **jobs;
-    struct str full;
-    const struct queue *q;
     size_t n, ended, skip;
     int err;
 
-    hidden_queue_name(tenant, STR(BULK_QUEUE), buf, &full);
-    q = queue_find(e, full);
     err = q ? want_ended(e, q) : 0;
     if (!q || err < 0)
         return err;
-    jobs = malloc((length(&q->logged) + length(&e->place.due_bulks) + 1) * sizeof(*jobs));
+    jobs = malloc((list_length(&q->logged) + list_length(&e->place.due[HIDDEN_BULK]) + 1) *
+                  sizeof(*jobs));
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
-    n = gather(e, q, jobs);
+    n = gather_bulks(e, q, jobs);
     ended =
         err ? e->cold.answer->n : 0; /* those on disk are the older ones, and go at their time */
     for (size_t i = 0; i < n; i++)

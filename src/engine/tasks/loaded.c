@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs come from runs to memory: that is written down, and the bulks learn of it. */
-#include "engine/cold/manifest.h"
-#include "engine/log/emit.h"
-#include "engine/place/batch.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
-#include "engine/tasks/bulks.h"
+#include "engine/place/job.h"
+#include "engine/tasks/tasks.h"
 #include "record/record_cold.h"
 
 int engine_loaded(struct engine *e, const struct load_result *r)
@@ -21,10 +21,11 @@ int engine_loaded(struct engine *e, const struct load_result *r)
     struct buf images = { 0 };
     int err;
 
-    if (r->moves != e->cold.moves) /* what was read may have been taken out and put back, changed */
+    if (r->moves !=
+        e->cold.moves) /* a job that was read may have been taken out and put back, changed */
         return 0;
     if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
-        return 0; /* what is on its way to disk may come before it */
+        return 0; /* jobs on their way to disk may come before it */
     for (size_t i = 0; i < r->n; i++) {
         const struct cold_item *item = &r->items[i];
 

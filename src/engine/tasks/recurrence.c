@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Recurrences at work. Firing decides about one nominal time after the other: make it, queue it
- * behind those before it, or skip it. The occurrence, the ledger entry and the next timer are one
- * commit, so a nominal time is decided about once, whatever crashes. Zones and rules are looked at
- * here only: what was found stands in the record.
- */
+/* Recurrences at work. Firing decides about one nominal time after the other: make it, queue it
+ * behind earlier ones, or skip it. The occurrence, the ledger entry and the next timer are one
+ * commit, so a crash never has a nominal time decided twice. Only this file asks zones and rules;
+ * the record has their answers. */
 #include "engine/recurrence.h"
 
 #include <assert.h>
 #include <xxhash.h>
 
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/tasks/recurring.h"
-#include "engine/work/intake.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/record.h"
 
 #define DECIDE_SLICE 1000 /* nominal times in one step */
 
-/* ---- What stands in the job ---- */
+/* ---- The job of a recurrence ---- */
 
 struct str recurrence_name(const struct job *j)
 {
@@ -55,18 +52,14 @@ int recurrence_put(struct engine *e, const struct job *j, const struct recurrenc
 {
     struct buf payload = { 0 };
     struct job_image image;
-    int err;
 
     recurrence_encode(&payload, r);
     job_image_of(j, &image);
     image.state = JOB_SCHEDULED;
-    image.payload = buf_view(&payload);
     image.at_ms = wake_ms(r);
     if (r->next_ms >= 0)
         image.due_ms = r->next_ms;
-    err = payload.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put(e, &image);
-    buf_fini(&payload);
-    return err;
+    return emit_put_payload(e, &image, &payload, false);
 }
 
 /* ---- When ---- */
@@ -158,7 +151,7 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
     return 0;
 }
 
-/* One of this time would have expired by now. */
+/* An occurrence of this time would have expired by now. */
 static bool is_too_late(const struct engine *e, const struct recurrence *r, int64_t nominal_ms)
 {
     struct wire_reader in = wire_reader_of(r->opts);
@@ -170,7 +163,7 @@ static bool is_too_late(const struct engine *e, const struct recurrence *r, int6
     return false;
 }
 
-/* The same by the rule: what cannot be made is skipped. NOMEM only. */
+/* Makes the occurrence of a nominal time, or skips it if it cannot be made. NOMEM only. */
 static int make_or_skip(struct engine *e, const struct job *j, struct recurrence *r,
                         int64_t nominal_ms, bool *ret_made)
 {
@@ -205,7 +198,7 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
         first->from_ms = recurrence_after(rule, first->from_ms, &state);
         if (first->from_ms >= 0 && first->from_ms <= first->upto_ms)
             return 0;
-        /* The zone is another since they were queued: what they were is not known any more. */
+        /* The zone has changed since they were queued: their times are not known any more. */
         ledger_skip(r, first->upto_ms, first->upto_ms, first->n, LEDGER_MISSED);
         r->queued -= first->n;
     }
@@ -213,7 +206,7 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
     return 0;
 }
 
-/* Its time has passed too long ago. */
+/* The nominal time is too long ago. */
 static bool is_missed(const struct engine *e, int64_t nominal_ms)
 {
     int64_t late_ms = e->now_ms - nominal_ms;
@@ -242,8 +235,8 @@ static bool is_passed(const struct recurrence *r, int64_t following)
 }
 
 /* About r->next_ms, whose time has come. */
-static int decide(struct engine *e, const struct job *j, struct recurrence *r, int64_t following,
-                  bool *ret_made)
+static int decide_time(struct engine *e, const struct job *j, struct recurrence *r,
+                       int64_t following, bool *ret_made)
 {
     int64_t nominal = r->next_ms;
     bool missed = is_missed(e, nominal);
@@ -274,7 +267,7 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
 {
     int64_t nominal = r->next_ms;
     int64_t following = recurrence_after(rule, nominal, &r->state);
-    int err = decide(e, j, r, following, ret_made);
+    int err = decide_time(e, j, r, following, ret_made);
 
     if (err)
         return err;
@@ -284,13 +277,12 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
 }
 
 /* Decides about nominal times until one is made, and writes all that down. */
-static int fire(struct engine *e, const struct job *j, struct recurrence *r,
-                const struct recur *rule)
+static int fire_some(struct engine *e, const struct job *j, struct recurrence *r,
+                     const struct recur *rule)
 {
-    bool whole = e->log.whole, made = false;
+    bool before = commit_begin(e), made = false;
     int err = 0;
 
-    e->log.whole = true;
     for (int i = 0; i < DECIDE_SLICE && !made && !err && wake_ms(r) <= e->now_ms; i++)
         err = turn_has_come(r) ? make_queued(e, j, r, rule, &made)
                                : decide_next(e, j, r, rule, &made);
@@ -298,13 +290,10 @@ static int fire(struct engine *e, const struct job *j, struct recurrence *r,
         err = recurrence_put(e, j, r);
         e->work.torn = e->work.torn || (err && made);
     }
-    e->log.whole = whole;
-    if (!err && !whole)
-        commit_roll(e);
-    return err;
+    return commit_end(e, before, err);
 }
 
-/* It is looked at again then. */
+/* The recurrence is looked at again at that moment. */
 static int put_off(struct engine *e, const struct job *j, int64_t at_ms)
 {
     int err =
@@ -329,7 +318,7 @@ int recurrence_fire(struct engine *e, struct job *j)
         return err;
     if (err) /* its zone is gone from the system: it may come back */
         return put_off(e, j, e->now_ms + MISSED_MS);
-    err = fire(e, j, &r, rule);
+    err = fire_some(e, j, &r, rule);
     recur_free(rule);
     return err ? err : 1;
 }
@@ -355,7 +344,7 @@ int recurrence_told(struct engine *e, struct job *j, const struct job *ended)
     for (size_t i = 0; i < r.ledger_count && !x; i++)
         if (r.ledger[i].id.seq == ended->seq)
             x = &r.ledger[i];
-    /* One that was dead may have been put back. */
+    /* An occurrence that was dead may have been put back. */
     if (!x || (x->outcome != LEDGER_OPEN && x->outcome != LEDGER_FAILED) ||
         (x->outcome == outcome && x->ended_ms == ended->trail->ended_ms))
         return 0;

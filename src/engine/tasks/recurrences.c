@@ -1,50 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about recurrences: making one, changing it, looking at it. */
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
-#include "engine/place/jobopts.h"
+#include "engine/place/job.h"
 #include "engine/place/queue.h"
 #include "engine/recurrence.h"
-#include "engine/tasks/recurring.h"
-#include "engine/work/intake.h"
-#include "engine/work/seek.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"
 
 #define PASSED_MAX 10000 /* nominal times that an edit counts: there are as many at least */
 
-static void queue_name_of(struct str tenant, char buf[QUEUE_MAX_BYTES], struct str *ret)
-{
-    *ret = STR(RECURRENCE_QUEUE);
-    if (str_eq(tenant, STR(TENANT_DEFAULT)))
-        return;
-    memcpy(buf, tenant.ptr, tenant.len);
-    buf[tenant.len] = SCOPE_SEP;
-    memcpy(buf + tenant.len + 1, ret->ptr, ret->len);
-    *ret = (struct str){ buf, tenant.len + 1 + ret->len };
-}
-
 /* NULL with NOTFOUND, COLD or NOMEM. */
-static struct job *find(struct engine *e, struct str tenant, struct str name, bool take,
-                        int *ret_err)
+static struct job *recurrence_find(struct engine *e, struct str tenant, struct str name, bool take,
+                                   int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
-    struct str full;
-    struct queue *q;
+    struct queue *q = queue_find(e, hidden_queue_name(tenant, HIDDEN_RECURRENCE, buf));
+    struct job *j;
 
-    queue_name_of(tenant, buf, &full);
     *ret_err = BELFRY_NOTFOUND;
-    q = queue_find(e, full);
-    if (q) {
-        struct job *j = key_seek(e, q, (struct str){ 0 }, name, take, ret_err);
-
-        if (j)
-            return j;
-    }
-    if (*ret_err == BELFRY_NOTFOUND)
+    j = q ? key_seek(e, q, (struct str){ 0 }, name, take, ret_err) : NULL;
+    if (!j && *ret_err == BELFRY_NOTFOUND)
         engine_error(e, BELFRY_NOTFOUND, "there is no recurrence %.*s", STR_ARG(name));
-    return NULL;
+    return j;
 }
 
 static void view_of(const struct engine *e, const struct job *j, struct recurrence_view *ret)
@@ -62,7 +43,7 @@ int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
                           struct recurrence_view *ret)
 {
     int err;
-    const struct job *j = find(e, tenant, name, false, &err);
+    const struct job *j = recurrence_find(e, tenant, name, false, &err);
 
     if (!j)
         return err;
@@ -70,20 +51,16 @@ int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,
     return 0;
 }
 
-static bool same_rule(const struct recurrence *a, const struct recurrence *b)
+static bool recurrence_same(const struct recurrence *a, const struct recurrence *b)
 {
     return a->kind == b->kind && str_eq(a->rule, b->rule) && str_eq(a->zone, b->zone) &&
-           str_eq(a->exdate, b->exdate) && str_eq(a->rdate, b->rdate) && a->start_ms == b->start_ms;
-}
-
-static bool same(const struct recurrence *a, const struct recurrence *b)
-{
-    return same_rule(a, b) && a->catchup == b->catchup && a->overlap == b->overlap &&
+           str_eq(a->exdate, b->exdate) && str_eq(a->rdate, b->rdate) &&
+           a->start_ms == b->start_ms && a->catchup == b->catchup && a->overlap == b->overlap &&
            str_eq(a->queue, b->queue) && a->priority == b->priority && str_eq(a->opts, b->opts) &&
            str_eq(a->payload, b->payload);
 }
 
-/* Its nominal times up to now that nothing was decided about: from r->next_ms to *ret_upto. */
+/* Counts the nominal times up to now that were not decided about: from r->next_ms to *ret_upto. */
 static int count_passed(struct engine *e, struct str name, const struct recurrence *r,
                         int64_t *ret_upto, uint64_t *ret_n)
 {
@@ -111,10 +88,10 @@ static int count_passed(struct engine *e, struct str name, const struct recurren
     return 0;
 }
 
-/* Its life so far goes on under the new rule. What was not decided about, or waited for its turn,
- * is skipped: nothing past is made. */
-static int inherit(struct engine *e, struct str name, struct recurrence *r,
-                   const struct recurrence *old)
+/* The ledger goes on under the new rule. Times that were not decided about, or waited for their
+ * turn, are skipped: no past occurrence is made. */
+static int recurrence_inherit(struct engine *e, struct str name, struct recurrence *r,
+                              const struct recurrence *old)
 {
     int64_t upto;
     uint64_t n;
@@ -166,7 +143,6 @@ static int put_new(struct engine *e, struct str queue, struct str name, const st
         .at_ms = r->next_ms,
         .queue = queue,
     };
-    int err;
 
     recurrence_encode(&payload, r);
     e->scratch.len = 0;
@@ -176,32 +152,21 @@ static int put_new(struct engine *e, struct str queue, struct str name, const st
             .created_ms = e->now_ms, .key = name, .attempts = -1, .lease_ms = -1, .retain_ms = -1 },
         r->next_ms);
     image.opts = buf_view(&e->scratch);
-    image.payload = buf_view(&payload);
-    err = payload.failed || e->scratch.failed ? engine_plain(e, BELFRY_NOMEM) : emit_put(e, &image);
-    e->scratch.failed = false;
-    buf_fini(&payload);
-    return err;
-}
-
-/* The options of the jobs that it makes, without what stands first there. */
-static int template_of(struct engine *e, const struct job_spec *s, struct buf *out)
-{
-    spec_opts(out, s, 0);
-    return out->failed ? engine_plain(e, BELFRY_NOMEM) : 0;
+    payload.failed = engine_scratch(e) < 0 || payload.failed;
+    return emit_put_payload(e, &image, &payload, false);
 }
 
 static int check_recurrence(struct engine *e, const struct recurrence_spec *s)
 {
     if (!name_valid(s->name))
-        return engine_error(e, BELFRY_INVALID,
-                            "name: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "name: " NAME_RULE);
     if (s->job.payload.len + s->rule.len + s->exdate.len + s->rdate.len > RECURRENCE_BYTES / 2)
         return engine_error(e, BELFRY_TOOLARGE, "payload and rule: together at most %d bytes",
                             RECURRENCE_BYTES / 2);
     return spec_check(e, queue_find(e, s->job.queue), &s->job);
 }
 
-static int recur(struct engine *e, const struct recurrence_spec *s, struct str opts)
+static int recurrence_change(struct engine *e, const struct recurrence_spec *s, struct str opts)
 {
     char buf[QUEUE_MAX_BYTES];
     struct recurrence r = {
@@ -222,12 +187,10 @@ static int recur(struct engine *e, const struct recurrence_spec *s, struct str o
         .skip_ms = -1,
     };
     struct recurrence old;
-    struct str full;
     struct job *j;
     int err;
 
-    queue_name_of(s->tenant, buf, &full);
-    j = find(e, s->tenant, s->name, true, &err);
+    j = recurrence_find(e, s->tenant, s->name, true, &err);
     if (!j && err != BELFRY_NOTFOUND)
         return err;
     if (j && !recurrence_read(e, j, &old))
@@ -235,14 +198,15 @@ static int recur(struct engine *e, const struct recurrence_spec *s, struct str o
     r.start_ms = s->start_ms >= 0 ? s->start_ms
                  : j              ? old.start_ms
                                   : (e->now_ms + 999) / 1000 * 1000;
-    if (j && same(&r, &old))
+    if (j && recurrence_same(&r, &old))
         return 0;
-    err = j ? inherit(e, s->name, &r, &old) : 0;
+    err = j ? recurrence_inherit(e, s->name, &r, &old) : 0;
     if (!err)
         err = set_next(e, s->name, &r, j ? e->now_ms : e->now_ms - 1);
     if (err)
         return err;
-    return j ? recurrence_put(e, j, &r) : put_new(e, full, s->name, &r);
+    return j ? recurrence_put(e, j, &r)
+             : put_new(e, hidden_queue_name(s->tenant, HIDDEN_RECURRENCE, buf), s->name, &r);
 }
 
 int engine_recur(struct engine *e, const struct recurrence_spec *s)
@@ -253,9 +217,11 @@ int engine_recur(struct engine *e, const struct recurrence_spec *s)
     if (!err && e->refuse_new)
         err = engine_plain(e, BELFRY_FULL);
     if (!err)
-        err = template_of(e, &s->job, &opts);
-    if (!err)
-        err = recur(e, s, (struct str){ opts.ptr + 1, opts.len - 1 });
+        spec_opts(&opts, &s->job, 0);
+    if (opts.failed)
+        err = engine_plain(e, BELFRY_NOMEM);
+    if (!err) /* without the first byte, which says when a job was made */
+        err = recurrence_change(e, s, (struct str){ opts.ptr + 1, opts.len - 1 });
     buf_fini(&opts);
     return err;
 }
@@ -264,7 +230,7 @@ int engine_recurrence_pause(struct engine *e, struct str tenant, struct str name
 {
     struct recurrence r;
     int err;
-    const struct job *j = find(e, tenant, name, true, &err);
+    const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
     if (!j)
         return err;
@@ -290,9 +256,9 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
 {
     struct recurrence r;
     int64_t nominal = e->now_ms;
-    bool whole = e->log.whole;
+    bool before;
     int err;
-    const struct job *j = find(e, tenant, name, true, &err);
+    const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
     if (!j)
         return err;
@@ -302,31 +268,24 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
         return engine_error(e, BELFRY_CORRUPT, "what is stored of it cannot be read: delete it");
     while (is_taken(&r, nominal)) /* two in one millisecond are two */
         nominal++;
-    e->log.whole = true;
+    before = commit_begin(e);
     err = recurrence_make(e, j, &r, nominal, true);
     if (!err) {
         *ret = r.ledger[r.ledger_count - 1].id;
         err = recurrence_put(e, j, &r);
         e->work.torn = e->work.torn || err;
     }
-    e->log.whole = whole;
-    if (!err && !whole)
-        commit_roll(e);
-    return err;
+    return commit_end(e, before, err);
 }
 
 int engine_recurrence_delete(struct engine *e, struct str tenant, struct str name)
 {
     int err;
-    const struct job *j = find(e, tenant, name, true, &err);
+    const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
     if (!j)
         return err;
-    return emit_end(e, &(struct end_record){ .seq = j->seq,
-                                             .state = JOB_CANCELLED,
-                                             .ended_ms = e->now_ms,
-                                             .keep_ms = e->now_ms,
-                                             .outcome = OUTCOME_NONE });
+    return emit_gone(e, j);
 }
 
 struct listing {
@@ -351,8 +310,12 @@ int engine_recurrences(struct engine *e, struct str tenant, size_t limit,
 {
     char buf[QUEUE_MAX_BYTES];
     struct listing l = { e, fn, arg };
-    struct list_filter f = { .state = -1, .to_ms = INT64_MAX, .limit = limit };
+    struct list_filter f = {
+        .queue = hidden_queue_name(tenant, HIDDEN_RECURRENCE, buf),
+        .state = -1,
+        .to_ms = INT64_MAX,
+        .limit = limit,
+    };
 
-    queue_name_of(tenant, buf, &f.queue);
     return engine_list(e, &f, list_one, &l, cursor);
 }

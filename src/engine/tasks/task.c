@@ -1,40 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the engine does of itself, a slice at a time:
+ * The engine's own work, a slice at a time:
  *
- *     telling   ended jobs that others listen to: those who wait for them, and recurrences
- *     tasks     jobs of hidden queues whose time has come: recurrences that fire
- *     bulks     likewise: bulks, which take longer
+ *     telling       ended jobs that have listeners: jobs that wait for them, and recurrences
+ *     recurrences   those whose time has come
+ *     bulks         those that have not ended; they take longer
  *
- * The lists follow from jobs, so they are there again after a crash, and a step that was done
- * before is seen to have been done. A step may need a job that is on disk: it answers COLD like a
- * request, and is made again when the job is there. The first two take turns; a bulk has its turn
- * when they have nothing to do, or have done much.
+ * The lists follow from jobs, so they are there again after a crash, and a repeated step sees that
+ * it was done before. A step that needs a job on disk answers COLD like a request, and is made
+ * again when the job is there. Telling and recurrences take turns. A bulk has its turn when they
+ * have nothing to do, or have done much.
  */
-#include "engine/tasks/task.h"
-
 #include <assert.h>
 
-#include "engine/log/emit.h"
+#include "engine/engine.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/tasks/bulks.h"
-#include "engine/tasks/recurring.h"
-#include "engine/work/after.h"
-#include "engine/work/seek.h"
+#include "engine/tasks/tasks.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/record.h"
 
 #define TELL_SLICE  100
 #define SMALL_STEPS 20 /* before a bulk has its turn */
 
-/* The n-th one who is to be told. */
+/* The n-th listener of a job. */
 static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o)) {
         if (o.type == OPT_LISTENER && n-- == 0) {
             *ret = (struct job_id){ .due_ms = o.number, .seq = o.seq };
@@ -60,7 +56,7 @@ static int tell_one(struct engine *e, const struct job *ended, struct job_id id)
     return j->queue->hidden ? recurrence_told(e, j, ended) : after_told(e, j, ended);
 }
 
-static int tell(struct engine *e)
+static int tell_some(struct engine *e)
 {
     struct job *ended = container_of(e->place.telling.next, struct trail, link)->job;
     struct job_id id;
@@ -85,26 +81,28 @@ static int tell(struct engine *e)
     return 1;
 }
 
-/* Both in turns, but what answered COLD comes first when the answer is there. */
+/* Telling and recurrences take turns. A step that answered COLD comes first when the answer is
+ * there. */
 static int small_step(struct engine *e)
 {
-    bool fires = !list_empty(&e->place.due_tasks) && !e->refuse_new;
+    bool fires = !list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new;
     int done;
 
     if (!list_empty(&e->place.telling) && (e->tasks.tell_turn || !fires)) {
-        done = tell(e);
+        done = tell_some(e);
         e->tasks.tell_turn = done == BELFRY_COLD;
         return done;
     }
     e->tasks.tell_turn = true;
-    return fires ? recurrence_fire(e, container_of(e->place.due_tasks.next, struct job, timer.link))
+    return fires ? recurrence_fire(e, container_of(e->place.due[HIDDEN_RECURRENCE].next, struct job,
+                                                   timer.link))
                  : 0;
 }
 
-static int step(struct engine *e)
+static int task_step(struct engine *e)
 {
-    bool small =
-        !list_empty(&e->place.telling) || (!list_empty(&e->place.due_tasks) && !e->refuse_new);
+    bool small = !list_empty(&e->place.telling) ||
+                 (!list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new);
     int done;
 
     if (e->tasks.bulk_asks || (bulk_waits(e) && (!small || e->tasks.small_steps >= SMALL_STEPS))) {
@@ -117,20 +115,6 @@ static int step(struct engine *e)
     return done;
 }
 
-void tasks_rewind(struct engine *e)
-{
-    struct list *node, *after;
-
-    list_each_safe (node, after, &e->place.due_tasks) {
-        struct job *j = container_of(node, struct job, timer.link);
-
-        if (j->timer.at_ms > e->now_ms) {
-            job_unplace(e, j);
-            job_place(e, j, JOB_SCHEDULED);
-        }
-    }
-}
-
 int engine_task(struct engine *e)
 {
     struct str scope = e->scope;
@@ -139,7 +123,7 @@ int engine_task(struct engine *e)
     assert(!e->work.inside && e->started);
     e->scope = (struct str){ 0 };
     e->work.inside = true;
-    done = step(e);
+    done = task_step(e);
     e->work.inside = false;
     e->scope = scope;
     return done;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a job has not run: what it waits for, and until when if that is known. */
+/* Why a job has not run: its obstacle, and the end of that if it is known. */
 #include <stdio.h>
 
 #include "base/time.h"
-#include "engine/place/class.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/lane.h"
 #include "engine/place/pushing.h"
-#include "engine/place/turn.h"
-#include "engine/work/gate.h"
-#include "engine/work/seek.h"
+#include "engine/place/queue.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 
 #define ASKED_LATELY_MS 60000
@@ -25,7 +22,7 @@ const char *reason_name(enum reason r)
     return names[r];
 }
 
-static void say(struct explanation *x, enum reason r, int64_t until_ms, const char *why)
+static void explain_as(struct explanation *x, enum reason r, int64_t until_ms, const char *why)
 {
     x->reason = r;
     x->until_ms = until_ms;
@@ -41,10 +38,10 @@ static void explain_ended(struct explanation *x)
         [JOB_EXPIRED] = "it was not started in the time that EXPIRE gave it",
     };
 
-    say(x, REASON_ENDED, -1, why[x->state]);
+    explain_as(x, REASON_ENDED, -1, why[x->state]);
 }
 
-/* What holds its whole queue back. */
+/* The whole queue is held. */
 static void explain_hold(const struct engine *e, const struct queue *q, enum hold hold,
                          struct explanation *x)
 {
@@ -70,7 +67,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
 
     else if (hold == HOLD_ENDPOINT)
         pause = queue_endpoint_until(e, q) - e->now_ms;
-    say(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
+    explain_as(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
 }
 
 /* When a worker last asked for its queue, by whichever way; 0: never. One that waits does so. */
@@ -81,7 +78,7 @@ static int64_t asked_ms(const struct engine *e, const struct queue *q)
     return q->post.asked_ms > q->kind->post.asked_ms ? q->post.asked_ms : q->kind->post.asked_ms;
 }
 
-/* Who is ahead of it in its lane, and what that one does. */
+/* Another job is ahead in the lane. */
 static void explain_behind(const struct engine *e, const struct job *first, struct explanation *x)
 {
     char id[ID_TEXT], at[TIME_TEXT] = "";
@@ -106,9 +103,9 @@ static bool explain_lane(const struct engine *e, const struct job *j, struct exp
         explain_behind(e, first, x);
         return true;
     }
-    if (first && !job_holds(j) && queue_hold(e, j->queue, j->passing) == HOLD_NONE &&
+    if (first && !job_owns_lane(j) && queue_hold(e, j->queue, j->passing) == HOLD_NONE &&
         lanes_are_full(e, j->queue->tenant)) {
-        say(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
+        explain_as(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
         return true;
     }
     return false;
@@ -126,23 +123,28 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
     if (explain_lane(e, j, x))
         return;
     if (quiet >= 0 && hold != HOLD_PAUSED && hold != HOLD_MAINTENANCE)
-        say(x, REASON_QUIET_HOURS, quiet,
+        explain_as(
+            x, REASON_QUIET_HOURS, quiet,
             "its tenant has quiet hours: when a worker asks for it it is put off to their end");
     else if (hold != HOLD_NONE)
         explain_hold(e, q, hold, x);
     else if (asked == 0)
-        say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue since the server started");
+        explain_as(x, REASON_NO_WORKER, -1,
+                   "no worker has asked for its queue since the server started");
     else if (e->now_ms - asked > ASKED_LATELY_MS)
-        say(x, REASON_NO_WORKER, -1, "no worker has asked for its queue for more than a minute");
-    else if (j->where != WHERE_HOT && j->where != WHERE_HOLDS)
-        say(x, REASON_ON_DISK, -1,
+        explain_as(x, REASON_NO_WORKER, -1,
+                   "no worker has asked for its queue for more than a minute");
+    else if (j->where != WHERE_HOT && j->where != WHERE_OWNS_LANE)
+        explain_as(
+            x, REASON_ON_DISK, -1,
             j->ordered
                 ? "it is on disk, or about to be, behind others of its queue that have ordering "
                   "keys: it comes to memory as those are taken"
                 : "it is on disk, or about to be, behind others of its queue and priority: it "
                   "comes to memory as those are taken");
     else
-        say(x, REASON_BEHIND, -1,
+        explain_as(
+            x, REASON_BEHIND, -1,
             queue_pushes(q)
                 ? "others are pushed first: as fast as their endpoints answer"
                 : "others of its queue are taken first: workers take them as fast as they ask");
@@ -150,18 +152,17 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
 
 static void explain_waiting(const struct engine *e, const struct job *j, struct explanation *x)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct job_id first = { 0 };
     char id[ID_TEXT];
     struct opt o;
     size_t n = 0;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o))
         if (o.type == OPT_AFTER && n++ == 0)
             first = (struct job_id){ o.number, e->o.partition, o.seq };
     id_format(first, id);
-    say(x, REASON_PARENT, -1, "");
+    explain_as(x, REASON_PARENT, -1, "");
     snprintf(x->why, sizeof(x->why), "it waits for %zu other job%s to be done: %.*s%s", n,
              n == 1 ? "" : "s", ID_TEXT, id, n > 1 ? " and others" : "");
 }
@@ -176,7 +177,7 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
     *ret = (struct explanation){ .state = job_state_now(e, j), .until_ms = -1, .deferred_ms = -1 };
     if (j->trail) {
         ret->deferrals = j->trail->deferrals;
-        if (ret->state < JOB_LEASED && j->trail->deferred_ms)
+        if (state_is_ahead(ret->state) && j->trail->deferred_ms)
             ret->deferred_ms = j->trail->deferred_ms;
     }
     if (ret->state == JOB_WAITING)
@@ -184,16 +185,18 @@ int engine_explain(struct engine *e, struct job_id id, struct explanation *ret)
     else if (state_is_ended(ret->state))
         explain_ended(ret);
     else if (ret->state == JOB_LEASED)
-        say(ret, REASON_RUNNING, j->trail->until_ms, "a worker has it, until the end of its lease");
+        explain_as(ret, REASON_RUNNING, j->trail->until_ms,
+                   "a worker has it, until the end of its lease");
     else if (ret->state == JOB_READY)
         explain_ready(e, j, ret);
     else if (j->trail && j->trail->deferred_ms && !MUTANT(e->o.mutant, EXPLAIN_OFF))
-        say(ret, REASON_QUIET_HOURS, j->timer.at_ms,
+        explain_as(
+            ret, REASON_QUIET_HOURS, j->timer.at_ms,
             "its tenant had quiet hours when it was to be given out: it was put off to their end");
     else if (j->attempt > 0)
-        say(ret, REASON_BACKOFF, j->timer.at_ms,
-            "an attempt ended without success, or asked for it: it runs again then");
+        explain_as(ret, REASON_BACKOFF, j->timer.at_ms,
+                   "an attempt ended without success, or asked for it: it runs again then");
     else
-        say(ret, REASON_SCHEDULED, j->timer.at_ms, "its time has not come");
+        explain_as(ret, REASON_SCHEDULED, j->timer.at_ms, "its time has not come");
     return 0;
 }

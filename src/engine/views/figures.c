@@ -3,16 +3,14 @@
 #include <stdlib.h>
 
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
-#include "engine/work/gate.h"
+#include "engine/work/work.h"
 
 static void queue_view_of(const struct engine *e, const struct queue *q, struct queue_view *ret)
 {
     static const struct hist none;
 
     *ret = (struct queue_view){
-        .name = { q->name, q->name_len },
+        .name = queue_name(q),
         .settings = &q->settings,
         .waiters = q->post.waiters,
         .hold = queue_hold(e, q, false),
@@ -36,40 +34,23 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct queue *x = *(const struct queue *const *)a;
-    const struct queue *y = *(const struct queue *const *)b;
-
-    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
-}
-
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg)
 {
-    const struct queue **all = malloc((e->place.queue_total + 1) * sizeof(struct queue *));
-    const struct list *heads[] = { &e->place.queues, &e->place.idle };
+    const struct named **all = malloc((e->place.queue_total + 1) * sizeof(*all));
     size_t n = 0;
     int answer = 0;
 
     if (!all)
         return BELFRY_NOMEM;
-    for (size_t i = 0; i < 2; i++) {
-        const struct list *node;
-
-        list_each (node, heads[i]) {
-            const struct queue *q = container_of(node, struct queue, link);
-
-            if (!q->hidden && queue_is_of(q, tenant) &&
-                str_compare((struct str){ q->name, q->name_len }, after) > 0)
-                all[n++] = q;
-        }
-    }
-    qsort(all, n, sizeof(struct queue *), by_name);
+    for (const struct queue *q = NULL; (q = queue_next(e, q));)
+        if (!q->hidden && queue_is_of(q, tenant) && str_compare(queue_name(q), after) > 0)
+            all[n++] = &q->by_name;
+    named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct queue_view v;
 
-        queue_view_of(e, all[i], &v);
+        queue_view_of(e, container_of(all[i], const struct queue, by_name), &v);
         answer = fn(arg, &v);
     }
     free(all);
@@ -79,7 +60,7 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
 static void tenant_view_of(const struct engine *e, struct tenant *t, struct tenant_view *ret)
 {
     *ret = (struct tenant_view){
-        .name = { t->name, t->name_len },
+        .name = tenant_name(t),
         .settings = &t->settings,
         .pending = (uint64_t)t->pending,
         .running = t->running,
@@ -98,35 +79,23 @@ int engine_tenant_get(const struct engine *e, struct str name, struct tenant_vie
     return 0;
 }
 
-static int tenant_by_name(const void *a, const void *b)
-{
-    const struct tenant *x = *(const struct tenant *const *)a;
-    const struct tenant *y = *(const struct tenant *const *)b;
-
-    return str_compare((struct str){ x->name, x->name_len }, (struct str){ y->name, y->name_len });
-}
-
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg)
 {
-    struct tenant **all = malloc((e->place.tenant_total + 1) * sizeof(struct tenant *));
-    const struct list *node;
+    const struct named **all = malloc((e->place.tenant_total + 1) * sizeof(*all));
     size_t n = 0;
     int answer = 0;
 
     if (!all)
         return BELFRY_NOMEM;
-    list_each (node, &e->place.tenant_list) {
-        struct tenant *t = container_of(node, struct tenant, link);
-
-        if (str_compare((struct str){ t->name, t->name_len }, after) > 0)
-            all[n++] = t;
-    }
-    qsort(all, n, sizeof(struct tenant *), tenant_by_name);
+    list_each_of (struct tenant, t, &e->place.tenant_list, link)
+        if (str_compare(tenant_name(t), after) > 0)
+            all[n++] = &t->by_name;
+    named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
         struct tenant_view v;
 
-        tenant_view_of(e, all[i], &v);
+        tenant_view_of(e, container_of(all[i], struct tenant, by_name), &v);
         answer = fn(arg, &v);
     }
     free(all);
@@ -136,13 +105,11 @@ int engine_tenants(const struct engine *e, struct str after, size_t limit,
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret)
 {
     const struct tenant *t = tenant_find(e, tenant);
-    const struct list *node;
 
     *ret = (struct tenant_stats){ 0 };
     if (!t)
         return;
-    list_each (node, &t->queues) {
-        const struct queue *q = container_of(node, struct queue, of_tenant);
+    list_each_of (const struct queue, q, &t->queues, of_tenant) {
         struct queue_view v;
 
         if (q->hidden)
@@ -163,8 +130,6 @@ void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenan
 
 void engine_stats(const struct engine *e, struct engine_stats *ret)
 {
-    const struct list *node;
-
     memcpy(ret->jobs, e->place.states, sizeof(ret->jobs));
     ret->cold_jobs = 0;
     for (int i = 0; i < COLD_SLOTS; i++) {
@@ -175,18 +140,16 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     }
     ret->hot_jobs = e->place.jobs.count - e->place.hidden_jobs;
     ret->runs = ret->run_bytes = 0;
-    list_each (node, &e->cold.runs) {
+    list_each_of (const struct cold_run, r, &e->cold.runs, link) {
         ret->runs++;
-        ret->run_bytes += container_of(node, struct cold_run, link)->d.bytes;
+        ret->run_bytes += r->d.bytes;
     }
     ret->queues = e->place.queue_total - e->place.hidden_total;
     ret->tenants = e->place.tenant_total;
     ret->waiters = e->work.waiters;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->place.live_bytes;
-    ret->untold = 0;
-    list_each (node, &e->place.telling)
-        ret->untold++;
+    ret->untold = list_length(&e->place.telling);
     ret->counters = e->counters;
     ret->lateness = &e->work.lateness;
     ret->runtime = &e->work.runtime;

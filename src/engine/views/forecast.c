@@ -4,7 +4,6 @@
 
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
 #include "record/name.h"
 
 /* How much of a run is due before a moment, by its summary: it has equally many entries between any
@@ -27,7 +26,7 @@ static double part_before(const struct run_desc *d, int64_t ms)
 
 static uint64_t run_jobs(const struct engine *e, const struct run_desc *d, int64_t from, int64_t to)
 {
-    /* What the frontier has passed is in memory, or gone. */
+    /* Jobs that the frontier has passed are in memory, or gone. */
     int64_t start = from > e->place.frontier.at_ms ? from : e->place.frontier.at_ms + 1;
 
     if (d->family != FAMILY_DUE || start >= to)
@@ -64,19 +63,16 @@ static int sample_job(void *arg, struct table_node *node)
 static bool tenant_waits_on_disk(const struct engine *e, struct str tenant)
 {
     const struct tenant *t = tenant_find(e, tenant);
-    const struct list *node;
 
     if (!t)
         return false;
-    list_each (node, &t->queues) {
-        const struct queue *q = container_of(node, struct queue, of_tenant);
-
+    list_each_of (const struct queue, q, &t->queues, of_tenant)
         if (!q->hidden && q->cold[COLD_DUE] > 0)
             return true;
-    }
     return false;
 }
 
+/* Counts the jobs in memory of a tenant, or of all. */
 static void sample_all(const struct engine *e, struct sample *s)
 {
     unsigned log2 = 0;
@@ -103,13 +99,11 @@ void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, s
                      uint64_t *ret)
 {
     struct sample s = { from_ms, step_ms, n, ret, 1, e, STR(TENANT_ALL) };
-    const struct list *node;
 
     memset(ret, 0, n * sizeof(*ret));
-    list_each (node, &e->cold.runs)
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
         for (size_t i = 0; i < n; i++)
-            ret[i] +=
-                run_jobs(e, &container_of(node, struct cold_run, link)->d,
-                         from_ms + (int64_t)i * step_ms, from_ms + (int64_t)(i + 1) * step_ms);
+            ret[i] += run_jobs(e, &r->d, from_ms + (int64_t)i * step_ms,
+                               from_ms + (int64_t)(i + 1) * step_ms);
     sample_all(e, &s);
 }

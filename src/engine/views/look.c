@@ -4,16 +4,14 @@
 
 #include <stdlib.h>
 
-#include "engine/cold/walk.h"
-#include "engine/place/blob.h"
+#include "engine/cold/cold.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/work/seek.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/record.h"
 
-#define STRIPE_JOBS 8192 /* about what one engine_list looks at */
+#define STRIPE_JOBS 8192 /* about so many jobs are looked at by one engine_list */
 #define ROUNDS      8 /* of a walk at the most: jobs that move all the time would make it endless */
 
 static void view_trail(const struct job *j, struct job_view *v)
@@ -30,9 +28,9 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->cancelling = t->flags & TRAIL_CANCELLING;
     v->replacing = t->flags & TRAIL_REPLACING;
     v->ended_ms = t->ended_ms;
-    v->deferred_ms = v->state < JOB_LEASED && t->deferred_ms ? t->deferred_ms : -1;
+    v->deferred_ms = state_is_ahead(v->state) && t->deferred_ms ? t->deferred_ms : -1;
     v->deferrals = t->deferrals;
-    v->keep_ms = t->hold_ms > t->keep_ms ? t->hold_ms : t->keep_ms;
+    v->keep_ms = trail_gone_ms(t);
     v->result = blob_str(t->result);
     v->error = blob_str(t->error);
     while (r.p < r.end && v->history_count < HISTORY_ENTRIES &&
@@ -42,17 +40,16 @@ static void view_trail(const struct job *j, struct job_view *v)
 
 static void view_labels(const struct job *j, struct job_view *v)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    v->tag_count = v->meta_count = v->after_count = 0;
+    v->labels.tag_count = v->labels.meta_count = v->after_count = 0;
     v->recurrence = (struct str){ "", 0 };
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o)) {
-        if (o.type == OPT_TAG && v->tag_count < TAGS_MAX)
-            v->tags[v->tag_count++] = o.bytes;
-        if (o.type == OPT_META && v->meta_count < METAS_MAX)
-            v->meta[v->meta_count++] = (struct meta){ o.bytes, o.value };
+        if (o.type == OPT_TAG && v->labels.tag_count < TAGS_MAX)
+            v->labels.tags[v->labels.tag_count++] = o.bytes;
+        if (o.type == OPT_META && v->labels.meta_count < METAS_MAX)
+            v->labels.meta[v->labels.meta_count++] = (struct meta){ o.bytes, o.value };
         if (o.type == OPT_AFTER && v->after_count < AFTER_MAX)
             v->after[v->after_count++] = (struct job_id){ o.number, v->id.partition, o.seq };
         if (o.type == OPT_NOMINAL) {
@@ -70,8 +67,8 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     /* Member by member: the history is large and mostly unused. */
     ret->id = job_id_of(e, j);
     ret->state = job_state_now(e, j);
-    ret->tenant = (struct str){ j->queue->tenant->name, j->queue->tenant->name_len };
-    ret->queue = (struct str){ j->queue->kind->name, j->queue->kind->name_len };
+    ret->tenant = tenant_name(j->queue->tenant);
+    ret->queue = j->queue->kind->by_name.name;
     ret->payload = job_payload(j);
     ret->key = o.key;
     ret->order = o.order;
@@ -137,7 +134,7 @@ struct page {
     uint64_t looked;
 };
 
-static int compare(const struct job *a, const struct job *b)
+static int job_compare(const struct job *a, const struct job *b)
 {
     if (a->due_ms != b->due_ms)
         return a->due_ms < b->due_ms ? -1 : 1;
@@ -150,7 +147,7 @@ static void sift_down(const struct job **heap, size_t n, size_t i)
         size_t top = i;
 
         for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
-            if (compare(heap[child], heap[top]) > 0)
+            if (job_compare(heap[child], heap[top]) > 0)
                 top = child;
         if (top == i)
             return;
@@ -165,24 +162,23 @@ static void heap_push(struct page *p, const struct job *j)
 {
     size_t i = p->n++;
 
-    for (; i > 0 && compare(j, p->heap[(i - 1) / 2]) > 0; i = (i - 1) / 2)
+    for (; i > 0 && job_compare(j, p->heap[(i - 1) / 2]) > 0; i = (i - 1) / 2)
         p->heap[i] = p->heap[(i - 1) / 2];
     p->heap[i] = j;
 }
 
 static bool has_tag(const struct job *j, struct str tag)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_opt_next(&r, &o))
         if (o.type == OPT_TAG && str_eq(o.bytes, tag))
             return true;
     return false;
 }
 
-/* As bits. */
+/* The states of a filter as bits. */
 static unsigned states_of(const struct list_filter *f)
 {
     return f->states ? f->states : f->state < 0 ? ~0u : 1u << f->state;
@@ -193,9 +189,7 @@ bool job_passes(const struct engine *e, const struct list_filter *f, const struc
     return states_of(f) >> job_state_now(e, j) & 1 && (f->below == 0 || j->seq < f->below) &&
            j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
            (f->tag.len == 0 || has_tag(j, f->tag)) &&
-           (f->queue.len == 0
-                ? !j->queue->hidden
-                : str_eq(f->queue, (struct str){ j->queue->name, j->queue->name_len }));
+           (f->queue.len == 0 ? !j->queue->hidden : str_eq(f->queue, queue_name(j->queue)));
 }
 
 static uint32_t walk_of(const struct list_cursor *c)
@@ -214,7 +208,7 @@ static uint32_t rounds_of(const struct list_cursor *c)
     return c->walk >> 2 * WALK_BITS;
 }
 
-static bool matches(const struct page *p, const struct job *j)
+static bool page_matches(const struct page *p, const struct job *j)
 {
     const struct list_cursor *c = p->after;
 
@@ -232,14 +226,14 @@ static int page_visit(void *arg, struct table_node *node)
     const struct job *j = container_of(node, struct job, by_seq);
 
     p->looked++;
-    if (!matches(p, j))
+    if (!page_matches(p, j))
         return 0;
     if (p->n < p->f->limit) {
         heap_push(p, j);
         return 0;
     }
     p->more = true;
-    if (compare(j, p->heap[0]) < 0) {
+    if (job_compare(j, p->heap[0]) < 0) {
         p->heap[0] = j;
         sift_down(p->heap, p->n, 0);
     }
@@ -258,19 +252,15 @@ static void heap_sort(const struct job **heap, size_t n)
     }
 }
 
-#define ENDED (1u << JOB_DONE | 1u << JOB_DEAD | 1u << JOB_CANCELLED | 1u << JOB_EXPIRED)
-
 /* Whether a family can have jobs of these states. */
 static bool family_fits(char family, unsigned states)
 {
     switch (family) {
     case FAMILY_BACKLOG: /* some may have expired there */
-    case FAMILY_ASIDE: return states & (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_EXPIRED);
-    case FAMILY_DUE:
-        return states &
-               (1u << JOB_READY | 1u << JOB_SCHEDULED | 1u << JOB_WAITING | 1u << JOB_EXPIRED);
-    case FAMILY_PAST: return states & (ENDED & ~(1u << JOB_DEAD));
-    default: return states & (1u << JOB_DEAD | 1u << JOB_DONE);
+    case FAMILY_ASIDE: return states & (JOB_BIT(READY) | JOB_BIT(SCHEDULED) | JOB_BIT(EXPIRED));
+    case FAMILY_DUE: return states & (JOB_AHEAD | JOB_BIT(EXPIRED));
+    case FAMILY_PAST: return states & (JOB_ENDED & ~JOB_BIT(DEAD));
+    default: return states & (JOB_BIT(DEAD) | JOB_BIT(DONE));
     }
 }
 
@@ -290,8 +280,8 @@ static bool was_loaded(const struct engine *e, const struct list_cursor *c)
     return e->cold.walk_loaded || e->cold.walk != walk_of(c);
 }
 
-/* Some went back to disk where the walk has been: it goes there again, for what came after it
- * began. What is in memory by now is looked at first, as it may go the same way. */
+/* Jobs went back to disk where the walk has been: it goes there again, for jobs that came after it
+ * began. Memory is looked at first, as its jobs may go back, too. */
 static void next_round(struct engine *e, const struct list_filter *f, struct list_cursor *c)
 {
     char first = walk_missed(e, round_of(c));
@@ -341,7 +331,7 @@ static uint64_t stripe_of(const struct list_cursor *c)
     return reversed;
 }
 
-/* As many stripes as there are jobs for, at the start of a walk and between two stripes. */
+/* Makes as many stripes as there are jobs for, at the start of a walk and between two stripes. */
 static void split_stripes(const struct engine *e, struct list_cursor *c, size_t size)
 {
     while (c->due_ms == 0 && c->seq == 0 && e->place.jobs.count >> c->stripes_log2 > size) {
@@ -350,8 +340,9 @@ static void split_stripes(const struct engine *e, struct list_cursor *c, size_t 
     }
 }
 
-static int list_memory(struct engine *e, const struct list_filter *f,
-                       int (*fn)(void *arg, const struct job_view *v), void *arg,
+typedef int job_fn(void *arg, const struct job_view *v);
+
+static int list_memory(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg,
                        struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .after = cursor };
@@ -402,21 +393,14 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
         if (c->key_len == 1)
             k.len = f->queue.len + 2;
     } else if (k.len == 1 && k.bytes[0] == FAMILY_DUE && f->from_ms > 0) {
-        /* What was put off is further back than its due time, never before it. */
+        /* A job that was put off is behind its due time, never before it. */
         cold_key_due(&k, (struct cold_point){ f->from_ms, 0 });
     }
     e->cold.want.after_len = k.len;
     memcpy(e->cold.want.after, k.bytes, k.len);
 }
 
-bool want_page_is(const struct cold_answer *a, const struct cold_want *w)
-{
-    return a && a->want->kind == WANT_PAGE && a->want->after_len == w->after_len &&
-           a->want->since == w->since && memcmp(a->want->after, w->after, w->after_len) == 0;
-}
-
-static int show_page(struct engine *e, const struct list_filter *f,
-                     int (*fn)(void *arg, const struct job_view *v), void *arg)
+static int show_page(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg)
 {
     int answer = 0;
 
@@ -449,12 +433,12 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
     struct str last = { e->cold.answer->last, e->cold.answer->last_len };
     struct cold_point p;
 
-    return !e->cold.answer->more || (states_of(f) == 1u << JOB_READY && last.ptr[0] == FAMILY_DUE &&
+    return !e->cold.answer->more || (states_of(f) == JOB_BIT(READY) && last.ptr[0] == FAMILY_DUE &&
                                      cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 
-/* Jobs go from D to memory, from there to B, to memory, to A, and back to memory: what was loaded
- * is looked at in between, and at the end. */
+/* Jobs go from D to memory, from there to B, to memory, to A, and back to memory. Loaded jobs are
+ * looked at in between, and at the end. */
 static void next_run_family(const struct engine *e, const struct list_filter *f,
                             struct list_cursor *c)
 {
@@ -471,8 +455,7 @@ static void next_run_family(const struct engine *e, const struct list_filter *f,
     c->key[0] = next;
 }
 
-static int list_disk(struct engine *e, const struct list_filter *f,
-                     int (*fn)(void *arg, const struct job_view *v), void *arg,
+static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg,
                      struct list_cursor *cursor)
 {
     struct cold_answer *a = e->cold.answer;
@@ -489,7 +472,7 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     if (cursor->key_len > COLD_KEY_MAX || !memchr(walk_families, cursor->key[0], WALK_FAMILIES))
         return BELFRY_INVALID;
     want_page(e, f, cursor);
-    if (!want_page_is(a, &e->cold.want))
+    if (!want_is_answered(e))
         return BELFRY_COLD;
     answer = show_page(e, f, fn, arg);
     cursor->more = true;
@@ -502,8 +485,8 @@ static int list_disk(struct engine *e, const struct list_filter *f,
     return answer;
 }
 
-/* The engine was restarted: nobody knows what was loaded during the walk, or what was loaded and is
- * on disk again. So it goes through all that is on disk, and then through all that is in memory. */
+/* The engine was restarted, and does not know which jobs were loaded during the walk, or went back.
+ * So the walk goes through all jobs on disk, and then through all in memory. */
 static void walk_resume(const struct engine *e, struct list_cursor *c)
 {
     c->walk = c->since = 0;
@@ -514,14 +497,10 @@ static void walk_resume(const struct engine *e, struct list_cursor *c)
 
 static uint32_t newest_run(const struct engine *e)
 {
-    const struct list *node;
     uint32_t newest = 0;
 
-    list_each (node, &e->cold.runs) {
-        const struct run_desc *d = &container_of(node, struct cold_run, link)->d;
-
-        newest = d->number > newest ? d->number : newest;
-    }
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        newest = r->d.number > newest ? r->d.number : newest;
     return newest;
 }
 

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Jobs that wait for others. A waiting job names those it waits for among its options (AFTER), and
- * each of those names it (LISTENER): so both go to disk and come back with what they are about, and
- * there is no index to keep. When a job with listeners has ended it stays in memory until they have
- * been told (task.c). Telling twice does no harm: the second time it is no longer waited for.
- */
-#include "engine/work/after.h"
+/* Jobs that wait for others. A waiting job names its parents among its options (AFTER), and each
+ * parent names it (LISTENER). So both go to disk and come back with these facts, and no index is
+ * needed. An ended job with listeners stays in memory until they have been told (task.c). Telling a
+ * listener twice does no harm: it no longer waits then. */
+#include "engine/work/work.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#include "engine/cold/known.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/work/finish.h"
-#include "engine/work/seek.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"
 
-void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
+/* Writes a job's options without those of this type that name the job of this number. */
+static void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
 {
     struct str opts = { j->tail, j->opts_len };
     struct wire_reader r = wire_reader_of(opts);
@@ -79,7 +75,8 @@ static int check_names(struct engine *e, const struct job_spec *s)
     return 0;
 }
 
-/* The same wherever it is; one that has not ended comes to memory. NOTFOUND, COLD, NOMEM. */
+/* The state of a job, wherever it is. A job that has not ended comes to memory. NOTFOUND, COLD,
+ * NOMEM. */
 static int seek_state(struct engine *e, struct job_id id)
 {
     int err;
@@ -92,8 +89,7 @@ static int seek_state(struct engine *e, struct job_id id)
     if (!j)
         return err;
     if (state_is_ended(j->state) && !job_of(e, id))
-        past_note(e, id, (int)j->state,
-                  j->trail->keep_ms > j->trail->hold_ms ? j->trail->keep_ms : j->trail->hold_ms);
+        past_note(e, id, (int)j->state, trail_gone_ms(j->trail));
     return (int)j->state;
 }
 
@@ -104,9 +100,9 @@ static int parent_state(struct engine *e, struct job_id id)
 
     if (state == PAST_UNKNOWN && (here || !e->log.whole))
         state = seek_state(e, id);
-    /* In the middle of a batch everything is known that the batch was checked with (see
-     * check_again). So this is a job that an item put to where it had expired, and that is
-     * forgotten already. */
+    /* In the middle of a batch all facts are known that the batch was checked with (see
+     * check_again). So an item moved this job to where it had expired, and it is forgotten already.
+     */
     if (e->log.whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
         return JOB_EXPIRED;
     return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
@@ -140,7 +136,7 @@ int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
 
     *ret_waits = 0;
     *ret_lost = (struct job_id){ 0 };
-    scope_split(s->queue, &e->scope, &queue); /* nobody waits for another tenant's job */
+    scope_split(s->queue, &e->scope, &queue); /* no job waits for another tenant's */
     if (!err)
         err = check_parents(e, s, ret_waits, ret_lost);
     e->scope = scope;
@@ -171,18 +167,14 @@ int after_room(struct engine *e, const struct job_spec *specs, size_t i)
     return 0;
 }
 
-static bool has_ended(struct engine *e, struct job_id id)
-{
-    const struct job *j = job_of(e, id);
-
-    return !j || state_is_ended(j->state);
-}
-
 void after_put(struct engine *e, struct buf *out, const struct job_spec *s)
 {
-    for (size_t i = 0; i < s->after_count; i++)
-        if (!has_ended(e, s->after[i]))
+    for (size_t i = 0; i < s->after_count; i++) {
+        const struct job *j = job_of(e, s->after[i]);
+
+        if (j && !state_is_ended(j->state))
             opts_put_id(out, OPT_AFTER, s->after[i]);
+    }
     if (s->after_count > 0 && s->after_fail != AFTERFAIL_CANCEL) {
         wire_put_u8(out, OPT_AFTERFAIL);
         wire_put_varint(out, (uint64_t)s->after_fail);
@@ -204,18 +196,17 @@ int after_listen(struct engine *e, const struct job_spec *s, struct job_id liste
 
 bool after_waits(const struct job *j, const struct job *parent)
 {
-    struct wire_reader r = wire_reader_of((struct str){ j->tail, j->opts_len });
+    struct wire_reader r = job_opts_reader(j);
     struct opt o;
 
-    wire_zigzag(&r);
     while (job_is_waiting(j) && job_opt_next(&r, &o))
         if (o.type == OPT_AFTER && o.seq == parent->seq)
             return true;
     return false;
 }
 
-/* One less to wait for. */
-static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
+/* The job waits for one parent less. */
+static int release_parent(struct engine *e, struct job *j, uint64_t seq, bool last)
 {
     struct job_image image;
 
@@ -223,10 +214,8 @@ static int release(struct engine *e, struct job *j, uint64_t seq, bool last)
     e->scratch.len = 0;
     opts_without(&e->scratch, j, OPT_AFTER, seq);
     image.opts = buf_view(&e->scratch);
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     if (last)
         image.at_ms = j->due_ms > e->now_ms || j->ordered ? j->due_ms : e->now_ms;
     return emit_put(e, &image);
@@ -254,5 +243,5 @@ int after_told(struct engine *e, struct job *j, const struct job *ended)
     if (ended->state != JOB_DONE && o.after_fail == AFTERFAIL_CANCEL &&
         !MUTANT(e->o.mutant, PARENT_IGNORED))
         return after_lost(e, j, job_id_of(e, ended));
-    return release(e, j, ended->seq, o.afters == 1);
+    return release_parent(e, j, ended->seq, o.afters == 1);
 }

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests of workers about a job they hold, and what happens to those who say nothing. */
-#include "engine/work/finish.h"
+/* Requests of workers about their jobs, and the end of leases without a word. */
+#include "engine/work/work.h"
 
 #include <assert.h>
 
 #include "base/time.h"
-#include "engine/log/emit.h"
-#include "engine/log/history.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/work/random.h"
-#include "engine/work/seek.h"
 #include "record/backoff.h"
 #include "record/opts.h"
 #include "record/record.h"
+
+/* xorshift64*: jitter needs no better. */
+uint64_t engine_random(struct engine *e)
+{
+    e->work.random ^= e->work.random >> 12;
+    e->work.random ^= e->work.random << 25;
+    e->work.random ^= e->work.random >> 27;
+    return (e->work.random * UINT64_C(0x2545f4914f6cdd1d)) >> 16;
+}
 
 /* now + d, never beyond the last moment there is. */
 static int64_t after(const struct engine *e, int64_t d)
@@ -24,7 +29,7 @@ static int64_t after(const struct engine *e, int64_t d)
 }
 
 /* A job as long as the caller's token is the current one. */
-static int held(struct engine *e, struct job_id id, uint64_t token, struct job **ret)
+static int job_of_token(struct engine *e, struct job_id id, uint64_t token, struct job **ret)
 {
     int err;
     struct job *j = job_seek(e, id, false, &err);
@@ -83,22 +88,20 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
 
 int job_expire(struct engine *e, struct job *j)
 {
-    assert(j->state <= JOB_READY);
+    assert(state_is_ahead(j->state));
     return job_end(e, j, JOB_EXPIRED, OUTCOME_NONE, j->stalls, (struct str){ 0 },
                    (struct str){ 0 });
 }
 
 /* The attempt has ended and the job was replaced meanwhile: it starts anew. */
-static int replace(struct engine *e, struct job *j, unsigned outcome, struct str error)
+static int job_replace(struct engine *e, struct job *j, unsigned outcome, struct str error)
 {
     struct job_image image;
 
     e->scratch.len = 0;
     history_append(&e->scratch, j, e->now_ms, outcome, error);
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     job_image_of(j, &image);
     image.state = JOB_SCHEDULED;
     image.payload = image.trail.pending;
@@ -126,8 +129,8 @@ static int64_t pause_of(struct engine *e, const struct job *j)
     return backoff_pause(&b, j->attempt ? j->attempt : 1, engine_random(e));
 }
 
-/* What is asked for while a job runs is done when its attempt ends, however it ends but by
- * COMPLETE. Answers 1 if that was it. */
+/* Marks that were set while a job ran take effect when its attempt ends, unless by COMPLETE. 1:
+ * they did. */
 static int end_as_marked(struct engine *e, struct job *j, unsigned outcome, struct str error)
 {
     unsigned flags = j->trail->flags;
@@ -135,7 +138,7 @@ static int end_as_marked(struct engine *e, struct job *j, unsigned outcome, stru
 
     assert(j->state == JOB_LEASED);
     if (flags & TRAIL_REPLACING)
-        err = replace(e, j, outcome, error);
+        err = job_replace(e, j, outcome, error);
     else if (flags & TRAIL_CANCELLING && !MUTANT(e->o.mutant, CANCEL_RETRIED))
         err = job_end(e, j, JOB_CANCELLED, outcome, j->stalls, error, (struct str){ 0 });
     else
@@ -188,7 +191,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
 {
     struct job *j;
     struct queue *q;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
@@ -198,7 +201,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
     q = j->queue;
     count_runtime(e, j);
     if (j->trail->flags & TRAIL_REPLACING)
-        err = replace(e, j, ATTEMPT_DONE, (struct str){ 0 });
+        err = job_replace(e, j, ATTEMPT_DONE, (struct str){ 0 });
     else if (j->trail->flags & TRAIL_CANCELLING)
         err = job_end(e, j, again_ms < 0 ? JOB_DONE : JOB_CANCELLED, ATTEMPT_DONE, j->stalls,
                       (struct str){ 0 }, result);
@@ -223,7 +226,7 @@ int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str e
     struct job *j;
     struct queue *q;
     uint64_t cancelled = e->counters.cancelled;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
@@ -246,7 +249,7 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
 {
     struct job *j;
     struct extend_record r;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
@@ -270,7 +273,7 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
 {
     struct job *j;
     struct queue *q;
-    int err = held(e, id, token, &j);
+    int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
@@ -291,4 +294,48 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
         return err;
     COUNT(e, q, released);
     return 0;
+}
+
+/* ---- Forgetting an ended job before its time ---- */
+
+static int emit_end_at(struct engine *e, const struct job *j, enum job_state state, int64_t at_ms)
+{
+    return emit_end(e, &(struct end_record){ .seq = j->seq,
+                                             .state = state,
+                                             .ended_ms = at_ms,
+                                             .keep_ms = at_ms,
+                                             .outcome = OUTCOME_NONE });
+}
+
+int emit_forget(struct engine *e, const struct job *j)
+{
+    return emit_end_at(e, j, (enum job_state)j->state, j->trail->ended_ms);
+}
+
+int emit_gone(struct engine *e, const struct job *j)
+{
+    return emit_end_at(e, j, JOB_CANCELLED, e->now_ms);
+}
+
+int engine_delete(struct engine *e, struct job_id id)
+{
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
+    enum job_state state;
+
+    if (!j)
+        return err;
+    state = job_state_now(e, j);
+    if (!state_is_ended(state))
+        return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(state));
+    j = job_seek(e, id, true, &err);
+    if (j && !state_is_ended(j->state)) { /* by time only */
+        err = job_expire(e, j);
+        j = err ? NULL : job_of(e, id);
+    }
+    if (!j)
+        return err;
+    if (j->trail->flags & TRAIL_TELLING)
+        return engine_error(e, BELFRY_STATE, "those who wait for it are being told of its end");
+    return emit_forget(e, j);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Quiet hours: looked at just before a job would be given out. */
-#include "engine/work/gate.h"
+#include "engine/work/work.h"
 
 #include "base/time.h"
-#include "engine/log/emit.h"
-#include "engine/place/jobopts.h"
+#include "engine/log/log.h"
+#include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/work/random.h"
 #include "record/opts.h"
 #include "record/record.h"
 

@@ -1,37 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about jobs that are not running: schedule, cancel, reschedule, redrive. */
-#include "engine/work/intake.h"
+#include "engine/work/work.h"
 
 #include <stdio.h>
 
 #include "base/time.h"
-#include "engine/cold/known.h"
-#include "engine/cold/spill.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/work/after.h"
-#include "engine/work/finish.h"
-#include "engine/work/push_check.h"
-#include "engine/work/seek.h"
 #include "record/backoff.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* When it becomes ready: at once if it is due. With an ordering key it is due when it says, also
  * before now, as that is its place in the order. */
 static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
 {
-    return ordered ? due : later(due, e->now_ms);
+    return ordered || due > e->now_ms ? due : e->now_ms;
 }
 
 static int refuse_full(struct engine *e)
@@ -56,8 +44,8 @@ int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
     const struct tenant *t = tenant_of(e, q, full);
 
     if (t && t->settings.max_pending > 0 && t->pending + t->promised >= t->settings.max_pending)
-        return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", (int)t->name_len,
-                            t->name, (long long)t->settings.max_pending);
+        return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", STR_ARG(tenant_name(t)),
+                            (long long)t->settings.max_pending);
     return 0;
 }
 
@@ -69,8 +57,7 @@ static int check_labels(struct engine *e, const struct job_spec *s)
         return engine_error(e, BELFRY_INVALID, "meta: expected at most %d of them", METAS_MAX);
     for (size_t i = 0; i < s->tag_count; i++)
         if (!name_valid(s->tags[i]))
-            return engine_error(e, BELFRY_INVALID,
-                                "tag: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+            return engine_error(e, BELFRY_INVALID, "tag: " NAME_RULE);
     for (size_t i = 0; i < s->meta_count; i++) {
         if (!name_valid(s->meta[i].name))
             return engine_error(
@@ -87,7 +74,6 @@ static int check_labels(struct engine *e, const struct job_spec *s)
     return 0;
 }
 
-/* What can be said of a spec without looking at anything else. */
 int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
 {
     struct backoff b;
@@ -95,14 +81,11 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
     int err;
 
     if (!q && !queue_name_valid(s->queue))
-        return engine_error(e, BELFRY_INVALID,
-                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
-    if (s->key.len > KEY_MAX_BYTES)
-        return engine_error(e, BELFRY_TOOLARGE, "key: %zu bytes, the limit is %d", s->key.len,
-                            KEY_MAX_BYTES);
-    if (s->order.len > KEY_MAX_BYTES)
-        return engine_error(e, BELFRY_TOOLARGE, "order: %zu bytes, the limit is %d", s->order.len,
-                            KEY_MAX_BYTES);
+        return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
+    if (s->key.len > KEY_MAX_BYTES || s->order.len > KEY_MAX_BYTES)
+        return engine_error(e, BELFRY_TOOLARGE, "%s: %zu bytes, the limit is %d",
+                            s->key.len > KEY_MAX_BYTES ? "key" : "order",
+                            s->key.len > KEY_MAX_BYTES ? s->key.len : s->order.len, KEY_MAX_BYTES);
     if (s->priority < 1 || s->priority > PRIORITIES)
         return engine_error(e, BELFRY_INVALID, "priority: expected 1 to 5");
     if (s->due_ms > TIME_MOMENT_MAX || s->due_ms < -1)
@@ -158,6 +141,7 @@ static int key_exists(struct engine *e, const struct job *holder)
 static int schedule_onto(struct engine *e, const struct job_spec *s, struct job *holder,
                          struct schedule_result *ret)
 {
+    struct queue *q = holder->queue;
     bool ended = state_is_ended(holder->state);
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
     int err;
@@ -167,7 +151,7 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     if (s->if_exists == IFEXISTS_REJECT)
         return key_exists(e, holder);
     if (s->if_exists == IFEXISTS_KEEP || ended) {
-        COUNT(e, holder->queue, kept);
+        COUNT(e, q, kept);
         return 0;
     }
     if (holder->state == JOB_LEASED) {
@@ -193,16 +177,16 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     if (err)
         return err;
     ret->outcome = SCHEDULE_REPLACED;
-    COUNT(e, queue_find(e, s->queue), replaced);
+    COUNT(e, q, replaced);
     return 0;
 }
 
-/* What a job would meet: the job that has its key, or NULL. One on disk comes to memory if it is
- * to be replaced, or if `take`. An error, or 0. */
+/* What a job would meet: its queue, or NULL; and the job that has its key, or NULL. Such a job on
+ * disk comes to memory if it is to be replaced, or if `take`. An error, or 0. */
 static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
-                          struct job **ret_holder)
+                          struct queue **ret_queue, struct job **ret_holder)
 {
-    struct queue *q = queue_find(e, s->queue);
+    struct queue *q = *ret_queue = queue_find(e, s->queue);
     int err = spec_check(e, q, s);
     struct job *holder;
     struct job_id lost;
@@ -218,7 +202,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
         key_absent(e, s->queue, s->order, s->key);
     holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
-    if (holder && holder->state < JOB_LEASED &&
+    if (holder && state_is_ahead(holder->state) &&
         (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
         holder = key_seek(e, q, s->order, s->key, true, &err);
     if (!holder && err && err != BELFRY_NOTFOUND)
@@ -226,14 +210,18 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (MUTANT(e->o.mutant, KEY_TWICE) && s->if_exists == IFEXISTS_KEEP)
         holder = NULL;
     *ret_holder = holder;
-    return holder || s->after_count == 0 ? 0 : after_check(e, s, &waits, &lost);
+    if (holder || s->after_count == 0)
+        return 0;
+    err = after_check(e, s, &waits, &lost);
+    *ret_queue = queue_find(e, s->queue); /* jobs that came to memory may have driven it out */
+    return err;
 }
 
 /* The job, and a word with each that it waits for; all in one commit. */
 static int put_waiting(struct engine *e, const struct job_spec *s, struct job_image *image)
 {
     struct job_id id = { image->born_ms, e->o.partition, image->seq }, lost;
-    bool whole = e->log.whole;
+    bool before;
     size_t waits;
     int err = after_check(e, s, &waits, &lost);
 
@@ -241,25 +229,17 @@ static int put_waiting(struct engine *e, const struct job_spec *s, struct job_im
         return err;
     if (waits > 0)
         image->at_ms = AT_NEVER;
-    e->log.whole = true;
+    before = commit_begin(e);
     err = emit_put(e, image);
-    if (err) {
-        e->log.whole = whole;
-        return err;
+    if (!err) {
+        err = lost.seq ? after_lost(e, job_find(e, id.seq), lost) : after_listen(e, s, id);
+        e->work.torn = e->work.torn || err;
     }
-    if (lost.seq)
-        err = after_lost(e, job_find(e, id.seq), lost);
-    else
-        err = after_listen(e, s, id);
-    e->log.whole = whole;
-    if (err)
-        e->work.torn = true;
-    else if (!whole)
-        commit_roll(e);
-    return err;
+    return commit_end(e, before, err);
 }
 
-static int schedule_new(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+static int schedule_new(struct engine *e, const struct job_spec *s, struct queue *q,
+                        struct schedule_result *ret)
 {
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
     struct job_image image;
@@ -268,10 +248,8 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
     e->scratch.len = 0;
     spec_opts(&e->scratch, s, e->now_ms - due);
     after_put(e, &e->scratch, s);
-    if (e->scratch.failed) {
-        e->scratch.failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     image = (struct job_image){
         .seq = e->log.next_seq,
         .born_ms = due,
@@ -288,28 +266,32 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct sched
         return err;
     ret->id = (struct job_id){ due, e->o.partition, image.seq };
     ret->outcome = SCHEDULE_CREATED;
-    COUNT(e, queue_find(e, s->queue), scheduled);
+    if (!q || s->after_count > 0) /* it is there now, but may be another */
+        q = queue_find(e, s->queue);
+    COUNT(e, q, scheduled);
     return 0;
 }
 
 int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
+    struct queue *q;
     struct job *holder;
-    int err = schedule_check(e, s, false, &holder);
+    int err = schedule_check(e, s, false, &q, &holder);
 
     if (err)
         return err;
     if (holder)
         return schedule_onto(e, s, holder, ret);
-    err = tenant_refuses(e, queue_find(e, s->queue), s->queue);
-    return err ? err : schedule_new(e, s, ret);
+    err = tenant_refuses(e, q, s->queue);
+    return err ? err : schedule_new(e, s, q, ret);
 }
 
 int engine_schedule_ask(struct engine *e, const struct job_spec *s)
 {
+    struct queue *q;
     struct job *holder;
 
-    return schedule_check(e, s, true, &holder);
+    return schedule_check(e, s, true, &q, &holder);
 }
 
 /* Whether an earlier one of these has its key: it will be there when this one is scheduled. */
@@ -322,20 +304,21 @@ static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
     return NULL;
 }
 
-/* Whether all of them could be scheduled, one after the other, with what each finds by then. */
+/* Whether all could be scheduled, one after the other, each with the jobs that it would meet. */
 static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
 {
     for (size_t i = 0; i < n; i++) {
+        struct queue *q;
         struct job *holder;
-        int err = schedule_check(e, &specs[i], true, &holder);
-        struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
+        int err = schedule_check(e, &specs[i], true, &q, &holder);
+        struct tenant *t = tenant_of(e, q, specs[i].queue);
         bool taken = holder || earlier_of(specs, i);
 
         *ret_at = i;
         if (!err && !holder)
             err = after_room(e, specs, i);
         if (!err && !taken)
-            err = tenant_refuses(e, queue_find(e, specs[i].queue), specs[i].queue);
+            err = tenant_refuses(e, q, specs[i].queue);
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
@@ -357,8 +340,8 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
     }
 }
 
-/* Checks once more if what the first items were checked with was forgotten for the sake of the last
- * ones: there is room for all that one batch may name. */
+/* Checks once more if facts about the first items were forgotten for the sake of the last ones.
+ * There is room for the facts of one batch. */
 static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
 {
     int err = 0;
@@ -378,20 +361,18 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
                         struct schedule_result *ret, size_t *ret_at)
 {
     int err = check_again(e, specs, n, ret_at);
+    bool before;
 
     if (err)
         return err;
-    e->log.whole = true;
+    before = commit_begin(e);
     for (size_t i = 0; i < n && !err; i++) {
         *ret_at = i;
         err = engine_schedule(e, &specs[i], &ret[i]);
     }
-    e->log.whole = false;
     if (err)
-        e->work.torn = true; /* out of memory in between: what is in memory is not to be written */
-    else
-        commit_roll(e);
-    return err;
+        e->work.torn = true; /* out of memory in between: the engine is to be discarded */
+    return commit_end(e, before, err);
 }
 
 void engine_tear(struct engine *e)
@@ -424,27 +405,30 @@ int engine_cancel(struct engine *e, struct job_id id)
     return err ? err : CANCEL_CANCELLED;
 }
 
-static int state_error(struct engine *e, const struct job *j)
+/* The job of an id, if it is in one of these states (bits); see job_seek. STATE. */
+static struct job *job_claim(struct engine *e, struct job_id id, unsigned states, bool take,
+                             int *ret_err)
 {
-    return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(j->state));
+    struct job *j = job_seek(e, id, take, ret_err);
+
+    if (!j || states >> j->state & 1)
+        return j;
+    *ret_err = engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(j->state));
+    return NULL;
 }
 
 int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
 {
     int err;
-    struct job *j = job_seek(e, id, false, &err);
+    const struct job *j = job_claim(e, id, JOB_AHEAD, false, &err);
 
     if (!j)
         return err;
-    if (j->state >= JOB_LEASED)
-        return state_error(e, j);
     if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
-    j = job_seek(e, id, true, &err);
+    j = job_claim(e, id, JOB_AHEAD, true, &err); /* it may expire when it comes from disk */
     if (!j)
         return err;
-    if (j->state >= JOB_LEASED) /* it expired on disk */
-        return state_error(e, j);
     return emit_move(e,
                      &(struct move_record){
                          .seq = j->seq,
@@ -468,8 +452,8 @@ static int redrive(struct engine *e, struct job *j)
     return emit_put(e, &image);
 }
 
-/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. One on disk is brought
- * to memory: an answer is about one job only, and this is not to be asked twice. */
+/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. A job on disk comes to
+ * memory, as an answer is about one job only, and should not be asked for twice. */
 static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
 {
     struct job_opts o;
@@ -482,13 +466,11 @@ static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err
 int engine_redrive(struct engine *e, struct job_id id)
 {
     int err;
-    struct job *j = job_seek(e, id, false, &err);
-    struct job *rival;
+    struct job *j = job_claim(e, id, JOB_BIT(DEAD), false, &err);
+    const struct job *rival;
 
     if (!j)
         return err;
-    if (j->state != JOB_DEAD)
-        return state_error(e, j);
     if (refuse_full(e))
         return BELFRY_FULL;
     j = job_seek(e, id, true, &err);
@@ -511,8 +493,7 @@ static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
         struct trail *t = container_of(q->dead.next, struct trail, link);
 
         if (key_rival(e, t->job, &err)) {
-            list_remove(&t->link);
-            list_append(&q->dead, &t->link);
+            list_move(&q->dead, &t->link);
             continue;
         }
         if (err == BELFRY_NOTFOUND)
@@ -527,14 +508,8 @@ static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
 static void want_dead(struct engine *e, const struct queue *q, size_t limit)
 {
     const struct cold_answer *a = e->cold.answer;
-    struct cold_key k;
 
-    cold_key_queue(&k, FAMILY_KEPT, (struct str){ q->name, q->name_len }, 0,
-                   (struct cold_point){ 0, 0 });
-    e->cold.want = (struct cold_want){ .kind = WANT_PAGE, .limit = limit, .now_ms = e->now_ms };
-    e->cold.want.prefix_len = k.len - 16;
-    e->cold.want.after_len = k.len;
-    memcpy(e->cold.want.after, k.bytes, k.len);
+    want_page_of(e, q, FAMILY_KEPT, (struct cold_point){ 0, 0 }, limit);
     if (a && a->want->kind == WANT_PAGE) { /* all of it was taken out already: behind that */
         e->cold.want.after_len = a->last_len;
         memcpy(e->cold.want.after, a->last, a->last_len);

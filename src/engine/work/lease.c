@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Giving out ready jobs: at once, or to those who wait. */
-#include "engine/work/lease.h"
+#include "engine/work/work.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/time.h"
-#include "engine/log/emit.h"
-#include "engine/place/blob.h"
+#include "engine/log/log.h"
 #include "engine/place/budget.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
 #include "engine/place/lane.h"
 #include "engine/place/pushing.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
 #include "engine/push.h"
-#include "engine/work/finish.h"
-#include "engine/work/gate.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"

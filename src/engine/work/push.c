@@ -4,12 +4,10 @@
 #include <stdlib.h>
 
 #include "engine/place/detail.h"
-#include "engine/place/jobopts.h"
+#include "engine/place/job.h"
 #include "engine/place/pushing.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/place/turn.h"
-#include "engine/work/push_check.h"
+#include "engine/work/work.h"
 #include "record/opts.h"
 #include "record/webhook.h"
 
@@ -17,7 +15,7 @@ int push_settings_check(struct engine *e, const struct push_settings *s)
 {
     const char *field, *why = push_settings_why(s, &field);
 
-    /* Else whoever adds a job has them sent to a place of their choice. */
+    /* Else a producer could have them sent to a place of its choice. */
     if (!why && push_is_by_job(s) && s->headers.len > 0)
         return engine_error(e, BELFRY_INVALID,
                             "push_headers: expected none where push_url is `job`: whoever "

@@ -1,22 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests about jobs on disk: what they want, and what an answer is worth when it comes. */
-#include "engine/work/seek.h"
+/* Requests about jobs on disk: what they ask for, and what an answer is worth when it comes. */
+#include "engine/work/work.h"
 
-#include "engine/cold/known.h"
-#include "engine/cold/manifest.h"
-#include "engine/log/emit.h"
+#include "engine/cold/cold.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
-#include "engine/place/jobopts.h"
-#include "engine/place/key.h"
 #include "engine/place/queue.h"
-#include "engine/work/finish.h"
 #include "record/opts.h"
 #include "record/record_cold.h"
 
 const struct cold_want *engine_want(const struct engine *e)
 {
     return &e->cold.want;
+}
+
+void want_page_of(struct engine *e, const struct queue *q, char family, struct cold_point after,
+                  size_t limit)
+{
+    struct cold_key k;
+
+    cold_key_queue(&k, family, queue_name(q), 0, after);
+    e->cold.want = (struct cold_want){ .kind = WANT_PAGE,
+                                       .limit = limit,
+                                       .prefix_len = k.len - 16,
+                                       .after_len = k.len,
+                                       .now_ms = e->now_ms };
+    memcpy(e->cold.want.after, k.bytes, k.len);
+}
+
+bool want_is_answered(const struct engine *e)
+{
+    const struct cold_want *w = &e->cold.want,
+                           *answered = e->cold.answer ? e->cold.answer->want : NULL;
+
+    return answered && answered->kind == WANT_PAGE && answered->after_len == w->after_len &&
+           answered->since == w->since && memcmp(answered->after, w->after, w->after_len) == 0;
 }
 
 static void forget_shown(struct engine *e)
@@ -30,11 +49,11 @@ static bool is_kept(const struct engine *e, const struct job_image *image)
 {
     int64_t now_ms = e->now_ms + (MUTANT(e->o.mutant, FORGOTTEN_EARLY) ? 60000 : 0);
 
-    return image->state < JOB_LEASED ||
+    return state_is_ahead(image->state) ||
            (image->has_trail && (image->trail.keep_ms > now_ms || image->trail.hold_ms > now_ms));
 }
 
-/* Whether an item is what was asked for and counts, by now. */
+/* Whether an item was asked for and counts by now. */
 static bool item_counts(const struct engine *e, const struct cold_want *w,
                         const struct cold_item *item)
 {
@@ -62,15 +81,15 @@ int engine_answer(struct engine *e, struct cold_answer *a)
         if (item_counts(e, a->want, &a->items[i]))
             a->items[n++] = a->items[i];
     a->n = n;
-    /* A job may have come to memory and gone to the same place again, changed. */
+    /* A job may have come to memory and gone to its place again, changed. */
     if (a->moves == e->cold.moves)
         return 0;
     e->cold.answer = NULL;
     return BELFRY_COLD;
 }
 
-/* One that was not started in time ends before a request changes it: its timer may not have been
- * looked at, or it was on disk. NULL with NOTFOUND if it is gone by that, or NOMEM. */
+/* A job that was not started in time ends before a request changes it: its timer may not have
+ * fired, or it was on disk. NULL with NOTFOUND if the job is gone by that, or NOMEM. */
 static struct job *settled(struct engine *e, struct job *j, int *ret_err)
 {
     uint64_t seq = j->seq;
@@ -109,14 +128,9 @@ int item_take(struct engine *e, const struct cold_item *item)
     return err;
 }
 
-static struct job *bring(struct engine *e, const struct cold_item *item, uint64_t seq, int *ret_err)
-{
-    *ret_err = item_take(e, item);
-    return *ret_err ? NULL : settled(e, job_find(e, seq), ret_err);
-}
-
 /* The job of an item: as it is, or brought to memory. */
-static struct job *give(struct engine *e, const struct cold_item *item, bool take, int *ret_err)
+static struct job *item_give(struct engine *e, const struct cold_item *item, bool take,
+                             int *ret_err)
 {
     struct job_image image;
     struct queue *q;
@@ -125,8 +139,10 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
         *ret_err = BELFRY_CORRUPT;
         return NULL;
     }
-    if (take)
-        return bring(e, item, image.seq, ret_err);
+    if (take) {
+        *ret_err = item_take(e, item);
+        return *ret_err ? NULL : settled(e, job_find(e, image.seq), ret_err);
+    }
     forget_shown(e);
     q = queue_obtain(e, image.queue);
     e->place.shown = q ? job_new(e, &image, q) : NULL;
@@ -139,14 +155,15 @@ static struct job *give(struct engine *e, const struct cold_item *item, bool tak
     return e->place.shown;
 }
 
-/* It may have been taken to memory, and even have ended there, since the answer came. */
+/* The job may have come to memory, and even have ended there, since the answer came. */
 static bool is_there_still(const struct engine *e, const struct cold_item *item, uint64_t seq)
 {
     return cold_counts(e, (struct str){ item->key, item->key_len }, item->number) &&
            !job_find(e, seq);
 }
 
-/* Who asks for several of a page mostly does so in its order: so from where the last one was. */
+/* Callers mostly ask for the jobs of a page in its order: the search begins where the last one was
+ * found. */
 static const struct cold_item *item_of_seq(struct engine *e, struct job_id id)
 {
     const struct cold_answer *a = e->cold.answer;
@@ -176,10 +193,10 @@ static bool is_in_scope(const struct engine *e, const struct queue *q)
     if (q->hidden && !e->work.inside)
         return false;
     return !e->scope.ptr || MUTANT(e->o.mutant, TENANT_LEAK) ||
-           str_eq(e->scope, (struct str){ q->tenant->name, q->tenant->name_len });
+           str_eq(e->scope, tenant_name(q->tenant));
 }
 
-static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_err)
+static struct job *job_locate(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
     struct job *j = job_of(e, id);
     const struct cold_item *item;
@@ -189,7 +206,7 @@ static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_
         return j;
     item = item_of_seq(e, id);
     if (item)
-        return give(e, item, take, ret_err);
+        return item_give(e, item, take, ret_err);
     *ret_err = engine_plain(e, BELFRY_NOTFOUND);
     if (list_empty(&e->cold.runs) || id.partition != e->o.partition || id.seq >= e->log.next_seq ||
         answers_id(e->cold.answer, id))
@@ -201,13 +218,13 @@ static struct job *seek(struct engine *e, struct job_id id, bool take, int *ret_
 
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
-    struct job *j = seek(e, id, take && e->work.inside, ret_err);
+    struct job *j = job_locate(e, id, take && e->work.inside, ret_err);
 
     if (j && !is_in_scope(e, j->queue)) {
         *ret_err = engine_plain(e, BELFRY_NOTFOUND);
         return NULL;
     }
-    j = j && take ? seek(e, id, take, ret_err) : j;
+    j = j && take ? job_locate(e, id, take, ret_err) : j;
     return j && take ? settled(e, j, ret_err) : j;
 }
 
@@ -215,8 +232,7 @@ static bool answers_key(const struct cold_answer *a, const struct queue *q, stru
                         struct str key)
 {
     return a && a->want->kind == WANT_KEY &&
-           str_eq((struct str){ a->want->queue, a->want->queue_len },
-                  (struct str){ q->name, q->name_len }) &&
+           str_eq((struct str){ a->want->queue, a->want->queue_len }, queue_name(q)) &&
            str_eq((struct str){ a->want->order, a->want->order_len }, order) &&
            str_eq((struct str){ a->want->key, a->want->key_len }, key);
 }
@@ -225,18 +241,16 @@ static bool answers_key(const struct cold_answer *a, const struct queue *q, stru
 static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str order,
                             struct str key, struct cold_key *ret)
 {
-    const struct list *node;
-
-    list_each (node, &e->cold.runs) {
-        if (container_of(node, struct cold_run, link)->d.family == FAMILY_LOCATOR) {
-            cold_key_of_key(ret, (struct str){ q->name, q->name_len }, order, key);
+    list_each_of (const struct cold_run, r, &e->cold.runs, link) {
+        if (r->d.family == FAMILY_LOCATOR) {
+            cold_key_of_key(ret, queue_name(q), order, key);
             return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
         }
     }
     return false;
 }
 
-/* Of an ended job the key counts while it is held. */
+/* The key of an ended job counts while it is held. */
 static bool holds_key(const struct engine *e, const struct cold_item *item, struct str order,
                       struct str key)
 {
@@ -247,7 +261,7 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
     return str_eq(o.key, key) && str_eq(o.order, order) &&
-           (image.state < JOB_LEASED ||
+           (state_is_ahead(image.state) ||
             image.trail.hold_ms > e->now_ms + (MUTANT(e->o.mutant, HOLD_SHORT) ? 60000 : 0)) &&
            is_there_still(e, item, image.seq);
 }
@@ -267,19 +281,19 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
     if (*ret_err == BELFRY_NOMEM)
         return NULL;
     if (was_here) /* it had the key until now, so no other has it, on disk or here */
-        key_absent(e, (struct str){ q->name, q->name_len }, order, key);
+        key_absent(e, queue_name(q), order, key);
     if (answers_key(e->cold.answer, q, order, key)) {
         for (size_t i = 0; i < e->cold.answer->n; i++) {
             if (!holds_key(e, &e->cold.answer->items[i], order, key))
                 continue;
-            j = give(e, &e->cold.answer->items[i], take, ret_err);
+            j = item_give(e, &e->cold.answer->items[i], take, ret_err);
             if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
                 return j; /* else it expired on disk, and has no key any more */
         }
-        key_absent(e, (struct str){ q->name, q->name_len }, order, key);
+        key_absent(e, queue_name(q), order, key);
     } else if (key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
-        e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = q->name_len };
-        memcpy(e->cold.want.queue, q->name, q->name_len);
+        e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = queue_name(q).len };
+        memcpy(e->cold.want.queue, q->text, queue_name(q).len);
         e->cold.want.key_len = key.len;
         memcpy(e->cold.want.key, key.ptr, key.len);
         e->cold.want.order_len = order.len;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of tenants and queues. */
-#include "engine/log/emit.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/queue.h"
-#include "engine/place/tenant.h"
-#include "engine/work/push_check.h"
+#include "engine/work/work.h"
 #include "record/backoff.h"
 #include "record/name.h"
 #include "record/record.h"
@@ -25,8 +24,7 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
     int err;
 
     if (!name_valid(name))
-        return engine_error(e, BELFRY_INVALID,
-                            "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "tenant: " NAME_RULE);
 #define SET(field, member)             \
     if (fields & 1u << TENANT_##field) \
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
@@ -52,8 +50,7 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
     const char *why;
 
     if (!queue_name_valid(name))
-        return engine_error(e, BELFRY_INVALID,
-                            "queue: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
     if (fields & 1u << QUEUE_BACKOFF && backoff_parse(str_of(s->backoff), &b, &why) < 0)
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
     if (q)

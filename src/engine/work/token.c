@@ -3,15 +3,14 @@
 
 #include <stdlib.h>
 
-#include "engine/log/emit.h"
-#include "engine/log/tokens.h"
+#include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "record/name.h"
 #include "record/record.h"
 
 /* ---- Requests ---- */
 
-/* One that is always there while there are others. */
+/* An admin that stays while there are other tokens. */
 static bool is_lasting_admin(const struct token *t)
 {
     return t->role == ROLE_ADMIN && t->expires_ms == 0 && str_eq(token_tenant(t), STR(TENANT_ALL));
@@ -19,11 +18,10 @@ static bool is_lasting_admin(const struct token *t)
 
 static size_t lasting_admins(const struct engine *e)
 {
-    const struct list *node;
     size_t n = 0;
 
-    list_each (node, &e->log.tokens.all)
-        n += is_lasting_admin(container_of(node, struct token, link));
+    list_each_of (const struct token, t, &e->log.tokens.all, link)
+        n += is_lasting_admin(t);
     return n;
 }
 
@@ -39,8 +37,7 @@ int engine_token_create(struct engine *e, const struct token_view *t)
     };
 
     if (!name_valid(t->name))
-        return engine_error(e, BELFRY_INVALID,
-                            "name: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+        return engine_error(e, BELFRY_INVALID, "name: " NAME_RULE);
     if (!name_valid(t->tenant) && !str_eq(t->tenant, STR(TENANT_ALL)))
         return engine_error(e, BELFRY_INVALID, "tenant: expected a tenant's name, or *");
     if (t->role <= ROLE_NONE || t->role >= ROLE_END)
@@ -118,33 +115,24 @@ bool engine_token_find(const struct engine *e, struct str name, struct token_vie
     return true;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return str_compare(token_name(*(const struct token *const *)a),
-                       token_name(*(const struct token *const *)b));
-}
-
 int engine_tokens(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct token_view *t), void *arg)
 {
-    const struct token **all = malloc((e->log.tokens.count + 1) * sizeof(struct token *));
+    const struct named **all = malloc((e->log.tokens.count + 1) * sizeof(*all));
     bool any = str_eq(tenant, STR(TENANT_ALL));
-    const struct list *node;
     size_t n = 0;
     int answer = 0;
 
     if (!all)
         return BELFRY_NOMEM;
-    list_each (node, &e->log.tokens.all) {
-        const struct token *t = container_of(node, struct token, link);
-
+    list_each_of (const struct token, t, &e->log.tokens.all, link) {
         if (t->role != ROLE_NONE && (any || str_eq(tenant, token_tenant(t))) &&
             str_compare(token_name(t), after) > 0)
-            all[n++] = t;
+            all[n++] = &t->by_name;
     }
-    qsort(all, n, sizeof(struct token *), by_name);
+    named_sort(all, n);
     for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
-        struct token_view v = view_of(all[i]);
+        struct token_view v = view_of(container_of(all[i], const struct token, by_name));
 
         answer = fn(arg, &v);
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What requests need besides jobs. */
+/* State of requests besides jobs. */
 #ifndef ENGINE_WORK_DATA_H
 #define ENGINE_WORK_DATA_H
 
 #include "base/hist.h"
 
 struct work {
-    bool inside; /* the engine's own work: its jobs are seen */
-    bool torn;   /* not all records of a commit that must be whole could be made */
+    bool inside; /* the engine itself asks: jobs of hidden queues are found */
+    bool torn;   /* some records of a commit that must be whole could not be made */
     uint64_t next_token;
     uint64_t random;
     uint64_t waiters;

@@ -48,9 +48,10 @@ static void put_trace(struct push_request *r, const struct job_view *v)
     static const char *const names[] = { "traceparent", "tracestate" };
 
     for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < v->meta_count; i++)
-            if (str_eq(v->meta[i].name, str_of(names[k])) && is_visible(v->meta[i].value)) {
-                line(r, names[k], v->meta[i].value);
+        for (size_t i = 0; i < v->labels.meta_count; i++)
+            if (str_eq(v->labels.meta[i].name, str_of(names[k])) &&
+                is_visible(v->labels.meta[i].value)) {
+                line(r, names[k], v->labels.meta[i].value);
                 break; /* each once, whatever a record says */
             }
 }

@@ -21,7 +21,7 @@ static void it_makes_a_job_at_each_time(void **state)
         assert_int_equal(v.due_ms, v.nominal_ms);
         assert_int_equal(v.id.due_ms, v.nominal_ms);
         assert_int_equal(v.priority, 2);
-        assert_int_equal(v.tag_count, 1);
+        assert_int_equal(v.labels.tag_count, 1);
         assert_true(str_eq(v.payload, STR("hello")) && str_eq(v.recurrence, STR("r")));
         assert_int_equal(view()->next_ms, START + (i + 1) * 10 * SECOND);
         check_entry(entry(), LEDGER_OPEN, v.nominal_ms, v.nominal_ms, 1);

@@ -79,14 +79,14 @@ static void headers_are_not_sent_where_jobs_say(void **state)
 
 static void a_trace_is_sent_once(void **state)
 {
-    struct job_view v = { .meta_count = METAS_MAX };
+    struct job_view v = { .labels.meta_count = METAS_MAX };
 
     (void)state;
     for (size_t i = 0; i < METAS_MAX; i++) {
-        v.meta[i].name = i % 2 ? STR("traceparent") : STR("tracestate");
-        v.meta[i].value = STR("00-1");
+        v.labels.meta[i].name = i % 2 ? STR("traceparent") : STR("tracestate");
+        v.labels.meta[i].value = STR("00-1");
     }
-    v.meta[1].value = STR("\r\nX: y"); /* the first that can be sent is */
+    v.labels.meta[1].value = STR("\r\nX: y"); /* the first that can be sent is */
     assert_int_equal(init(&v, ""), 0);
     assert_int_equal(lines_of("traceparent: 00-1"), 1);
     assert_int_equal(lines_of("tracestate: 00-1"), 1);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that go to disk and come back, and facts that the engine knows of jobs on disk. */
+#ifndef ENGINE_COLD_ROOM_H
+#define ENGINE_COLD_ROOM_H
+
+#include <limits.h>
+
+#include "engine/engine_data.h"
+#include "record/image.h"
+
+/* ---- spill.c: from memory to disk ---- */
+
+/* Takes a queue's dead jobs out of a batch that is not fed yet. */
+void batch_release_dead(struct engine *e, const struct queue *q);
+/* Jobs aside in memory take so much that a batch is due, or under way. */
+bool memory_is_pressed(const struct engine *e);
+/* Graves take half of the budget. On a full disk they cannot go there. */
+bool graves_fill_memory(const struct engine *e);
+/* The jobs of the class on disk are not before this point. */
+void class_from(struct engine *e, struct class *c, struct cold_point from);
+/* The clock was set back: jobs that are not due any more leave the tails, where they would keep
+ * others back. */
+void tails_rewind(struct engine *e);
+bool tail_comes_first(const struct class *c); /* no job on disk is before the first of its tail */
+
+/* ---- load.c: from disk to memory; the frontier ---- */
+
+void frontier_set(struct engine *e, struct cold_point p);
+/* Moves the frontier on, if it passes no job on disk. */
+void frontier_follow(struct engine *e);
+/* When the frontier should be looked at next. */
+int64_t frontier_wake(const struct engine *e);
+
+/* ---- manifest.c: which runs there are, and which of their entries count ---- */
+
+void manifest_init(struct engine *e);
+void manifest_free(struct engine *e);
+/* Adds a run, or replaces its description. NOMEM. */
+int manifest_add(struct engine *e, const struct run_desc *d);
+void manifest_drop(struct engine *e, uint32_t file);
+struct cold_run *manifest_find(const struct engine *e, uint32_t file); /* or NULL */
+struct grave *grave_find(const struct engine *e, struct str key);
+int grave_add(struct engine *e, struct str key, uint64_t serial, int64_t gone_ms); /* NOMEM */
+/* Until when an ended job is kept; 0: the job has not ended. */
+int64_t image_gone_ms(const struct job_image *image);
+void grave_remove(struct engine *e, struct grave *g);
+/* NOMEM, with nothing changed. */
+int floor_raise(struct class *c, uint32_t number, struct cold_point upto);
+struct cold_point floor_of(const struct class *c, uint32_t number);
+/* The counts or floors of a queue change. */
+void tally_touch(const struct engine *e, struct queue *q);
+void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n);
+/* The job of an item was taken out of its run: a merge under way must not count it as gone, too. */
+void run_taken(struct engine *e, const struct cold_item *item);
+/* Whether an entry of a run counts. */
+bool cold_counts(const struct engine *e, struct str key, uint32_t number);
+
+/* ---- known.c: facts about jobs on disk, which hold until more jobs go there ---- */
+
+/* No job on disk has this key. */
+void key_absent(struct engine *e, struct str queue, struct str order, struct str key);
+/* A request found out before that no job has the key of this locator. */
+bool key_is_absent(const struct engine *e, const struct cold_key *k);
+
+#define PAST_UNKNOWN INT_MIN
+
+/* The state of an ended job of the scope; NOTFOUND; or PAST_UNKNOWN. */
+int past_state(const struct engine *e, struct job_id id);
+/* Notes that a job ended in this state, or that there is none (NOTFOUND), until that moment. */
+void past_note(struct engine *e, struct job_id id, int state, int64_t gone_ms);
+/* The facts about the end of this job no longer hold. */
+void past_forget(struct engine *e, uint64_t seq);
+
+/* ---- walk.c: walks over jobs in memory and on disk ---- */
+
+/* The families that have jobs, in the order of walks. Most jobs go through them in this order. */
+extern const char walk_families[WALK_FAMILIES];
+
+/* The number of a walk that begins. Jobs that came from disk before have another number. */
+uint32_t walk_begin(struct engine *e);
+/* A job came to memory from this family. */
+void walk_loads(struct engine *e, struct job *j, char family);
+/* A job goes to a family. A walk that has been there, and has not met the job in memory, misses it.
+ */
+void walk_misses(struct engine *e, const struct job *j, char family);
+/* The first family where a walk may have missed jobs since the walk of this number began; or 0. */
+char walk_missed(const struct engine *e, uint32_t walk);
+
+/* Numbers of walks go in a circle; 0 is before all. */
+static inline bool walk_is_since(uint32_t mark, uint32_t walk)
+{
+    return mark && (walk == 0 || (mark - walk + WALKS) % WALKS <= WALKS / 2);
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests about jobs, and what follows from them. */
+#ifndef ENGINE_WORK_H
+#define ENGINE_WORK_H
+
+#include "engine/engine_data.h"
+#include "record/opts.h"
+
+/* ---- intake.c: requests about jobs that no worker has ---- */
+
+/* Checks all of a spec that can be checked without looking at other jobs. */
+int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
+/* Writes the options of a job of this spec, but for those about AFTER. */
+void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
+/* LIMIT if the tenant has as many pending jobs as it may. */
+int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
+
+/* ---- after.c: jobs that wait for others ---- */
+
+/* Whether a job may wait for those that its spec names, which come to memory. *ret_waits: how many
+ * have not ended. *ret_lost: a job that ended otherwise than done, if that matters; else its seq is
+ * 0. */
+int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
+                struct job_id *ret_lost);
+/* Whether the specs before the i-th leave room for its listeners, if all are scheduled together.
+ * LIMIT. */
+int after_room(struct engine *e, const struct job_spec *specs, size_t i);
+/* Writes the options that name the jobs of AFTER which have not ended. */
+void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
+/* Enters a job as a listener of all jobs that it waits for. */
+int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener);
+/* Cancels a job because one that it waited for ended otherwise than done. */
+int after_lost(struct engine *e, struct job *j, struct job_id parent);
+/* Whether a job waits for that parent. */
+bool after_waits(const struct job *j, const struct job *parent);
+/* Tells a job that one which it waited for has ended. */
+int after_told(struct engine *e, struct job *j, const struct job *ended);
+
+/* ---- lease.c: giving out ready jobs ---- */
+
+#define TOKEN_COUNTER 40 /* bits of a token below the epoch */
+
+/* The ready job of lowest rank, or NULL; in maintenance among those that pass all gates. *ret_rank
+ * is set if there is one. */
+struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
+void waiter_timeout(struct engine *e, struct waiter *w);
+void waiters_free(struct engine *e);
+
+/* ---- finish.c: the ways an attempt can end ---- */
+
+/* Ends an attempt without success. `pause_ms` -1: by back-off. */
+int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str error,
+                 int64_t pause_ms, bool final);
+int job_expire(struct engine *e, struct job *j);
+uint64_t engine_random(struct engine *e);
+int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
+            uint32_t stalls, struct str error, struct str result);
+
+/* Forgets an ended job before its time. */
+int emit_forget(struct engine *e, const struct job *j);
+/* Cancels a job of the engine's own and forgets it. */
+int emit_gone(struct engine *e, const struct job *j);
+
+/* ---- gate.c: quiet hours ---- */
+
+/* The end of quiet hours; -1: it is not quiet. For a job -1 also if quiet hours do not defer it. */
+int64_t tenant_quiet_until(const struct engine *e, struct tenant *t);
+int64_t job_quiet_until(const struct engine *e, const struct job *j);
+/* Defers a job until then, and by a random part of the spread. */
+int job_defer(struct engine *e, struct job *j, int64_t until_ms);
+
+/* ---- push.c: what may be pushed, and where to ---- */
+
+int push_settings_check(struct engine *e, const struct push_settings *s);
+/* Whether a job of this queue may, or must, have a URL of its own. INVALID. */
+int push_spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
+
+/* ---- seek.c: jobs and keys wherever they are, in memory or on disk ---- */
+
+/* The job of an id, wherever it is. A job on disk comes to memory if it is to be changed (`take`).
+ * Else it is shown until the next call. NULL with NOTFOUND, COLD or NOMEM in *ret_err. */
+struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
+/* Asks for a page of a queue's jobs on disk: those of a family behind a point. */
+void want_page_of(struct engine *e, const struct queue *q, char family, struct cold_point after,
+                  size_t limit);
+/* The answer at hand is the page that is wanted. */
+bool want_is_answered(const struct engine *e);
+/* Brings an item's job to memory. NOMEM. */
+int item_take(struct engine *e, const struct cold_item *item);
+/* The job that has a key, wherever it is; see job_seek. A job that is only shown may be over
+ * (job_is_over). */
+struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
+                     int *ret_err);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/named.h"
+
+struct thing {
+    int number;
+    struct named by_name;
+    char text[8];
+};
+
+static void a_thing_is_found_by_its_name_and_by_no_other(void **state)
+{
+    static const char *const names[] = { "b", "", "abc", "ab", "c" };
+    struct thing things[5];
+    struct table t;
+
+    (void)state;
+    named_init(&t);
+    for (int i = 0; i < 5; i++)
+        named_add(&t, &things[i].by_name, things[i].text, str_of(names[i]));
+    for (int i = 0; i < 5; i++)
+        assert_ptr_equal(named_find(&t, str_of(names[i])), &things[i].by_name);
+    assert_null(named_find(&t, STR("abcd")));
+    table_remove(&t, &things[2].by_name.node);
+    assert_null(named_find(&t, STR("abc")));
+    table_fini(&t);
+}
+
+static void things_are_sorted_by_their_names(void **state)
+{
+    static const char *const names[] = { "b", "", "abc", "ab" }, *const sorted[] = { "", "ab",
+                                                                                     "abc", "b" };
+    const struct named *all[4];
+    struct thing things[4];
+    struct table t;
+
+    (void)state;
+    named_init(&t);
+    for (int i = 0; i < 4; i++) {
+        named_add(&t, &things[i].by_name, things[i].text, str_of(names[i]));
+        all[i] = &things[i].by_name;
+    }
+    named_sort(all, 4);
+    for (int i = 0; i < 4; i++)
+        assert_true(str_eq(all[i]->name, str_of(sorted[i])));
+    table_fini(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thing_is_found_by_its_name_and_by_no_other),
+        cmocka_unit_test(things_are_sorted_by_their_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
