@@ -36,7 +36,7 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
 {
     struct store_options o = { .read_only = true };
     char value[128] = { 0 };
-    struct store_record r;
+    struct store_cell r;
     struct store *store;
     unsigned format = 1, partitions = 1;
     int err = store_open(dir, &o, &store);

@@ -16,14 +16,11 @@ struct segment {
     uint64_t bytes;
 };
 
-enum chore_kind {
-    CHORE_READ,   /* a slice of the oldest segment */
-    CHORE_REMOVE, /* the oldest segment */
-    CHORE_UNLINK, /* a run that no longer counts */
-    CHORE_FEED,
-    CHORE_LOAD,
-    CHORE_MERGE,
-    CHORE_TASK, /* looks up what the engine's own work needs */
+/* What a chore of CHORE_RECLAIM does next. */
+enum reclaim_step {
+    RECLAIM_READ,   /* reads a slice of the oldest segment */
+    RECLAIM_REMOVE, /* removes the oldest segment */
+    RECLAIM_UNLINK, /* removes a run that no longer counts */
 };
 
 /* Runs that somebody off the engine's thread reads, pinned. */
@@ -103,18 +100,30 @@ struct merge {
 
 struct chore {
     struct partition *p;
-    enum lane lane;
     enum chore_kind kind;
+    enum reclaim_step step; /* of CHORE_RECLAIM; else 0 */
     bool running;
-    char detail[256]; /* of an error in a run that does not stop the chore */
+    char detail[256]; /* the error in a run, if the chore went on in spite of it */
     union {
-        struct slice slice;
+        struct {
+            struct slice slice;
+            struct cold_run *unlink; /* the run that RECLAIM_UNLINK removes */
+        };
         struct feed feed;
         struct load load;
         struct merge merge;
     };
-    struct cold_run *unlink;
 };
+
+/* One kind of chore: what partition_chore, chore_run and partition_chore_done do. */
+struct chore_ops {
+    const char *names[3]; /* what a chore does, by its step */
+    bool (*begin)(struct partition *p, struct chore *c);
+    int (*run)(struct chore *c);
+    int (*end)(struct partition *p, struct chore *c, int result);
+};
+
+extern const struct chore_ops reclaim_chore, feed_chore, load_chore, merge_chore, task_chore;
 
 struct fetch {
     struct list link; /* in partition.fetches */

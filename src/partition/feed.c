@@ -295,7 +295,7 @@ static void remove_written(struct partition *p, uint32_t file, uint32_t n)
     }
 }
 
-int feed_run(struct chore *c)
+static int feed_run(struct chore *c)
 {
     struct feed *f = &c->feed;
     struct sorting s = { .mutant = c->p->o.mutant };
@@ -348,7 +348,7 @@ bool feed_waits(const struct partition *p)
 
 static bool frontier_moves(const struct partition *p)
 {
-    const struct chore *c = &p->chores[LANE_LOAD];
+    const struct chore *c = &p->chores[CHORE_LOAD];
 
     return c->running && !c->load.want.backlog;
 }
@@ -356,7 +356,7 @@ static bool frontier_moves(const struct partition *p)
 /* On the engine's thread: begins a batch when it is time, and adds a slice to it. */
 bool feed_work(struct partition *p)
 {
-    struct feed *f = &p->chores[LANE_FEED].feed;
+    struct feed *f = &p->chores[CHORE_FEED].feed;
 
     if (f->state == FEED_IDLE && feed_waits(p) && !frontier_moves(p)) {
         engine_feed_begin(p->engine);
@@ -386,23 +386,28 @@ bool feed_work(struct partition *p)
     return false;
 }
 
-bool feed_begin(struct partition *p, struct chore *c)
+static bool feed_begin(struct partition *p, struct chore *c)
 {
-    (void)p;
-    c->kind = CHORE_FEED;
     p->feed_paused = false;
     return c->feed.state == FEED_WRITE;
 }
 
-int feed_end(struct partition *p, struct chore *c, int result)
+static int feed_end(struct partition *p, struct chore *c, int result)
 {
     if (result) {
         engine_feed_abort(p->engine);
         feed_reset(&c->feed);
-        p->feed_paused = true; /* until the host asks for a chore of this lane again */
+        p->feed_paused = true; /* until the host asks for a chore of this kind again */
         return result;
     }
     buf_reset(&c->feed.batch, p->o.memory_bytes / 4); /* kept: the next batch is about as large */
     c->feed.state = FEED_RECORD;
     return 0;
 }
+
+const struct chore_ops feed_chore = {
+    { "writing jobs from memory to runs" },
+    feed_begin,
+    feed_run,
+    feed_end,
+};

@@ -61,7 +61,7 @@ struct partition {
     size_t segment_count;
     size_t segment_cap;
 
-    struct chore chores[LANES];
+    struct chore chores[CHORE_KINDS];
     struct list fetches;
     struct fetch *task;        /* that the engine's own work waits for */
     pthread_mutex_t open_lock; /* guards cold_run.opened */
@@ -116,33 +116,14 @@ void tenure_note(struct partition *p, uint32_t segment);
  * takes more care. */
 void tenure_end(struct partition *p);
 
-/* reclaim.c, feed.c, load.c, merge.c: for each lane, what partition_chore, chore_run and
- * partition_chore_done do. */
-bool reclaim_begin(struct partition *p, struct chore *c);
-int reclaim_run(struct chore *c);
-int reclaim_end(struct partition *p, struct chore *c, int result);
 bool reclaim_is_behind(const struct partition *p);
-bool feed_begin(struct partition *p, struct chore *c);
-int feed_run(struct chore *c);
-int feed_end(struct partition *p, struct chore *c, int result);
 bool feed_work(struct partition *p);
 bool feed_waits(const struct partition *p);
-bool load_begin(struct partition *p, struct chore *c);
-int load_run(struct chore *c);
-int load_end(struct partition *p, struct chore *c, int result);
-bool own_begin(struct partition *p, struct chore *c);
-int own_run(struct chore *c);
-int own_end(struct partition *p, struct chore *c, int result);
 bool own_work(struct partition *p);
 /* merge_choose.c: false if nothing is worth it; else m's family and inputs, or an error. */
 bool merge_choose(struct partition *p, struct merge *m, int *ret_err);
 /* The stretch of time that a moment belongs to: the further away the longer. */
 int64_t merge_stretch(int64_t at_ms, int64_t now_ms);
-
-bool merge_begin(struct partition *p, struct chore *c);
-int merge_run(struct chore *c);
-int merge_end(struct partition *p, struct chore *c, int result);
-
 void feed_clear(struct feed *f);
 void load_clear(struct load *l);
 void merge_clear(struct merge *m);

@@ -78,7 +78,7 @@ static bool space_is_scarce(const struct partition *p)
     return atomic_load(&p->store->low) && store_spares(p->store) < (p->o.reserve + 1) / 2;
 }
 
-bool load_begin(struct partition *p, struct chore *c)
+static bool load_begin(struct partition *p, struct chore *c)
 {
     struct load *l = &c->load;
 
@@ -87,7 +87,6 @@ bool load_begin(struct partition *p, struct chore *c)
     if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes ||
         !engine_load_next(p->engine, !feed_waits(p), &l->want))
         return false;
-    c->kind = CHORE_LOAD;
     if (l->want.bytes > most_loaded(p) && !MUTANT(p->o.mutant, LOAD_UNBOUNDED))
         l->want.bytes = most_loaded(p);
     if (l->want.backlog) {
@@ -234,7 +233,7 @@ static int read_merged(struct chore *c, struct run **runs, struct cold_key *keys
     return err;
 }
 
-int load_run(struct chore *c)
+static int load_run(struct chore *c)
 {
     struct load *l = &c->load;
     size_t n = l->pinned.n + 1;
@@ -249,7 +248,7 @@ int load_run(struct chore *c)
     return err;
 }
 
-int load_end(struct partition *p, struct chore *c, int result)
+static int load_end(struct partition *p, struct chore *c, int result)
 {
     struct load *l = &c->load;
     struct load_result r = {
@@ -284,3 +283,10 @@ int load_end(struct partition *p, struct chore *c, int result)
     load_clear(l);
     return result == BELFRY_NOMEM ? 0 : result;
 }
+
+const struct chore_ops load_chore = {
+    { "loading jobs from runs" },
+    load_begin,
+    load_run,
+    load_end,
+};

@@ -154,14 +154,13 @@ static int64_t last_gone(const struct pinned *others)
     return gone_ms;
 }
 
-bool merge_begin(struct partition *p, struct chore *c)
+static bool merge_begin(struct partition *p, struct chore *c)
 {
     struct merge *m = &c->merge;
     int err;
 
     if (!merge_choose(p, m, &err))
         return false;
-    c->kind = CHORE_MERGE;
     for (; m->inputs.n > 1 + partition_slice(p, FAN_IN_MAX - 1); m->inputs.n--)
         m->inputs.runs[m->inputs.n - 1]->pins--;
     for (size_t i = 0; i < m->inputs.n; i++) {
@@ -375,7 +374,7 @@ static void note_damage(struct chore *c, const struct run_merge *in)
             m->broken = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
 }
 
-int merge_run(struct chore *c)
+static int merge_run(struct chore *c)
 {
     struct merge *m = &c->merge;
     struct run **runs = calloc(m->inputs.n + m->others.n + 1, sizeof(struct run *));
@@ -406,7 +405,7 @@ int merge_run(struct chore *c)
     return err;
 }
 
-int merge_end(struct partition *p, struct chore *c, int result)
+static int merge_end(struct partition *p, struct chore *c, int result)
 {
     struct merge *m = &c->merge;
     struct cold_run *broken = m->broken;
@@ -425,3 +424,10 @@ int merge_end(struct partition *p, struct chore *c, int result)
     merge_clear(m);
     return result;
 }
+
+const struct chore_ops merge_chore = {
+    { "merging runs" },
+    merge_begin,
+    merge_run,
+    merge_end,
+};

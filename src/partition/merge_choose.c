@@ -86,7 +86,7 @@ static bool is_busy(const struct partition *p, int64_t now_ms)
 {
     int64_t since = now_ms - p->last_fed_ms;
 
-    return p->chores[LANE_FEED].feed.state != FEED_IDLE || (since >= 0 && since < QUIET_MS);
+    return p->chores[CHORE_FEED].feed.state != FEED_IDLE || (since >= 0 && since < QUIET_MS);
 }
 
 /* A group that is worth merging. */

@@ -25,20 +25,18 @@ bool own_work(struct partition *p)
     return any;
 }
 
-bool own_begin(struct partition *p, struct chore *c)
+static bool own_begin(struct partition *p, struct chore *c)
 {
-    if (!p->task)
-        return false;
-    c->kind = CHORE_TASK;
-    return true;
+    (void)c;
+    return p->task != NULL;
 }
 
-int own_run(struct chore *c)
+static int own_run(struct chore *c)
 {
     return fetch_run(c->p->task);
 }
 
-int own_end(struct partition *p, struct chore *c, int result)
+static int own_end(struct partition *p, struct chore *c, int result)
 {
     struct fetch *f = p->task;
     int err = partition_fetched(p, f, result);
@@ -61,3 +59,10 @@ int own_end(struct partition *p, struct chore *c, int result)
     partition_fetch_end(p, f);
     return err;
 }
+
+const struct chore_ops task_chore = {
+    { "looking up jobs that wait for others, or recurrences" },
+    own_begin,
+    own_run,
+    own_end,
+};

@@ -135,7 +135,7 @@ static int check_meta(struct store *store, uint16_t number)
 {
     static const char made[] = "belfry 1\npartitions 1\n";
     char value[128] = { 0 };
-    struct store_record r;
+    struct store_cell r;
     unsigned format = 0, partitions = 0;
     int err = store_get(store, STR("meta"), value, sizeof(value) - 1, &r);
 

@@ -11,7 +11,7 @@
  * are chores that the host runs off the engine's thread.
  *
  * Functions are called on the engine's thread, except commit_write, chore_run and fetch_run, which
- * block and may run on any other; one commit, one chore of a lane and any number of fetches can be
+ * block and may run on any other; one commit, one chore of a kind and any number of fetches can be
  * under way at a time.
  */
 #ifndef PARTITION_PARTITION_H
@@ -125,18 +125,18 @@ bool partition_overfull(const struct partition *p);
 
 /* ---- Chores: what blocks and is done off the engine's thread ---- */
 
-/* One chore of each lane can be under way at a time. */
-enum lane {
-    LANE_JOURNAL, /* reads and removes old segments, removes runs */
-    LANE_FEED,    /* writes jobs from memory to runs */
-    LANE_LOAD,    /* reads the next jobs of a run */
-    LANE_MERGE,   /* makes few runs of many */
-    LANE_TASK,    /* looks up what the engine's own work needs */
-    LANES
+/* One chore of each kind can be under way at a time. */
+enum chore_kind {
+    CHORE_RECLAIM, /* reads and removes old segments, removes runs */
+    CHORE_FEED,    /* writes jobs from memory to runs */
+    CHORE_LOAD,    /* reads the next jobs of a run */
+    CHORE_MERGE,   /* makes few runs of many */
+    CHORE_TASK,    /* looks up what the engine's own work needs */
+    CHORE_KINDS
 };
 
 /* The next piece of work; NULL if there is nothing to do now or one is under way. */
-struct chore *partition_chore(struct partition *p, enum lane lane);
+struct chore *partition_chore(struct partition *p, enum chore_kind kind);
 int chore_run(struct chore *c);
 /* After chore_run, whatever it answered. Errors: CORRUPT, IO, FULL: that work stops or is tried
  * again, service goes on. */

@@ -74,7 +74,7 @@ static bool begin_segment(struct partition *p, struct chore *c)
     if (p->reclaim_next < s->segment.elements) {
         if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes)
             return false; /* the disk is behind already */
-        c->kind = CHORE_READ;
+        c->step = RECLAIM_READ;
         s->from = s->next = p->reclaim_next;
         buf_reset(&s->elements, 2 * p->o.slice_bytes);
         return true;
@@ -88,15 +88,15 @@ static bool begin_segment(struct partition *p, struct chore *c)
     }
     if (!partition_make_safe(p, p->reclaim_lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
         return false;
-    c->kind = CHORE_REMOVE;
+    c->step = RECLAIM_REMOVE;
     return true;
 }
 
-bool reclaim_begin(struct partition *p, struct chore *c)
+static bool reclaim_begin(struct partition *p, struct chore *c)
 {
     c->unlink = run_to_unlink(p);
     if (c->unlink) {
-        c->kind = CHORE_UNLINK;
+        c->step = RECLAIM_UNLINK;
         return true;
     }
     return begin_segment(p, c);
@@ -115,17 +115,17 @@ static int keep_element(void *arg, uint64_t seq, struct str element)
     return s->elements.failed ? BELFRY_NOMEM : 0;
 }
 
-int reclaim_run(struct chore *c)
+static int reclaim_run(struct chore *c)
 {
     struct store *s = c->p->store;
     char log[NAME_BYTES];
     int err;
 
-    if (c->kind == CHORE_UNLINK)
+    if (c->step == RECLAIM_UNLINK)
         cold_log_name(c->p, c->unlink->d.file, log);
     else
         partition_log_name(c->p, c->slice.segment.number, log);
-    if (c->kind != CHORE_READ)
+    if (c->step != RECLAIM_READ)
         return s->ops->remove(s, str_of(log));
     err = s->ops->read(s, str_of(log), c->slice.from, 0, keep_element, c, NULL);
     return err == 1 ? 0 : err;
@@ -163,19 +163,19 @@ static void unlinked(struct partition *p, struct cold_run *r)
     engine_run_forget(p->engine, r);
 }
 
-int reclaim_end(struct partition *p, struct chore *c, int result)
+static int reclaim_end(struct partition *p, struct chore *c, int result)
 {
-    if (!result && c->kind == CHORE_READ)
+    if (!result && c->step == RECLAIM_READ)
         result = copy_slice(p, &c->slice);
     if (result == BELFRY_NOMEM)
         return 0; /* the same slice again, when there is memory */
     if (result) { /* what cannot be read now may be read later, but damage stays */
-        p->reclaim_broken = result == BELFRY_CORRUPT && c->kind != CHORE_UNLINK;
+        p->reclaim_broken = result == BELFRY_CORRUPT && c->step != RECLAIM_UNLINK;
         return result;
     }
-    if (c->kind == CHORE_UNLINK)
+    if (c->step == RECLAIM_UNLINK)
         unlinked(p, c->unlink);
-    if (c->kind == CHORE_REMOVE) {
+    if (c->step == RECLAIM_REMOVE) {
         p->reclaiming = false;
         p->segment_count--;
         memmove(p->segments, p->segments + 1, p->segment_count * sizeof(*p->segments));
@@ -183,3 +183,12 @@ int reclaim_end(struct partition *p, struct chore *c, int result)
     }
     return 0;
 }
+
+const struct chore_ops reclaim_chore = {
+    { [RECLAIM_READ] = "reading the journal's oldest segment",
+      [RECLAIM_REMOVE] = "removing the journal's oldest segment",
+      [RECLAIM_UNLINK] = "removing a run" },
+    reclaim_begin,
+    reclaim_run,
+    reclaim_end,
+};

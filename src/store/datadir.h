@@ -5,7 +5,7 @@
  *     DIR/lock      held by flock while a process has the store open; holds its pid
  *     DIR/format    "belfry store 1"
  *     DIR/logs/     NAME.log, with directories for the parts of a name
- *     DIR/records/  recordfile.h
+ *     DIR/records/  cellfile.h
  *     DIR/spare/    spare.h
  *     DIR/damaged/  what repair has replaced
  */
@@ -27,7 +27,7 @@ int datadir_open(struct disk *d, const char *dir, int *ret_lock);
 /* Looks only. NOTFOUND, CORRUPT, IO. */
 int datadir_check(const char *dir);
 
-/* Makes what an earlier process did to the names of logs and records last, removals too: it may
+/* Makes what an earlier process did to the names of logs and cells last, removals too: it may
  * have been killed before it had. Adds the files that are logs to `ret`. IO, NOMEM. */
 int datadir_settle(struct disk *d, const char *dir, struct inodes *ret);
 

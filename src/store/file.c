@@ -13,7 +13,7 @@
 #include "store/datadir.h"
 #include "store/logtable.h"
 #include "store/mutant.h"
-#include "store/recordfile.h"
+#include "store/cellfile.h"
 #include "store/spare.h"
 
 #define LOG_BYTES     (UINT64_C(32) << 20)
@@ -22,23 +22,23 @@
 #define RESERVE_MAX   1000
 
 /*
- * No other process writes while this one holds the directory's lock, so the versions of records are
- * those in memory. `fence` is held for reading during an append and for writing while a record
+ * No other process writes while this one holds the directory's lock, so the versions of cells are
+ * those in memory. `fence` is held for reading during an append and for writing while a cell
  * changes: once a new epoch is visible no append of the old one is still on its way.
  */
 struct file {
     struct store base;
     struct disk disk;
     char *dir;
-    char *records_dir;
+    char *cells_dir;
     int lock; /* -1: read-only */
     bool read_only;
     struct logtable logs;
     struct spares spares;
     pthread_rwlock_t fence;
-    pthread_mutex_t cas_lock; /* one change of records at a time */
-    atomic_bool in_doubt;     /* a record was changed and may change back with a loss of power */
-    struct recordset records;
+    pthread_mutex_t cas_lock; /* one change of cells at a time */
+    atomic_bool in_doubt;     /* a cell was changed and may change back with a loss of power */
+    struct cellset cells;
 };
 
 static int64_t now_ms(struct store *s)
@@ -100,7 +100,7 @@ static int create(struct file *f, struct logfile *log, const struct store_append
 
 static int check_fence(struct file *f, const struct store_append *a)
 {
-    uint64_t epoch = recordset_version(&f->records, a->fence, time_wall_ms());
+    uint64_t epoch = cellset_version(&f->cells, a->fence, time_wall_ms());
     if (epoch == a->epoch)
         return 0;
     return store_fail(BELFRY_FENCED, "%.*s has version %llu, not %llu", STR_ARG(a->fence),
@@ -332,12 +332,12 @@ static int remove_log(struct store *s, struct str name)
 }
 
 /* With cas_lock held. */
-static int sync_records(struct file *f)
+static int sync_cells(struct file *f)
 {
-    bool skip = STORE_MUTANT(f->disk.mutant, RECORD_UNSYNCED);
-    int r = skip ? 0 : disk_sync_dir(&f->disk, f->records_dir);
+    bool skip = STORE_MUTANT(f->disk.mutant, CELL_UNSYNCED);
+    int r = skip ? 0 : disk_sync_dir(&f->disk, f->cells_dir);
     atomic_store(&f->in_doubt, r < 0);
-    return r < 0 ? disk_fail(r, f->records_dir, "sync directory") : 0;
+    return r < 0 ? disk_fail(r, f->cells_dir, "sync directory") : 0;
 }
 
 /* Makes sure that a loss of power will not change what a reader was shown. */
@@ -346,74 +346,74 @@ static int end_doubt(struct file *f)
     if (!atomic_load(&f->in_doubt) || STORE_MUTANT(f->disk.mutant, DOUBT_SHOWN))
         return 0;
     pthread_mutex_lock(&f->cas_lock);
-    int r = sync_records(f);
+    int r = sync_cells(f);
     pthread_mutex_unlock(&f->cas_lock);
     return r;
 }
 
-static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
+static int scan(struct store *s, struct str prefix, store_cell_fn *fn, void *arg)
 {
     struct file *f = (struct file *)s;
-    struct recordset all = { 0 };
-    struct recordset found = { 0 };
+    struct cellset all = { 0 };
+    struct cellset found = { 0 };
     int r;
     if (f->read_only) {
-        r = recordfile_load(f->records_dir, false, &all);
+        r = cellfile_load(f->cells_dir, false, &all);
         if (r == 0)
-            r = recordset_copy(&all, prefix, time_wall_ms(), &found);
+            r = cellset_copy(&all, prefix, time_wall_ms(), &found);
     } else {
         r = end_doubt(f);
         pthread_rwlock_rdlock(&f->fence);
         if (r == 0)
-            r = recordset_copy(&f->records, prefix, time_wall_ms(), &found);
+            r = cellset_copy(&f->cells, prefix, time_wall_ms(), &found);
         pthread_rwlock_unlock(&f->fence);
     }
     if (r == 0)
-        r = recordset_each(&found, fn, arg);
-    recordset_fini(&all);
-    recordset_fini(&found);
+        r = cellset_each(&found, fn, arg);
+    cellset_fini(&all);
+    cellset_fini(&found);
     return r;
 }
 
-/* A record is small, and an epoch must rise even if the disk is full: a spare makes room. */
-static int write_record(struct file *f, const struct store_record *record)
+/* A cell is small, and an epoch must rise even if the disk is full: a spare makes room. */
+static int write_cell(struct file *f, const struct store_cell *cell)
 {
-    int r = recordfile_write(&f->disk, f->records_dir, record);
+    int r = cellfile_write(&f->disk, f->cells_dir, cell);
     if (r != BELFRY_FULL)
         return r;
     spares_lend(&f->spares);
     do
-        r = recordfile_write(&f->disk, f->records_dir, record);
+        r = cellfile_write(&f->disk, f->cells_dir, cell);
     while (r == BELFRY_FULL && spares_drop(&f->spares));
     spares_return(&f->spares);
     return r;
 }
 
-/* With cas_lock held: no other thread changes records, and reading them needs no lock. */
+/* With cas_lock held: no other thread changes cells, and reading them needs no lock. */
 static int cas_locked(struct file *f, const struct store_cas *c)
 {
-    struct store_record record = { c->name, c->value, c->next, c->expires_ms };
-    struct recordset_item *item;
-    uint64_t version = recordset_version(&f->records, c->name, time_wall_ms());
+    struct store_cell cell = { c->name, c->value, c->next, c->expires_ms };
+    struct cellset_item *item;
+    uint64_t version = cellset_version(&f->cells, c->name, time_wall_ms());
     if (version != c->expect)
         return store_fail(BELFRY_CONFLICT, "%.*s has version %llu, not %llu", STR_ARG(c->name),
                           (unsigned long long)version, (unsigned long long)c->expect);
-    int r = write_record(f, &record);
+    int r = write_cell(f, &cell);
     if (r < 0)
         return r;
     pthread_rwlock_wrlock(&f->fence);
-    r = recordset_prepare(&f->records, &record, &item);
+    r = cellset_prepare(&f->cells, &cell, &item);
     if (r == 0) {
-        r = recordfile_place(f->records_dir, c->name);
+        r = cellfile_place(f->cells_dir, c->name);
         if (r == 0)
-            recordset_put(&f->records, item);
+            cellset_put(&f->cells, item);
         else
             free(item);
     }
     pthread_rwlock_unlock(&f->fence);
     if (r < 0)
         return r;
-    return sync_records(f) < 0 ? BELFRY_INDOUBT : 0;
+    return sync_cells(f) < 0 ? BELFRY_INDOUBT : 0;
 }
 
 static int cas(struct store *s, const struct store_cas *c)
@@ -439,12 +439,12 @@ static unsigned count_spares(struct store *s)
 static void free_file(struct file *f)
 {
     logtable_fini(&f->logs);
-    recordset_fini(&f->records);
+    cellset_fini(&f->cells);
     pthread_rwlock_destroy(&f->fence);
     pthread_mutex_destroy(&f->cas_lock);
     if (f->lock >= 0)
         close(f->lock);
-    free(f->records_dir);
+    free(f->cells_dir);
     free(f->dir);
     free(f);
 }
@@ -490,9 +490,9 @@ static struct file *new_file(const char *dir, const struct store_options *o)
     pthread_rwlock_init(&f->fence, &attr);
     pthread_rwlockattr_destroy(&attr);
     f->dir = strdup(dir);
-    if (asprintf(&f->records_dir, "%s/records", dir) < 0)
-        f->records_dir = NULL;
-    if (!f->dir || !f->records_dir) {
+    if (asprintf(&f->cells_dir, "%s/records", dir) < 0)
+        f->cells_dir = NULL;
+    if (!f->dir || !f->cells_dir) {
         free_file(f);
         return NULL;
     }
@@ -523,7 +523,7 @@ static int start(struct file *f, const struct store_options *o)
                           (unsigned long long)bytes, reserve);
     int r = datadir_open(&f->disk, f->dir, &f->lock);
     if (r == 0)
-        r = recordfile_load(f->records_dir, true, &f->records);
+        r = cellfile_load(f->cells_dir, true, &f->cells);
     return r < 0 ? r : start_spares(f, bytes, reserve);
 }
 

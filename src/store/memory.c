@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "store/names.h"
-#include "store/recordset.h"
+#include "store/cellset.h"
 
 struct memory_element {
     size_t len;
@@ -35,7 +35,7 @@ struct memory {
     struct memory_log **logs; /* sorted by name */
     size_t count;
     size_t cap;
-    struct recordset records;
+    struct cellset cells;
     int64_t (*clock)(void *arg);
     void *clock_arg;
 };
@@ -133,7 +133,7 @@ static int check(struct memory *m, const struct store_append *a, const struct me
     int r = store_check_append(a);
     if (r < 0)
         return r;
-    uint64_t epoch = recordset_version(&m->records, a->fence, m->clock(m->clock_arg));
+    uint64_t epoch = cellset_version(&m->cells, a->fence, m->clock(m->clock_arg));
     if (epoch != a->epoch)
         return store_fail(BELFRY_FENCED, "%.*s has version %llu, not %llu", STR_ARG(a->fence),
                           (unsigned long long)epoch, (unsigned long long)a->epoch);
@@ -282,30 +282,30 @@ static int remove_log(struct store *s, struct str name)
     return 0;
 }
 
-static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
+static int scan(struct store *s, struct str prefix, store_cell_fn *fn, void *arg)
 {
     struct memory *m = (struct memory *)s;
-    struct recordset found = { 0 };
+    struct cellset found = { 0 };
     pthread_mutex_lock(&m->lock);
-    int r = recordset_copy(&m->records, prefix, now_ms(s), &found);
+    int r = cellset_copy(&m->cells, prefix, now_ms(s), &found);
     pthread_mutex_unlock(&m->lock);
     if (r == 0)
-        r = recordset_each(&found, fn, arg);
-    recordset_fini(&found);
+        r = cellset_each(&found, fn, arg);
+    cellset_fini(&found);
     return r;
 }
 
 static int cas_locked(struct memory *m, const struct store_cas *c)
 {
-    struct store_record record = { c->name, c->value, c->next, c->expires_ms };
-    struct recordset_item *item;
-    uint64_t version = recordset_version(&m->records, c->name, m->clock(m->clock_arg));
+    struct store_cell cell = { c->name, c->value, c->next, c->expires_ms };
+    struct cellset_item *item;
+    uint64_t version = cellset_version(&m->cells, c->name, m->clock(m->clock_arg));
     if (version != c->expect)
         return store_fail(BELFRY_CONFLICT, "%.*s has version %llu, not %llu", STR_ARG(c->name),
                           (unsigned long long)version, (unsigned long long)c->expect);
-    int r = recordset_prepare(&m->records, &record, &item);
+    int r = cellset_prepare(&m->cells, &cell, &item);
     if (r == 0)
-        recordset_put(&m->records, item);
+        cellset_put(&m->cells, item);
     return r;
 }
 
@@ -327,7 +327,7 @@ static void close_memory(struct store *s)
     for (size_t i = 0; i < m->count; i++)
         log_free(m->logs[i]);
     free(m->logs);
-    recordset_fini(&m->records);
+    cellset_fini(&m->cells);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -400,12 +400,12 @@ int memory_tear(struct store *s, struct str name, uint64_t torn_bytes)
     return log || torn_bytes == 0 ? 0 : store_fail(BELFRY_NOMEM, "memory: no memory");
 }
 
-void memory_forget(struct store *s, struct str record)
+void memory_forget(struct store *s, struct str cell)
 {
     struct memory *m = (struct memory *)s;
     assert(s->ops == &memory_ops);
     pthread_mutex_lock(&m->lock);
-    recordset_drop(&m->records, record);
+    cellset_drop(&m->cells, cell);
     pthread_mutex_unlock(&m->lock);
 }
 

@@ -24,8 +24,8 @@ int memory_check(struct store *s, const struct store_append *a);
  * `sync`. */
 int memory_tear(struct store *s, struct str name, uint64_t torn_bytes);
 
-/* A record is gone, as if its file had been removed. */
-void memory_forget(struct store *s, struct str record);
+/* A cell is gone, as if its file had been removed. */
+void memory_forget(struct store *s, struct str cell);
 
 /* A loss of power: of each log's elements that were never made durable a random number is kept, the
  * first ones; a log that keeps none vanishes. `pick` gives a number in [0, bound]. */

@@ -16,8 +16,8 @@
     X(SPARE_SHARED, "a spare that is a log too is used")                           \
     X(DIRS_TRUSTED, "a directory that exists is not made to last")                 \
     X(SPARE_HALF, "files of half the size become spares")                          \
-    X(DOUBT_SHOWN, "a record in doubt is shown before it lasts")                   \
-    X(RECORD_UNSYNCED, "the directory of a changed record is not synced")          \
+    X(DOUBT_SHOWN, "a cell in doubt is shown before it lasts")                     \
+    X(CELL_UNSYNCED, "the directory of a changed cell is not synced")              \
     X(PLACE_UNSYNCED, "the directory of a new log is not synced")                  \
     X(NAME_FIRST, "a log has its name before its header is synced")                \
     X(FSYNC_FORGIVEN, "a log is appended to though a sync of it failed")           \

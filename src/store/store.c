@@ -118,31 +118,31 @@ struct get {
     struct str name;
     void *buf;
     size_t cap;
-    struct store_record *ret;
+    struct store_cell *ret;
 };
 
 enum { GET_FOUND = 1 };
 
-static int get_record(void *arg, const struct store_record *record)
+static int get_cell(void *arg, const struct store_cell *cell)
 {
     struct get *g = arg;
-    if (!str_eq(record->name, g->name))
+    if (!str_eq(cell->name, g->name))
         return 0;
-    if (record->value.len > g->cap)
+    if (cell->value.len > g->cap)
         return store_fail(BELFRY_TOOLARGE, "%.*s: its value has %zu bytes", STR_ARG(g->name),
-                          record->value.len);
-    if (record->value.len > 0)
-        memcpy(g->buf, record->value.ptr, record->value.len);
-    *g->ret = *record;
+                          cell->value.len);
+    if (cell->value.len > 0)
+        memcpy(g->buf, cell->value.ptr, cell->value.len);
+    *g->ret = *cell;
     g->ret->name = g->name;
     g->ret->value.ptr = g->buf;
     return GET_FOUND;
 }
 
-int store_get(struct store *s, struct str name, void *buf, size_t cap, struct store_record *ret)
+int store_get(struct store *s, struct str name, void *buf, size_t cap, struct store_cell *ret)
 {
     struct get g = { name, buf, cap, ret };
-    int r = s->ops->scan(s, name, get_record, &g);
+    int r = s->ops->scan(s, name, get_cell, &g);
     if (r == GET_FOUND)
         return 0;
     return r < 0 ? r : store_fail(BELFRY_NOTFOUND, "no record %.*s", STR_ARG(name));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store contract: named append-only logs of elements, and small records changed by
+ * The store contract: named append-only logs of elements, and small cells changed by
  * compare-and-swap. Everything durable in Belfry is one of the two.
  *
  * An element is one commit (or one block): opaque bytes, whole or absent. Elements of a log are
- * numbered from 0 without gaps. A log exists from its first append until it is removed. A record
+ * numbered from 0 without gaps. A log exists from its first append until it is removed. A cell
  * has a version that its writers choose and that never falls; the version of an owner record is
  * the epoch, and an append names the owner record it is fenced by.
  *
  * All calls block until done and may come from any thread. Appends, syncs and removals of one log
  * are made one at a time by the caller; reads may overlap with each other and with those, see
- * `read`. Calls on different logs and records may overlap. Errors are negative (base/error.h);
+ * `read`. Calls on different logs and cells may overlap. Errors are negative (base/error.h);
  * detail goes to store_detail(), valid until the next failing call on that thread. Names are
  * 1-200 of a-z 0-9 . - / ; no empty, "." or ".." components.
  */
@@ -46,11 +46,11 @@ struct store_tail {
     char where[256];     /* names the place of the torn element: file and offset */
 };
 
-struct store_record {
+struct store_cell {
     struct str name;
     struct str value; /* up to STORE_VALUE_MAX bytes */
     uint64_t version;
-    /* By the store's clock; 0: never. An expired record is absent, its version forgotten: a record
+    /* By the store's clock; 0: never. An expired cell is absent, its version forgotten: a cell
      * that fences must not expire, or epochs would repeat. */
     int64_t expires_ms;
 };
@@ -66,7 +66,7 @@ struct store_cas {
 /* Callbacks: 0 to go on, anything else stops and becomes the call's answer. Slices are borrowed. */
 typedef int store_element_fn(void *arg, uint64_t seq, struct str element);
 typedef int store_name_fn(void *arg, struct str name);
-typedef int store_record_fn(void *arg, const struct store_record *record);
+typedef int store_cell_fn(void *arg, const struct store_cell *cell);
 
 struct store;
 
@@ -108,7 +108,7 @@ struct store_ops {
     int (*remove)(struct store *s, struct str log);
 
     /* Records with a prefix, sorted by name. */
-    int (*scan)(struct store *s, struct str prefix, store_record_fn *fn, void *arg);
+    int (*scan)(struct store *s, struct str prefix, store_cell_fn *fn, void *arg);
 
     /* Durable when it returns. 0, CONFLICT, INDOUBT. */
     int (*cas)(struct store *s, const struct store_cas *c);
@@ -161,8 +161,8 @@ bool store_name_valid(struct str name);
 int store_check_append(const struct store_append *a);
 int store_check_cas(const struct store_cas *c);
 
-/* The one record with exactly this name: copies its value into buf (cap bytes). NOTFOUND, TOOLARGE
+/* The one cell with exactly this name: copies its value into buf (cap bytes). NOTFOUND, TOOLARGE
  * if it does not fit. ret's slices point at `name` and buf. */
-int store_get(struct store *s, struct str name, void *buf, size_t cap, struct store_record *ret);
+int store_get(struct store *s, struct str name, void *buf, size_t cap, struct store_cell *ret);
 
 #endif

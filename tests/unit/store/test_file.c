@@ -203,7 +203,7 @@ static void record_in_doubt_is_shown_only_when_it_lasts(void **state)
 {
     struct fixture *x = *state;
     struct store_cas c = { STR("r"), 0, 1, STR("v"), 0 };
-    struct store_record r;
+    struct store_cell r;
     char value[8];
     atomic_store(&disk.dir_errno, EIO);
     assert_int_equal(x->s->ops->cas(x->s, &c), BELFRY_INDOUBT);
@@ -307,7 +307,7 @@ static void read_only_store_changes_nothing_and_needs_no_lock(void **state)
     expect_clean(s, "log", 5);
     append_range(x->s, "log", 5, 7, true);
     expect_clean(s, "log", 7);
-    struct store_record r;
+    struct store_cell r;
     assert_int_equal(store_get(s, STR("r"), buf, sizeof buf, &r), 0);
     assert_int_equal(append(s, "log", 7, element_of(7, buf), true), BELFRY_INVALID);
     assert_int_equal(s->ops->sync(s, STR("log")), BELFRY_INVALID);
@@ -380,7 +380,7 @@ static void record_that_has_the_name_of_its_successor_too_is_not_overwritten(voi
 {
     struct fixture *x = *state;
     struct store_cas c = { STR("r"), 0, 1, STR("first"), 0 };
-    struct store_record r;
+    struct store_cell r;
     char value[8];
     char path[512];
     char beside[512];
