@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/wire.h"
+#include "record/field.h"
 #include "record/jobstate.h"
 #include "record/limits.h"
 
@@ -111,22 +112,27 @@ enum cold_slot cold_slot_of(char family, unsigned state, unsigned class);
 enum cold_slot cold_slot_at(enum cold_slot slot, int64_t at_ms);
 enum job_state cold_state(enum cold_slot slot);
 
-/* A run, as the journal knows it. */
+/* A run, as the journal knows it. One byte of flags stands between the two lists. */
+#define RUN_FIRST_FIELDS(F)                                       \
+    F(COUNT, file, "names its log; it is never used again")       \
+    F(COUNT, number, "its age: that of the youngest entry in it") \
+    F(COUNT, oldest, "the age of its oldest entry")               \
+    F(LETTER, family, "of its keys")
+#define RUN_FIELDS(F)                                                                  \
+    F(NUMBER, entries, "graves included")                                              \
+    F(NUMBER, graves, "entries that are graves")                                       \
+    F(NUMBER, bytes, "of its log")                                                     \
+    F(NUMBER, elements, "of its log")                                                  \
+    F(NUMBER, root_at, "the position of its root")                                     \
+    F(SIGNED, gone_ms, "no entry matters from then on; INT64_MAX: time does not tell") \
+    F(BYTES, first, "key")                                                             \
+    F(BYTES, last, "key")
+
 struct run_desc {
-    uint32_t file;   /* names its log; never used again */
-    uint32_t number; /* its age: that of the youngest entry in it, */
-    uint32_t oldest; /* and of the oldest */
-    char family;
-    bool split;       /* holds jobs of one stretch of time; else of all times */
-    bool broken;      /* something in it could not be read: its log is kept for `belfry repair` */
-    uint64_t entries; /* graves included */
-    uint64_t graves;
-    uint64_t bytes;
-    uint64_t elements;
-    uint64_t root_at;
-    int64_t gone_ms;  /* nothing in it matters from then on; INT64_MAX: that is not known by time */
-    struct str first; /* keys */
-    struct str last;
+    RUN_FIRST_FIELDS(FIELD_MEMBER)
+    bool split;  /* the run has jobs of one stretch of time, not of all times */
+    bool broken; /* a part of the run could not be read: its log is kept for `belfry repair` */
+    RUN_FIELDS(FIELD_MEMBER)
     /* Due times at SPREAD_POINTS equal parts of its entries: for forecasts. */
     unsigned spread_count;
     int64_t spread[SPREAD_POINTS];

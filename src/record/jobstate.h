@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "base/str.h"
 #include "base/time.h"
+#include "record/field.h"
 
 /* A job's life. The names are what users see. */
 #define JOB_STATES(X)         \
@@ -56,14 +56,14 @@ enum attempt_outcome {
 
 const char *attempt_outcome_name(unsigned outcome);
 
-struct attempt {
-    uint32_t number;
-    int64_t start_ms;
-    int64_t end_ms;
-    int64_t late_ms; /* start - the moment it was to run */
-    unsigned outcome;
-    struct str worker;
-    struct str error;
-};
+#define ATTEMPT_FIELDS(F)                                    \
+    F(COUNT, number, "which attempt of the job it was")      \
+    F(SIGNED, start_ms, "when it began")                     \
+    F(FROM_START, end_ms, "when it ended")                   \
+    F(SIGNED, late_ms, "how long after its moment it began") \
+    F(BYTE, outcome, "enum attempt_outcome")                 \
+    F(BYTES, worker, "which had the job")                    \
+    F(BYTES, error, "if it failed")
+FIELD_STRUCT(attempt, ATTEMPT_FIELDS);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "record/field.h"
 #include "recur/recur.h"
 
 #define LEDGER_MAX   100 /* entries that are kept; those of occurrences under way always */
@@ -78,32 +79,38 @@ struct queue_range {
     uint64_t n;
 };
 
+/* What the user said of a recurrence. */
+#define RULE_FIELDS(F)                                                                       \
+    F(ENUM(recur_kind), kind, "of the rule")                                                 \
+    F(BYTES, rule, "its text")                                                               \
+    F(BYTES, zone, "the time zone's name")                                                   \
+    F(BYTES, exdate, "dates that are left out")                                              \
+    F(BYTES, rdate, "dates that are added")                                                  \
+    F(MOMENT, start_ms, "the moment from which the rule counts")                             \
+    F(ENUM(catchup), catchup, "what is done about missed occurrences")                       \
+    F(ENUM(overlap), overlap, "what is done while the one before lasts")                     \
+    F(BYTES, queue, "in full")                                                               \
+    F(BYTE, priority, "1-5")                                                                 \
+    F(BYTES, opts, "those of its jobs (opts.h), without the moment that stands first there") \
+    F(BYTES, payload, "of its jobs")
+
+/* What became of it. */
+#define PROGRESS_FIELDS(F)                                                         \
+    F(FLAG, paused, "no occurrence is made")                                       \
+    F(NUMBER, revision, "1 at first")                                              \
+    F(SIGNED, edited_ms, "when the user changed it last")                          \
+    F(OPTIONAL, last_ms, "the last nominal time that was decided about; -1: none") \
+    F(OPTIONAL, next_ms, "the next nominal time; -1: there is none any more")
+
 struct recurrence {
-    /* What the user said. */
-    enum recur_kind kind;
-    struct str rule;
-    struct str zone;
-    struct str exdate;
-    struct str rdate;
-    int64_t start_ms;
-    enum catchup catchup;
-    enum overlap overlap;
-    struct str queue; /* in full */
-    unsigned priority;
-    struct str opts; /* as of a job, without what stands first there */
-    struct str payload;
-    /* What became of it. */
-    bool paused;
-    uint64_t revision; /* 1 at first */
-    int64_t edited_ms;
-    int64_t last_ms; /* the last nominal time that was decided about; -1: none */
-    int64_t next_ms; /* -1: there is none any more */
+    RULE_FIELDS(FIELD_MEMBER)
+    PROGRESS_FIELDS(FIELD_MEMBER)
     struct recur_state state;
-    uint64_t queued; /* how many wait for their turn, */
+    uint64_t queued; /* how many nominal times wait for their turn */
     size_t range_count;
-    struct queue_range ranges[QUEUE_RANGES]; /* and which, first ones first; */
-    bool gap;                                /* what came behind the last of them was skipped */
-    int64_t skip_ms;                         /* up to here all are skipped; -1: none, */
+    struct queue_range ranges[QUEUE_RANGES]; /* those nominal times, first ones first */
+    bool gap;                                /* nominal times behind the last range were skipped */
+    int64_t skip_ms; /* all nominal times up to here are skipped; -1: none */
     enum ledger_outcome skip_why;
     uint64_t totals[LEDGER_OUTCOME_COUNT];
     size_t ledger_count;

@@ -2,6 +2,7 @@
 #include "record/opts.h"
 
 #include "base/time.h"
+#include "record/limits.h"
 
 static void put_bytes(struct buf *out, enum job_opt type, struct str bytes)
 {
@@ -64,7 +65,8 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
         break;
     default: return false; /* from a newer version: what follows cannot be read */
     }
-    if (ret->number < 0 || (ret->type >= OPT_AFTER && ret->number > TIME_MOMENT_MAX))
+    if (ret->number < 0 || (ret->type >= OPT_AFTER && ret->number > TIME_MOMENT_MAX) ||
+        ((ret->type == OPT_KEY || ret->type == OPT_ORDER) && ret->bytes.len > KEY_MAX_BYTES))
         r->bad = true;
     return !r->bad;
 }

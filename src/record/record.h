@@ -66,10 +66,7 @@ enum record_type {
     F(NUMBER, previous, "elements in the segment before this one") \
     F(NUMBER, next_seq, "of the next job")                         \
     F(LATER_COUNT, oldest, "the segment that the journal begins with; 0: it does not say")
-
-struct begin_record {
-    BEGIN_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(begin_record, BEGIN_FIELDS);
 
 #define LEASE_FIELDS(F)                              \
     F(NUMBER, seq, "of the job")                     \
@@ -80,10 +77,7 @@ struct begin_record {
     F(SIGNED, late_ms, "how late the attempt began") \
     F(COUNT, attempt, "its number")                  \
     F(BYTES, worker, "who has it")
-
-struct lease_record {
-    LEASE_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(lease_record, LEASE_FIELDS);
 
 #define EXTEND_FIELDS(F)                            \
     F(NUMBER, seq, "of the job")                    \
@@ -92,10 +86,7 @@ struct lease_record {
     F(SIGNED, progress, "-1: unchanged")            \
     F(FLAG, has_note, "the note is a new one")      \
     F(BYTES, note, "what the worker says")
-
-struct extend_record {
-    EXTEND_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(extend_record, EXTEND_FIELDS);
 
 #define OUTCOME_NONE 255u /* the job was not leased */
 
@@ -108,10 +99,7 @@ struct extend_record {
     F(BYTE, outcome, "enum attempt_outcome") \
     F(SIGNED, end_ms, "of the attempt")      \
     F(BYTES, error, "of the attempt")
-
-struct back_record {
-    BACK_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(back_record, BACK_FIELDS);
 
 #define END_FIELDS(F)                                              \
     F(NUMBER, seq, "of the job")                                   \
@@ -123,30 +111,21 @@ struct back_record {
     F(COUNT, stalls, "in a row")                                   \
     F(BYTES, error, "of the attempt")                              \
     F(BYTES, result, "of the job")
-
-struct end_record {
-    END_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(end_record, END_FIELDS);
 
 #define MOVE_FIELDS(F)           \
     F(NUMBER, seq, "of the job") \
     F(MOMENT, due_ms, "nominal") \
     F(AT, at_ms, "when it runs") \
     F(IF_SET, deferred, "by quiet hours, not by a request")
-
-struct move_record {
-    MOVE_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(move_record, MOVE_FIELDS);
 
 #define MARK_FIELDS(F)                                       \
     F(NUMBER, seq, "of the job")                             \
     F(BITS, flags, "of its trail")                           \
     F(MOMENT, pending_due_ms, "due time of the replacement") \
     F(BYTES, pending, "payload of the replacement")
-
-struct mark_record {
-    MARK_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(mark_record, MARK_FIELDS);
 
 struct queue_record {
     struct str tenant;
@@ -160,28 +139,27 @@ struct tenant_record {
 };
 
 #define TOLD_FIELDS(F) F(NUMBER, seq, "of the job that ended")
-
-struct told_record {
-    TOLD_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(told_record, TOLD_FIELDS);
 
 #define LISTEN_FIELDS(F)                            \
     F(NUMBER, seq, "of the job that is waited for") \
     F(MOMENT, due_ms, "of the listener's id")       \
     F(NUMBER, listener, "of the listener's id: its sequence number")
+FIELD_STRUCT(listen_record, LISTEN_FIELDS);
 
-struct listen_record {
-    LISTEN_FIELDS(FIELD_MEMBER)
-};
+#define TOKEN_FIELDS(F)            \
+    F(BYTES, name, "of the token") \
+    F(BYTE, gone, "1: it was revoked, and its body ends here; else 0")
+#define TOKEN_LIVE_FIELDS(F)                          \
+    F(BYTE, role, "enum role")                        \
+    F(BYTES, tenant, "whose jobs it may see; *: any") \
+    F(SIGNED, created_ms, "when it was made")         \
+    F(SIGNED, expires_ms, "when it ends; 0: never")   \
+    F(BYTES, hash, "of its secret")
 
 struct token_record {
-    struct str name;
-    bool gone; /* revoked: what follows is not there */
-    unsigned role;
-    struct str tenant;
-    int64_t created_ms;
-    int64_t expires_ms;
-    struct str hash;
+    TOKEN_FIELDS(FIELD_MEMBER)
+    TOKEN_LIVE_FIELDS(FIELD_MEMBER)
 };
 
 /* Writes the head of a commit. */
@@ -219,7 +197,7 @@ struct cold_record;
 RECORDS(RECORD_CODEC)
 #undef RECORD_CODEC
 
-/* Of an image only these. */
+/* Reads three fields of an image, and nothing behind them. */
 bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
                      struct str *ret_queue);
 /* The body of a PUT record alone. */

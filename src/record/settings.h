@@ -17,22 +17,28 @@ struct rate {
 #define RATE_COUNT_MAX 1000000
 #define RATE_PER_MAX   INT64_C(86400000)
 
-#define QUEUE_FIELDS(X)              \
-    X(PAUSED, paused)                \
-    X(LEASE, lease_ms)               \
-    X(ATTEMPTS, attempts)            \
-    X(BACKOFF, backoff)              \
-    X(RETAIN, retain_ms)             \
-    X(RETAIN_DEAD, retain_dead_ms)   \
-    X(KEY_HOLD, key_hold_ms)         \
-    X(PAST_GRACE, past_grace_ms)     \
-    X(MAX_RUNNING, max_running)      \
-    X(RATE, rate)                    \
-    X(PUSH_URL, push.url)            \
-    X(PUSH_HEADERS, push.headers)    \
-    X(PUSH_SECRET, push.secrets)     \
-    X(PUSH_TIMEOUT, push.timeout_ms) \
-    X(PUSH_CONCURRENCY, push.concurrency)
+/* The settings of a queue, in the order in which its record has them: name, kind of field, member.
+ * Records of older versions end before the later ones. */
+#define QUEUE_FIRST_FIELDS(X)              \
+    X(PAUSED, FLAG, paused)                \
+    X(LEASE, SIGNED, lease_ms)             \
+    X(ATTEMPTS, SIGNED, attempts)          \
+    X(BACKOFF, TEXT, backoff)              \
+    X(RETAIN, MOMENT, retain_ms)           \
+    X(RETAIN_DEAD, MOMENT, retain_dead_ms) \
+    X(KEY_HOLD, MOMENT, key_hold_ms)       \
+    X(PAST_GRACE, SIGNED, past_grace_ms)
+#define QUEUE_LATER_FIELDS(X)           \
+    X(MAX_RUNNING, SIGNED, max_running) \
+    X(RATE, RATE, rate)
+/* Only the record of a queue that is pushed has these. */
+#define QUEUE_PUSH_FIELDS(X)                \
+    X(PUSH_URL, BYTES, push.url)            \
+    X(PUSH_HEADERS, BYTES, push.headers)    \
+    X(PUSH_SECRET, BYTES, push.secrets)     \
+    X(PUSH_TIMEOUT, PLAIN, push.timeout_ms) \
+    X(PUSH_CONCURRENCY, PLAIN, push.concurrency)
+#define QUEUE_FIELDS(X) QUEUE_FIRST_FIELDS(X) QUEUE_LATER_FIELDS(X) QUEUE_PUSH_FIELDS(X)
 
 /* How a queue's jobs are pushed: see push.h. */
 struct push_settings {
@@ -44,7 +50,7 @@ struct push_settings {
 };
 
 enum queue_field {
-#define QUEUE_FIELD_ENUM(name, member) QUEUE_##name,
+#define QUEUE_FIELD_ENUM(name, kind, member) QUEUE_##name,
     QUEUE_FIELDS(QUEUE_FIELD_ENUM)
 #undef QUEUE_FIELD_ENUM
 };
@@ -65,18 +71,21 @@ struct queue_settings {
 
 extern const struct queue_settings queue_defaults;
 
-#define TENANT_FIELDS(X)        \
-    X(WEIGHT, weight)           \
-    X(MAINTENANCE, maintenance) \
-    X(MAX_PENDING, max_pending) \
-    X(MAX_RUNNING, max_running) \
-    X(RATE, rate)               \
-    X(QUIET, quiet)             \
-    X(TZ, tz)                   \
-    X(SPREAD, spread_ms)
+/* The settings of a tenant, in the order in which its record has them, as those of a queue. */
+#define TENANT_FIRST_FIELDS(X)          \
+    X(WEIGHT, SIGNED, weight)           \
+    X(MAINTENANCE, FLAG, maintenance)   \
+    X(MAX_PENDING, SIGNED, max_pending) \
+    X(MAX_RUNNING, SIGNED, max_running) \
+    X(RATE, RATE, rate)
+#define TENANT_LATER_FIELDS(X) \
+    X(QUIET, TEXT, quiet)      \
+    X(TZ, TEXT, tz)            \
+    X(SPREAD, MOMENT, spread_ms)
+#define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X)
 
 enum tenant_field {
-#define TENANT_FIELD_ENUM(name, member) TENANT_##name,
+#define TENANT_FIELD_ENUM(name, kind, member) TENANT_##name,
     TENANT_FIELDS(TENANT_FIELD_ENUM)
 #undef TENANT_FIELD_ENUM
 };

@@ -27,7 +27,7 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
     if (!name_valid(name))
         return engine_error(e, BELFRY_INVALID,
                             "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
-#define SET(field, member)             \
+#define SET(field, kind, member)       \
     if (fields & 1u << TENANT_##field) \
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     TENANT_FIELDS(SET)
@@ -58,7 +58,7 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
     if (q)
         r.settings = q->settings;
-#define SET(field, member)            \
+#define SET(field, kind, member)      \
     if (fields & 1u << QUEUE_##field) \
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     QUEUE_FIELDS(SET)
