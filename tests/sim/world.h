@@ -26,7 +26,7 @@
 #include "sim/rng.h"
 #include "sim/text.h"
 #include "sim/trace.h"
-#include "store/fault.h"
+#include "support/fault.h"
 #include "store/memory.h"
 
 #define WAITS_MAX  12

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/fault.h"
+#include "support/fault.h"
 #include "store/memory.h"
 #include "store/store.h"
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "store/fault.h"
+#include "support/fault.h"
 #include "store/memory.h"
 
 struct fixture {

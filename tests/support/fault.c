@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/fault.h"
+#include "support/fault.h"
 
 #include <assert.h>
 #include <pthread.h>
