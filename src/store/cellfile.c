@@ -70,7 +70,6 @@ static int load_one(const char *path, struct cellset *ret)
 {
     char bytes[RECORD_MAX + 1];
     struct store_cell cell;
-    struct cellset_item *item;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : disk_fail(-errno, path, "open");
@@ -81,10 +80,7 @@ static int load_one(const char *path, struct cellset *ret)
     const char *wrong = decode((struct str){ bytes, (size_t)n }, &cell);
     if (wrong)
         return store_fail(BELFRY_CORRUPT, "%s: offset 0: %s", path, wrong);
-    int r = cellset_prepare(ret, &cell, &item);
-    if (r == 0)
-        cellset_put(ret, item);
-    return r;
+    return cellset_add(ret, &cell);
 }
 
 int cellfile_load(const char *dir, bool sweep, struct cellset *ret)
@@ -119,17 +115,9 @@ int cellfile_write(struct disk *d, const char *dir, const struct store_cell *cel
     encode(cell, &b);
     if (b.failed)
         return store_fail(BELFRY_NOMEM, "%s: no memory", path);
-    int fd = disk_create(path);
-    int r = fd < 0 ? fd : disk_write_bytes(d, fd, b.ptr, b.len, 0);
-    if (r == 0)
-        r = disk_sync(d, fd);
-    if (fd >= 0)
-        close(fd);
+    int r = disk_write_file(d, path, buf_view(&b));
     buf_fini(&b);
-    if (r == 0)
-        return 0;
-    unlink(path);
-    return disk_fail(r, path, "write");
+    return r < 0 ? disk_fail(r, path, "write") : 0;
 }
 
 int cellfile_place(const char *dir, struct str name)

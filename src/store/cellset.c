@@ -3,114 +3,98 @@
 
 #include <stdlib.h>
 
-#include "store/names.h"
+#include "base/list.h"
+
+static struct store_cell *cell_of(struct str *name)
+{
+    return container_of(name, struct store_cell, name);
+}
 
 void cellset_fini(struct cellset *set)
 {
-    for (size_t i = 0; i < set->count; i++)
-        free(set->items[i]);
-    free(set->items);
+    for (size_t i = 0; i < set->cells.count; i++)
+        free(cell_of(set->cells.items[i]));
+    free(set->cells.items);
     *set = (struct cellset){ 0 };
 }
 
-/* Index of the first item that is not before `name`. */
-static size_t lower_bound(const struct cellset *set, struct str name)
+static bool is_live(const struct store_cell *c, int64_t now_ms)
 {
-    size_t lo = 0;
-    size_t hi = set->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (names_compare(set->items[mid]->cell.name, name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return c->expires_ms == 0 || c->expires_ms > now_ms;
 }
 
-static bool live(const struct store_cell *r, int64_t now_ms)
+int cellset_check(const struct cellset *set, struct str name, int64_t now_ms, uint64_t expect,
+                  int err)
 {
-    return r->expires_ms == 0 || r->expires_ms > now_ms;
-}
-
-uint64_t cellset_version(const struct cellset *set, struct str name, int64_t now_ms)
-{
-    size_t at = lower_bound(set, name);
-    if (at == set->count || !str_eq(set->items[at]->cell.name, name))
+    struct str *found = nameset_get(&set->cells, name);
+    uint64_t version = found && is_live(cell_of(found), now_ms) ? cell_of(found)->version : 0;
+    if (version == expect)
         return 0;
-    const struct store_cell *r = &set->items[at]->cell;
-    return live(r, now_ms) ? r->version : 0;
+    return store_fail(err, "%.*s has version %llu, not %llu", STR_ARG(name),
+                      (unsigned long long)version, (unsigned long long)expect);
 }
 
-int cellset_prepare(struct cellset *set, const struct store_cell *cell, struct cellset_item **ret)
+/* Name and value stand behind the struct. */
+int cellset_prepare(struct cellset *set, const struct store_cell *cell, struct store_cell **ret)
 {
-    if (set->count == set->cap) {
-        size_t cap = set->cap ? set->cap * 2 : 8;
-        struct cellset_item **items = realloc(set->items, cap * sizeof(*items));
-        if (!items)
-            return store_fail(BELFRY_NOMEM, "no memory for a record");
-        set->items = items;
-        set->cap = cap;
-    }
-    struct cellset_item *item = malloc(sizeof(*item) + cell->name.len + cell->value.len);
-    if (!item)
+    bool room = nameset_reserve(&set->cells) == 0;
+    struct store_cell *copy =
+        room ? malloc(sizeof(*copy) + cell->name.len + cell->value.len) : NULL;
+    if (!copy)
         return store_fail(BELFRY_NOMEM, "no memory for a record");
-    item->cell = *cell;
-    memcpy(item->bytes, cell->name.ptr, cell->name.len);
+    char *bytes = (char *)(copy + 1);
+    *copy = *cell;
+    memcpy(bytes, cell->name.ptr, cell->name.len);
     if (cell->value.len > 0)
-        memcpy(item->bytes + cell->name.len, cell->value.ptr, cell->value.len);
-    item->cell.name.ptr = item->bytes;
-    item->cell.value.ptr = item->bytes + cell->name.len;
-    *ret = item;
+        memcpy(bytes + cell->name.len, cell->value.ptr, cell->value.len);
+    copy->name.ptr = bytes;
+    copy->value.ptr = bytes + cell->name.len;
+    *ret = copy;
     return 0;
 }
 
-void cellset_put(struct cellset *set, struct cellset_item *item)
+void cellset_put(struct cellset *set, struct store_cell *copy)
 {
-    size_t at = lower_bound(set, item->cell.name);
-    if (at < set->count && str_eq(set->items[at]->cell.name, item->cell.name)) {
-        free(set->items[at]);
-        set->items[at] = item;
-        return;
-    }
-    memmove(set->items + at + 1, set->items + at, (set->count - at) * sizeof(*set->items));
-    set->items[at] = item;
-    set->count++;
+    cellset_drop(set, copy->name);
+    nameset_add(&set->cells, &copy->name);
+}
+
+int cellset_add(struct cellset *set, const struct store_cell *cell)
+{
+    struct store_cell *copy;
+    int r = cellset_prepare(set, cell, &copy);
+    if (r == 0)
+        cellset_put(set, copy);
+    return r;
 }
 
 void cellset_drop(struct cellset *set, struct str name)
 {
-    size_t at = lower_bound(set, name);
-    if (at == set->count || !str_eq(set->items[at]->cell.name, name))
+    struct str *found = nameset_get(&set->cells, name);
+    if (!found)
         return;
-    free(set->items[at]);
-    set->count--;
-    memmove(set->items + at, set->items + at + 1, (set->count - at) * sizeof(*set->items));
+    nameset_remove(&set->cells, found);
+    free(cell_of(found));
 }
 
 int cellset_copy(const struct cellset *set, struct str prefix, int64_t now_ms, struct cellset *ret)
 {
-    for (size_t i = lower_bound(set, prefix); i < set->count; i++) {
-        const struct store_cell *r = &set->items[i]->cell;
-        struct cellset_item *copy;
-        if (!str_starts(r->name, prefix))
+    const struct nameset *cells = &set->cells;
+    int r = 0;
+    for (size_t i = nameset_find(cells, prefix); i < cells->count && r == 0; i++) {
+        const struct store_cell *c = cell_of(cells->items[i]);
+        if (!str_starts(c->name, prefix))
             break;
-        if (!live(r, now_ms))
-            continue;
-        int err = cellset_prepare(ret, r, &copy);
-        if (err < 0)
-            return err;
-        cellset_put(ret, copy);
+        if (is_live(c, now_ms))
+            r = cellset_add(ret, c);
     }
-    return 0;
+    return r;
 }
 
 int cellset_each(const struct cellset *set, store_cell_fn *fn, void *arg)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        int r = fn(arg, &set->items[i]->cell);
-        if (r != 0)
-            return r;
-    }
-    return 0;
+    int r = 0;
+    for (size_t i = 0; i < set->cells.count && r == 0; i++)
+        r = fn(arg, cell_of(set->cells.items[i]));
+    return r;
 }

@@ -1,39 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells in memory, sorted by name: the whole of the memory store's cells, and the file store's
- * cache of its cell files. Not thread-safe: the owner locks.
+ * Cells in memory, sorted by name: all cells of a memory store, and the file store's cache of its
+ * cell files. Not thread-safe: the owner locks.
  */
 #ifndef STORE_CELLSET_H
 #define STORE_CELLSET_H
 
-#include "store/store.h"
-
-struct cellset_item {
-    struct store_cell cell; /* its slices point into `bytes` */
-    char bytes[];
-};
+#include "store/names.h"
 
 struct cellset {
-    struct cellset_item **items;
-    size_t count;
-    size_t cap;
+    struct nameset cells;
 };
 
 void cellset_fini(struct cellset *set);
 
-/* The version it has at that moment; 0 if it is absent or has expired. */
-uint64_t cellset_version(const struct cellset *set, struct str name, int64_t now_ms);
+/* 0 if the cell has the version `expect` now, where 0 stands for an absent or expired cell; else
+ * `err`. */
+int cellset_check(const struct cellset *set, struct str name, int64_t now_ms, uint64_t expect,
+                  int err);
 
-/* A private copy, and room for it in the set, so that cellset_put cannot fail: a backend prepares
- * before it writes. NOMEM. Free it with free() if it is not put. */
-int cellset_prepare(struct cellset *set, const struct store_cell *cell, struct cellset_item **ret);
-/* Takes the item over, in place of an item with its name. */
-void cellset_put(struct cellset *set, struct cellset_item *item);
+/* Makes a private copy, and room for it in the set, so that cellset_put cannot fail: a backend
+ * prepares before it writes. NOMEM. The caller frees a copy that it does not put with free(). */
+int cellset_prepare(struct cellset *set, const struct store_cell *cell, struct store_cell **ret);
+/* Takes the copy over, in place of a cell with its name. */
+void cellset_put(struct cellset *set, struct store_cell *copy);
 
-/* Removes one, if it is there. */
+/* Prepares a copy and puts it. NOMEM. */
+int cellset_add(struct cellset *set, const struct store_cell *cell);
+
+/* Removes a cell, if it is there. */
 void cellset_drop(struct cellset *set, struct str name);
 
-/* Adds copies of those with the prefix that have not expired to `ret`. NOMEM. */
+/* Adds copies of the cells with the prefix that have not expired to `ret`. NOMEM. */
 int cellset_copy(const struct cellset *set, struct str prefix, int64_t now_ms, struct cellset *ret);
 int cellset_each(const struct cellset *set, store_cell_fn *fn, void *arg);
 

@@ -106,7 +106,13 @@ static int make_format(struct disk *d, const char *dir)
     int n = snprintf(text, sizeof text, FORMAT_PREFIX "%d\n", DATADIR_FORMAT);
     snprintf(path, sizeof path, "%s/format", dir);
     snprintf(beside, sizeof beside, "%s/format.new", dir);
-    int r = disk_replace(d, path, beside, (struct str){ text, (size_t)n }, NULL);
+    int r = disk_write_file(d, beside, (struct str){ text, (size_t)n });
+    if (r == 0 && rename(beside, path) < 0) {
+        r = -errno;
+        unlink(beside);
+    }
+    if (r == 0)
+        r = disk_sync_dir(d, dir);
     return r < 0 ? disk_fail(r, path, "write") : 0;
 }
 

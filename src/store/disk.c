@@ -201,25 +201,18 @@ int disk_create(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-int disk_replace(struct disk *d, const char *path, const char *beside, struct str content,
-                 bool *ret_renamed)
+int disk_write_file(struct disk *d, const char *path, struct str content)
 {
-    int fd = disk_create(beside);
+    int fd = disk_create(path);
     if (fd < 0)
         return fd;
     int r = disk_write_bytes(d, fd, content.ptr, content.len, 0);
     if (r == 0)
         r = disk_sync(d, fd);
     close(fd);
-    if (r == 0 && rename(beside, path) < 0)
-        r = -errno;
-    if (r < 0) {
-        unlink(beside);
-        return r;
-    }
-    if (ret_renamed)
-        *ret_renamed = true;
-    return disk_sync_parent(d, path);
+    if (r < 0)
+        unlink(path);
+    return r;
 }
 
 bool disk_is_full(int err)

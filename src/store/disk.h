@@ -68,11 +68,8 @@ int disk_create(const char *path);
 /* Reads up to len bytes, less only at the end of the file: a count or a negative errno. */
 ssize_t disk_read(int fd, void *buf, size_t len, uint64_t offset);
 
-/* A small file's whole content, created or replaced in one step, durable. `beside` is the name it
- * is written under first. *ret_renamed (may be NULL) tells whether the new content is in place: if
- * so and the answer is a failure, it may or may not last. */
-int disk_replace(struct disk *d, const char *path, const char *beside, struct str content,
-                 bool *ret_renamed);
+/* Creates a small file with its whole content, which lasts; the name may not last yet. */
+int disk_write_file(struct disk *d, const char *path, struct str content);
 
 bool disk_is_full(int err);
 /* FULL for want of space, else IO, with detail "PATH: what: why". */

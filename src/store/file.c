@@ -52,13 +52,6 @@ static int refuse_write(const struct file *f)
     return f->read_only ? store_fail(BELFRY_INVALID, "%s: opened read-only", f->dir) : 0;
 }
 
-static int check_log_name(struct str log)
-{
-    if (store_name_valid(log))
-        return 0;
-    return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(log));
-}
-
 /* Gets a file with the first element in it to its place; the log is then open. */
 static int create_in(struct file *f, struct logfile *log, const struct store_append *a, bool plain)
 {
@@ -98,18 +91,9 @@ static int create(struct file *f, struct logfile *log, const struct store_append
     return r;
 }
 
-static int check_fence(struct file *f, const struct store_append *a)
-{
-    uint64_t epoch = cellset_version(&f->cells, a->fence, time_wall_ms());
-    if (epoch == a->epoch)
-        return 0;
-    return store_fail(BELFRY_FENCED, "%.*s has version %llu, not %llu", STR_ARG(a->fence),
-                      (unsigned long long)epoch, (unsigned long long)a->epoch);
-}
-
 static int append_to(struct file *f, struct logfile *log, const struct store_append *a)
 {
-    int r = check_fence(f, a);
+    int r = cellset_check(&f->cells, a->fence, time_wall_ms(), a->epoch, BELFRY_FENCED);
     if (r == 0 && log->fd < 0) {
         r = logfile_open(log, false);
         if (r == BELFRY_NOTFOUND)
@@ -133,12 +117,20 @@ static int append_in_reserve(struct file *f, struct logfile *log, const struct s
     return r;
 }
 
-/* Around appends, syncs and removals, which the contract has the caller make one at a time. */
-static void enter(struct logfile *log)
+/* Acquires a log for an append, sync or removal, which the contract has the caller make one at a
+ * time. `r` is what the check of its arguments answered. */
+static int enter(struct file *f, int r, struct str name, struct logfile **ret)
 {
-    bool was = atomic_exchange(&log->busy, true);
+    if (r == 0)
+        r = refuse_write(f);
+    if (r == 0)
+        r = logtable_acquire(&f->logs, f->dir, name, ret);
+    if (r < 0)
+        return r;
+    bool was = atomic_exchange(&(*ret)->busy, true);
     assert(!was);
     (void)was;
+    return 0;
 }
 
 static void leave(struct file *f, struct logfile *log)
@@ -151,14 +143,9 @@ static int append(struct store *s, const struct store_append *a)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    int r = store_check_append(a);
-    if (r == 0)
-        r = refuse_write(f);
-    if (r == 0)
-        r = logtable_acquire(&f->logs, f->dir, a->log, &log);
+    int r = enter(f, store_check_append(a), a->log, &log);
     if (r < 0)
         return r;
-    enter(log);
     pthread_mutex_lock(&log->lock); /* first: a reader may have it for long */
     pthread_rwlock_rdlock(&f->fence);
     r = append_in_reserve(f, log, a);
@@ -168,20 +155,21 @@ static int append(struct store *s, const struct store_append *a)
     return r;
 }
 
+/* With the log's lock held. */
+static int open_log(struct logfile *log)
+{
+    return log->fd < 0 ? logfile_open(log, false) : 0;
+}
+
 static int sync_log(struct store *s, struct str name)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    int r = check_log_name(name);
-    if (r == 0)
-        r = refuse_write(f);
-    if (r == 0)
-        r = logtable_acquire(&f->logs, f->dir, name, &log);
+    int r = enter(f, store_check_log(name), name, &log);
     if (r < 0)
         return r;
-    enter(log);
     pthread_mutex_lock(&log->lock);
-    r = log->fd < 0 ? logfile_open(log, false) : 0;
+    r = open_log(log);
     if (r == 0)
         r = logfile_sync(log, &f->disk);
     pthread_mutex_unlock(&log->lock);
@@ -194,7 +182,7 @@ static void cool_log(struct store *s, struct str name)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    if (check_log_name(name) < 0 || logtable_acquire(&f->logs, f->dir, name, &log) < 0)
+    if (store_check_log(name) < 0 || logtable_acquire(&f->logs, f->dir, name, &log) < 0)
         return;
     pthread_mutex_lock(&log->lock);
     if (log->fd >= 0)
@@ -249,7 +237,7 @@ static int open_for_reading(struct logfile *log)
     if (log->fd >= 0)
         return 0;
     pthread_mutex_lock(&log->lock);
-    int r = log->fd < 0 ? logfile_open(log, false) : 0;
+    int r = open_log(log);
     pthread_mutex_unlock(&log->lock);
     return r;
 }
@@ -260,7 +248,7 @@ static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at
     struct file *f = (struct file *)s;
     struct span what = { from, at, fn, arg };
     struct logfile *log;
-    int r = check_log_name(name);
+    int r = store_check_log(name);
     if (r < 0)
         return r;
     if (f->read_only)
@@ -316,14 +304,9 @@ static int remove_log(struct store *s, struct str name)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    int r = check_log_name(name);
-    if (r == 0)
-        r = refuse_write(f);
-    if (r == 0)
-        r = logtable_acquire(&f->logs, f->dir, name, &log);
+    int r = enter(f, store_check_log(name), name, &log);
     if (r < 0)
         return r;
-    enter(log);
     logtable_bar(&f->logs, log); /* before its file can become another log's */
     r = remove_file(f, log->path);
     logtable_free_name(&f->logs, log);
@@ -393,22 +376,20 @@ static int write_cell(struct file *f, const struct store_cell *cell)
 static int cas_locked(struct file *f, const struct store_cas *c)
 {
     struct store_cell cell = { c->name, c->value, c->next, c->expires_ms };
-    struct cellset_item *item;
-    uint64_t version = cellset_version(&f->cells, c->name, time_wall_ms());
-    if (version != c->expect)
-        return store_fail(BELFRY_CONFLICT, "%.*s has version %llu, not %llu", STR_ARG(c->name),
-                          (unsigned long long)version, (unsigned long long)c->expect);
-    int r = write_cell(f, &cell);
+    struct store_cell *copy;
+    int r = cellset_check(&f->cells, c->name, time_wall_ms(), c->expect, BELFRY_CONFLICT);
+    if (r == 0)
+        r = write_cell(f, &cell);
     if (r < 0)
         return r;
     pthread_rwlock_wrlock(&f->fence);
-    r = cellset_prepare(&f->cells, &cell, &item);
+    r = cellset_prepare(&f->cells, &cell, &copy);
     if (r == 0) {
         r = cellfile_place(f->cells_dir, c->name);
         if (r == 0)
-            cellset_put(&f->cells, item);
+            cellset_put(&f->cells, copy);
         else
-            free(item);
+            free(copy);
     }
     pthread_rwlock_unlock(&f->fence);
     if (r < 0)
@@ -545,10 +526,4 @@ void file_set_hooks(struct store *s, const struct disk_hooks *hooks)
 {
     assert(s->ops == &file_ops);
     atomic_store(&((struct file *)s)->disk.hooks, hooks);
-}
-
-unsigned file_spares(struct store *s)
-{
-    assert(s->ops == &file_ops);
-    return count_spares(s);
 }

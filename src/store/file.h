@@ -12,7 +12,5 @@ int file_open(const char *dir, const struct store_options *o, struct store **ret
 /* For tests only: every write and sync of this store goes through the hooks from now on. They must
  * outlive the store. */
 void file_set_hooks(struct store *s, const struct disk_hooks *hooks);
-/* For tests only: spare logs that are ready. */
-unsigned file_spares(struct store *s);
 
 #endif

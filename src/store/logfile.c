@@ -119,6 +119,14 @@ int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside
     return 0;
 }
 
+/* After a failed write or sync the log refuses appends, also if the disk is merely full. */
+static int logfile_poison(struct logfile *f, int err, const char *what)
+{
+    f->poisoned = true;
+    disk_fail(err, f->path, what);
+    return BELFRY_IO;
+}
+
 int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool durable)
 {
     if (rename(beside, f->path) < 0)
@@ -127,11 +135,8 @@ int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool du
     if (!durable || STORE_MUTANT(d->mutant, PLACE_UNSYNCED))
         return 0;
     int r = disk_sync_parent(d, f->path);
-    if (r < 0) {
-        f->poisoned = true;
-        disk_fail(r, f->path, "sync directory");
-        return BELFRY_IO;
-    }
+    if (r < 0)
+        return logfile_poison(f, r, "sync directory");
     f->unplaced = false;
     return 0;
 }
@@ -146,9 +151,7 @@ static int undo(struct logfile *f, struct disk *d, int err)
         r = -errno;
     if (r == 0)
         return disk_fail(err, f->path, "append");
-    f->poisoned = true;
-    disk_fail(r, f->path, "undo an append to a full disk");
-    return BELFRY_IO;
+    return logfile_poison(f, r, "undo an append to a full disk");
 }
 
 /* Asked for once, not at every append: file systems with fine timestamps give an inode that was
@@ -177,11 +180,8 @@ static int write_element(struct logfile *f, struct disk *d, const struct store_a
     int r = disk_write(d, f->fd, iov, 3, f->end);
     if (disk_is_full(r))
         return undo(f, d, r);
-    if (r < 0) {
-        f->poisoned = true;
-        disk_fail(r, f->path, "append");
-        return BELFRY_IO;
-    }
+    if (r < 0)
+        return logfile_poison(f, r, "append");
     if (f->size < end)
         f->size = end;
     return 0;
@@ -193,11 +193,8 @@ static int make_durable(struct logfile *f, struct disk *d)
     int r = disk_sync(d, f->fd);
     if (r == 0 && f->unplaced)
         r = disk_sync_parent(d, f->path);
-    if (r < 0) {
-        f->poisoned = true;
-        disk_fail(r, f->path, "sync");
-        return BELFRY_IO;
-    }
+    if (r < 0)
+        return logfile_poison(f, r, "sync");
     f->unplaced = false;
     return 0;
 }

@@ -11,14 +11,13 @@
 #include <pthread.h>
 
 #include "store/logfile.h"
+#include "store/names.h"
 
 #define LOGTABLE_OPEN 128
 
 struct logtable {
     pthread_mutex_t lock;
-    struct logfile **items; /* sorted by name */
-    size_t count;
-    size_t cap;
+    struct nameset logs;
     struct list used; /* least recently used first */
 };
 

@@ -85,9 +85,9 @@ int store_salvage(const char *dir, struct str log, store_element_fn *fn, store_d
 {
     char path[PATH_MAX];
     struct walk w = { .path = path, .fn = fn, .damaged = damaged, .arg = arg };
-    if (!store_name_valid(log))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(log));
-    int r = datadir_check(dir);
+    int r = store_check_log(log);
+    if (r == 0)
+        r = datadir_check(dir);
     if (r < 0)
         return r;
     datadir_log_path(dir, log, path);
@@ -143,8 +143,9 @@ static int begin(struct salvage *s, struct str log)
 
 int salvage_new(const char *dir, struct str log, struct salvage **ret)
 {
-    if (!store_name_valid(log))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(log));
+    int r = store_check_log(log);
+    if (r < 0)
+        return r;
     struct salvage *s = calloc(1, sizeof(*s));
     if (!s || !(s->dir = strdup(dir))) {
         free(s);
@@ -152,7 +153,7 @@ int salvage_new(const char *dir, struct str log, struct salvage **ret)
     }
     disk_init(&s->disk, 0);
     s->lock = -1;
-    int r = begin(s, log);
+    r = begin(s, log);
     if (r < 0) {
         salvage_free(s);
         return r;

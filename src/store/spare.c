@@ -31,11 +31,10 @@ static bool is_short(const struct spares *p, unsigned more)
 
 static bool take_number(struct spares *p, uint64_t *ret)
 {
-    bool found = false;
     pthread_mutex_lock(&p->lock);
-    if (p->count > 0) {
+    bool found = p->count > 0;
+    if (found) {
         *ret = p->ready[--p->count];
-        found = true;
         pthread_cond_broadcast(&p->changed);
     }
     if (is_short(p, !found)) /* told at once: the maker may be busy, or pausing after a failure */
@@ -93,19 +92,11 @@ static bool has_size(const struct spares *p, const struct stat *st)
     return (uint64_t)st->st_size >= least && (uint64_t)st->st_size <= p->bytes + p->bytes / 8;
 }
 
-static bool has_room(struct spares *p)
-{
-    pthread_mutex_lock(&p->lock);
-    bool room = p->count < p->reserve + 1;
-    pthread_mutex_unlock(&p->lock);
-    return room;
-}
-
 bool spares_receive(struct spares *p, const char *path, uint64_t *ret_number)
 {
     struct stat st;
     char to[PATH_MAX];
-    if (stat(path, &st) < 0 || !has_size(p, &st) || !has_room(p))
+    if (stat(path, &st) < 0 || !has_size(p, &st) || spares_count(p) > p->reserve)
         return false;
     uint64_t number = new_number(p);
     path_of(p, number, "", to);
@@ -165,14 +156,6 @@ unsigned spares_count(struct spares *p)
     return count;
 }
 
-static bool stopping(struct spares *p)
-{
-    pthread_mutex_lock(&p->lock);
-    bool stop = p->stop;
-    pthread_mutex_unlock(&p->lock);
-    return stop;
-}
-
 /* Allocated blocks that were never written cost a metadata change each when they are: hence. */
 static int fill(struct spares *p, int fd)
 {
@@ -180,7 +163,7 @@ static int fill(struct spares *p, int fd)
     int r = zeros ? 0 : -ENOMEM;
     for (uint64_t at = 0; r == 0 && at < p->bytes; at += ZERO_BYTES) {
         size_t n = p->bytes - at < ZERO_BYTES ? (size_t)(p->bytes - at) : ZERO_BYTES;
-        if (stopping(p))
+        if (p->stop)
             r = -ECANCELED;
         else
             r = disk_write_bytes(p->disk, fd, zeros, n, at);

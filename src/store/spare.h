@@ -34,7 +34,7 @@ struct spares {
     uint64_t next_number;
     bool making;   /* the maker is at it, with the lock released */
     unsigned lent; /* writers that have the space of those that were given up: none is made */
-    bool stop;
+    atomic_bool stop;
     bool running;
     pthread_t maker;
 };

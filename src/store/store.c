@@ -90,12 +90,25 @@ bool store_name_valid(struct str name)
     return true;
 }
 
+static int check_name(struct str name, const char *what)
+{
+    if (store_name_valid(name))
+        return 0;
+    return store_fail(BELFRY_INVALID, "'%.*s' is no name for a %s", STR_ARG(name), what);
+}
+
+int store_check_log(struct str name)
+{
+    return check_name(name, "log");
+}
+
 int store_check_append(const struct store_append *a)
 {
-    if (!store_name_valid(a->log))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(a->log));
-    if (!store_name_valid(a->fence))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a record", STR_ARG(a->fence));
+    int r = store_check_log(a->log);
+    if (r == 0)
+        r = check_name(a->fence, "record");
+    if (r < 0)
+        return r;
     if (a->element.len == 0 || a->element.len > STORE_ELEMENT_MAX)
         return store_fail(BELFRY_INVALID, "%.*s: an element of %zu bytes; 1 to %u are possible",
                           STR_ARG(a->log), a->element.len, STORE_ELEMENT_MAX);
@@ -104,8 +117,9 @@ int store_check_append(const struct store_append *a)
 
 int store_check_cas(const struct store_cas *c)
 {
-    if (!store_name_valid(c->name))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a record", STR_ARG(c->name));
+    int r = check_name(c->name, "record");
+    if (r < 0)
+        return r;
     if (c->next == 0 || c->next < c->expect)
         return store_fail(BELFRY_INVALID, "%.*s: a version must not fall", STR_ARG(c->name));
     if (c->value.len > STORE_VALUE_MAX || c->expires_ms < 0)

@@ -156,8 +156,9 @@ void store_close(struct store *s); /* accepts NULL */
 const char *store_detail(void);
 /* For backends: sets it and returns err. */
 int store_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* For backends: the part of the contract that needs no state. 0 or INVALID (with detail). */
 bool store_name_valid(struct str name);
+/* For backends: the part of the contract that needs no state. 0 or INVALID (with detail). */
+int store_check_log(struct str name);
 int store_check_append(const struct store_append *a);
 int store_check_cas(const struct store_cas *c);
 
