@@ -79,7 +79,7 @@ void chores_init(struct partition *p)
 /* Nothing may be under way. */
 void chores_fini(struct partition *p)
 {
-    struct list *heads[2] = { 0 };
+    struct cold_run *r;
 
     buf_fini(&p->chores[CHORE_RECLAIM].slice.elements);
     feed_clear(&p->chores[CHORE_FEED].feed);
@@ -88,14 +88,10 @@ void chores_fini(struct partition *p)
     while (!list_empty(&p->fetches))
         partition_fetch_end(p, container_of(p->fetches.next, struct fetch, link));
     if (p->engine) {
-        heads[0] = engine_runs(p->engine);
-        heads[1] = engine_gone_runs(p->engine);
-    }
-    for (int i = 0; i < 2 && heads[i]; i++) {
-        struct list *node;
-
-        list_each (node, heads[i])
-            cold_close(container_of(node, struct cold_run, link));
+        each_run (r, engine_runs(p->engine))
+            cold_close(r);
+        each_run (r, engine_gone_runs(p->engine))
+            cold_close(r);
     }
     pthread_mutex_destroy(&p->open_lock);
 }

@@ -29,6 +29,14 @@ struct pinned {
     size_t n;
 };
 
+/* Entries of runs, copied for the engine. */
+struct items {
+    struct cold_item *at; /* their bodies are offsets into `bodies` until items_settle */
+    size_t n;
+    size_t cap;
+    struct buf bodies;
+};
+
 /* A slice of a segment that is read to be copied forward. */
 struct slice {
     struct segment segment;
@@ -53,10 +61,7 @@ struct load {
     char queue[QUEUE_MAX_BYTES];
     struct pinned pinned;
     struct cold_point *floors; /* of each run, if backlog */
-    struct cold_item *items;
-    size_t n;
-    size_t cap;
-    struct buf bodies;
+    struct items items;
     struct cold_point upto;
     bool end;
     uint32_t number;
@@ -131,9 +136,7 @@ struct fetch {
     struct cold_want want;
     struct cold_answer answer;
     struct pinned pinned;
-    struct cold_item *items;
-    size_t cap;
-    struct buf bodies;
+    struct items items;
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "record/record.h"
 
 #define SOON_MS INT64_C(3600000) /* a run that goes further is not kept in the system's cache */
@@ -17,22 +18,25 @@ void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES
 
 /* ---- Pins: on the engine's thread ---- */
 
-int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
-             struct pinned *ret)
+static size_t run_count(struct partition *p)
 {
-    struct list *runs = engine_runs(p->engine);
     struct list *node;
     size_t n = 0;
 
-    *ret = (struct pinned){ 0 };
-    list_each (node, runs)
+    list_each (node, engine_runs(p->engine))
         n++;
-    ret->runs = malloc((n + 1) * sizeof(struct cold_run *));
+    return n;
+}
+
+int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
+             struct pinned *ret)
+{
+    struct cold_run *r;
+
+    *ret = (struct pinned){ .runs = malloc((run_count(p) + 1) * sizeof(struct cold_run *)) };
     if (!ret->runs)
         return BELFRY_NOMEM;
-    list_each (node, runs) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine)) {
         if (!r->unreadable && fits(arg, r)) {
             r->pins++;
             ret->runs[ret->n++] = r;
@@ -51,14 +55,11 @@ void cold_unpin(struct pinned *pinned)
 
 void cold_note_gone(struct partition *p)
 {
-    struct list *node;
+    struct cold_run *r;
 
-    list_each (node, engine_gone_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_gone_runs(p->engine))
         if (r->lsn == 0)
             r->lsn = engine_lsn(p->engine);
-    }
 }
 
 void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable)
@@ -131,6 +132,19 @@ int cold_open(struct partition *p, struct cold_run *r, struct run **ret)
     return 0;
 }
 
+int cold_open_all(struct partition *p, const struct pinned *pinned, struct run **ret,
+                  struct cold_run **ret_broken)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < pinned->n && !err; i++) {
+        err = cold_open(p, pinned->runs[i], &ret[i]);
+        if (err)
+            *ret_broken = pinned->runs[i];
+    }
+    return err;
+}
+
 void cold_close(struct cold_run *r)
 {
     opened_free(r->opened);
@@ -166,12 +180,11 @@ void cold_load_filter(struct partition *p, struct cold_run *r)
 bool cold_may_have(void *partition, uint64_t hash)
 {
     struct partition *p = partition;
-    struct list *node;
+    const struct cold_run *r;
     bool may = false;
 
     pthread_mutex_lock(&p->open_lock);
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
+    each_run (r, engine_runs(p->engine)) {
         const struct opened *o = r->opened;
 
         if (r->d.family == FAMILY_LOCATOR &&
@@ -196,7 +209,7 @@ struct strays {
 static int note_stray(void *arg, struct str name)
 {
     struct strays *s = arg;
-    struct list *node;
+    const struct cold_run *r;
     char known[NAME_BYTES] = { 0 };
     uint32_t file;
 
@@ -204,8 +217,8 @@ static int note_stray(void *arg, struct str name)
     file = (uint32_t)strtoul(strrchr(known, '/') + 1, NULL, 10);
     if (file > s->last_file)
         s->last_file = file;
-    list_each (node, engine_runs(s->p->engine)) {
-        cold_log_name(s->p, container_of(node, struct cold_run, link)->d.file, known);
+    each_run (r, engine_runs(s->p->engine)) {
+        cold_log_name(s->p, r->d.file, known);
         if (str_eq(name, str_of(known))) {
             s->known++;
             return 0;
@@ -238,16 +251,12 @@ static void pass_strays(const struct strays *s)
 int cold_remove_strays(struct partition *p)
 {
     struct strays s = { .p = p };
-    struct list *node;
     char prefix[NAME_BYTES];
-    size_t runs = 0;
     int err;
 
-    list_each (node, engine_runs(p->engine))
-        runs++;
     snprintf(prefix, sizeof(prefix), "p%04x/run/", p->o.number);
     err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
-    if (!err && s.known == runs)
+    if (!err && s.known == run_count(p))
         err = remove_strays(&s);
     else if (!err)
         pass_strays(&s);
@@ -255,7 +264,50 @@ int cold_remove_strays(struct partition *p)
     return err;
 }
 
+/* ---- Items ---- */
+
+int items_add(struct items *x, const struct run_entry *e, uint32_t number)
+{
+    struct cold_item *grown = array_room(x->at, x->n, &x->cap, sizeof(*grown));
+    struct cold_item *item;
+
+    if (!grown)
+        return BELFRY_NOMEM;
+    x->at = grown;
+    item = &grown[x->n++];
+    *item = (struct cold_item){
+        .number = number,
+        .key_len = e->key.len,
+        .body = { (const char *)(uintptr_t)x->bodies.len, e->value.len },
+    };
+    memcpy(item->key, e->key.ptr, e->key.len);
+    buf_str(&x->bodies, e->value);
+    return x->bodies.failed ? BELFRY_NOMEM : 0;
+}
+
+void items_settle(struct items *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        x->at[i].body.ptr = x->bodies.ptr + (uintptr_t)x->at[i].body.ptr;
+}
+
+void items_fini(struct items *x)
+{
+    free(x->at);
+    buf_fini(&x->bodies);
+}
+
 /* ---- Writing ---- */
+
+void cold_discard(struct partition *p, uint32_t file, uint32_t n, int err)
+{
+    char log[NAME_BYTES];
+
+    for (uint32_t i = 0; i < n && err != BELFRY_FENCED; i++) {
+        cold_log_name(p, file + i, log);
+        p->store->ops->remove(p->store, str_of(log));
+    }
+}
 
 int64_t entry_gone_ms(const struct run_entry *e)
 {
@@ -264,15 +316,13 @@ int64_t entry_gone_ms(const struct run_entry *e)
     int64_t until;
 
     if (e->key.ptr[0] == FAMILY_LOCATOR) {
-        if (!cold_place_get(e->value, &place, &until) || place.ptr[0] == FAMILY_BACKLOG ||
-            place.ptr[0] == FAMILY_ASIDE)
+        if (!cold_place_get(e->value, &place, &until) || family_is_backlog(place.ptr[0]))
             return INT64_MAX;
         return until;
     }
-    if (e->key.ptr[0] == FAMILY_DUE || e->key.ptr[0] == FAMILY_BACKLOG ||
-        e->key.ptr[0] == FAMILY_ASIDE || !record_get_job(e->value, &image) || !image.has_trail)
+    if (!family_is_history(e->key.ptr[0]) || !record_get_job(e->value, &image) || !image.has_trail)
         return INT64_MAX;
-    return image.trail.keep_ms > image.trail.hold_ms ? image.trail.keep_ms : image.trail.hold_ms;
+    return trail_gone_ms(&image.trail);
 }
 
 static void copy_key(struct cold_key *to, struct str key)

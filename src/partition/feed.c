@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "record/opts.h"
 #include "record/record.h"
 
@@ -101,16 +102,12 @@ static struct entry *sort(struct entry *entries, struct entry *spare, size_t n)
 
 static struct entry *entry_new(struct sorting *s)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 4096;
-        struct entry *grown = realloc(s->entries, cap * sizeof(*grown));
+    struct entry *grown = array_room(s->entries, s->n, &s->cap, sizeof(*grown));
 
-        if (!grown)
-            return NULL;
-        s->entries = grown;
-        s->cap = cap;
-    }
-    return &s->entries[s->n++];
+    if (!grown)
+        return NULL;
+    s->entries = grown;
+    return &grown[s->n++];
 }
 
 /* An entry of the locator; its key is an offset into `located` for now, which still grows. */
@@ -143,9 +140,7 @@ static int64_t until_of(const struct job_image *image, struct str key, uint32_t 
     case FAMILY_DUE: cold_key_point(key, &p); return p.at_ms;
     case FAMILY_BACKLOG:
     case FAMILY_ASIDE: return number;
-    default:
-        return image->trail.keep_ms > image->trail.hold_ms ? image->trail.keep_ms
-                                                           : image->trail.hold_ms;
+    default: return trail_gone_ms(&image->trail);
     }
 }
 
@@ -285,16 +280,6 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
     return err ? err : f->seqs.failed || f->tallies.failed ? BELFRY_NOMEM : 0;
 }
 
-static void remove_written(struct partition *p, uint32_t file, uint32_t n)
-{
-    char log[NAME_BYTES];
-
-    for (uint32_t i = 0; i < n; i++) {
-        cold_log_name(p, file + i, log);
-        p->store->ops->remove(p->store, str_of(log)); /* if that fails opening does it */
-    }
-}
-
 static int feed_run(struct chore *c)
 {
     struct feed *f = &c->feed;
@@ -315,8 +300,8 @@ static int feed_run(struct chore *c)
     free(spare);
     free(s.entries);
     buf_fini(&s.located);
-    if (err && err != BELFRY_FENCED) /* else they may be somebody else's by now */
-        remove_written(c->p, f->file, f->written);
+    if (err)
+        cold_discard(c->p, f->file, f->written, err);
     return err;
 }
 

@@ -22,10 +22,9 @@ static bool fits_any(void *arg, const struct cold_run *r)
 static int fetch_prepare(struct fetch *f)
 {
     cold_unpin(&f->pinned);
-    f->answer.n = 0;
     f->answer.moves = engine_moves(f->p->engine);
     f->answer.more = false;
-    f->bodies.len = 0;
+    f->items.n = f->items.bodies.len = 0;
     return cold_pin(f->p, fits_any, NULL, &f->pinned);
 }
 
@@ -45,35 +44,6 @@ struct fetch *partition_fetch(struct partition *p)
     }
     p->stats.fetches++;
     return f;
-}
-
-static struct cold_item *item_new(struct fetch *f)
-{
-    struct cold_answer *a = &f->answer;
-
-    if (a->n == f->cap) {
-        size_t cap = f->cap ? 2 * f->cap : 2;
-        struct cold_item *grown = realloc(f->items, cap * sizeof(*grown));
-
-        if (!grown)
-            return NULL;
-        f->items = grown;
-        f->cap = cap;
-    }
-    return &f->items[a->n++];
-}
-
-static int item_add(struct fetch *f, const struct run_entry *e, uint32_t number)
-{
-    struct cold_item *item = e->key.len <= COLD_KEY_MAX ? item_new(f) : NULL;
-
-    if (!item)
-        return BELFRY_NOMEM;
-    *item = (struct cold_item){ .number = number, .key_len = e->key.len };
-    memcpy(item->key, e->key.ptr, e->key.len);
-    item->body = (struct str){ (const char *)(uintptr_t)f->bodies.len, e->value.len };
-    buf_str(&f->bodies, e->value);
-    return f->bodies.failed ? BELFRY_NOMEM : 0;
 }
 
 static bool may_hold(const struct cold_run *r, struct str key)
@@ -134,7 +104,8 @@ static int add_place(struct fetch *f, struct str place)
     int err = newest(f, place, &value, &number);
 
     if (!err)
-        err = item_add(f, &(struct run_entry){ .key = place, .value = buf_view(&value) }, number);
+        err = items_add(&f->items, &(struct run_entry){ .key = place, .value = buf_view(&value) },
+                        number);
     buf_fini(&value);
     return err == BELFRY_NOTFOUND ? 0 : err;
 }
@@ -191,14 +162,14 @@ static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbe
         if (e->key.len < w->prefix_len || e->key.len > COLD_KEY_MAX ||
             memcmp(e->key.ptr, w->after, w->prefix_len) != 0)
             return 0;
-        if (f->answer.n == w->limit || looked++ == w->limit + partition_slice(f->p, PAGE_DEAD)) {
+        if (f->items.n == w->limit || looked++ == w->limit + partition_slice(f->p, PAGE_DEAD)) {
             f->answer.more = true;
             return 0;
         }
         f->answer.last_len = e->key.len;
         memcpy(f->answer.last, e->key.ptr, e->key.len);
         if (!e->grave && e->version > w->since && entry_gone_ms(e) > w->now_ms)
-            err = item_add(f, e, numbers[m->now - m->cursors]);
+            err = items_add(&f->items, e, numbers[m->now - m->cursors]);
         if (!err)
             err = run_merge_next(m);
     }
@@ -242,9 +213,9 @@ int fetch_run(struct fetch *f)
     case WANT_KEY: err = fetch_key(f); break;
     default: err = fetch_page(f);
     }
-    for (size_t i = 0; i < f->answer.n; i++)
-        f->items[i].body.ptr = f->bodies.ptr + (uintptr_t)f->items[i].body.ptr;
-    f->answer.items = f->items;
+    items_settle(&f->items);
+    f->answer.items = f->items.at;
+    f->answer.n = f->items.n;
     return err;
 }
 
@@ -263,7 +234,6 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
     engine_answer(p->engine, NULL);
     cold_unpin(&f->pinned);
     list_remove(&f->link);
-    free(f->items);
-    buf_fini(&f->bodies);
+    items_fini(&f->items);
     free(f);
 }

@@ -134,6 +134,16 @@ void chores_fini(struct partition *p);
 uint64_t chores_memory(const struct partition *p);
 
 /* cold.c */
+
+static inline struct cold_run *run_of(struct list *node)
+{
+    return container_of(node, struct cold_run, link);
+}
+
+/* Walks engine_runs or engine_gone_runs. */
+#define each_run(r, head) \
+    for ((r) = run_of((head)->next); &(r)->link != (head); (r) = run_of((r)->link.next))
+
 void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES]);
 /* Pins the runs that `fits` says. NOMEM. */
 int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
@@ -141,6 +151,12 @@ int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run 
 void cold_unpin(struct pinned *pinned);
 /* A pinned run's reader; on any thread. */
 int cold_open(struct partition *p, struct cold_run *r, struct run **ret);
+/* The readers of all, in `ret`. If one cannot be opened, *ret_broken is that run. */
+int cold_open_all(struct partition *p, const struct pinned *pinned, struct run **ret,
+                  struct cold_run **ret_broken);
+/* Removes the logs of n new runs from `file` on, unless another owner may have written them. If
+ * that fails the next start does it. */
+void cold_discard(struct partition *p, uint32_t file, uint32_t n, int err);
 void cold_close(struct cold_run *r);
 /* Makes the locator's filters of pinned runs known, as long as there is room for them. */
 void cold_load_filter(struct partition *p, struct cold_run *r);
@@ -179,6 +195,11 @@ int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool 
             uint64_t filter_items);
 /* Ends the run that is open, if any. */
 int out_end(struct out_run *o);
+/* Copies an entry of the run `number`. NOMEM. */
+int items_add(struct items *x, const struct run_entry *e, uint32_t number);
+/* No further entry comes: from now on items point to their bodies. */
+void items_settle(struct items *x);
+void items_fini(struct items *x);
 /* When an entry of history or the locator no longer matters; INT64_MAX: not by time. */
 int64_t entry_gone_ms(const struct run_entry *e); /* no grave */
 

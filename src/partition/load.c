@@ -43,8 +43,7 @@ void load_clear(struct load *l)
 {
     cold_unpin(&l->pinned);
     free(l->floors);
-    free(l->items);
-    buf_fini(&l->bodies);
+    items_fini(&l->items);
     *l = (struct load){ 0 };
 }
 
@@ -52,14 +51,11 @@ void load_clear(struct load *l)
 static uint32_t youngest_backlog(struct partition *p)
 {
     uint32_t number = 0;
-    struct list *node;
+    const struct cold_run *r;
 
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine))
         if (r->d.family == FAMILY_BACKLOG && r->d.number > number)
             number = r->d.number;
-    }
     return number;
 }
 
@@ -123,25 +119,6 @@ static void after_key(const struct load *l, size_t i, struct cold_key *ret)
     }
 }
 
-static int item_add(struct load *l, const struct run_entry *e, uint32_t number)
-{
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 256;
-        struct cold_item *grown = realloc(l->items, cap * sizeof(*grown));
-
-        if (!grown)
-            return BELFRY_NOMEM;
-        l->items = grown;
-        l->cap = cap;
-    }
-    l->items[l->n] = (struct cold_item){ .number = number, .key_len = e->key.len };
-    memcpy(l->items[l->n].key, e->key.ptr, e->key.len);
-    /* An offset for now: the bytes still move. */
-    l->items[l->n++].body = (struct str){ (const char *)(uintptr_t)l->bodies.len, e->value.len };
-    buf_str(&l->bodies, e->value);
-    return l->bodies.failed ? BELFRY_NOMEM : 0;
-}
-
 /* Whether a key is still one of those that are wanted. */
 static bool in_range(const struct load *l, struct str key, const struct cold_key *prefix)
 {
@@ -157,9 +134,8 @@ static bool in_range(const struct load *l, struct str key, const struct cold_key
 /* A slice has what was asked for, or one job if that is larger. */
 static bool is_full(const struct load *l, const struct run_entry *e)
 {
-    if (l->n == 0)
-        return false;
-    return l->bodies.len + e->value.len > l->want.bytes || l->n == l->want.count;
+    return l->items.n > 0 &&
+           (l->items.bodies.len + e->value.len > l->want.bytes || l->items.n == l->want.count);
 }
 
 static int read_items(struct load *l, struct run_merge *m)
@@ -182,26 +158,11 @@ static int read_items(struct load *l, struct run_merge *m)
         }
         cold_key_point(e->key, &l->upto);
         if (!e->grave)
-            err = item_add(l, e, l->pinned.runs[i]->d.number);
+            err = items_add(&l->items, e, l->pinned.runs[i]->d.number);
         if (!err)
             err = run_merge_next(m);
     }
     return err;
-}
-
-static int open_all(struct chore *c, struct run **runs)
-{
-    struct load *l = &c->load;
-
-    for (size_t i = 0; i < l->pinned.n; i++) {
-        int err = cold_open(c->p, l->pinned.runs[i], &runs[i]);
-
-        if (err) {
-            l->broken = l->pinned.runs[i];
-            return err;
-        }
-    }
-    return 0;
 }
 
 static int read_merged(struct chore *c, struct run **runs, struct cold_key *keys,
@@ -209,7 +170,7 @@ static int read_merged(struct chore *c, struct run **runs, struct cold_key *keys
 {
     struct load *l = &c->load;
     struct run_merge m = { 0 };
-    int err = open_all(c, runs);
+    int err = cold_open_all(c->p, &l->pinned, runs, &l->broken);
 
     if (err)
         return err;
@@ -228,8 +189,7 @@ static int read_merged(struct chore *c, struct run **runs, struct cold_key *keys
         }
     }
     run_merge_fini(&m);
-    for (size_t i = 0; i < l->n; i++)
-        l->items[i].body.ptr = l->bodies.ptr + (uintptr_t)l->items[i].body.ptr;
+    items_settle(&l->items);
     return err;
 }
 
@@ -260,8 +220,8 @@ static int load_end(struct partition *p, struct chore *c, int result)
         .number = l->number,
         .upto = l->upto,
         .end = l->end,
-        .items = l->items,
-        .n = l->n,
+        .items = l->items.at,
+        .n = l->items.n,
     };
     struct cold_run *broken = l->broken;
 
@@ -273,7 +233,7 @@ static int load_end(struct partition *p, struct chore *c, int result)
         if (l->end && !l->want.backlog)
             r.upto = (struct cold_point){ l->want.upto_ms, UINT64_MAX };
         result = engine_loaded(p->engine, &r);
-        p->stats.loaded_jobs += result ? 0 : l->n;
+        p->stats.loaded_jobs += result ? 0 : l->items.n;
     }
     if (broken && (result == 0 || result == BELFRY_CORRUPT || result == BELFRY_NOTFOUND)) {
         cold_mark_broken(p, broken, result != 0);

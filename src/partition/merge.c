@@ -118,6 +118,7 @@ static int sort_graves(struct merge *m)
 /* What the thread that merges must know of the engine. */
 static int take_notes(struct partition *p, struct merge *m)
 {
+    const struct cold_run *r;
     int err = 0;
 
     m->engine = p->engine;
@@ -125,14 +126,9 @@ static int take_notes(struct partition *p, struct merge *m)
     m->now_ms = engine_now(p->engine);
     m->frontier = engine_frontier(p->engine);
     m->oldest_backlog = UINT32_MAX;
-    for (struct list *node = engine_runs(p->engine)->next; node != engine_runs(p->engine);
-         node = node->next) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
-        if ((r->d.family == FAMILY_BACKLOG || r->d.family == FAMILY_ASIDE) &&
-            r->d.oldest < m->oldest_backlog)
+    each_run (r, engine_runs(p->engine))
+        if (family_is_backlog(r->d.family) && r->d.oldest < m->oldest_backlog)
             m->oldest_backlog = r->d.oldest;
-    }
     if (m->family == FAMILY_BACKLOG) {
         err = engine_classes_on_disk(p->engine, note_floor, m);
         if (m->floor_count)
@@ -350,19 +346,13 @@ static int merge_all(struct chore *c, struct run_merge *in, struct counts *count
 static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
 {
     struct merge *m = &c->merge;
-    size_t n = 0;
+    bool history = family_is_history(m->family);
+    int err = cold_open_all(c->p, &m->inputs, runs, &m->broken);
 
-    for (size_t i = 0; i < m->inputs.n + (family_is_history(m->family) ? m->others.n : 0); i++) {
-        struct cold_run *r = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
-        int err = cold_open(c->p, r, &runs[n++]);
-
-        if (err) {
-            m->broken = r;
-            return err;
-        }
-    }
-    *ret_n = n;
-    return 0;
+    if (!err && history)
+        err = cold_open_all(c->p, &m->others, runs + m->inputs.n, &m->broken);
+    *ret_n = m->inputs.n + (history ? m->others.n : 0);
+    return err;
 }
 
 static void note_damage(struct chore *c, const struct run_merge *in)
@@ -396,12 +386,8 @@ static int merge_run(struct chore *c)
     free(runs);
     if (!err && (m->tallies.failed || m->dropped.failed || m->runs.failed))
         err = BELFRY_NOMEM;
-    for (uint32_t i = 0; err && err != BELFRY_FENCED && i < m->written; i++) {
-        char log[NAME_BYTES];
-
-        cold_log_name(c->p, m->file + i, log);
-        c->p->store->ops->remove(c->p->store, str_of(log));
-    }
+    if (err)
+        cold_discard(c->p, m->file, m->written, err);
     return err;
 }
 

@@ -70,14 +70,13 @@ static bool in_group(void *arg, const struct cold_run *r)
            (g->family != FAMILY_PAST || r->d.bytes <= g->most);
 }
 
-static size_t count_group(struct partition *p, const struct group *g)
+static size_t count_group(struct partition *p, struct group *g)
 {
-    struct group copy = *g;
-    struct list *node;
+    const struct cold_run *r;
     size_t n = 0;
 
-    list_each (node, engine_runs(p->engine))
-        n += in_group(&copy, container_of(node, struct cold_run, link));
+    each_run (r, engine_runs(p->engine))
+        n += in_group(g, r);
     return n;
 }
 
@@ -92,15 +91,14 @@ static bool is_busy(const struct partition *p, int64_t now_ms)
 /* A group that is worth merging. */
 static bool find_group(struct partition *p, struct group *ret)
 {
-    struct list *node;
+    const struct cold_run *r;
     bool busy;
 
     ret->now_ms = engine_now(p->engine);
     ret->small = 1 + p->o.piece_bytes / 16;
     ret->most = p->o.history_disk_bytes / HISTORY_PARTS;
     busy = is_busy(p, ret->now_ms);
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
+    each_run (r, engine_runs(p->engine)) {
         size_t enough = p->o.merge_runs;
 
         if (busy)
@@ -117,16 +115,13 @@ static bool find_group(struct partition *p, struct group *ret)
  * have jobs whose graves are in another. */
 static bool due_is_empty(struct partition *p)
 {
-    struct list *node;
+    const struct cold_run *r;
 
     if (!engine_due_is_empty(p->engine))
         return false;
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine))
         if (r->d.family == FAMILY_DUE && !is_free(r))
             return false;
-    }
     return true;
 }
 
@@ -152,13 +147,10 @@ static bool is_over(struct partition *p, const struct cold_run *r)
 /* The oldest done and cancelled jobs beyond what may be kept on disk. */
 static struct cold_run *beyond_cap(struct partition *p)
 {
-    struct cold_run *oldest = NULL;
+    struct cold_run *r, *oldest = NULL;
     uint64_t bytes = 0;
-    struct list *node;
 
-    list_each (node, engine_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine)) {
         if (r->d.family == FAMILY_PAST && is_free(r) && r->d.graves < r->d.entries) {
             bytes += r->d.bytes;
             if (!oldest || r->d.number < oldest->d.number)
@@ -172,12 +164,9 @@ static struct cold_run *beyond_cap(struct partition *p)
 static struct cold_run *sweep(struct partition *p)
 {
     struct buf drops = { 0 };
-    struct cold_run *history = beyond_cap(p);
-    struct list *node;
+    struct cold_run *r, *history = beyond_cap(p);
 
-    list_each (node, engine_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine)) {
         if (!is_over(p, r))
             continue;
         if (family_is_history(r->d.family))

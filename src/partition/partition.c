@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define SEGMENT_BYTES_DEFAULT (UINT64_C(32) << 20)
 #define SLICE_BYTES_DEFAULT   (UINT64_C(1) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
@@ -21,15 +23,12 @@ void partition_log_name(const struct partition *p, uint32_t segment, char ret[NA
 
 int partition_add_segment(struct partition *p, struct segment s)
 {
-    if (p->segment_count == p->segment_cap) {
-        size_t cap = p->segment_cap ? 2 * p->segment_cap : 16;
-        struct segment *grown = realloc(p->segments, cap * sizeof(*grown));
+    struct segment *grown =
+        array_room(p->segments, p->segment_count, &p->segment_cap, sizeof(*grown));
 
-        if (!grown)
-            return BELFRY_NOMEM;
-        p->segments = grown;
-        p->segment_cap = cap;
-    }
+    if (!grown)
+        return BELFRY_NOMEM;
+    p->segments = grown;
     p->segments[p->segment_count++] = s;
     return 0;
 }

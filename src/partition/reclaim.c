@@ -43,15 +43,12 @@ static bool oldest_is_settled(const struct partition *p)
 /* A run that no longer counts, once the record that said so is safe and nobody reads it. */
 static struct cold_run *run_to_unlink(struct partition *p)
 {
-    struct list *node;
+    struct cold_run *r;
 
-    list_each (node, engine_gone_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_gone_runs(p->engine))
         if (r->pins == 0 &&
             (partition_make_safe(p, r->lsn) || MUTANT(p->o.mutant, RUN_DROPPED_EARLY)))
             return r;
-    }
     return NULL;
 }
 

@@ -33,6 +33,12 @@ static inline bool family_is_history(char family)
     return family == FAMILY_PAST || family == FAMILY_KEPT;
 }
 
+/* Jobs that are due, or about to be. */
+static inline bool family_is_backlog(char family)
+{
+    return family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
+}
+
 /* A class, by its number in keys and records: the jobs of a queue that have one priority, 1-5,
  * those that have an ordering key, whatever else they have, or those that pass all gates. */
 #define CLASS_ORDERED 7

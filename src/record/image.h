@@ -43,6 +43,12 @@ struct trail_image {
     TRAIL_LATER_FIELDS(FIELD_MEMBER)
 };
 
+/* An ended job is kept until then. */
+static inline int64_t trail_gone_ms(const struct trail_image *t)
+{
+    return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
+}
+
 #define IMAGE_FIELDS(F)                                        \
     F(NUMBER, seq, "its number")                               \
     F(MOMENT, born_ms, "due time at creation: part of the id") \
