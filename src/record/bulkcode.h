@@ -7,7 +7,7 @@
 #include "record/field.h"
 #include "record/jobstate.h"
 
-/* A word, and the states of jobs that it can be about. The order is on disk. */
+/* A word, and the states of jobs that the action applies to. The order is on disk. */
 #define BULK_ACTIONS(X)                                                                    \
     X(CANCEL, "cancel",                                                                    \
       1u << JOB_SCHEDULED | 1u << JOB_READY | 1u << JOB_LEASED | 1u << JOB_WAITING)        \
@@ -59,7 +59,8 @@ const char *bulk_state_name(enum bulk_state s);
     F(BYTES, error, "why it failed")
 FIELD_STRUCT(bulk, BULK_FIELDS);
 
-/* Whether it needs room, in memory or on disk, for longer than it takes; the others make some. */
+/* Whether the action needs room, in memory or on disk, after it has ended. Other actions make room.
+ */
 static inline bool bulk_adds(enum bulk_action a)
 {
     return a == BULK_RESCHEDULE || a == BULK_REDRIVE;

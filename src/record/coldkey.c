@@ -74,7 +74,7 @@ void cold_key_of_seq(struct cold_key *ret, uint64_t seq)
     put_big(ret, seq);
 }
 
-/* 128 bits of hash stand for queue and key: two keys with the same are not to be expected in the
+/* 128 bits of hash stand for queue and key: no two keys with one hash are to be expected in the
  * lifetime of the universe, let alone of a queue. */
 void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key)
 {
@@ -85,7 +85,7 @@ void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, s
     ret->len = 0;
     ret->bytes[ret->len++] = FAMILY_LOCATOR;
     ret->bytes[ret->len++] = order.len > 0 ? LOCATE_ORDERED_KEY : LOCATE_KEY;
-    if (order.len > 0) { /* with its length before it: no other two are the same bytes */
+    if (order.len > 0) { /* The length comes first: no other two keys give these bytes. */
         both[0] = (char)(order.len >> 8);
         both[1] = (char)order.len;
         memcpy(both + 2, order.ptr, order.len);

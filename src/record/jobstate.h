@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "record/field.h"
 
-/* A job's life. The names are what users see. */
+/* The states of a job. Users see the names. */
 #define JOB_STATES(X)         \
     X(SCHEDULED, "scheduled") \
     X(READY, "ready")         \
@@ -17,7 +17,7 @@
     X(DEAD, "dead")           \
     X(CANCELLED, "cancelled") \
     X(EXPIRED, "expired")     \
-    X(WAITING, "waiting") /* for other jobs: by what it waits for, not by a state of its own */
+    X(WAITING, "waiting") /* for other jobs: only views have this state, no job */
 
 enum job_state {
 #define JOB_STATE_ENUM(name, text) JOB_##name,
@@ -28,16 +28,16 @@ enum job_state {
 
 const char *job_state_name(enum job_state s);
 
-/* Nothing happens any more to a job in such a state, but that it is forgotten or put back. */
+/* A job in such a state can only be forgotten, or put back. */
 static inline bool state_is_ended(unsigned state)
 {
     return state > JOB_LEASED && state < JOB_WAITING;
 }
 
-/* The moment of a job that waits for something else than time. */
+/* The moment of a job that does not wait for a time. */
 #define AT_NEVER (TIME_MOMENT_MAX + 1)
 
-/* What becomes of a job if one that it waits for ends otherwise than done. */
+/* What becomes of a job if a job that it waits for ends, but is not done. */
 enum after_fail { AFTERFAIL_CANCEL, AFTERFAIL_RUN };
 
 /* How an attempt ended. The numbers are on disk. */

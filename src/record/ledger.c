@@ -11,24 +11,23 @@
 #define FORMAT   1
 #define OPTS_MAX 49152 /* more than labels and the like can take */
 
+static const struct {
+    const char *word;
+    const char *why;
+} outcomes[] = {
+#define OUTCOME(name, word, why) [LEDGER_##name] = { word, why },
+    LEDGER_OUTCOMES(OUTCOME)
+#undef OUTCOME
+};
+
 const char *ledger_word(enum ledger_outcome o)
 {
-    static const char *const words[] = {
-#define WORD(name, word, why) [LEDGER_##name] = word,
-        LEDGER_OUTCOMES(WORD)
-#undef WORD
-    };
-    return words[o];
+    return outcomes[o].word;
 }
 
 const char *ledger_why(enum ledger_outcome o)
 {
-    static const char *const reasons[] = {
-#define WHY(name, word, why) [LEDGER_##name] = why,
-        LEDGER_OUTCOMES(WHY)
-#undef WHY
-    };
-    return reasons[o];
+    return outcomes[o].why;
 }
 
 /* An entry of the ledger. Its moments are stored less its nominal time. */
@@ -83,7 +82,8 @@ void recurrence_encode(struct buf *out, const struct recurrence *from)
         put_entry(out, &from->ledger[i]);
 }
 
-/* Options of the jobs that it makes: not what each must have for itself. */
+/* Whether these can be the options of all jobs of a recurrence. A key, parents, listeners and a
+ * nominal time belong to one job. */
 static bool is_template(struct str opts)
 {
     struct wire_reader r = wire_reader_of(opts);
@@ -201,7 +201,7 @@ void ledger_skip(struct recurrence *r, int64_t from_ms, int64_t upto_ms, uint64_
                                                       .upto_ms = upto_ms,
                                                       .count = n,
                                                       .ended_ms = from_ms })) {
-        r->totals[why] += n; /* full of those under way: counted at least */
+        r->totals[why] += n; /* The ledger is full of occurrences under way. */
     }
 }
 

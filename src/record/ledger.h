@@ -9,11 +9,11 @@
 #include "record/field.h"
 #include "recur/recur.h"
 
-#define LEDGER_MAX   100 /* entries that are kept; those of occurrences under way always */
-#define QUEUE_RANGES 8   /* of nominal times that wait for their turn */
-#define QUEUED_MAX   TIME_MOMENT_MAX /* in each: there are no more moments */
+#define LEDGER_MAX   100             /* entries; those of occurrences under way are always kept */
+#define QUEUE_RANGES 8               /* ranges of nominal times that wait for their turn */
+#define QUEUED_MAX   TIME_MOMENT_MAX /* nominal times in a range: there are no more moments */
 
-/* What to do with occurrences that were missed. */
+/* How missed occurrences are treated. */
 #define CATCHUPS(X) \
     X(LAST, "last") \
     X(SKIP, "skip") \
@@ -25,7 +25,7 @@ enum catchup {
 #undef CATCHUP_ENUM
 };
 
-/* What to do if the occurrence before has not ended. */
+/* How an occurrence is treated if the one before has not ended. */
 #define OVERLAPS(X)   \
     X(SKIP, "skip")   \
     X(ALLOW, "allow") \
@@ -37,7 +37,7 @@ enum overlap {
 #undef OVERLAP_ENUM
 };
 
-/* What became of a nominal time: a word, and why. The order is on disk. */
+/* The outcomes of a nominal time: a word, and the reason. The order is on disk. */
 #define LEDGER_OUTCOMES(X)                                       \
     X(OPEN, "open", "it was made and has not ended")             \
     X(RAN, "ran", "")                                            \
@@ -61,11 +61,11 @@ enum ledger_outcome {
 const char *ledger_word(enum ledger_outcome o);
 const char *ledger_why(enum ledger_outcome o);
 
-/* One nominal time, or several in a row that were skipped for the same reason. */
+/* One nominal time, or several in a row that were skipped for one reason. */
 struct ledger_entry {
     enum ledger_outcome outcome;
     int64_t nominal_ms;
-    int64_t upto_ms; /* the last of them */
+    int64_t upto_ms; /* the last nominal time */
     uint64_t count;
     bool by_hand;     /* made by request, not by the rule */
     struct job_id id; /* seq 0: no job was made */
@@ -120,13 +120,13 @@ struct recurrence {
 void recurrence_encode(struct buf *out, const struct recurrence *r);
 /* False if malformed. Slices are borrowed. */
 bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *ret);
-/* Adds to the ledger. False: it is full of occurrences under way. */
+/* Adds an entry. False if the ledger is full of occurrences under way. */
 bool ledger_add(struct recurrence *r, const struct ledger_entry *x);
-/* n nominal times from one to another are skipped. */
+/* Notes that n nominal times were skipped. */
 void ledger_skip(struct recurrence *r, int64_t from_ms, int64_t upto_ms, uint64_t n,
                  enum ledger_outcome why);
 size_t ledger_open(const struct recurrence *r);
-/* One more waits for its turn, if there is room for it. */
+/* Has a nominal time wait for its turn, or skips it if there is no room. */
 void ledger_enqueue(struct recurrence *r, int64_t nominal_ms);
 
 #endif

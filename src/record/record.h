@@ -13,8 +13,8 @@
  *     +---------+--------------------+------+
  *
  * Bodies are made of varints, zigzag varints (moments) and length-prefixed bytes, in the order of
- * the rows below (field.h). A body may be longer than its reader knows: what follows the known part
- * is from a newer version and is ignored. Decoded slices borrow from the commit.
+ * the rows below (field.h). A body may be longer than its reader knows: the rest is from a newer
+ * version, and the reader ignores it. Decoded slices borrow from the commit.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -23,8 +23,7 @@
 #include "record/image.h"
 #include "record/settings.h"
 
-/* All records: name, number on disk, the name of its codec and of its emit and apply, its struct,
- * and what it says. */
+/* All records: name, number on disk, name of the codec, name of emit and apply, struct, meaning. */
 #define RECORDS(X)                                                                                \
     X(BEGIN, 1, begin, begin, struct begin_record,                                                \
       "first in a segment, and before the oldest one is removed")                                 \
@@ -165,7 +164,7 @@ struct token_record {
 /* Writes the head of a commit. */
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms);
 
-/* A record's body is written between the two: open returns a mark for close. */
+/* The body of a record is written between the two calls: open returns a mark for close. */
 static inline size_t record_open(struct buf *out, enum record_type type)
 {
     wire_put_u8(out, (uint8_t)type);
@@ -189,8 +188,8 @@ struct grave_record;
 struct tally_record;
 struct cold_record;
 
-/* For each record an encoder, and a decoder that is false if the body is malformed or out of range.
- */
+/* The encoder and the decoder of each record. The decoder answers false if the body is malformed or
+ * out of range. */
 #define RECORD_CODEC(NAME, number, codec, kind, type, what)  \
     void record_put_##codec(struct buf *out, const type *r); \
     bool record_get_##codec(struct str body, type *ret);
@@ -208,8 +207,8 @@ struct commit_head {
     int64_t wall_ms;
 };
 
-/* Walks a commit: fn for each record until it returns other than 0, which is then returned.
- * CORRUPT if the commit is malformed. ret_head may be NULL. */
+/* Calls fn for each record of a commit. The first answer other than 0 stops the walk and is
+ * returned. CORRUPT if the commit is malformed. ret_head may be NULL. */
 int record_walk(struct str commit, struct commit_head *ret_head,
                 int (*fn)(void *arg, enum record_type type, struct str body), void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The records about what is on disk besides the journal; see record.h. */
+/* The records about runs; see record.h. */
 #ifndef RECORD_COLD_H
 #define RECORD_COLD_H
 
@@ -34,8 +34,8 @@ FIELD_STRUCT(merged_record, MERGED_FIELDS);
 
 struct loaded_record {
     LOADED_FIELDS(FIELD_MEMBER)
-    uint64_t lane;   /* CLASS_ASIDE only: whose jobs they are */
-    uint64_t serial; /* CLASS_ASIDE only: of the first one's grave; the others follow */
+    uint64_t lane;   /* CLASS_ASIDE only: the lane of the jobs */
+    uint64_t serial; /* CLASS_ASIDE only: the serial number of the first grave; the others follow */
 };
 
 #define TAKEN_FIELDS(F)               \

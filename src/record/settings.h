@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "record/limits.h"
 
-/* So many in each period; count 0: as many as there are. */
+/* At most `count` in each period; count 0: any number. */
 struct rate {
     int64_t count;
     int64_t per_ms;
@@ -42,11 +42,11 @@ struct rate {
 
 /* How a queue's jobs are pushed: see push.h. */
 struct push_settings {
-    struct str url;     /* empty: they are not, workers lease them; `job`: each has its own */
-    struct str headers; /* sent along: lines of `Name: value` */
-    struct str secrets; /* that sign: one, or two with a blank between; empty: none */
+    struct str url;     /* empty: workers lease the jobs; `job`: each job has its own */
+    struct str headers; /* of each request: lines of `Name: value` */
+    struct str secrets; /* for signatures: one, or two with a blank between; empty: none */
     int64_t timeout_ms;
-    int64_t concurrency; /* at a time */
+    int64_t concurrency; /* pushes at a time */
 };
 
 enum queue_field {
@@ -66,7 +66,7 @@ struct queue_settings {
     int64_t past_grace_ms;     /* -1: any past moment is accepted */
     int64_t max_running;       /* leased at a time; 0: any number */
     struct rate rate;          /* of leases */
-    struct push_settings push; /* of a queue its texts are the queue's own */
+    struct push_settings push; /* the texts of a queue in memory are its own */
 };
 
 extern const struct queue_settings queue_defaults;
@@ -93,15 +93,15 @@ enum tenant_field {
 #define WEIGHT_MAX 1000
 
 struct tenant_settings {
-    int64_t weight;   /* jobs that it gives in its turn */
-    bool maintenance; /* gives none but those that pass */
+    int64_t weight;   /* jobs that the tenant gives in its turn */
+    bool maintenance; /* only jobs that pass all gates are given */
     int64_t
-        max_pending; /* jobs that have not ended, 0: any number; beyond it SCHEDULE is refused */
+        max_pending; /* jobs that have not ended, beyond which SCHEDULE is refused; 0: any number */
     int64_t max_running;
     struct rate rate;
     char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see engine_options.quiet_until; empty: none */
     char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
-    int64_t spread_ms; /* what they deferred is delivered within this after their end */
+    int64_t spread_ms; /* deferred jobs are delivered within this time after the quiet hours */
 };
 
 extern const struct tenant_settings tenant_defaults;

@@ -88,17 +88,17 @@ int cellfile_load(const char *dir, bool sweep, struct cellset *ret)
     DIR *d = opendir(dir);
     struct dirent *e;
     int r = 0;
-    if (!d && errno == ENOENT) /* none was ever written, or all are gone: its user finds out */
+    if (!d &&
+        errno == ENOENT) /* No cell was ever written, or all are gone: the caller finds out. */
         return 0;
     if (!d)
         return disk_fail(-errno, dir, "open");
     while (r == 0 && (e = readdir(d))) {
         char path[PATH_MAX];
-        size_t len = strlen(e->d_name);
-        if (e->d_name[0] == '.' && (len == 1 || (len == 2 && e->d_name[1] == '.')))
+        if (disk_is_dots(e->d_name))
             continue;
         snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        if (e->d_name[len - 1] != UNFINISHED)
+        if (e->d_name[strlen(e->d_name) - 1] != UNFINISHED)
             r = load_one(path, ret);
         else if (sweep)
             unlink(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells as files, DIR/records/NAME with '+' for each '/' (no name has a '+', and cells "a" and
- * "a/b" can then both exist).
+ * Cells as files. The file of a cell is DIR/records/NAME with '+' for each '/'. No name has a '+',
+ * and cells "a" and "a/b" can then both exist.
  *
  *     +----------+---------+----------+-----------+---------+---------+------+-------+----------+
  *     | BELFRYRC | version | name len | value len | cell    | expires | name | value | checksum |
@@ -15,12 +15,12 @@
 #include "store/disk.h"
 #include "store/cellset.h"
 
-/* Reads all cells of a directory into `ret`. CORRUPT with the file's name, IO, NOMEM. A file of
- * an unfinished write is left out, and unlinked if `sweep`. */
+/* Reads all cells of a directory into `ret`. CORRUPT with the name of the file, IO, NOMEM. The file
+ * of an unfinished write is left out, and unlinked if `sweep`. */
 int cellfile_load(const char *dir, bool sweep, struct cellset *ret);
 
-/* Writes one, up to the step that puts it in place: the caller does that (cellfile_place) with
- * the lock held that appends are fenced by. FULL, IO. */
+/* Writes a cell beside its place, durably. FULL, IO. The caller then puts it in its place, with the
+ * lock held that appends are fenced by. */
 int cellfile_write(struct disk *d, const char *dir, const struct store_cell *cell);
 int cellfile_place(const char *dir, struct str name);
 

@@ -128,7 +128,7 @@ static bool is_given(const char *path, const char *parent)
            (stat(path, &st) == 0 && stat(parent, &above) == 0 && st.st_dev != above.st_dev);
 }
 
-/* A parent that we may not even open is one in which we have made nothing. */
+/* A server has made nothing in a directory that it may not even open. */
 static bool cannot_be_ours(int err)
 {
     return err == -EACCES || err == -EPERM || err == -EROFS || err == -EINVAL;
@@ -150,7 +150,7 @@ static int make_dirs(struct disk *d, const char *path)
     if (r < 0)
         return r;
     bool made = mkdir(path, 0700) == 0;
-    r = made ? 0 : -errno; /* not only EEXIST: there may be no writing to what it is in */
+    r = made ? 0 : -errno; /* Besides EEXIST, the parent may be read-only. */
     if (!made && stat(path, &st) < 0)
         return r;
     if (!made && !S_ISDIR(st.st_mode))

@@ -22,9 +22,9 @@
 #define RESERVE_MAX   1000
 
 /*
- * No other process writes while this one holds the directory's lock, so the versions of cells are
- * those in memory. `fence` is held for reading during an append and for writing while a cell
- * changes: once a new epoch is visible no append of the old one is still on its way.
+ * No other process writes while this one has the lock of the directory. So the cells in memory are
+ * true. `fence` is held for reading during an append, and for writing while a cell changes: once a
+ * new epoch is visible, no append of the old one is still under way.
  */
 struct file {
     struct store base;
@@ -67,7 +67,7 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
         return r;
     }
     r = logfile_place(log, &f->disk, beside, a->durable);
-    if (r < 0 && !log->poisoned) { /* not even there */
+    if (r < 0 && !log->poisoned) { /* The log does not exist. */
         unlink(beside);
         close(log->fd);
         log->fd = -1;
@@ -75,8 +75,8 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
     return r;
 }
 
-/* The first append makes the log, in a spare file if that is asked for: others (a bulk write that
- * is synced once at its end) take what the disk has, and leave the reserve alone. */
+/* The first append makes the log. It takes a spare file only if the caller asks for the reserve. A
+ * bulk write, which is synced once at its end, leaves the reserve alone. */
 static int create(struct file *f, struct logfile *log, const struct store_append *a)
 {
     if (a->seq != 0)
@@ -102,8 +102,8 @@ static int append_to(struct file *f, struct logfile *log, const struct store_app
     return r < 0 ? r : logfile_append(log, &f->disk, a);
 }
 
-/* The reserve is the journal's: an element that its file has no room for gets the space of spares,
- * one after the other. */
+/* An element of the journal that its file has no room for gets the space of spares, one after the
+ * other. */
 static int append_in_reserve(struct file *f, struct logfile *log, const struct store_append *a)
 {
     int r = append_to(f, log, a);
@@ -177,7 +177,7 @@ static int sync_log(struct store *s, struct str name)
     return r;
 }
 
-/* The system's cache would else grow by all that waits, at the cost of others. */
+/* Without this the system's cache would grow by all jobs that wait on disk. */
 static void cool_log(struct store *s, struct str name)
 {
     struct file *f = (struct file *)s;
@@ -210,7 +210,7 @@ static int read_opened(struct logfile *log, const struct span *what, struct stor
 }
 
 /* Another process may write meanwhile, so nothing is remembered from read to read. A log that looks
- * damaged may have been removed, and its file recycled, in the meantime. */
+ * damaged may have been removed meanwhile, and its file recycled. */
 static int read_only(struct file *f, struct str name, const struct span *what,
                      struct store_tail *ret)
 {
@@ -259,7 +259,7 @@ static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at
     r = open_for_reading(log);
     if (r == 0)
         r = read_opened(log, &what, ret);
-    /* Its file may be another log by now, whose bytes look like damage. */
+    /* The file may have become another log, whose bytes look like damage. */
     if ((r == BELFRY_CORRUPT || r == BELFRY_IO) && log->gone)
         r = store_fail(BELFRY_NOTFOUND, "%s: removed while it was read", log->path);
     logtable_release(&f->logs, log);
@@ -307,7 +307,7 @@ static int remove_log(struct store *s, struct str name)
     int r = enter(f, store_check_log(name), name, &log);
     if (r < 0)
         return r;
-    logtable_bar(&f->logs, log); /* before its file can become another log's */
+    logtable_bar(&f->logs, log); /* Its file can become another log's after this. */
     r = remove_file(f, log->path);
     logtable_free_name(&f->logs, log);
     leave(f, log);
@@ -323,7 +323,7 @@ static int sync_cells(struct file *f)
     return r < 0 ? disk_fail(r, f->cells_dir, "sync directory") : 0;
 }
 
-/* Makes sure that a loss of power will not change what a reader was shown. */
+/* A reader is shown only cells that a loss of power does not change. */
 static int end_doubt(struct file *f)
 {
     if (!atomic_load(&f->in_doubt) || STORE_MUTANT(f->disk.mutant, DOUBT_SHOWN))
@@ -337,23 +337,16 @@ static int end_doubt(struct file *f)
 static int scan(struct store *s, struct str prefix, store_cell_fn *fn, void *arg)
 {
     struct file *f = (struct file *)s;
-    struct cellset all = { 0 };
+    struct cellset loaded = { 0 };
     struct cellset found = { 0 };
-    int r;
-    if (f->read_only) {
-        r = cellfile_load(f->cells_dir, false, &all);
-        if (r == 0)
-            r = cellset_copy(&all, prefix, time_wall_ms(), &found);
-    } else {
-        r = end_doubt(f);
-        pthread_rwlock_rdlock(&f->fence);
-        if (r == 0)
-            r = cellset_copy(&f->cells, prefix, time_wall_ms(), &found);
-        pthread_rwlock_unlock(&f->fence);
-    }
+    int r = f->read_only ? cellfile_load(f->cells_dir, false, &loaded) : end_doubt(f);
+    pthread_rwlock_rdlock(&f->fence);
+    if (r == 0)
+        r = cellset_copy(f->read_only ? &loaded : &f->cells, prefix, time_wall_ms(), &found);
+    pthread_rwlock_unlock(&f->fence);
     if (r == 0)
         r = cellset_each(&found, fn, arg);
-    cellset_fini(&all);
+    cellset_fini(&loaded);
     cellset_fini(&found);
     return r;
 }
@@ -466,7 +459,7 @@ static struct file *new_file(const char *dir, const struct store_options *o)
     logtable_init(&f->logs);
     pthread_mutex_init(&f->cas_lock, NULL);
     pthread_rwlockattr_init(&attr);
-    /* Else a stream of appends could keep a new epoch out for ever. */
+    /* Else a stream of appends could delay a new epoch for ever. */
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     pthread_rwlock_init(&f->fence, &attr);
     pthread_rwlockattr_destroy(&attr);
@@ -484,7 +477,8 @@ static int start_spares(struct file *f, uint64_t bytes, unsigned reserve)
 {
     char dir[PATH_MAX];
     struct inodes logs = { 0 };
-    /* Segments end a little behind their expected size: hence the eighth. In whole pages. */
+    /* A segment ends a little behind its expected size, at most an eighth. Spares are whole pages.
+     */
     bytes = (bytes + bytes / 8 + LOG_START + 4095) & ~UINT64_C(4095);
     struct spares_options o = { dir, bytes, reserve, &f->base.low, &logs };
     snprintf(dir, sizeof dir, "%s/spare", f->dir);

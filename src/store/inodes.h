@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of files, told apart by what they are and not by their names: a loss of power may leave one
- * file with two names. */
+/* A set of files, told apart by their inodes: a loss of power may leave one file with two names. */
 #ifndef STORE_INODES_H
 #define STORE_INODES_H
 

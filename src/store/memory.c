@@ -363,11 +363,11 @@ void memory_lose(struct store *s, uint64_t (*pick)(void *arg, uint64_t bound), v
         while (log->count > keep)
             free(log->elements[--log->count]);
         /* The kept elements are still not durable: without a sync the next loss may take them. */
-        log->refusing = false; /* that was knowledge of the process that died */
+        log->refusing = false; /* Only the process that died knew it. */
         if (lost && log->count == 0)
             log_drop(m, log);
         else if (lost)
-            log->torn_bytes = 0; /* the torn bytes were behind elements that are gone now */
+            log->torn_bytes = 0; /* The torn bytes were behind elements that are gone now. */
     }
     pthread_mutex_unlock(&m->lock);
 }

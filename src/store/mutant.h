@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deliberate bugs of the file store, one at a time, for checking that tests/power would notice.
+ * Deliberate bugs of the file store, one at a time, to check that tests/power would notice them.
  * They exist only in builds with BELFRY_MUTANTS; elsewhere STORE_MUTANT() is constant false.
  */
 #ifndef STORE_MUTANT_H

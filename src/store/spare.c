@@ -14,14 +14,14 @@
 #include "store/mutant.h"
 
 #define ZERO_BYTES  (256u << 10)
-#define FLUSH_BYTES (4u << 20) /* between two syncs: commits should not queue behind a big one */
+#define FLUSH_BYTES (4u << 20) /* between two syncs: a commit should not wait for a big sync */
 
 static void path_of(const struct spares *p, uint64_t number, const char *suffix, char ret[PATH_MAX])
 {
     snprintf(ret, PATH_MAX, "%s/%llu%s", p->dir, (unsigned long long)number, suffix);
 }
 
-/* Whether there is no space for the files that are missing from the reserve, and `more` besides. */
+/* Whether there is no space for the files that the reserve lacks, and for `more` files. */
 static bool is_short(const struct spares *p, unsigned more)
 {
     struct statvfs st;
@@ -37,7 +37,7 @@ static bool take_number(struct spares *p, uint64_t *ret)
         *ret = p->ready[--p->count];
         pthread_cond_broadcast(&p->changed);
     }
-    if (is_short(p, !found)) /* told at once: the maker may be busy, or pausing after a failure */
+    if (is_short(p, !found)) /* at once: the maker may be busy, or pausing after a failure */
         atomic_store(p->low, true);
     pthread_mutex_unlock(&p->lock);
     return found;
@@ -85,7 +85,8 @@ int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_
     return r < 0 ? disk_fail(r, ret_path, "create") : 0;
 }
 
-/* A much larger one (of a log that was written in bulk) would keep more than the reserve. */
+/* A much larger file, of a log that was written in bulk, would take more space than the reserve
+ * has. */
 static bool has_size(const struct spares *p, const struct stat *st)
 {
     uint64_t least = STORE_MUTANT(p->disk->mutant, SPARE_HALF) ? p->bytes / 2 : p->bytes;
@@ -110,7 +111,7 @@ void spares_offer(struct spares *p, uint64_t number)
 {
     char path[PATH_MAX];
     pthread_mutex_lock(&p->lock);
-    bool room = p->count < p->reserve + 1; /* others may have come meanwhile */
+    bool room = p->count < p->reserve + 1; /* Other spares may have come meanwhile. */
     if (room)
         p->ready[p->count++] = number;
     if (p->count >= p->reserve)
@@ -156,7 +157,7 @@ unsigned spares_count(struct spares *p)
     return count;
 }
 
-/* Allocated blocks that were never written cost a metadata change each when they are: hence. */
+/* The first write to an allocated block changes metadata, which a commit should not do. */
 static int fill(struct spares *p, int fd)
 {
     char *zeros = calloc(1, ZERO_BYTES);
@@ -244,7 +245,7 @@ static int take_one(struct spares *p, const char *name, struct inodes *others)
     if (stat(path, &st) < 0)
         return 0;
     bool shared = inodes_has(others, &st) && !STORE_MUTANT(p->disk->mutant, SPARE_SHARED);
-    /* A file system that counts one name where there are two would take the file with either. */
+    /* The log keeps its file only if the file system counts both names. */
     if (shared && st.st_nlink < 2)
         return 0;
     if (shared || digits == 0 || name[digits] != '\0' || p->count > p->reserve ||

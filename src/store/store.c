@@ -12,13 +12,13 @@ static const struct {
     const char *name;
     int (*open)(const char *path, const struct store_options *o, struct store **ret);
 } kinds[] = {
-    { "file", file_open }, /* first: what a bare directory means */
+    { "file", file_open }, /* first: it stands for a bare directory */
     { "memory", memory_open },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Per thread, so that a failure on one thread never changes what another one is about to report. */
+/* Each thread has its own, so that no failure changes the report of another thread. */
 static _Thread_local char detail[512];
 
 const char *store_detail(void)
