@@ -332,7 +332,7 @@ static void copy_key(struct cold_key *to, struct str key)
 }
 
 /* Keeps between half as many points as there is room for and all, equally many entries apart. */
-static void outline_point(struct outline *o, int64_t at_ms)
+static void out_point(struct out_run *o, int64_t at_ms)
 {
     struct run_desc *d = &o->d;
 
@@ -353,17 +353,17 @@ static void outline_point(struct outline *o, int64_t at_ms)
     o->next += o->stride;
 }
 
-static void outline_add(struct outline *o, const struct run_entry *e, int64_t gone)
+static void out_describe(struct out_run *o, const struct run_entry *e, int64_t gone_ms)
 {
     struct cold_point at;
 
     if (o->d.entries == 0)
         copy_key(&o->first, e->key);
     copy_key(&o->last, e->key);
-    if (gone > o->d.gone_ms)
-        o->d.gone_ms = gone;
+    if (gone_ms > o->d.gone_ms)
+        o->d.gone_ms = gone_ms;
     if (o->d.family == FAMILY_DUE && cold_key_point(e->key, &at))
-        outline_point(o, at.at_ms);
+        out_point(o, at.at_ms);
     o->d.entries++;
 }
 
@@ -380,15 +380,15 @@ static int out_begin(struct out_run *o, char family, bool split, uint64_t filter
 
     cold_log_name(o->p, o->file, o->log);
     options.log = str_of(o->log);
-    o->o = (struct outline){
-        .d = { .file = o->file,
-               .number = o->number,
-               .oldest = o->oldest,
-               .family = family,
-               .split = split },
-        .stride = 1,
+    o->d = (struct run_desc){
+        .file = o->file++,
+        .number = o->number,
+        .oldest = o->oldest,
+        .family = family,
+        .split = split,
     };
-    o->file++;
+    o->stride = 1;
+    o->next = 0;
     ++*o->written;
     return run_writer_new(&options, &o->writer);
 }
@@ -402,7 +402,7 @@ int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool 
         err = out_begin(o, e->key.ptr[0], split, filter_items);
     if (err)
         return err;
-    outline_add(&o->o, e, gone_ms);
+    out_describe(o, e, gone_ms);
     if (filter_items)
         run_writer_filter(o->writer, cold_key_hash(e->key));
     return run_writer_add(o->writer, e);
@@ -411,7 +411,7 @@ int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool 
 int out_end(struct out_run *o)
 {
     struct run_info info;
-    struct run_desc *d = &o->o.d;
+    struct run_desc *d = &o->d;
     struct cold_point last;
     int err;
 
@@ -426,8 +426,8 @@ int out_end(struct out_run *o)
     d->graves = info.graves;
     d->elements = info.place.elements;
     d->root_at = info.place.root_at;
-    d->first = cold_key_str(&o->o.first);
-    d->last = cold_key_str(&o->o.last);
+    d->first = cold_key_str(&o->first);
+    d->last = cold_key_str(&o->last);
     if (d->family == FAMILY_DUE && cold_key_point(d->last, &last)) {
         d->spread[d->spread_count++] = last.at_ms;
         if (last.at_ms > o->p->store->ops->now_ms(o->p->store) + SOON_MS)

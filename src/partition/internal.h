@@ -94,6 +94,12 @@ int partition_add_segment(struct partition *p, struct segment s);
  * later call answers true. */
 bool partition_make_safe(struct partition *p, uint64_t lsn);
 
+/* For messages, before tail->where, which is empty if nothing is torn. */
+static inline const char *damage_at(const struct store_tail *tail)
+{
+    return tail->torn_bytes ? "; damage at " : "";
+}
+
 /* replay.c: reads all segments into the engine. */
 int partition_replay(struct partition *p, struct partition_report *ret);
 
@@ -169,25 +175,21 @@ void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable);
 /* Notes when those that no longer count may be removed. */
 void cold_note_gone(struct partition *p);
 
-/* What a run is about to become: what its description says besides where it is. */
-struct outline {
-    struct run_desc d;
+/* Runs that are being written, one after the other. */
+struct out_run {
+    struct partition *p;
+    struct run_writer *writer; /* NULL: no run is open */
+    struct run_desc d;         /* of the open run, without its place */
     struct cold_key first;
     struct cold_key last;
     uint64_t stride; /* entries between two points of the spread */
-    uint64_t next;   /* entry to take as a point */
-};
-
-struct out_run {
-    struct partition *p;
-    struct run_writer *writer; /* NULL: none is open */
-    struct outline o;
+    uint64_t next;   /* the entry that is the next point */
     char log[NAME_BYTES];
-    uint32_t file; /* of the next one */
+    uint32_t file; /* of the next run */
     uint32_t number;
     uint32_t oldest;
     uint32_t *written; /* counts logs that exist */
-    struct buf *descs; /* of those that are done */
+    struct buf *descs; /* of complete runs */
 };
 
 /* Adds an entry that matters until gone_ms, beginning a run if none is open. */

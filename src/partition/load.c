@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The key of a place in what is wanted of the backlog. */
-static void backlog_key(struct cold_key *ret, const struct load_want *w, struct cold_point p)
+/* The key of a point in the wanted jobs: by due time, of a class's backlog, or of a lane. */
+static void want_key(struct cold_key *ret, const struct load_want *w, struct cold_point p)
 {
-    if (w->class == CLASS_ASIDE)
+    if (!w->backlog)
+        cold_key_due(ret, p);
+    else if (w->class == CLASS_ASIDE)
         cold_key_lane(ret, w->queue, w->lane, p);
     else
         cold_key_queue(ret, FAMILY_BACKLOG, w->queue, w->class, p);
@@ -17,26 +19,14 @@ static void backlog_key(struct cold_key *ret, const struct load_want *w, struct 
 
 static bool fits_want(void *arg, const struct cold_run *r)
 {
+    const struct cold_point start = { 0, 0 }, end = { INT64_MAX, UINT64_MAX };
     const struct load_want *w = arg;
-    struct cold_key k;
+    struct cold_key after, last;
 
-    if (w->backlog) {
-        struct cold_key last;
-
-        if (r->d.family != (w->class == CLASS_ASIDE ? FAMILY_ASIDE : FAMILY_BACKLOG))
-            return false;
-        backlog_key(&k, w, (struct cold_point){ 0, 0 });
-        backlog_key(&last, w, (struct cold_point){ INT64_MAX, UINT64_MAX });
-        return run_compare(r->d.first, cold_key_str(&last)) <= 0 &&
-               run_compare(r->d.last, cold_key_str(&k)) >= 0;
-    }
-    if (r->d.family != FAMILY_DUE)
-        return false;
-    cold_key_due(&k, w->after);
-    if (run_compare(r->d.last, cold_key_str(&k)) <= 0)
-        return false;
-    cold_key_due(&k, (struct cold_point){ w->upto_ms, UINT64_MAX });
-    return run_compare(r->d.first, cold_key_str(&k)) <= 0;
+    want_key(&after, w, w->backlog ? start : w->after);
+    want_key(&last, w, w->backlog ? end : (struct cold_point){ w->upto_ms, UINT64_MAX });
+    return r->d.family == after.bytes[0] && run_compare(r->d.last, cold_key_str(&after)) > 0 &&
+           run_compare(r->d.first, cold_key_str(&last)) <= 0;
 }
 
 void load_clear(struct load *l)
@@ -106,17 +96,20 @@ static bool load_begin(struct partition *p, struct chore *c)
     return true;
 }
 
-/* Behind which key to begin in each run. */
+/* What all keys of a class or lane begin with. */
+static void want_prefix(struct cold_key *ret, const struct load_want *w)
+{
+    want_key(ret, w, (struct cold_point){ 0, 0 });
+    ret->len -= 16;
+}
+
+/* The key behind which reading begins in a run. */
 static void after_key(const struct load *l, size_t i, struct cold_key *ret)
 {
-    if (!l->want.backlog)
-        cold_key_due(ret, l->floors[i]);
-    else if (l->floors[i].at_ms >= 0)
-        backlog_key(ret, &l->want, l->floors[i]);
-    else {
-        backlog_key(ret, &l->want, (struct cold_point){ 0, 0 });
-        ret->len -= 16;
-    }
+    if (l->want.backlog && l->floors[i].at_ms < 0)
+        want_prefix(ret, &l->want);
+    else
+        want_key(ret, &l->want, l->floors[i]);
 }
 
 /* Whether a key is still one of those that are wanted. */
@@ -143,8 +136,7 @@ static int read_items(struct load *l, struct run_merge *m)
     struct cold_key prefix;
     int err = 0;
 
-    backlog_key(&prefix, &l->want, (struct cold_point){ 0, 0 });
-    prefix.len -= 16;
+    want_prefix(&prefix, &l->want);
     l->end = true;
     while (m->now && !err) {
         const struct run_entry *e = &m->now->entry;

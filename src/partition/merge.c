@@ -160,13 +160,15 @@ static bool merge_begin(struct partition *p, struct chore *c)
     for (; m->inputs.n > 1 + partition_slice(p, FAN_IN_MAX - 1); m->inputs.n--)
         m->inputs.runs[m->inputs.n - 1]->pins--;
     for (size_t i = 0; i < m->inputs.n; i++) {
-        m->inputs.runs[i]->busy = true;
-        m->inputs.runs[i]->going_ms = m->expires ? INT64_MAX : engine_now(p->engine) - 1;
-        if (m->inputs.runs[i]->d.number > m->number)
-            m->number = m->inputs.runs[i]->d.number;
-        if (i == 0 || m->inputs.runs[i]->d.oldest < m->oldest)
-            m->oldest = m->inputs.runs[i]->d.oldest;
-        wire_put_varint(&m->drops, m->inputs.runs[i]->d.file);
+        struct cold_run *r = m->inputs.runs[i];
+
+        r->busy = true;
+        r->going_ms = m->expires ? INT64_MAX : engine_now(p->engine) - 1;
+        if (r->d.number > m->number)
+            m->number = r->d.number;
+        if (i == 0 || r->d.oldest < m->oldest)
+            m->oldest = r->d.oldest;
+        wire_put_varint(&m->drops, r->d.file);
     }
     if (!err)
         err = cold_pin(p, is_other, m, &m->others);

@@ -15,7 +15,6 @@ bool own_work(struct partition *p)
 
         if (done == 2)
             return true;
-
         if (done == BELFRY_COLD)
             p->task = partition_fetch(p); /* NULL: out of memory, the next turn tries again */
         if (done <= 0)
@@ -39,24 +38,17 @@ static int own_run(struct chore *c)
 static int own_end(struct partition *p, struct chore *c, int result)
 {
     struct fetch *f = p->task;
-    int err = partition_fetched(p, f, result);
+    int err = partition_fetched(p, f, result), done = 0;
 
     (void)c;
-    if (err == BELFRY_COLD) /* jobs moved meanwhile: once more */
+    if (err == BELFRY_COLD) /* Jobs moved meanwhile: the fetch runs once more. */
         return 0;
-    if (!err) {
-        int done = engine_task(p->engine);
-
-        p->task = NULL;
-        partition_fetch_end(p, f);
-        if (done == BELFRY_COLD)
-            p->task = partition_fetch(p);
-        return 0;
-    }
-    if (err == BELFRY_CORRUPT) /* it cannot be read: the others are not to wait for it */
+    if (!err)
+        done = engine_task(p->engine);
+    else if (err == BELFRY_CORRUPT) /* It cannot be read: other tasks must not wait for it. */
         engine_task_skip(p->engine);
-    p->task = NULL;
     partition_fetch_end(p, f);
+    p->task = done == BELFRY_COLD ? partition_fetch(p) : NULL;
     return err;
 }
 

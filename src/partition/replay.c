@@ -75,8 +75,7 @@ static int check_previous(const struct replay *r, const struct segment *before,
     return store_fail(BELFRY_CORRUPT,
                       "segment %u has %llu whole commits where segment %u says it has %llu%s%s",
                       before->number, (unsigned long long)before->elements, r->number,
-                      (unsigned long long)r->previous, tail->torn_bytes ? "; damage at " : "",
-                      tail->torn_bytes ? tail->where : "");
+                      (unsigned long long)r->previous, damage_at(tail), tail->where);
 }
 
 static void report_torn(const struct store_tail *tail, struct partition_report *ret)
@@ -132,7 +131,7 @@ int partition_replay(struct partition *p, struct partition_report *ret)
         ret->commits += tail.elements;
         if (!err && tail.elements == 0 && i + 1 < p->segment_count)
             err = store_fail(BELFRY_CORRUPT, "segment %u has no whole commit%s%s", s->number,
-                             tail.torn_bytes ? "; damage at " : "", tail.where);
+                             damage_at(&tail), tail.where);
     }
     if (!err)
         err = tenure_check(p, &tail);

@@ -141,11 +141,6 @@ static int check_anything(const struct partition *p)
                       p->note.epoch);
 }
 
-static const char *damage_at(const struct store_tail *tail)
-{
-    return tail->torn_bytes ? "; damage at " : "";
-}
-
 /* The segment that the record names, or one before it, is not there or has no commit. */
 static int refuse_end(const struct partition *p, const struct segment *last,
                       const struct store_tail *tail)
