@@ -48,8 +48,8 @@ uint64_t chores_memory(const struct partition *p)
     return engine_memory(p->engine) + f->batch.cap + f->batch.cap / 4 + p->filter_bytes;
 }
 
-/* Only while something is being done about it: else those who would make room, by finishing what
- * they hold, would not be heard. */
+/* Requests are held back only while a feed is under way or due. Else workers that would make room,
+ * by finishing their jobs, would not be heard. */
 bool partition_pressed(const struct partition *p)
 {
     return chores_memory(p) > p->o.memory_bytes &&
@@ -76,7 +76,7 @@ void chores_init(struct partition *p)
     pthread_mutex_init(&p->open_lock, NULL);
 }
 
-/* Nothing may be under way. */
+/* No chore may be under way. */
 void chores_fini(struct partition *p)
 {
     struct cold_run *r;

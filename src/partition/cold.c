@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of a partition: their logs, opening them, and writing them with what the journal must know.
- */
+/* The runs of a partition: pinning, opening and writing them. */
 #include "partition/internal.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "base/array.h"
 #include "record/record.h"
 
-#define SOON_MS INT64_C(3600000) /* a run that goes further is not kept in the system's cache */
+#define SOON_MS INT64_C(3600000) /* The system's cache keeps no run with jobs beyond this. */
 
 void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES])
 {
@@ -123,7 +122,7 @@ int cold_open(struct partition *p, struct cold_run *r, struct run **ret)
         if (!other)
             r->opened = o;
         pthread_mutex_unlock(&p->open_lock);
-        if (other) { /* somebody was quicker */
+        if (other) { /* Another thread was quicker. */
             opened_free(o);
             o = other;
         }
@@ -202,8 +201,8 @@ bool cold_may_have(void *partition, uint64_t hash)
 struct strays {
     struct partition *p;
     size_t known;       /* logs of runs that count */
-    uint32_t last_file; /* the greatest number */
-    struct buf names;   /* each with a zero behind it */
+    uint32_t last_file; /* the greatest number of a log */
+    struct buf names;   /* of strays, each with a zero behind it */
 };
 
 static int note_stray(void *arg, struct str name)
@@ -239,7 +238,7 @@ static int remove_strays(const struct strays *s)
     return err;
 }
 
-/* New runs get numbers behind those that are kept. */
+/* Strays are kept: new runs get numbers behind them. */
 static void pass_strays(const struct strays *s)
 {
     uint32_t next = engine_reserve_files(s->p->engine, 0);
@@ -331,7 +330,8 @@ static void copy_key(struct cold_key *to, struct str key)
     memcpy(to->bytes, key.ptr, key.len);
 }
 
-/* Keeps between half as many points as there is room for and all, equally many entries apart. */
+/* Keeps points that are equally many entries apart. When there is no room, every second one goes.
+ */
 static void out_point(struct out_run *o, int64_t at_ms)
 {
     struct run_desc *d = &o->d;

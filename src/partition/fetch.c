@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fetches: what a request needs from disk, by id, by key, or a page. A job that was never moved is
- * where its id says; any other is found by the locator. What was found is judged by the engine when
- * it comes: it may have moved meanwhile.
+ * Fetches: jobs on disk that a request needs, by id, by key, or a page. The id of a job that never
+ * moved tells its place; the locator tells the place of any other job. The engine judges the
+ * entries that were found, because jobs may have moved meanwhile.
  */
 #include "partition/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAGE_DEAD 10000 /* entries that do not count which a page may pass */
+#define PAGE_DEAD 10000 /* entries that do not count, which a page may pass over */
 
 static bool fits_any(void *arg, const struct cold_run *r)
 {
@@ -18,7 +18,7 @@ static bool fits_any(void *arg, const struct cold_run *r)
     return true;
 }
 
-/* Pins what there is now; again before each try. */
+/* Pins the present runs. This comes before each try. */
 static int fetch_prepare(struct fetch *f)
 {
     cold_unpin(&f->pinned);
@@ -52,8 +52,8 @@ static bool may_hold(const struct cold_run *r, struct str key)
            run_compare(r->d.last, key) >= 0;
 }
 
-/* The entry of the highest version that any run has for a key; NOTFOUND, also if it is a grave.
- * What cannot be read matters only if it could be newer than what was found. */
+/* Finds the entry of the highest version that any run has for a key. NOTFOUND, also if it is a
+ * grave. CORRUPT only if a run that cannot be read could have a newer entry. */
 static int newest(struct fetch *f, struct str key, struct buf *ret_value, uint32_t *ret_number)
 {
     struct buf hold = { 0 };
@@ -96,7 +96,7 @@ static int newest(struct fetch *f, struct str key, struct buf *ret_value, uint32
     return found && !grave ? 0 : BELFRY_NOTFOUND;
 }
 
-/* Adds what is at a place, if anything is. */
+/* Adds the job at a place, if there is one. */
 static int add_place(struct fetch *f, struct str place)
 {
     struct buf value = { 0 };
@@ -149,7 +149,7 @@ static int fetch_key(struct fetch *f)
     return add_located(f, &k);
 }
 
-/* Entries behind `after` as long as they begin alike. */
+/* Reads entries behind `after` that have the wanted prefix. */
 static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbers)
 {
     const struct cold_want *w = &f->want;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading: the next jobs of the runs by due time, or of a class's backlog, read off the engine's
+/* Loading: reading the next jobs by due time, or of the backlog of a class, off the engine's
  * thread. */
 #include "partition/internal.h"
 
@@ -37,7 +37,7 @@ void load_clear(struct load *l)
     *l = (struct load){ 0 };
 }
 
-/* The youngest number of all backlog runs, as those that do not have the class count as read. */
+/* The youngest number of all backlog runs. Runs without jobs of the class count as read. */
 static uint32_t youngest_backlog(struct partition *p)
 {
     uint32_t number = 0;
@@ -49,7 +49,7 @@ static uint32_t youngest_backlog(struct partition *p)
     return number;
 }
 
-/* A slice becomes one record: not larger than a commit should be, nor than a segment. */
+/* A slice becomes one record, which must not be larger than a commit or a segment. */
 static size_t most_loaded(const struct partition *p)
 {
     uint64_t most = p->commit_bytes < p->o.segment_bytes ? p->commit_bytes : p->o.segment_bytes;
@@ -57,7 +57,7 @@ static size_t most_loaded(const struct partition *p)
     return (size_t)most;
 }
 
-/* What is loaded stands in the journal once more until it has ended. On a full disk it must leave
+/* A loaded job stands in the journal once more until it has ended. On a full disk loads must leave
  * half of the reserve to the records that end jobs. */
 static bool space_is_scarce(const struct partition *p)
 {
@@ -96,7 +96,7 @@ static bool load_begin(struct partition *p, struct chore *c)
     return true;
 }
 
-/* What all keys of a class or lane begin with. */
+/* The beginning of all keys of a class or lane. */
 static void want_prefix(struct cold_key *ret, const struct load_want *w)
 {
     want_key(ret, w, (struct cold_point){ 0, 0 });
@@ -112,7 +112,7 @@ static void after_key(const struct load *l, size_t i, struct cold_key *ret)
         want_key(ret, &l->want, l->floors[i]);
 }
 
-/* Whether a key is still one of those that are wanted. */
+/* Whether the job with this key is wanted. */
 static bool in_range(const struct load *l, struct str key, const struct cold_key *prefix)
 {
     struct cold_point p;
@@ -124,7 +124,7 @@ static bool in_range(const struct load *l, struct str key, const struct cold_key
     return key.len == prefix->len + 16 && memcmp(key.ptr, prefix->bytes, prefix->len) == 0;
 }
 
-/* A slice has what was asked for, or one job if that is larger. */
+/* A slice has as many bytes and jobs as are wanted, and one job at least. */
 static bool is_full(const struct load *l, const struct run_entry *e)
 {
     return l->items.n > 0 &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's own work: slices of it in every turn, and the fetches that it needs. */
+/* The engine's own work: slices of its tasks in every turn, and the fetches that they need. */
 #include "partition/internal.h"
 
 #define TASK_SLICES 20 /* in one turn */
 
-/* True: there is more, of this or of what follows from it. */
+/* True if there is more work, of a task or because of it. */
 bool own_work(struct partition *p)
 {
     bool any = false;
@@ -16,7 +16,7 @@ bool own_work(struct partition *p)
         if (done == 2)
             return true;
         if (done == BELFRY_COLD)
-            p->task = partition_fetch(p); /* NULL: out of memory, the next turn tries again */
+            p->task = partition_fetch(p); /* NULL if memory ran out: the next turn tries again. */
         if (done <= 0)
             break;
         any = true;

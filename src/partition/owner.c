@@ -20,7 +20,7 @@ void owner_text(const struct owner_note *n, char ret[OWNER_TEXT])
                  n->elements, n->hash);
 }
 
-/* False if it is no text that this version writes or one before. */
+/* False if neither this version nor an older one writes such a text. */
 static bool parse(const char *text, uint64_t version, struct owner_note *ret)
 {
     char word[8] = "";

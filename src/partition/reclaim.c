@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reclaiming the oldest segment, so that the journal stays within a small multiple of the live
- * state: read it slice by slice, write again what of it still lives, write down that the journal
- * begins with the next one, and remove it once all that is durable. A crash at any point leaves
- * both or only the copies; replay takes the newer.
+ * state. The chore reads the segment slice by slice, and the engine copies live records forward. A
+ * record says that the journal begins with the next segment. Once all that is durable, the chore
+ * removes the oldest. A crash at any point leaves both or only the copies; replay takes the newer.
  */
 #include "base/wire.h"
 #include "partition/internal.h"
 
-/* How many segments there may be: four, and twice the live state. Less when space is short: what no
- * longer lives takes a quarter of that, or half of the reserve if that is less. */
+/* The number of segments that there may be: four, and twice the live state. When space is short,
+ * dead records may take a quarter of the live state, or half of the reserve if that is less. */
 static uint64_t allowed_segments(const struct partition *p)
 {
     uint64_t live = engine_live_bytes(p->engine);
@@ -22,8 +22,8 @@ static uint64_t allowed_segments(const struct partition *p)
     return SPARE_SEGMENTS + 2 * live / p->o.segment_bytes;
 }
 
-/* While space is short a bulk waits until the segments that it left behind are reclaimed: the
- * reserve is for all others. A journal that cannot be read is not waited for. */
+/* While space is short, a bulk waits until the segments that it left behind are reclaimed: the
+ * reserve is not for bulks. It does not wait for a journal that cannot be read. */
 bool reclaim_is_behind(const struct partition *p)
 {
     return atomic_load(&p->store->low) && !p->reclaim_broken &&
@@ -40,7 +40,7 @@ static bool oldest_is_settled(const struct partition *p)
     return p->segments[0].number < first->segment;
 }
 
-/* A run that no longer counts, once the record that said so is safe and nobody reads it. */
+/* A run that no longer counts and is not being read, once the record of this is safe. */
 static struct cold_run *run_to_unlink(struct partition *p)
 {
     struct cold_run *r;
@@ -165,8 +165,8 @@ static int reclaim_end(struct partition *p, struct chore *c, int result)
     if (!result && c->step == RECLAIM_READ)
         result = copy_slice(p, &c->slice);
     if (result == BELFRY_NOMEM)
-        return 0; /* the same slice again, when there is memory */
-    if (result) { /* what cannot be read now may be read later, but damage stays */
+        return 0; /* That slice comes again, when there is memory. */
+    if (result) { /* A failed read may succeed later, but damage stays. */
         p->reclaim_broken = result == BELFRY_CORRUPT && c->step != RECLAIM_UNLINK;
         return result;
     }
