@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading: reading the next jobs by due time, or of the backlog of a class, off the engine's
- * thread. */
+/* Loading: reading the next jobs by due time, or the next of a class or lane, from runs. */
 #include "partition/internal.h"
 
 #include <stdio.h>

@@ -81,9 +81,7 @@ struct engine *partition_engine(struct partition *p);
 
 /* ---- Commits ---- */
 
-/* The gathered records as a commit to be written; NULL if there are none, or a commit is being
- * written.
- */
+/* The gathered records as a commit; NULL if there are none, or a commit is being written. */
 struct commit *partition_take(struct partition *p);
 /* Appends the commit. If that is in doubt, it reads back. FULL: nothing was written, and the commit
  * may be written again later. Any other error: the partition must be closed and opened anew. */

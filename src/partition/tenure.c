@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tenure of an owner, and the end of the journal in the owner record. docs/internals/journal.md
- * has the order of writes: the record is true after a crash at any point, so no whole journal is
- * refused.
+ * has the order of writes: the record is true after any crash, and no whole journal is refused.
  */
 #include "partition/internal.h"
 

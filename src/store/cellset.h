@@ -14,8 +14,7 @@ struct cellset {
 
 void cellset_fini(struct cellset *set);
 
-/* 0 if the cell has the version `expect` now, where 0 stands for an absent or expired cell; else
- * `err`. */
+/* Answers `err` unless the cell has the version `expect`, or is absent or expired if that is 0. */
 int cellset_check(const struct cellset *set, struct str name, int64_t now_ms, uint64_t expect,
                   int err);
 

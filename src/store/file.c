@@ -102,8 +102,7 @@ static int append_to(struct file *f, struct logfile *log, const struct store_app
     return r < 0 ? r : logfile_append(log, &f->disk, a);
 }
 
-/* An element of the journal that its file has no room for gets the space of spares, one after the
- * other. */
+/* If the file of the journal has no room, the element gets the space of one spare after another. */
 static int append_in_reserve(struct file *f, struct logfile *log, const struct store_append *a)
 {
     int r = append_to(f, log, a);

@@ -2,8 +2,7 @@
 /*
  * The open logs, a bounded number. The table closes the least recently used one for the next,
  * unless it is in use or closing would forget something. Calls may come from any thread. An
- * acquired log stays open, with its descriptor, until every caller that acquired it has released
- * it.
+ * acquired log stays open, with its descriptor, until its last caller releases it.
  */
 #ifndef STORE_LOGTABLE_H
 #define STORE_LOGTABLE_H
@@ -33,8 +32,7 @@ void logtable_release(struct logtable *t, struct logfile *f);
 /*
  * The two halves of a removal, by a caller that has acquired the log. After logtable_bar no other
  * caller can acquire the log, and its file may be given away. After logtable_free_name the name is
- * free. Readers under way keep the descriptor; `gone` tells them why they may find another log's
- * bytes.
+ * free. Readers under way keep the descriptor; if `gone`, they may find bytes of another log.
  */
 void logtable_bar(struct logtable *t, struct logfile *f);
 void logtable_free_name(struct logtable *t, struct logfile *f);

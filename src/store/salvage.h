@@ -3,8 +3,7 @@
  * Reading damaged logs of a file store, for `belfry check` and `belfry repair`.
  *
  * Repair reads with store_salvage, and writes the elements that it keeps to a salvage, which takes
- * the place of the log at commit. The damaged file is kept as DIR/damaged/NAME.N ('+' for each
- * '/').
+ * the place of the log at commit. The damaged file becomes DIR/damaged/NAME.N ('+' for each '/').
  */
 #ifndef STORE_SALVAGE_H
 #define STORE_SALVAGE_H
@@ -16,8 +15,7 @@ typedef int store_damage_fn(void *arg, uint64_t offset, uint64_t bytes, const ch
 
 /* Gives every whole element with its number, and every damaged stretch, a torn tail included, in
  * the order of the file. `damaged` may be NULL. Changes nothing and takes no lock. CORRUPT if
- * header and copy are both damaged: no element can be told then. NOTFOUND, IO, NOMEM, or a
- * callback's answer. */
+ * header and copy are both damaged. NOTFOUND, IO, NOMEM, or the answer of a callback. */
 int store_salvage(const char *dir, struct str log, store_element_fn *fn, store_damage_fn *damaged,
                   void *arg);
 

@@ -85,8 +85,7 @@ int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_
     return r < 0 ? disk_fail(r, ret_path, "create") : 0;
 }
 
-/* A much larger file, of a log that was written in bulk, would take more space than the reserve
- * has. */
+/* A much larger file, of a log that was written in bulk, would take more than the reserve. */
 static bool has_size(const struct spares *p, const struct stat *st)
 {
     uint64_t least = STORE_MUTANT(p->disk->mutant, SPARE_HALF) ? p->bytes / 2 : p->bytes;

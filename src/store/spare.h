@@ -59,8 +59,7 @@ int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_
 
 /* Moves the file of a removed log here; false if the caller should unlink it. The file is no spare
  * yet: after a loss of power it may have its old name, and must have its old content. The caller
- * offers it when that name is gone for good. If that fails, the next start sees what has become of
- * the file. */
+ * offers it when that name is gone for good. If that fails, the next start looks at the file. */
 bool spares_receive(struct spares *p, const char *path, uint64_t *ret_number);
 void spares_offer(struct spares *p, uint64_t number);
 

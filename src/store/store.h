@@ -151,8 +151,7 @@ struct store_options {
 int store_open(const char *url, const struct store_options *o, struct store **ret);
 void store_close(struct store *s); /* accepts NULL */
 
-/* The detail of the last failure on this thread: "data/logs/…: offset 4096: checksum does not
- * match". */
+/* The detail of this thread's last failure: "data/logs/…: offset 4096: checksum does not match". */
 const char *store_detail(void);
 /* For backends: sets the detail and returns err. */
 int store_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
