@@ -398,6 +398,8 @@ ROWS(tally, TALLY_FIELDS);
 ROWS(cold, COLD_FIELDS);
 ROWS(told, TOLD_FIELDS);
 ROWS(listen, LISTEN_FIELDS);
+ROWS(token, TOKEN_FIELDS);
+ROWS(token_live, TOKEN_LIVE_FIELDS);
 #undef ROW
 #undef ROWS
 
@@ -461,6 +463,7 @@ static const struct field_row *fields_of(enum record_type type)
     case RECORD_COLD: return cold_rows;
     case RECORD_TOLD: return told_rows;
     case RECORD_LISTEN: return listen_rows;
+    case RECORD_TOKEN: return token_rows;
     default: return NULL;
     }
 }
@@ -479,8 +482,11 @@ static void put_besides(struct buf *out, enum record_type type)
                       "first one's grave (varint) follow.\n\n");
     } else if (type == RECORD_RUN) {
         buf_text(out, "The body is the description of a run (run_desc_put in coldkey.c).\n\n");
+    } else if (type == RECORD_TOKEN) {
+        buf_text(out, "If gone is 0, these follow:\n\n");
+        put_fields(out, token_live_rows);
     } else if (!fields_of(type)) {
-        buf_printf(out, "See record%s.c.\n\n", type == RECORD_TOKEN ? "_token" : "");
+        buf_text(out, "See settings.h and record.c.\n\n");
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/time.h"
 #include "store/datadir.h"
 #include "store/salvage.h"
@@ -36,7 +37,7 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
 {
     struct store_options o = { .read_only = true };
     char value[128] = { 0 };
-    struct store_record r;
+    struct store_cell r;
     struct store *store;
     unsigned format = 1, partitions = 1;
     int err = store_open(dir, &o, &store);
@@ -58,23 +59,10 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
     return 0;
 }
 
-void *journal_grow(void *items, size_t count, size_t *cap, size_t size)
-{
-    size_t more = *cap ? 2 * *cap : 16;
-    void *grown;
-
-    if (count < *cap)
-        return items;
-    grown = realloc(items, more * size);
-    if (grown)
-        *cap = more;
-    return grown;
-}
-
 int journal_find(struct journal *j, size_t index, const char *format, ...)
 {
     struct journal_finding *f =
-        journal_grow(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
+        array_room(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
     va_list args;
 
     if (!f)
@@ -92,7 +80,7 @@ int journal_find(struct journal *j, size_t index, const char *format, ...)
 static int add_segment(struct journal *j, uint32_t number, bool missing)
 {
     struct journal_segment *s =
-        journal_grow(j->segments, j->segment_count, &j->segment_cap, sizeof(*j->segments));
+        array_room(j->segments, j->segment_count, &j->segment_cap, sizeof(*j->segments));
 
     if (!s)
         return BELFRY_NOMEM;

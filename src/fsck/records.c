@@ -6,7 +6,7 @@
 
 #include "fsck/aside.h"
 #include "store/datadir.h"
-#include "store/recordfile.h"
+#include "store/cellfile.h"
 
 /* How far a new epoch is beyond the journal's last: starts without a commit left no trace in it. */
 #define EPOCHS_SKIPPED 1000
@@ -33,10 +33,10 @@ static int set_aside(struct disk *d, const char *dir, bool dry, bool *ret_any)
 
     snprintf(records_dir, sizeof(records_dir), "%s/records", dir);
     for (;;) {
-        struct recordset set = { 0 };
-        int err = recordfile_load(records_dir, false, &set);
+        struct cellset set = { 0 };
+        int err = cellfile_load(records_dir, false, &set);
 
-        recordset_fini(&set);
+        cellset_fini(&set);
         if (err != BELFRY_CORRUPT || !failed_path(path))
             return err;
         *ret_any = true;
@@ -84,7 +84,7 @@ static void new_owner(const struct journal *j, struct owner_note *ret, uint64_t 
 int records_restore_owner(const struct journal *j, bool dry)
 {
     char records_dir[PATH_MAX], name[OWNER_NAME], text[OWNER_TEXT];
-    struct store_record r = { 0 };
+    struct store_cell r = { 0 };
     struct owner_note note;
     struct disk d;
     int lock, err;
@@ -104,9 +104,9 @@ int records_restore_owner(const struct journal *j, bool dry)
     if (err)
         return err;
     snprintf(records_dir, sizeof(records_dir), "%s/records", j->dir);
-    err = recordfile_write(&d, records_dir, &r);
+    err = cellfile_write(&d, records_dir, &r);
     if (!err)
-        err = recordfile_place(records_dir, r.name);
+        err = cellfile_place(records_dir, r.name);
     if (!err && (err = disk_sync_dir(&d, records_dir)) < 0)
         err = disk_fail(err, records_dir, "sync");
     close(lock);

@@ -48,11 +48,11 @@ void chores_start(struct host *h)
 {
     int64_t now = time_mono_us() / 1000;
 
-    for (size_t i = 0; i < LANES; i++) {
+    for (size_t i = 0; i < CHORE_KINDS; i++) {
         struct host_chore *slot = &h->chores[i];
 
         if (slot->chore || now < slot->after_ms ||
-            !(slot->chore = partition_chore(h->partition, (enum lane)i)))
+            !(slot->chore = partition_chore(h->partition, (enum chore_kind)i)))
             continue;
         slot->host = h;
         slot->work.data = slot;
@@ -62,7 +62,7 @@ void chores_start(struct host *h)
 
 bool chores_idle(const struct host *h)
 {
-    for (size_t i = 0; i < LANES; i++)
+    for (size_t i = 0; i < CHORE_KINDS; i++)
         if (h->chores[i].chore)
             return false;
     return true;

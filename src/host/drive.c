@@ -5,8 +5,8 @@ bool drive_round(struct partition *p, drive_chore_fn *ended, void *arg)
 {
     bool more = partition_work(p);
 
-    for (int i = 0; i < LANES; i++) {
-        struct chore *c = partition_chore(p, (enum lane)i);
+    for (int i = 0; i < CHORE_KINDS; i++) {
+        struct chore *c = partition_chore(p, (enum chore_kind)i);
         const char *name = c ? chore_name(c) : NULL;
 
         if (!c)

@@ -79,7 +79,7 @@ struct host {
 
     struct committer *committer;
     int64_t commit_begun_us; /* monotonic: when the commit under way began */
-    struct host_chore chores[LANES];
+    struct host_chore chores[CHORE_KINDS];
     struct list errands_waiting;
     unsigned errands_sent; /* errands on their way */
     struct hist commit_us;

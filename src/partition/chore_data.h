@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chores and fetches: what the work beside the engine's thread is made of. */
+/* The data of chores and fetches, which run beside the engine's thread. */
 #ifndef PARTITION_CHORE_DATA_H
 #define PARTITION_CHORE_DATA_H
 
@@ -16,27 +16,32 @@ struct segment {
     uint64_t bytes;
 };
 
-enum chore_kind {
-    CHORE_READ,   /* a slice of the oldest segment */
-    CHORE_REMOVE, /* the oldest segment */
-    CHORE_UNLINK, /* a run that no longer counts */
-    CHORE_FEED,
-    CHORE_LOAD,
-    CHORE_MERGE,
-    CHORE_TASK, /* looks up what the engine's own work needs */
+/* What a chore of CHORE_RECLAIM does next. */
+enum reclaim_step {
+    RECLAIM_READ,   /* reads a slice of the oldest segment */
+    RECLAIM_REMOVE, /* removes the oldest segment */
+    RECLAIM_UNLINK, /* removes a run that no longer counts */
 };
 
-/* Runs that somebody off the engine's thread reads, pinned. */
+/* Runs that another thread reads: pinned, so that they are not removed. */
 struct pinned {
     struct cold_run **runs;
     size_t n;
 };
 
-/* A slice of a segment that is read to be copied forward. */
+/* Entries of runs, copied for the engine. */
+struct items {
+    struct cold_item *at; /* their bodies are offsets into `bodies` until items_settle */
+    size_t n;
+    size_t cap;
+    struct buf bodies;
+};
+
+/* A slice of a segment, which is copied forward. */
 struct slice {
     struct segment segment;
-    uint64_t from;       /* element to read from, and */
-    uint64_t next;       /* where the next slice begins */
+    uint64_t from;       /* the first element */
+    uint64_t next;       /* the first element of the next slice */
     struct buf elements; /* each as u32 length and bytes */
 };
 
@@ -44,47 +49,44 @@ struct slice {
 struct feed {
     enum { FEED_IDLE, FEED_GATHER, FEED_WRITE, FEED_RECORD } state;
     struct buf batch; /* as the engine wrote it */
-    uint32_t file;    /* of the first run: also the version of all entries */
-    struct buf runs;  /* what it became, see struct feed_result */
+    uint32_t file;    /* of the first run, and the version of all entries */
+    struct buf runs;  /* its result, as seqs and tallies are: see struct feed_result */
     struct buf seqs;
     struct buf tallies;
-    uint32_t written; /* logs, of which some may be left when it failed */
+    uint32_t written; /* logs that were begun */
 };
 
 struct load {
     struct load_want want;
     char queue[QUEUE_MAX_BYTES];
     struct pinned pinned;
-    struct cold_point *floors; /* of each run, if backlog */
-    struct cold_item *items;
-    size_t n;
-    size_t cap;
-    struct buf bodies;
+    struct cold_point *floors; /* the point in each run behind which its jobs count */
+    struct items items;
     struct cold_point upto;
     bool end;
     uint32_t number;
     uint64_t moves;
-    struct cold_run *broken; /* something in it could not be read */
+    struct cold_run *broken; /* a run of which a part could not be read */
 };
 
-/* A class's floors, for a merge off the engine's thread. */
+/* The floors of a class, copied for a merge. */
 struct floors {
     struct cold_key prefix;
     struct cold_point *points; /* one for each input */
 };
 
 struct merge {
-    struct pinned inputs; /* to be replaced, */
-    struct pinned others; /* and those of the family that only say what is newer */
+    struct pinned inputs; /* the runs that are replaced */
+    struct pinned others; /* all other runs of the family: they may have newer entries */
     char family;
     bool drops_graves;
-    bool expires;           /* only graves are written, if any: what still counted is tallied */
-    struct buf dropped;     /* tallies of those of them whose time was not over */
-    int64_t graves_gone_ms; /* when graves that are left no longer matter */
+    bool expires;       /* all jobs of the inputs go, and are tallied; at most graves are written */
+    struct buf dropped; /* tallies of jobs that went before their time was over */
+    int64_t graves_gone_ms; /* when the remaining graves no longer matter */
     uint32_t file;
     uint32_t number;
     uint32_t oldest;
-    const struct engine *engine; /* only while it begins */
+    const struct engine *engine; /* only while the merge begins */
     unsigned mutant;
     int64_t now_ms;
     struct cold_point frontier;
@@ -103,18 +105,30 @@ struct merge {
 
 struct chore {
     struct partition *p;
-    enum lane lane;
     enum chore_kind kind;
+    enum reclaim_step step; /* of CHORE_RECLAIM; else 0 */
     bool running;
-    char detail[256]; /* of an error in a run that does not stop the chore */
+    char detail[256]; /* the error in a run, if the chore went on in spite of it */
     union {
-        struct slice slice;
+        struct {
+            struct slice slice;
+            struct cold_run *unlink; /* the run that RECLAIM_UNLINK removes */
+        };
         struct feed feed;
         struct load load;
         struct merge merge;
     };
-    struct cold_run *unlink;
 };
+
+/* A kind of chore: its parts of partition_chore, chore_run and partition_chore_done. */
+struct chore_ops {
+    const char *names[3]; /* by step, see chore_name */
+    bool (*begin)(struct partition *p, struct chore *c);
+    int (*run)(struct chore *c);
+    int (*end)(struct partition *p, struct chore *c, int result);
+};
+
+extern const struct chore_ops reclaim_chore, feed_chore, load_chore, merge_chore, task_chore;
 
 struct fetch {
     struct list link; /* in partition.fetches */
@@ -122,9 +136,7 @@ struct fetch {
     struct cold_want want;
     struct cold_answer answer;
     struct pinned pinned;
-    struct cold_item *items;
-    size_t cap;
-    struct buf bodies;
+    struct items items;
 };
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of a partition: their logs, opening them, and writing them with what the journal must know.
- */
+/* The runs of a partition: pinning, opening and writing them. */
 #include "partition/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "record/record.h"
 
-#define SOON_MS INT64_C(3600000) /* a run that goes further is not kept in the system's cache */
+#define SOON_MS INT64_C(3600000) /* The system's cache keeps no run with jobs beyond this. */
 
 void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES])
 {
@@ -17,22 +17,25 @@ void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES
 
 /* ---- Pins: on the engine's thread ---- */
 
-int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
-             struct pinned *ret)
+static size_t run_count(struct partition *p)
 {
-    struct list *runs = engine_runs(p->engine);
     struct list *node;
     size_t n = 0;
 
-    *ret = (struct pinned){ 0 };
-    list_each (node, runs)
+    list_each (node, engine_runs(p->engine))
         n++;
-    ret->runs = malloc((n + 1) * sizeof(struct cold_run *));
+    return n;
+}
+
+int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
+             struct pinned *ret)
+{
+    struct cold_run *r;
+
+    *ret = (struct pinned){ .runs = malloc((run_count(p) + 1) * sizeof(struct cold_run *)) };
     if (!ret->runs)
         return BELFRY_NOMEM;
-    list_each (node, runs) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine)) {
         if (!r->unreadable && fits(arg, r)) {
             r->pins++;
             ret->runs[ret->n++] = r;
@@ -51,14 +54,11 @@ void cold_unpin(struct pinned *pinned)
 
 void cold_note_gone(struct partition *p)
 {
-    struct list *node;
+    struct cold_run *r;
 
-    list_each (node, engine_gone_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_gone_runs(p->engine))
         if (r->lsn == 0)
             r->lsn = engine_lsn(p->engine);
-    }
 }
 
 void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable)
@@ -122,13 +122,26 @@ int cold_open(struct partition *p, struct cold_run *r, struct run **ret)
         if (!other)
             r->opened = o;
         pthread_mutex_unlock(&p->open_lock);
-        if (other) { /* somebody was quicker */
+        if (other) { /* Another thread was quicker. */
             opened_free(o);
             o = other;
         }
     }
     *ret = o->run;
     return 0;
+}
+
+int cold_open_all(struct partition *p, const struct pinned *pinned, struct run **ret,
+                  struct cold_run **ret_broken)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < pinned->n && !err; i++) {
+        err = cold_open(p, pinned->runs[i], &ret[i]);
+        if (err)
+            *ret_broken = pinned->runs[i];
+    }
+    return err;
 }
 
 void cold_close(struct cold_run *r)
@@ -166,12 +179,11 @@ void cold_load_filter(struct partition *p, struct cold_run *r)
 bool cold_may_have(void *partition, uint64_t hash)
 {
     struct partition *p = partition;
-    struct list *node;
+    const struct cold_run *r;
     bool may = false;
 
     pthread_mutex_lock(&p->open_lock);
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
+    each_run (r, engine_runs(p->engine)) {
         const struct opened *o = r->opened;
 
         if (r->d.family == FAMILY_LOCATOR &&
@@ -189,14 +201,14 @@ bool cold_may_have(void *partition, uint64_t hash)
 struct strays {
     struct partition *p;
     size_t known;       /* logs of runs that count */
-    uint32_t last_file; /* the greatest number */
-    struct buf names;   /* each with a zero behind it */
+    uint32_t last_file; /* the greatest number of a log */
+    struct buf names;   /* of strays, each with a zero behind it */
 };
 
 static int note_stray(void *arg, struct str name)
 {
     struct strays *s = arg;
-    struct list *node;
+    const struct cold_run *r;
     char known[NAME_BYTES] = { 0 };
     uint32_t file;
 
@@ -204,8 +216,8 @@ static int note_stray(void *arg, struct str name)
     file = (uint32_t)strtoul(strrchr(known, '/') + 1, NULL, 10);
     if (file > s->last_file)
         s->last_file = file;
-    list_each (node, engine_runs(s->p->engine)) {
-        cold_log_name(s->p, container_of(node, struct cold_run, link)->d.file, known);
+    each_run (r, engine_runs(s->p->engine)) {
+        cold_log_name(s->p, r->d.file, known);
         if (str_eq(name, str_of(known))) {
             s->known++;
             return 0;
@@ -226,7 +238,7 @@ static int remove_strays(const struct strays *s)
     return err;
 }
 
-/* New runs get numbers behind those that are kept. */
+/* Strays are kept: new runs get numbers behind them. */
 static void pass_strays(const struct strays *s)
 {
     uint32_t next = engine_reserve_files(s->p->engine, 0);
@@ -238,16 +250,12 @@ static void pass_strays(const struct strays *s)
 int cold_remove_strays(struct partition *p)
 {
     struct strays s = { .p = p };
-    struct list *node;
     char prefix[NAME_BYTES];
-    size_t runs = 0;
     int err;
 
-    list_each (node, engine_runs(p->engine))
-        runs++;
     snprintf(prefix, sizeof(prefix), "p%04x/run/", p->o.number);
     err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
-    if (!err && s.known == runs)
+    if (!err && s.known == run_count(p))
         err = remove_strays(&s);
     else if (!err)
         pass_strays(&s);
@@ -255,7 +263,50 @@ int cold_remove_strays(struct partition *p)
     return err;
 }
 
+/* ---- Items ---- */
+
+int items_add(struct items *x, const struct run_entry *e, uint32_t number)
+{
+    struct cold_item *grown = array_room(x->at, x->n, &x->cap, sizeof(*grown));
+    struct cold_item *item;
+
+    if (!grown)
+        return BELFRY_NOMEM;
+    x->at = grown;
+    item = &grown[x->n++];
+    *item = (struct cold_item){
+        .number = number,
+        .key_len = e->key.len,
+        .body = { (const char *)(uintptr_t)x->bodies.len, e->value.len },
+    };
+    memcpy(item->key, e->key.ptr, e->key.len);
+    buf_str(&x->bodies, e->value);
+    return x->bodies.failed ? BELFRY_NOMEM : 0;
+}
+
+void items_settle(struct items *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        x->at[i].body.ptr = x->bodies.ptr + (uintptr_t)x->at[i].body.ptr;
+}
+
+void items_fini(struct items *x)
+{
+    free(x->at);
+    buf_fini(&x->bodies);
+}
+
 /* ---- Writing ---- */
+
+void cold_discard(struct partition *p, uint32_t file, uint32_t n, int err)
+{
+    char log[NAME_BYTES];
+
+    for (uint32_t i = 0; i < n && err != BELFRY_FENCED; i++) {
+        cold_log_name(p, file + i, log);
+        p->store->ops->remove(p->store, str_of(log));
+    }
+}
 
 int64_t entry_gone_ms(const struct run_entry *e)
 {
@@ -264,15 +315,13 @@ int64_t entry_gone_ms(const struct run_entry *e)
     int64_t until;
 
     if (e->key.ptr[0] == FAMILY_LOCATOR) {
-        if (!cold_place_get(e->value, &place, &until) || place.ptr[0] == FAMILY_BACKLOG ||
-            place.ptr[0] == FAMILY_ASIDE)
+        if (!cold_place_get(e->value, &place, &until) || family_is_backlog(place.ptr[0]))
             return INT64_MAX;
         return until;
     }
-    if (e->key.ptr[0] == FAMILY_DUE || e->key.ptr[0] == FAMILY_BACKLOG ||
-        e->key.ptr[0] == FAMILY_ASIDE || !record_get_job(e->value, &image) || !image.has_trail)
+    if (!family_is_history(e->key.ptr[0]) || !record_get_job(e->value, &image) || !image.has_trail)
         return INT64_MAX;
-    return image.trail.keep_ms > image.trail.hold_ms ? image.trail.keep_ms : image.trail.hold_ms;
+    return trail_gone_ms(&image.trail);
 }
 
 static void copy_key(struct cold_key *to, struct str key)
@@ -281,8 +330,9 @@ static void copy_key(struct cold_key *to, struct str key)
     memcpy(to->bytes, key.ptr, key.len);
 }
 
-/* Keeps between half as many points as there is room for and all, equally many entries apart. */
-static void outline_point(struct outline *o, int64_t at_ms)
+/* Keeps points that are equally many entries apart. When there is no room, every second one goes.
+ */
+static void out_point(struct out_run *o, int64_t at_ms)
 {
     struct run_desc *d = &o->d;
 
@@ -303,17 +353,17 @@ static void outline_point(struct outline *o, int64_t at_ms)
     o->next += o->stride;
 }
 
-static void outline_add(struct outline *o, const struct run_entry *e, int64_t gone)
+static void out_describe(struct out_run *o, const struct run_entry *e, int64_t gone_ms)
 {
     struct cold_point at;
 
     if (o->d.entries == 0)
         copy_key(&o->first, e->key);
     copy_key(&o->last, e->key);
-    if (gone > o->d.gone_ms)
-        o->d.gone_ms = gone;
+    if (gone_ms > o->d.gone_ms)
+        o->d.gone_ms = gone_ms;
     if (o->d.family == FAMILY_DUE && cold_key_point(e->key, &at))
-        outline_point(o, at.at_ms);
+        out_point(o, at.at_ms);
     o->d.entries++;
 }
 
@@ -330,15 +380,15 @@ static int out_begin(struct out_run *o, char family, bool split, uint64_t filter
 
     cold_log_name(o->p, o->file, o->log);
     options.log = str_of(o->log);
-    o->o = (struct outline){
-        .d = { .file = o->file,
-               .number = o->number,
-               .oldest = o->oldest,
-               .family = family,
-               .split = split },
-        .stride = 1,
+    o->d = (struct run_desc){
+        .file = o->file++,
+        .number = o->number,
+        .oldest = o->oldest,
+        .family = family,
+        .split = split,
     };
-    o->file++;
+    o->stride = 1;
+    o->next = 0;
     ++*o->written;
     return run_writer_new(&options, &o->writer);
 }
@@ -352,7 +402,7 @@ int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool 
         err = out_begin(o, e->key.ptr[0], split, filter_items);
     if (err)
         return err;
-    outline_add(&o->o, e, gone_ms);
+    out_describe(o, e, gone_ms);
     if (filter_items)
         run_writer_filter(o->writer, cold_key_hash(e->key));
     return run_writer_add(o->writer, e);
@@ -361,7 +411,7 @@ int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool 
 int out_end(struct out_run *o)
 {
     struct run_info info;
-    struct run_desc *d = &o->o.d;
+    struct run_desc *d = &o->d;
     struct cold_point last;
     int err;
 
@@ -376,8 +426,8 @@ int out_end(struct out_run *o)
     d->graves = info.graves;
     d->elements = info.place.elements;
     d->root_at = info.place.root_at;
-    d->first = cold_key_str(&o->o.first);
-    d->last = cold_key_str(&o->o.last);
+    d->first = cold_key_str(&o->first);
+    d->last = cold_key_str(&o->last);
     if (d->family == FAMILY_DUE && cold_key_point(d->last, &last)) {
         d->spread[d->spread_count++] = last.at_ms;
         if (last.at_ms > o->p->store->ops->now_ms(o->p->store) + SOON_MS)

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeding: the engine writes what is to leave memory as a batch of bytes, slice by slice; here it
- * is sorted and written as runs, one for each family in it; then one record makes it count. A crash
- * before that record leaves logs that nobody knows of, which opening removes.
+ * Feeding. The engine writes the jobs that leave memory as a batch of bytes, slice by slice. The
+ * chore sorts the batch and writes a run for each family in it. Then one record makes the runs
+ * count. A crash before that record leaves logs that no record names, which the next start removes.
  */
 #include "partition/internal.h"
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "record/opts.h"
 #include "record/record.h"
 
 #define GATHER_JOBS 500
-#define PREFETCH    8 /* entries ahead: they are all over the batch */
+#define PREFETCH    8 /* entries ahead: neighbours are far apart in the batch */
 
 struct entry {
     uint64_t head;   /* the first bytes of the key, as a number */
-    const char *key; /* and the value behind it */
-    uint64_t seq;    /* of the job; of the locator's entries: their order in the batch */
+    const char *key; /* with the value behind it */
+    uint64_t seq;    /* of the job; for the locator: the order in the batch */
     uint32_t value_len;
     uint16_t key_len;
     bool grave;
@@ -42,8 +43,8 @@ struct sorting {
     unsigned mutant;
 };
 
-/* The first of the key that tells most, so that bytes are hardly ever compared. A moment has its
- * upper two bytes zero: with the family before it and those left out it fits. */
+/* The first bytes of the key as a number, so that keys are hardly ever compared. The two upper
+ * bytes of a moment are zero: the family stands in place of the first. */
 static uint64_t head_of(struct str key)
 {
     uint64_t head = 0;
@@ -54,8 +55,8 @@ static uint64_t head_of(struct str key)
     return skipped ? head | (uint64_t)FAMILY_DUE << 56 : head;
 }
 
-/* Of a job and a grave with the same key the job comes first. Of two jobs that had one user's key
- * while the batch was gathered the later one does: it has the key now. */
+/* A job comes before a grave of its key. Two jobs may have had one user's key while the batch was
+ * gathered: the later job comes first, because it has the key now. */
 static int by_key(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -71,8 +72,8 @@ static int by_key(const void *a, const void *b)
     return order ? order : x->grave - y->grave;
 }
 
-/* By the head first, byte by byte from the lowest, leaving out bytes that are all the same; then
- * what has equal heads by the rest of the key. `spare` has room for as many. */
+/* Sorts by the head first, byte by byte from the lowest, leaving out bytes that are equal in all
+ * entries; then entries with equal heads by their keys. `spare` has room for all entries. */
 static struct entry *sort(struct entry *entries, struct entry *spare, size_t n)
 {
     for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -101,19 +102,15 @@ static struct entry *sort(struct entry *entries, struct entry *spare, size_t n)
 
 static struct entry *entry_new(struct sorting *s)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 4096;
-        struct entry *grown = realloc(s->entries, cap * sizeof(*grown));
+    struct entry *grown = array_room(s->entries, s->n, &s->cap, sizeof(*grown));
 
-        if (!grown)
-            return NULL;
-        s->entries = grown;
-        s->cap = cap;
-    }
-    return &s->entries[s->n++];
+    if (!grown)
+        return NULL;
+    s->entries = grown;
+    return &grown[s->n++];
 }
 
-/* An entry of the locator; its key is an offset into `located` for now, which still grows. */
+/* Adds an entry of the locator. Its key is an offset into `located`, which still grows. */
 static int locate(struct sorting *s, const struct cold_key *key, struct str place, int64_t until)
 {
     struct entry *e = entry_new(s);
@@ -134,7 +131,7 @@ static int locate(struct sorting *s, const struct cold_key *key, struct str plac
     return s->located.failed ? BELFRY_NOMEM : 0;
 }
 
-/* Until when a job can be where it is put: see cold_place_put. */
+/* How long a job can be at its place: see cold_place_put. */
 static int64_t until_of(const struct job_image *image, struct str key, uint32_t number)
 {
     struct cold_point p = { image->at_ms, 0 };
@@ -143,9 +140,7 @@ static int64_t until_of(const struct job_image *image, struct str key, uint32_t 
     case FAMILY_DUE: cold_key_point(key, &p); return p.at_ms;
     case FAMILY_BACKLOG:
     case FAMILY_ASIDE: return number;
-    default:
-        return image->trail.keep_ms > image->trail.hold_ms ? image->trail.keep_ms
-                                                           : image->trail.hold_ms;
+    default: return trail_gone_ms(&image->trail);
     }
 }
 
@@ -264,8 +259,8 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
         if (!before || before->key[0] != e->key[0]) {
             err = out_end(&out);
             filter_items = e->key[0] == FAMILY_LOCATOR ? count_family(s, i) : 0;
-            /* Runs are many until they are merged, and each adds its wrong answers: fewer so, as
-             * long as all filters have room. */
+            /* Each filter adds its wrong answers until runs are merged. A larger filter gives
+             * fewer, and is made as long as all filters have room. */
             if (p->filter_bytes < p->o.memory_bytes / 16)
                 filter_items *= 2;
         } else if (str_eq(entry.key, entry_key(before))) {
@@ -285,17 +280,7 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
     return err ? err : f->seqs.failed || f->tallies.failed ? BELFRY_NOMEM : 0;
 }
 
-static void remove_written(struct partition *p, uint32_t file, uint32_t n)
-{
-    char log[NAME_BYTES];
-
-    for (uint32_t i = 0; i < n; i++) {
-        cold_log_name(p, file + i, log);
-        p->store->ops->remove(p->store, str_of(log)); /* if that fails opening does it */
-    }
-}
-
-int feed_run(struct chore *c)
+static int feed_run(struct chore *c)
 {
     struct feed *f = &c->feed;
     struct sorting s = { .mutant = c->p->o.mutant };
@@ -315,12 +300,12 @@ int feed_run(struct chore *c)
     free(spare);
     free(s.entries);
     buf_fini(&s.located);
-    if (err && err != BELFRY_FENCED) /* else they may be somebody else's by now */
-        remove_written(c->p, f->file, f->written);
+    if (err)
+        cold_discard(c->p, f->file, f->written, err);
     return err;
 }
 
-/* All but the memory of the batch. */
+/* Ends a batch, and keeps its memory. */
 static void feed_reset(struct feed *f)
 {
     struct buf batch = f->batch;
@@ -339,8 +324,8 @@ void feed_clear(struct feed *f)
     buf_fini(&f->batch);
 }
 
-/* A batch is due. Then the frontier must not move until it was written, as its jobs are beyond it:
- * nothing is loaded by due time, and what is being loaded is waited for. */
+/* Whether a batch is due. Its jobs are beyond the frontier, which must not move until the batch is
+ * written. So no load by due time begins, and the feed waits for one that is under way. */
 bool feed_waits(const struct partition *p)
 {
     return engine_feed_due(p->engine) && !p->feed_paused && !atomic_load(&p->store->low);
@@ -348,15 +333,15 @@ bool feed_waits(const struct partition *p)
 
 static bool frontier_moves(const struct partition *p)
 {
-    const struct chore *c = &p->chores[LANE_LOAD];
+    const struct chore *c = &p->chores[CHORE_LOAD];
 
     return c->running && !c->load.want.backlog;
 }
 
-/* On the engine's thread: begins a batch when it is time, and adds a slice to it. */
+/* On the engine's thread: begins a batch when it is due, and adds a slice to it. */
 bool feed_work(struct partition *p)
 {
-    struct feed *f = &p->chores[LANE_FEED].feed;
+    struct feed *f = &p->chores[CHORE_FEED].feed;
 
     if (f->state == FEED_IDLE && feed_waits(p) && !frontier_moves(p)) {
         engine_feed_begin(p->engine);
@@ -377,7 +362,7 @@ bool feed_work(struct partition *p)
     if (f->state == FEED_RECORD) {
         if (engine_fed(p->engine, &(struct feed_result){ buf_view(&f->runs), buf_view(&f->seqs),
                                                          buf_view(&f->tallies) }) < 0)
-            return false; /* out of memory: again at the next turn */
+            return false; /* out of memory: the next turn tries again */
         p->stats.fed_batches++;
         p->last_fed_ms = engine_now(p->engine);
         feed_reset(f);
@@ -386,23 +371,28 @@ bool feed_work(struct partition *p)
     return false;
 }
 
-bool feed_begin(struct partition *p, struct chore *c)
+static bool feed_begin(struct partition *p, struct chore *c)
 {
-    (void)p;
-    c->kind = CHORE_FEED;
     p->feed_paused = false;
     return c->feed.state == FEED_WRITE;
 }
 
-int feed_end(struct partition *p, struct chore *c, int result)
+static int feed_end(struct partition *p, struct chore *c, int result)
 {
     if (result) {
         engine_feed_abort(p->engine);
         feed_reset(&c->feed);
-        p->feed_paused = true; /* until the host asks for a chore of this lane again */
+        p->feed_paused = true; /* until the host asks for a chore of this kind again */
         return result;
     }
     buf_reset(&c->feed.batch, p->o.memory_bytes / 4); /* kept: the next batch is about as large */
     c->feed.state = FEED_RECORD;
     return 0;
 }
+
+const struct chore_ops feed_chore = {
+    { "writing jobs from memory to runs" },
+    feed_begin,
+    feed_run,
+    feed_end,
+};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fetches: what a request needs from disk, by id, by key, or a page. A job that was never moved is
- * where its id says; any other is found by the locator. What was found is judged by the engine when
- * it comes: it may have moved meanwhile.
+ * Fetches: jobs on disk that a request needs, by id, by key, or a page. The id of a job that never
+ * moved tells its place; the locator tells the place of any other job. The engine judges the
+ * entries that were found, because jobs may have moved meanwhile.
  */
 #include "partition/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAGE_DEAD 10000 /* entries that do not count which a page may pass */
+#define PAGE_DEAD 10000 /* entries that do not count, which a page may pass over */
 
 static bool fits_any(void *arg, const struct cold_run *r)
 {
@@ -18,14 +18,13 @@ static bool fits_any(void *arg, const struct cold_run *r)
     return true;
 }
 
-/* Pins what there is now; again before each try. */
+/* Pins the present runs. This comes before each try. */
 static int fetch_prepare(struct fetch *f)
 {
     cold_unpin(&f->pinned);
-    f->answer.n = 0;
     f->answer.moves = engine_moves(f->p->engine);
     f->answer.more = false;
-    f->bodies.len = 0;
+    f->items.n = f->items.bodies.len = 0;
     return cold_pin(f->p, fits_any, NULL, &f->pinned);
 }
 
@@ -47,43 +46,14 @@ struct fetch *partition_fetch(struct partition *p)
     return f;
 }
 
-static struct cold_item *item_new(struct fetch *f)
-{
-    struct cold_answer *a = &f->answer;
-
-    if (a->n == f->cap) {
-        size_t cap = f->cap ? 2 * f->cap : 2;
-        struct cold_item *grown = realloc(f->items, cap * sizeof(*grown));
-
-        if (!grown)
-            return NULL;
-        f->items = grown;
-        f->cap = cap;
-    }
-    return &f->items[a->n++];
-}
-
-static int item_add(struct fetch *f, const struct run_entry *e, uint32_t number)
-{
-    struct cold_item *item = e->key.len <= COLD_KEY_MAX ? item_new(f) : NULL;
-
-    if (!item)
-        return BELFRY_NOMEM;
-    *item = (struct cold_item){ .number = number, .key_len = e->key.len };
-    memcpy(item->key, e->key.ptr, e->key.len);
-    item->body = (struct str){ (const char *)(uintptr_t)f->bodies.len, e->value.len };
-    buf_str(&f->bodies, e->value);
-    return f->bodies.failed ? BELFRY_NOMEM : 0;
-}
-
 static bool may_hold(const struct cold_run *r, struct str key)
 {
     return r->d.family == key.ptr[0] && run_compare(r->d.first, key) <= 0 &&
            run_compare(r->d.last, key) >= 0;
 }
 
-/* The entry of the highest version that any run has for a key; NOTFOUND, also if it is a grave.
- * What cannot be read matters only if it could be newer than what was found. */
+/* Finds the entry of the highest version that any run has for a key. NOTFOUND, also if it is a
+ * grave. CORRUPT only if a run that cannot be read could have a newer entry. */
 static int newest(struct fetch *f, struct str key, struct buf *ret_value, uint32_t *ret_number)
 {
     struct buf hold = { 0 };
@@ -126,7 +96,7 @@ static int newest(struct fetch *f, struct str key, struct buf *ret_value, uint32
     return found && !grave ? 0 : BELFRY_NOTFOUND;
 }
 
-/* Adds what is at a place, if anything is. */
+/* Adds the job at a place, if there is one. */
 static int add_place(struct fetch *f, struct str place)
 {
     struct buf value = { 0 };
@@ -134,7 +104,8 @@ static int add_place(struct fetch *f, struct str place)
     int err = newest(f, place, &value, &number);
 
     if (!err)
-        err = item_add(f, &(struct run_entry){ .key = place, .value = buf_view(&value) }, number);
+        err = items_add(&f->items, &(struct run_entry){ .key = place, .value = buf_view(&value) },
+                        number);
     buf_fini(&value);
     return err == BELFRY_NOTFOUND ? 0 : err;
 }
@@ -178,7 +149,7 @@ static int fetch_key(struct fetch *f)
     return add_located(f, &k);
 }
 
-/* Entries behind `after` as long as they begin alike. */
+/* Reads entries behind `after` that have the wanted prefix. */
 static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbers)
 {
     const struct cold_want *w = &f->want;
@@ -191,14 +162,14 @@ static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbe
         if (e->key.len < w->prefix_len || e->key.len > COLD_KEY_MAX ||
             memcmp(e->key.ptr, w->after, w->prefix_len) != 0)
             return 0;
-        if (f->answer.n == w->limit || looked++ == w->limit + partition_slice(f->p, PAGE_DEAD)) {
+        if (f->items.n == w->limit || looked++ == w->limit + partition_slice(f->p, PAGE_DEAD)) {
             f->answer.more = true;
             return 0;
         }
         f->answer.last_len = e->key.len;
         memcpy(f->answer.last, e->key.ptr, e->key.len);
         if (!e->grave && e->version > w->since && entry_gone_ms(e) > w->now_ms)
-            err = item_add(f, e, numbers[m->now - m->cursors]);
+            err = items_add(&f->items, e, numbers[m->now - m->cursors]);
         if (!err)
             err = run_merge_next(m);
     }
@@ -242,9 +213,9 @@ int fetch_run(struct fetch *f)
     case WANT_KEY: err = fetch_key(f); break;
     default: err = fetch_page(f);
     }
-    for (size_t i = 0; i < f->answer.n; i++)
-        f->items[i].body.ptr = f->bodies.ptr + (uintptr_t)f->items[i].body.ptr;
-    f->answer.items = f->items;
+    items_settle(&f->items);
+    f->answer.items = f->items.at;
+    f->answer.n = f->items.n;
     return err;
 }
 
@@ -263,7 +234,6 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
     engine_answer(p->engine, NULL);
     cold_unpin(&f->pinned);
     list_remove(&f->link);
-    free(f->items);
-    buf_fini(&f->bodies);
+    items_fini(&f->items);
     free(f);
 }

@@ -3,8 +3,8 @@
 #include "partition/internal.h"
 #include "recur/quiet.h"
 
-/* A zone is read once and kept: that blocks for some tens of microseconds. One whose file is gone
- * since it was given is taken for UTC, so that jobs go on. */
+/* A zone is read once, which blocks for some tens of microseconds. If its file is gone, the zone is
+ * taken for UTC, so that jobs go on. */
 int64_t partition_quiet_until(void *arg, struct str quiet, struct str tz, int64_t now_ms)
 {
     struct partition *p = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a partition is made of, besides its chores. For files of src/partition only. */
+/* The inside of a partition. For files of src/partition only. */
 #ifndef PARTITION_INTERNAL_H
 #define PARTITION_INTERNAL_H
 
@@ -11,10 +11,10 @@
 #include "recur/zonecache.h"
 #include "run/run.h"
 
-#define COMMIT_KEEP    (4u << 20) /* a commit's buffer that grew beyond this is given back */
-#define ELEMENT_FRAME  24         /* what a store adds to an element, about */
-#define RECLAIM_PAUSE  4          /* commits that wait before reclaiming adds to them */
-#define SPARE_SEGMENTS 4          /* segments beyond twice the live state before reclaiming */
+#define COMMIT_KEEP    (4u << 20) /* A commit gives a larger buffer back. */
+#define ELEMENT_FRAME  24         /* about what a store adds to an element */
+#define RECLAIM_PAUSE  4          /* Reclaiming pauses while so many commits wait. */
+#define SPARE_SEGMENTS 4 /* Reclaiming begins so many segments beyond twice the live state. */
 
 struct commit {
     struct list link; /* in partition.closed or .unused */
@@ -23,10 +23,10 @@ struct commit {
     uint32_t segment;
     uint64_t seq;
     uint64_t last_lsn;
-    bool durable; /* it survives power loss when it is written, and all before it */
+    bool durable; /* once written, it survives power loss, with all before it */
 };
 
-/* A run's root and, of a locator, its filter: kept in cold_run.opened once read. */
+/* The root of a run and, for a locator, its filter. Once read they stay in cold_run.opened. */
 struct opened {
     struct run *run;
     struct buf filter;
@@ -40,46 +40,46 @@ struct partition {
     struct zonecache zones;
     uint64_t epoch;
     char fence[NAME_BYTES];
-    struct owner_note note; /* what the owner record says; see tenure.c */
+    struct owner_note note; /* the text of the owner record; see tenure.c */
     uint64_t end_hash;      /* of the commit that a clean stop noted as the last one */
 
     struct commit *gathering;
     struct commit *writing;
-    struct list closed; /* commits that wait to be written: more than one after a burst */
+    struct list closed; /* commits that wait to be written */
     struct list unused;
     uint64_t closed_bytes;
     uint64_t commit_bytes; /* a commit that has reached this is closed */
     uint64_t gather_lsn;   /* of the last record before the gathering commit */
     bool owed;             /* the gathering commit is to be written though it may be empty */
     uint64_t durable_lsn;
-    uint64_t safe_lsn;             /* survives power loss for certain */
-    uint64_t sync_lsn;             /* so will this, when the commits that are closed are written */
-    bool sync_owed;                /* the gathering commit is to be durable */
-    _Atomic uint32_t sync_segment; /* where the last written commit stands */
+    uint64_t safe_lsn; /* records up to here survive power loss for certain */
+    uint64_t sync_lsn; /* records up to here will, once the closed commits are written */
+    bool sync_owed;    /* the gathering commit is to be durable */
+    _Atomic uint32_t sync_segment; /* the segment of the last written commit */
 
-    struct segment *segments; /* oldest first; the last is gathered for */
+    struct segment *segments; /* oldest first; the gathering commit goes to the last */
     size_t segment_count;
     size_t segment_cap;
 
-    struct chore chores[LANES];
+    struct chore chores[CHORE_KINDS];
     struct list fetches;
-    struct fetch *task;        /* that the engine's own work waits for */
+    struct fetch *task;        /* the engine's own work waits for it */
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
-    bool feed_paused;       /* after an error */
+    bool feed_paused;       /* no batch begins, because of an error */
     int64_t last_fed_ms;    /* when a batch was last written */
-    int64_t merge_look_ms;  /* when what could be merged was last looked at, */
-    uint64_t merge_changes; /* and engine_run_changes then */
-    bool reclaiming;        /* the oldest segment */
+    int64_t merge_look_ms;  /* the moment of the last look for runs to merge */
+    uint64_t merge_changes; /* engine_run_changes at that moment */
+    bool reclaiming;        /* the oldest segment is being reclaimed */
     bool reclaim_broken;
-    uint64_t reclaim_next; /* element to look at next */
-    bool reclaim_rest;     /* what is not jobs was copied too */
-    uint64_t reclaim_lsn;  /* its copies are durable when this is */
+    uint64_t reclaim_next; /* the first element of the next slice */
+    bool reclaim_rest;     /* facts other than jobs were copied, too */
+    uint64_t reclaim_lsn;  /* the last of the copies */
 
     struct partition_stats stats;
 };
 
-/* As engine_slice. */
+/* The jobs in a slice: `usual`, or fewer in tests. */
 static inline size_t partition_slice(const struct partition *p, size_t usual)
 {
     size_t n = p->o.slice_jobs > 0 ? (size_t)p->o.slice_jobs : usual;
@@ -90,9 +90,15 @@ static inline size_t partition_slice(const struct partition *p, size_t usual)
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES]);
 /* NOMEM. */
 int partition_add_segment(struct partition *p, struct segment s);
-/* Answers whether this record survives power loss. If it does not, the next commit is synced, and a
- * later call answers true. */
+/* Whether this record survives power loss. If it does not, the next commit is synced, and a later
+ * call answers true. */
 bool partition_make_safe(struct partition *p, uint64_t lsn);
+
+/* For messages, before tail->where, which is empty if nothing is torn. */
+static inline const char *damage_at(const struct store_tail *tail)
+{
+    return tail->torn_bytes ? "; damage at " : "";
+}
 
 /* replay.c: reads all segments into the engine. */
 int partition_replay(struct partition *p, struct partition_report *ret);
@@ -101,48 +107,29 @@ int partition_replay(struct partition *p, struct partition_report *ret);
 
 /* Reads the owner record. CORRUPT if there is a journal but no such record. */
 int tenure_look(struct partition *p);
-/* Raises the epoch: appends of older ones are refused from now on. The owner record keeps what it
- * says of the journal's end. */
+/* Raises the epoch: from now on appends of older epochs are refused. The text of the owner record
+ * stays as it is. */
 int tenure_begin(struct partition *p);
-/* After replay, before anything is changed: whether the journal has the beginning and the end that
- * are known of it. `tail`: of the last segment. CORRUPT. */
+/* After replay, before anything is changed: checks the beginning and the end of the journal. `tail`
+ * is that of the last segment. CORRUPT. */
 int tenure_check(const struct partition *p, const struct store_tail *tail);
-/* The journal is whole, its last segment synced: commits may follow. */
+/* Notes that the journal is whole and its last segment synced. Commits may follow. */
 int tenure_confirm(struct partition *p);
-/* Notes that this segment survives power loss with a commit in it; where commits are written. If
- * that fails the next call tries again. */
+/* Notes that this segment has a commit that survives power loss. It is called on the thread that
+ * writes commits. If it fails, the next call tries again. */
 void tenure_note(struct partition *p, uint32_t segment);
-/* Notes where the journal ends, everything being written. If that fails the next start merely
+/* Notes the end of the journal, after everything is written. If it fails, the next start merely
  * takes more care. */
 void tenure_end(struct partition *p);
 
-/* reclaim.c, feed.c, load.c, merge.c: for each lane, what partition_chore, chore_run and
- * partition_chore_done do. */
-bool reclaim_begin(struct partition *p, struct chore *c);
-int reclaim_run(struct chore *c);
-int reclaim_end(struct partition *p, struct chore *c, int result);
 bool reclaim_is_behind(const struct partition *p);
-bool feed_begin(struct partition *p, struct chore *c);
-int feed_run(struct chore *c);
-int feed_end(struct partition *p, struct chore *c, int result);
 bool feed_work(struct partition *p);
 bool feed_waits(const struct partition *p);
-bool load_begin(struct partition *p, struct chore *c);
-int load_run(struct chore *c);
-int load_end(struct partition *p, struct chore *c, int result);
-bool own_begin(struct partition *p, struct chore *c);
-int own_run(struct chore *c);
-int own_end(struct partition *p, struct chore *c, int result);
 bool own_work(struct partition *p);
-/* merge_choose.c: false if nothing is worth it; else m's family and inputs, or an error. */
+/* merge_choose.c: false if no merge is worth it; else the family and inputs of m, or an error. */
 bool merge_choose(struct partition *p, struct merge *m, int *ret_err);
 /* The stretch of time that a moment belongs to: the further away the longer. */
 int64_t merge_stretch(int64_t at_ms, int64_t now_ms);
-
-bool merge_begin(struct partition *p, struct chore *c);
-int merge_run(struct chore *c);
-int merge_end(struct partition *p, struct chore *c, int result);
-
 void feed_clear(struct feed *f);
 void load_clear(struct load *l);
 void merge_clear(struct merge *m);
@@ -153,44 +140,56 @@ void chores_fini(struct partition *p);
 uint64_t chores_memory(const struct partition *p);
 
 /* cold.c */
+
+static inline struct cold_run *run_of(struct list *node)
+{
+    return container_of(node, struct cold_run, link);
+}
+
+/* Walks engine_runs or engine_gone_runs. */
+#define each_run(r, head) \
+    for ((r) = run_of((head)->next); &(r)->link != (head); (r) = run_of((r)->link.next))
+
 void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES]);
-/* Pins the runs that `fits` says. NOMEM. */
+/* Pins the runs for which `fits` is true. NOMEM. */
 int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
              struct pinned *ret);
 void cold_unpin(struct pinned *pinned);
-/* A pinned run's reader; on any thread. */
+/* The reader of a pinned run; on any thread. */
 int cold_open(struct partition *p, struct cold_run *r, struct run **ret);
+/* The readers of all pinned runs. If a run cannot be opened, it is *ret_broken. */
+int cold_open_all(struct partition *p, const struct pinned *pinned, struct run **ret,
+                  struct cold_run **ret_broken);
+/* After the error err: removes the logs of n new runs from `file` on, unless they may be another
+ * owner's. If that fails, the next start removes them. */
+void cold_discard(struct partition *p, uint32_t file, uint32_t n, int err);
 void cold_close(struct cold_run *r);
-/* Makes the locator's filters of pinned runs known, as long as there is room for them. */
+/* Reads the filter of a pinned run of the locator, as long as there is room for filters. */
 void cold_load_filter(struct partition *p, struct cold_run *r);
 bool cold_may_have(void *partition, uint64_t hash);
-/* Removes logs of runs that nobody knows of, unless one that is known is missing: then the others
- * may be what is left of it. */
+/* Removes logs of runs that no record names. If a run that a record names is missing, the others
+ * are kept: they may be what is left of it. */
 int cold_remove_strays(struct partition *p);
-/* The journal remembers that something in it could not be read. */
+/* Notes in the journal that a part of the run could not be read. */
 void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable);
-/* Notes when those that no longer count may be removed. */
+/* Notes the record after which runs that no longer count may be removed. */
 void cold_note_gone(struct partition *p);
 
-/* What a run is about to become: what its description says besides where it is. */
-struct outline {
-    struct run_desc d;
+/* Runs that are being written, one after the other. */
+struct out_run {
+    struct partition *p;
+    struct run_writer *writer; /* NULL: no run is open */
+    struct run_desc d;         /* of the open run, without its place */
     struct cold_key first;
     struct cold_key last;
     uint64_t stride; /* entries between two points of the spread */
-    uint64_t next;   /* entry to take as a point */
-};
-
-struct out_run {
-    struct partition *p;
-    struct run_writer *writer; /* NULL: none is open */
-    struct outline o;
+    uint64_t next;   /* the entry that is the next point */
     char log[NAME_BYTES];
-    uint32_t file; /* of the next one */
+    uint32_t file; /* of the next run */
     uint32_t number;
     uint32_t oldest;
     uint32_t *written; /* counts logs that exist */
-    struct buf *descs; /* of those that are done */
+    struct buf *descs; /* of complete runs */
 };
 
 /* Adds an entry that matters until gone_ms, beginning a run if none is open. */
@@ -198,20 +197,26 @@ int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool 
             uint64_t filter_items);
 /* Ends the run that is open, if any. */
 int out_end(struct out_run *o);
-/* When an entry of history or the locator no longer matters; INT64_MAX: not by time. */
-int64_t entry_gone_ms(const struct run_entry *e); /* no grave */
+/* Copies an entry of the run `number`. NOMEM. */
+int items_add(struct items *x, const struct run_entry *e, uint32_t number);
+/* No further entry comes: from now on items point to their bodies. */
+void items_settle(struct items *x);
+void items_fini(struct items *x);
+/* The moment from which an entry of history or the locator, not a grave, no longer matters;
+ * INT64_MAX: time does not tell. */
+int64_t entry_gone_ms(const struct run_entry *e);
 
 /* tally.c: counts by queue and slot. */
 struct tally {
     struct tally_item *items;
-    struct tally_item *last; /* counted */
+    struct tally_item *last; /* the item that was counted last */
     size_t n;
     size_t cap;
-    struct buf asides;        /* of lanes that are counted, */
-    struct tally_entry aside; /* and of the one that is being; n 0: none */
+    struct buf asides;        /* tallies of lanes that are counted */
+    struct tally_entry aside; /* the lane that is being counted; n 0: none */
     char aside_queue[QUEUE_MAX_BYTES];
 };
-/* `key`: of the job; of a class the first that comes is remembered. NOMEM. */
+/* Counts n jobs. `key` is that of a job; the first key of each slot is remembered. NOMEM. */
 int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key);
 void tally_write(const struct tally *t, struct buf *out);
 void tally_fini(struct tally *t);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading: the next jobs of the runs by due time, or of a class's backlog, read off the engine's
- * thread. */
+/* Loading: reading the next jobs by due time, or the next of a class or lane, from runs. */
 #include "partition/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The key of a place in what is wanted of the backlog. */
-static void backlog_key(struct cold_key *ret, const struct load_want *w, struct cold_point p)
+/* The key of a point in the wanted jobs: by due time, of a class's backlog, or of a lane. */
+static void want_key(struct cold_key *ret, const struct load_want *w, struct cold_point p)
 {
-    if (w->class == CLASS_ASIDE)
+    if (!w->backlog)
+        cold_key_due(ret, p);
+    else if (w->class == CLASS_ASIDE)
         cold_key_lane(ret, w->queue, w->lane, p);
     else
         cold_key_queue(ret, FAMILY_BACKLOG, w->queue, w->class, p);
@@ -17,53 +18,37 @@ static void backlog_key(struct cold_key *ret, const struct load_want *w, struct 
 
 static bool fits_want(void *arg, const struct cold_run *r)
 {
+    const struct cold_point start = { 0, 0 }, end = { INT64_MAX, UINT64_MAX };
     const struct load_want *w = arg;
-    struct cold_key k;
+    struct cold_key after, last;
 
-    if (w->backlog) {
-        struct cold_key last;
-
-        if (r->d.family != (w->class == CLASS_ASIDE ? FAMILY_ASIDE : FAMILY_BACKLOG))
-            return false;
-        backlog_key(&k, w, (struct cold_point){ 0, 0 });
-        backlog_key(&last, w, (struct cold_point){ INT64_MAX, UINT64_MAX });
-        return run_compare(r->d.first, cold_key_str(&last)) <= 0 &&
-               run_compare(r->d.last, cold_key_str(&k)) >= 0;
-    }
-    if (r->d.family != FAMILY_DUE)
-        return false;
-    cold_key_due(&k, w->after);
-    if (run_compare(r->d.last, cold_key_str(&k)) <= 0)
-        return false;
-    cold_key_due(&k, (struct cold_point){ w->upto_ms, UINT64_MAX });
-    return run_compare(r->d.first, cold_key_str(&k)) <= 0;
+    want_key(&after, w, w->backlog ? start : w->after);
+    want_key(&last, w, w->backlog ? end : (struct cold_point){ w->upto_ms, UINT64_MAX });
+    return r->d.family == after.bytes[0] && run_compare(r->d.last, cold_key_str(&after)) > 0 &&
+           run_compare(r->d.first, cold_key_str(&last)) <= 0;
 }
 
 void load_clear(struct load *l)
 {
     cold_unpin(&l->pinned);
     free(l->floors);
-    free(l->items);
-    buf_fini(&l->bodies);
+    items_fini(&l->items);
     *l = (struct load){ 0 };
 }
 
-/* The youngest number of all backlog runs, as those that do not have the class count as read. */
+/* The youngest number of all backlog runs. Runs without jobs of the class count as read. */
 static uint32_t youngest_backlog(struct partition *p)
 {
     uint32_t number = 0;
-    struct list *node;
+    const struct cold_run *r;
 
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine))
         if (r->d.family == FAMILY_BACKLOG && r->d.number > number)
             number = r->d.number;
-    }
     return number;
 }
 
-/* A slice becomes one record: not larger than a commit should be, nor than a segment. */
+/* A slice becomes one record, which must not be larger than a commit or a segment. */
 static size_t most_loaded(const struct partition *p)
 {
     uint64_t most = p->commit_bytes < p->o.segment_bytes ? p->commit_bytes : p->o.segment_bytes;
@@ -71,14 +56,14 @@ static size_t most_loaded(const struct partition *p)
     return (size_t)most;
 }
 
-/* What is loaded stands in the journal once more until it has ended. On a full disk it must leave
+/* A loaded job stands in the journal once more until it has ended. On a full disk loads must leave
  * half of the reserve to the records that end jobs. */
 static bool space_is_scarce(const struct partition *p)
 {
     return atomic_load(&p->store->low) && store_spares(p->store) < (p->o.reserve + 1) / 2;
 }
 
-bool load_begin(struct partition *p, struct chore *c)
+static bool load_begin(struct partition *p, struct chore *c)
 {
     struct load *l = &c->load;
 
@@ -87,7 +72,6 @@ bool load_begin(struct partition *p, struct chore *c)
     if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes ||
         !engine_load_next(p->engine, !feed_waits(p), &l->want))
         return false;
-    c->kind = CHORE_LOAD;
     if (l->want.bytes > most_loaded(p) && !MUTANT(p->o.mutant, LOAD_UNBOUNDED))
         l->want.bytes = most_loaded(p);
     if (l->want.backlog) {
@@ -111,39 +95,23 @@ bool load_begin(struct partition *p, struct chore *c)
     return true;
 }
 
-/* Behind which key to begin in each run. */
+/* The beginning of all keys of a class or lane. */
+static void want_prefix(struct cold_key *ret, const struct load_want *w)
+{
+    want_key(ret, w, (struct cold_point){ 0, 0 });
+    ret->len -= 16;
+}
+
+/* The key behind which reading begins in a run. */
 static void after_key(const struct load *l, size_t i, struct cold_key *ret)
 {
-    if (!l->want.backlog)
-        cold_key_due(ret, l->floors[i]);
-    else if (l->floors[i].at_ms >= 0)
-        backlog_key(ret, &l->want, l->floors[i]);
-    else {
-        backlog_key(ret, &l->want, (struct cold_point){ 0, 0 });
-        ret->len -= 16;
-    }
+    if (l->want.backlog && l->floors[i].at_ms < 0)
+        want_prefix(ret, &l->want);
+    else
+        want_key(ret, &l->want, l->floors[i]);
 }
 
-static int item_add(struct load *l, const struct run_entry *e, uint32_t number)
-{
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 256;
-        struct cold_item *grown = realloc(l->items, cap * sizeof(*grown));
-
-        if (!grown)
-            return BELFRY_NOMEM;
-        l->items = grown;
-        l->cap = cap;
-    }
-    l->items[l->n] = (struct cold_item){ .number = number, .key_len = e->key.len };
-    memcpy(l->items[l->n].key, e->key.ptr, e->key.len);
-    /* An offset for now: the bytes still move. */
-    l->items[l->n++].body = (struct str){ (const char *)(uintptr_t)l->bodies.len, e->value.len };
-    buf_str(&l->bodies, e->value);
-    return l->bodies.failed ? BELFRY_NOMEM : 0;
-}
-
-/* Whether a key is still one of those that are wanted. */
+/* Whether the job with this key is wanted. */
 static bool in_range(const struct load *l, struct str key, const struct cold_key *prefix)
 {
     struct cold_point p;
@@ -155,12 +123,11 @@ static bool in_range(const struct load *l, struct str key, const struct cold_key
     return key.len == prefix->len + 16 && memcmp(key.ptr, prefix->bytes, prefix->len) == 0;
 }
 
-/* A slice has what was asked for, or one job if that is larger. */
+/* A slice has as many bytes and jobs as are wanted, and one job at least. */
 static bool is_full(const struct load *l, const struct run_entry *e)
 {
-    if (l->n == 0)
-        return false;
-    return l->bodies.len + e->value.len > l->want.bytes || l->n == l->want.count;
+    return l->items.n > 0 &&
+           (l->items.bodies.len + e->value.len > l->want.bytes || l->items.n == l->want.count);
 }
 
 static int read_items(struct load *l, struct run_merge *m)
@@ -168,8 +135,7 @@ static int read_items(struct load *l, struct run_merge *m)
     struct cold_key prefix;
     int err = 0;
 
-    backlog_key(&prefix, &l->want, (struct cold_point){ 0, 0 });
-    prefix.len -= 16;
+    want_prefix(&prefix, &l->want);
     l->end = true;
     while (m->now && !err) {
         const struct run_entry *e = &m->now->entry;
@@ -183,26 +149,11 @@ static int read_items(struct load *l, struct run_merge *m)
         }
         cold_key_point(e->key, &l->upto);
         if (!e->grave)
-            err = item_add(l, e, l->pinned.runs[i]->d.number);
+            err = items_add(&l->items, e, l->pinned.runs[i]->d.number);
         if (!err)
             err = run_merge_next(m);
     }
     return err;
-}
-
-static int open_all(struct chore *c, struct run **runs)
-{
-    struct load *l = &c->load;
-
-    for (size_t i = 0; i < l->pinned.n; i++) {
-        int err = cold_open(c->p, l->pinned.runs[i], &runs[i]);
-
-        if (err) {
-            l->broken = l->pinned.runs[i];
-            return err;
-        }
-    }
-    return 0;
 }
 
 static int read_merged(struct chore *c, struct run **runs, struct cold_key *keys,
@@ -210,7 +161,7 @@ static int read_merged(struct chore *c, struct run **runs, struct cold_key *keys
 {
     struct load *l = &c->load;
     struct run_merge m = { 0 };
-    int err = open_all(c, runs);
+    int err = cold_open_all(c->p, &l->pinned, runs, &l->broken);
 
     if (err)
         return err;
@@ -229,12 +180,11 @@ static int read_merged(struct chore *c, struct run **runs, struct cold_key *keys
         }
     }
     run_merge_fini(&m);
-    for (size_t i = 0; i < l->n; i++)
-        l->items[i].body.ptr = l->bodies.ptr + (uintptr_t)l->items[i].body.ptr;
+    items_settle(&l->items);
     return err;
 }
 
-int load_run(struct chore *c)
+static int load_run(struct chore *c)
 {
     struct load *l = &c->load;
     size_t n = l->pinned.n + 1;
@@ -249,7 +199,7 @@ int load_run(struct chore *c)
     return err;
 }
 
-int load_end(struct partition *p, struct chore *c, int result)
+static int load_end(struct partition *p, struct chore *c, int result)
 {
     struct load *l = &c->load;
     struct load_result r = {
@@ -261,8 +211,8 @@ int load_end(struct partition *p, struct chore *c, int result)
         .number = l->number,
         .upto = l->upto,
         .end = l->end,
-        .items = l->items,
-        .n = l->n,
+        .items = l->items.at,
+        .n = l->items.n,
     };
     struct cold_run *broken = l->broken;
 
@@ -274,7 +224,7 @@ int load_end(struct partition *p, struct chore *c, int result)
         if (l->end && !l->want.backlog)
             r.upto = (struct cold_point){ l->want.upto_ms, UINT64_MAX };
         result = engine_loaded(p->engine, &r);
-        p->stats.loaded_jobs += result ? 0 : l->n;
+        p->stats.loaded_jobs += result ? 0 : l->items.n;
     }
     if (broken && (result == 0 || result == BELFRY_CORRUPT || result == BELFRY_NOTFOUND)) {
         cold_mark_broken(p, broken, result != 0);
@@ -284,3 +234,10 @@ int load_end(struct partition *p, struct chore *c, int result)
     load_clear(l);
     return result == BELFRY_NOMEM ? 0 : result;
 }
+
+const struct chore_ops load_chore = {
+    { "loading jobs from runs" },
+    load_begin,
+    load_run,
+    load_end,
+};

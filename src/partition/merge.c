@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merging runs that merge_choose.c chose: what no longer counts is left out, and those of jobs by
- * due time are cut into stretches. History whose time is over is only counted as it goes.
+ * Merging the runs that merge_choose.c chose. Entries that no longer count are left out. Runs by
+ * due time are cut into stretches of time. History whose time is over is counted as it goes.
  */
 #include "partition/internal.h"
 
@@ -46,8 +46,8 @@ static bool overlaps(const struct cold_run *a, const struct cold_run *b)
     return run_compare(a->d.first, b->d.last) <= 0 && run_compare(b->d.first, a->d.last) <= 0;
 }
 
-/* A grave can go when no other run could have what it stands for; of history that is known exactly,
- * as the other runs are read, too. */
+/* A grave can go when no other run could have an entry at its place. A merge of history reads the
+ * other runs, too, and knows this exactly. */
 static bool graves_can_go(const struct merge *m)
 {
     for (size_t i = 0; i < m->others.n; i++)
@@ -57,7 +57,7 @@ static bool graves_can_go(const struct merge *m)
     return true;
 }
 
-/* The floors of every class in the backlog as they are now, in the order of keys. */
+/* Notes the present floors of a class in the backlog. */
 static int note_floor(void *arg, struct str queue, unsigned class)
 {
     struct merge *m = arg;
@@ -115,9 +115,10 @@ static int sort_graves(struct merge *m)
     return 0;
 }
 
-/* What the thread that merges must know of the engine. */
+/* Copies the facts of the engine that the merging thread needs. */
 static int take_notes(struct partition *p, struct merge *m)
 {
+    const struct cold_run *r;
     int err = 0;
 
     m->engine = p->engine;
@@ -125,14 +126,9 @@ static int take_notes(struct partition *p, struct merge *m)
     m->now_ms = engine_now(p->engine);
     m->frontier = engine_frontier(p->engine);
     m->oldest_backlog = UINT32_MAX;
-    for (struct list *node = engine_runs(p->engine)->next; node != engine_runs(p->engine);
-         node = node->next) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
-        if ((r->d.family == FAMILY_BACKLOG || r->d.family == FAMILY_ASIDE) &&
-            r->d.oldest < m->oldest_backlog)
+    each_run (r, engine_runs(p->engine))
+        if (family_is_backlog(r->d.family) && r->d.oldest < m->oldest_backlog)
             m->oldest_backlog = r->d.oldest;
-    }
     if (m->family == FAMILY_BACKLOG) {
         err = engine_classes_on_disk(p->engine, note_floor, m);
         if (m->floor_count)
@@ -143,7 +139,7 @@ static int take_notes(struct partition *p, struct merge *m)
     return err ? err : sort_graves(m);
 }
 
-/* A grave in history must stay as long as there is a run that has what it stands for. */
+/* A grave in history must stay as long as another run may have an entry at its place. */
 static int64_t last_gone(const struct pinned *others)
 {
     int64_t gone_ms = 0;
@@ -154,24 +150,25 @@ static int64_t last_gone(const struct pinned *others)
     return gone_ms;
 }
 
-bool merge_begin(struct partition *p, struct chore *c)
+static bool merge_begin(struct partition *p, struct chore *c)
 {
     struct merge *m = &c->merge;
     int err;
 
     if (!merge_choose(p, m, &err))
         return false;
-    c->kind = CHORE_MERGE;
     for (; m->inputs.n > 1 + partition_slice(p, FAN_IN_MAX - 1); m->inputs.n--)
         m->inputs.runs[m->inputs.n - 1]->pins--;
     for (size_t i = 0; i < m->inputs.n; i++) {
-        m->inputs.runs[i]->busy = true;
-        m->inputs.runs[i]->going_ms = m->expires ? INT64_MAX : engine_now(p->engine) - 1;
-        if (m->inputs.runs[i]->d.number > m->number)
-            m->number = m->inputs.runs[i]->d.number;
-        if (i == 0 || m->inputs.runs[i]->d.oldest < m->oldest)
-            m->oldest = m->inputs.runs[i]->d.oldest;
-        wire_put_varint(&m->drops, m->inputs.runs[i]->d.file);
+        struct cold_run *r = m->inputs.runs[i];
+
+        r->busy = true;
+        r->going_ms = m->expires ? INT64_MAX : engine_now(p->engine) - 1;
+        if (r->d.number > m->number)
+            m->number = r->d.number;
+        if (i == 0 || r->d.oldest < m->oldest)
+            m->oldest = r->d.oldest;
+        wire_put_varint(&m->drops, r->d.file);
     }
     if (!err)
         err = cold_pin(p, is_other, m, &m->others);
@@ -189,9 +186,9 @@ bool merge_begin(struct partition *p, struct chore *c)
 
 /* ---- Off the engine's thread ---- */
 
-/* Of a class that has nothing on disk no job counts. But its graves do: a job that was taken out
- * alone raises no floor, so its grave is all that hides its entry in an older run, and the class
- * may be on disk again. */
+/* If a class has nothing on disk, its jobs there do not count, but its graves do. A job that was
+ * taken out alone raises no floor: only its grave hides its entry in an older run, and the class
+ * may be on disk again later. */
 static struct cold_point floor_for(const struct merge *m, const struct run_entry *e, size_t input)
 {
     const struct cold_point none = { -1, 0 }, all = { INT64_MAX, UINT64_MAX };
@@ -234,14 +231,14 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
     case FAMILY_DUE: return cold_key_point(e->key, &p) && !point_after(p, m->frontier);
     case FAMILY_BACKLOG:
         return cold_key_point(e->key, &p) && !point_after(p, floor_for(m, e, input));
-    case FAMILY_ASIDE: return false; /* each has a grave when it is */
+    case FAMILY_ASIDE: return false; /* A dead one has a grave. */
     case FAMILY_LOCATOR: return place_is_dead(m, e);
     default: return m->expires || e->grave || entry_gone_ms(e) < m->now_ms;
     }
 }
 
-/* Whether a run that is not merged has an older entry of the same key: then what goes must leave a
- * grave, or that one would come to light, and be counted again when it goes. */
+/* Whether a run that is not merged has an older entry of this key. Then the entry must leave a
+ * grave: else the older one would come to light, and be counted again when it goes. */
 static bool hides_another(const struct merge *m, const struct run_merge *in)
 {
     for (size_t i = m->inputs.n; i < in->n; i++)
@@ -250,13 +247,13 @@ static bool hides_another(const struct merge *m, const struct run_merge *in)
     return false;
 }
 
-/* What a merge counts of the history. */
+/* The jobs of history that a merge counts. */
 struct counts {
     struct tally gone;
-    struct tally dropped; /* those of them whose time was not over */
+    struct tally dropped; /* the jobs of these whose time was not over */
 };
 
-/* A job of the history that goes: it no longer counts, unless it had been taken out before. */
+/* Counts a job of the history that goes, unless it had been taken out before. */
 static int uncount(const struct merge *m, struct counts *c, const struct run_entry *e)
 {
     unsigned state;
@@ -275,7 +272,7 @@ static int uncount(const struct merge *m, struct counts *c, const struct run_ent
     return err ? err : tally_count(&c->gone, queue, slot, -1, e->key);
 }
 
-/* The end of an entry of the history. */
+/* Ends an entry of the history. */
 static int bury(const struct merge *m, const struct run_merge *in, struct out_run *out,
                 struct counts *counts)
 {
@@ -326,7 +323,7 @@ static int merge_all(struct chore *c, struct run_merge *in, struct counts *count
     while (in->now && !err) {
         const struct run_entry *e = &in->now->entry;
         size_t input = (size_t)(in->now - in->cursors);
-        bool ours = input < m->inputs.n; /* else only to see what is newer */
+        bool ours = input < m->inputs.n; /* else it only hides older entries */
 
         if (ours && is_dead(m, e, input)) {
             if (family_is_history(m->family))
@@ -347,23 +344,18 @@ static int merge_all(struct chore *c, struct run_merge *in, struct counts *count
     return err;
 }
 
-/* Inputs, and for history the others too: what is newer there has been counted already. */
+/* Opens the inputs, and for history the others, too: their newer entries have been counted already.
+ */
 static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
 {
     struct merge *m = &c->merge;
-    size_t n = 0;
+    bool history = family_is_history(m->family);
+    int err = cold_open_all(c->p, &m->inputs, runs, &m->broken);
 
-    for (size_t i = 0; i < m->inputs.n + (family_is_history(m->family) ? m->others.n : 0); i++) {
-        struct cold_run *r = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
-        int err = cold_open(c->p, r, &runs[n++]);
-
-        if (err) {
-            m->broken = r;
-            return err;
-        }
-    }
-    *ret_n = n;
-    return 0;
+    if (!err && history)
+        err = cold_open_all(c->p, &m->others, runs + m->inputs.n, &m->broken);
+    *ret_n = m->inputs.n + (history ? m->others.n : 0);
+    return err;
 }
 
 static void note_damage(struct chore *c, const struct run_merge *in)
@@ -375,7 +367,7 @@ static void note_damage(struct chore *c, const struct run_merge *in)
             m->broken = i < m->inputs.n ? m->inputs.runs[i] : m->others.runs[i - m->inputs.n];
 }
 
-int merge_run(struct chore *c)
+static int merge_run(struct chore *c)
 {
     struct merge *m = &c->merge;
     struct run **runs = calloc(m->inputs.n + m->others.n + 1, sizeof(struct run *));
@@ -397,16 +389,12 @@ int merge_run(struct chore *c)
     free(runs);
     if (!err && (m->tallies.failed || m->dropped.failed || m->runs.failed))
         err = BELFRY_NOMEM;
-    for (uint32_t i = 0; err && err != BELFRY_FENCED && i < m->written; i++) {
-        char log[NAME_BYTES];
-
-        cold_log_name(c->p, m->file + i, log);
-        c->p->store->ops->remove(c->p->store, str_of(log));
-    }
+    if (err)
+        cold_discard(c->p, m->file, m->written, err);
     return err;
 }
 
-int merge_end(struct partition *p, struct chore *c, int result)
+static int merge_end(struct partition *p, struct chore *c, int result)
 {
     struct merge *m = &c->merge;
     struct cold_run *broken = m->broken;
@@ -425,3 +413,10 @@ int merge_end(struct partition *p, struct chore *c, int result)
     merge_clear(m);
     return result;
 }
+
+const struct chore_ops merge_chore = {
+    { "merging runs" },
+    merge_begin,
+    merge_run,
+    merge_end,
+};

@@ -2,19 +2,18 @@
 /*
  * Which runs are merged, so that a lookup reads few of them:
  *
- *     D           eight that hold all times are split into stretches of time; eight of one stretch
- *                 become one
- *     B A L P X   eight of about the same size become one
+ *     D           eight runs of all times are split into stretches of time; eight runs of one
+ * stretch become one B A L P X   eight runs of about one size become one
  *
- * History whose time is over is not merged but dropped whole, after counting what it still held.
+ * History whose time is over is not merged, but counted and dropped whole.
  */
 #include "partition/internal.h"
 
-#define UNHURRIED     16   /* times as many runs there may be while batches are written, */
-#define UNHURRIED_L   4    /* and of the locator: every new key is looked for in all of them */
-#define QUIET_MS      2000 /* after the last batch: then none is being written */
+#define UNHURRIED     16 /* While batches are written, there may be so many times as many runs. */
+#define UNHURRIED_L   4  /* The locator may have fewer: each new key is looked up in all of them. */
+#define QUIET_MS      2000 /* So long after the last batch none is being written. */
 #define LOOK_MS       1000 /* between two looks at runs that have not changed */
-#define HISTORY_PARTS 16   /* of the history goes one, when it is beyond its size */
+#define HISTORY_PARTS 16   /* One part goes, when the history is beyond its size. */
 #define HOUR_MS       INT64_C(3600000)
 #define DAY_MS        (24 * HOUR_MS)
 
@@ -33,8 +32,8 @@ struct group {
     char family;
     int64_t group;
     int64_t now_ms;
-    uint64_t small; /* bytes; runs below this are alike */
-    uint64_t most;  /* bytes of a run of done and cancelled jobs, as those go by whole runs */
+    uint64_t small; /* bytes; runs below this size are alike */
+    uint64_t most;  /* bytes of a run of done and cancelled jobs, which goes as a whole */
 };
 
 static unsigned size_tier(const struct cold_run *r, uint64_t small)
@@ -70,37 +69,35 @@ static bool in_group(void *arg, const struct cold_run *r)
            (g->family != FAMILY_PAST || r->d.bytes <= g->most);
 }
 
-static size_t count_group(struct partition *p, const struct group *g)
+static size_t count_group(struct partition *p, struct group *g)
 {
-    struct group copy = *g;
-    struct list *node;
+    const struct cold_run *r;
     size_t n = 0;
 
-    list_each (node, engine_runs(p->engine))
-        n += in_group(&copy, container_of(node, struct cold_run, link));
+    each_run (r, engine_runs(p->engine))
+        n += in_group(g, r);
     return n;
 }
 
-/* Who schedules much should not wait for what can be done when there is less to do. */
+/* A user who schedules many jobs should not wait for merges, which can be made later. */
 static bool is_busy(const struct partition *p, int64_t now_ms)
 {
     int64_t since = now_ms - p->last_fed_ms;
 
-    return p->chores[LANE_FEED].feed.state != FEED_IDLE || (since >= 0 && since < QUIET_MS);
+    return p->chores[CHORE_FEED].feed.state != FEED_IDLE || (since >= 0 && since < QUIET_MS);
 }
 
 /* A group that is worth merging. */
 static bool find_group(struct partition *p, struct group *ret)
 {
-    struct list *node;
+    const struct cold_run *r;
     bool busy;
 
     ret->now_ms = engine_now(p->engine);
     ret->small = 1 + p->o.piece_bytes / 16;
     ret->most = p->o.history_disk_bytes / HISTORY_PARTS;
     busy = is_busy(p, ret->now_ms);
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
+    each_run (r, engine_runs(p->engine)) {
         size_t enough = p->o.merge_runs;
 
         if (busy)
@@ -113,24 +110,21 @@ static bool find_group(struct partition *p, struct group *ret)
     return false;
 }
 
-/* Whether no entry of D counts. Runs then go all at once or not at all: one that stayed alone could
- * have jobs whose graves are in another. */
+/* Whether no entry of D counts, and all its runs can go at once. A run that stayed alone could have
+ * jobs whose graves were in another. */
 static bool due_is_empty(struct partition *p)
 {
-    struct list *node;
+    const struct cold_run *r;
 
     if (!engine_due_is_empty(p->engine))
         return false;
-    list_each (node, engine_runs(p->engine)) {
-        const struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine))
         if (r->d.family == FAMILY_DUE && !is_free(r))
             return false;
-    }
     return true;
 }
 
-/* What nobody needs any more, though nothing takes its place. */
+/* Whether a run is no longer needed, though no other takes its place. */
 static bool is_over(struct partition *p, const struct cold_run *r)
 {
     struct cold_point last, frontier = engine_frontier(p->engine);
@@ -149,16 +143,13 @@ static bool is_over(struct partition *p, const struct cold_run *r)
     }
 }
 
-/* The oldest done and cancelled jobs beyond what may be kept on disk. */
+/* The oldest run of done and cancelled jobs, if they are beyond their size on disk. */
 static struct cold_run *beyond_cap(struct partition *p)
 {
-    struct cold_run *oldest = NULL;
+    struct cold_run *r, *oldest = NULL;
     uint64_t bytes = 0;
-    struct list *node;
 
-    list_each (node, engine_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine)) {
         if (r->d.family == FAMILY_PAST && is_free(r) && r->d.graves < r->d.entries) {
             bytes += r->d.bytes;
             if (!oldest || r->d.number < oldest->d.number)
@@ -168,16 +159,13 @@ static struct cold_run *beyond_cap(struct partition *p)
     return bytes > p->o.history_disk_bytes ? oldest : NULL;
 }
 
-/* Drops at once what needs no counting; returns one that does. */
+/* Drops the runs that are over. Returns one that must be counted first. */
 static struct cold_run *sweep(struct partition *p)
 {
     struct buf drops = { 0 };
-    struct cold_run *history = beyond_cap(p);
-    struct list *node;
+    struct cold_run *r, *history = beyond_cap(p);
 
-    list_each (node, engine_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_runs(p->engine)) {
         if (!is_over(p, r))
             continue;
         if (family_is_history(r->d.family))
@@ -193,8 +181,8 @@ static struct cold_run *sweep(struct partition *p)
     return history;
 }
 
-/* History that goes: with one that is beyond the cap no other; else all of the family whose time is
- * over, so that jobs go together with graves that say that they had been counted. */
+/* A run of history that goes. If its time is over, all such runs of its family go with it: so jobs
+ * go together with graves that say that they had been counted. */
 struct going {
     struct partition *p;
     const struct cold_run *run;
@@ -208,7 +196,7 @@ static bool is_going(void *arg, const struct cold_run *r)
            (r->d.family == g->run->d.family && is_over(g->p, g->run) && is_over(g->p, r));
 }
 
-/* Looking costs time that grows with the number of runs, and this is asked at every turn. */
+/* A look takes time that grows with the number of runs, and there is one at every turn. */
 static bool looked_just_now(struct partition *p)
 {
     uint64_t changes = engine_run_changes(p->engine);

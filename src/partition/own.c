@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's own work: slices of it in every turn, and the fetches that it needs. */
+/* The engine's own work: slices of its tasks in every turn, and the fetches that they need. */
 #include "partition/internal.h"
 
 #define TASK_SLICES 20 /* in one turn */
 
-/* True: there is more, of this or of what follows from it. */
+/* True if there is more work, of a task or because of it. */
 bool own_work(struct partition *p)
 {
     bool any = false;
@@ -15,9 +15,8 @@ bool own_work(struct partition *p)
 
         if (done == 2)
             return true;
-
         if (done == BELFRY_COLD)
-            p->task = partition_fetch(p); /* NULL: out of memory, the next turn tries again */
+            p->task = partition_fetch(p); /* NULL if memory ran out: the next turn tries again. */
         if (done <= 0)
             break;
         any = true;
@@ -25,39 +24,37 @@ bool own_work(struct partition *p)
     return any;
 }
 
-bool own_begin(struct partition *p, struct chore *c)
+static bool own_begin(struct partition *p, struct chore *c)
 {
-    if (!p->task)
-        return false;
-    c->kind = CHORE_TASK;
-    return true;
+    (void)c;
+    return p->task != NULL;
 }
 
-int own_run(struct chore *c)
+static int own_run(struct chore *c)
 {
     return fetch_run(c->p->task);
 }
 
-int own_end(struct partition *p, struct chore *c, int result)
+static int own_end(struct partition *p, struct chore *c, int result)
 {
     struct fetch *f = p->task;
-    int err = partition_fetched(p, f, result);
+    int err = partition_fetched(p, f, result), done = 0;
 
     (void)c;
-    if (err == BELFRY_COLD) /* jobs moved meanwhile: once more */
+    if (err == BELFRY_COLD) /* Jobs moved meanwhile: the fetch runs once more. */
         return 0;
-    if (!err) {
-        int done = engine_task(p->engine);
-
-        p->task = NULL;
-        partition_fetch_end(p, f);
-        if (done == BELFRY_COLD)
-            p->task = partition_fetch(p);
-        return 0;
-    }
-    if (err == BELFRY_CORRUPT) /* it cannot be read: the others are not to wait for it */
+    if (!err)
+        done = engine_task(p->engine);
+    else if (err == BELFRY_CORRUPT) /* It cannot be read: other tasks must not wait for it. */
         engine_task_skip(p->engine);
-    p->task = NULL;
     partition_fetch_end(p, f);
+    p->task = done == BELFRY_COLD ? partition_fetch(p) : NULL;
     return err;
 }
+
+const struct chore_ops task_chore = {
+    { "looking up jobs that wait for others, or recurrences" },
+    own_begin,
+    own_run,
+    own_end,
+};

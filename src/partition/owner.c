@@ -20,7 +20,7 @@ void owner_text(const struct owner_note *n, char ret[OWNER_TEXT])
                  n->elements, n->hash);
 }
 
-/* False if it is no text that this version writes or one before. */
+/* False if neither this version nor an older one writes such a text. */
 static bool parse(const char *text, uint64_t version, struct owner_note *ret)
 {
     char word[8] = "";
@@ -40,7 +40,7 @@ static bool parse(const char *text, uint64_t version, struct owner_note *ret)
 int owner_read(struct store *s, uint16_t partition, struct owner_note *ret, uint64_t *ret_version)
 {
     char name[OWNER_NAME], value[OWNER_TEXT] = { 0 };
-    struct store_record r = { 0 };
+    struct store_cell r = { 0 };
     struct owner_note note = { 0 };
     int err;
 

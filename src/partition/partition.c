@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define SEGMENT_BYTES_DEFAULT (UINT64_C(32) << 20)
 #define SLICE_BYTES_DEFAULT   (UINT64_C(1) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
@@ -21,15 +23,12 @@ void partition_log_name(const struct partition *p, uint32_t segment, char ret[NA
 
 int partition_add_segment(struct partition *p, struct segment s)
 {
-    if (p->segment_count == p->segment_cap) {
-        size_t cap = p->segment_cap ? 2 * p->segment_cap : 16;
-        struct segment *grown = realloc(p->segments, cap * sizeof(*grown));
+    struct segment *grown =
+        array_room(p->segments, p->segment_count, &p->segment_cap, sizeof(*grown));
 
-        if (!grown)
-            return BELFRY_NOMEM;
-        p->segments = grown;
-        p->segment_cap = cap;
-    }
+    if (!grown)
+        return BELFRY_NOMEM;
+    p->segments = grown;
     p->segments[p->segment_count++] = s;
     return 0;
 }
@@ -39,7 +38,8 @@ static struct segment *last_segment(struct partition *p)
     return p->segment_count ? &p->segments[p->segment_count - 1] : NULL;
 }
 
-/* A commit with memory for its head, so that writing that cannot fail; NULL if there is none. */
+/* A commit with memory for its head, so that writing the head cannot fail; NULL if memory ran out.
+ */
 static struct commit *commit_new(struct partition *p)
 {
     struct commit *c;
@@ -130,12 +130,12 @@ static void roll(void *arg)
     close_gathering(arg);
 }
 
-/* The layout of the store is fixed when it is made. */
+/* The layout of a store never changes. */
 static int check_meta(struct store *store, uint16_t number)
 {
     static const char made[] = "belfry 1\npartitions 1\n";
     char value[128] = { 0 };
-    struct store_record r;
+    struct store_cell r;
     unsigned format = 0, partitions = 0;
     int err = store_get(store, STR("meta"), value, sizeof(value) - 1, &r);
 
@@ -318,7 +318,7 @@ static int matches(void *arg, uint64_t seq, struct str element)
     return seq == c->seq && str_eq(element, buf_view(&c->buf)) ? 1 : BELFRY_CONFLICT;
 }
 
-/* Whether an append that was in doubt is there: 1 or 0. */
+/* Whether a commit that was in doubt is in the log: 1 or 0. */
 static int read_back(struct commit *c, struct str log)
 {
     struct store *s = c->p->store;
@@ -344,8 +344,8 @@ static int sync_segment(struct partition *p, uint32_t number)
     return err == BELFRY_NOTFOUND ? 0 : err;
 }
 
-/* Without `durable`, power loss may take the end of the journal but not its middle: a segment is
- * synced before the next one begins. */
+/* Without `durable`, power loss may take the end of the journal, but not its middle: each segment
+ * is synced before the next begins. */
 static int write_element(struct commit *c)
 {
     struct partition *p = c->p;
@@ -385,7 +385,7 @@ int commit_write(struct commit *c)
     if (err)
         return err;
     c->p->sync_segment = c->segment;
-    /* If this one was not synced the segment before was. */
+    /* If this commit was not synced, the segment before was. */
     tenure_note(c->p, c->durable ? c->segment : c->segment - 1);
     return 0;
 }
@@ -400,7 +400,7 @@ void partition_settle(struct partition *p, struct commit *c)
     assert(p->writing == c);
     if (c->durable)
         p->safe_lsn = c->last_lsn;
-    else if (c->seq == 0) /* the segments before were synced first */
+    else if (c->seq == 0) /* The segments before were synced first. */
         p->safe_lsn = p->durable_lsn;
     p->durable_lsn = c->last_lsn;
     p->writing = NULL;
@@ -429,8 +429,8 @@ uint64_t partition_durable_lsn(const struct partition *p)
     return p->durable_lsn;
 }
 
-/* With `durable` every commit is synced anyway. Without, the end of the journal would not be until
- * a segment is full: what waits for that would wait for ever in a server that is quiet. */
+/* With `durable` every commit is synced anyway. Without it, the end of the journal would be synced
+ * only when a segment is full, which may never be in a quiet server. */
 bool partition_make_safe(struct partition *p, uint64_t lsn)
 {
     if (p->safe_lsn >= lsn)

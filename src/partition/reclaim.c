@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reclaiming the oldest segment, so that the journal stays within a small multiple of the live
- * state: read it slice by slice, write again what of it still lives, write down that the journal
- * begins with the next one, and remove it once all that is durable. A crash at any point leaves
- * both or only the copies; replay takes the newer.
+ * state. The chore reads the segment slice by slice, and the engine copies live records forward. A
+ * record says that the journal begins with the next segment. Once all that is durable, the chore
+ * removes the oldest. A crash at any point leaves both or only the copies; replay takes the newer.
  */
 #include "base/wire.h"
 #include "partition/internal.h"
 
-/* How many segments there may be: four, and twice the live state. Less when space is short: what no
- * longer lives takes a quarter of that, or half of the reserve if that is less. */
+/* The number of segments that there may be: four, and twice the live state. When space is short,
+ * dead records may take a quarter of the live state, or half of the reserve if that is less. */
 static uint64_t allowed_segments(const struct partition *p)
 {
     uint64_t live = engine_live_bytes(p->engine);
@@ -22,8 +22,8 @@ static uint64_t allowed_segments(const struct partition *p)
     return SPARE_SEGMENTS + 2 * live / p->o.segment_bytes;
 }
 
-/* While space is short a bulk waits until the segments that it left behind are reclaimed: the
- * reserve is for all others. A journal that cannot be read is not waited for. */
+/* While space is short, a bulk waits until the segments that it left behind are reclaimed: the
+ * reserve is not for bulks. It does not wait for a journal that cannot be read. */
 bool reclaim_is_behind(const struct partition *p)
 {
     return atomic_load(&p->store->low) && !p->reclaim_broken &&
@@ -40,18 +40,15 @@ static bool oldest_is_settled(const struct partition *p)
     return p->segments[0].number < first->segment;
 }
 
-/* A run that no longer counts, once the record that said so is safe and nobody reads it. */
+/* A run that no longer counts and is not being read, once the record of this is safe. */
 static struct cold_run *run_to_unlink(struct partition *p)
 {
-    struct list *node;
+    struct cold_run *r;
 
-    list_each (node, engine_gone_runs(p->engine)) {
-        struct cold_run *r = container_of(node, struct cold_run, link);
-
+    each_run (r, engine_gone_runs(p->engine))
         if (r->pins == 0 &&
             (partition_make_safe(p, r->lsn) || MUTANT(p->o.mutant, RUN_DROPPED_EARLY)))
             return r;
-    }
     return NULL;
 }
 
@@ -74,7 +71,7 @@ static bool begin_segment(struct partition *p, struct chore *c)
     if (p->reclaim_next < s->segment.elements) {
         if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes)
             return false; /* the disk is behind already */
-        c->kind = CHORE_READ;
+        c->step = RECLAIM_READ;
         s->from = s->next = p->reclaim_next;
         buf_reset(&s->elements, 2 * p->o.slice_bytes);
         return true;
@@ -88,15 +85,15 @@ static bool begin_segment(struct partition *p, struct chore *c)
     }
     if (!partition_make_safe(p, p->reclaim_lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
         return false;
-    c->kind = CHORE_REMOVE;
+    c->step = RECLAIM_REMOVE;
     return true;
 }
 
-bool reclaim_begin(struct partition *p, struct chore *c)
+static bool reclaim_begin(struct partition *p, struct chore *c)
 {
     c->unlink = run_to_unlink(p);
     if (c->unlink) {
-        c->kind = CHORE_UNLINK;
+        c->step = RECLAIM_UNLINK;
         return true;
     }
     return begin_segment(p, c);
@@ -115,17 +112,17 @@ static int keep_element(void *arg, uint64_t seq, struct str element)
     return s->elements.failed ? BELFRY_NOMEM : 0;
 }
 
-int reclaim_run(struct chore *c)
+static int reclaim_run(struct chore *c)
 {
     struct store *s = c->p->store;
     char log[NAME_BYTES];
     int err;
 
-    if (c->kind == CHORE_UNLINK)
+    if (c->step == RECLAIM_UNLINK)
         cold_log_name(c->p, c->unlink->d.file, log);
     else
         partition_log_name(c->p, c->slice.segment.number, log);
-    if (c->kind != CHORE_READ)
+    if (c->step != RECLAIM_READ)
         return s->ops->remove(s, str_of(log));
     err = s->ops->read(s, str_of(log), c->slice.from, 0, keep_element, c, NULL);
     return err == 1 ? 0 : err;
@@ -163,19 +160,19 @@ static void unlinked(struct partition *p, struct cold_run *r)
     engine_run_forget(p->engine, r);
 }
 
-int reclaim_end(struct partition *p, struct chore *c, int result)
+static int reclaim_end(struct partition *p, struct chore *c, int result)
 {
-    if (!result && c->kind == CHORE_READ)
+    if (!result && c->step == RECLAIM_READ)
         result = copy_slice(p, &c->slice);
     if (result == BELFRY_NOMEM)
-        return 0; /* the same slice again, when there is memory */
-    if (result) { /* what cannot be read now may be read later, but damage stays */
-        p->reclaim_broken = result == BELFRY_CORRUPT && c->kind != CHORE_UNLINK;
+        return 0; /* That slice comes again, when there is memory. */
+    if (result) { /* A failed read may succeed later, but damage stays. */
+        p->reclaim_broken = result == BELFRY_CORRUPT && c->step != RECLAIM_UNLINK;
         return result;
     }
-    if (c->kind == CHORE_UNLINK)
+    if (c->step == RECLAIM_UNLINK)
         unlinked(p, c->unlink);
-    if (c->kind == CHORE_REMOVE) {
+    if (c->step == RECLAIM_REMOVE) {
         p->reclaiming = false;
         p->segment_count--;
         memmove(p->segments, p->segments + 1, p->segment_count * sizeof(*p->segments));
@@ -183,3 +180,12 @@ int reclaim_end(struct partition *p, struct chore *c, int result)
     }
     return 0;
 }
+
+const struct chore_ops reclaim_chore = {
+    { [RECLAIM_READ] = "reading the journal's oldest segment",
+      [RECLAIM_REMOVE] = "removing the journal's oldest segment",
+      [RECLAIM_UNLINK] = "removing a run" },
+    reclaim_begin,
+    reclaim_run,
+    reclaim_end,
+};

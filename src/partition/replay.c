@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the journal. Every segment begins with a record that says how many elements the one
- * before it has, so all but the last are known to be whole: damage there is an error. The last may
- * end in a commit that was being written when its owner died: that one is cut, once tenure_check
- * has found nothing missing.
+ * Reading the journal. Every segment begins with a record that tells the number of elements in the
+ * segment before. So all segments but the last are known to be whole, and damage there is an error.
+ * The last may end in a commit that was being written when its owner died. It is cut off, once
+ * tenure_check has found nothing missing.
  */
 #include "partition/internal.h"
 #include "record/record.h"
@@ -15,7 +15,7 @@ struct replay {
     struct partition *p;
     uint32_t number;
     uint64_t bytes;
-    uint64_t previous; /* what the first commit says of the segment before */
+    uint64_t previous; /* elements in the segment before, by the first commit */
     bool begun;
 };
 
@@ -49,7 +49,7 @@ static int replay_element(void *arg, uint64_t seq, struct str element)
     return err;
 }
 
-/* The segments that the store has, as numbers in order. */
+/* Notes a segment. The store lists them in order. */
 static int note_name(void *arg, struct str name)
 {
     struct partition *p = arg;
@@ -75,8 +75,7 @@ static int check_previous(const struct replay *r, const struct segment *before,
     return store_fail(BELFRY_CORRUPT,
                       "segment %u has %llu whole commits where segment %u says it has %llu%s%s",
                       before->number, (unsigned long long)before->elements, r->number,
-                      (unsigned long long)r->previous, tail->torn_bytes ? "; damage at " : "",
-                      tail->torn_bytes ? tail->where : "");
+                      (unsigned long long)r->previous, damage_at(tail), tail->where);
 }
 
 static void report_torn(const struct store_tail *tail, struct partition_report *ret)
@@ -87,8 +86,8 @@ static void report_torn(const struct store_tail *tail, struct partition_report *
     }
 }
 
-/* Leaves the journal ending in a whole commit that survives power loss: what was read may be in
- * the system's cache only, and is about to be shown. */
+/* Makes the journal end in a whole commit that survives power loss. The commits that were read may
+ * be in the system's cache only, and are about to be shown. */
 static int finish_tail(struct partition *p, const struct store_tail *tail,
                        const struct store_tail *before, struct partition_report *ret)
 {
@@ -96,7 +95,7 @@ static int finish_tail(struct partition *p, const struct store_tail *tail,
     int err = 0;
 
     report_torn(tail, ret);
-    if (tail->elements == 0) { /* its first commit never was: the segment before is the last */
+    if (tail->elements == 0) { /* It has no commit: the segment before is the last. */
         partition_log_name(p, p->segments[--p->segment_count].number, log);
         err = p->store->ops->remove(p->store, str_of(log));
         report_torn(before, ret);
@@ -132,7 +131,7 @@ int partition_replay(struct partition *p, struct partition_report *ret)
         ret->commits += tail.elements;
         if (!err && tail.elements == 0 && i + 1 < p->segment_count)
             err = store_fail(BELFRY_CORRUPT, "segment %u has no whole commit%s%s", s->number,
-                             tail.torn_bytes ? "; damage at " : "", tail.where);
+                             damage_at(&tail), tail.where);
     }
     if (!err)
         err = tenure_check(p, &tail);

@@ -43,7 +43,7 @@ static int grow(struct tally *t)
     return 0;
 }
 
-/* Jobs that were set aside come sorted: those of a lane one after another. */
+/* Jobs that were set aside come sorted: all jobs of a lane in a row. */
 static int count_aside(struct tally *t, struct str queue, int64_t n, struct str key)
 {
     uint64_t lane = cold_key_lane_of(key);

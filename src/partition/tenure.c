@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One owner's time at a partition, and what the owner record says of the journal's end. The order
- * of writes is in docs/internals/journal.md: what stands in the record is true after a crash
- * at any point, so that no whole journal is ever refused.
+ * The tenure of an owner, and the end of the journal in the owner record. docs/internals/journal.md
+ * has the order of writes: the record is true after any crash, and no whole journal is refused.
  */
 #include "partition/internal.h"
 
@@ -30,7 +29,7 @@ static int has_logs(const struct partition *p, const char *kind)
     return p->store->ops->list(p->store, str_of(prefix), stop_at_first, NULL);
 }
 
-/* Without a record there must be nothing else: its epoch would be given a second time. */
+/* Without an owner record there must be no logs: else its epoch would be given a second time. */
 static int refuse_orphans(const struct partition *p)
 {
     int journal = has_logs(p, "journal"), runs = journal ? 0 : has_logs(p, "run");
@@ -46,7 +45,7 @@ static int refuse_orphans(const struct partition *p)
                       p->fence, journal ? "is a journal" : "are runs");
 }
 
-/* Keeps what the record says, and changes its version alone. */
+/* Changes the version of the record, and keeps its text. */
 static int raise(struct partition *p, uint64_t version)
 {
     char text[OWNER_TEXT];
@@ -110,7 +109,7 @@ static int check_beginning(const struct partition *p)
 {
     uint32_t oldest = engine_oldest(p->engine), first;
 
-    /* A version that does not note the journal's end does not note its beginning either. */
+    /* A version that does not note the end of the journal does not note its beginning either. */
     if (p->segment_count == 0 || oldest == 0 || !p->note.known ||
         MUTANT(p->o.mutant, BEGINNING_LOST))
         return 0;
@@ -141,11 +140,6 @@ static int check_anything(const struct partition *p)
                       p->note.epoch);
 }
 
-static const char *damage_at(const struct store_tail *tail)
-{
-    return tail->torn_bytes ? "; damage at " : "";
-}
-
 /* The segment that the record names, or one before it, is not there or has no commit. */
 static int refuse_end(const struct partition *p, const struct segment *last,
                       const struct store_tail *tail)
@@ -161,7 +155,7 @@ static int refuse_end(const struct partition *p, const struct segment *last,
                       last->number + 1, p->note.last, last->number);
 }
 
-/* After a clean stop nothing is half-written: the end is where it was noted. */
+/* After a clean stop no commit is half-written: the journal ends exactly as noted. */
 static int check_clean_end(const struct partition *p, const struct segment *last,
                            const struct store_tail *tail)
 {
@@ -217,7 +211,7 @@ int tenure_check(const struct partition *p, const struct store_tail *tail)
 
 #define NOTE_TRIES 3
 
-/* Gives the record a new value. FENCED if another owner has come; INDOUBT if that stays so. */
+/* Writes the record. FENCED if there is another owner; INDOUBT if all tries are in doubt. */
 static int write_note(struct partition *p, const struct owner_note *n)
 {
     char text[OWNER_TEXT];
@@ -247,7 +241,7 @@ void tenure_note(struct partition *p, uint32_t segment)
 {
     struct owner_note n = p->note;
 
-    /* The record's file would be made at the cost of the reserve. */
+    /* Writing the cell would take space of the reserve. */
     if (segment <= n.last || atomic_load(&p->store->low))
         return;
     n.last = segment;

@@ -5,64 +5,50 @@
 #include "base/time.h"
 #include "record/limits.h"
 
-static struct str cut_word(struct str *rest, char separator)
+static int backoff_refuse(const char **why, const char *text)
 {
-    const char *end = memchr(rest->ptr, separator, rest->len);
-    struct str word = { rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len };
-
-    rest->ptr += word.len + (end ? 1 : 0);
-    rest->len -= word.len + (end ? 1 : 0);
-    return word;
+    *why = text;
+    return BELFRY_INVALID;
 }
 
 static int parse_steps(struct str rest, char separator, struct backoff *b, const char **why)
 {
-    bool more = true;
+    for (bool more = true; more;) {
+        const char *end = memchr(rest.ptr, separator, rest.len);
+        struct str word = { rest.ptr, end ? (size_t)(end - rest.ptr) : rest.len };
 
-    while (more) {
-        struct str word;
-
-        if (b->count == BACKOFF_STEPS_MAX) {
-            *why = "back-off has more than 32 steps";
-            return BELFRY_INVALID;
-        }
-        more = memchr(rest.ptr, separator, rest.len) != NULL;
-        word = cut_word(&rest, separator);
+        if (b->count == BACKOFF_STEPS_MAX)
+            return backoff_refuse(why, "back-off has more than 32 steps");
         if (time_parse_duration(word, &b->steps[b->count], why) < 0)
             return BELFRY_INVALID;
         b->count++;
+        more = end != NULL;
+        if (more)
+            rest = (struct str){ end + 1, rest.len - word.len - 1 };
     }
     return 0;
 }
 
 int backoff_parse(struct str text, struct backoff *ret, const char **why)
 {
-    struct backoff b = { 0 };
+    struct backoff b = { .exponential = str_starts(text, STR("exp:")) };
+    bool fixed = str_starts(text, STR("fixed:"));
+    size_t prefix = b.exponential ? 4 : fixed ? 6 : 0;
     int err;
 
-    if (text.len == 0 || text.len > BACKOFF_MAX_BYTES) {
-        *why = "expected a back-off like 1m,5m,15m or exp:2s:1h or fixed:20s";
-        return BELFRY_INVALID;
-    }
-    if (str_starts(text, STR("exp:"))) {
-        b.exponential = true;
-        err = parse_steps((struct str){ text.ptr + 4, text.len - 4 }, ':', &b, why);
-        if (!err && (b.count != 2 || b.steps[0] == 0 || b.steps[0] > b.steps[1])) {
-            *why = "expected exp:FIRST:LONGEST with 0 < FIRST <= LONGEST, like exp:2s:1h";
-            err = BELFRY_INVALID;
-        }
-    } else if (str_starts(text, STR("fixed:"))) {
-        err = parse_steps((struct str){ text.ptr + 6, text.len - 6 }, ':', &b, why);
-        if (!err && b.count != 1) {
-            *why = "expected fixed:PAUSE, like fixed:20s";
-            err = BELFRY_INVALID;
-        }
-    } else {
-        err = parse_steps(text, ',', &b, why);
-    }
-    if (!err)
-        *ret = b;
-    return err;
+    if (text.len == 0 || text.len > BACKOFF_MAX_BYTES)
+        return backoff_refuse(why, "expected a back-off like 1m,5m,15m or exp:2s:1h or fixed:20s");
+    err = parse_steps((struct str){ text.ptr + prefix, text.len - prefix }, prefix ? ':' : ',', &b,
+                      why);
+    if (err)
+        return err;
+    if (b.exponential && (b.count != 2 || b.steps[0] == 0 || b.steps[0] > b.steps[1]))
+        return backoff_refuse(
+            why, "expected exp:FIRST:LONGEST with 0 < FIRST <= LONGEST, like exp:2s:1h");
+    if (fixed && b.count != 1)
+        return backoff_refuse(why, "expected fixed:PAUSE, like fixed:20s");
+    *ret = b;
+    return 0;
 }
 
 int64_t backoff_pause(const struct backoff *b, uint32_t failures, uint64_t random)

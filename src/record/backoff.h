@@ -2,12 +2,12 @@
 /*
  * How long a job waits before each retry.
  *
- *     1m,5m,15m     the pause before each retry in turn, the last one for all further
+ *     1m,5m,15m     the pause before each retry in turn; the last one repeats
  *     exp:2s:1h     2s, 4s, 8s, ... up to 1h
- *     fixed:20s     always the same
+ *     fixed:20s     always 20s
  *
- * The pause is drawn at random near that: between half and all of it for exp, within a tenth for
- * the others, so that jobs that failed together do not come back together.
+ * The pause is drawn at random near that: between half and all of it for exp, else within a tenth
+ * of it. So jobs that failed together do not come back together.
  */
 #ifndef RECORD_BACKOFF_H
 #define RECORD_BACKOFF_H

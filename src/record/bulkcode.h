@@ -4,9 +4,10 @@
 #define RECORD_BULKCODE_H
 
 #include "base/buf.h"
+#include "record/field.h"
 #include "record/jobstate.h"
 
-/* A word, and the states of jobs that it can be about. The order is on disk. */
+/* A word, and the states of jobs that the action applies to. The order is on disk. */
 #define BULK_ACTIONS(X)                              \
     X(CANCEL, "cancel", JOB_AHEAD | JOB_BIT(LEASED)) \
     X(RESCHEDULE, "reschedule", JOB_AHEAD)           \
@@ -37,27 +38,28 @@ enum bulk_state {
 const char *bulk_action_name(enum bulk_action a);
 const char *bulk_state_name(enum bulk_state s);
 
-struct bulk {
-    enum bulk_action action;
-    bool dry;
-    enum bulk_state state;
-    struct str queue;
-    unsigned states; /* bits 1 << enum job_state */
-    struct str tag;
-    int64_t from_ms;
-    int64_t to_ms; /* INT64_MAX: no end */
-    int64_t due_ms;
-    uint64_t token;  /* leases from this one on were given after it was asked for */
-    uint64_t looked; /* jobs that its walk has passed, of any kind */
-    uint64_t matched;
-    uint64_t changed;
-    uint64_t skipped; /* matched, but could not be changed */
-    uint64_t walks;   /* begun: more than one after a restart */
-    int64_t ended_ms; /* 0: not yet */
-    struct str error; /* why it failed */
-};
+#define BULK_FIELDS(F)                                                                  \
+    F(ENUM(bulk_action), action, "what is done to the jobs")                            \
+    F(FLAG, dry, "the jobs are only counted")                                           \
+    F(ENUM(bulk_state), state, "how far the bulk is")                                   \
+    F(BYTES, queue, "in full; empty: any")                                              \
+    F(BITS, states, "bits 1 << enum job_state")                                         \
+    F(BYTES, tag, "that the jobs have; empty: any")                                     \
+    F(SIGNED, from_ms, "the first due time")                                            \
+    F(SIGNED, to_ms, "the last due time; INT64_MAX: no end")                            \
+    F(SIGNED, due_ms, "the new due time, if the jobs are rescheduled")                  \
+    F(NUMBER, token, "leases from this one on were given after the bulk was asked for") \
+    F(NUMBER, looked, "jobs of any kind that the walk has passed")                      \
+    F(NUMBER, matched, "jobs that the bulk is about")                                   \
+    F(NUMBER, changed, "jobs that the bulk changed")                                    \
+    F(NUMBER, skipped, "jobs that matched, but could not be changed")                   \
+    F(NUMBER, walks, "walks that were begun: more than one after a restart")            \
+    F(SIGNED, ended_ms, "when the bulk ended; 0: it has not")                           \
+    F(BYTES, error, "why it failed")
+FIELD_STRUCT(bulk, BULK_FIELDS);
 
-/* Whether it needs room, in memory or on disk, for longer than it takes; the others make some. */
+/* Whether the action needs room, in memory or on disk, after it has ended. Other actions make room.
+ */
 static inline bool bulk_adds(enum bulk_action a)
 {
     return a == BULK_RESCHEDULE || a == BULK_REDRIVE;

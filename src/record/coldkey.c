@@ -4,7 +4,7 @@
 
 #include <xxhash.h>
 
-#include "base/time.h"
+#include "record/codec.h"
 #include "record/name.h"
 
 #define LOCATE_SEQ         'i'
@@ -74,7 +74,7 @@ void cold_key_of_seq(struct cold_key *ret, uint64_t seq)
     put_big(ret, seq);
 }
 
-/* 128 bits of hash stand for queue and key: two keys with the same are not to be expected in the
+/* 128 bits of hash stand for queue and key: no two keys with one hash are to be expected in the
  * lifetime of the universe, let alone of a queue. */
 void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key)
 {
@@ -85,7 +85,7 @@ void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, s
     ret->len = 0;
     ret->bytes[ret->len++] = FAMILY_LOCATOR;
     ret->bytes[ret->len++] = order.len > 0 ? LOCATE_ORDERED_KEY : LOCATE_KEY;
-    if (order.len > 0) { /* with its length before it: no other two are the same bytes */
+    if (order.len > 0) { /* The length comes first: no other two keys give these bytes. */
         both[0] = (char)(order.len >> 8);
         both[1] = (char)order.len;
         memcpy(both + 2, order.ptr, order.len);
@@ -195,71 +195,50 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
            (slot != COLD_ASIDE || ret->first.seq > 0);
 }
 
-/* With its length before it, so that it may grow: what a reader does not know is left out. */
-void run_desc_put(struct buf *out, const struct run_desc *d)
+/* The length stands before the description, so that a reader can leave out what it does not know.
+ */
+void run_desc_put(struct buf *out, const struct run_desc *from)
 {
-    size_t start;
+    size_t start = out->len + 4;
     uint32_t len;
 
     wire_put_u32(out, 0);
-    start = out->len;
-    wire_put_varint(out, d->file);
-    wire_put_varint(out, d->number);
-    wire_put_varint(out, d->oldest);
-    wire_put_u8(out, (uint8_t)d->family);
-    wire_put_u8(out, (uint8_t)(d->split | d->broken << 1));
-    wire_put_varint(out, d->entries);
-    wire_put_varint(out, d->graves);
-    wire_put_varint(out, d->bytes);
-    wire_put_varint(out, d->elements);
-    wire_put_varint(out, d->root_at);
-    wire_put_zigzag(out, d->gone_ms);
-    wire_put_bytes(out, d->first);
-    wire_put_bytes(out, d->last);
-    wire_put_varint(out, d->spread_count);
-    for (unsigned i = 0; i < d->spread_count; i++)
-        wire_put_zigzag(out, d->spread[i] - (i ? d->spread[i - 1] : 0));
+    RUN_FIRST_FIELDS(PUT_FIELD)
+    wire_put_u8(out, (uint8_t)(from->split | from->broken << 1));
+    RUN_FIELDS(PUT_FIELD)
+    wire_put_varint(out, from->spread_count);
+    for (unsigned i = 0; i < from->spread_count; i++)
+        wire_put_zigzag(out, from->spread[i] - (i ? from->spread[i - 1] : 0));
     len = (uint32_t)(out->len - start);
     if (!out->failed)
         memcpy(out->ptr + start - 4, &len, 4);
 }
 
-static bool desc_body(struct wire_reader *r, struct run_desc *ret)
+static bool get_desc(struct wire_reader *r, struct run_desc *ret)
 {
     unsigned flags;
 
-    ret->file = (uint32_t)wire_varint(r);
-    ret->number = (uint32_t)wire_varint(r);
-    ret->oldest = (uint32_t)wire_varint(r);
-    ret->family = (char)wire_u8(r);
+    RUN_FIRST_FIELDS(GET_FIELD)
     flags = wire_u8(r);
     ret->split = flags & 1;
     ret->broken = flags >> 1 & 1;
-    ret->entries = wire_varint(r);
-    ret->graves = wire_varint(r);
-    ret->bytes = wire_varint(r);
-    ret->elements = wire_varint(r);
-    ret->root_at = wire_varint(r);
-    ret->gone_ms = wire_zigzag(r);
-    ret->first = wire_bytes(r);
-    ret->last = wire_bytes(r);
+    RUN_FIELDS(GET_FIELD)
     ret->spread_count = (unsigned)wire_varint(r);
     if (r->bad || ret->spread_count > SPREAD_POINTS || ret->first.len > COLD_KEY_MAX ||
         ret->last.len > COLD_KEY_MAX || ret->first.len == 0 || ret->last.len == 0)
         return false;
     for (unsigned i = 0; i < ret->spread_count; i++)
-        ret->spread[i] =
-            (int64_t)((uint64_t)wire_zigzag(r) + (uint64_t)(i ? ret->spread[i - 1] : 0));
+        ret->spread[i] = codec_since(r, i ? ret->spread[i - 1] : 0, INT64_MIN, INT64_MAX);
     return !r->bad;
 }
 
 bool run_desc_get(struct wire_reader *r, struct run_desc *ret)
 {
     size_t len = wire_u32(r);
-    struct wire_reader body = wire_reader_of((struct str){ (const char *)r->p, len });
+    struct wire_reader body = { r->p, r->p, false };
 
     if (r->bad || len > (size_t)(r->end - r->p))
         return false;
-    r->p += len;
-    return desc_body(&body, ret);
+    body.end = r->p += len;
+    return get_desc(&body, ret);
 }

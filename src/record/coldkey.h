@@ -7,8 +7,7 @@
  *     A queue 0 lane at seq      set aside: their ordering key is stuck, see lane.h
  *     P queue 0 ended seq        done and cancelled: as long as there is room
  *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
- *     L hash                     locator: key -> job, and job -> where it is if not where its id
- * says
+ *     L hash                     locator: key -> job, and job -> its place, if its id does not say
  *
  * The value of an entry is the body of a PUT record (record.h); in the locator it is a place.
  */
@@ -17,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/wire.h"
+#include "record/field.h"
 #include "record/jobstate.h"
 #include "record/limits.h"
 
@@ -32,11 +32,17 @@ static inline bool family_is_history(char family)
     return family == FAMILY_PAST || family == FAMILY_KEPT;
 }
 
-/* A class, by its number in keys and records: the jobs of a queue that have one priority, 1-5,
- * those that have an ordering key, whatever else they have, or those that pass all gates. */
+/* Jobs that are due, or about to be. */
+static inline bool family_is_backlog(char family)
+{
+    return family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
+}
+
+/* The number of a class in keys and records. A class has the jobs of a queue with one priority
+ * (1-5), with an ordering key, whatever their priority, or with leave to pass all gates. */
 #define CLASS_ORDERED 7
 #define CLASS_PASSING 8
-/* In records only: those of the ordered class that were set aside. */
+/* Only records have this number: for jobs of the ordered class that were set aside. */
 #define CLASS_ASIDE 9
 
 static inline bool class_is_valid(unsigned class)
@@ -64,19 +70,20 @@ static inline bool point_after(struct cold_point a, struct cold_point b)
 }
 
 void cold_key_due(struct cold_key *ret, struct cold_point p);
-/* Of families B, P and X. For B `class` is its number, else 0 and left out. */
+/* A key of family B, P or X. `class` is the number of the class for B, else 0. */
 void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
-/* Of A. */
+/* A key of family A. */
 void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p);
-/* The lane that such a key names. */
+/* The lane in a key of family A. */
 uint64_t cold_key_lane_of(struct str key);
-void cold_key_of_seq(struct cold_key *ret, uint64_t seq); /* locator */
-/* Locator: a key, of its queue and of its ordering key, if there is one. */
+/* The key of the locator for a job. */
+void cold_key_of_seq(struct cold_key *ret, uint64_t seq);
+/* The key of the locator for a user's key in a queue. `order` is the ordering key, or empty. */
 void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key);
-/* The last 16 bytes of a key of D, B, A, P or X. False if it is too short. */
+/* Reads the last 16 bytes of a key of D, B, A, P or X. False if the key is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
-/* The class in a key of B; 0 if it is of another family, or too short. */
+/* The class in a key of B; 0 for a key of another family, or one that is too short. */
 unsigned cold_key_class(struct str key);
 uint64_t cold_key_hash(struct str locator_key); /* for filters */
 
@@ -85,13 +92,13 @@ static inline struct str cold_key_str(const struct cold_key *k)
     return (struct str){ k->bytes, k->len };
 }
 
-/* A locator's value: where a job is, and until when that can be so: a moment, or for B the number
- * of the backlog run. */
+/* The value of an entry of the locator: the place of a job, and how long the job can be there. The
+ * latter is a moment, or for families A and B the number of the run. */
 void cold_place_put(struct buf *out, struct str place, int64_t until);
 bool cold_place_get(struct str value, struct str *ret_place, int64_t *ret_until);
 
-/* What a run's jobs count as. The numbers are on disk. Backlog: COLD_BACKLOG + priority - 1, and
- * one for each of the classes from 7 on. */
+/* The slots by which jobs on disk are counted. The numbers are on disk. The slot of a backlog is
+ * COLD_BACKLOG + priority - 1; each class from 7 on has a slot of its own. */
 enum cold_slot {
     COLD_DUE,
     COLD_BACKLOG,
@@ -107,26 +114,31 @@ enum cold_slot {
 };
 
 enum cold_slot cold_slot_of(char family, unsigned state, unsigned class);
-/* The same for one of D that may be waiting for others. */
+/* The slot of a job with this moment: a job of D may be waiting for others. */
 enum cold_slot cold_slot_at(enum cold_slot slot, int64_t at_ms);
 enum job_state cold_state(enum cold_slot slot);
 
-/* A run, as the journal knows it. */
+/* A run, as the journal knows it. One byte of flags stands between the two lists. */
+#define RUN_FIRST_FIELDS(F)                                       \
+    F(COUNT, file, "names its log; it is never used again")       \
+    F(COUNT, number, "its age: that of the youngest entry in it") \
+    F(COUNT, oldest, "the age of its oldest entry")               \
+    F(LETTER, family, "of its keys")
+#define RUN_FIELDS(F)                                                                  \
+    F(NUMBER, entries, "graves included")                                              \
+    F(NUMBER, graves, "entries that are graves")                                       \
+    F(NUMBER, bytes, "of its log")                                                     \
+    F(NUMBER, elements, "of its log")                                                  \
+    F(NUMBER, root_at, "the position of its root")                                     \
+    F(SIGNED, gone_ms, "no entry matters from then on; INT64_MAX: time does not tell") \
+    F(BYTES, first, "key")                                                             \
+    F(BYTES, last, "key")
+
 struct run_desc {
-    uint32_t file;   /* names its log; never used again */
-    uint32_t number; /* its age: that of the youngest entry in it, */
-    uint32_t oldest; /* and of the oldest */
-    char family;
-    bool split;       /* holds jobs of one stretch of time; else of all times */
-    bool broken;      /* something in it could not be read: its log is kept for `belfry repair` */
-    uint64_t entries; /* graves included */
-    uint64_t graves;
-    uint64_t bytes;
-    uint64_t elements;
-    uint64_t root_at;
-    int64_t gone_ms;  /* nothing in it matters from then on; INT64_MAX: that is not known by time */
-    struct str first; /* keys */
-    struct str last;
+    RUN_FIRST_FIELDS(FIELD_MEMBER)
+    bool split;  /* the run has jobs of one stretch of time, not of all times */
+    bool broken; /* a part of the run could not be read: its log is kept for `belfry repair` */
+    RUN_FIELDS(FIELD_MEMBER)
     /* Due times at SPREAD_POINTS equal parts of its entries: for forecasts. */
     unsigned spread_count;
     int64_t spread[SPREAD_POINTS];
@@ -139,12 +151,11 @@ struct tally_entry {
     struct str queue;
     enum cold_slot slot;
     int64_t n;
-    struct cold_point first; /* of a backlog: of the jobs */
-    uint64_t lane;           /* COLD_ASIDE: whose they are */
+    struct cold_point first; /* the first job, if the slot is a backlog */
+    uint64_t lane;           /* COLD_ASIDE: the lane of the jobs */
 };
 
 void tally_put(struct buf *out, const struct tally_entry *t);
-
 bool tally_get(struct wire_reader *r, struct tally_entry *ret); /* false if malformed */
 
 static inline bool slot_is_backlog(enum cold_slot slot)

@@ -9,8 +9,8 @@
 /* Set in trail_image.flags. */
 #define TRAIL_CANCELLING 1u
 #define TRAIL_REPLACING  2u
-#define TRAIL_TELLING    4u  /* ended, and those who listen are to be told */
-#define TRAIL_OWNS_LANE  8u  /* leased or deferred at its present due time: it keeps its lane */
+#define TRAIL_TELLING    4u  /* ended, and its listeners are to be told */
+#define TRAIL_OWNS_LANE  8u  /* leased or deferred at its present due time: it owns its lane */
 #define TRAIL_GRACED     16u /* leased, and a start has given it its grace */
 
 #define TRAIL_FIELDS(F)                                                     \
@@ -37,11 +37,17 @@
     F(MOMENT, deferred_ms, "quiet hours have it wait until then; 0: they do not") \
     F(COUNT, deferrals, "how many times quiet hours put it off")
 
-/* What happened to a job since it was first leased. */
+/* The life of a job since its first lease. */
 struct trail_image {
     TRAIL_FIELDS(FIELD_MEMBER)
     TRAIL_LATER_FIELDS(FIELD_MEMBER)
 };
+
+/* An ended job is kept until then. */
+static inline int64_t trail_gone_ms(const struct trail_image *t)
+{
+    return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
+}
 
 #define IMAGE_FIELDS(F)                                        \
     F(NUMBER, seq, "its number")                               \

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "base/str.h"
 #include "base/time.h"
+#include "record/field.h"
 
 #define JOB_BIT(name) (1u << JOB_##name)
 
@@ -62,10 +62,10 @@ static inline bool state_is_ended(unsigned state)
     return (unsigned)JOB_ENDED >> state & 1;
 }
 
-/* The moment of a job that waits for something else than time. */
+/* The moment of a job that does not wait for a time. */
 #define AT_NEVER (TIME_MOMENT_MAX + 1)
 
-/* What becomes of a job if one that it waits for ends otherwise than done. */
+/* What becomes of a job if a job that it waits for ends, but is not done. */
 enum after_fail { AFTERFAIL_CANCEL, AFTERFAIL_RUN };
 
 /* How an attempt ended. The numbers are on disk. */
@@ -84,14 +84,14 @@ enum attempt_outcome {
 
 const char *attempt_outcome_name(unsigned outcome);
 
-struct attempt {
-    uint32_t number;
-    int64_t start_ms;
-    int64_t end_ms;
-    int64_t late_ms; /* start - the moment it was to run */
-    unsigned outcome;
-    struct str worker;
-    struct str error;
-};
+#define ATTEMPT_FIELDS(F)                                    \
+    F(COUNT, number, "which attempt of the job it was")      \
+    F(SIGNED, start_ms, "when it began")                     \
+    F(FROM_START, end_ms, "when it ended")                   \
+    F(SIGNED, late_ms, "how long after its moment it began") \
+    F(BYTE, outcome, "enum attempt_outcome")                 \
+    F(BYTES, worker, "which had the job")                    \
+    F(BYTES, error, "if it failed")
+FIELD_STRUCT(attempt, ATTEMPT_FIELDS);
 
 #endif

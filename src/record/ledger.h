@@ -6,13 +6,14 @@
 #include "base/buf.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "record/field.h"
 #include "recur/recur.h"
 
-#define LEDGER_MAX   100 /* entries that are kept; those of occurrences under way always */
-#define QUEUE_RANGES 8   /* of nominal times that wait for their turn */
-#define QUEUED_MAX   TIME_MOMENT_MAX /* in each: there are no more moments */
+#define LEDGER_MAX   100             /* entries; those of occurrences under way are always kept */
+#define QUEUE_RANGES 8               /* ranges of nominal times that wait for their turn */
+#define QUEUED_MAX   TIME_MOMENT_MAX /* nominal times in a range: there are no more moments */
 
-/* What to do with occurrences that were missed. */
+/* How missed occurrences are treated. */
 #define CATCHUPS(X) \
     X(LAST, "last") \
     X(SKIP, "skip") \
@@ -24,7 +25,7 @@ enum catchup {
 #undef CATCHUP_ENUM
 };
 
-/* What to do if the occurrence before has not ended. */
+/* How an occurrence is treated if the one before has not ended. */
 #define OVERLAPS(X)   \
     X(SKIP, "skip")   \
     X(ALLOW, "allow") \
@@ -36,7 +37,7 @@ enum overlap {
 #undef OVERLAP_ENUM
 };
 
-/* What became of a nominal time: a word, and why. The order is on disk. */
+/* The outcomes of a nominal time: a word, and the reason. The order is on disk. */
 #define LEDGER_OUTCOMES(X)                                       \
     X(OPEN, "open", "it was made and has not ended")             \
     X(RAN, "ran", "")                                            \
@@ -60,11 +61,11 @@ enum ledger_outcome {
 const char *ledger_word(enum ledger_outcome o);
 const char *ledger_why(enum ledger_outcome o);
 
-/* One nominal time, or several in a row that were skipped for the same reason. */
+/* One nominal time, or several in a row that were skipped for one reason. */
 struct ledger_entry {
     enum ledger_outcome outcome;
     int64_t nominal_ms;
-    int64_t upto_ms; /* the last of them */
+    int64_t upto_ms; /* the last nominal time */
     uint64_t count;
     bool by_hand;     /* made by request, not by the rule */
     struct job_id id; /* seq 0: no job was made */
@@ -78,32 +79,38 @@ struct queue_range {
     uint64_t n;
 };
 
+/* What the user said of a recurrence. */
+#define RULE_FIELDS(F)                                                                       \
+    F(ENUM(recur_kind), kind, "of the rule")                                                 \
+    F(BYTES, rule, "its text")                                                               \
+    F(BYTES, zone, "the time zone's name")                                                   \
+    F(BYTES, exdate, "dates that are left out")                                              \
+    F(BYTES, rdate, "dates that are added")                                                  \
+    F(MOMENT, start_ms, "the moment from which the rule counts")                             \
+    F(ENUM(catchup), catchup, "what is done about missed occurrences")                       \
+    F(ENUM(overlap), overlap, "what is done while the one before lasts")                     \
+    F(BYTES, queue, "in full")                                                               \
+    F(BYTE, priority, "1-5")                                                                 \
+    F(BYTES, opts, "those of its jobs (opts.h), without the moment that stands first there") \
+    F(BYTES, payload, "of its jobs")
+
+/* What became of it. */
+#define PROGRESS_FIELDS(F)                                                         \
+    F(FLAG, paused, "no occurrence is made")                                       \
+    F(NUMBER, revision, "1 at first")                                              \
+    F(SIGNED, edited_ms, "when the user changed it last")                          \
+    F(OPTIONAL, last_ms, "the last nominal time that was decided about; -1: none") \
+    F(OPTIONAL, next_ms, "the next nominal time; -1: there is none any more")
+
 struct recurrence {
-    /* What the user said. */
-    enum recur_kind kind;
-    struct str rule;
-    struct str zone;
-    struct str exdate;
-    struct str rdate;
-    int64_t start_ms;
-    enum catchup catchup;
-    enum overlap overlap;
-    struct str queue; /* in full */
-    unsigned priority;
-    struct str opts; /* as of a job, without what stands first there */
-    struct str payload;
-    /* What became of it. */
-    bool paused;
-    uint64_t revision; /* 1 at first */
-    int64_t edited_ms;
-    int64_t last_ms; /* the last nominal time that was decided about; -1: none */
-    int64_t next_ms; /* -1: there is none any more */
+    RULE_FIELDS(FIELD_MEMBER)
+    PROGRESS_FIELDS(FIELD_MEMBER)
     struct recur_state state;
-    uint64_t queued; /* how many wait for their turn, */
+    uint64_t queued; /* how many nominal times wait for their turn */
     size_t range_count;
-    struct queue_range ranges[QUEUE_RANGES]; /* and which, first ones first; */
-    bool gap;                                /* what came behind the last of them was skipped */
-    int64_t skip_ms;                         /* up to here all are skipped; -1: none, */
+    struct queue_range ranges[QUEUE_RANGES]; /* those nominal times, first ones first */
+    bool gap;                                /* nominal times behind the last range were skipped */
+    int64_t skip_ms; /* all nominal times up to here are skipped; -1: none */
     enum ledger_outcome skip_why;
     uint64_t totals[LEDGER_OUTCOME_COUNT];
     size_t ledger_count;
@@ -113,13 +120,13 @@ struct recurrence {
 void recurrence_encode(struct buf *out, const struct recurrence *r);
 /* False if malformed. Slices are borrowed. */
 bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *ret);
-/* Adds to the ledger. False: it is full of occurrences under way. */
+/* Adds an entry. False if the ledger is full of occurrences under way. */
 bool ledger_add(struct recurrence *r, const struct ledger_entry *x);
-/* n nominal times from one to another are skipped. */
+/* Notes that n nominal times were skipped. */
 void ledger_skip(struct recurrence *r, int64_t from_ms, int64_t upto_ms, uint64_t n,
                  enum ledger_outcome why);
 size_t ledger_open(const struct recurrence *r);
-/* One more waits for its turn, if there is room for it. */
+/* Has a nominal time wait for its turn, or skips it if there is no room. */
 void ledger_enqueue(struct recurrence *r, int64_t nominal_ms);
 
 #endif

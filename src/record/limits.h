@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The limits of what users give. */
+/* The limits of values that users give. */
 #ifndef RECORD_LIMITS_H
 #define RECORD_LIMITS_H
 
@@ -14,24 +14,25 @@
 #define TAGS_MAX          16
 #define METAS_MAX         32
 #define META_MAX_BYTES    1024 /* of a value */
-#define AFTER_MAX         64   /* jobs that one may wait for, */
-#define LISTENERS_MAX     1000 /* and that may wait for one */
+#define AFTER_MAX         64   /* jobs that a job may wait for */
+#define LISTENERS_MAX     1000 /* jobs that may wait for a job */
 #define QUIET_MAX_BYTES   200
 #define TZ_MAX_BYTES      128
 #define SPREAD_MAX_MS     INT64_C(86400000)
 #define URL_MAX_BYTES     2000 /* of a URL that jobs are pushed to */
-#define HEADERS_MAX_BYTES 4096 /* of what is sent along, */
-#define HEADERS_MAX       32   /* and how many they are */
+#define HEADERS_MAX_BYTES 4096 /* of the headers of a push */
+#define HEADERS_MAX       32
 #define SECRETS_MAX_BYTES 200
 #define PUSH_TIMEOUT_MAX  INT64_C(3600000)
 #define PUSH_RUNNING_MAX  1000
-#define PUSH_MARGIN_MS    15000 /* what a lease for a push has beyond its timeout */
+#define PUSH_MARGIN_MS    15000 /* A lease for a push lasts so long beyond its timeout. */
 #define LEASE_COUNT_MAX   1000
-#define LEASE_BYTES_MAX   (4u << 20) /* payload in one LEASE answer, though at least one job */
-#define LEASE_GRACE_MS    10000
-#define LEASE_MAX_MS      INT64_C(604800000) /* a week */
-#define LEASE_QUEUES_MAX  64
-#define HISTORY_ENTRIES   10 /* attempts remembered per job */
-#define POISON_STALLS     10 /* stalls in a row that end a job whatever its attempts allow */
+#define LEASE_BYTES_MAX \
+    (4u << 20) /* of payload in one answer of LEASE, which has one job at least */
+#define LEASE_GRACE_MS   10000
+#define LEASE_MAX_MS     INT64_C(604800000) /* a week */
+#define LEASE_QUEUES_MAX 64
+#define HISTORY_ENTRIES  10 /* attempts remembered per job */
+#define POISON_STALLS    10 /* stalls in a row that end a job, whatever attempts it has left */
 
 #endif

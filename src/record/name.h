@@ -16,10 +16,10 @@
 /* Whether the name of a queue, tenant, tag or the like obeys NAME_RULE. */
 bool name_valid(struct str name);
 
-/* Everywhere below a queue is named in full: `queue` if it is the default tenant's, `tenant@queue`
- * if it is another's. In a lease_request `*@queue` stands for that of all tenants. */
+/* A queue is named in full: `queue` for the default tenant, `tenant@queue` for another tenant. In a
+ * lease_request `*@queue` stands for the queues of that name of all tenants. */
 bool queue_name_valid(struct str full);
-/* The same, or one of the engine's own queues: their names begin with ~, so that no user's do. */
+/* Also true for the engine's own queues, whose names begin with ~, as no user's name does. */
 bool stored_name_valid(struct str full);
 void scope_split(struct str full, struct str *ret_tenant, struct str *ret_queue);
 

@@ -2,6 +2,7 @@
 #include "record/opts.h"
 
 #include "base/time.h"
+#include "record/limits.h"
 
 static void put_bytes(struct buf *out, enum job_opt type, struct str bytes)
 {
@@ -62,14 +63,15 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
         ret->number = (int64_t)wire_varint(r);
         ret->bytes = wire_bytes(r);
         break;
-    default: return false; /* from a newer version: what follows cannot be read */
+    default: return false; /* of a newer version: the rest cannot be read */
     }
-    if (ret->number < 0 || (ret->type >= OPT_AFTER && ret->number > TIME_MOMENT_MAX))
+    if (ret->number < 0 || (ret->type >= OPT_AFTER && ret->number > TIME_MOMENT_MAX) ||
+        ((ret->type == OPT_KEY || ret->type == OPT_ORDER) && ret->bytes.len > KEY_MAX_BYTES))
         r->bad = true;
     return !r->bad;
 }
 
-/* What is not given is zero, but for numbers. */
+/* An option that is not given is zero, except for numbers. */
 #define NONE_BYTES(member)
 #define NONE_NUMBER(member) .member = -1,
 #define NONE_POSITIVE(member)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of a job: tagged bytes in front of its payload. They are zigzag(created - born), then
- * one after another of enum job_opt. */
+/* The options of a job: tagged bytes in front of its payload. They begin with zigzag(created -
+ * born); then each option has its number and its value. */
 #ifndef RECORD_OPTS_H
 #define RECORD_OPTS_H
 
@@ -9,8 +9,8 @@
 #include "base/wire.h"
 #include "record/jobstate.h"
 
-/* Options of which a job has one at most, in the order in which they are written: name, number on
- * disk, kind, member of struct job_opts. */
+/* Options of which a job has one at most, in the order of writing: name, number on disk, kind,
+ * member of struct job_opts. */
 #define JOB_OPTS(X)                   \
     X(KEY, 1, BYTES, key)             \
     X(ATTEMPTS, 2, NUMBER, attempts)  \
@@ -34,19 +34,20 @@ enum job_opt {
 #undef OPT_ENUM
         OPT_TAG = 7,    /* there may be several */
     OPT_META = 8,       /* there may be several */
-    OPT_AFTER = 12,     /* a job that it waits for; there may be several */
+    OPT_AFTER = 12,     /* a job that this job waits for; there may be several */
     OPT_AFTERFAIL = 13, /* enum after_fail */
-    OPT_LISTENER = 14,  /* a job that is told when it has ended; there may be several */
-    OPT_NOMINAL = 15,   /* it is an occurrence: of when, and of which recurrence */
+    OPT_LISTENER = 14,  /* a job that is told of the end of this job; there may be several */
+    OPT_NOMINAL =
+        15, /* the job is an occurrence: its nominal time, and the name of its recurrence */
 };
 
-/* One of them, as it stands in a job's tail. */
+/* One option, as it stands in the tail of a job. */
 struct opt {
     enum job_opt type;
     struct str
         bytes; /* KEY, BACKOFF, ORDER, TAG, PUSH; META: its name; NOMINAL: the recurrence's */
     struct str value; /* META */
-    int64_t number;   /* the others; AFTER, LISTENER: the id's due time */
+    int64_t number;   /* all other options; AFTER, LISTENER: due time of the id */
     uint64_t seq;     /* AFTER, LISTENER */
 };
 
@@ -60,7 +61,7 @@ struct job_opts {
     size_t listeners;
 };
 
-/* There is nothing in them but when the job was made, as in most: a varint. */
+/* Most options have nothing but the varint in front. */
 static inline bool opts_are_bare(struct str opts)
 {
     size_t n = 1;
@@ -72,10 +73,10 @@ static inline bool opts_are_bare(struct str opts)
 
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
-/* The next option; false at the end, or where a newer version's begin. */
+/* The next option; false at the end, and where options of a newer version begin. */
 bool job_opt_next(struct wire_reader *r, struct opt *ret);
 void opts_put_id(struct buf *out, enum job_opt type, struct job_id id);
-/* A job's key and ordering key, of its options as an image has them; empty if it has none. */
+/* The key and the ordering key in the options of an image; empty if there is none. */
 void cold_keys_of(struct str opts, struct str *ret_key, struct str *ret_order);
 
 #endif

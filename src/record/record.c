@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "record/codec.h"
 #include "record/name.h"
+#include "record/role.h"
 #include "record/webhook.h"
 
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)
@@ -14,15 +15,15 @@ void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)
     wire_put_zigzag(out, wall_ms);
 }
 
-CODEC(BEGIN, begin, struct begin_record, BEGIN_FIELDS, true)
-CODEC(LEASE, lease, struct lease_record, LEASE_FIELDS, true)
-CODEC(EXTEND, extend, struct extend_record, EXTEND_FIELDS, true)
-CODEC(BACK, back, struct back_record, BACK_FIELDS, true)
-CODEC(END, end, struct end_record, END_FIELDS, state_is_ended(ret->state))
-CODEC(MOVE, move, struct move_record, MOVE_FIELDS, true)
-CODEC(MARK, mark, struct mark_record, MARK_FIELDS, true)
-CODEC(TOLD, told, struct told_record, TOLD_FIELDS, true)
-CODEC(LISTEN, listen, struct listen_record, LISTEN_FIELDS, true)
+CODEC(BEGIN, begin, BEGIN_FIELDS, true)
+CODEC(LEASE, lease, LEASE_FIELDS, true)
+CODEC(EXTEND, extend, EXTEND_FIELDS, true)
+CODEC(BACK, back, BACK_FIELDS, true)
+CODEC(END, end, END_FIELDS, state_is_ended(ret->state))
+CODEC(MOVE, move, MOVE_FIELDS, true)
+CODEC(MARK, mark, MARK_FIELDS, true)
+CODEC(TOLD, told, TOLD_FIELDS, true)
+CODEC(LISTEN, listen, LISTEN_FIELDS, true)
 
 /* ---- Jobs ---- */
 
@@ -91,175 +92,181 @@ bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
 
 /* ---- Settings ---- */
 
-static bool moment_ok(int64_t ms)
+#define PUT_TEXT(name) wire_put_bytes(out, str_of(from->name));
+#define GET_TEXT(name) get_text(r, ret->name, sizeof(ret->name) - 1);
+#define PUT_RATE(name) PUT_PLAIN(name.count) PUT_PLAIN(name.per_ms)
+#define GET_RATE(name) get_rate(r, &ret->name);
+
+#define PUT_SETTING(name, kind, member) PUT_##kind(member)
+#define GET_SETTING(name, kind, member) GET_##kind(member)
+
+/* A text has no zero in it. `ret` is full of zeros. */
+static void get_text(struct wire_reader *r, char *ret, size_t max)
 {
-    return ms >= 0 && ms <= TIME_MOMENT_MAX;
+    struct str s = wire_bytes(r);
+
+    if (s.len > max || memchr(s.ptr, '\0', s.len))
+        r->bad = true;
+    else
+        memcpy(ret, s.ptr, s.len);
 }
 
-static void put_rate(struct buf *out, const struct rate *r)
-{
-    wire_put_varint(out, (uint64_t)r->count);
-    wire_put_varint(out, (uint64_t)r->per_ms);
-}
-
-static bool get_rate(struct wire_reader *r, struct rate *ret)
+static void get_rate(struct wire_reader *r, struct rate *ret)
 {
     uint64_t count = wire_varint(r), per = wire_varint(r);
 
     *ret = (struct rate){ (int64_t)count, count ? (int64_t)per : 0 };
-    return count == 0 || (count <= RATE_COUNT_MAX && per > 0 && per <= RATE_PER_MAX);
+    if (count && (count > RATE_COUNT_MAX || per == 0 || per > RATE_PER_MAX))
+        r->bad = true;
 }
 
-/* Settings that most queues do not have: a number and bytes each, so that a reader can pass over
+/* Settings that most queues do not have are a number and bytes each, so that a reader can pass over
  * those that it does not know. */
 enum queue_tag { QUEUE_TAG_PUSH = 1 };
 
-static void put_push(struct buf *out, const struct push_settings *s)
+static void put_push(struct buf *ret, const struct queue_settings *from)
 {
-    struct buf body = { 0 };
+    const struct push_settings *s = &from->push, *usual = &queue_defaults.push;
+    struct buf body = { 0 }, *out = &body;
 
     if (s->url.len == 0 && s->headers.len == 0 && s->secrets.len == 0 &&
-        s->timeout_ms == queue_defaults.push.timeout_ms &&
-        s->concurrency == queue_defaults.push.concurrency)
+        s->timeout_ms == usual->timeout_ms && s->concurrency == usual->concurrency)
         return;
-    wire_put_bytes(&body, s->url);
-    wire_put_bytes(&body, s->headers);
-    wire_put_bytes(&body, s->secrets);
-    wire_put_varint(&body, (uint64_t)s->timeout_ms);
-    wire_put_varint(&body, (uint64_t)s->concurrency);
-    wire_put_u8(out, QUEUE_TAG_PUSH);
-    wire_put_bytes(out, buf_view(&body));
-    out->failed = out->failed || body.failed;
+    QUEUE_PUSH_FIELDS(PUT_SETTING)
+    wire_put_u8(ret, QUEUE_TAG_PUSH);
+    wire_put_bytes(ret, buf_view(&body));
+    ret->failed = ret->failed || body.failed;
     buf_fini(&body);
 }
 
-static bool get_push(struct str body, struct push_settings *ret)
+static bool get_push(struct str body, struct queue_settings *ret)
 {
-    struct wire_reader r = wire_reader_of(body);
+    struct wire_reader reader = wire_reader_of(body), *r = &reader;
     const char *field;
 
-    ret->url = wire_bytes(&r);
-    ret->headers = wire_bytes(&r);
-    ret->secrets = wire_bytes(&r);
-    ret->timeout_ms = (int64_t)wire_varint(&r);
-    ret->concurrency = (int64_t)wire_varint(&r);
-    return !r.bad && push_settings_why(ret, &field) == NULL;
+    QUEUE_PUSH_FIELDS(GET_SETTING)
+    return !r->bad && push_settings_why(&ret->push, &field) == NULL;
 }
 
-static bool get_tagged(struct wire_reader *r, struct queue_settings *ret)
+static void get_tagged(struct wire_reader *r, struct queue_settings *ret)
 {
-    ret->push = queue_defaults.push;
     while (r->p < r->end && !r->bad) {
         unsigned tag = wire_u8(r);
         struct str body = wire_bytes(r);
 
-        if (tag == QUEUE_TAG_PUSH && !get_push(body, &ret->push))
-            return false;
+        if (tag == QUEUE_TAG_PUSH && !get_push(body, ret))
+            r->bad = true;
     }
-    return !r->bad;
 }
 
-void record_put_queue(struct buf *out, const struct queue_record *r)
+static void put_queue_settings(struct buf *out, const struct queue_settings *from)
 {
-    const struct queue_settings *s = &r->settings;
+    QUEUE_FIRST_FIELDS(PUT_SETTING)
+    QUEUE_LATER_FIELDS(PUT_SETTING)
+    put_push(out, from);
+}
+
+static void get_queue_settings(struct wire_reader *r, struct queue_settings *ret)
+{
+    *ret = (struct queue_settings){ .push = queue_defaults.push };
+    QUEUE_FIRST_FIELDS(GET_SETTING)
+    if (r->p < r->end) {
+        QUEUE_LATER_FIELDS(GET_SETTING)
+    }
+    get_tagged(r, ret);
+}
+
+void record_put_queue(struct buf *out, const struct queue_record *from)
+{
     size_t mark = record_open(out, RECORD_QUEUE);
 
-    wire_put_bytes(out, r->tenant);
-    wire_put_bytes(out, r->queue);
-    wire_put_u8(out, s->paused);
-    wire_put_zigzag(out, s->lease_ms);
-    wire_put_zigzag(out, s->attempts);
-    wire_put_bytes(out, str_of(s->backoff));
-    wire_put_zigzag(out, s->retain_ms);
-    wire_put_zigzag(out, s->retain_dead_ms);
-    wire_put_zigzag(out, s->key_hold_ms);
-    wire_put_zigzag(out, s->past_grace_ms);
-    wire_put_zigzag(out, s->max_running);
-    put_rate(out, &s->rate);
-    put_push(out, &s->push);
+    wire_put_bytes(out, from->tenant);
+    wire_put_bytes(out, from->queue);
+    put_queue_settings(out, &from->settings);
     record_close(out, mark);
-}
-
-void record_put_tenant(struct buf *out, const struct tenant_record *r)
-{
-    size_t mark = record_open(out, RECORD_TENANT);
-    const struct tenant_settings *s = &r->settings;
-
-    wire_put_bytes(out, r->name);
-    wire_put_zigzag(out, s->weight);
-    wire_put_u8(out, s->maintenance);
-    wire_put_zigzag(out, s->max_pending);
-    wire_put_zigzag(out, s->max_running);
-    put_rate(out, &s->rate);
-    wire_put_bytes(out, str_of(s->quiet));
-    wire_put_bytes(out, str_of(s->tz));
-    wire_put_zigzag(out, s->spread_ms);
-    record_close(out, mark);
-}
-
-/* A text without a zero in it. */
-static bool get_text(struct wire_reader *r, char *ret, size_t max)
-{
-    struct str s = wire_bytes(r);
-
-    if (r->bad || s.len > max || (s.len && memchr(s.ptr, '\0', s.len)))
-        return false;
-    if (s.len)
-        memcpy(ret, s.ptr, s.len);
-    return true;
-}
-
-bool record_get_tenant(struct str body, struct tenant_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-    struct tenant_settings *s = &ret->settings;
-
-    *ret = (struct tenant_record){ .name = wire_bytes(&r) };
-    s->weight = wire_zigzag(&r);
-    s->maintenance = wire_u8(&r) != 0;
-    s->max_pending = wire_zigzag(&r);
-    s->max_running = wire_zigzag(&r);
-    if (!get_rate(&r, &s->rate))
-        return false;
-    if (r.p < r.end) { /* later versions */
-        if (!get_text(&r, s->quiet, QUIET_MAX_BYTES) || !get_text(&r, s->tz, TZ_MAX_BYTES))
-            return false;
-        s->spread_ms = wire_zigzag(&r);
-    }
-    return !r.bad && name_valid(ret->name) && s->weight > 0 && s->weight <= WEIGHT_MAX &&
-           s->max_pending >= 0 && s->max_running >= 0 && moment_ok(s->spread_ms);
 }
 
 bool record_get_queue(struct str body, struct queue_record *ret)
 {
     struct wire_reader r = wire_reader_of(body);
-    struct queue_settings *s = &ret->settings;
-    struct str backoff;
+    const struct queue_settings *s = &ret->settings;
 
-    *ret = (struct queue_record){ 0 };
     ret->tenant = wire_bytes(&r);
     ret->queue = wire_bytes(&r);
-    s->paused = wire_u8(&r) != 0;
-    s->lease_ms = wire_zigzag(&r);
-    s->attempts = wire_zigzag(&r);
-    backoff = wire_bytes(&r);
-    s->retain_ms = wire_zigzag(&r);
-    s->retain_dead_ms = wire_zigzag(&r);
-    s->key_hold_ms = wire_zigzag(&r);
-    s->past_grace_ms = wire_zigzag(&r);
-    if (r.p < r.end) { /* later versions */
-        s->max_running = wire_zigzag(&r);
-        if (!get_rate(&r, &s->rate))
-            return false;
-    }
-    if (!get_tagged(&r, s) || backoff.len == 0 || backoff.len > BACKOFF_MAX_BYTES ||
-        memchr(backoff.ptr, '\0', backoff.len) || ret->queue.len == 0 ||
-        ret->queue.len > QUEUE_MAX_BYTES)
-        return false;
-    memcpy(s->backoff, backoff.ptr, backoff.len);
-    return s->lease_ms > 0 && s->lease_ms <= LEASE_MAX_MS && s->attempts >= 0 &&
-           moment_ok(s->retain_ms) && moment_ok(s->retain_dead_ms) && moment_ok(s->key_hold_ms) &&
+    get_queue_settings(&r, &ret->settings);
+    return !r.bad && s->backoff[0] && ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES &&
+           s->lease_ms > 0 && s->lease_ms <= LEASE_MAX_MS && s->attempts >= 0 &&
            s->past_grace_ms >= -1 && s->max_running >= 0;
+}
+
+static void put_tenant_settings(struct buf *out, const struct tenant_settings *from)
+{
+    TENANT_FIELDS(PUT_SETTING)
+}
+
+static void get_tenant_settings(struct wire_reader *r, struct tenant_settings *ret)
+{
+    *ret = (struct tenant_settings){ 0 };
+    TENANT_FIRST_FIELDS(GET_SETTING)
+    if (r->p < r->end) {
+        TENANT_LATER_FIELDS(GET_SETTING)
+    }
+}
+
+void record_put_tenant(struct buf *out, const struct tenant_record *from)
+{
+    size_t mark = record_open(out, RECORD_TENANT);
+
+    wire_put_bytes(out, from->name);
+    put_tenant_settings(out, &from->settings);
+    record_close(out, mark);
+}
+
+bool record_get_tenant(struct str body, struct tenant_record *ret)
+{
+    struct wire_reader r = wire_reader_of(body);
+    const struct tenant_settings *s = &ret->settings;
+
+    ret->name = wire_bytes(&r);
+    get_tenant_settings(&r, &ret->settings);
+    return !r.bad && name_valid(ret->name) && s->weight > 0 && s->weight <= WEIGHT_MAX &&
+           s->max_pending >= 0 && s->max_running >= 0;
+}
+
+/* ---- Tokens ---- */
+
+void record_put_token(struct buf *out, const struct token_record *from)
+{
+    size_t mark = record_open(out, RECORD_TOKEN);
+
+    TOKEN_FIELDS(PUT_FIELD)
+    if (!from->gone) {
+        TOKEN_LIVE_FIELDS(PUT_FIELD)
+    }
+    record_close(out, mark);
+}
+
+/* The server's own secret has neither role nor tenant. */
+static bool token_is_plausible(const struct token_record *r)
+{
+    if (r->hash.len != TOKEN_HASH_BYTES || r->expires_ms < 0)
+        return false;
+    if (str_eq(r->name, STR(TOKEN_KEY_NAME)))
+        return r->role == ROLE_NONE && r->tenant.len == 0;
+    return name_valid(r->name) && r->role > ROLE_NONE && r->role < ROLE_END &&
+           (name_valid(r->tenant) || str_eq(r->tenant, STR(TENANT_ALL)));
+}
+
+bool record_get_token(struct str body, struct token_record *ret)
+{
+    struct wire_reader reader = wire_reader_of(body), *r = &reader;
+
+    *ret = (struct token_record){ 0 };
+    TOKEN_FIELDS(GET_FIELD)
+    if (ret->gone)
+        return !r->bad && ret->gone == 1 && name_valid(ret->name);
+    TOKEN_LIVE_FIELDS(GET_FIELD)
+    return !r->bad && token_is_plausible(ret);
 }
 
 /* ---- Commits ---- */
@@ -291,25 +298,13 @@ int record_walk(struct str commit, struct commit_head *ret_head,
     return answer;
 }
 
-void record_put_attempt(struct buf *out, const struct attempt *a)
+void record_put_attempt(struct buf *out, const struct attempt *from)
 {
-    wire_put_varint(out, a->number);
-    wire_put_zigzag(out, a->start_ms);
-    wire_put_zigzag(out, a->end_ms - a->start_ms);
-    wire_put_zigzag(out, a->late_ms);
-    wire_put_u8(out, (uint8_t)a->outcome);
-    wire_put_bytes(out, a->worker);
-    wire_put_bytes(out, a->error);
+    ATTEMPT_FIELDS(PUT_FIELD)
 }
 
 bool record_get_attempt(struct wire_reader *r, struct attempt *ret)
 {
-    ret->number = (uint32_t)wire_varint(r);
-    ret->start_ms = wire_zigzag(r);
-    ret->end_ms = (int64_t)((uint64_t)ret->start_ms + (uint64_t)wire_zigzag(r));
-    ret->late_ms = wire_zigzag(r);
-    ret->outcome = wire_u8(r);
-    ret->worker = wire_bytes(r);
-    ret->error = wire_bytes(r);
+    ATTEMPT_FIELDS(GET_FIELD)
     return !r->bad;
 }

@@ -13,8 +13,8 @@
  *     +---------+--------------------+------+
  *
  * Bodies are made of varints, zigzag varints (moments) and length-prefixed bytes, in the order of
- * the rows below (field.h). A body may be longer than its reader knows: what follows the known part
- * is from a newer version and is ignored. Decoded slices borrow from the commit.
+ * the rows below (field.h). A body may be longer than its reader knows: the rest is from a newer
+ * version, and the reader ignores it. Decoded slices borrow from the commit.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -23,8 +23,7 @@
 #include "record/image.h"
 #include "record/settings.h"
 
-/* All records: name, number on disk, the name of its codec and of its emit and apply, its struct,
- * and what it says. */
+/* All records: name, number on disk, name of the codec, name of emit and apply, struct, meaning. */
 #define RECORDS(X)                                                                                \
     X(BEGIN, 1, begin, begin, struct begin_record,                                                \
       "first in a segment, and before the oldest one is removed")                                 \
@@ -66,10 +65,7 @@ enum record_type {
     F(NUMBER, previous, "elements in the segment before this one") \
     F(NUMBER, next_seq, "of the next job")                         \
     F(LATER_COUNT, oldest, "the segment that the journal begins with; 0: it does not say")
-
-struct begin_record {
-    BEGIN_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(begin_record, BEGIN_FIELDS);
 
 #define LEASE_FIELDS(F)                              \
     F(NUMBER, seq, "of the job")                     \
@@ -80,10 +76,7 @@ struct begin_record {
     F(SIGNED, late_ms, "how late the attempt began") \
     F(COUNT, attempt, "its number")                  \
     F(BYTES, worker, "who has it")
-
-struct lease_record {
-    LEASE_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(lease_record, LEASE_FIELDS);
 
 #define EXTEND_FIELDS(F)                            \
     F(NUMBER, seq, "of the job")                    \
@@ -92,10 +85,7 @@ struct lease_record {
     F(SIGNED, progress, "-1: unchanged")            \
     F(FLAG, has_note, "the note is a new one")      \
     F(BYTES, note, "what the worker says")
-
-struct extend_record {
-    EXTEND_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(extend_record, EXTEND_FIELDS);
 
 #define OUTCOME_NONE 255u /* the job was not leased */
 
@@ -108,10 +98,7 @@ struct extend_record {
     F(BYTE, outcome, "enum attempt_outcome") \
     F(SIGNED, end_ms, "of the attempt")      \
     F(BYTES, error, "of the attempt")
-
-struct back_record {
-    BACK_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(back_record, BACK_FIELDS);
 
 #define END_FIELDS(F)                                              \
     F(NUMBER, seq, "of the job")                                   \
@@ -123,30 +110,21 @@ struct back_record {
     F(COUNT, stalls, "in a row")                                   \
     F(BYTES, error, "of the attempt")                              \
     F(BYTES, result, "of the job")
-
-struct end_record {
-    END_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(end_record, END_FIELDS);
 
 #define MOVE_FIELDS(F)           \
     F(NUMBER, seq, "of the job") \
     F(MOMENT, due_ms, "nominal") \
     F(AT, at_ms, "when it runs") \
     F(IF_SET, deferred, "by quiet hours, not by a request")
-
-struct move_record {
-    MOVE_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(move_record, MOVE_FIELDS);
 
 #define MARK_FIELDS(F)                                       \
     F(NUMBER, seq, "of the job")                             \
     F(BITS, flags, "of its trail")                           \
     F(MOMENT, pending_due_ms, "due time of the replacement") \
     F(BYTES, pending, "payload of the replacement")
-
-struct mark_record {
-    MARK_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(mark_record, MARK_FIELDS);
 
 struct queue_record {
     struct str tenant;
@@ -160,34 +138,33 @@ struct tenant_record {
 };
 
 #define TOLD_FIELDS(F) F(NUMBER, seq, "of the job that ended")
-
-struct told_record {
-    TOLD_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(told_record, TOLD_FIELDS);
 
 #define LISTEN_FIELDS(F)                            \
     F(NUMBER, seq, "of the job that is waited for") \
     F(MOMENT, due_ms, "of the listener's id")       \
     F(NUMBER, listener, "of the listener's id: its sequence number")
+FIELD_STRUCT(listen_record, LISTEN_FIELDS);
 
-struct listen_record {
-    LISTEN_FIELDS(FIELD_MEMBER)
-};
+#define TOKEN_FIELDS(F)            \
+    F(BYTES, name, "of the token") \
+    F(BYTE, gone, "1: it was revoked, and its body ends here; else 0")
+#define TOKEN_LIVE_FIELDS(F)                          \
+    F(BYTE, role, "enum role")                        \
+    F(BYTES, tenant, "whose jobs it may see; *: any") \
+    F(SIGNED, created_ms, "when it was made")         \
+    F(SIGNED, expires_ms, "when it ends; 0: never")   \
+    F(BYTES, hash, "of its secret")
 
 struct token_record {
-    struct str name;
-    bool gone; /* revoked: what follows is not there */
-    unsigned role;
-    struct str tenant;
-    int64_t created_ms;
-    int64_t expires_ms;
-    struct str hash;
+    TOKEN_FIELDS(FIELD_MEMBER)
+    TOKEN_LIVE_FIELDS(FIELD_MEMBER)
 };
 
 /* Writes the head of a commit. */
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms);
 
-/* A record's body is written between the two: open returns a mark for close. */
+/* The body of a record is written between the two calls: open returns a mark for close. */
 static inline size_t record_open(struct buf *out, enum record_type type)
 {
     wire_put_u8(out, (uint8_t)type);
@@ -211,15 +188,15 @@ struct grave_record;
 struct tally_record;
 struct cold_record;
 
-/* For each record an encoder, and a decoder that is false if the body is malformed or out of range.
- */
+/* The encoder and the decoder of each record. The decoder answers false if the body is malformed or
+ * out of range. */
 #define RECORD_CODEC(NAME, number, codec, kind, type, what)  \
     void record_put_##codec(struct buf *out, const type *r); \
     bool record_get_##codec(struct str body, type *ret);
 RECORDS(RECORD_CODEC)
 #undef RECORD_CODEC
 
-/* Of an image only these. */
+/* Reads three fields of an image, and nothing behind them. */
 bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
                      struct str *ret_queue);
 /* The body of a PUT record alone. */
@@ -230,8 +207,8 @@ struct commit_head {
     int64_t wall_ms;
 };
 
-/* Walks a commit: fn for each record until it returns other than 0, which is then returned.
- * CORRUPT if the commit is malformed. ret_head may be NULL. */
+/* Calls fn for each record of a commit. The first answer other than 0 stops the walk and is
+ * returned. CORRUPT if the commit is malformed. ret_head may be NULL. */
 int record_walk(struct str commit, struct commit_head *ret_head,
                 int (*fn)(void *arg, enum record_type type, struct str body), void *arg);
 

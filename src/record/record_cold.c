@@ -4,13 +4,12 @@
 #include "record/codec.h"
 #include "record/coldkey.h"
 
-CODEC(FED, fed, struct fed_record, FED_FIELDS, true)
-CODEC(MERGED, merged, struct merged_record, MERGED_FIELDS, true)
-CODEC(TAKEN, taken, struct taken_record, TAKEN_FIELDS, ret->key.len > 0)
-CODEC(GRAVE, grave, struct grave_record, GRAVE_FIELDS, ret->key.len > 0)
-CODEC(TALLY, tally, struct tally_record, TALLY_FIELDS,
-      ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES)
-CODEC(COLD, cold, struct cold_record, COLD_FIELDS, true)
+CODEC(FED, fed, FED_FIELDS, true)
+CODEC(MERGED, merged, MERGED_FIELDS, true)
+CODEC(TAKEN, taken, TAKEN_FIELDS, ret->key.len > 0)
+CODEC(GRAVE, grave, GRAVE_FIELDS, ret->key.len > 0)
+CODEC(TALLY, tally, TALLY_FIELDS, ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES)
+CODEC(COLD, cold, COLD_FIELDS, true)
 
 void record_put_loaded(struct buf *out, const struct loaded_record *from)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The records about what is on disk besides the journal; see record.h. */
+/* The records about runs; see record.h. */
 #ifndef RECORD_COLD_H
 #define RECORD_COLD_H
 
@@ -15,19 +15,13 @@
     F(BYTES, tallies, "tally_put")                                              \
     F(BYTES, stale,                                                             \
       "jobs that changed meanwhile, whose entries do not count: seq, key, queue, slot, gone_ms")
-
-struct fed_record {
-    FED_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(fed_record, FED_FIELDS);
 
 #define MERGED_FIELDS(F)              \
     F(BYTES, drops, "files, varints") \
     F(BYTES, runs, "run_desc_put")    \
     F(BYTES, tallies, "tally_put")
-
-struct merged_record {
-    MERGED_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(merged_record, MERGED_FIELDS);
 
 #define LOADED_FIELDS(F)                                                    \
     F(BYTES, queue, "of the class; empty: by due time")                     \
@@ -40,27 +34,21 @@ struct merged_record {
 
 struct loaded_record {
     LOADED_FIELDS(FIELD_MEMBER)
-    uint64_t lane;   /* CLASS_ASIDE only: whose jobs they are */
-    uint64_t serial; /* CLASS_ASIDE only: of the first one's grave; the others follow */
+    uint64_t lane;   /* CLASS_ASIDE only: the lane of the jobs */
+    uint64_t serial; /* CLASS_ASIDE only: the serial number of the first grave; the others follow */
 };
 
 #define TAKEN_FIELDS(F)               \
     F(NUMBER, serial, "of its grave") \
     F(BYTES, key, "its place")        \
     F(BYTES, image, "body of a PUT record")
-
-struct taken_record {
-    TAKEN_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(taken_record, TAKEN_FIELDS);
 
 #define GRAVE_FIELDS(F)                                                                         \
     F(NUMBER, serial, "its number")                                                             \
     F(SIGNED, gone_ms, "there could be something at its place until then; 0: see the frontier") \
     F(BYTES, key, "its place")
-
-struct grave_record {
-    GRAVE_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(grave_record, GRAVE_FIELDS);
 
 #define TALLY_FIELDS(F)                                                                            \
     F(BYTES, queue, "in full")                                                                     \
@@ -68,10 +56,7 @@ struct grave_record {
     F(BYTES, floors,                                                                               \
       "class, number, at, seq; with TALLY_FROM set: class.from; CLASS_ASIDE: lane, and the point " \
       "behind which its jobs are")
-
-struct tally_record {
-    TALLY_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(tally_record, TALLY_FIELDS);
 
 #define TALLY_FROM 0x80u
 
@@ -80,9 +65,6 @@ struct tally_record {
     F(NUMBER, frontier_seq, "the frontier: its sequence number") \
     F(NUMBER, next_file, "of the next run")                      \
     F(NUMBER, next_grave, "its serial number")
-
-struct cold_record {
-    COLD_FIELDS(FIELD_MEMBER)
-};
+FIELD_STRUCT(cold_record, COLD_FIELDS);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the record of a token is made of. */
+/* Roles and parts of access tokens. */
 #ifndef RECORD_ROLE_H
 #define RECORD_ROLE_H
 
 #define TOKEN_HASH_BYTES 32
-#define TOKEN_KEY_NAME   "~key" /* no token, but a secret of the server's own: nobody's name */
+#define TOKEN_KEY_NAME \
+    "~key" /* not a token: the server's own secret; no token can have this name */
 
-/* The numbers are on disk, the names are what users see and write. */
+/* The numbers are on disk. Users see and write the names. */
 #define ROLES(X)               \
     X(ADMIN, 1, "admin")       \
     X(PRODUCER, 2, "producer") \

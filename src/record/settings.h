@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "record/limits.h"
 
-/* So many in each period; count 0: as many as there are. */
+/* At most `count` in each period; count 0: any number. */
 struct rate {
     int64_t count;
     int64_t per_ms;
@@ -17,34 +17,40 @@ struct rate {
 #define RATE_COUNT_MAX 1000000
 #define RATE_PER_MAX   INT64_C(86400000)
 
-#define QUEUE_FIELDS(X)              \
-    X(PAUSED, paused)                \
-    X(LEASE, lease_ms)               \
-    X(ATTEMPTS, attempts)            \
-    X(BACKOFF, backoff)              \
-    X(RETAIN, retain_ms)             \
-    X(RETAIN_DEAD, retain_dead_ms)   \
-    X(KEY_HOLD, key_hold_ms)         \
-    X(PAST_GRACE, past_grace_ms)     \
-    X(MAX_RUNNING, max_running)      \
-    X(RATE, rate)                    \
-    X(PUSH_URL, push.url)            \
-    X(PUSH_HEADERS, push.headers)    \
-    X(PUSH_SECRET, push.secrets)     \
-    X(PUSH_TIMEOUT, push.timeout_ms) \
-    X(PUSH_CONCURRENCY, push.concurrency)
+/* The settings of a queue, in the order in which its record has them: name, kind of field, member.
+ * Records of older versions end before the later ones. */
+#define QUEUE_FIRST_FIELDS(X)              \
+    X(PAUSED, FLAG, paused)                \
+    X(LEASE, SIGNED, lease_ms)             \
+    X(ATTEMPTS, SIGNED, attempts)          \
+    X(BACKOFF, TEXT, backoff)              \
+    X(RETAIN, MOMENT, retain_ms)           \
+    X(RETAIN_DEAD, MOMENT, retain_dead_ms) \
+    X(KEY_HOLD, MOMENT, key_hold_ms)       \
+    X(PAST_GRACE, SIGNED, past_grace_ms)
+#define QUEUE_LATER_FIELDS(X)           \
+    X(MAX_RUNNING, SIGNED, max_running) \
+    X(RATE, RATE, rate)
+/* Only the record of a queue that is pushed has these. */
+#define QUEUE_PUSH_FIELDS(X)                \
+    X(PUSH_URL, BYTES, push.url)            \
+    X(PUSH_HEADERS, BYTES, push.headers)    \
+    X(PUSH_SECRET, BYTES, push.secrets)     \
+    X(PUSH_TIMEOUT, PLAIN, push.timeout_ms) \
+    X(PUSH_CONCURRENCY, PLAIN, push.concurrency)
+#define QUEUE_FIELDS(X) QUEUE_FIRST_FIELDS(X) QUEUE_LATER_FIELDS(X) QUEUE_PUSH_FIELDS(X)
 
 /* How a queue's jobs are pushed: see push.h. */
 struct push_settings {
-    struct str url;     /* empty: they are not, workers lease them; `job`: each has its own */
-    struct str headers; /* sent along: lines of `Name: value` */
-    struct str secrets; /* that sign: one, or two with a blank between; empty: none */
+    struct str url;     /* empty: workers lease the jobs; `job`: each job has its own */
+    struct str headers; /* of each request: lines of `Name: value` */
+    struct str secrets; /* for signatures: one, or two with a blank between; empty: none */
     int64_t timeout_ms;
-    int64_t concurrency; /* at a time */
+    int64_t concurrency; /* pushes at a time */
 };
 
 enum queue_field {
-#define QUEUE_FIELD_ENUM(name, member) QUEUE_##name,
+#define QUEUE_FIELD_ENUM(name, kind, member) QUEUE_##name,
     QUEUE_FIELDS(QUEUE_FIELD_ENUM)
 #undef QUEUE_FIELD_ENUM
 };
@@ -60,23 +66,26 @@ struct queue_settings {
     int64_t past_grace_ms;     /* -1: any past moment is accepted */
     int64_t max_running;       /* leased at a time; 0: any number */
     struct rate rate;          /* of leases */
-    struct push_settings push; /* of a queue its texts are the queue's own */
+    struct push_settings push; /* the texts of a queue in memory are its own */
 };
 
 extern const struct queue_settings queue_defaults;
 
-#define TENANT_FIELDS(X)        \
-    X(WEIGHT, weight)           \
-    X(MAINTENANCE, maintenance) \
-    X(MAX_PENDING, max_pending) \
-    X(MAX_RUNNING, max_running) \
-    X(RATE, rate)               \
-    X(QUIET, quiet)             \
-    X(TZ, tz)                   \
-    X(SPREAD, spread_ms)
+/* The settings of a tenant, in the order in which its record has them, as those of a queue. */
+#define TENANT_FIRST_FIELDS(X)          \
+    X(WEIGHT, SIGNED, weight)           \
+    X(MAINTENANCE, FLAG, maintenance)   \
+    X(MAX_PENDING, SIGNED, max_pending) \
+    X(MAX_RUNNING, SIGNED, max_running) \
+    X(RATE, RATE, rate)
+#define TENANT_LATER_FIELDS(X) \
+    X(QUIET, TEXT, quiet)      \
+    X(TZ, TEXT, tz)            \
+    X(SPREAD, MOMENT, spread_ms)
+#define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X)
 
 enum tenant_field {
-#define TENANT_FIELD_ENUM(name, member) TENANT_##name,
+#define TENANT_FIELD_ENUM(name, kind, member) TENANT_##name,
     TENANT_FIELDS(TENANT_FIELD_ENUM)
 #undef TENANT_FIELD_ENUM
 };
@@ -84,15 +93,15 @@ enum tenant_field {
 #define WEIGHT_MAX 1000
 
 struct tenant_settings {
-    int64_t weight;   /* jobs that it gives in its turn */
-    bool maintenance; /* gives none but those that pass */
+    int64_t weight;   /* jobs that the tenant gives in its turn */
+    bool maintenance; /* only jobs that pass all gates are given */
     int64_t
-        max_pending; /* jobs that have not ended, 0: any number; beyond it SCHEDULE is refused */
+        max_pending; /* jobs that have not ended, beyond which SCHEDULE is refused; 0: any number */
     int64_t max_running;
     struct rate rate;
     char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see engine_options.quiet_until; empty: none */
     char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
-    int64_t spread_ms; /* what they deferred is delivered within this after their end */
+    int64_t spread_ms; /* deferred jobs are delivered within this time after the quiet hours */
 };
 
 extern const struct tenant_settings tenant_defaults;

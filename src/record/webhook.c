@@ -14,7 +14,7 @@
 
 /* ---- URLs ---- */
 
-static bool fail(const char **ret_why, const char *why)
+static bool push_refuse(const char **ret_why, const char *why)
 {
     *ret_why = why;
     return false;
@@ -73,18 +73,19 @@ static bool authority_parse(struct str s, struct push_url *ret, const char **ret
     size_t n;
 
     if (memchr(s.ptr, '@', s.len))
-        return fail(ret_why, "expected no name or password in the URL: headers carry credentials");
+        return push_refuse(ret_why,
+                           "expected no name or password in the URL: headers carry credentials");
     n = s.len > 0 && s.ptr[0] == '[' ? span(s, "]") + 1 : span(s, ":");
     n = n < s.len ? n : s.len;
     ret->host = (struct str){ s.ptr, n };
     if (!host_valid(ret->host))
-        return fail(ret_why, "expected a host's name or address in plain ASCII behind ://");
+        return push_refuse(ret_why, "expected a host's name or address in plain ASCII behind ://");
     skip(&s, n);
     if (s.len == 0)
         return true;
     skip(&s, 1);
     if (s.ptr[-1] != ':' || !port_read(s, &ret->port))
-        return fail(ret_why, "expected a port from 1 to 65535 behind the host");
+        return push_refuse(ret_why, "expected a port from 1 to 65535 behind the host");
     return true;
 }
 
@@ -94,21 +95,22 @@ bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why)
     size_t n;
 
     if (url.len > URL_MAX_BYTES)
-        return fail(ret_why, "expected a URL of at most 2000 bytes");
+        return push_refuse(ret_why, "expected a URL of at most 2000 bytes");
     for (size_t i = 0; i < url.len; i++)
         if (url.ptr[i] <= ' ' || url.ptr[i] >= 127 || strchr("\\\"<>^`{|}#", url.ptr[i]))
-            return fail(ret_why, "expected a URL in plain ASCII, other characters as %XX, and no "
-                                 "fragment");
+            return push_refuse(ret_why,
+                               "expected a URL in plain ASCII, other characters as %XX, and no "
+                               "fragment");
     n = span(s, ":");
     if (str_ieq((struct str){ s.ptr, n }, "https"))
         *ret = (struct push_url){ .secure = true, .port = 443 };
     else if (str_ieq((struct str){ s.ptr, n }, "http"))
         *ret = (struct push_url){ .port = 80 };
     else
-        return fail(ret_why, "expected a URL that begins with http:// or https://");
+        return push_refuse(ret_why, "expected a URL that begins with http:// or https://");
     skip(&s, n);
     if (!str_starts(s, STR("://")))
-        return fail(ret_why, "expected a URL that begins with http:// or https://");
+        return push_refuse(ret_why, "expected a URL that begins with http:// or https://");
     skip(&s, 3);
     s.len = span(s, "/?");
     return authority_parse(s, ret, ret_why);
@@ -164,7 +166,7 @@ static bool is_token(struct str s)
     return s.len > 0;
 }
 
-/* What the server says itself, and what would change how a request is read. */
+/* Headers that the server sets itself, or that would change how a request is read. */
 static bool is_reserved(struct str name)
 {
     static const char *const names[] = {
@@ -185,18 +187,19 @@ bool push_headers_check(struct str headers, const char **ret_why)
     size_t n = 0;
 
     if (headers.len > HEADERS_MAX_BYTES)
-        return fail(ret_why, "expected at most 4096 bytes");
+        return push_refuse(ret_why, "expected at most 4096 bytes");
     while (push_header_next(&headers, &name, &value)) {
         if (++n > HEADERS_MAX)
-            return fail(ret_why, "expected at most 32 of them");
+            return push_refuse(ret_why, "expected at most 32 of them");
         if (!is_token(name) || value.len == 0)
-            return fail(ret_why, "expected lines such as `Authorization: Bearer abc`");
+            return push_refuse(ret_why, "expected lines such as `Authorization: Bearer abc`");
         if (is_reserved(name))
-            return fail(ret_why, "expected no header that the server sets itself, such as Host, "
-                                 "Content-Length or those that begin with webhook- and belfry-");
+            return push_refuse(ret_why,
+                               "expected no header that the server sets itself, such as Host, "
+                               "Content-Length or those that begin with webhook- and belfry-");
         for (size_t i = 0; i < value.len; i++)
             if ((value.ptr[i] < ' ' && value.ptr[i] != '\t') || value.ptr[i] >= 127)
-                return fail(ret_why, "expected values in plain ASCII");
+                return push_refuse(ret_why, "expected values in plain ASCII");
     }
     return true;
 }
@@ -233,8 +236,9 @@ bool push_secrets_check(struct str secrets, const char **ret_why)
     while (good && push_secret_next(&secrets, &secret))
         good = ++n <= SECRETS && push_secret_read(secret, &key);
     buf_fini(&key);
-    return good || fail(ret_why, "expected `whsec_` and 24 to 64 bytes in base64; two of them with "
-                                 "a blank between while one replaces the other");
+    return good ||
+           push_refuse(ret_why, "expected `whsec_` and 24 to 64 bytes in base64; two of them with "
+                                "a blank between while one replaces the other");
 }
 
 _Static_assert(PUSH_RUNNING_MAX == 1000 && PUSH_TIMEOUT_MAX == 3600000, "as the errors say");

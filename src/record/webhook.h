@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be said of pushes without a network: the forms of URLs, headers and secrets. */
+/* The forms of URLs, headers and secrets of pushes. */
 #ifndef RECORD_WEBHOOK_H
 #define RECORD_WEBHOOK_H
 
@@ -15,16 +15,16 @@ struct push_url {
     unsigned port;
 };
 
-/* http or https, a host, perhaps a port, path and query; in plain ASCII, without a user's name and
- * without a fragment. What is accepted means the same to every parser. False: `why` says what is
- * expected. */
+/* Accepts http or https, a host, perhaps a port, path and query, in plain ASCII, without the name
+ * of a user and without a fragment. Every parser reads an accepted URL alike. False: `why` says
+ * what is expected. */
 bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why);
 
-/* "https://host:443", in lower case: what fails and recovers as one. */
+/* "https://host:443", in lower case: the part of a URL that fails and recovers as a whole. */
 #define ORIGIN_MAX (URL_MAX_BYTES + 16)
 size_t push_origin(const struct push_url *u, char ret[ORIGIN_MAX]);
 
-/* The next of lines "Name: value"; false at the end. Both are without blanks at their ends. */
+/* The next line "Name: value", both without blanks at their ends; false at the end. */
 bool push_header_next(struct str *rest, struct str *ret_name, struct str *ret_value);
 bool push_headers_check(struct str headers, const char **ret_why);
 
@@ -40,7 +40,7 @@ static inline bool push_is_by_job(const struct push_settings *s)
     return str_eq(s->url, STR(PUSH_BY_JOB));
 }
 
-/* What is expected of which of them; NULL: they are as they may be. Also of what a record says. */
+/* NULL if the settings are valid; else a sentence about the field *ret_field. */
 const char *push_settings_why(const struct push_settings *s, const char **ret_field);
 
 #endif

@@ -106,12 +106,18 @@ static int make_format(struct disk *d, const char *dir)
     int n = snprintf(text, sizeof text, FORMAT_PREFIX "%d\n", DATADIR_FORMAT);
     snprintf(path, sizeof path, "%s/format", dir);
     snprintf(beside, sizeof beside, "%s/format.new", dir);
-    int r = disk_replace(d, path, beside, (struct str){ text, (size_t)n }, NULL);
+    int r = disk_write_file(d, beside, (struct str){ text, (size_t)n });
+    if (r == 0 && rename(beside, path) < 0) {
+        r = -errno;
+        unlink(beside);
+    }
+    if (r == 0)
+        r = disk_sync_dir(d, dir);
     return r < 0 ? disk_fail(r, path, "write") : 0;
 }
 
-/* The format is durable only if the directory is, with all above it; then neither is asked for
- * again. */
+/* The format file is made after the directory lasts, with all above it. So a directory with a
+ * format file is not synced again. */
 static int make_dir(struct disk *d, const char *dir)
 {
     int r = check_format(dir) == BELFRY_NOTFOUND ? disk_make_dirs(d, dir) : 0;
@@ -210,7 +216,8 @@ static bool is_dir(const char *path, const struct dirent *e)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* `path` is a directory and `name` (PATH_MAX, with `len` used) what logs in it begin with. */
+/* Adds the logs in the directory `path`. `name` has PATH_MAX bytes, of which `len` are the
+ * beginning of the names of these logs. */
 static int walk(const char *path, char *name, size_t len, struct str prefix, struct names *ret)
 {
     DIR *d = opendir(path);
@@ -221,10 +228,8 @@ static int walk(const char *path, char *name, size_t len, struct str prefix, str
     while (r == 0 && (e = readdir(d))) {
         size_t n = strlen(e->d_name);
         char below[PATH_MAX];
-        if (e->d_name[0] == '.' && (n == 1 || (n == 2 && e->d_name[1] == '.')))
-            continue;
-        if (len + n + 2 > STORE_NAME_MAX + 8)
-            continue; /* not made by us */
+        if (disk_is_dots(e->d_name) || len + n + 2 > STORE_NAME_MAX + 8)
+            continue; /* The store did not make it. */
         snprintf(below, sizeof below, "%s/%s", path, e->d_name);
         memcpy(name + len, e->d_name, n);
         if (is_dir(below, e)) {
@@ -241,7 +246,7 @@ static int walk(const char *path, char *name, size_t len, struct str prefix, str
     return r;
 }
 
-/* Goes through the directory `path` of logs, and those in it. */
+/* Syncs the directory `path` of logs, and the directories in it. */
 static int settle_logs(struct disk *d, const char *path, struct inodes *ret)
 {
     struct dirent *e;
@@ -252,10 +257,10 @@ static int settle_logs(struct disk *d, const char *path, struct inodes *ret)
     while (r == 0 && (e = readdir(dir))) {
         char below[PATH_MAX];
         struct stat st;
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+        if (disk_is_dots(e->d_name))
             continue;
         int n = snprintf(below, sizeof below, "%s/%s", path, e->d_name);
-        if (n >= PATH_MAX || stat(below, &st) < 0) /* not made by us */
+        if (n >= PATH_MAX || stat(below, &st) < 0) /* The store did not make it. */
             continue;
         r = S_ISDIR(st.st_mode) ? settle_logs(d, below, ret) : inodes_add(ret, &st);
     }
@@ -278,7 +283,7 @@ int datadir_list(const char *dir, struct str prefix, struct names *ret)
 {
     char path[PATH_MAX];
     char name[PATH_MAX] = "";
-    size_t base = prefix.len; /* only the directory that the prefix leads into is walked */
+    size_t base = prefix.len; /* Only the directory that the prefix leads into is walked. */
     while (base > 0 && prefix.ptr[base - 1] != '/')
         base--;
     if (base == 0) {
@@ -287,7 +292,7 @@ int datadir_list(const char *dir, struct str prefix, struct names *ret)
     }
     if (!store_name_valid((struct str){ prefix.ptr, base - 1 }))
         return 0;
-    /* The directory of a name in it, without that name. */
+    /* The path of a log in that directory, without the name of the log. */
     memcpy(name, prefix.ptr, base);
     name[base] = 'x';
     datadir_log_path(dir, (struct str){ name, base + 1 }, path);

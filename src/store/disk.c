@@ -128,7 +128,7 @@ static bool is_given(const char *path, const char *parent)
            (stat(path, &st) == 0 && stat(parent, &above) == 0 && st.st_dev != above.st_dev);
 }
 
-/* A parent that we may not even open is one in which we have made nothing. */
+/* A server has made nothing in a directory that it may not even open. */
 static bool cannot_be_ours(int err)
 {
     return err == -EACCES || err == -EPERM || err == -EROFS || err == -EINVAL;
@@ -150,7 +150,7 @@ static int make_dirs(struct disk *d, const char *path)
     if (r < 0)
         return r;
     bool made = mkdir(path, 0700) == 0;
-    r = made ? 0 : -errno; /* not only EEXIST: there may be no writing to what it is in */
+    r = made ? 0 : -errno; /* Besides EEXIST, the parent may be read-only. */
     if (!made && stat(path, &st) < 0)
         return r;
     if (!made && !S_ISDIR(st.st_mode))
@@ -201,25 +201,18 @@ int disk_create(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-int disk_replace(struct disk *d, const char *path, const char *beside, struct str content,
-                 bool *ret_renamed)
+int disk_write_file(struct disk *d, const char *path, struct str content)
 {
-    int fd = disk_create(beside);
+    int fd = disk_create(path);
     if (fd < 0)
         return fd;
     int r = disk_write_bytes(d, fd, content.ptr, content.len, 0);
     if (r == 0)
         r = disk_sync(d, fd);
     close(fd);
-    if (r == 0 && rename(beside, path) < 0)
-        r = -errno;
-    if (r < 0) {
-        unlink(beside);
-        return r;
-    }
-    if (ret_renamed)
-        *ret_renamed = true;
-    return disk_sync_parent(d, path);
+    if (r < 0)
+        unlink(path);
+    return r;
 }
 
 bool disk_is_full(int err)

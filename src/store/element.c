@@ -38,7 +38,7 @@ void log_key_new(struct str name, struct log_key *ret)
 {
     uint64_t salt;
     if (getrandom(&salt, sizeof salt, GRND_NONBLOCK) != (ssize_t)sizeof salt) {
-        /* Before the kernel's pool is ready: uniqueness is what matters most. */
+        /* The kernel's pool is not ready yet. The salt must be unique above all. */
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         salt = XXH64(&now, sizeof now, (uint64_t)(uintptr_t)&now);
@@ -109,8 +109,8 @@ void window_fini(struct window *w)
     buf_fini(&w->buf);
 }
 
-/* Begins the window at `offset`, with what it has from there on: the head of a large element is not
- * read twice. */
+/* Begins the window at `offset`, and keeps the bytes that it has from there on: the head of a large
+ * element is not read twice. */
 static void keep_from(struct window *w, uint64_t offset)
 {
     uint64_t end = w->offset + w->buf.len;
@@ -135,7 +135,7 @@ static int window_at(struct window *w, uint64_t offset, size_t need, const char 
             return (int)n;
         w->buf.len += (size_t)n;
         if (w->buf.len < need)
-            return -EIO; /* it shrank under us */
+            return -EIO; /* The file shrank meanwhile. */
     }
     *ret = w->buf.ptr + (offset - w->offset);
     return 0;
@@ -236,8 +236,7 @@ int element_search(struct window *w, const struct log_key *key, uint64_t offset,
     int r = piece ? 0 : -ENOMEM;
     offset = (offset + 7) & ~UINT64_C(7);
     while (r == 0 && offset < w->size) {
-        /* Skips space that was allocated and never written. Where the system cannot tell, it is
-         * read. */
+        /* Skips space that was allocated and never written, if the system can tell. */
         off_t data = lseek(w->fd, (off_t)offset, SEEK_DATA);
         if (data < 0 && errno == ENXIO)
             break;

@@ -7,22 +7,22 @@
  *           | BELFRYLG | version | 4160 | name hash | salt | zeros | checksum |
  *           | 8        | u32     | u32  | u64       | u64  | 24    | u64      |
  *           +----------+---------+------+-----------+------+-------+----------+
- *     4096  a second copy of the header, on another block: without the salt nothing could be
- * salvaged 4160  elements, each at a multiple of 8
+ *     4096  a copy of the header, on another block: nothing can be salvaged without the salt
+ *     4160  elements, each at a multiple of 8
  *           +--------+----------+------------+----------+----------------+----------------------+
  *           | length | low bits | checksum   | body     | zeros to a     | 16 zero bytes, over- |
  *           | + FIRM | of seq   | u64        |          | multiple of 8  | written by the next  |
  *           +--------+----------+------------+----------+----------------+----------------------+
  *            u32, u32: both xor-ed with a mask made from the salt
  *
- * The checksum is seeded by name, salt (random, new each time a file becomes a log), seq, offset
- * and length, so nothing that a recycled file still holds, nor a copy of an element in another
- * place, is ever taken for an element. The mask keeps bodies, which hold what users sent, from
- * containing things that look like headers and would each cost a checksum in a search.
+ * The checksum is seeded by name, salt, seq, offset and length. The salt is random, and new each
+ * time a file becomes a log. So neither old bytes of a recycled file nor a copy of an element in
+ * another place are ever taken for an element. Bodies hold bytes of users. The mask keeps them from
+ * looking like headers, each of which would cost a search a checksum.
  *
- * FIRM says: when this element was written everything before it was durable. So a bad element
- * before a FIRM one is damage. Before other elements it may be the rest of unpromised
- * writes after a loss of power: those reach the disk in any order.
+ * FIRM says that everything before this element was durable when it was written. So a bad element
+ * before a FIRM one is damage. Before other elements it may be left of unpromised writes after a
+ * loss of power, which reach the disk in any order.
  */
 #ifndef STORE_ELEMENT_H
 #define STORE_ELEMENT_H
@@ -38,7 +38,7 @@
 #define LOG_START      (LOG_COPY + LOG_HEADER)
 #define ELEMENT_HEADER 16
 #define ELEMENT_FIRM   0x80000000u
-#define ELEMENT_SEARCH 1000000u /* how far ahead of the expected a found seq may be */
+#define ELEMENT_SEARCH 1000000u /* A found seq may be so far ahead of the expected one. */
 
 struct log_key {
     uint64_t name_hash;
@@ -73,7 +73,7 @@ struct window {
 };
 
 #define WINDOW_BYTES (256u << 10)
-/* Enough for a block of a run with all that is around it: such a block takes one read. */
+/* Enough for a block of a run with its frame, so that such a block takes one read. */
 #define WINDOW_BLOCK (40u << 10)
 
 /* Takes the file's size as it is now, and steps of WINDOW_BYTES. 0 or a negative errno. */
@@ -89,9 +89,9 @@ enum element_kind {
 struct element {
     uint64_t seq;
     uint64_t offset;
-    uint64_t span; /* of a bad one: as much as can be told */
+    uint64_t span; /* of a bad element: a guess */
     bool firm;
-    struct str body; /* in the window: until its next use */
+    struct str body; /* in the window, until its next use */
 };
 
 /* Looks at `offset`, where element `seq` should be. Answers an element_kind, or a negative errno.
@@ -99,8 +99,8 @@ struct element {
 int element_at(struct window *w, const struct log_key *key, uint64_t offset, uint64_t seq,
                struct element *ret);
 
-/* The first whole element at or behind `offset` numbered `seq` to seq + ELEMENT_SEARCH: 1, 0 if
- * there is none, or a negative errno. */
+/* Finds the first whole element at or behind `offset` with a number from seq to seq +
+ * ELEMENT_SEARCH. Answers 1, 0 if there is none, or a negative errno. */
 int element_search(struct window *w, const struct log_key *key, uint64_t offset, uint64_t seq,
                    struct element *ret);
 

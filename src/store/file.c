@@ -13,7 +13,7 @@
 #include "store/datadir.h"
 #include "store/logtable.h"
 #include "store/mutant.h"
-#include "store/recordfile.h"
+#include "store/cellfile.h"
 #include "store/spare.h"
 
 #define LOG_BYTES     (UINT64_C(32) << 20)
@@ -22,23 +22,23 @@
 #define RESERVE_MAX   1000
 
 /*
- * No other process writes while this one holds the directory's lock, so the versions of records are
- * those in memory. `fence` is held for reading during an append and for writing while a record
- * changes: once a new epoch is visible no append of the old one is still on its way.
+ * No other process writes while this one has the lock of the directory. So the cells in memory are
+ * true. `fence` is held for reading during an append, and for writing while a cell changes: once a
+ * new epoch is visible, no append of the old one is still under way.
  */
 struct file {
     struct store base;
     struct disk disk;
     char *dir;
-    char *records_dir;
+    char *cells_dir;
     int lock; /* -1: read-only */
     bool read_only;
     struct logtable logs;
     struct spares spares;
     pthread_rwlock_t fence;
-    pthread_mutex_t cas_lock; /* one change of records at a time */
-    atomic_bool in_doubt;     /* a record was changed and may change back with a loss of power */
-    struct recordset records;
+    pthread_mutex_t cas_lock; /* one change of cells at a time */
+    atomic_bool in_doubt;     /* a cell was changed and may change back with a loss of power */
+    struct cellset cells;
 };
 
 static int64_t now_ms(struct store *s)
@@ -50,13 +50,6 @@ static int64_t now_ms(struct store *s)
 static int refuse_write(const struct file *f)
 {
     return f->read_only ? store_fail(BELFRY_INVALID, "%s: opened read-only", f->dir) : 0;
-}
-
-static int check_log_name(struct str log)
-{
-    if (store_name_valid(log))
-        return 0;
-    return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(log));
 }
 
 /* Gets a file with the first element in it to its place; the log is then open. */
@@ -74,7 +67,7 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
         return r;
     }
     r = logfile_place(log, &f->disk, beside, a->durable);
-    if (r < 0 && !log->poisoned) { /* not even there */
+    if (r < 0 && !log->poisoned) { /* The log does not exist. */
         unlink(beside);
         close(log->fd);
         log->fd = -1;
@@ -82,8 +75,8 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
     return r;
 }
 
-/* The first append makes the log, in a spare file if that is asked for: others (a bulk write that
- * is synced once at its end) take what the disk has, and leave the reserve alone. */
+/* The first append makes the log. It takes a spare file only if the caller asks for the reserve. A
+ * bulk write, which is synced once at its end, leaves the reserve alone. */
 static int create(struct file *f, struct logfile *log, const struct store_append *a)
 {
     if (a->seq != 0)
@@ -98,18 +91,9 @@ static int create(struct file *f, struct logfile *log, const struct store_append
     return r;
 }
 
-static int check_fence(struct file *f, const struct store_append *a)
-{
-    uint64_t epoch = recordset_version(&f->records, a->fence, time_wall_ms());
-    if (epoch == a->epoch)
-        return 0;
-    return store_fail(BELFRY_FENCED, "%.*s has version %llu, not %llu", STR_ARG(a->fence),
-                      (unsigned long long)epoch, (unsigned long long)a->epoch);
-}
-
 static int append_to(struct file *f, struct logfile *log, const struct store_append *a)
 {
-    int r = check_fence(f, a);
+    int r = cellset_check(&f->cells, a->fence, time_wall_ms(), a->epoch, BELFRY_FENCED);
     if (r == 0 && log->fd < 0) {
         r = logfile_open(log, false);
         if (r == BELFRY_NOTFOUND)
@@ -118,8 +102,7 @@ static int append_to(struct file *f, struct logfile *log, const struct store_app
     return r < 0 ? r : logfile_append(log, &f->disk, a);
 }
 
-/* The reserve is the journal's: an element that its file has no room for gets the space of spares,
- * one after the other. */
+/* If the file of the journal has no room, the element gets the space of one spare after another. */
 static int append_in_reserve(struct file *f, struct logfile *log, const struct store_append *a)
 {
     int r = append_to(f, log, a);
@@ -133,12 +116,20 @@ static int append_in_reserve(struct file *f, struct logfile *log, const struct s
     return r;
 }
 
-/* Around appends, syncs and removals, which the contract has the caller make one at a time. */
-static void enter(struct logfile *log)
+/* Acquires a log for an append, sync or removal, which the contract has the caller make one at a
+ * time. `r` is what the check of its arguments answered. */
+static int enter(struct file *f, int r, struct str name, struct logfile **ret)
 {
-    bool was = atomic_exchange(&log->busy, true);
+    if (r == 0)
+        r = refuse_write(f);
+    if (r == 0)
+        r = logtable_acquire(&f->logs, f->dir, name, ret);
+    if (r < 0)
+        return r;
+    bool was = atomic_exchange(&(*ret)->busy, true);
     assert(!was);
     (void)was;
+    return 0;
 }
 
 static void leave(struct file *f, struct logfile *log)
@@ -151,14 +142,9 @@ static int append(struct store *s, const struct store_append *a)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    int r = store_check_append(a);
-    if (r == 0)
-        r = refuse_write(f);
-    if (r == 0)
-        r = logtable_acquire(&f->logs, f->dir, a->log, &log);
+    int r = enter(f, store_check_append(a), a->log, &log);
     if (r < 0)
         return r;
-    enter(log);
     pthread_mutex_lock(&log->lock); /* first: a reader may have it for long */
     pthread_rwlock_rdlock(&f->fence);
     r = append_in_reserve(f, log, a);
@@ -168,20 +154,21 @@ static int append(struct store *s, const struct store_append *a)
     return r;
 }
 
+/* With the log's lock held. */
+static int open_log(struct logfile *log)
+{
+    return log->fd < 0 ? logfile_open(log, false) : 0;
+}
+
 static int sync_log(struct store *s, struct str name)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    int r = check_log_name(name);
-    if (r == 0)
-        r = refuse_write(f);
-    if (r == 0)
-        r = logtable_acquire(&f->logs, f->dir, name, &log);
+    int r = enter(f, store_check_log(name), name, &log);
     if (r < 0)
         return r;
-    enter(log);
     pthread_mutex_lock(&log->lock);
-    r = log->fd < 0 ? logfile_open(log, false) : 0;
+    r = open_log(log);
     if (r == 0)
         r = logfile_sync(log, &f->disk);
     pthread_mutex_unlock(&log->lock);
@@ -189,12 +176,12 @@ static int sync_log(struct store *s, struct str name)
     return r;
 }
 
-/* The system's cache would else grow by all that waits, at the cost of others. */
+/* Without this the system's cache would grow by all jobs that wait on disk. */
 static void cool_log(struct store *s, struct str name)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    if (check_log_name(name) < 0 || logtable_acquire(&f->logs, f->dir, name, &log) < 0)
+    if (store_check_log(name) < 0 || logtable_acquire(&f->logs, f->dir, name, &log) < 0)
         return;
     pthread_mutex_lock(&log->lock);
     if (log->fd >= 0)
@@ -222,7 +209,7 @@ static int read_opened(struct logfile *log, const struct span *what, struct stor
 }
 
 /* Another process may write meanwhile, so nothing is remembered from read to read. A log that looks
- * damaged may have been removed, and its file recycled, in the meantime. */
+ * damaged may have been removed meanwhile, and its file recycled. */
 static int read_only(struct file *f, struct str name, const struct span *what,
                      struct store_tail *ret)
 {
@@ -249,7 +236,7 @@ static int open_for_reading(struct logfile *log)
     if (log->fd >= 0)
         return 0;
     pthread_mutex_lock(&log->lock);
-    int r = log->fd < 0 ? logfile_open(log, false) : 0;
+    int r = open_log(log);
     pthread_mutex_unlock(&log->lock);
     return r;
 }
@@ -260,7 +247,7 @@ static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at
     struct file *f = (struct file *)s;
     struct span what = { from, at, fn, arg };
     struct logfile *log;
-    int r = check_log_name(name);
+    int r = store_check_log(name);
     if (r < 0)
         return r;
     if (f->read_only)
@@ -271,7 +258,7 @@ static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at
     r = open_for_reading(log);
     if (r == 0)
         r = read_opened(log, &what, ret);
-    /* Its file may be another log by now, whose bytes look like damage. */
+    /* The file may have become another log, whose bytes look like damage. */
     if ((r == BELFRY_CORRUPT || r == BELFRY_IO) && log->gone)
         r = store_fail(BELFRY_NOTFOUND, "%s: removed while it was read", log->path);
     logtable_release(&f->logs, log);
@@ -316,15 +303,10 @@ static int remove_log(struct store *s, struct str name)
 {
     struct file *f = (struct file *)s;
     struct logfile *log;
-    int r = check_log_name(name);
-    if (r == 0)
-        r = refuse_write(f);
-    if (r == 0)
-        r = logtable_acquire(&f->logs, f->dir, name, &log);
+    int r = enter(f, store_check_log(name), name, &log);
     if (r < 0)
         return r;
-    enter(log);
-    logtable_bar(&f->logs, log); /* before its file can become another log's */
+    logtable_bar(&f->logs, log); /* Its file can become another log's after this. */
     r = remove_file(f, log->path);
     logtable_free_name(&f->logs, log);
     leave(f, log);
@@ -332,88 +314,79 @@ static int remove_log(struct store *s, struct str name)
 }
 
 /* With cas_lock held. */
-static int sync_records(struct file *f)
+static int sync_cells(struct file *f)
 {
-    bool skip = STORE_MUTANT(f->disk.mutant, RECORD_UNSYNCED);
-    int r = skip ? 0 : disk_sync_dir(&f->disk, f->records_dir);
+    bool skip = STORE_MUTANT(f->disk.mutant, CELL_UNSYNCED);
+    int r = skip ? 0 : disk_sync_dir(&f->disk, f->cells_dir);
     atomic_store(&f->in_doubt, r < 0);
-    return r < 0 ? disk_fail(r, f->records_dir, "sync directory") : 0;
+    return r < 0 ? disk_fail(r, f->cells_dir, "sync directory") : 0;
 }
 
-/* Makes sure that a loss of power will not change what a reader was shown. */
+/* A reader is shown only cells that a loss of power does not change. */
 static int end_doubt(struct file *f)
 {
     if (!atomic_load(&f->in_doubt) || STORE_MUTANT(f->disk.mutant, DOUBT_SHOWN))
         return 0;
     pthread_mutex_lock(&f->cas_lock);
-    int r = sync_records(f);
+    int r = sync_cells(f);
     pthread_mutex_unlock(&f->cas_lock);
     return r;
 }
 
-static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
+static int scan(struct store *s, struct str prefix, store_cell_fn *fn, void *arg)
 {
     struct file *f = (struct file *)s;
-    struct recordset all = { 0 };
-    struct recordset found = { 0 };
-    int r;
-    if (f->read_only) {
-        r = recordfile_load(f->records_dir, false, &all);
-        if (r == 0)
-            r = recordset_copy(&all, prefix, time_wall_ms(), &found);
-    } else {
-        r = end_doubt(f);
-        pthread_rwlock_rdlock(&f->fence);
-        if (r == 0)
-            r = recordset_copy(&f->records, prefix, time_wall_ms(), &found);
-        pthread_rwlock_unlock(&f->fence);
-    }
+    struct cellset loaded = { 0 };
+    struct cellset found = { 0 };
+    int r = f->read_only ? cellfile_load(f->cells_dir, false, &loaded) : end_doubt(f);
+    pthread_rwlock_rdlock(&f->fence);
     if (r == 0)
-        r = recordset_each(&found, fn, arg);
-    recordset_fini(&all);
-    recordset_fini(&found);
+        r = cellset_copy(f->read_only ? &loaded : &f->cells, prefix, time_wall_ms(), &found);
+    pthread_rwlock_unlock(&f->fence);
+    if (r == 0)
+        r = cellset_each(&found, fn, arg);
+    cellset_fini(&loaded);
+    cellset_fini(&found);
     return r;
 }
 
-/* A record is small, and an epoch must rise even if the disk is full: a spare makes room. */
-static int write_record(struct file *f, const struct store_record *record)
+/* A cell is small, and an epoch must rise even if the disk is full: a spare makes room. */
+static int write_cell(struct file *f, const struct store_cell *cell)
 {
-    int r = recordfile_write(&f->disk, f->records_dir, record);
+    int r = cellfile_write(&f->disk, f->cells_dir, cell);
     if (r != BELFRY_FULL)
         return r;
     spares_lend(&f->spares);
     do
-        r = recordfile_write(&f->disk, f->records_dir, record);
+        r = cellfile_write(&f->disk, f->cells_dir, cell);
     while (r == BELFRY_FULL && spares_drop(&f->spares));
     spares_return(&f->spares);
     return r;
 }
 
-/* With cas_lock held: no other thread changes records, and reading them needs no lock. */
+/* With cas_lock held: no other thread changes cells, and reading them needs no lock. */
 static int cas_locked(struct file *f, const struct store_cas *c)
 {
-    struct store_record record = { c->name, c->value, c->next, c->expires_ms };
-    struct recordset_item *item;
-    uint64_t version = recordset_version(&f->records, c->name, time_wall_ms());
-    if (version != c->expect)
-        return store_fail(BELFRY_CONFLICT, "%.*s has version %llu, not %llu", STR_ARG(c->name),
-                          (unsigned long long)version, (unsigned long long)c->expect);
-    int r = write_record(f, &record);
+    struct store_cell cell = { c->name, c->value, c->next, c->expires_ms };
+    struct store_cell *copy;
+    int r = cellset_check(&f->cells, c->name, time_wall_ms(), c->expect, BELFRY_CONFLICT);
+    if (r == 0)
+        r = write_cell(f, &cell);
     if (r < 0)
         return r;
     pthread_rwlock_wrlock(&f->fence);
-    r = recordset_prepare(&f->records, &record, &item);
+    r = cellset_prepare(&f->cells, &cell, &copy);
     if (r == 0) {
-        r = recordfile_place(f->records_dir, c->name);
+        r = cellfile_place(f->cells_dir, c->name);
         if (r == 0)
-            recordset_put(&f->records, item);
+            cellset_put(&f->cells, copy);
         else
-            free(item);
+            free(copy);
     }
     pthread_rwlock_unlock(&f->fence);
     if (r < 0)
         return r;
-    return sync_records(f) < 0 ? BELFRY_INDOUBT : 0;
+    return sync_cells(f) < 0 ? BELFRY_INDOUBT : 0;
 }
 
 static int cas(struct store *s, const struct store_cas *c)
@@ -439,12 +412,12 @@ static unsigned count_spares(struct store *s)
 static void free_file(struct file *f)
 {
     logtable_fini(&f->logs);
-    recordset_fini(&f->records);
+    cellset_fini(&f->cells);
     pthread_rwlock_destroy(&f->fence);
     pthread_mutex_destroy(&f->cas_lock);
     if (f->lock >= 0)
         close(f->lock);
-    free(f->records_dir);
+    free(f->cells_dir);
     free(f->dir);
     free(f);
 }
@@ -485,14 +458,14 @@ static struct file *new_file(const char *dir, const struct store_options *o)
     logtable_init(&f->logs);
     pthread_mutex_init(&f->cas_lock, NULL);
     pthread_rwlockattr_init(&attr);
-    /* Else a stream of appends could keep a new epoch out for ever. */
+    /* Else a stream of appends could delay a new epoch for ever. */
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     pthread_rwlock_init(&f->fence, &attr);
     pthread_rwlockattr_destroy(&attr);
     f->dir = strdup(dir);
-    if (asprintf(&f->records_dir, "%s/records", dir) < 0)
-        f->records_dir = NULL;
-    if (!f->dir || !f->records_dir) {
+    if (asprintf(&f->cells_dir, "%s/records", dir) < 0)
+        f->cells_dir = NULL;
+    if (!f->dir || !f->cells_dir) {
         free_file(f);
         return NULL;
     }
@@ -503,7 +476,8 @@ static int start_spares(struct file *f, uint64_t bytes, unsigned reserve)
 {
     char dir[PATH_MAX];
     struct inodes logs = { 0 };
-    /* Segments end a little behind their expected size: hence the eighth. In whole pages. */
+    /* A segment ends a little behind its expected size, at most an eighth. Spares are whole pages.
+     */
     bytes = (bytes + bytes / 8 + LOG_START + 4095) & ~UINT64_C(4095);
     struct spares_options o = { dir, bytes, reserve, &f->base.low, &logs };
     snprintf(dir, sizeof dir, "%s/spare", f->dir);
@@ -523,7 +497,7 @@ static int start(struct file *f, const struct store_options *o)
                           (unsigned long long)bytes, reserve);
     int r = datadir_open(&f->disk, f->dir, &f->lock);
     if (r == 0)
-        r = recordfile_load(f->records_dir, true, &f->records);
+        r = cellfile_load(f->cells_dir, true, &f->cells);
     return r < 0 ? r : start_spares(f, bytes, reserve);
 }
 
@@ -545,10 +519,4 @@ void file_set_hooks(struct store *s, const struct disk_hooks *hooks)
 {
     assert(s->ops == &file_ops);
     atomic_store(&((struct file *)s)->disk.hooks, hooks);
-}
-
-unsigned file_spares(struct store *s)
-{
-    assert(s->ops == &file_ops);
-    return count_spares(s);
 }

@@ -9,10 +9,8 @@
 /* For the table in store.c. */
 int file_open(const char *dir, const struct store_options *o, struct store **ret);
 
-/* For tests only: every write and sync of this store goes through the hooks from now on. They must
+/* For tests: from now on every write and sync of this store goes through the hooks, which must
  * outlive the store. */
 void file_set_hooks(struct store *s, const struct disk_hooks *hooks);
-/* For tests only: spare logs that are ready. */
-unsigned file_spares(struct store *s);
 
 #endif

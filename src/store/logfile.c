@@ -76,7 +76,7 @@ int logfile_open(struct logfile *f, bool read_only)
     }
     f->inherited = true;
     f->durable = LOG_START;
-    f->fd = fd; /* last: others may look */
+    f->fd = fd; /* last: other threads look at it */
     return 0;
 }
 
@@ -105,7 +105,8 @@ int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside
         lay_out(iov + 1, head, element);
         count = 4;
     }
-    /* Synced before it gets its name, durable or not: a file that has a log's name has a header. */
+    /* The sync comes before the name, durable or not: a file with the name of a log has a header.
+     */
     int r = disk_write(d, fd, iov, count, 0);
     if (r == 0 && !STORE_MUTANT(d->mutant, NAME_FIRST))
         r = disk_sync(d, fd);
@@ -119,6 +120,14 @@ int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside
     return 0;
 }
 
+/* After a failed write or sync the log refuses appends, also if the disk is merely full. */
+static int logfile_poison(struct logfile *f, int err, const char *what)
+{
+    f->poisoned = true;
+    disk_fail(err, f->path, what);
+    return BELFRY_IO;
+}
+
 int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool durable)
 {
     if (rename(beside, f->path) < 0)
@@ -127,16 +136,13 @@ int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool du
     if (!durable || STORE_MUTANT(d->mutant, PLACE_UNSYNCED))
         return 0;
     int r = disk_sync_parent(d, f->path);
-    if (r < 0) {
-        f->poisoned = true;
-        disk_fail(r, f->path, "sync directory");
-        return BELFRY_IO;
-    }
+    if (r < 0)
+        return logfile_poison(f, r, "sync directory");
     f->unplaced = false;
     return 0;
 }
 
-/* The disk is full in the midst of an element: as if nothing had been written. */
+/* The disk became full in the midst of an element: nothing of it may remain. */
 static int undo(struct logfile *f, struct disk *d, int err)
 {
     int r = disk_write_bytes(d, f->fd, zeros, ELEMENT_HEADER, f->end);
@@ -146,13 +152,11 @@ static int undo(struct logfile *f, struct disk *d, int err)
         r = -errno;
     if (r == 0)
         return disk_fail(err, f->path, "append");
-    f->poisoned = true;
-    disk_fail(r, f->path, "undo an append to a full disk");
-    return BELFRY_IO;
+    return logfile_poison(f, r, "undo an append to a full disk");
 }
 
-/* Asked for once, not at every append: file systems with fine timestamps give an inode that was
- * looked at a new one with the next write, and a sync then has a block more to write. */
+/* The size is asked for once, not at every append. After an fstat, a file system with fine
+ * timestamps changes the inode at the next write, and the sync has one block more to write. */
 static int learn_size(struct logfile *f)
 {
     struct stat st;
@@ -177,27 +181,21 @@ static int write_element(struct logfile *f, struct disk *d, const struct store_a
     int r = disk_write(d, f->fd, iov, 3, f->end);
     if (disk_is_full(r))
         return undo(f, d, r);
-    if (r < 0) {
-        f->poisoned = true;
-        disk_fail(r, f->path, "append");
-        return BELFRY_IO;
-    }
+    if (r < 0)
+        return logfile_poison(f, r, "append");
     if (f->size < end)
         f->size = end;
     return 0;
 }
 
-/* Data and, if it is new, directory entry. A failure poisons the log. */
+/* Syncs the data and, if it is new, the directory entry. A failure poisons the log. */
 static int make_durable(struct logfile *f, struct disk *d)
 {
     int r = disk_sync(d, f->fd);
     if (r == 0 && f->unplaced)
         r = disk_sync_parent(d, f->path);
-    if (r < 0) {
-        f->poisoned = true;
-        disk_fail(r, f->path, "sync");
-        return BELFRY_IO;
-    }
+    if (r < 0)
+        return logfile_poison(f, r, "sync");
     f->unplaced = false;
     return 0;
 }
@@ -215,8 +213,8 @@ static int prepare_append(struct logfile *f, struct disk *d)
     return f->inherited ? logfile_sync(f, d) : 0;
 }
 
-/* Starts writing back a part of a bulk write early. If all of it were left for the sync at its end,
- * that sync would keep the disk from other logs for long. */
+/* Begins to write back a part of a bulk write early. If all of it were left for the sync at the
+ * end, that sync would keep other logs from the disk for long. */
 static void begin_write(struct logfile *f)
 {
     uint64_t from = f->begun > f->durable ? f->begun : f->durable;
@@ -270,16 +268,16 @@ static int rewrite(struct logfile *f, struct disk *d, uint64_t from)
 }
 
 /*
- * After a failed sync the kernel may have dropped what it could not write while it counts the pages
- * as clean, so that the next sync succeeds and writes nothing. This may also have happened to an
- * earlier process. So everything behind the last place known to be durable is checked (the caller
- * has just scanned it) and written again. A torn tail is cut off, not just terminated: behind it
- * may be whole elements that would fit again behind later ones.
+ * After a failed sync the kernel may have dropped data while it counts the pages as clean. Then the
+ * next sync succeeds and writes nothing. This may also have happened to an earlier process. So
+ * everything behind the last place known to be durable is written again; the caller has just
+ * scanned it. A torn tail is cut off, not just terminated: whole elements behind it would fit again
+ * behind later ones.
  */
 static int restore(struct logfile *f, struct disk *d)
 {
     int r = 0;
-    f->size = 0; /* it may change */
+    f->size = 0; /* The size may change. */
     if (f->torn && !STORE_MUTANT(d->mutant, TORN_KEPT) && ftruncate(f->fd, (off_t)f->end) < 0)
         r = -errno;
     if (r == 0 && !STORE_MUTANT(d->mutant, RESTORE_SKIPPED))
@@ -303,7 +301,7 @@ int logfile_sync(struct logfile *f, struct disk *d)
         r = logfile_read(f, UINT64_MAX, NULL, NULL, NULL);
     }
     if (r == 0 && doubtful) {
-        f->unplaced = true; /* neither do we know that of its directory */
+        f->unplaced = true; /* Its directory entry may not be durable either. */
         r = restore(f, d);
     }
     if (r == 0 && (doubtful || f->unplaced || f->durable < f->end))

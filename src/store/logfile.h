@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One log as a file (format: element.h). The state of the file is kept here, so that appends and
- * reads that go on where the last one stopped cost no scan.
+ * One log as a file (format: element.h). The struct remembers places in the file, so that appends,
+ * and reads that go on where the last read stopped, cost no scan.
  *
  * Invariant: [LOG_START, durable) survives a loss of power; `end` is behind the last element that
- * was acknowledged or read. Calls on one log come one at a time, with `lock` held where there are
- * several threads; but logfile_read_at may come at any time once it is open.
+ * was acknowledged or read. Calls on one log come one at a time, with `lock` held if there are
+ * several threads. Only logfile_read_at may come at any time, once the log is open.
  */
 #ifndef STORE_LOGFILE_H
 #define STORE_LOGFILE_H
@@ -28,23 +28,23 @@ struct logfile {
     struct str name; /* points into name_bytes */
     char name_bytes[STORE_NAME_MAX + 1];
     char *path;
-    _Atomic int fd; /* -1: not opened. When it is, key will not change any more */
+    _Atomic int fd; /* -1: not opened. Once it is, `key` does not change. */
     struct log_key key;
 
-    pthread_mutex_t lock; /* of what follows */
-    uint64_t end;         /* valid if ended: where the next element goes */
-    uint64_t next;        /* valid if ended: its number */
+    pthread_mutex_t lock; /* guards the members below */
+    uint64_t end;         /* valid if ended: the place of the next element */
+    uint64_t next;        /* valid if ended: the number of the next element */
     uint64_t durable;     /* offset */
     uint64_t size;        /* of the file; 0: not asked yet */
     uint64_t begun;       /* offset up to which the system was asked to begin writing */
     bool ended;
-    bool torn;      /* something half-written is at end */
+    bool torn;      /* a half-written element is at `end` */
     bool inherited; /* written by an earlier process and not synced since */
     bool poisoned;  /* a write or sync failed: no appends until a sync succeeds */
-    bool unplaced;  /* its directory entry is not durable yet */
+    bool unplaced;  /* the directory entry is not durable yet */
 
-    /* Where to start a read: at most LOGFILE_MARKS places, at least `stride` bytes apart, thinned
-     * out as the log grows; and the two places around where the last read stopped. */
+    /* Places from which a read can start. Marks are at least `stride` bytes apart, and thinned out
+     * as the log grows. Cursors are the last element that was read, and the next one. */
     struct logfile_mark marks[LOGFILE_MARKS];
     unsigned mark_count;
     uint64_t stride;
@@ -54,9 +54,9 @@ struct logfile {
     struct list node;
     unsigned users;
     bool listed;
-    atomic_bool gone; /* it is being removed, or was */
+    atomic_bool gone; /* the log is being removed, or was */
     /* For file.c. */
-    atomic_bool busy; /* with an append, sync or removal: they come one at a time */
+    atomic_bool busy; /* an append, sync or removal is under way */
 };
 
 /* Takes `path` over, also on failure. NOMEM. */
@@ -70,19 +70,19 @@ int logfile_open(struct logfile *f, bool read_only);
  * header and its first element (none if empty) on disk, still under that name. FULL, IO. */
 int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside,
                    struct str element);
-/* Moves it from there to its own name. IO: then the log is poisoned if it is there nevertheless. */
+/* Moves the file from there to the name of the log. IO: the log is poisoned if it has its name. */
 int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool durable);
 
-/* The store contract's append (but for fencing), sync and read. */
+/* Append (without fencing), sync and read of the store contract. */
 int logfile_append(struct logfile *f, struct disk *d, const struct store_append *a);
 int logfile_sync(struct logfile *f, struct disk *d);
 int logfile_read(struct logfile *f, uint64_t from, store_element_fn *fn, void *arg,
                  struct store_tail *ret);
-/* With a hint. Takes the lock only if it gets to the end, to judge that. */
+/* A read with a hint. It takes the lock only at the end of the log, to judge the end. */
 int logfile_read_at(struct logfile *f, uint64_t from, uint64_t at, store_element_fn *fn, void *arg,
                     struct store_tail *ret);
 
-/* Nothing would be forgotten by closing it: all is durable, or was not written by us. */
+/* Closing the log forgets nothing: all is durable, or was written by another process. */
 bool logfile_settled(const struct logfile *f);
 
 #endif

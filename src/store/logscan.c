@@ -62,10 +62,10 @@ static int read_failed(const struct logfile *f, int err)
 }
 
 /*
- * The scan met something at `e` that is no whole element. Damage if anything behind it proves that
- * it was durable once, else the end of the log: sets *ret_torn to the length of the
+ * The scan met bytes at `e` that are no whole element. They are damage if an element behind them
+ * proves that they were durable once. Else they are the end of the log: *ret_torn is the length of
  * half-written bytes, 0 for a clean end. The scan also searches behind a clean end, because a block
- * of zeros in the middle of a log looks just like one.
+ * of zeros in the middle of a log looks like one.
  */
 static int judge_end(const struct logfile *f, struct window *w, const struct element *e, bool bad,
                      uint64_t *ret_torn)
@@ -164,14 +164,14 @@ int logfile_read(struct logfile *f, uint64_t from, store_element_fn *fn, void *a
     return r;
 }
 
-/* Gives elements from *at on and moves it behind them: the callback's answer, an error, or 0 with
- * the end (or something bad) in *ret. Changes nothing in f. */
+/* Gives elements from *at on to the callback, and moves *at behind them. Answers as the callback,
+ * an error, or 0 with the end or a bad element in *ret. Changes nothing in f. */
 static int walk(const struct logfile *f, struct window *w, struct logfile_mark *at,
                 store_element_fn *fn, void *arg, struct element *ret, int *ret_kind)
 {
     for (;;) {
         int kind = element_at(w, &f->key, at->offset, at->seq, ret);
-        if (kind == -EIO) /* a bad sector is damage like any other */
+        if (kind == -EIO) /* A bad sector is damage. */
             return corrupt(f, at->offset, at->seq, "the disk cannot read it");
         if (kind < 0)
             return read_failed(f, kind);

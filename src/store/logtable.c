@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "store/datadir.h"
-#include "store/names.h"
 
 void logtable_init(struct logtable *t)
 {
@@ -14,34 +13,23 @@ void logtable_init(struct logtable *t)
     list_init(&t->used);
 }
 
-void logtable_fini(struct logtable *t)
+static struct logfile *log_of(struct str *name)
 {
-    for (size_t i = 0; i < t->count; i++)
-        logfile_free(t->items[i]);
-    free(t->items);
-    pthread_mutex_destroy(&t->lock);
+    return container_of(name, struct logfile, name);
 }
 
-static size_t lower_bound(const struct logtable *t, struct str name)
+void logtable_fini(struct logtable *t)
 {
-    size_t lo = 0;
-    size_t hi = t->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (names_compare(t->items[mid]->name, name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    for (size_t i = 0; i < t->logs.count; i++)
+        logfile_free(log_of(t->logs.items[i]));
+    free(t->logs.items);
+    pthread_mutex_destroy(&t->lock);
 }
 
 static void unlist(struct logtable *t, struct logfile *f)
 {
-    size_t at = lower_bound(t, f->name);
-    assert(f->listed && t->items[at] == f);
-    t->count--;
-    memmove(t->items + at, t->items + at + 1, (t->count - at) * sizeof(*t->items));
+    assert(f->listed);
+    nameset_remove(&t->logs, &f->name);
     list_remove(&f->node);
     f->listed = false;
 }
@@ -58,7 +46,7 @@ static void make_room(struct logtable *t)
     struct list *after;
     list_each_safe (node, after, &t->used) {
         struct logfile *f = container_of(node, struct logfile, node);
-        if (t->count < LOGTABLE_OPEN)
+        if (t->logs.count < LOGTABLE_OPEN)
             break;
         if (f->users == 0 && logfile_settled(f))
             forget(t, f);
@@ -69,36 +57,23 @@ static int add(struct logtable *t, const char *dir, struct str name, struct logf
 {
     char path[PATH_MAX];
     make_room(t);
-    if (t->count == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 16;
-        struct logfile **items = realloc(t->items, cap * sizeof(*items));
-        if (!items)
-            return store_fail(BELFRY_NOMEM, "no memory for a log");
-        t->items = items;
-        t->cap = cap;
-    }
+    if (nameset_reserve(&t->logs) < 0)
+        return store_fail(BELFRY_NOMEM, "no memory for a log");
     datadir_log_path(dir, name, path);
     int r = logfile_new(name, strdup(path), ret);
     if (r < 0)
         return r;
-    size_t at = lower_bound(t, name);
-    memmove(t->items + at + 1, t->items + at, (t->count - at) * sizeof(*t->items));
-    t->items[at] = *ret;
+    nameset_add(&t->logs, &(*ret)->name);
     (*ret)->listed = true;
-    t->count++;
     return 0;
 }
 
 int logtable_acquire(struct logtable *t, const char *dir, struct str name, struct logfile **ret)
 {
-    struct logfile *f = NULL;
-    int r = 0;
     pthread_mutex_lock(&t->lock);
-    size_t at = lower_bound(t, name);
-    if (at < t->count && str_eq(t->items[at]->name, name))
-        f = t->items[at];
-    else
-        r = add(t, dir, name, &f);
+    struct str *found = nameset_get(&t->logs, name);
+    struct logfile *f = found ? log_of(found) : NULL;
+    int r = f ? 0 : add(t, dir, name, &f);
     if (r == 0 && f->gone)
         r = store_fail(BELFRY_NOTFOUND, "%s: no such log", f->path);
     if (r == 0) {

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/list.h"
 #include "base/time.h"
-#include "store/names.h"
-#include "store/recordset.h"
+#include "store/cellset.h"
 
 struct memory_element {
     size_t len;
@@ -24,18 +25,16 @@ struct memory_log {
     size_t durable;      /* elements that survive a loss of power: a prefix */
     uint64_t torn_bytes; /* of a half-written element behind the last */
     bool refusing;       /* a write failed: no appends until sync */
-    unsigned readers;    /* which may be in a callback */
-    bool gone;           /* removed: the last reader frees it */
+    unsigned readers;    /* calls of read that may be in a callback */
+    bool gone;           /* it was removed: its last reader frees it */
 };
 
-/* `lock` guards all of it. It is not held in callbacks: what they are given `readers` keeps. */
+/* `lock` guards all of it. It is not held in callbacks: `readers` keeps their elements. */
 struct memory {
     struct store base;
     pthread_mutex_t lock;
-    struct memory_log **logs; /* sorted by name */
-    size_t count;
-    size_t cap;
-    struct recordset records;
+    struct nameset logs;
+    struct cellset cells;
     int64_t (*clock)(void *arg);
     void *clock_arg;
 };
@@ -46,24 +45,15 @@ static int64_t now_ms(struct store *s)
     return m->clock(m->clock_arg);
 }
 
-static size_t lower_bound(const struct memory *m, struct str name)
+static struct memory_log *log_of(struct str *name)
 {
-    size_t lo = 0;
-    size_t hi = m->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (names_compare(m->logs[mid]->name, name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return container_of(name, struct memory_log, name);
 }
 
-static struct memory_log *find(struct memory *m, struct str name)
+static struct memory_log *log_find(struct memory *m, struct str name)
 {
-    size_t at = lower_bound(m, name);
-    return at < m->count && str_eq(m->logs[at]->name, name) ? m->logs[at] : NULL;
+    struct str *found = nameset_get(&m->logs, name);
+    return found ? log_of(found) : NULL;
 }
 
 static void log_free(struct memory_log *log)
@@ -77,49 +67,31 @@ static void log_free(struct memory_log *log)
 
 static struct memory_log *log_new(struct memory *m, struct str name)
 {
-    if (m->count == m->cap) {
-        size_t cap = m->cap ? m->cap * 2 : 16;
-        struct memory_log **logs = realloc(m->logs, cap * sizeof(*logs));
-        if (!logs)
-            return NULL;
-        m->logs = logs;
-        m->cap = cap;
-    }
-    struct memory_log *log = calloc(1, sizeof(*log));
+    struct memory_log *log = nameset_reserve(&m->logs) < 0 ? NULL : calloc(1, sizeof(*log));
     if (!log || !(log->name_bytes = strndup(name.ptr, name.len))) {
         free(log);
         return NULL;
     }
     log->name = (struct str){ log->name_bytes, name.len };
-    size_t at = lower_bound(m, name);
-    memmove(m->logs + at + 1, m->logs + at, (m->count - at) * sizeof(struct memory_log *));
-    m->logs[at] = log;
-    m->count++;
+    nameset_add(&m->logs, &log->name);
     return log;
 }
 
 static void log_drop(struct memory *m, struct memory_log *log)
 {
-    size_t at = lower_bound(m, log->name);
-    assert(m->logs[at] == log);
-    m->count--;
-    memmove(m->logs + at, m->logs + at + 1, (m->count - at) * sizeof(struct memory_log *));
+    nameset_remove(&m->logs, &log->name);
     log->gone = true;
     if (log->readers == 0)
         log_free(log);
 }
 
-static int push(struct memory_log *log, struct str element)
+static int log_push(struct memory_log *log, struct str element)
 {
-    if (log->count == log->cap) {
-        size_t cap = log->cap ? log->cap * 2 : 8;
-        struct memory_element **elements = realloc(log->elements, cap * sizeof(*elements));
-        if (!elements)
-            return BELFRY_NOMEM;
+    struct memory_element **elements =
+        array_room(log->elements, log->count, &log->cap, sizeof(*elements));
+    if (elements)
         log->elements = elements;
-        log->cap = cap;
-    }
-    struct memory_element *e = malloc(sizeof(*e) + element.len);
+    struct memory_element *e = elements ? malloc(sizeof(*e) + element.len) : NULL;
     if (!e)
         return BELFRY_NOMEM;
     e->len = element.len;
@@ -131,12 +103,10 @@ static int push(struct memory_log *log, struct str element)
 static int check(struct memory *m, const struct store_append *a, const struct memory_log *log)
 {
     int r = store_check_append(a);
+    if (r == 0)
+        r = cellset_check(&m->cells, a->fence, now_ms(&m->base), a->epoch, BELFRY_FENCED);
     if (r < 0)
         return r;
-    uint64_t epoch = recordset_version(&m->records, a->fence, m->clock(m->clock_arg));
-    if (epoch != a->epoch)
-        return store_fail(BELFRY_FENCED, "%.*s has version %llu, not %llu", STR_ARG(a->fence),
-                          (unsigned long long)epoch, (unsigned long long)a->epoch);
     if (log && (log->refusing || log->torn_bytes > 0))
         return store_fail(BELFRY_IO, "memory:%.*s: must be synced first", STR_ARG(a->log));
     uint64_t next = log ? log->count : 0;
@@ -148,19 +118,17 @@ static int check(struct memory *m, const struct store_append *a, const struct me
 
 static int append_locked(struct memory *m, const struct store_append *a)
 {
-    struct memory_log *log = find(m, a->log);
+    struct memory_log *log = log_find(m, a->log);
     int r = check(m, a, log);
     if (r < 0)
         return r;
     bool fresh = !log;
-    if (fresh && !(log = log_new(m, a->log)))
-        return store_fail(BELFRY_NOMEM, "memory:%.*s: no memory", STR_ARG(a->log));
-    r = push(log, a->element);
-    if (r < 0) {
-        store_fail(r, "memory:%.*s: no memory", STR_ARG(a->log));
-        if (fresh)
+    if (fresh)
+        log = log_new(m, a->log);
+    if (!log || log_push(log, a->element) < 0) {
+        if (log && fresh)
             log_drop(m, log);
-        return r;
+        return store_fail(BELFRY_NOMEM, "memory:%.*s: no memory", STR_ARG(a->log));
     }
     if (a->durable)
         log->durable = log->count;
@@ -187,7 +155,7 @@ static int sync_log(struct store *s, struct str name)
 {
     struct memory *m = (struct memory *)s;
     pthread_mutex_lock(&m->lock);
-    struct memory_log *log = find(m, name);
+    struct memory_log *log = log_find(m, name);
     if (log) {
         log->durable = log->count;
         log->torn_bytes = 0;
@@ -198,42 +166,26 @@ static int sync_log(struct store *s, struct str name)
 }
 
 /* With the lock held; gives it up for the callback. */
-static int read_element(struct memory *m, struct memory_log *log, uint64_t seq,
-                        store_element_fn *fn, void *arg)
-{
-    const struct memory_element *e = log->elements[seq];
-    pthread_mutex_unlock(&m->lock);
-    int r = fn(arg, seq, (struct str){ e->bytes, e->len });
-    pthread_mutex_lock(&m->lock);
-    return r;
-}
-
-static void tell_tail(const struct memory_log *log, struct store_tail *ret)
-{
-    *ret = (struct store_tail){ .elements = log->count, .torn_bytes = log->torn_bytes };
-    if (log->torn_bytes > 0)
-        snprintf(ret->where, sizeof ret->where, "memory:%s: element %zu", log->name_bytes,
-                 log->count);
-}
-
-/* A hint that does not belong to `from`, or to an element that is not there. */
-static int wrong_hint(const struct memory_log *log, uint64_t from, uint64_t at)
-{
-    return store_fail(BELFRY_CORRUPT, "memory:%s: offset %llu: no element %llu", log->name_bytes,
-                      (unsigned long long)at, (unsigned long long)from);
-}
-
 static int read_locked(struct memory *m, struct memory_log *log, uint64_t from, uint64_t at,
                        store_element_fn *fn, void *arg, struct store_tail *ret)
 {
     int r = 0;
     if (at != 0 && (at != from + 1 || from >= log->count))
-        return wrong_hint(log, from, at);
-    for (uint64_t i = from; r == 0 && i < log->count; i++)
-        r = read_element(m, log, i, fn, arg);
-    if (r == 0 && ret)
-        tell_tail(log, ret);
-    return r;
+        return store_fail(BELFRY_CORRUPT, "memory:%s: offset %llu: no element %llu",
+                          log->name_bytes, (unsigned long long)at, (unsigned long long)from);
+    for (uint64_t i = from; r == 0 && i < log->count; i++) {
+        const struct memory_element *e = log->elements[i];
+        pthread_mutex_unlock(&m->lock);
+        r = fn(arg, i, (struct str){ e->bytes, e->len });
+        pthread_mutex_lock(&m->lock);
+    }
+    if (r != 0 || !ret)
+        return r;
+    *ret = (struct store_tail){ .elements = log->count, .torn_bytes = log->torn_bytes };
+    if (log->torn_bytes > 0)
+        snprintf(ret->where, sizeof ret->where, "memory:%s: element %zu", log->name_bytes,
+                 log->count);
+    return 0;
 }
 
 static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at,
@@ -241,7 +193,7 @@ static int read_log(struct store *s, struct str name, uint64_t from, uint64_t at
 {
     struct memory *m = (struct memory *)s;
     pthread_mutex_lock(&m->lock);
-    struct memory_log *log = find(m, name);
+    struct memory_log *log = log_find(m, name);
     int r = log ? 0 : not_found(name);
     if (log) {
         log->readers++;
@@ -259,10 +211,10 @@ static int list(struct store *s, struct str prefix, store_name_fn *fn, void *arg
     struct names names = { 0 };
     int r = 0;
     pthread_mutex_lock(&m->lock);
-    for (size_t i = lower_bound(m, prefix); i < m->count && r == 0; i++) {
-        if (!str_starts(m->logs[i]->name, prefix))
+    for (size_t i = nameset_find(&m->logs, prefix); i < m->logs.count && r == 0; i++) {
+        if (!str_starts(*m->logs.items[i], prefix))
             break;
-        r = names_add(&names, m->logs[i]->name);
+        r = names_add(&names, *m->logs.items[i]);
     }
     pthread_mutex_unlock(&m->lock);
     if (r == 0)
@@ -275,48 +227,37 @@ static int remove_log(struct store *s, struct str name)
 {
     struct memory *m = (struct memory *)s;
     pthread_mutex_lock(&m->lock);
-    struct memory_log *log = find(m, name);
+    struct memory_log *log = log_find(m, name);
     if (log)
         log_drop(m, log);
     pthread_mutex_unlock(&m->lock);
     return 0;
 }
 
-static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
+static int scan(struct store *s, struct str prefix, store_cell_fn *fn, void *arg)
 {
     struct memory *m = (struct memory *)s;
-    struct recordset found = { 0 };
+    struct cellset found = { 0 };
     pthread_mutex_lock(&m->lock);
-    int r = recordset_copy(&m->records, prefix, now_ms(s), &found);
+    int r = cellset_copy(&m->cells, prefix, now_ms(s), &found);
     pthread_mutex_unlock(&m->lock);
     if (r == 0)
-        r = recordset_each(&found, fn, arg);
-    recordset_fini(&found);
-    return r;
-}
-
-static int cas_locked(struct memory *m, const struct store_cas *c)
-{
-    struct store_record record = { c->name, c->value, c->next, c->expires_ms };
-    struct recordset_item *item;
-    uint64_t version = recordset_version(&m->records, c->name, m->clock(m->clock_arg));
-    if (version != c->expect)
-        return store_fail(BELFRY_CONFLICT, "%.*s has version %llu, not %llu", STR_ARG(c->name),
-                          (unsigned long long)version, (unsigned long long)c->expect);
-    int r = recordset_prepare(&m->records, &record, &item);
-    if (r == 0)
-        recordset_put(&m->records, item);
+        r = cellset_each(&found, fn, arg);
+    cellset_fini(&found);
     return r;
 }
 
 static int cas(struct store *s, const struct store_cas *c)
 {
     struct memory *m = (struct memory *)s;
+    struct store_cell cell = { c->name, c->value, c->next, c->expires_ms };
     int r = store_check_cas(c);
     if (r < 0)
         return r;
     pthread_mutex_lock(&m->lock);
-    r = cas_locked(m, c);
+    r = cellset_check(&m->cells, c->name, now_ms(s), c->expect, BELFRY_CONFLICT);
+    if (r == 0)
+        r = cellset_add(&m->cells, &cell);
     pthread_mutex_unlock(&m->lock);
     return r;
 }
@@ -324,10 +265,10 @@ static int cas(struct store *s, const struct store_cas *c)
 static void close_memory(struct store *s)
 {
     struct memory *m = (struct memory *)s;
-    for (size_t i = 0; i < m->count; i++)
-        log_free(m->logs[i]);
-    free(m->logs);
-    recordset_fini(&m->records);
+    for (size_t i = 0; i < m->logs.count; i++)
+        log_free(log_of(m->logs.items[i]));
+    free(m->logs.items);
+    cellset_fini(&m->cells);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -365,30 +306,33 @@ int memory_open(const char *path, const struct store_options *o, struct store **
     return 0;
 }
 
+static struct memory *memory_of(struct store *s)
+{
+    assert(s->ops == &memory_ops);
+    return (struct memory *)s;
+}
+
 void memory_set_clock(struct store *s, int64_t (*clock)(void *arg), void *arg)
 {
-    struct memory *m = (struct memory *)s;
-    assert(s->ops == &memory_ops);
+    struct memory *m = memory_of(s);
     m->clock = clock;
     m->clock_arg = arg;
 }
 
 int memory_check(struct store *s, const struct store_append *a)
 {
-    struct memory *m = (struct memory *)s;
-    assert(s->ops == &memory_ops);
+    struct memory *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
-    int r = check(m, a, find(m, a->log));
+    int r = check(m, a, log_find(m, a->log));
     pthread_mutex_unlock(&m->lock);
     return r;
 }
 
 int memory_tear(struct store *s, struct str name, uint64_t torn_bytes)
 {
-    struct memory *m = (struct memory *)s;
-    assert(s->ops == &memory_ops);
+    struct memory *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
-    struct memory_log *log = find(m, name);
+    struct memory_log *log = log_find(m, name);
     if (!log && torn_bytes > 0)
         log = log_new(m, name);
     if (log) {
@@ -400,32 +344,30 @@ int memory_tear(struct store *s, struct str name, uint64_t torn_bytes)
     return log || torn_bytes == 0 ? 0 : store_fail(BELFRY_NOMEM, "memory: no memory");
 }
 
-void memory_forget(struct store *s, struct str record)
+void memory_forget(struct store *s, struct str cell)
 {
-    struct memory *m = (struct memory *)s;
-    assert(s->ops == &memory_ops);
+    struct memory *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
-    recordset_drop(&m->records, record);
+    cellset_drop(&m->cells, cell);
     pthread_mutex_unlock(&m->lock);
 }
 
 void memory_lose(struct store *s, uint64_t (*pick)(void *arg, uint64_t bound), void *arg)
 {
-    struct memory *m = (struct memory *)s;
-    assert(s->ops == &memory_ops);
+    struct memory *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
-    for (size_t i = m->count; i-- > 0;) {
-        struct memory_log *log = m->logs[i];
+    for (size_t i = m->logs.count; i-- > 0;) {
+        struct memory_log *log = log_of(m->logs.items[i]);
         size_t keep = log->durable + (size_t)pick(arg, log->count - log->durable);
         bool lost = keep < log->count;
         while (log->count > keep)
             free(log->elements[--log->count]);
         /* The kept elements are still not durable: without a sync the next loss may take them. */
-        log->refusing = false; /* that was knowledge of the process that died */
+        log->refusing = false; /* Only the process that died knew it. */
         if (lost && log->count == 0)
             log_drop(m, log);
         else if (lost)
-            log->torn_bytes = 0; /* the torn bytes were behind elements that are gone now */
+            log->torn_bytes = 0; /* The torn bytes were behind elements that are gone now. */
     }
     pthread_mutex_unlock(&m->lock);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store in memory: the reference for the contract, and what the simulator runs on.
+ * The store in memory: the reference for the contract, and the store of the simulator.
  *
- * It remembers which elements were asked to be durable, and it can hold a torn element at the end
- * of a log, so that the fault wrapper can leave behind what a real crash would.
+ * It knows which elements are durable, and can have a torn element at the end of a log. So a
+ * wrapper of the tests can leave it as a real crash would.
  */
 #ifndef STORE_MEMORY_H
 #define STORE_MEMORY_H
@@ -16,19 +16,19 @@ int memory_open(const char *path, const struct store_options *o, struct store **
 /* Replaces the wall clock, e.g. by virtual time. Call it before the store is used. */
 void memory_set_clock(struct store *s, int64_t (*clock)(void *arg), void *arg);
 
-/* What append would answer now, without doing it. */
+/* Answers as append would, and changes nothing. */
 int memory_check(struct store *s, const struct store_append *a);
 
-/* A write went wrong: leaves `torn_bytes` of a half-written element (0: as it is) at the end
- * of the log, which is made if it does not exist and torn_bytes > 0. Appends answer IO until
- * `sync`. */
+/* Leaves the log as a failed write does: with `torn_bytes` of a half-written element at its end
+ * (0: as it was), and refusing appends with IO until `sync`. Makes the log if it does not exist and
+ * torn_bytes > 0. */
 int memory_tear(struct store *s, struct str name, uint64_t torn_bytes);
 
-/* A record is gone, as if its file had been removed. */
-void memory_forget(struct store *s, struct str record);
+/* Removes a cell, as if its file had been removed. */
+void memory_forget(struct store *s, struct str cell);
 
-/* A loss of power: of each log's elements that were never made durable a random number is kept, the
- * first ones; a log that keeps none vanishes. `pick` gives a number in [0, bound]. */
+/* A loss of power. Of the elements of a log that are not durable, the first ones are kept, a random
+ * number of them; a log that keeps no element vanishes. `pick` gives a number in [0, bound]. */
 void memory_lose(struct store *s, uint64_t (*pick)(void *arg, uint64_t bound), void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deliberate bugs of the file store, one at a time, for checking that tests/power would notice.
+ * Deliberate bugs of the file store, one at a time, to check that tests/power would notice them.
  * They exist only in builds with BELFRY_MUTANTS; elsewhere STORE_MUTANT() is constant false.
  */
 #ifndef STORE_MUTANT_H
@@ -16,8 +16,8 @@
     X(SPARE_SHARED, "a spare that is a log too is used")                           \
     X(DIRS_TRUSTED, "a directory that exists is not made to last")                 \
     X(SPARE_HALF, "files of half the size become spares")                          \
-    X(DOUBT_SHOWN, "a record in doubt is shown before it lasts")                   \
-    X(RECORD_UNSYNCED, "the directory of a changed record is not synced")          \
+    X(DOUBT_SHOWN, "a cell in doubt is shown before it lasts")                     \
+    X(CELL_UNSYNCED, "the directory of a changed cell is not synced")              \
     X(PLACE_UNSYNCED, "the directory of a new log is not synced")                  \
     X(NAME_FIRST, "a log has its name before its header is synced")                \
     X(FSYNC_FORGIVEN, "a log is appended to though a sync of it failed")           \

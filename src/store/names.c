@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/names.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+#include "base/array.h"
 
 void names_fini(struct names *n)
 {
@@ -13,15 +16,10 @@ void names_fini(struct names *n)
 
 int names_add(struct names *n, struct str name)
 {
-    if (n->count == n->cap) {
-        size_t cap = n->cap ? n->cap * 2 : 16;
-        char **items = realloc(n->items, cap * sizeof(*items));
-        if (!items)
-            return store_fail(BELFRY_NOMEM, "no memory for a list of names");
+    char **items = array_room(n->items, n->count, &n->cap, sizeof(*items));
+    if (items)
         n->items = items;
-        n->cap = cap;
-    }
-    char *copy = strndup(name.ptr, name.len);
+    char *copy = items ? strndup(name.ptr, name.len) : NULL;
     if (!copy)
         return store_fail(BELFRY_NOMEM, "no memory for a list of names");
     n->items[n->count++] = copy;
@@ -41,17 +39,53 @@ void names_sort(struct names *n)
 
 int names_each(const struct names *n, store_name_fn *fn, void *arg)
 {
-    for (size_t i = 0; i < n->count; i++) {
-        int r = fn(arg, str_of(n->items[i]));
-        if (r != 0)
-            return r;
+    int r = 0;
+    for (size_t i = 0; i < n->count && r == 0; i++)
+        r = fn(arg, str_of(n->items[i]));
+    return r;
+}
+
+size_t nameset_find(const struct nameset *set, struct str name)
+{
+    size_t lo = 0;
+    size_t hi = set->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (str_compare(*set->items[mid], name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
+    return lo;
+}
+
+struct str *nameset_get(const struct nameset *set, struct str name)
+{
+    size_t at = nameset_find(set, name);
+    return at < set->count && str_eq(*set->items[at], name) ? set->items[at] : NULL;
+}
+
+int nameset_reserve(struct nameset *set)
+{
+    struct str **items = array_room(set->items, set->count, &set->cap, sizeof(*items));
+    if (!items)
+        return BELFRY_NOMEM;
+    set->items = items;
     return 0;
 }
 
-int names_compare(struct str a, struct str b)
+void nameset_add(struct nameset *set, struct str *name)
 {
-    size_t n = a.len < b.len ? a.len : b.len;
-    int r = memcmp(a.ptr, b.ptr, n);
-    return r != 0 ? r : (a.len > b.len) - (a.len < b.len);
+    size_t at = nameset_find(set, *name);
+    memmove(set->items + at + 1, set->items + at, (set->count - at) * sizeof(*set->items));
+    set->items[at] = name;
+    set->count++;
+}
+
+void nameset_remove(struct nameset *set, const struct str *name)
+{
+    size_t at = nameset_find(set, *name);
+    assert(set->items[at] == name);
+    set->count--;
+    memmove(set->items + at, set->items + at + 1, (set->count - at) * sizeof(*set->items));
 }

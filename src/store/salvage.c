@@ -39,7 +39,7 @@ static int read_key(struct walk *w, struct str log)
     return store_fail(BELFRY_CORRUPT, "%s: offset 0: header and its copy are damaged", w->path);
 }
 
-/* Reports what is bad at `at`, and moves it behind that; 0 with *ret_done at the end. */
+/* Reports the damage at `at`, and moves `at` behind it. Sets *ret_done at the end of the log. */
 static int skip_damage(struct walk *w, int kind, struct element *at, bool *ret_done)
 {
     struct element found;
@@ -85,9 +85,9 @@ int store_salvage(const char *dir, struct str log, store_element_fn *fn, store_d
 {
     char path[PATH_MAX];
     struct walk w = { .path = path, .fn = fn, .damaged = damaged, .arg = arg };
-    if (!store_name_valid(log))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(log));
-    int r = datadir_check(dir);
+    int r = store_check_log(log);
+    if (r == 0)
+        r = datadir_check(dir);
     if (r < 0)
         return r;
     datadir_log_path(dir, log, path);
@@ -119,7 +119,7 @@ struct salvage {
 static int begin(struct salvage *s, struct str log)
 {
     char path[PATH_MAX];
-    int r = datadir_check(s->dir); /* first: the next would make a directory */
+    int r = datadir_check(s->dir); /* first: datadir_open would make a directory */
     if (r == 0)
         r = datadir_open(&s->disk, s->dir, &s->lock);
     if (r < 0)
@@ -130,7 +130,7 @@ static int begin(struct salvage *s, struct str log)
     r = logfile_new(log, strdup(path), &s->file);
     if (r < 0)
         return r;
-    /* Among the spares: one with such a name is swept away by the next start if we crash. */
+    /* The next start sweeps a file of such a name away, if this process crashes. */
     snprintf(s->beside, sizeof s->beside, "%s/spare/repair", s->dir);
     int fd = disk_create(s->beside);
     if (fd < 0)
@@ -143,8 +143,9 @@ static int begin(struct salvage *s, struct str log)
 
 int salvage_new(const char *dir, struct str log, struct salvage **ret)
 {
-    if (!store_name_valid(log))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(log));
+    int r = store_check_log(log);
+    if (r < 0)
+        return r;
     struct salvage *s = calloc(1, sizeof(*s));
     if (!s || !(s->dir = strdup(dir))) {
         free(s);
@@ -152,7 +153,7 @@ int salvage_new(const char *dir, struct str log, struct salvage **ret)
     }
     disk_init(&s->disk, 0);
     s->lock = -1;
-    int r = begin(s, log);
+    r = begin(s, log);
     if (r < 0) {
         salvage_free(s);
         return r;

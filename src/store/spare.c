@@ -14,14 +14,14 @@
 #include "store/mutant.h"
 
 #define ZERO_BYTES  (256u << 10)
-#define FLUSH_BYTES (4u << 20) /* between two syncs: commits should not queue behind a big one */
+#define FLUSH_BYTES (4u << 20) /* between two syncs: a commit should not wait for a big sync */
 
 static void path_of(const struct spares *p, uint64_t number, const char *suffix, char ret[PATH_MAX])
 {
     snprintf(ret, PATH_MAX, "%s/%llu%s", p->dir, (unsigned long long)number, suffix);
 }
 
-/* Whether there is no space for the files that are missing from the reserve, and `more` besides. */
+/* Whether there is no space for the files that the reserve lacks, and for `more` files. */
 static bool is_short(const struct spares *p, unsigned more)
 {
     struct statvfs st;
@@ -31,14 +31,13 @@ static bool is_short(const struct spares *p, unsigned more)
 
 static bool take_number(struct spares *p, uint64_t *ret)
 {
-    bool found = false;
     pthread_mutex_lock(&p->lock);
-    if (p->count > 0) {
+    bool found = p->count > 0;
+    if (found) {
         *ret = p->ready[--p->count];
-        found = true;
         pthread_cond_broadcast(&p->changed);
     }
-    if (is_short(p, !found)) /* told at once: the maker may be busy, or pausing after a failure */
+    if (is_short(p, !found)) /* at once: the maker may be busy, or pausing after a failure */
         atomic_store(p->low, true);
     pthread_mutex_unlock(&p->lock);
     return found;
@@ -86,26 +85,18 @@ int spares_take(struct spares *p, bool plain, char ret_path[PATH_MAX], int *ret_
     return r < 0 ? disk_fail(r, ret_path, "create") : 0;
 }
 
-/* A much larger one (of a log that was written in bulk) would keep more than the reserve. */
+/* A much larger file, of a log that was written in bulk, would take more than the reserve. */
 static bool has_size(const struct spares *p, const struct stat *st)
 {
     uint64_t least = STORE_MUTANT(p->disk->mutant, SPARE_HALF) ? p->bytes / 2 : p->bytes;
     return (uint64_t)st->st_size >= least && (uint64_t)st->st_size <= p->bytes + p->bytes / 8;
 }
 
-static bool has_room(struct spares *p)
-{
-    pthread_mutex_lock(&p->lock);
-    bool room = p->count < p->reserve + 1;
-    pthread_mutex_unlock(&p->lock);
-    return room;
-}
-
 bool spares_receive(struct spares *p, const char *path, uint64_t *ret_number)
 {
     struct stat st;
     char to[PATH_MAX];
-    if (stat(path, &st) < 0 || !has_size(p, &st) || !has_room(p))
+    if (stat(path, &st) < 0 || !has_size(p, &st) || spares_count(p) > p->reserve)
         return false;
     uint64_t number = new_number(p);
     path_of(p, number, "", to);
@@ -119,7 +110,7 @@ void spares_offer(struct spares *p, uint64_t number)
 {
     char path[PATH_MAX];
     pthread_mutex_lock(&p->lock);
-    bool room = p->count < p->reserve + 1; /* others may have come meanwhile */
+    bool room = p->count < p->reserve + 1; /* Other spares may have come meanwhile. */
     if (room)
         p->ready[p->count++] = number;
     if (p->count >= p->reserve)
@@ -165,22 +156,14 @@ unsigned spares_count(struct spares *p)
     return count;
 }
 
-static bool stopping(struct spares *p)
-{
-    pthread_mutex_lock(&p->lock);
-    bool stop = p->stop;
-    pthread_mutex_unlock(&p->lock);
-    return stop;
-}
-
-/* Allocated blocks that were never written cost a metadata change each when they are: hence. */
+/* The first write to an allocated block changes metadata, which a commit should not do. */
 static int fill(struct spares *p, int fd)
 {
     char *zeros = calloc(1, ZERO_BYTES);
     int r = zeros ? 0 : -ENOMEM;
     for (uint64_t at = 0; r == 0 && at < p->bytes; at += ZERO_BYTES) {
         size_t n = p->bytes - at < ZERO_BYTES ? (size_t)(p->bytes - at) : ZERO_BYTES;
-        if (stopping(p))
+        if (p->stop)
             r = -ECANCELED;
         else
             r = disk_write_bytes(p->disk, fd, zeros, n, at);
@@ -261,7 +244,7 @@ static int take_one(struct spares *p, const char *name, struct inodes *others)
     if (stat(path, &st) < 0)
         return 0;
     bool shared = inodes_has(others, &st) && !STORE_MUTANT(p->disk->mutant, SPARE_SHARED);
-    /* A file system that counts one name where there are two would take the file with either. */
+    /* The log keeps its file only if the file system counts both names. */
     if (shared && st.st_nlink < 2)
         return 0;
     if (shared || digits == 0 || name[digits] != '\0' || p->count > p->reserve ||

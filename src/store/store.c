@@ -12,13 +12,13 @@ static const struct {
     const char *name;
     int (*open)(const char *path, const struct store_options *o, struct store **ret);
 } kinds[] = {
-    { "file", file_open }, /* first: what a bare directory means */
+    { "file", file_open }, /* first: it stands for a bare directory */
     { "memory", memory_open },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Per thread, so that a failure on one thread never changes what another one is about to report. */
+/* Each thread has its own, so that no failure changes the report of another thread. */
 static _Thread_local char detail[512];
 
 const char *store_detail(void)
@@ -90,12 +90,25 @@ bool store_name_valid(struct str name)
     return true;
 }
 
+static int check_name(struct str name, const char *what)
+{
+    if (store_name_valid(name))
+        return 0;
+    return store_fail(BELFRY_INVALID, "'%.*s' is no name for a %s", STR_ARG(name), what);
+}
+
+int store_check_log(struct str name)
+{
+    return check_name(name, "log");
+}
+
 int store_check_append(const struct store_append *a)
 {
-    if (!store_name_valid(a->log))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a log", STR_ARG(a->log));
-    if (!store_name_valid(a->fence))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a record", STR_ARG(a->fence));
+    int r = store_check_log(a->log);
+    if (r == 0)
+        r = check_name(a->fence, "record");
+    if (r < 0)
+        return r;
     if (a->element.len == 0 || a->element.len > STORE_ELEMENT_MAX)
         return store_fail(BELFRY_INVALID, "%.*s: an element of %zu bytes; 1 to %u are possible",
                           STR_ARG(a->log), a->element.len, STORE_ELEMENT_MAX);
@@ -104,8 +117,9 @@ int store_check_append(const struct store_append *a)
 
 int store_check_cas(const struct store_cas *c)
 {
-    if (!store_name_valid(c->name))
-        return store_fail(BELFRY_INVALID, "'%.*s' is no name for a record", STR_ARG(c->name));
+    int r = check_name(c->name, "record");
+    if (r < 0)
+        return r;
     if (c->next == 0 || c->next < c->expect)
         return store_fail(BELFRY_INVALID, "%.*s: a version must not fall", STR_ARG(c->name));
     if (c->value.len > STORE_VALUE_MAX || c->expires_ms < 0)
@@ -118,31 +132,31 @@ struct get {
     struct str name;
     void *buf;
     size_t cap;
-    struct store_record *ret;
+    struct store_cell *ret;
 };
 
 enum { GET_FOUND = 1 };
 
-static int get_record(void *arg, const struct store_record *record)
+static int get_cell(void *arg, const struct store_cell *cell)
 {
     struct get *g = arg;
-    if (!str_eq(record->name, g->name))
+    if (!str_eq(cell->name, g->name))
         return 0;
-    if (record->value.len > g->cap)
+    if (cell->value.len > g->cap)
         return store_fail(BELFRY_TOOLARGE, "%.*s: its value has %zu bytes", STR_ARG(g->name),
-                          record->value.len);
-    if (record->value.len > 0)
-        memcpy(g->buf, record->value.ptr, record->value.len);
-    *g->ret = *record;
+                          cell->value.len);
+    if (cell->value.len > 0)
+        memcpy(g->buf, cell->value.ptr, cell->value.len);
+    *g->ret = *cell;
     g->ret->name = g->name;
     g->ret->value.ptr = g->buf;
     return GET_FOUND;
 }
 
-int store_get(struct store *s, struct str name, void *buf, size_t cap, struct store_record *ret)
+int store_get(struct store *s, struct str name, void *buf, size_t cap, struct store_cell *ret)
 {
     struct get g = { name, buf, cap, ret };
-    int r = s->ops->scan(s, name, get_record, &g);
+    int r = s->ops->scan(s, name, get_cell, &g);
     if (r == GET_FOUND)
         return 0;
     return r < 0 ? r : store_fail(BELFRY_NOTFOUND, "no record %.*s", STR_ARG(name));

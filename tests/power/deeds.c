@@ -109,12 +109,12 @@ bool deed_remove(struct yard *y, struct shelf_log *l)
         return false;
     yard_doing = DEED_REMOVE;
     l->leaving = l->count + l->maybe > 0;
-    unsigned spares = file_spares(y->store);
+    unsigned spares = store_spares(y->store);
     int r = y->store->ops->remove(y->store, str_of(l->name));
     if (r < 0)
         return excused(y) ||
                yard_fail(y, "log %s: remove: %s: %s", l->name, error_name(r), store_detail());
-    figures.recycled += file_spares(y->store) > spares;
+    figures.recycled += store_spares(y->store) > spares;
     l->count = l->durable = l->maybe = 0;
     l->leaving = l->ghost = false;
     return true;
@@ -237,7 +237,7 @@ bool deed_fill(struct yard *y)
 {
     bool ok = true;
     hands_join(y);
-    unsigned spares = file_spares(y->store);
+    unsigned spares = store_spares(y->store);
     if (y->ended || y->window > 0 || spares == 0)
         return true;
     y->platter->capacity = platter_used(y->platter);

@@ -66,7 +66,7 @@ struct yard_of_jobs {
     struct party *party;
     int64_t mono_ms;
     uint64_t base_lsn; /* all of the partitions that were open before */
-    struct errand errands[LANES];
+    struct errand errands[CHORE_KINDS];
     struct row rows[JOBS_MAX];
     size_t count;
     uint64_t states_left;
@@ -284,13 +284,13 @@ static bool end_errand(struct yard_of_jobs *y, struct errand *e)
 static bool chores(struct yard_of_jobs *y, bool wait)
 {
     bool ok = true;
-    for (unsigned lane = 0; ok && lane < LANES; lane++) {
+    for (unsigned lane = 0; ok && lane < CHORE_KINDS; lane++) {
         struct errand *e = &y->errands[lane];
         if (e->thread && (wait || turns_finished(e->thread)))
             ok = end_errand(y, e);
         if (wait || e->thread)
             continue;
-        e->chore = partition_chore(y->host.partition, (enum lane)lane);
+        e->chore = partition_chore(y->host.partition, (enum chore_kind)lane);
         if (e->chore)
             e->thread = turns_start(run_chore, e);
     }
@@ -431,7 +431,7 @@ static bool step(struct yard_of_jobs *y)
 
 static void end(struct yard_of_jobs *y)
 {
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < CHORE_KINDS; lane++) {
         if (y->errands[lane].thread)
             turns_join(y->errands[lane].thread);
     }

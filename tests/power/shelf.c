@@ -139,7 +139,7 @@ bool shelf_judge_record(struct shelf_record *m, struct store *store, char why[51
 {
     char value[STORE_VALUE_MAX];
     char expected[64];
-    struct store_record r = { 0 };
+    struct store_cell r = { 0 };
     int err = store_get(store, str_of(m->name), value, sizeof value, &r);
     if (err < 0 && err != BELFRY_NOTFOUND)
         return FAIL("record %s: %s: %s", m->name, error_name(err), store_detail());

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "store/fault.h"
+#include "support/fault.h"
 
 #define EVENTS(X)                                                                 \
     X(STALL, "a lease ended without a word")                                      \

@@ -100,7 +100,7 @@ FORWARD(sync, (struct store *s, struct str log), (rotten_of(s)->inner, log))
 FORWARD(list, (struct store *s, struct str prefix, store_name_fn *fn, void *arg),
         (rotten_of(s)->inner, prefix, fn, arg))
 FORWARD(remove, (struct store *s, struct str log), (rotten_of(s)->inner, log))
-FORWARD(scan, (struct store *s, struct str prefix, store_record_fn *fn, void *arg),
+FORWARD(scan, (struct store *s, struct str prefix, store_cell_fn *fn, void *arg),
         (rotten_of(s)->inner, prefix, fn, arg))
 FORWARD(cas, (struct store *s, const struct store_cas *c), (rotten_of(s)->inner, c))
 /* clang-format on */

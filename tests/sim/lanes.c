@@ -67,7 +67,7 @@ void lanes_crash(const struct world *w)
 {
     const struct traffic *t = &w->traffic;
 
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 0; lane < CHORE_KINDS; lane++) {
         const struct errand *e = &w->errands[lane];
         if (e->chore && !fault_dead(w->store))
             cover_doing(chore_name(e->chore), e->ran ? MOMENT_RAN : MOMENT_BEGUN);
@@ -75,7 +75,7 @@ void lanes_crash(const struct world *w)
     for (size_t i = 0; i < MODEL_BULKS; i++)
         if (w->model.bulks[i].on && w->model.bulks[i].changed > 0)
             cover_event(EVENT_CRASH_BULK);
-    if (w->errands[LANE_FEED].chore)
+    if (w->errands[CHORE_FEED].chore)
         cover_event(EVENT_CRASH_GATHERED);
     if (t->fed_lsn)
         cover_event(lost(w, t->fed_lsn) ? EVENT_CRASH_FED_LOST : EVENT_CRASH_FED);
@@ -110,7 +110,7 @@ void step_work(struct world *w)
 
 /* ---- Chores ---- */
 
-static bool begin(struct world *w, enum lane lane)
+static bool begin(struct world *w, enum chore_kind lane)
 {
     struct errand *e = &w->errands[lane];
 
@@ -121,7 +121,7 @@ static bool begin(struct world *w, enum lane lane)
     return e->chore;
 }
 
-static void run(struct world *w, enum lane lane)
+static void run(struct world *w, enum chore_kind lane)
 {
     struct errand *e = &w->errands[lane];
 
@@ -144,7 +144,7 @@ static uint64_t loaded_jobs(const struct world *w)
     return s.loaded_jobs;
 }
 
-static void finish(struct world *w, enum lane lane)
+static void finish(struct world *w, enum chore_kind lane)
 {
     struct errand *e = &w->errands[lane];
     const char *name = chore_name(e->chore);
@@ -156,12 +156,12 @@ static void finish(struct world *w, enum lane lane)
     CHECK(!err || e->faulted, "a chore fails (%s): %s: %s", name, error_name(err), store_detail());
     CHECK(err != BELFRY_CORRUPT, "a chore finds damage (%s): %s", name, store_detail());
     loaded = loaded_jobs(w) - loaded;
-    CHECK(lane != LANE_LOAD || loaded <= 1 ||
+    CHECK(lane != CHORE_LOAD || loaded <= 1 ||
               grown <= w->options.segment_bytes + HEAD_BYTES + loaded * ITEM_BYTES,
           "loading %" PRIu64 " jobs writes %" PRIu64 " bytes, a segment has %" PRIu64, loaded,
           grown, w->options.segment_bytes);
     e->chore = NULL;
-    if (lane == LANE_TASK)
+    if (lane == CHORE_TASK)
         world_told(w);
     cover_doing(name, MOMENT_ENDED);
     if (!err && strcmp(name, "removing a run") == 0) {
@@ -173,7 +173,7 @@ static void finish(struct world *w, enum lane lane)
 }
 
 /* Begins, runs or ends the chore of a lane, whatever is next; false if there is none. */
-static bool next(struct world *w, enum lane lane)
+static bool next(struct world *w, enum chore_kind lane)
 {
     const struct errand *e = &w->errands[lane];
 
@@ -188,7 +188,7 @@ static bool next(struct world *w, enum lane lane)
 
 void step_chore(struct world *w)
 {
-    next(w, (enum lane)rng_below(&w->rng, LANES));
+    next(w, (enum chore_kind)rng_below(&w->rng, CHORE_KINDS));
 }
 
 void lanes_begin(struct world *w)
@@ -196,11 +196,11 @@ void lanes_begin(struct world *w)
     uint64_t crashes = w->crashes;
 
     lanes_work(w);
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 0; lane < CHORE_KINDS; lane++) {
         if (!w->errands[lane].chore)
-            begin(w, (enum lane)lane);
+            begin(w, (enum chore_kind)lane);
         if (w->errands[lane].chore && !w->errands[lane].ran && rng_chance(&w->rng, 40))
-            run(w, (enum lane)lane);
+            run(w, (enum chore_kind)lane);
         if (w->crashes != crashes)
             return;
     }
@@ -208,9 +208,9 @@ void lanes_begin(struct world *w)
 
 void lanes_finish(struct world *w)
 {
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < CHORE_KINDS; lane++)
         while (w->errands[lane].chore)
-            next(w, (enum lane)lane);
+            next(w, (enum chore_kind)lane);
 }
 
 /* All there are, without waiting for commits in between. */
@@ -221,8 +221,8 @@ void step_chores(struct world *w)
     for (int i = 0; i < CHORES_MAX; i++) {
         bool any = lanes_work(w);
 
-        for (int lane = 0; lane < LANES; lane++)
-            any = next(w, (enum lane)lane) || any;
+        for (int lane = 0; lane < CHORE_KINDS; lane++)
+            any = next(w, (enum chore_kind)lane) || any;
         if (!any || crashes != w->crashes || w->plan.disk_full)
             return;
     }
@@ -240,10 +240,10 @@ static bool round_of_all(struct world *w, int *reclaims)
         CHECK(i < ROUNDS_MAX, "work never ends");
         any = true;
     }
-    for (int lane = 0; lane < LANES; lane++) {
-        if (lane == LANE_JOURNAL && --*reclaims < 0)
+    for (int lane = 0; lane < CHORE_KINDS; lane++) {
+        if (lane == CHORE_RECLAIM && --*reclaims < 0)
             continue;
-        if (next(w, (enum lane)lane)) {
+        if (next(w, (enum chore_kind)lane)) {
             any = true;
             lanes_finish(w);
         }

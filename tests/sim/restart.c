@@ -269,7 +269,7 @@ void step_power(struct world *w)
  * away from the one that has taken over. */
 static void go_on_with(struct world *w, struct partition *old, const struct errand *errands)
 {
-    static const enum lane lanes[] = { LANE_FEED, LANE_MERGE, LANE_LOAD };
+    static const enum chore_kind lanes[] = { CHORE_FEED, CHORE_MERGE, CHORE_LOAD };
 
     for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
         const struct errand *e = &errands[lanes[i]];
@@ -278,7 +278,7 @@ static void go_on_with(struct world *w, struct partition *old, const struct erra
         bool paused = plan_pause(w, true);
         int err = e->ran ? e->result : chore_run(e->chore);
         trace_note("  hung: %s: %s", chore_name(e->chore), err ? error_name(err) : "ok");
-        if (!e->ran && lanes[i] == LANE_FEED) {
+        if (!e->ran && lanes[i] == CHORE_FEED) {
             CHECK(err == BELFRY_FENCED, "a process that was taken over from writes runs: %s",
                   err ? error_name(err) : "ok");
             cover_event(EVENT_HUNG_FEED);
@@ -292,7 +292,7 @@ static void go_on_with(struct world *w, struct partition *old, const struct erra
 void step_hang(struct world *w)
 {
     struct partition *old = w->partition;
-    struct errand errands[LANES];
+    struct errand errands[CHORE_KINDS];
 
     if (fault_dead(w->store)) {
         restart_crash(w, true);

@@ -158,7 +158,7 @@ static int count_log(void *arg, struct str name)
     return 0;
 }
 
-static int copy_record(void *arg, const struct store_record *r)
+static int copy_record(void *arg, const struct store_cell *r)
 {
     struct copying *c = arg;
 

@@ -17,8 +17,8 @@
 
 #define TURNS    30000
 #define FETCHERS 2
-#define HELPERS  (LANES + FETCHERS + 1)
-#define WRITER   (LANES + FETCHERS)
+#define HELPERS  (CHORE_KINDS + FETCHERS + 1)
+#define WRITER   (CHORE_KINDS + FETCHERS)
 #define MEMORY   (128u << 10)
 #define JOBS_MAX 3000
 #define QUEUES   3
@@ -156,7 +156,7 @@ static void look_or_change(struct busy *b)
     };
 
     for (int i = 0; i < FETCHERS; i++) {
-        struct helper *h = &b->helpers[LANES + i];
+        struct helper *h = &b->helpers[CHORE_KINDS + i];
 
         if (!is_idle(h))
             continue;
@@ -170,7 +170,7 @@ static void look_or_change(struct busy *b)
 
 static void fetched(struct busy *b, int i)
 {
-    struct helper *h = &b->helpers[LANES + i];
+    struct helper *h = &b->helpers[CHORE_KINDS + i];
     int err = partition_fetched(b->p, h->fetch, h->result);
 
     CHECK(err == 0 || err == BELFRY_COLD, "a fetch fails: %s", error_name(err));
@@ -239,7 +239,7 @@ static bool turn(struct busy *b)
     bool any = partition_work(b->p);
     struct commit *commit;
 
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 0; lane < CHORE_KINDS; lane++) {
         struct helper *h = &b->helpers[lane];
         struct chore *chore;
 
@@ -247,14 +247,14 @@ static bool turn(struct busy *b)
             int err = partition_chore_done(b->p, h->chore, h->result);
             CHECK(err == 0, "a chore fails: %s: %s", error_name(err), store_detail());
         }
-        if (is_idle(h) && (chore = partition_chore(b->p, (enum lane)lane)))
+        if (is_idle(h) && (chore = partition_chore(b->p, (enum chore_kind)lane)))
             give(h, chore, NULL, NULL);
         any = any || !is_idle(h);
     }
     for (int i = 0; i < FETCHERS; i++) {
-        if (is_done(&b->helpers[LANES + i]))
+        if (is_done(&b->helpers[CHORE_KINDS + i]))
             fetched(b, i);
-        any = any || !is_idle(&b->helpers[LANES + i]);
+        any = any || !is_idle(&b->helpers[CHORE_KINDS + i]);
     }
     if (is_done(writer)) {
         CHECK(writer->result == 0, "a commit fails: %s", error_name(writer->result));

@@ -26,7 +26,7 @@
 #include "sim/rng.h"
 #include "sim/text.h"
 #include "sim/trace.h"
-#include "store/fault.h"
+#include "support/fault.h"
 #include "store/memory.h"
 
 #define WAITS_MAX  12
@@ -196,7 +196,7 @@ struct world {
     enum write_state write;
     bool fresh;      /* nothing was committed since it was opened */
     bool found_full; /* the commit did, at its last try */
-    struct errand errands[LANES];
+    struct errand errands[CHORE_KINDS];
     struct traffic traffic;
     uint64_t movements; /* jobs went from memory to disk or back so many times, at least */
     uint64_t bulked[MODEL_TENANTS]; /* pending jobs before bulks went on, in this turn */

@@ -33,7 +33,7 @@ static int bad_fsync(int fd)
     struct stat st;
     if (disk.watched && fstat(fd, &st) == 0) {
         inodes_add(&disk.dirs, &st);
-        disk.spares = file_spares(disk.watched);
+        disk.spares = store_spares(disk.watched);
     }
     errno = atomic_load(&disk.dir_errno);
     return errno != 0 ? -1 : fsync(fd);
@@ -43,9 +43,9 @@ const struct disk_hooks bad_disk = { bad_pwritev, bad_fdatasync, bad_fsync };
 
 void wait_for_spares(struct store *s, unsigned count)
 {
-    for (int i = 0; i < 500 && file_spares(s) < count; i++)
+    for (int i = 0; i < 500 && store_spares(s) < count; i++)
         usleep(10000);
-    assert_true(file_spares(s) >= count);
+    assert_true(store_spares(s) >= count);
 }
 
 bool was_synced(const struct fixture *x, const char *dir)

@@ -90,7 +90,7 @@ int add_name(void *arg, struct str name)
     return t->stop_after >= 0 && --t->stop_after < 0 ? STOPPED : 0;
 }
 
-int add_record(void *arg, const struct store_record *r)
+int add_record(void *arg, const struct store_cell *r)
 {
     struct text *t = arg;
     t->len += (size_t)snprintf(t->text + t->len, sizeof t->text - t->len, "%.*s@%llu=%.*s;",

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/fault.h"
+#include "support/fault.h"
 #include "store/memory.h"
 #include "store/store.h"
 
@@ -45,7 +45,7 @@ struct text {
 
 int add_element(void *arg, uint64_t seq, struct str element);
 int add_name(void *arg, struct str name);
-int add_record(void *arg, const struct store_record *r);
+int add_record(void *arg, const struct store_cell *r);
 void expect_read(struct store *s, const char *log, uint64_t from, const char *expected,
                  uint64_t elements);
 void expect_list(struct store *s, const char *prefix, const char *expected);

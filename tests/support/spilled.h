@@ -62,7 +62,7 @@ FORWARD(sync, (struct store *s, struct str log), (store.inner, log))
 FORWARD(list, (struct store *s, struct str prefix, store_name_fn *fn, void *arg),
         (store.inner, prefix, fn, arg))
 FORWARD(remove, (struct store *s, struct str log), (store.inner, log))
-FORWARD(scan, (struct store *s, struct str prefix, store_record_fn *fn, void *arg),
+FORWARD(scan, (struct store *s, struct str prefix, store_cell_fn *fn, void *arg),
         (store.inner, prefix, fn, arg))
 FORWARD(cas, (struct store *s, const struct store_cas *c), (store.inner, c))
 /* clang-format on */

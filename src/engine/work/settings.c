@@ -25,7 +25,7 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
 
     if (!name_valid(name))
         return engine_error(e, BELFRY_INVALID, "tenant: " NAME_RULE);
-#define SET(field, member)             \
+#define SET(field, kind, member)       \
     if (fields & 1u << TENANT_##field) \
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     TENANT_FIELDS(SET)
@@ -55,7 +55,7 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
     if (q)
         r.settings = q->settings;
-#define SET(field, member)            \
+#define SET(field, kind, member)      \
     if (fields & 1u << QUEUE_##field) \
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     QUEUE_FIELDS(SET)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Damage at various places: check names it, repair keeps the rest, and a partition opens again. */
 #include "support/check.h"
-#include "store/recordfile.h"
+#include "store/cellfile.h"
 
 #define COMMITS 12 /* of one job each, after the one that opening makes */
 
@@ -394,14 +394,14 @@ static void journal_that_is_gone_is_missed(void **state)
 
 static void set_owner(const struct fixture *x, uint64_t version, struct str value)
 {
-    struct store_record r = { .name = STR("p0000/owner"), .value = value, .version = version };
+    struct store_cell r = { .name = STR("p0000/owner"), .value = value, .version = version };
     char dir[80];
     struct disk d;
 
     snprintf(dir, sizeof(dir), "%s/records", x->dir);
     disk_init(&d, 0);
-    assert_int_equal(recordfile_write(&d, dir, &r), 0);
-    assert_int_equal(recordfile_place(dir, r.name), 0);
+    assert_int_equal(cellfile_write(&d, dir, &r), 0);
+    assert_int_equal(cellfile_place(dir, r.name), 0);
 }
 
 static void owner_record_that_is_older_than_the_journal_is_refused(void **state)

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 #include "host/committer.h"
-#include "store/fault.h"
+#include "support/fault.h"
 
 #define TRIES    5
 #define RETRY_US 50000

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "host/errand.h"
-#include "store/fault.h"
+#include "support/fault.h"
 
 #define HOUR   INT64_C(3600000)
 #define MEMORY (64u << 10)

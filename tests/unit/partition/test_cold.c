@@ -57,7 +57,7 @@ static void a_crash_before_the_record_of_a_batch_loses_nothing(void **state)
     struct chore *c;
 
     (void)state;
-    for (int i = 0; i < MANY && !(c = partition_chore(p, LANE_FEED)); i++) {
+    for (int i = 0; i < MANY && !(c = partition_chore(p, CHORE_FEED)); i++) {
         struct job_spec spec = spec_of("q", HOUR);
         struct schedule_result r;
 

@@ -9,7 +9,7 @@ static void load_for(int64_t ms)
     struct chore *c;
 
     advance(ms);
-    while ((c = partition_chore(p, LANE_LOAD)))
+    while ((c = partition_chore(p, CHORE_LOAD)))
         assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
     assert_int_equal(partition_flush(p), 0);
 }
@@ -475,7 +475,7 @@ static void what_is_taken_from_a_run_that_goes_is_uncounted_once(void **state)
         settle();
     }
     advance(365 * 24 * HOUR);
-    c = partition_chore(p, LANE_MERGE);
+    c = partition_chore(p, CHORE_MERGE);
     assert_non_null(c);
     wall = START;
     engine_advance(e, wall, mono);

@@ -170,7 +170,7 @@ static void end_jobs(uint64_t count)
 /* As a server does when nobody asks anything of it. */
 static void turn(void)
 {
-    struct chore *c = partition_chore(p, LANE_JOURNAL);
+    struct chore *c = partition_chore(p, CHORE_RECLAIM);
 
     if (c)
         assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);

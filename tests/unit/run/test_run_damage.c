@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "store/element.h"
-#include "store/fault.h"
+#include "support/fault.h"
 
 /* A small run with several index blocks, and its file. */
 struct victim {

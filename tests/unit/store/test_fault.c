@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "store/fault.h"
+#include "support/fault.h"
 #include "store/memory.h"
 
 struct fixture {
@@ -60,7 +60,7 @@ static int ignore_name(void *arg, struct str name)
     return 0;
 }
 
-static int ignore_record(void *arg, const struct store_record *record)
+static int ignore_record(void *arg, const struct store_cell *record)
 {
     (void)arg;
     (void)record;
@@ -232,7 +232,7 @@ static void clock_of_the_memory_store_can_be_virtual(void **state)
     (void)state;
     int64_t now = 1000;
     char buf[8];
-    struct store_record r;
+    struct store_cell r;
     struct fixture x = { 0 };
     start(&x, 1);
     memory_set_clock(x.memory, virtual_now, &now);

@@ -33,7 +33,7 @@ static const struct disk_hooks counting = { count_pwritev, count_fdatasync, coun
 /* The maker of spares writes too. */
 static void let_spares_be_made(struct fixture *x)
 {
-    for (int i = 0; i < 1000 && file_spares(x->s) < x->options.reserve; i++)
+    for (int i = 0; i < 1000 && store_spares(x->s) < x->options.reserve; i++)
         usleep(1000);
 }
 
@@ -189,16 +189,16 @@ static void log_much_larger_than_a_spare_does_not_become_one(void **state)
     char path[512];
     struct stat st;
     let_spares_be_made(x);
-    unsigned spares = file_spares(x->s);
+    unsigned spares = store_spares(x->s);
     append_range(x->s, "run", 0, 5000, false);
     assert_int_equal(x->s->ops->remove(x->s, STR("run")), 0);
-    assert_int_equal(file_spares(x->s), spares);
+    assert_int_equal(store_spares(x->s), spares);
     append_range(x->s, "small", 0, 2, false);
     log_path(x, "small", path);
     assert_int_equal(stat(path, &st), 0);
     assert_true(st.st_size < 8192); /* a log written in bulk takes no spare */
     assert_int_equal(x->s->ops->remove(x->s, STR("small")), 0);
-    assert_int_equal(file_spares(x->s), spares);
+    assert_int_equal(store_spares(x->s), spares);
 }
 
 int main(void)

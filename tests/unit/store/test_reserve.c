@@ -17,7 +17,7 @@ static ssize_t full_pwritev(int fd, const struct iovec *iov, int count, off_t of
 {
     struct stat st;
     off_t end = offset;
-    unsigned left = file_spares(disk.s);
+    unsigned left = store_spares(disk.s);
     off_t freed = (off_t)(SPARES - left) * disk.spare_bytes;
     disk.least = left < disk.least ? left : disk.least;
     for (int i = 0; i < count; i++)
@@ -32,9 +32,9 @@ static const struct disk_hooks full_disk = { full_pwritev, fdatasync, fsync };
 
 static void wait_for_spares(struct fixture *x)
 {
-    for (int i = 0; i < 3000 && file_spares(x->s) < SPARES; i++)
+    for (int i = 0; i < 3000 && store_spares(x->s) < SPARES; i++)
         usleep(10000);
-    assert_int_equal(file_spares(x->s), SPARES);
+    assert_int_equal(store_spares(x->s), SPARES);
 }
 
 static void make_spares(struct fixture *x)

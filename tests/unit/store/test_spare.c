@@ -41,12 +41,12 @@ static void removed_logs_become_spares_up_to_one_more_than_the_reserve(void **st
     append_range(x->s, "bulk", 0, 3, false); /* has no size to be of use */
     for (int i = 0; i < 5; i++)
         assert_int_equal(x->s->ops->remove(x->s, str_of(names[i])), 0);
-    assert_int_equal(file_spares(x->s), 2);
+    assert_int_equal(store_spares(x->s), 2);
     assert_int_equal(x->s->ops->remove(x->s, STR("bulk")), 0);
     snprintf(path, sizeof path, "%s/spare/99.new", x->dir); /* left by a crash */
     save_file(path, "x", 1);
     reopen_store(x);
-    assert_int_equal(file_spares(x->s), 2);
+    assert_int_equal(store_spares(x->s), 2);
     assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -59,7 +59,7 @@ static void removed_log_is_no_spare_before_its_directory_is_synced(void **state)
     assert_int_equal(x->s->ops->remove(x->s, STR("p/log")), 0);
     assert_true(was_synced(x, "logs/p"));
     assert_int_equal(disk.spares, 1);
-    assert_int_equal(file_spares(x->s), 2);
+    assert_int_equal(store_spares(x->s), 2);
 }
 
 static void removed_log_is_no_spare_if_its_directory_cannot_be_synced(void **state)
@@ -69,13 +69,13 @@ static void removed_log_is_no_spare_if_its_directory_cannot_be_synced(void **sta
     wait_for_spares(x->s, 1);
     atomic_store(&disk.dir_errno, EIO);
     assert_int_equal(x->s->ops->remove(x->s, STR("log")), BELFRY_IO);
-    assert_int_equal(file_spares(x->s), 1);
+    assert_int_equal(store_spares(x->s), 1);
     atomic_store(&disk.dir_errno, 0);
     disk.watched = x->s;
     assert_int_equal(x->s->ops->remove(x->s, STR("log")), 0);
     assert_true(was_synced(x, "logs"));
     reopen_store(x);
-    assert_int_equal(file_spares(x->s), 2);
+    assert_int_equal(store_spares(x->s), 2);
 }
 
 static void removal_of_a_log_of_no_use_is_durable_too(void **state)
@@ -103,7 +103,7 @@ static void spare_that_is_a_log_or_another_spare_is_not_used(void **state)
     snprintf(path, sizeof path, "%s/spare/88.new", x->dir);
     assert_int_equal(link(log, path), 0);
     open_store(x);
-    assert_int_equal(file_spares(x->s), 1);
+    assert_int_equal(store_spares(x->s), 1);
     for (int i = 0; i < 3; i++)
         append_range(x->s, others[i], 0, 20, true);
     for (int i = 0; i < 3; i++)
@@ -112,12 +112,12 @@ static void spare_that_is_a_log_or_another_spare_is_not_used(void **state)
     /* Two names of one spare. */
     assert_int_equal(x->s->ops->remove(x->s, STR("b")), 0);
     assert_int_equal(x->s->ops->remove(x->s, STR("c")), 0);
-    unsigned spares = file_spares(x->s);
+    unsigned spares = store_spares(x->s);
     store_close(x->s);
     snprintf(path, sizeof path, "%s/spare", x->dir);
     link_each_again(path);
     open_store(x);
-    assert_true(file_spares(x->s) <= spares);
+    assert_true(store_spares(x->s) <= spares);
     append_range(x->s, "e", 0, 20, true);
     append_range(x->s, "f", 0, 20, true);
     expect_clean(x->s, "e", 20);
@@ -134,13 +134,13 @@ static void file_of_half_the_size_is_no_spare(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 1), 0);
     assert_int_equal(x->s->ops->remove(x->s, STR("log")), 0);
-    assert_int_equal(file_spares(x->s), 1);
+    assert_int_equal(store_spares(x->s), 1);
     store_close(x->s);
     snprintf(path, sizeof path, "%s/spare/77", x->dir);
     save_file(path, "", 0);
     assert_int_equal(truncate(path, st.st_size - 1), 0);
     open_store(x);
-    assert_int_equal(file_spares(x->s), 1);
+    assert_int_equal(store_spares(x->s), 1);
     assert_int_equal(access(path, F_OK), -1);
 }
 

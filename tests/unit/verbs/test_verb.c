@@ -116,10 +116,10 @@ static void every_setting_has_an_argument(void **state)
         assert_int_equal(tenant & a->field, 0);
         tenant |= a->field;
     }
-#define BIT(name, member) | 1u << QUEUE_##name
+#define BIT(name, kind, member) | 1u << QUEUE_##name
     assert_int_equal(queue | 1u << QUEUE_PAUSED, 0 QUEUE_FIELDS(BIT)); /* PAUSE sets that one */
 #undef BIT
-#define BIT(name, member) | 1u << TENANT_##name
+#define BIT(name, kind, member) | 1u << TENANT_##name
     assert_int_equal(tenant, 0 TENANT_FIELDS(BIT));
 #undef BIT
 }

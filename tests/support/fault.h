@@ -11,8 +11,8 @@
  * Points of an append are offered in the order below, and only if the append would succeed: a
  * write that the store would refuse anyway cannot tear.
  */
-#ifndef STORE_FAULT_H
-#define STORE_FAULT_H
+#ifndef SUPPORT_FAULT_H
+#define SUPPORT_FAULT_H
 
 #include "store/store.h"
 

@@ -6,7 +6,7 @@ static void record_changes_only_from_the_expected_version(void **state)
 {
     struct store *s = ((struct fixture *)*state)->s;
     char buf[64];
-    struct store_record r;
+    struct store_cell r;
     assert_int_equal(store_get(s, STR("r"), buf, sizeof buf, &r), BELFRY_NOTFOUND);
     assert_int_equal(put(s, "r", 1, 2, "x", 0), BELFRY_CONFLICT);
     assert_int_equal(put(s, "r", 0, 5, "one", 0), 0);
@@ -64,7 +64,7 @@ static void value_may_have_4096_bytes_of_any_kind(void **state)
     struct store *s = ((struct fixture *)*state)->s;
     char value[STORE_VALUE_MAX + 1];
     char buf[STORE_VALUE_MAX];
-    struct store_record r;
+    struct store_cell r;
     for (size_t i = 0; i < sizeof value; i++)
         value[i] = (char)(i * 7);
     struct store_cas c = { STR("r"), 0, 1, { value, sizeof value }, 0 };

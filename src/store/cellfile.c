@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/recordfile.h"
+#include "store/cellfile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static void path_of(const char *dir, struct str name, const char *suffix, char r
     }
 }
 
-static void encode(const struct store_record *r, struct buf *b)
+static void encode(const struct store_cell *r, struct buf *b)
 {
     buf_append(b, magic, 8);
     wire_put_u32(b, RECORD_VERSION);
@@ -42,7 +42,7 @@ static void encode(const struct store_record *r, struct buf *b)
 }
 
 /* NULL, or a sentence that names the mistake. */
-static const char *decode(struct str bytes, struct store_record *ret)
+static const char *decode(struct str bytes, struct store_cell *ret)
 {
     struct wire_reader w = wire_reader_of(bytes);
     uint64_t sum;
@@ -66,11 +66,10 @@ static const char *decode(struct str bytes, struct store_record *ret)
     return NULL;
 }
 
-static int load_one(const char *path, struct recordset *ret)
+static int load_one(const char *path, struct cellset *ret)
 {
     char bytes[RECORD_MAX + 1];
-    struct store_record record;
-    struct recordset_item *item;
+    struct store_cell cell;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : disk_fail(-errno, path, "open");
@@ -78,31 +77,28 @@ static int load_one(const char *path, struct recordset *ret)
     close(fd);
     if (n < 0)
         return disk_fail((int)n, path, "read");
-    const char *wrong = decode((struct str){ bytes, (size_t)n }, &record);
+    const char *wrong = decode((struct str){ bytes, (size_t)n }, &cell);
     if (wrong)
         return store_fail(BELFRY_CORRUPT, "%s: offset 0: %s", path, wrong);
-    int r = recordset_prepare(ret, &record, &item);
-    if (r == 0)
-        recordset_put(ret, item);
-    return r;
+    return cellset_add(ret, &cell);
 }
 
-int recordfile_load(const char *dir, bool sweep, struct recordset *ret)
+int cellfile_load(const char *dir, bool sweep, struct cellset *ret)
 {
     DIR *d = opendir(dir);
     struct dirent *e;
     int r = 0;
-    if (!d && errno == ENOENT) /* none was ever written, or all are gone: its user finds out */
+    if (!d &&
+        errno == ENOENT) /* No cell was ever written, or all are gone: the caller finds out. */
         return 0;
     if (!d)
         return disk_fail(-errno, dir, "open");
     while (r == 0 && (e = readdir(d))) {
         char path[PATH_MAX];
-        size_t len = strlen(e->d_name);
-        if (e->d_name[0] == '.' && (len == 1 || (len == 2 && e->d_name[1] == '.')))
+        if (disk_is_dots(e->d_name))
             continue;
         snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        if (e->d_name[len - 1] != UNFINISHED)
+        if (e->d_name[strlen(e->d_name) - 1] != UNFINISHED)
             r = load_one(path, ret);
         else if (sweep)
             unlink(path);
@@ -111,28 +107,20 @@ int recordfile_load(const char *dir, bool sweep, struct recordset *ret)
     return r;
 }
 
-int recordfile_write(struct disk *d, const char *dir, const struct store_record *record)
+int cellfile_write(struct disk *d, const char *dir, const struct store_cell *cell)
 {
     struct buf b = { 0 };
     char path[PATH_MAX];
-    path_of(dir, record->name, "~", path);
-    encode(record, &b);
+    path_of(dir, cell->name, "~", path);
+    encode(cell, &b);
     if (b.failed)
         return store_fail(BELFRY_NOMEM, "%s: no memory", path);
-    int fd = disk_create(path);
-    int r = fd < 0 ? fd : disk_write_bytes(d, fd, b.ptr, b.len, 0);
-    if (r == 0)
-        r = disk_sync(d, fd);
-    if (fd >= 0)
-        close(fd);
+    int r = disk_write_file(d, path, buf_view(&b));
     buf_fini(&b);
-    if (r == 0)
-        return 0;
-    unlink(path);
-    return disk_fail(r, path, "write");
+    return r < 0 ? disk_fail(r, path, "write") : 0;
 }
 
-int recordfile_place(const char *dir, struct str name)
+int cellfile_place(const char *dir, struct str name)
 {
     char from[PATH_MAX];
     char to[PATH_MAX];

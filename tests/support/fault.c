@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/fault.h"
+#include "support/fault.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -196,7 +196,7 @@ static int remove_log(struct store *s, struct str log)
     return r < 0 ? r : offer(f, FAULT_REMOVE_AFTER, NULL);
 }
 
-static int scan(struct store *s, struct str prefix, store_record_fn *fn, void *arg)
+static int scan(struct store *s, struct str prefix, store_cell_fn *fn, void *arg)
 {
     struct fault *f = (struct fault *)s;
     int r = before(f, FAULT_SCAN_BEFORE, FAULT_SCAN_FAIL);
