@@ -42,6 +42,19 @@ static inline int str_compare(struct str a, struct str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Takes the bytes up to a separator, or all of them, from the front of *rest, and the separator
+ * too.
+ */
+static inline struct str str_cut(struct str *rest, char separator)
+{
+    const char *end = rest->len ? memchr(rest->ptr, separator, rest->len) : NULL;
+    struct str part = { rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len };
+    size_t used = part.len + (end != NULL);
+
+    *rest = (struct str){ rest->ptr + used, rest->len - used };
+    return part;
+}
+
 static inline bool str_starts(struct str s, struct str prefix)
 {
     return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;

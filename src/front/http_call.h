@@ -18,36 +18,22 @@ struct http_input {
     struct str idempotency_key; /* the header's value; ptr NULL: there was none */
 };
 
-/* A word: at ptr, or if that is NULL at an offset in the call's text. */
-struct http_word {
-    const char *ptr;
-    size_t at;
-    size_t len;
-};
-
-struct http_words {
-    struct http_word *at;
+/* The verb's words. They borrow from `text` and from the input. */
+struct http_call {
+    struct buf text; /* never moves while words are added: its room is reserved first */
+    struct str *words;
     size_t n;
     size_t cap;
-    bool failed;
-};
-
-/* The verb's words. They borrow from the input's body and match. */
-struct http_call {
-    struct buf text;
-    struct http_words list;
-    struct str *words; /* list.n of them */
-    size_t words_cap;
+    bool failed; /* there was no memory for a word */
     char why[256];
 };
 
 void http_call_fini(struct http_call *c);
-/* Makes it as it was at first, but for memory that is kept if it is little. */
+/* Empties a call; it keeps its memory if that is little. */
 void http_call_reset(struct http_call *c);
 
 /* Fills a zeroed or reset call. INVALID, PROTOCOL (the body is no JSON) or NOMEM with a sentence in
- * c->why.
- */
+ * c->why. */
 int http_translate(const struct http_input *in, struct http_call *c);
 
 struct http_answer {

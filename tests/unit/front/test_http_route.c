@@ -149,7 +149,7 @@ static const char *translated(const char *method, const char *path, const char *
     if (http_translate(&in, &c) != 0)
         strcpy(text, c.why);
     else
-        for (size_t i = 0; i < c.list.n; i++)
+        for (size_t i = 0; i < c.n; i++)
             sprintf(text + strlen(text), "%s%.*s", i ? " " : "", STR_ARG(c.words[i]));
     http_call_fini(&c);
     return text;
