@@ -32,7 +32,7 @@ struct http_route {
     const char *less;    /* those that it does not take; NULL: it takes all */
     const char *result;  /* the answer's field for what is no map */
     const char *item;    /* the field around each element of an array; NULL: none */
-    const char *shape;   /* of the answer, or of each element of `result`: see http_shape.h */
+    const char *shape;   /* of the answer, or of each element of `result`: see openapi_shape */
     const char *summary; /* NULL: the verb's */
     int status;          /* if it went well: 200, 201, or 204 for a verb that answers OK */
     enum http_page page;

@@ -6,7 +6,6 @@
 #include <sys/random.h>
 
 #include "base/time.h"
-#include "front/http_docs.h"
 #include "front/http_status.h"
 #include "front/openapi.h"
 #include "server/http/http_client.h"
@@ -455,7 +454,7 @@ static void answer_page(struct http_client *c)
         c->html = true;
         if (!draw_nonce(c->nonce))
             a->body.failed = true;
-        http_docs(&a->body, c->nonce);
+        openapi_page(&a->body, c->nonce);
         break;
     }
     c->answered = true;

@@ -9,8 +9,8 @@
 
 #include "front/http_call.h"
 #include "front/http_guess.h"
-#include "front/http_shape.h"
 #include "front/http_status.h"
+#include "front/openapi.h"
 
 /* Verbs that HTTP does not have, and why. */
 static const struct {
@@ -71,8 +71,8 @@ static const struct arg *arg_of(const struct verb *v, struct str name)
 
 static bool has_shape(const char *name)
 {
-    for (size_t i = 0; http_shape(i); i++)
-        if (strcmp(http_shape(i)->name, name) == 0)
+    for (size_t i = 0; openapi_shape(i); i++)
+        if (strcmp(openapi_shape(i)->name, name) == 0)
             return true;
     return false;
 }
