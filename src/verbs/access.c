@@ -58,6 +58,27 @@ void verb_error(struct verb_call *c, int err, const char *detail)
     verb_refuse(c, err, text);
 }
 
+bool verb_failed(struct verb_call *c, int err)
+{
+    if (err < 0 && !c->failed)
+        verb_error(c, err, engine_detail(c->engine));
+    return err < 0;
+}
+
+bool verb_missing(struct verb_call *c, int err)
+{
+    if (err != BELFRY_NOTFOUND)
+        return verb_failed(c, err);
+    reply_null(c->reply);
+    return true;
+}
+
+void verb_ok(struct verb_call *c, int err)
+{
+    if (!verb_failed(c, err))
+        reply_status(c->reply, "OK");
+}
+
 bool verb_is_confined(const struct verb_call *c)
 {
     return c->who && c->who->confined;
@@ -114,7 +135,7 @@ int verb_scope(struct verb_call *c)
     char text[NAME_MAX_BYTES + 64];
 
     if (c->verb->run == run_tenant)
-        given = &c->args[TENANT_NAME];
+        given = &c->args[SUBJECT];
     if (!verb_is_confined(c)) {
         c->tenant = verb_tenant(c->verb, c->args);
         return 0;

@@ -217,7 +217,7 @@ void run_batch(struct verb_call *c)
             item_parse(c, &at, &b.items[i]);
             b.specs[i] = b.items[i].item.spec;
         }
-        if (c->args[BATCH_MODE].number == 1)
+        if (c->args[SUBJECT].number == 1)
             run_each(&b);
         else
             run_all(&b);

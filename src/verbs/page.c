@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/page.h"
 
+#include <stdio.h>
+
 #include "verbs/seal.h"
 
-void page_fini(struct page *p)
+int page_seek(struct page *p, const struct arg_value *cursor)
 {
-    buf_fini(&p->views);
-    buf_fini(&p->text);
+    return !cursor->set || seal_parse(p->call, cursor->str, &p->next) ? 0 : BELFRY_INVALID;
 }
 
 static void keep_slice(struct str *s, void *arg)
@@ -53,8 +54,26 @@ void page_put_cursor(struct reply *r, const void *view)
 {
     const struct page *p = view;
 
-    if (p->next->more)
-        seal_reply(p->call, r, p->next);
+    if (p->next.more)
+        seal_reply(p->call, r, &p->next);
     else
         reply_null(r);
+}
+
+void page_reply(struct page *p, int err, const char *detail)
+{
+    char why[64];
+
+    if (p->map && err == BELFRY_INVALID) {
+        snprintf(why, sizeof(why), "cursor: expected one that %s gave", p->call->verb->name);
+        detail = why;
+    }
+    if (err)
+        verb_error(p->call, err, detail);
+    else if (p->map)
+        shape_put(p->call->reply, p->map, p);
+    else
+        page_put(p->call->reply, p);
+    buf_fini(&p->views);
+    buf_fini(&p->text);
 }

@@ -8,8 +8,6 @@
 #include "verbs/page.h"
 #include "verbs/secret.h"
 
-#define LISTED_MAX 1000
-
 /* A token as TOKENS or TOKENCREATE shows it. */
 struct token_shown {
     struct token_view view;
@@ -83,21 +81,21 @@ static void reply_created(struct verb_call *c, const struct token_view *t, const
 
 void run_tokencreate(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
+    const struct arg_value *tenant = arg_of(c, "tenant"), *expire = arg_of(c, "expire");
     struct token_view t = {
-        .name = a[TOKENCREATE_NAME].str,
-        .role = (enum role)(a[TOKENCREATE_ROLE].number + 1),
+        .name = c->args[SUBJECT].str,
+        .role = (enum role)(arg_of(c, "role")->number + 1),
         .created_ms = engine_now(c->engine),
     };
     uint8_t bytes[SECRET_BYTES], hash[TOKEN_HASH_BYTES];
     char secret[SECRET_TEXT];
     int err = 0;
 
-    t.tenant = a[TOKENCREATE_TENANT].set ? a[TOKENCREATE_TENANT].str
-               : t.role == ROLE_ADMIN    ? STR(TENANT_ALL)
-                                         : STR(TENANT_DEFAULT);
-    if (a[TOKENCREATE_EXPIRE].set)
-        t.expires_ms = t.created_ms + a[TOKENCREATE_EXPIRE].number;
+    t.tenant = tenant->set            ? tenant->str
+               : t.role == ROLE_ADMIN ? STR(TENANT_ALL)
+                                      : STR(TENANT_DEFAULT);
+    if (expire->set)
+        t.expires_ms = t.created_ms + expire->number;
     c->tenant = t.tenant;
     if (!secret_draw(bytes, sizeof(bytes))) {
         verb_error(c, BELFRY_IO, "the system has no random bytes");
@@ -130,7 +128,7 @@ static void keep_tenant(struct verb_call *c, struct str name)
 
 void run_tokenrevoke(struct verb_call *c)
 {
-    struct str name = c->args[TOKENREVOKE_NAME].str;
+    struct str name = c->args[SUBJECT].str;
     int err;
 
     keep_tenant(c, name);
@@ -151,14 +149,9 @@ static int token_add(void *arg, const struct token_view *t)
 
 void run_tokens(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct page page = { .fields = token_fields, .size = sizeof(struct token_shown), .call = c };
-    int err = engine_tokens(c->engine, c->tenant, arg_str(&a[TOKENS_AFTER]),
-                            (size_t)arg_number(&a[TOKENS_LIMIT], LISTED_MAX), token_add, &page);
+    struct page page = { .call = c, .fields = token_fields, .size = sizeof(struct token_shown) };
+    struct listing l = LISTING;
 
-    if (err)
-        verb_error(c, err, "");
-    else
-        page_put(c->reply, &page);
-    page_fini(&page);
+    args_store(c, &l);
+    page_reply(&page, engine_tokens(c->engine, c->tenant, l.after, l.limit, token_add, &page), "");
 }

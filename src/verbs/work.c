@@ -122,24 +122,19 @@ void run_lease(struct verb_call *c)
     struct str rest = a[LEASE_QUEUES].str;
     struct job *jobs[LEASE_COUNT_MAX];
     struct lease_request r = { .queues = queues, .count = 1, .for_ms = -1 };
-    const char *comma;
     int n;
 
     args_store(c, &r);
-    do {
-        comma = memchr(rest.ptr, ',', rest.len);
-        struct str name = { rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
+    for (; rest.len; r.queue_count++) {
+        struct str *queue = &queues[r.queue_count];
 
-        full_name(c->tenant, name, names[r.queue_count], &queues[r.queue_count]);
-        if (engine_pushes(c->engine, queues[r.queue_count])) {
+        full_name(c->tenant, str_cut(&rest, ','), names[r.queue_count], queue);
+        if (engine_pushes(c->engine, *queue)) {
             verb_error(c, BELFRY_INVALID,
                        "queues: one of them has a push_url: its jobs are pushed, not leased");
             return;
         }
-        if (comma)
-            rest = (struct str){ comma + 1, rest.len - name.len - 1 };
-        r.queue_count++;
-    } while (comma);
+    }
 
     n = engine_lease(c->engine, &r, jobs);
     if (n == 0 && a[LEASE_WAIT].set && a[LEASE_WAIT].number > 0) {
@@ -147,9 +142,7 @@ void run_lease(struct verb_call *c)
         if (n == 0)
             return;
     }
-    if (n < 0)
-        verb_error(c, n, engine_detail(c->engine));
-    else
+    if (!verb_failed(c, n))
         verb_reply_leases(c->engine, c->reply, jobs, (size_t)n);
 }
 
@@ -173,10 +166,8 @@ void run_fail(struct verb_call *c)
                           arg_number(&a[FAIL_RETRY], -1), a[FAIL_FINAL].set && a[FAIL_FINAL].number,
                           &result);
 
-    if (err) {
-        verb_error(c, err, engine_detail(c->engine));
+    if (verb_failed(c, err))
         return;
-    }
     if (result.state != JOB_SCHEDULED)
         result.at_ms = -1;
     shape_put(c->reply, fail_fields, &result);
@@ -190,11 +181,8 @@ void run_extend(struct verb_call *c)
 
     args_store(c, &spec);
     err = engine_extend(c->engine, c->args[HELD_ID].id, c->args[HELD_TOKEN].token, &spec, &result);
-    if (err) {
-        verb_error(c, err, engine_detail(c->engine));
-        return;
-    }
-    shape_put(c->reply, extend_fields, &result);
+    if (!verb_failed(c, err))
+        shape_put(c->reply, extend_fields, &result);
 }
 
 void run_release(struct verb_call *c)

@@ -39,8 +39,7 @@ static const struct shape_field sample_fields[] = {
 #undef OF
 
 static const struct shape_field page_fields[] = {
-    SHOW_MAPS("samples", "Sample", page_put),
-    SHOW_OWN("cursor", SHAPE_TEXT, page_put_cursor, OR_NULL),
+    SHOW_PAGE("samples", "Sample", page_put),
     { 0 },
 };
 
@@ -75,10 +74,9 @@ static void add(struct page *p, const char *name, int64_t n, const char *queue, 
 
 static void views_are_kept_with_all_that_they_show(void **state)
 {
-    struct list_cursor cursor = { 0 };
     struct verb_call call = { 0 };
     struct page p = {
-        .fields = sample_fields, .size = sizeof(struct sample), .call = &call, .next = &cursor
+        .call = &call, .fields = sample_fields, .size = sizeof(struct sample), .map = page_fields
     };
 
     (void)state;
@@ -93,7 +91,8 @@ static void views_are_kept_with_all_that_they_show(void **state)
         "{\"name\":\"\",\"n\":2,\"tenant\":\"default\",\"queue\":\"mail\",\"note\":null},"
         "{\"name\":\"ccc\",\"n\":3,\"tenant\":\"b\",\"queue\":\"q\",\"note\":\"last\"}],"
         "\"cursor\":null}");
-    page_fini(&p);
+    buf_fini(&p.views);
+    buf_fini(&p.text);
 }
 
 static int teardown(void **state)
