@@ -9,6 +9,7 @@
 #define FRONT_RESP_H
 
 #include "base/buf.h"
+#include "verbs/reply.h"
 
 #define RESP_ARGS_MAX   16384
 #define RESP_INLINE_MAX (64u << 10)
@@ -38,16 +39,20 @@ void resp_request_fini(struct resp_request *r);
 enum resp_status resp_read_request(struct resp_request *r, struct str in, size_t max_bulk,
                                    size_t *ret_used);
 
-/* Writers. `proto` is 2 or 3; in 2 a map is a flat array, null a null bulk, a boolean 0 or 1. */
-void resp_simple(struct buf *out, const char *text);
+/* Writers of values that are the same in both protocols. */
 void resp_error(struct buf *out, const char *code, struct str text); /* line breaks become spaces */
-void resp_int(struct buf *out, int64_t v);
 void resp_bulk(struct buf *out, struct str s);
-void resp_null(struct buf *out, int proto);
-void resp_bool(struct buf *out, int proto, bool v);
-void resp_double(struct buf *out, int proto, double v); /* a bulk string in 2 */
 void resp_array(struct buf *out, size_t n);
-void resp_map(struct buf *out, int proto, size_t pairs);
+
+/* The reply vtable on RESP. In protocol 2 a map is a flat array, null is a null bulk string, and a
+ * boolean is 0 or 1. */
+struct resp_reply {
+    struct reply base;
+    struct buf *out; /* of the caller */
+    int proto;       /* 2 or 3 */
+};
+
+struct resp_reply resp_reply_of(struct buf *out, int proto);
 
 /* A value as a client sees it: a tree in an array, children by index. */
 enum resp_type {
