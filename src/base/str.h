@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -53,6 +54,30 @@ static inline struct str str_cut(struct str *rest, char separator)
 
     *rest = (struct str){ rest->ptr + used, rest->len - used };
     return part;
+}
+
+/* A number of decimal digits, without a sign. False if it is none, or too large. */
+static inline bool str_number(struct str s, uint64_t *ret)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned digit = (unsigned char)s.ptr[i] - '0';
+
+        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
+            return false;
+    }
+    *ret = v;
+    return s.len > 0;
+}
+
+/* The value of a hexadecimal digit in either case; -1: it is none. */
+static inline int str_hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static inline bool str_starts(struct str s, struct str prefix)

@@ -27,28 +27,11 @@ const struct verb event_options = {
 
 enum { TENANT, QUEUE, STATE, AFTER };
 
-static bool take_number(struct str *s, uint64_t *ret)
-{
-    uint64_t v = 0;
-    size_t n = 0;
-
-    for (; n < s->len && s->ptr[n] >= '0' && s->ptr[n] <= '9'; n++)
-        if (__builtin_mul_overflow(v, 10u, &v) ||
-            __builtin_add_overflow(v, (uint64_t)(s->ptr[n] - '0'), &v))
-            return false;
-    *s = (struct str){ s->ptr + n, s->len - n };
-    *ret = v;
-    return n > 0;
-}
-
 bool event_id_parse(struct str text, uint64_t *ret_epoch, uint64_t *ret_number)
 {
     uint64_t epoch, number;
 
-    if (!take_number(&text, &epoch) || text.len == 0 || text.ptr[0] != '-')
-        return false;
-    text = (struct str){ text.ptr + 1, text.len - 1 };
-    if (!take_number(&text, &number) || text.len > 0)
+    if (!str_number(str_cut(&text, '-'), &epoch) || !str_number(text, &number))
         return false;
     *ret_epoch = epoch;
     *ret_number = number;

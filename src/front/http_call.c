@@ -139,21 +139,14 @@ int fields_refuse_unknown(struct fields *f, struct str name, const char *what)
 
 /* ---- Escapes of paths and queries ---- */
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
-}
-
 static bool unescape(struct str s, bool plus, struct buf *out)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
 
         if (c == '%') {
-            int high = i + 2 < s.len ? hex(s.ptr[i + 1]) : -1;
-            int low = i + 2 < s.len ? hex(s.ptr[i + 2]) : -1;
+            int high = i + 2 < s.len ? str_hex(s.ptr[i + 1]) : -1;
+            int low = i + 2 < s.len ? str_hex(s.ptr[i + 2]) : -1;
 
             if (high < 0 || low < 0)
                 return false;

@@ -72,6 +72,17 @@ static inline bool http_has_body(const struct http_route *r)
     return r->method == HTTP_POST || r->method == HTTP_PUT || r->method == HTTP_PATCH;
 }
 
+#define HTTP_GUESS_BYTES 9 /* enough to tell */
+
+enum http_guess { HTTP_GUESS_NO, HTTP_GUESS_YES, HTTP_GUESS_MORE };
+
+/* Whether the first bytes of a connection are those of HTTP: a method, a blank and a slash. No verb
+ * of RESP that is typed as a line looks like that: `GET` takes an id, which has no slash. */
+enum http_guess http_guess(struct str first);
+
+/* Whether a line that RESP read is one of HTTP: of a browser, which another site may command. */
+bool http_guess_words(const struct str *words, size_t n);
+
 /* Bytes are given as a string, or in base64 in a field of their own. */
 bool http_arg_is_bytes(const struct arg *a);
 /* Any JSON value will do: its text is what is kept. */

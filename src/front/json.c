@@ -103,13 +103,6 @@ bool json_number(struct json *j, struct str *ret, bool *ret_whole)
 
 /* ---- Strings ---- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
-}
-
 /* Four hexadecimal digits at p; -1: they are not. */
 static int32_t hex_four(const struct json *j, const char *p)
 {
@@ -118,7 +111,7 @@ static int32_t hex_four(const struct json *j, const char *p)
     if (j->end - p < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        int d = hex_digit(p[i]);
+        int d = str_hex(p[i]);
 
         if (d < 0)
             return -1;

@@ -117,20 +117,12 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The character after a backslash within double quotes, at p < end; returns what follows it. */
 static const char *unescape(const char *p, const char *end, char *ret)
 {
     static const char names[] = "nrtba", values[] = "\n\r\t\b\a";
-    if (*p == 'x' && end - p > 2 && hex_value(p[1]) >= 0 && hex_value(p[2]) >= 0) {
-        *ret = (char)(hex_value(p[1]) << 4 | hex_value(p[2]));
+    if (*p == 'x' && end - p > 2 && str_hex(p[1]) >= 0 && str_hex(p[2]) >= 0) {
+        *ret = (char)(str_hex(p[1]) << 4 | str_hex(p[2]));
         return p + 3;
     }
     const char *name = *p ? strchr(names, *p) : NULL;

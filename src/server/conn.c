@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "front/http_guess.h"
+#include "front/http_route.h"
 #include "front/resp.h"
 #include "host/errand.h"
 #include "server/client.h"

@@ -40,18 +40,12 @@ struct batch {
     size_t n;
 };
 
+/* The number of an item's words; 0: it is no such number. */
 static size_t number_of(struct str s)
 {
-    size_t v = 0;
+    uint64_t v;
 
-    if (s.len == 0 || s.len > 4)
-        return 0;
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] < '0' || s.ptr[i] > '9')
-            return 0;
-        v = v * 10 + (size_t)(s.ptr[i] - '0');
-    }
-    return v;
+    return s.len <= 4 && str_number(s, &v) ? (size_t)v : 0;
 }
 
 /* How many items there are, each a number and so many words; 0 after an error reply. */

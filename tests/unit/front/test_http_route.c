@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "front/http_call.h"
-#include "front/http_guess.h"
 #include "front/http_status.h"
 #include "front/openapi.h"
 
