@@ -24,16 +24,15 @@ struct job_view {
     struct str key;
     struct str order;
     int priority;
+    int64_t created_ms;
     int64_t due_ms;      /* nominal */
     int64_t at_ms;       /* when it becomes or became ready: due_ms, or the moment of the request
                             if that was later, or of the retry */
     uint32_t attempt;    /* deliveries so far that count */
     int64_t attempts;    /* allowed; 0: for ever */
+    uint32_t stalls;     /* in a row */
     uint32_t deferrals;  /* how many times quiet hours put it off; */
     int64_t deferred_ms; /* they have it wait until then; -1: they do not */
-    struct str error;    /* of the last attempt that failed */
-    int64_t created_ms;  /* LIST shows the members before this one */
-    uint32_t stalls;     /* in a row */
     uint64_t token;      /* leased, or of the last lease; 0: never leased */
     int64_t lease_ms;    /* leased: length; */
     int64_t until_ms;    /* and end */
@@ -57,6 +56,7 @@ struct job_view {
     int64_t keep_ms;  /* terminal: forgotten then */
     struct str result;
     struct str push;                         /* its own URL; empty: none */
+    struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
     size_t history_count;
 };

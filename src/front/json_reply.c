@@ -197,6 +197,32 @@ static void write_map(struct reply *r, size_t pairs)
     open_level(of(r), 2 * pairs, true);
 }
 
+static size_t array_begin(struct reply *r)
+{
+    open_level(of(r), SIZE_MAX, false);
+    return 0;
+}
+
+/* The comma behind the last value goes. */
+static void array_end(struct reply *r, size_t from, size_t n)
+{
+    struct json_reply *j = of(r);
+
+    (void)from;
+    if (n > 0 && !j->out->failed)
+        j->out->len--;
+    j->level[j->depth - 1].left = 0;
+    close_levels(j);
+}
+
+static void undo(struct reply *r)
+{
+    struct json_reply *j = of(r);
+
+    j->out->len = j->start;
+    json_reply_init(j, j->out, j->name, j->item);
+}
+
 static const struct reply_ops json_reply_ops = {
     .status = write_status,
     .error = write_error,
@@ -206,9 +232,14 @@ static const struct reply_ops json_reply_ops = {
     .boolean = write_boolean,
     .array = write_array,
     .map = write_map,
+    .array_begin = array_begin,
+    .array_end = array_end,
+    .undo = undo,
 };
 
 void json_reply_init(struct json_reply *r, struct buf *out, const char *name, const char *item)
 {
-    *r = (struct json_reply){ .base = { &json_reply_ops }, .out = out, .name = name, .item = item };
+    *r = (struct json_reply){
+        .base = { &json_reply_ops }, .out = out, .start = out->len, .name = name, .item = item
+    };
 }

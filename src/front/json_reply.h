@@ -24,6 +24,7 @@ enum json_outcome {
 struct json_reply {
     struct reply base;
     struct buf *out;
+    size_t start;     /* the reply's first byte in out */
     const char *name; /* of the field for what is no map */
     const char *item; /* of the field for each single value of an array; NULL: they stand alone */
     enum json_outcome outcome;

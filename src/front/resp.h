@@ -50,6 +50,7 @@ struct resp_reply {
     struct reply base;
     struct buf *out; /* of the caller */
     int proto;       /* 2 or 3 */
+    size_t start;    /* the reply's first byte in out */
 };
 
 struct resp_reply resp_reply_of(struct buf *out, int proto);

@@ -141,6 +141,30 @@ static void write_map(struct reply *r, size_t pairs)
         resp_array(of(r)->out, 2 * pairs);
 }
 
+static size_t array_begin(struct reply *r)
+{
+    return of(r)->out->len;
+}
+
+/* The header goes before the values, which move behind it. */
+static void array_end(struct reply *r, size_t from, size_t n)
+{
+    struct buf *out = of(r)->out;
+    char header[HEADER];
+    size_t len = (size_t)(write_line(header, '*', (int64_t)n) - header);
+
+    if (!buf_reserve(out, len))
+        return;
+    memmove(out->ptr + from + len, out->ptr + from, out->len - from);
+    memcpy(out->ptr + from, header, len);
+    out->len += len;
+}
+
+static void undo(struct reply *r)
+{
+    of(r)->out->len = of(r)->start;
+}
+
 static size_t mark(const struct reply *r)
 {
     return container_of(r, const struct resp_reply, base)->out->len;
@@ -163,11 +187,14 @@ static const struct reply_ops resp_reply_ops = {
     .boolean = write_boolean,
     .array = write_array,
     .map = write_map,
+    .array_begin = array_begin,
+    .array_end = array_end,
+    .undo = undo,
     .mark = mark,
     .again = write_again,
 };
 
 struct resp_reply resp_reply_of(struct buf *out, int proto)
 {
-    return (struct resp_reply){ { &resp_reply_ops }, out, proto };
+    return (struct resp_reply){ { &resp_reply_ops }, out, proto, out->len };
 }

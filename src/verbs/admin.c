@@ -65,7 +65,7 @@ static int queue_add(void *page, const struct queue_view *v)
 
 void run_queues(struct verb_call *c)
 {
-    struct page page = { .call = c, .fields = queue_fields, .size = sizeof(struct queue_view) };
+    struct page page = { .call = c, .fields = queue_fields };
     bool is_short = arg_of(c, "after")->set && !str_eq(c->tenant, STR(TENANT_ALL));
     struct listing l = LISTING;
     char buf[QUEUE_MAX_BYTES];
@@ -77,7 +77,8 @@ void run_queues(struct verb_call *c)
     }
     if (is_short)
         full_name(c->tenant, l.after, buf, &l.after);
-    page_reply(&page, engine_queues(c->engine, c->tenant, l.after, l.limit, queue_add, &page), "");
+    page_begin(&page);
+    page_end(&page, engine_queues(c->engine, c->tenant, l.after, l.limit, queue_add, &page), "");
 }
 
 void run_queue(struct verb_call *c)

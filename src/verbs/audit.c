@@ -127,24 +127,21 @@ static int audit_add(void *page, const struct audit_entry *a)
 }
 
 const struct shape_field audit_page_fields[] = {
-    SHOW_PAGE("entries", "AuditEntry", page_put),
+    SHOW_PAGE("entries", "AuditEntry"),
     { 0 },
 };
 
 void run_audit(struct verb_call *c)
 {
     struct audit_filter f = { .tenant = c->tenant, .to_ms = INT64_MAX, .limit = 100 };
-    struct page page = { .call = c,
-                         .fields = audit_fields,
-                         .size = sizeof(struct audit_entry),
-                         .map = audit_page_fields };
+    struct page page = { .call = c, .fields = audit_fields, .map = audit_page_fields };
     const struct list_cursor *at = &page.next;
-    int err = page_seek(&page, arg_of(c, "cursor"));
+    int err = page_seek(&page);
 
     args_store(c, &f);
     if (at->phase || at->stripe || at->stripes_log2 || at->key_len)
         err = BELFRY_INVALID;
     if (!err)
         err = engine_audits(c->engine, &f, audit_add, &page, &page.next);
-    page_reply(&page, err, "");
+    page_end(&page, err, "");
 }

@@ -106,17 +106,18 @@ static int bulk_add(void *arg, const struct bulk_view *v)
 void run_bulks(struct verb_call *c)
 {
     const struct arg_value *id = arg_of(c, "id");
-    struct page page = { .call = c, .fields = bulk_fields, .size = sizeof(struct bulk_shown) };
+    struct page page = { .call = c, .fields = bulk_fields };
     struct bulk_view v;
     int err;
 
     if (!one_tenant(c))
         return;
+    page_begin(&page);
     if (id->set) {
         err = engine_bulk_get(c->engine, c->tenant, id->id, &v);
         err = err ? err : bulk_add(&page, &v);
     } else {
         err = engine_bulks(c->engine, c->tenant, bulk_add, &page);
     }
-    page_reply(&page, err, err == BELFRY_NOTFOUND ? engine_detail(c->engine) : "");
+    page_end(&page, err, err == BELFRY_NOTFOUND ? engine_detail(c->engine) : "");
 }

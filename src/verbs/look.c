@@ -134,17 +134,14 @@ static int list_add(void *page, const struct job_view *v)
 }
 
 const struct shape_field page_fields[] = {
-    SHOW_PAGE("jobs", "Summary", page_put),
+    SHOW_PAGE("jobs", "Summary"),
     { 0 },
 };
 
 void run_list(struct verb_call *c)
 {
     const struct arg_value *queue = arg_of(c, "queue");
-    struct page page = { .call = c,
-                         .fields = summary_fields,
-                         .size = offsetof(struct job_view, created_ms),
-                         .map = page_fields };
+    struct page page = { .call = c, .fields = summary_fields, .map = page_fields };
     struct list_filter f = { .tenant = c->tenant, .state = -1, .to_ms = INT64_MAX, .limit = 100 };
     char name[QUEUE_MAX_BYTES];
     int err;
@@ -152,8 +149,8 @@ void run_list(struct verb_call *c)
     args_store(c, &f);
     if (queue->set && !queue_named(c, queue->str, name, &f.queue))
         return;
-    err = page_seek(&page, arg_of(c, "cursor"));
+    err = page_seek(&page);
     if (!err)
         err = engine_list(c->engine, &f, list_add, &page, &page.next);
-    page_reply(&page, err, "");
+    page_end(&page, err, "");
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* RECUR and the other verbs about recurrences. */
-#include "base/wire.h"
 #include "engine/recurrence.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
@@ -161,56 +160,28 @@ void run_recurrun(struct verb_call *c)
     verb_outcome(c, id, "made");
 }
 
-/* As bytes (name, created, what is stored), which are much smaller than a view. */
-static int recurrence_add(void *arg, const struct recurrence_view *v)
+static int recurrence_add(void *page, const struct recurrence_view *v)
 {
-    struct page *page = arg;
-    struct buf one = { 0 };
-
-    if (v->damaged)
-        return 0;
-    recurrence_encode(&one, &v->r);
-    wire_put_bytes(&page->views, v->name);
-    wire_put_zigzag(&page->views, v->created_ms);
-    wire_put_bytes(&page->views, buf_view(&one));
-    page->views.failed = page->views.failed || one.failed;
-    buf_fini(&one);
-    page->n++;
-    return page->views.failed ? BELFRY_NOMEM : 0;
-}
-
-static void put_recurrences(struct reply *r, const void *view)
-{
-    const struct page *page = view;
-    struct wire_reader in = wire_reader_of(buf_view(&page->views));
-
-    reply_array(r, page->n);
-    for (size_t i = 0; i < page->n; i++) {
-        struct recurrence_view v;
-
-        v.name = wire_bytes(&in);
-        v.created_ms = wire_zigzag(&in);
-        recurrence_decode(wire_bytes(&in), 0, &v.r);
-        v.open = ledger_open(&v.r);
-        shape_put(r, recurrence_summary_fields, &v);
-    }
+    return v->damaged ? 0 : page_add(page, v);
 }
 
 const struct shape_field recurrence_page_fields[] = {
-    SHOW_PAGE("recurrences", "RecurrenceSummary", put_recurrences),
+    SHOW_PAGE("recurrences", "RecurrenceSummary"),
     { 0 },
 };
 
 void run_recurrences(struct verb_call *c)
 {
-    struct page page = { .call = c, .map = recurrence_page_fields };
+    struct page page = { .call = c,
+                         .fields = recurrence_summary_fields,
+                         .map = recurrence_page_fields };
     size_t limit = (size_t)arg_number(arg_of(c, "limit"), 100);
     int err;
 
     if (!one_tenant(c))
         return;
-    err = page_seek(&page, arg_of(c, "cursor"));
+    err = page_seek(&page);
     if (!err)
         err = engine_recurrences(c->engine, c->tenant, limit, recurrence_add, &page, &page.next);
-    page_reply(&page, err, "");
+    page_end(&page, err, "");
 }

@@ -125,7 +125,7 @@ static struct seal seal_of(const struct verb_call *c)
     return (struct seal){ c->engine, c->verb->name, c->tenant };
 }
 
-void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cursor *cursor)
+void seal_reply(const struct verb_call *c, const struct list_cursor *cursor)
 {
     char text[CURSOR_TEXT];
     struct str plain = { text, cursor_format(cursor, text) };
@@ -137,7 +137,7 @@ void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cu
         base64url_write(&out, sealed, encipher(&s, plain, sealed));
         plain = out.failed ? STR("") : buf_view(&out);
     }
-    reply_bytes(r, plain);
+    reply_bytes(c->reply, plain);
     buf_fini(&out);
 }
 

@@ -26,7 +26,7 @@ void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out);
 bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b);
 
 /* A cursor that says that there is more, as a value of the reply. */
-void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cursor *cursor);
+void seal_reply(const struct verb_call *c, const struct list_cursor *cursor);
 /* False if it is none that this caller was given. */
 bool seal_parse(const struct verb_call *c, struct str text, struct list_cursor *ret);
 

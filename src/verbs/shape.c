@@ -138,19 +138,6 @@ void shape_put(struct reply *r, const struct shape_field *fields, const void *vi
     shape_put_fields(r, fields, view);
 }
 
-void shape_each_slice(const struct shape_field *fields, void *view,
-                      void (*fn)(struct str *s, void *arg), void *arg)
-{
-    for (const struct shape_field *f = fields; f->type != SHAPE_END; f++) {
-        void *at = (char *)view + f->at;
-
-        if (f->type == SHAPE_PART && !f->hop)
-            shape_each_slice(f->part, at, fn, arg);
-        else if (f->from == FROM_STR || f->from == FROM_QUEUE) /* TENANT shows the slice of QUEUE */
-            fn(at, arg);
-    }
-}
-
 static bool has_moment(const struct shape_field *fields, struct str name)
 {
     for (const struct shape_field *f = fields; f->type != SHAPE_END; f++)

@@ -88,10 +88,6 @@ size_t shape_count(const struct shape_field *fields);
 /* The number that a field of type INT or MOMENT shows. */
 int64_t shape_integer(const struct shape_field *f, const void *view);
 
-/* Calls fn for each slice in a view that a field shows, in the order of the fields. */
-void shape_each_slice(const struct shape_field *fields, void *view,
-                      void (*fn)(struct str *s, void *arg), void *arg);
-
 /* Whether a number of this name is a moment, wherever it is shown. */
 bool shape_is_moment(struct str name);
 

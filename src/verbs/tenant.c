@@ -89,12 +89,13 @@ static int own_tenant(struct verb_call *c, struct str after, struct page *page)
 
 void run_tenants(struct verb_call *c)
 {
-    struct page page = { .call = c, .fields = tenant_fields, .size = sizeof(struct tenant_view) };
+    struct page page = { .call = c, .fields = tenant_fields };
     struct listing l = LISTING;
 
     args_store(c, &l);
-    page_reply(&page,
-               verb_is_confined(c) ? own_tenant(c, l.after, &page)
-                                   : engine_tenants(c->engine, l.after, l.limit, tenant_add, &page),
-               "");
+    page_begin(&page);
+    page_end(&page,
+             verb_is_confined(c) ? own_tenant(c, l.after, &page)
+                                 : engine_tenants(c->engine, l.after, l.limit, tenant_add, &page),
+             "");
 }

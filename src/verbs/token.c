@@ -149,9 +149,10 @@ static int token_add(void *arg, const struct token_view *t)
 
 void run_tokens(struct verb_call *c)
 {
-    struct page page = { .call = c, .fields = token_fields, .size = sizeof(struct token_shown) };
+    struct page page = { .call = c, .fields = token_fields };
     struct listing l = LISTING;
 
     args_store(c, &l);
-    page_reply(&page, engine_tokens(c->engine, c->tenant, l.after, l.limit, token_add, &page), "");
+    page_begin(&page);
+    page_end(&page, engine_tokens(c->engine, c->tenant, l.after, l.limit, token_add, &page), "");
 }
