@@ -205,8 +205,7 @@ static bool skip_plain(struct json *j)
     return json_fail(j, "the text ends within a string");
 }
 
-/* out NULL: only checks. */
-static bool read_string(struct json *j, struct buf *out)
+bool json_string_read(struct json *j, struct buf *out)
 {
     if (json_peek(j) != KIND_STRING)
         return json_fail(j, "expected a string");
@@ -227,11 +226,6 @@ static bool read_string(struct json *j, struct buf *out)
     }
 }
 
-bool json_string_read(struct json *j, struct buf *out)
-{
-    return read_string(j, out);
-}
-
 /* ---- What has elements ---- */
 
 bool json_open(struct json *j)
@@ -247,19 +241,25 @@ bool json_open(struct json *j)
     return true;
 }
 
+/* Whether this character comes next, behind blanks. */
+static bool is_next(struct json *j, char c)
+{
+    skip_blanks(j);
+    return !j->bad && j->at < j->end && *j->at == c;
+}
+
 int json_next(struct json *j, char close, size_t *n)
 {
     if (j->bad)
         return -1;
-    skip_blanks(j);
-    if (j->at < j->end && *j->at == close) {
+    if (is_next(j, close)) {
         j->at++;
         j->depth--;
         return 0;
     }
     if ((*n)++ == 0)
         return 1;
-    if (j->at == j->end || *j->at != ',') {
+    if (!is_next(j, ',')) {
         json_fail(j, close == '}' ? "expected , or }" : "expected , or ]");
         return -1;
     }
@@ -269,10 +269,7 @@ int json_next(struct json *j, char close, size_t *n)
 
 static bool take_colon(struct json *j)
 {
-    if (j->bad)
-        return false;
-    skip_blanks(j);
-    if (j->at == j->end || *j->at != ':')
+    if (!is_next(j, ':'))
         return json_fail(j, "expected : behind a field's name");
     j->at++;
     return true;
@@ -280,23 +277,29 @@ static bool take_colon(struct json *j)
 
 bool json_name(struct json *j, struct buf *out)
 {
-    skip_blanks(j);
-    if (!j->bad && (j->at == j->end || *j->at != '"'))
+    if (!is_next(j, '"'))
         return json_fail(j, "expected a field's name");
-    return read_string(j, out) && take_colon(j);
+    return json_string_read(j, out) && take_colon(j);
 }
 
-static bool copy_string(struct json *j, struct buf *out)
+/* Copies the text of a value that is neither array nor object. */
+static bool copy_single(struct json *j, enum json_kind kind, struct buf *out)
 {
     const char *from;
+    struct str number;
+    bool ok, whole;
 
-    if (json_peek(j) != KIND_STRING)
-        return json_fail(j, "expected a string");
+    skip_blanks(j);
     from = j->at;
-    if (!read_string(j, NULL))
-        return false;
-    buf_append(out, from, (size_t)(j->at - from));
-    return true;
+    if (kind == KIND_STRING)
+        ok = json_string_read(j, NULL);
+    else if (kind == KIND_NUMBER)
+        ok = json_number(j, &number, &whole);
+    else
+        ok = json_literal(j);
+    if (ok)
+        buf_append(out, from, (size_t)(j->at - from));
+    return ok;
 }
 
 static bool copy_elements(struct json *j, bool object, struct buf *out)
@@ -311,7 +314,7 @@ static bool copy_elements(struct json *j, bool object, struct buf *out)
         if (n > 1)
             buf_text(out, ",");
         if (object) {
-            if (!copy_string(j, out) || !take_colon(j))
+            if (!copy_single(j, KIND_STRING, out) || !take_colon(j))
                 return false;
             buf_text(out, ":");
         }
@@ -325,25 +328,10 @@ static bool copy_elements(struct json *j, bool object, struct buf *out)
 bool json_take(struct json *j, struct buf *out) /* NOLINT(misc-no-recursion): bounded by depth */
 {
     enum json_kind kind = json_peek(j);
-    const char *from = j->at;
-    struct str number;
-    bool whole;
 
-    switch (kind) {
-    case KIND_BAD: return false;
-    case KIND_STRING: return copy_string(j, out);
-    case KIND_ARRAY:
-    case KIND_OBJECT: return copy_elements(j, kind == KIND_OBJECT, out);
-    case KIND_NUMBER:
-        if (!json_number(j, &number, &whole))
-            return false;
-        break;
-    default:
-        if (!json_literal(j))
-            return false;
-    }
-    buf_append(out, from, (size_t)(j->at - from));
-    return true;
+    if (kind == KIND_ARRAY || kind == KIND_OBJECT)
+        return copy_elements(j, kind == KIND_OBJECT, out);
+    return kind != KIND_BAD && copy_single(j, kind, out);
 }
 
 bool json_done(struct json *j)

@@ -43,7 +43,7 @@ enum json_kind json_peek(struct json *j);
 bool json_literal(struct json *j);
 /* Takes a number; ret borrows it from the text. ret_whole: it has neither fraction nor exponent. */
 bool json_number(struct json *j, struct str *ret, bool *ret_whole);
-/* Takes a string and appends what it says. */
+/* Takes a string and appends what it says; out NULL: only checks it. */
 bool json_string_read(struct json *j, struct buf *out);
 
 /* Takes the opening of an array or object. */

@@ -155,22 +155,24 @@ static void write_integer(struct reply *r, int64_t v)
     end_value(of(r), true);
 }
 
+static void write_literal(struct json_reply *j, const char *word)
+{
+    begin_value(j, true);
+    buf_text(j->out, word);
+    end_value(j, true);
+}
+
 static void write_null(struct reply *r)
 {
-    if (of(r)->depth == 0) {
+    if (of(r)->depth == 0)
         of(r)->outcome = JSON_OUTCOME_NULL;
-        return;
-    }
-    begin_value(of(r), true);
-    buf_text(of(r)->out, "null");
-    end_value(of(r), true);
+    else
+        write_literal(of(r), "null");
 }
 
 static void write_boolean(struct reply *r, bool v)
 {
-    begin_value(of(r), true);
-    buf_text(of(r)->out, v ? "true" : "false");
-    end_value(of(r), true);
+    write_literal(of(r), v ? "true" : "false");
 }
 
 static void open_level(struct json_reply *j, size_t left, bool map)

@@ -4,21 +4,10 @@
 #include "verbs/handlers.h"
 #include "verbs/page.h"
 
-static const char *const catchups[] = {
-#define WORD(name, text) [CATCHUP_##name] = text,
-    CATCHUPS(WORD)
-#undef WORD
-};
-
-static const char *const overlaps[] = {
-#define WORD(name, text) [OVERLAP_##name] = text,
-    OVERLAPS(WORD)
-#undef WORD
-};
-
-static const char *const kinds[] = {
-    [RECUR_RRULE] = "rrule", [RECUR_CRON] = "cron", [RECUR_EVERY] = "every"
-};
+#define WORD(name, text) text,
+static const char *const catchups[] = { CATCHUPS(WORD) };
+static const char *const overlaps[] = { OVERLAPS(WORD) };
+static const char *const kinds[] = { "rrule", "cron", "every" }; /* by enum recur_kind */
 
 /* clang-format off */
 #define OF struct ledger_entry
