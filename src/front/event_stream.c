@@ -6,7 +6,7 @@
 #include "front/json_reply.h"
 #include "verbs/seal.h"
 
-#define RETRY_MS 1000 /* how long a browser waits before it connects again */
+#define RETRY_MS 1000 /* a browser waits this long before it connects again */
 
 /* clang-format off */
 const struct verb event_options = {
@@ -66,7 +66,7 @@ static bool id_open(const struct event_stream *s, struct str id, uint64_t *ret_e
         return event_id_parse(id, ret_epoch, ret_number);
     if (seal_pair_open(&seal, id, ret_epoch, ret_number))
         return true;
-    *ret_epoch = 0; /* one that is not sealed was not given to him: it says nothing */
+    *ret_epoch = 0; /* the reader was not given an id that is not sealed: it tells nothing */
     return event_id_parse(id, ret_number, ret_number);
 }
 
@@ -149,7 +149,7 @@ static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out
         seal_pair(&seal, epoch, number, out);
     else
         buf_printf(out, "%llu-%llu", (unsigned long long)epoch, (unsigned long long)number);
-    if (out->len == bare) /* an empty one would make the reader forget the last */
+    if (out->len == bare) /* an empty id would make the reader forget its last one */
         out->len = before;
     else
         buf_text(out, "\n");
@@ -158,12 +158,13 @@ static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out
 void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
     buf_printf(out, "retry: %d\n", RETRY_MS);
-    if (!s->cursor.lost) /* a gap comes first, with its own */
+    if (!s->cursor.lost) /* a gap comes first, with its own id */
         put_id(s, epoch, out);
     buf_text(out, "\n");
 }
 
-/* With its id, so that who connects again goes on from there though nothing was for it. */
+/* It has an id, so that a reader continues there when it connects again, although no event was for
+ * it. */
 void event_stream_beat(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
     buf_text(out, ": alive\n");

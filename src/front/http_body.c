@@ -6,7 +6,7 @@
 
 #define QUOTE(x)     #x
 #define STRINGIFY(x) QUOTE(x)
-#define ITEM_WORDS   9999 /* that BATCH can count */
+#define ITEM_WORDS   9999 /* the most that BATCH can count */
 
 int fields_refuse_json(struct fields *f, const struct json *j)
 {
@@ -14,7 +14,7 @@ int fields_refuse_json(struct fields *f, const struct json *j)
     return BELFRY_PROTOCOL;
 }
 
-/* What a field's value may be, for the error. */
+/* The values that a field may have, for the error. */
 static const char *expected(const struct arg *a)
 {
     switch (a->type) {

@@ -122,7 +122,7 @@ const struct arg *fields_find(const struct fields *f, struct str name, bool *ret
     return NULL;
 }
 
-/* Says which there are. */
+/* Lists the fields that there are. */
 int fields_refuse_unknown(struct fields *f, struct str name, const char *what)
 {
     struct buf all = { 0 };
@@ -273,7 +273,7 @@ static int gather_header(struct fields *f, struct str key)
     return 0;
 }
 
-/* ---- All of it ---- */
+/* ---- Whole requests ---- */
 
 /* A value takes as many bytes of text as in the request, and once more if it is base64. */
 static bool reserve_text(const struct http_input *in, struct buf *text)

@@ -114,7 +114,7 @@ static bool matches(const char *template, struct str path, struct str *args)
     struct str left = str_of(template);
     size_t n = 0;
 
-    memset(args, 0, HTTP_PATH_ARGS * sizeof(*args)); /* those of a row that began alike */
+    memset(args, 0, HTTP_PATH_ARGS * sizeof(*args)); /* a row before may have begun like this one */
     if (!str_starts(path, STR("/")) || path.ptr[path.len - 1] == '/')
         return false;
     str_cut(&left, '/');
@@ -130,8 +130,8 @@ static bool matches(const char *template, struct str path, struct str *args)
     return left.len == 0 && path.len == 0;
 }
 
-/* A path that is written out goes before one with an argument in that place: it comes first in the
- * table. */
+/* A row with a literal path stands before a row that has an argument in its place, and is found
+ * first. */
 void http_route_find(struct str method, struct str path, struct http_match *ret)
 {
     enum http_method m = method_of(method);

@@ -57,7 +57,7 @@ bool json_literal(struct json *j)
     return true;
 }
 
-/* How many digits there are from p on. */
+/* The number of digits from p on. */
 static size_t digits(const struct json *j, const char *p)
 {
     const char *q = p;
@@ -103,7 +103,7 @@ bool json_number(struct json *j, struct str *ret, bool *ret_whole)
 
 /* ---- Strings ---- */
 
-/* Four hexadecimal digits at p; -1: they are not. */
+/* Four hexadecimal digits at p; -1: there are none. */
 static int32_t hex_four(const struct json *j, const char *p)
 {
     int32_t v = 0;
@@ -134,7 +134,7 @@ static void put_utf8(struct buf *out, uint32_t c)
     buf_append(out, b, n);
 }
 
-/* \uXXXX, j->at behind the u; both halves of a pair. */
+/* \uXXXX, with j->at behind the u; of a surrogate pair both halves. */
 static bool read_unicode(struct json *j, uint32_t *ret)
 {
     int32_t c = hex_four(j, j->at), low;
@@ -181,7 +181,7 @@ static bool read_escape(struct json *j, struct buf *out)
     return true;
 }
 
-/* What may stand in a string as it is, for as long as it does. */
+/* Skips the characters of a string up to a quote or an escape. */
 static bool skip_plain(struct json *j)
 {
     while (j->at < j->end) {
@@ -226,7 +226,7 @@ bool json_string_read(struct json *j, struct buf *out)
     }
 }
 
-/* ---- What has elements ---- */
+/* ---- Arrays and objects ---- */
 
 bool json_open(struct json *j)
 {

@@ -20,7 +20,7 @@ static bool at_name(const struct json_reply *j)
     return j->depth && j->level[j->depth - 1].map && j->level[j->depth - 1].left % 2 == 0;
 }
 
-/* Whether a value that comes now gets a field of its own around it. */
+/* Whether the next value gets a field of its own around it. */
 static bool is_item(const struct json_reply *j)
 {
     return j->item && j->depth == 1 && !j->level[0].map;
@@ -32,7 +32,7 @@ static void put_name(struct buf *out, const char *name)
     buf_text(out, ":");
 }
 
-/* Before a value (not a name): what stands in front of it. */
+/* Writes what goes before a value that is no name. */
 static void begin_value(struct json_reply *j, bool single)
 {
     j->outcome = JSON_OUTCOME_BODY;
@@ -45,7 +45,7 @@ static void begin_value(struct json_reply *j, bool single)
     }
 }
 
-/* Closes what is complete, from the inside out. */
+/* Closes complete arrays and maps, from the inside out. */
 static void close_levels(struct json_reply *j)
 {
     while (j->depth && j->level[j->depth - 1].left == 0) {
@@ -59,7 +59,7 @@ static void close_levels(struct json_reply *j)
     }
 }
 
-/* After a value. */
+/* Writes what goes behind a value. */
 static void end_value(struct json_reply *j, bool single)
 {
     j->key_end = 0;
@@ -83,7 +83,7 @@ static void write_name(struct json_reply *j, struct str s)
     j->level[j->depth - 1].left--;
 }
 
-/* The name that was written last gets an ending: the colon and the quote are moved behind it. */
+/* The last name gets an ending, and its quote and colon move behind that. */
 static void name_base64(struct json_reply *j)
 {
     assert(j->key_end == j->out->len || j->out->failed);

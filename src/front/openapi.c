@@ -65,7 +65,7 @@ static void put_words(struct buf *o, const char *list)
     put(o, "]");
 }
 
-/* What one value is, within an object that is open. */
+/* The type of one value, within an open object. */
 static void put_value(struct buf *o, const struct arg *a)
 {
     static const char *const values[] = {
@@ -123,7 +123,7 @@ static void put_argument(struct buf *o, const struct arg *a)
             a->name, a->type == ARG_META ? MAPPING "{" : "", a->type == ARG_META ? "}" : "");
 }
 
-/* The arguments that a body must have: those of bytes in one of two forms. */
+/* The arguments that a body must have; bytes come in one of two forms. */
 static void put_required_arguments(struct buf *o, const struct verb *v, const struct http_route *r,
                                    bool bytes)
 {
@@ -261,7 +261,7 @@ static void put_shape(struct buf *o, const struct shape *s)
     put(o, "]}");
 }
 
-/* The field of the answer for what is no map. */
+/* The field of an answer that is no map. */
 static void put_result(struct buf *o, const struct http_route *r)
 {
     if (r->item)
@@ -375,7 +375,7 @@ static void put_operation(struct buf *o, const struct http_route *r)
     put(o, "}");
 }
 
-/* The first row of each path has the operations of the others, too. */
+/* The first row of a path stands for all rows of this path. */
 static bool is_first(const struct http_route *r)
 {
     for (const struct http_route *p = http_routes; p != r; p++)

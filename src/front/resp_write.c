@@ -62,7 +62,7 @@ static void copy(char *to, const char *from, size_t n)
     }
 }
 
-/* Most of what is ever written: one check for room, one pass. */
+/* Most values are bulk strings: one check for room, one pass. */
 void resp_bulk(struct buf *out, struct str s)
 {
     char *p;

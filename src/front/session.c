@@ -135,7 +135,7 @@ static void ask_select(const struct ask *a)
         ask_fail(a, "INVALID", "there is only database 0; queues keep work apart");
 }
 
-/* What client libraries send of themselves. */
+/* Client libraries send this when they connect. */
 static void ask_client(const struct ask *a)
 {
     if (str_ieq(a->words[1], "SETNAME") && a->n == 3) {
@@ -152,7 +152,7 @@ static void ask_client(const struct ask *a)
     }
 }
 
-/* AUTH token, AUTH name secret, and AUTH anything token: what libraries send. */
+/* AUTH token, AUTH name secret, or AUTH anything token: libraries send all three. */
 static void ask_auth(const struct ask *a)
 {
     bool both = a->n == 3;
@@ -363,7 +363,7 @@ static uint64_t refuse_unknown(const struct session *s, const struct session_tar
     struct verb_call call = { .reply = r };
 
     verb_error(&call, BELFRY_NOAUTH, identity_why(&s->who, e));
-    return engine_visible_lsn(e); /* it tells that there are tokens */
+    return engine_visible_lsn(e); /* the answer shows that there are tokens */
 }
 
 static uint64_t execute_ask(const struct ask *a)
@@ -412,8 +412,8 @@ const char *session_auth_why(int err)
                : error_text(err);
 }
 
-/* While memory is short a session may add once in a millisecond, so that those who add little do
- * not wait for those who add much. */
+/* While memory is short, a session may add once in a millisecond, so that clients that add little
+ * do not wait for clients that add much. */
 static bool is_held(struct session *s, const struct session_target *t)
 {
     int64_t now = engine_now(partition_engine(t->partition));
@@ -426,8 +426,8 @@ static bool is_held(struct session *s, const struct session_target *t)
     return false;
 }
 
-/* What was changed is in the audit log before the answer leaves, as that waits for both. If there
- * is no memory for that, nothing of it has happened. */
+/* A change is in the audit log before its answer leaves, which waits for both. If memory for the
+ * entry is missing, the change has not happened either. */
 static void audit(const struct session *s, struct verb_call *call)
 {
     if (verb_audit(call, str_of(s->name), str_of(s->address)) < 0)
@@ -460,7 +460,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         return refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
-    /* One that was let in and had to wait for the disk is not held then: it is executed again. */
+    /* A request that waited for the disk was let in before, so it is not held now. */
     s->held = v->flags & VERB_ADDS && !again && is_held(s, t);
     if (s->held)
         return 0;

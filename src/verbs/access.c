@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a caller may ask, by the verb's row and the caller's token. */
+/* The rights of a caller, by the verb's row and the caller's token; and error replies. */
 #include <stdio.h>
 
 #include "verbs/handlers.h"
@@ -128,7 +128,7 @@ struct str verb_tenant(const struct verb *v, const struct arg_value *args)
     return v->flags & (VERB_HOLDS | VERB_WIDE) ? STR(TENANT_ALL) : STR(TENANT_DEFAULT);
 }
 
-/* Whether the tenant is there is not looked at: the answer does not depend on it. */
+/* The answer does not depend on whether the tenant exists. */
 int verb_scope(struct verb_call *c)
 {
     const struct arg_value *given = tenant_given(c->verb, c->args);

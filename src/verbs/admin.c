@@ -5,7 +5,7 @@
 #include "engine/push.h"
 #include "verbs/page.h"
 
-/* Of what may be secret only that it is there: the names of headers, the number of secrets. */
+/* Secrets are not shown: of headers only the names are, and of secrets only the number. */
 static void put_header_names(struct reply *r, const void *view)
 {
     const struct queue_settings *s = view;

@@ -7,7 +7,7 @@
 #include "verbs/handlers.h"
 #include "verbs/page.h"
 
-#define WORD_MAX 100 /* bytes of a word that are kept */
+#define WORD_MAX 100 /* bytes that the log keeps of a word */
 
 /* ---- Entries ---- */
 
@@ -19,7 +19,7 @@ static bool is_plain(struct str s)
     return s.len > 0;
 }
 
-/* As it could be typed into redis-cli. */
+/* Writes a word as it can be typed into redis-cli. */
 static void put_word(struct buf *out, struct str s)
 {
     bool is_cut = s.len > WORD_MAX;
@@ -44,7 +44,7 @@ static void put_word(struct buf *out, struct str s)
     buf_text(out, is_cut ? "..." : "");
 }
 
-/* Whether the word before says that this one is not to be seen. */
+/* Whether the word before is the name of a secret option. */
 static bool is_secret(const struct verb_call *c, size_t i)
 {
     for (const struct arg *a = c->verb->args; a->name; a++)
@@ -53,7 +53,7 @@ static bool is_secret(const struct verb_call *c, size_t i)
     return false;
 }
 
-/* The words as text; of a payload only how large it is. */
+/* The words as text; of a payload only its size. */
 static void put_request(struct buf *out, const struct verb_call *c)
 {
     size_t positional = 0;
@@ -72,7 +72,7 @@ static void put_request(struct buf *out, const struct verb_call *c)
     }
 }
 
-/* Whose things it changed. */
+/* The tenant whose things the call changed. */
 static struct str tenant_of(const struct verb_call *c)
 {
     return c->verb->run == run_tenant ? c->args[SUBJECT].str : c->tenant;

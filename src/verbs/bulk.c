@@ -5,10 +5,10 @@
 #include "verbs/handlers.h"
 #include "verbs/page.h"
 
-/* A bulk as it is shown. */
+/* A bulk as BULKS shows it. */
 struct bulk_shown {
     struct str tenant;
-    struct bulk_view view; /* moments that were not given, or are not known yet, are negative */
+    struct bulk_view view; /* moments that are not given or not known are negative */
 };
 
 static void put_states(struct reply *r, const void *view)

@@ -24,7 +24,7 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit, run_tokencreate,
     run_tokens, run_tokenrevoke;
 
-/* Fields of replies, each table with its handler: see shapes.c. */
+/* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field summary_fields[], job_fields[], attempt_fields[], page_fields[],
     lease_fields[], fail_fields[], extend_fields[], explanation_fields[], queue_fields[],
     tenant_fields[], stats_fields[], tenant_stats_fields[], step_fields[], occurrence_fields[],
@@ -33,8 +33,8 @@ extern const struct shape_field summary_fields[], job_fields[], attempt_fields[]
 extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
 extern const struct shape_field counter_fields[]; /* of struct counters */
 
-/* Figures of the whole server, for STATS and METRICS, and those that only METRICS shows. A metric
- * whose name ends in _total is a counter, any other a gauge. */
+/* Figures of the whole server, for STATS and METRICS. A metric whose name ends in _total is a
+ * counter, any other a gauge. */
 struct figures {
     struct engine_stats s;
     struct partition_stats p;

@@ -47,7 +47,7 @@ bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES
     return true;
 }
 
-/* What may be given several times. */
+/* Stores the options that may be given several times. */
 static void labels_of(struct verb_call *c, struct item *ret)
 {
     const struct arg *args = c->verb->args;
@@ -68,7 +68,7 @@ static void labels_of(struct verb_call *c, struct item *ret)
                 spec->meta_count++;
         } else {
             while (spec->after_count <= AFTER_MAX && verb_each(c, i, &word, &text, &same))
-                id_parse(text, &ret->after[spec->after_count++]); /* it was checked before */
+                id_parse(text, &ret->after[spec->after_count++]); /* verb_parse has checked it */
         }
     }
 }

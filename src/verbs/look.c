@@ -98,7 +98,7 @@ const struct shape_field job_fields[] = {
 };
 /* clang-format on */
 
-/* What means nothing in the job's state is made negative or empty, so that it is shown as null. */
+/* Members without a meaning in the job's state become negative or empty, and are shown as null. */
 static void view_prune(struct job_view *v)
 {
     bool ended = v->state > JOB_LEASED && v->state != JOB_WAITING;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * METRICS: all figures as text that Prometheus reads. One family after the other, so what is said
- * of queues is gathered first. Cardinality is bounded: QUEUES_MAX queues by name have series of
- * their own, all others together are one, of tenant and queue `~other`, which is nobody's name.
+ * METRICS: all figures as text that Prometheus reads. Families follow one another, so the figures
+ * of queues are gathered first. Cardinality is bounded: QUEUES_MAX queues have series of their own.
+ * All others have one together, of tenant and queue `~other`, which is no valid name.
  */
 #include <stdlib.h>
 
@@ -12,13 +12,13 @@
 
 struct metrics {
     struct figures f;
-    struct tenant_stats t; /* for one tenant */
+    struct tenant_stats t; /* the sums of one tenant */
     struct queue_view queues[QUEUES_MAX];
     size_t n;
     struct buf *out;
 };
 
-/* Upper edges of buckets: at one less than a power of two the histograms are exact. */
+/* Upper edges of buckets, as powers of two: histograms are exact at one less. */
 static const unsigned edges[] = {
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22
 };
@@ -42,7 +42,7 @@ static void put_figures(struct metrics *m, const struct shape_field *rows, const
     }
 }
 
-/* Names hold nothing that would have to be escaped. */
+/* Names need no escapes. */
 static void labels(struct metrics *m, size_t i)
 {
     struct str tenant = STR("~other"), queue = STR("~other");
@@ -61,7 +61,7 @@ static void sample(struct metrics *m, const char *name, size_t i, const char *st
     buf_printf(m->out, "} %llu\n", (unsigned long long)value);
 }
 
-/* What is left of a total for those that have no series of their own. */
+/* The part of a total that belongs to queues without series of their own. */
 static uint64_t left(uint64_t total, uint64_t shown)
 {
     return total > shown ? total - shown : 0;
@@ -125,7 +125,7 @@ static void put_buckets(struct metrics *m, const char *name, size_t i, const str
     buf_printf(m->out, "} %llu\n", (unsigned long long)left(h->count, less ? less->count : 0));
 }
 
-/* One that each queue has at this place of its view. */
+/* A histogram that each queue has at this place of its view. */
 static void put_hist(struct metrics *m, const char *name, const char *help,
                      const struct hist *total, size_t at)
 {
@@ -147,7 +147,7 @@ static void put_hist(struct metrics *m, const char *name, const char *help,
     free(shown);
 }
 
-/* One for the whole server, in microseconds. */
+/* A histogram of the whole server, in microseconds. */
 static void put_server_hist(struct metrics *m, const char *name, const char *help,
                             const struct hist *h)
 {
@@ -193,7 +193,7 @@ static void put_pushes(struct metrics *m)
     put_server_hist(m, "push_seconds", "From a push's start to its answer.", &m->f.h.push->took_us);
 }
 
-/* By the names that every exporter uses. */
+/* Figures of the process, by the names that every exporter uses. */
 static void put_process(struct metrics *m)
 {
     buf_printf(m->out,
@@ -207,7 +207,7 @@ static void put_process(struct metrics *m)
                (double)m->f.h.started_ms / 1e3);
 }
 
-static int gather(void *arg, const struct queue_view *v)
+static int queue_add(void *arg, const struct queue_view *v)
 {
     struct metrics *m = arg;
 
@@ -215,7 +215,7 @@ static int gather(void *arg, const struct queue_view *v)
     return 0;
 }
 
-/* What has series by queue. */
+/* All families that have series by queue. */
 static void put_queues(struct metrics *m)
 {
     put_states(m);
@@ -230,7 +230,7 @@ static void put_queues(struct metrics *m)
              offsetof(struct queue_view, wait));
 }
 
-/* The sums are the tenant's. */
+/* Replaces the sums of all queues by those of the tenant. */
 static void take_tenant(struct metrics *m, const struct engine *e, struct str tenant)
 {
     engine_tenant_stats(e, tenant, &m->t);
@@ -252,7 +252,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
         return BELFRY_NOMEM;
     m->out = out;
     figures_look(e, p, host, &m->f);
-    err = engine_queues(e, tenant, (struct str){ "", 0 }, QUEUES_MAX, gather, m);
+    err = engine_queues(e, tenant, (struct str){ "", 0 }, QUEUES_MAX, queue_add, m);
     if (!err && all) {
         put_server(m);
         put_figures(m, storage_metrics, &m->f);

@@ -217,7 +217,7 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
     size_t first = first_option(c->verb);
 
     for (size_t i = *at ? *at : 1 + first;
-         i < c->word_count;) { /* its positional ones are all given */
+         i < c->word_count;) { /* the positional arguments are all given */
         size_t o = find_option(c->verb, first, c->words[i]);
         size_t width = option_width(&c->verb->args[o]);
 
@@ -232,7 +232,7 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
     return false;
 }
 
-/* The words it takes, or an error. */
+/* The number of words that the option takes, or an error. */
 static int parse_option(const struct parse *p, const struct verb *v, size_t first,
                         const struct str *words, size_t left, struct arg_value *ret)
 {
@@ -264,7 +264,7 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
     for (; v->args[i].positional; i++) {
         if (v->args[i].optional &&
             (at == n || v->args[find_option(v, i + 1, words[at])].type != ARG_END))
-            continue; /* only options are left */
+            continue; /* only options follow */
         if (at == n)
             return fail_usage(&p, v, "too few arguments", STR(""), "");
         err = parse_value(&p, &v->args[i], words[at++], &ret[i]);
@@ -300,7 +300,7 @@ static void arg_store(const struct arg *a, const struct arg_value *v, char *to)
     case AS_BOOL: *(bool *)to = v->number == 1; break;
     case AS_STR: *(struct str *)(void *)to = v->str; break;
     case AS_CHARS:
-        assert(v->str.len < a->size); /* it was checked with the value's form */
+        assert(v->str.len < a->size); /* verb_parse has checked its length */
         memcpy(to, v->str.ptr, v->str.len);
         to[v->str.len] = '\0';
         break;

@@ -10,14 +10,13 @@
 #define COUNT_MAX 1000
 
 /*
- * Reading a zone blocks the loop, for some tens of microseconds when its file is in the system's
- * cache. That is acceptable as it happens once for each zone: they are kept, up to a bound. They
- * are facts of the system and not of a partition, so there is one cache for each thread that runs
- * verbs, and it needs no lock.
+ * Reading a zone blocks the loop, for some tens of microseconds if its file is cached. This happens
+ * once for each zone, because the cache keeps a bounded number of zones. Zones belong to the
+ * system, not to a partition: each thread that runs verbs has one cache, which needs no lock.
  */
 static _Thread_local struct zonecache zones;
 
-/* "rrule: what is wrong": the name of the argument is in front, as it is in every such error. */
+/* "rrule: why": the name of the argument is in front, as in all errors of arguments. */
 static int refuse_argument(struct verb_call *c, int err, const char *name, const char *why)
 {
     char text[320];
@@ -58,7 +57,7 @@ int zone_given(struct verb_call *c, struct str tz, const struct zone **ret)
     return refuse_argument(c, err == BELFRY_NOTFOUND ? BELFRY_INVALID : err, "tz", why);
 }
 
-/* START if it is not given: now, at a whole second, as rules keep the fraction of START's. */
+/* START if it is not given: now, at a whole second, because rules keep the fraction of START. */
 static int64_t start_default(int64_t now_ms)
 {
     int64_t start_ms = (now_ms + 999) / 1000 * 1000;

@@ -63,7 +63,7 @@ static size_t decipher(const struct seal *s, const struct buf *sealed, char ret[
 
 /* ---- Pairs of numbers ---- */
 
-/* One block of AES-256, with a key for this purpose and tenant: no nonce to be used twice. */
+/* One block of AES-256, with a key for this purpose and tenant; there is no nonce to use twice. */
 static bool cipher_block(const struct seal *s, bool seals, const uint8_t in[PAIR_BYTES],
                          uint8_t ret[PAIR_BYTES])
 {

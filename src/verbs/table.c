@@ -43,7 +43,7 @@
 #define OF_QUEUE(name, member)   INTO(struct queue_settings, member), .field = 1u << QUEUE_##name
 #define OF_TENANT(name, member)  INTO(struct tenant_settings, member), .field = 1u << TENANT_##name
 
-/* What a job can be told: one row each, for SCHEDULE and RECUR, which have their own words for it. */
+/* Options of a job: one row each, for SCHEDULE and RECUR, which have help texts of their own. */
 #define SPEC_QUEUE(text)     { "queue", ARG_NAME, POS, OF_JOB(queue), .help = text }
 #define SPEC_PAYLOAD(text)   { "payload", ARG_PAYLOAD, POS, OF_JOB(payload), .help = text }
 #define SPEC_KEY(text)       { "key", ARG_KEY, OF_JOB(key), .help = text }

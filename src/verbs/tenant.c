@@ -24,7 +24,7 @@ const struct shape_field tenant_fields[] = {
 };
 /* clang-format on */
 
-/* Whether QUIET and TZ can be read. False after an error reply. */
+/* Whether QUIET and TZ are valid. False after an error reply. */
 static bool is_quiet_valid(struct verb_call *c)
 {
     const struct arg_value *quiet = arg_of(c, "quiet"), *tz = arg_of(c, "tz");
@@ -41,8 +41,7 @@ static bool is_quiet_valid(struct verb_call *c)
     return !tz->set || zone_given(c, tz->str, &zone) == 0;
 }
 
-/* What a tenant may take of the server is not for its own admin to say. False after an error reply.
- */
+/* A tenant's own admin must not set its share of the server. False after an error reply. */
 static bool may_limit(struct verb_call *c, unsigned fields)
 {
     unsigned limits = 1u << TENANT_WEIGHT | 1u << TENANT_MAX_PENDING | 1u << TENANT_MAX_RUNNING |
@@ -77,7 +76,7 @@ static int tenant_add(void *page, const struct tenant_view *v)
     return page_add(page, v);
 }
 
-/* One who is confined to his tenant sees that. */
+/* A caller that is confined to its tenant sees only that. */
 static int own_tenant(struct verb_call *c, struct str after, struct page *page)
 {
     struct tenant_view v;

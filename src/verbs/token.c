@@ -8,12 +8,12 @@
 #include "verbs/page.h"
 #include "verbs/secret.h"
 
-/* A token as TOKENS or TOKENCREATE shows it. */
+/* A token as TOKENS and TOKENCREATE show it. */
 struct token_shown {
     struct token_view view;
     int64_t expires_ms; /* -1: never */
     bool expired;
-    struct str token; /* its text */
+    struct str token; /* the token's text */
 };
 
 /* clang-format off */
@@ -42,15 +42,15 @@ static struct token_shown shown_of(const struct verb_call *c, const struct token
     };
 }
 
-/* An error that is about no job, so that all it says is said here. */
-static void refuse(struct verb_call *c, int err)
+/* An error's usual text is about jobs, so the engine's detail stands alone. */
+static void token_refuse(struct verb_call *c, int err)
 {
     const char *detail = engine_detail(c->engine);
 
     verb_refuse(c, err, detail[0] ? detail : error_text(err));
 }
 
-/* With the first token comes the server's own secret. NOMEM, IO. */
+/* Makes the server's own secret with the first token. NOMEM, IO. */
 static int need_key(struct verb_call *c)
 {
     uint8_t key[TOKEN_HASH_BYTES];
@@ -65,7 +65,7 @@ static int need_key(struct verb_call *c)
     return err;
 }
 
-/* The token's text is in this answer and nowhere else. */
+/* Only this answer has the token's text. */
 static void reply_created(struct verb_call *c, const struct token_view *t, const char *secret)
 {
     struct token_shown shown = shown_of(c, t);
@@ -106,16 +106,16 @@ void run_tokencreate(struct verb_call *c)
     t.hash = hash;
     err = engine_token_create(c->engine, &t);
     if (!err && (err = need_key(c)) < 0)
-        engine_tear(c->engine); /* nothing of it has happened */
+        engine_tear(c->engine); /* the token must not exist without it */
     if (err)
-        refuse(c, err);
+        token_refuse(c, err);
     else
         reply_created(c, &t, secret);
     OPENSSL_cleanse(bytes, sizeof(bytes));
     OPENSSL_cleanse(secret, sizeof(secret));
 }
 
-/* Whose token it is, for the audit log: afterwards nobody knows. */
+/* Keeps the token's tenant for the audit log, before the token is gone. */
 static void keep_tenant(struct verb_call *c, struct str name)
 {
     struct token_view t;
@@ -134,7 +134,7 @@ void run_tokenrevoke(struct verb_call *c)
     keep_tenant(c, name);
     err = engine_token_revoke(c->engine, name);
     if (err)
-        refuse(c, err);
+        token_refuse(c, err);
     else
         reply_status(c->reply, "OK");
 }

@@ -41,10 +41,10 @@ const struct shape_field extend_fields[] = {
 };
 /* clang-format on */
 
-/* Parts that were written for one job and are the same for the next: most are of the same queue and
- * have no labels. */
+/* Parts of the last job's reply. Most jobs are of one queue and have no labels, so the next job
+ * repeats these bytes. */
 struct leases_reply {
-    struct str tenant, queue; /* by address: those of a queue stay where they are */
+    struct str tenant, queue; /* compared by address: names of a queue do not move */
     int64_t lease_ms, until_ms;
     struct reply_part names, rest;
     bool has_names, has_rest;
@@ -104,7 +104,7 @@ void verb_reply_leases(const struct engine *e, struct reply *r, struct job *cons
         reply_lease(e, r, jobs[i], &l);
 }
 
-/* Nobody waits beyond the end of his token. */
+/* A worker waits no longer than its token is valid. */
 static int64_t wait_of(const struct verb_call *c)
 {
     int64_t wait_ms = c->args[LEASE_WAIT].number;
