@@ -67,25 +67,19 @@ const struct http_route http_routes[] = {
     { HTTP_GET, "/v1/tokens", "TOKENS", .status = 200, .result = "tokens", .shape = "Token" },
     { HTTP_DELETE, "/v1/tokens/{name}", "TOKENREVOKE", .status = 204 },
 
-    { HTTP_GET, "/healthz", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ,
+    { HTTP_GET, "/healthz", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ, .open = true,
       .summary = "Answers while the process serves at all." },
-    { HTTP_GET, "/readyz", .status = 200, .shape = "Health", .page = HTTP_READYZ,
+    { HTTP_GET, "/readyz", .status = 200, .shape = "Health", .page = HTTP_READYZ, .open = true,
       .summary = "Answers 200 while requests are taken, 503 while they are not." },
-    { HTTP_GET, "/openapi.json", .status = 200, .page = HTTP_OPENAPI, .summary = "This description, as OpenAPI 3.1." },
+    { HTTP_GET, "/openapi.json", .status = 200, .page = HTTP_OPENAPI, .open = true, .summary = "This description, as OpenAPI 3.1." },
     { HTTP_GET, "/metrics", .status = 200, .page = HTTP_METRICS, .summary = "All figures as text that Prometheus reads." },
     { HTTP_GET, "/v1/events", .status = 200, .shape = "Event", .page = HTTP_EVENTS,
       .summary = "What happens to jobs, as it happens: a stream of server-sent events that does not end. Each has the new "
                  "state as its name and this object as its data; `gap` says that some were missed, and how many." },
-    { HTTP_GET, "/docs", .status = 200, .page = HTTP_DOCS, .summary = "The same as a page to read." },
+    { HTTP_GET, "/docs", .status = 200, .page = HTTP_DOCS, .open = true, .summary = "The same as a page to read." },
     { 0 },
 };
 /* clang-format on */
-
-bool http_is_open(const struct http_route *r)
-{
-    return r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ || r->page == HTTP_OPENAPI ||
-           r->page == HTTP_DOCS;
-}
 
 /* Routes have the first of them, in the order of enum http_method. */
 static const char *const method_names[] = { "GET",    "POST", "PUT",    "PATCH",
@@ -151,17 +145,13 @@ void http_route_find(struct str method, struct str path, struct http_match *ret)
 
 struct str http_path_arg(const struct http_route *r, size_t i)
 {
-    const char *open = r->path, *close;
+    struct str rest = str_of(r->path), name;
 
-    for (;;) {
-        open = strchr(open, '{');
-        if (!open)
-            return STR("");
-        close = strchr(open, '}');
-        if (i-- == 0)
-            return (struct str){ open + 1, (size_t)(close - open - 1) };
-        open = close;
-    }
+    do {
+        str_cut(&rest, '{');
+        name = str_cut(&rest, '}');
+    } while (i-- > 0);
+    return name;
 }
 
 const struct verb *http_route_verb(const struct http_route *r)

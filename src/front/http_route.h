@@ -36,13 +36,11 @@ struct http_route {
     const char *summary; /* NULL: the verb's */
     int status;          /* of a success: 200, 201, or 204 for a verb that answers OK */
     enum http_page page;
+    bool open; /* it needs no token: probes and readers of the documentation have none */
 };
 
 /* The table, closed by a row with path NULL. */
 extern const struct http_route http_routes[];
-
-/* Whether the route needs no token: probes have none, nor have readers of the documentation. */
-bool http_is_open(const struct http_route *r);
 
 /* "GET" */
 const char *http_method_name(enum http_method m);

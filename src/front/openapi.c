@@ -358,7 +358,7 @@ static void put_operation(struct buf *o, const struct http_route *r)
     path_name(r->path, name);
     put(o, "'%s':{'operationId':'%s%s','tags':['%s']", method, method, name, tag);
     put_text(o, "summary", r->summary ? r->summary : v->summary);
-    if (http_is_open(r))
+    if (r->open)
         put(o, "'security':[]");
     if (r->verb)
         put(o, "'x-verb':'%s'", v->name);

@@ -99,22 +99,12 @@ void run_queue(struct verb_call *c)
         reply_null(c->reply);
 }
 
-static void set_paused(struct verb_call *c, bool paused)
+void run_pause(struct verb_call *c)
 {
-    struct queue_settings s = { .paused = paused };
+    struct queue_settings s = { .paused = c->verb->flags & VERB_STOPS };
     char buf[QUEUE_MAX_BYTES];
     struct str name;
 
     if (queue_named(c, c->args[SUBJECT].str, buf, &name))
         verb_ok(c, engine_queue_set(c->engine, name, &s, 1u << QUEUE_PAUSED));
-}
-
-void run_pause(struct verb_call *c)
-{
-    set_paused(c, true);
-}
-
-void run_resume(struct verb_call *c)
-{
-    set_paused(c, false);
 }

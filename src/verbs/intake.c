@@ -132,11 +132,8 @@ int job_named(struct verb_call *c, struct job_id *ret)
 
 void run_cancel(struct verb_call *c)
 {
-    static const char *const words[] = {
-#define WORD(name, text) [CANCEL_##name] = text,
-        CANCEL_OUTCOMES(WORD)
-#undef WORD
-    };
+#define WORD(name, text) text,
+    static const char *const words[] = { CANCEL_OUTCOMES(WORD) };
     struct job_id id;
     int outcome = job_named(c, &id);
 

@@ -42,20 +42,21 @@ static void put_figures(struct metrics *m, const struct shape_field *rows, const
     }
 }
 
-/* Names need no escapes. */
-static void labels(struct metrics *m, size_t i)
+/* The name of a sample and its labels, up to their closing brace. Names need no escapes. */
+static void begin_sample(struct metrics *m, const char *name, const char *suffix, size_t i)
 {
     struct str tenant = STR("~other"), queue = STR("~other");
 
     if (i < m->n)
         scope_split(m->queues[i].name, &tenant, &queue);
-    buf_printf(m->out, "tenant=\"%.*s\",queue=\"%.*s\"", STR_ARG(tenant), STR_ARG(queue));
+    buf_printf(m->out, "belfry_%s%s{tenant=\"%.*s\",queue=\"%.*s\"", name, suffix, STR_ARG(tenant),
+               STR_ARG(queue));
 }
 
-static void sample(struct metrics *m, const char *name, size_t i, const char *state, uint64_t value)
+static void put_sample(struct metrics *m, const char *name, size_t i, const char *state,
+                       uint64_t value)
 {
-    buf_printf(m->out, "belfry_%s{", name);
-    labels(m, i);
+    begin_sample(m, name, "", i);
     if (state)
         buf_printf(m->out, ",state=\"%s\"", state);
     buf_printf(m->out, "} %llu\n", (unsigned long long)value);
@@ -74,11 +75,12 @@ static void put_states(struct metrics *m)
         uint64_t shown = 0;
 
         for (size_t i = 0; i < m->n; i++) {
-            sample(m, "jobs", i, job_state_name((enum job_state)state), m->queues[i].jobs[state]);
+            put_sample(m, "jobs", i, job_state_name((enum job_state)state),
+                       m->queues[i].jobs[state]);
             shown += m->queues[i].jobs[state];
         }
-        sample(m, "jobs", m->n, job_state_name((enum job_state)state),
-               left(m->f.s.jobs[state], shown));
+        put_sample(m, "jobs", m->n, job_state_name((enum job_state)state),
+                   left(m->f.s.jobs[state], shown));
     }
 }
 
@@ -86,7 +88,7 @@ static void put_waiters(struct metrics *m)
 {
     family(m, "queue_waiting_workers", "gauge", "LEASE requests that wait for a job of the queue.");
     for (size_t i = 0; i < m->n; i++)
-        sample(m, "queue_waiting_workers", i, NULL, m->queues[i].waiters);
+        put_sample(m, "queue_waiting_workers", i, NULL, m->queues[i].waiters);
 }
 
 static void put_counter(struct metrics *m, const struct shape_field *row)
@@ -97,32 +99,32 @@ static void put_counter(struct metrics *m, const struct shape_field *row)
     for (size_t i = 0; i < m->n; i++) {
         uint64_t v = (uint64_t)shape_integer(row, m->queues[i].counters);
 
-        sample(m, row->metric, i, NULL, v);
+        put_sample(m, row->metric, i, NULL, v);
         shown += v;
     }
-    sample(m, row->metric, m->n, NULL, left((uint64_t)shape_integer(row, &m->f.s.counters), shown));
+    put_sample(m, row->metric, m->n, NULL,
+               left((uint64_t)shape_integer(row, &m->f.s.counters), shown));
 }
 
+/* The buckets of `h` without those of `less`, which may be NULL; both are in milliseconds. */
 static void put_buckets(struct metrics *m, const char *name, size_t i, const struct hist *h,
-                        const struct hist *less, double unit)
+                        const struct hist *less)
 {
+    unsigned long long count = left(h->count, less ? less->count : 0);
+
     for (size_t k = 0; k < sizeof(edges) / sizeof(edges[0]); k++) {
         uint64_t edge = (UINT64_C(1) << edges[k]) - 1;
 
-        buf_printf(m->out, "belfry_%s_bucket{", name);
-        labels(m, i);
-        buf_printf(m->out, ",le=\"%g\"} %llu\n", (double)edge * unit,
+        begin_sample(m, name, "_bucket", i);
+        buf_printf(m->out, ",le=\"%g\"} %llu\n", (double)edge * 1e-3,
                    (unsigned long long)left(hist_upto(h, edge), less ? hist_upto(less, edge) : 0));
     }
-    buf_printf(m->out, "belfry_%s_bucket{", name);
-    labels(m, i);
-    buf_printf(m->out, ",le=\"+Inf\"} %llu\nbelfry_%s_sum{",
-               (unsigned long long)left(h->count, less ? less->count : 0), name);
-    labels(m, i);
-    buf_printf(m->out, "} %.3f\nbelfry_%s_count{",
-               (double)left(h->sum, less ? less->sum : 0) * unit, name);
-    labels(m, i);
-    buf_printf(m->out, "} %llu\n", (unsigned long long)left(h->count, less ? less->count : 0));
+    begin_sample(m, name, "_bucket", i);
+    buf_printf(m->out, ",le=\"+Inf\"} %llu\n", count);
+    begin_sample(m, name, "_sum", i);
+    buf_printf(m->out, "} %.3f\n", (double)left(h->sum, less ? less->sum : 0) * 1e-3);
+    begin_sample(m, name, "_count", i);
+    buf_printf(m->out, "} %llu\n", count);
 }
 
 /* A histogram that each queue has at this place of its view. */
@@ -140,10 +142,10 @@ static void put_hist(struct metrics *m, const char *name, const char *help,
         const char *place = (const char *)&m->queues[i] + at;
         const struct hist *h = *(const struct hist *const *)(const void *)place;
 
-        put_buckets(m, name, i, h, NULL, 1e-3);
+        put_buckets(m, name, i, h, NULL);
         hist_merge(shown, h);
     }
-    put_buckets(m, name, m->n, total, shown, 1e-3);
+    put_buckets(m, name, m->n, total, shown);
     free(shown);
 }
 
@@ -179,11 +181,8 @@ static void put_server(struct metrics *m)
 
 static void put_pushes(struct metrics *m)
 {
-    static const char *const names[] = {
-#define NAME(name, help) [PUSH_##name] = #name,
-        PUSH_OUTCOMES(NAME)
-#undef NAME
-    };
+#define NAME(name, help) #name,
+    static const char *const names[] = { PUSH_OUTCOMES(NAME) };
 
     family(m, "push_requests_total", "counter", "Pushes by what became of them.");
     for (size_t i = 0; i < PUSH_OUTCOME_COUNT; i++)

@@ -116,20 +116,12 @@ void run_recur(struct verb_call *c)
         recurrence_show(c);
 }
 
-static void set_paused(struct verb_call *c, bool paused)
-{
-    if (one_tenant(c))
-        verb_ok(c, engine_recurrence_pause(c->engine, c->tenant, c->args[SUBJECT].str, paused));
-}
-
 void run_recurpause(struct verb_call *c)
 {
-    set_paused(c, true);
-}
+    bool paused = c->verb->flags & VERB_STOPS;
 
-void run_recurresume(struct verb_call *c)
-{
-    set_paused(c, false);
+    if (one_tenant(c))
+        verb_ok(c, engine_recurrence_pause(c->engine, c->tenant, c->args[SUBJECT].str, paused));
 }
 
 void run_recurdelete(struct verb_call *c)

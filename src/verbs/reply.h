@@ -76,27 +76,4 @@ static inline void reply_map(struct reply *r, size_t pairs)
     r->ops->map(r, pairs);
 }
 
-/* The bytes between two places of a reply. */
-struct reply_part {
-    size_t from;
-    size_t to;
-};
-
-static inline void reply_part_begin(const struct reply *r, struct reply_part *ret)
-{
-    ret->from = r->ops->mark ? r->ops->mark(r) : 0;
-}
-
-/* False: reply_again cannot take it. */
-static inline bool reply_part_end(const struct reply *r, struct reply_part *part)
-{
-    part->to = r->ops->mark ? r->ops->mark(r) : 0;
-    return part->to > part->from;
-}
-
-static inline void reply_again(struct reply *r, const struct reply_part *part)
-{
-    r->ops->again(r, part->from, part->to);
-}
-
 #endif

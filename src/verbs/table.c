@@ -249,8 +249,8 @@ const struct verb verb_table[] = {
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "how many in a page; 100 if not given" },
         CURSOR,
         TENANT } },
-    { "RECURPAUSE", VERB_AUDITS | VERB_PRODUCER, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
-    { "RECURRESUME", VERB_AUDITS | VERB_PRODUCER, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
+    { "RECURPAUSE", VERB_AUDITS | VERB_PRODUCER | VERB_STOPS, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
+    { "RECURRESUME", VERB_AUDITS | VERB_PRODUCER, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurpause, { NAME, TENANT } },
     { "RECURRUN", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
     { "RECURDELETE", VERB_AUDITS | VERB_PRODUCER, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
     { "STATS", VERB_READS | VERB_WIDE, "Shows the server's figures, or a tenant's.", "a map", "STATS", run_stats, {
@@ -300,8 +300,8 @@ const struct verb verb_table[] = {
           .help = "time for an answer; 30s by default" },
         { "push_concurrency", ARG_INT, .min = 1, .max = PUSH_RUNNING_MAX, OF_QUEUE(PUSH_CONCURRENCY, push.concurrency),
           .help = "how many pushes at a time; 10 by default" } } },
-    { "PAUSE", VERB_ADMIN, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
-    { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE, TENANT } },
+    { "PAUSE", VERB_ADMIN | VERB_STOPS, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
+    { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_pause, { QUEUE, TENANT } },
     { "TENANT", VERB_ADMIN, "Shows a tenant, after changing the settings that are given.",
       "a map of counts and settings; null if the tenant has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
         { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },

@@ -175,6 +175,7 @@ enum verb_flags {
     VERB_WORKER = 128,
     VERB_WIDE = 256,   /* about all tenants if none is given */
     VERB_SERVER = 512, /* only for tokens of tenant `*` */
+    VERB_STOPS = 1024, /* pauses a thing; a verb without it, but with its handler, lets it go on */
 };
 
 struct verb {

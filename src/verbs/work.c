@@ -41,25 +41,36 @@ const struct shape_field extend_fields[] = {
 };
 /* clang-format on */
 
+/* The bytes of a part of a reply. */
+struct part {
+    size_t from;
+    size_t to; /* 0: it cannot be repeated */
+};
+
 /* Parts of the last job's reply. Most jobs are of one queue and have no labels, so the next job
  * repeats these bytes. */
 struct leases_reply {
     struct str tenant, queue; /* compared by address: names of a queue do not move */
     int64_t lease_ms, until_ms;
-    struct reply_part names, rest;
-    bool has_names, has_rest;
+    struct part names, rest;
     size_t fields;
 };
 
+static void reply_part(struct reply *r, const struct shape_field *fields, const struct job_view *v,
+                       struct part *ret)
+{
+    ret->from = r->ops->mark ? r->ops->mark(r) : 0;
+    shape_put_fields(r, fields, v);
+    ret->to = r->ops->mark ? r->ops->mark(r) : 0;
+}
+
 static void reply_names(struct reply *r, const struct job_view *v, struct leases_reply *l)
 {
-    if (l->has_names && l->tenant.ptr == v->tenant.ptr && l->queue.ptr == v->queue.ptr) {
-        reply_again(r, &l->names);
+    if (l->names.to && l->tenant.ptr == v->tenant.ptr && l->queue.ptr == v->queue.ptr) {
+        r->ops->again(r, l->names.from, l->names.to);
         return;
     }
-    reply_part_begin(r, &l->names);
-    shape_put_fields(r, lease_names, v);
-    l->has_names = reply_part_end(r, &l->names);
+    reply_part(r, lease_names, v, &l->names);
     l->tenant = v->tenant;
     l->queue = v->queue;
 }
@@ -69,13 +80,13 @@ static void reply_rest(struct reply *r, const struct job_view *v, struct leases_
     bool plain = v->key.len == 0 && v->order.len == 0 && v->recurrence.len == 0 &&
                  v->tag_count == 0 && v->meta_count == 0;
 
-    if (plain && l->has_rest && l->lease_ms == v->lease_ms && l->until_ms == v->until_ms) {
-        reply_again(r, &l->rest);
+    if (plain && l->rest.to && l->lease_ms == v->lease_ms && l->until_ms == v->until_ms) {
+        r->ops->again(r, l->rest.from, l->rest.to);
         return;
     }
-    reply_part_begin(r, &l->rest);
-    shape_put_fields(r, lease_rest, v);
-    l->has_rest = reply_part_end(r, &l->rest) && plain;
+    reply_part(r, lease_rest, v, &l->rest);
+    if (!plain)
+        l->rest.to = 0;
     l->lease_ms = v->lease_ms;
     l->until_ms = v->until_ms;
 }

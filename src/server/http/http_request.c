@@ -241,7 +241,7 @@ static void authenticate(struct http_client *c)
     char text[160];
     int err = 0;
 
-    if (c->match.route && http_is_open(c->match.route))
+    if (c->match.route && c->match.route->open)
         return;
     if (!host_is_up(&s->host)) {
         refuse(c, "BUSY", 503, "the journal is being opened");
