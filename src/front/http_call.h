@@ -49,8 +49,8 @@ void http_answer_fini(struct http_answer *a);
  * after an error answer. */
 bool http_admit(const struct session *s, const struct http_route *route, struct http_answer *ret);
 
-/* Runs a call as session_execute does. There is no answer if the call parked, is cold or is
- * held. */
+/* Runs a call as session_execute does. There is no answer if the call parked, is cold or
+ * found no room. */
 uint64_t http_execute(struct session *s, const struct session_target *t,
                       const struct http_route *route, const struct http_call *call, void *owner,
                       struct http_answer *ret);

@@ -414,7 +414,7 @@ const char *session_auth_why(int err)
 
 /* While memory is short, a session may add once in a millisecond, so that clients that add little
  * do not wait for clients that add much. */
-static bool is_held(struct session *s, const struct session_target *t)
+static bool lacks_room(struct session *s, const struct session_target *t)
 {
     int64_t now = engine_now(partition_engine(t->partition));
 
@@ -455,14 +455,14 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     char why[512];
     int err;
 
-    s->cold = s->held = false;
+    s->cold = s->no_room = false;
     if (identity_check(&s->who, call.engine, s->remote) < 0)
         return refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
-    /* A request that waited for the disk was let in before, so it is not held now. */
-    s->held = v->flags & VERB_ADDS && !again && is_held(s, t);
-    if (s->held)
+    /* A request that waited for the disk was let in before, so it does not wait for room. */
+    s->no_room = v->flags & VERB_ADDS && !again && lacks_room(s, t);
+    if (s->no_room)
         return 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
     if (err) {
@@ -491,7 +491,7 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     uint64_t lsn;
 
     if (!v) {
-        s->cold = s->held = false;
+        s->cold = s->no_room = false;
         return execute_ask(&(struct ask){ s, t, words, n, &reply.base });
     }
     lsn = session_call(s, t, v, words, n, owner, &reply.base);

@@ -17,7 +17,7 @@ struct session {
     bool quit;             /* the connection closes when its replies are out */
     struct waiter *parked; /* a LEASE that waits; no request is executed until it is served */
     bool cold;             /* the last request needs the disk, and is to be executed again */
-    bool held;             /* the last request found no room, and is to be executed again */
+    bool no_room;          /* the last request found no room, and is to be executed again */
     int64_t added_ms;      /* when it last added something while memory was short */
     char name[64];
     char address[64]; /* of the client; set by the host, may be empty */
@@ -36,8 +36,8 @@ struct session_target {
 
 /* Executes one request and appends its reply to out. There is no reply if the request parked
  * (s->parked; the engine's deliver call returns `owner`), is cold (s->cold; partition_fetch
- * fetches the item that it needs) or is held (s->held). Returns the lsn that must be durable
- * before the reply may leave. */
+ * fetches the item that it needs) or found no room (s->no_room). Returns the lsn that must be
+ * durable before the reply may leave. */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
 
