@@ -34,9 +34,9 @@ struct http_route {
     const char *item;   /* field around each element of an array; NULL: none */
     const char *shape;  /* shape of the answer, or of each element of `result`: see openapi_shape */
     const char *summary; /* NULL: the verb's */
-    int status;          /* of a success: 200, 201, or 204 for a verb that answers OK */
+    uint16_t status;     /* of a success: 200, 201, or 204 for a verb that answers OK */
+    bool open;           /* it needs no token: probes and readers of the documentation have none */
     enum http_page page;
-    bool open; /* it needs no token: probes and readers of the documentation have none */
 };
 
 /* The table, closed by a row with path NULL. */
