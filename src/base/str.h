@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,6 +41,43 @@ static inline int str_compare(struct str a, struct str b)
     int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
 
     return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Takes the bytes up to a separator, or all of them, from the front of *rest, and the separator
+ * too.
+ */
+static inline struct str str_cut(struct str *rest, char separator)
+{
+    const char *end = rest->len ? memchr(rest->ptr, separator, rest->len) : NULL;
+    struct str part = { rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len };
+    size_t used = part.len + (end != NULL);
+
+    *rest = (struct str){ rest->ptr + used, rest->len - used };
+    return part;
+}
+
+/* A number of decimal digits, without a sign. False if it is none, or too large. */
+static inline bool str_number(struct str s, uint64_t *ret)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned digit = (unsigned char)s.ptr[i] - '0';
+
+        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
+            return false;
+    }
+    *ret = v;
+    return s.len > 0;
+}
+
+/* The value of a hexadecimal digit in either case; -1: it is none. */
+static inline int str_hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static inline bool str_starts(struct str s, struct str prefix)

@@ -14,7 +14,7 @@
  *     +-------+-------+---------+- - - - -+
  */
 struct entry {
-    size_t size; /* with its slices' bytes */
+    size_t size; /* with the bytes of its slices */
     struct job_event ev;
 };
 
@@ -22,7 +22,7 @@ struct entry {
 
 int event_ring_open(struct event_ring *r, size_t size)
 {
-    uint64_t next = r->next ? r->next + 1 : 1; /* a number that nobody has: see broken */
+    uint64_t next = r->next ? r->next + 1 : 1; /* no event has this number: see broken */
     char *bytes;
 
     size = (size < EVENT_RING_MIN ? EVENT_RING_MIN : size) / ALIGN * ALIGN;
@@ -42,8 +42,8 @@ void event_ring_close(struct event_ring *r)
     r->bytes = NULL;
 }
 
-/* The event of that number, which is there: at the start, or where the one before ends. Nothing but
- * its number says which: what was behind the last one before the start may be overwritten. */
+/* An event that is in the ring: at the start, or where the event before it ends. Only its number
+ * tells which, because the bytes behind the last event before the start may be overwritten. */
 static const struct entry *entry_at(const struct event_ring *r, uint64_t number, size_t *at)
 {
     if (number == r->wrapped)
@@ -51,7 +51,7 @@ static const struct entry *entry_at(const struct event_ring *r, uint64_t number,
     return (const struct entry *)(const void *)(r->bytes + *at);
 }
 
-/* Whether the oldest stands within these bytes. */
+/* Whether the oldest event begins within these bytes. */
 static bool oldest_is_within(struct event_ring *r, size_t from, size_t to)
 {
     if (r->first == r->next)
@@ -90,7 +90,7 @@ void event_ring_put(struct event_ring *r, const struct job_event *ev)
     while (oldest_is_within(r, r->head, r->head + size))
         drop_oldest(r);
     if (r->head == 0)
-        r->wrapped = r->next; /* the one before of these was dropped just now */
+        r->wrapped = r->next; /* the event that was there has just been dropped */
     to = r->bytes + r->head;
     memcpy(to, &e, sizeof(e));
     to += sizeof(e);
@@ -138,7 +138,7 @@ struct event_cursor event_ring_behind(const struct event_ring *r, uint64_t numbe
     struct event_cursor c = { .number = r->first, .at = r->tail };
 
     if (number >= r->settled)
-        return event_ring_lost(r); /* it has not been yet */
+        return event_ring_lost(r); /* no event has this number yet */
     if (number + 1 < r->first)
         return (struct event_cursor){ .number = number + 1 };
     while (c.number <= number) {

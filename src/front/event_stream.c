@@ -6,7 +6,7 @@
 #include "front/json_reply.h"
 #include "verbs/seal.h"
 
-#define RETRY_MS 1000 /* how long a browser waits before it connects again */
+#define RETRY_MS 1000 /* a browser waits this long before it connects again */
 
 /* clang-format off */
 const struct verb event_options = {
@@ -27,28 +27,11 @@ const struct verb event_options = {
 
 enum { TENANT, QUEUE, STATE, AFTER };
 
-static bool take_number(struct str *s, uint64_t *ret)
-{
-    uint64_t v = 0;
-    size_t n = 0;
-
-    for (; n < s->len && s->ptr[n] >= '0' && s->ptr[n] <= '9'; n++)
-        if (__builtin_mul_overflow(v, 10u, &v) ||
-            __builtin_add_overflow(v, (uint64_t)(s->ptr[n] - '0'), &v))
-            return false;
-    *s = (struct str){ s->ptr + n, s->len - n };
-    *ret = v;
-    return n > 0;
-}
-
 bool event_id_parse(struct str text, uint64_t *ret_epoch, uint64_t *ret_number)
 {
     uint64_t epoch, number;
 
-    if (!take_number(&text, &epoch) || text.len == 0 || text.ptr[0] != '-')
-        return false;
-    text = (struct str){ text.ptr + 1, text.len - 1 };
-    if (!take_number(&text, &number) || text.len > 0)
+    if (!str_number(str_cut(&text, '-'), &epoch) || !str_number(text, &number))
         return false;
     *ret_epoch = epoch;
     *ret_number = number;
@@ -83,7 +66,7 @@ static bool id_open(const struct event_stream *s, struct str id, uint64_t *ret_e
         return event_id_parse(id, ret_epoch, ret_number);
     if (seal_pair_open(&seal, id, ret_epoch, ret_number))
         return true;
-    *ret_epoch = 0; /* one that is not sealed was not given to him: it says nothing */
+    *ret_epoch = 0; /* the reader was not given an id that is not sealed: it tells nothing */
     return event_id_parse(id, ret_number, ret_number);
 }
 
@@ -166,7 +149,7 @@ static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out
         seal_pair(&seal, epoch, number, out);
     else
         buf_printf(out, "%llu-%llu", (unsigned long long)epoch, (unsigned long long)number);
-    if (out->len == bare) /* an empty one would make the reader forget the last */
+    if (out->len == bare) /* an empty id would make the reader forget its last one */
         out->len = before;
     else
         buf_text(out, "\n");
@@ -175,12 +158,13 @@ static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out
 void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
     buf_printf(out, "retry: %d\n", RETRY_MS);
-    if (!s->cursor.lost) /* a gap comes first, with its own */
+    if (!s->cursor.lost) /* a gap comes first, with its own id */
         put_id(s, epoch, out);
     buf_text(out, "\n");
 }
 
-/* With its id, so that who connects again goes on from there though nothing was for it. */
+/* It has an id, so that a reader continues there when it connects again, although no event was for
+ * it. */
 void event_stream_beat(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
     buf_text(out, ": alive\n");

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
-/* 0: nobody. */
+/* A hash of the address; 0: it is not watched. */
 static uint64_t key_of(struct str address)
 {
     struct in6_addr v6;
@@ -21,7 +21,7 @@ static uint64_t key_of(struct str address)
         len = end ? (size_t)(end - address.ptr) - 1 : address.len - 1;
         snprintf(host, sizeof(host), "%.*s", (int)len, address.ptr + 1);
         if (inet_pton(AF_INET6, host, &v6) == 1) {
-            /* One of IPv4 in its dress is one of IPv4. */
+            /* An IPv4 address that is mapped into IPv6 counts as a whole. */
             key = IN6_IS_ADDR_V4MAPPED(&v6) ? XXH3_64bits(&v6, 16) : XXH3_64bits(&v6, 8);
             return key ? key : 1;
         }
@@ -66,7 +66,7 @@ uint32_t guard_failed(struct guard *g, struct str address, int64_t mono_ms)
     if (!key)
         return 1;
     s = find(g, key, mono_ms);
-    if (!s) { /* in place of itself, of nobody, or of who failed longest ago */
+    if (!s) { /* in its own old slot, an empty one, or that of the oldest failure */
         set = set_of(g, key);
         s = &set[0];
         for (size_t i = 0; i < GUARD_WAYS; i++) {

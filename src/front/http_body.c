@@ -6,7 +6,7 @@
 
 #define QUOTE(x)     #x
 #define STRINGIFY(x) QUOTE(x)
-#define ITEM_WORDS   9999 /* that BATCH can count */
+#define ITEM_WORDS   9999 /* the most that BATCH can count */
 
 int fields_refuse_json(struct fields *f, const struct json *j)
 {
@@ -14,7 +14,7 @@ int fields_refuse_json(struct fields *f, const struct json *j)
     return BELFRY_PROTOCOL;
 }
 
-/* What a field's value may be, for the error. */
+/* The values that a field may have, for the error. */
 static const char *expected(const struct arg *a)
 {
     switch (a->type) {
@@ -38,52 +38,72 @@ static bool takes_number(const struct arg *a)
            a->type == ARG_MOMENT || a->type == ARG_RATE;
 }
 
+static int refuse_value(struct fields *f, struct json *j, const struct arg *a)
+{
+    return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
+}
+
+/* Takes the opening of an array or object. */
+static int open_value(struct fields *f, struct json *j, const struct arg *a, enum json_kind kind)
+{
+    if (json_peek(j) != kind)
+        return refuse_value(f, j, a);
+    return json_open(j) ? 0 : fields_refuse_json(f, j);
+}
+
+/* Appends what a string says to the call's text. */
+static int read_text(struct fields *f, struct json *j, const struct arg *a)
+{
+    if (json_peek(j) != KIND_STRING)
+        return refuse_value(f, j, a);
+    return json_string_read(j, &f->call->text) ? 0 : fields_refuse_json(f, j);
+}
+
+/* Reads a string, of bytes in base64 if its name says that. */
+static int read_bytes(struct fields *f, struct json *j, const struct arg *a, bool base64,
+                      struct str *ret)
+{
+    size_t from = f->call->text.len;
+    int err = read_text(f, j, a);
+
+    if (!err && base64)
+        err = fields_decode(f, a, &from);
+    *ret = text_since(f, from);
+    return err;
+}
+
 /* One value that is neither array nor object. */
 static int gather_single(struct fields *f, struct json *j, const struct arg *a, bool base64)
 {
     enum json_kind kind = json_peek(j);
-    size_t from = f->call->text.len;
-    struct str number;
-    bool whole;
+    struct str value = kind == KIND_TRUE ? STR("yes") : STR("no");
+    bool whole = true;
     int err = 0;
 
-    if (kind == KIND_STRING && a->type != ARG_INT) {
-        if (!json_string_read(j, &f->call->text))
-            return fields_refuse_json(f, j);
-        if (base64)
-            err = fields_decode(f, a, &from);
-        if (!err)
-            fields_give(f, a, word_written(f, from));
-        return err;
-    }
-    if (kind == KIND_NUMBER && takes_number(a) && !base64) {
-        if (!json_number(j, &number, &whole))
-            return fields_refuse_json(f, j);
-        if (!whole)
-            return fields_refuse(f, a, expected(a));
-        fields_give(f, a, word_borrowed(number));
-        return 0;
-    }
-    if ((kind == KIND_TRUE || kind == KIND_FALSE) && arg_is_yes_no(a)) {
-        if (!json_literal(j))
-            return fields_refuse_json(f, j);
-        fields_give(f, a, word_borrowed(kind == KIND_TRUE ? STR("yes") : STR("no")));
-        return 0;
-    }
-    return kind == KIND_BAD ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
+    if (kind == KIND_STRING && a->type != ARG_INT)
+        err = read_bytes(f, j, a, base64, &value);
+    else if (kind == KIND_NUMBER && takes_number(a) && !base64)
+        err = json_number(j, &value, &whole) ? 0 : fields_refuse_json(f, j);
+    else if ((kind == KIND_TRUE || kind == KIND_FALSE) && arg_is_yes_no(a))
+        err = json_literal(j) ? 0 : fields_refuse_json(f, j);
+    else
+        return refuse_value(f, j, a);
+    if (!whole)
+        return fields_refuse(f, a, expected(a));
+    if (!err)
+        fields_give(f, a, value);
+    return err;
 }
 
 /* An array of values of an option that may be given several times. */
 static int gather_many(struct fields *f, struct json *j, const struct arg *a)
 {
     size_t n = 0;
-    int err = 0;
+    int err = open_value(f, j, a, KIND_ARRAY);
 
-    if (!json_open(j))
-        return fields_refuse_json(f, j);
     while (!err && json_next(j, ']', &n) > 0)
         err = gather_single(f, j, a, false);
-    return err ? err : j->bad ? fields_refuse_json(f, j) : 0;
+    return !err && j->bad ? fields_refuse_json(f, j) : err;
 }
 
 /* An array of names, which becomes one word with commas between. */
@@ -91,122 +111,102 @@ static int gather_names(struct fields *f, struct json *j, const struct arg *a)
 {
     struct buf *text = &f->call->text;
     size_t from = text->len, n = 0;
+    int err = open_value(f, j, a, KIND_ARRAY);
 
-    if (!json_open(j))
-        return fields_refuse_json(f, j);
-    while (json_next(j, ']', &n) > 0) {
+    while (!err && json_next(j, ']', &n) > 0) {
         size_t at;
 
         if (n > 1)
             buf_text(text, ",");
         at = text->len;
-        if (json_peek(j) != KIND_STRING)
-            return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
-        if (!json_string_read(j, text))
-            return fields_refuse_json(f, j);
-        if (text->len > at && memchr(text->ptr + at, ',', text->len - at))
-            return fields_refuse(f, a, "expected no comma in a name");
+        err = read_text(f, j, a);
+        if (!err && memchr(text_since(f, at).ptr, ',', text->len - at))
+            err = fields_refuse(f, a, "expected no comma in a name");
     }
-    if (j->bad)
+    if (!err && j->bad)
         return fields_refuse_json(f, j);
-    fields_give(f, a, word_written(f, from));
-    return 0;
+    if (!err)
+        fields_give(f, a, text_since(f, from));
+    return err;
 }
 
-static bool same_text(const struct fields *f, struct http_word a, struct http_word b)
+/* Whether a name is among the metadata that was added since `first`. */
+static bool has_meta(const struct http_call *c, size_t first, struct str name)
 {
-    const char *text = f->call->text.ptr;
-
-    return a.len == b.len && (a.len == 0 || memcmp(text + a.at, text + b.at, a.len) == 0);
+    for (size_t i = first; i + 2 < c->n; i += 3)
+        if (str_eq(name, c->words[i + 1]))
+            return true;
+    return false;
 }
 
 /* An object: its names and values. */
 static int gather_meta(struct fields *f, struct json *j, const struct arg *a, bool base64)
 {
-    struct buf *text = &f->call->text;
-    size_t n = 0, first = f->options.n;
+    struct http_call *c = f->call;
+    size_t n = 0, first = c->n;
+    int err = open_value(f, j, a, KIND_OBJECT);
 
-    if (json_peek(j) != KIND_OBJECT)
-        return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
-    if (!json_open(j))
-        return fields_refuse_json(f, j);
-    while (json_next(j, '}', &n) > 0) {
-        struct http_word name;
-        size_t from = text->len;
-        int err = 0;
+    while (!err && json_next(j, '}', &n) > 0) {
+        size_t from = c->text.len;
+        struct str name, value;
 
         if (n > METAS_MAX) /* before they are compared with each other */
             return fields_refuse(f, a, "expected at most " STRINGIFY(METAS_MAX) " names");
-        if (!json_name(j, text))
+        if (!json_name(j, &c->text))
             return fields_refuse_json(f, j);
-        name = word_written(f, from);
-        for (size_t i = first; !text->failed && i + 2 < f->options.n; i += 3)
-            if (same_text(f, name, f->options.at[i + 1]))
-                return fields_refuse(f, a, "a name is given twice");
-        from = text->len;
-        if (json_peek(j) != KIND_STRING)
-            return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
-        if (!json_string_read(j, text))
-            return fields_refuse_json(f, j);
-        err = base64 ? fields_decode(f, a, &from) : 0;
-        if (err)
-            return err;
+        name = text_since(f, from);
+        if (has_meta(c, first, name))
+            return fields_refuse(f, a, "a name is given twice");
+        err = read_bytes(f, j, a, base64, &value);
         fields_give(f, a, name);
-        words_add(&f->options, word_written(f, from));
+        words_add(c, value);
     }
-    return j->bad ? fields_refuse_json(f, j) : 0;
+    return !err && j->bad ? fields_refuse_json(f, j) : err;
 }
 
 static int gather_json(struct fields *f, struct json *j, const struct arg *a)
 {
-    size_t from = f->call->text.len;
+    struct buf *text = &f->call->text;
+    size_t from = text->len;
 
-    if (json_peek(j) == KIND_STRING ? !json_string_read(j, &f->call->text)
-                                    : !json_take(j, &f->call->text))
+    if (json_peek(j) == KIND_STRING ? !json_string_read(j, text) : !json_take(j, text))
         return fields_refuse_json(f, j);
-    fields_give(f, a, word_written(f, from));
+    fields_give(f, a, text_since(f, from));
     return 0;
 }
 
-/* An item of a batch, appended to `out`: the number of its words and these. */
+/* An item of a batch: the number of its words and these. */
 static int gather_item(struct fields *f, struct json *j, size_t number)
 {
-    struct fields item = { .call = f->call,
+    struct http_call *c = f->call;
+    struct fields item = { .call = c,
                            .verb = verb_find(verb_table, STR("SCHEDULE")),
                            .item = number };
-    size_t at = f->options.n, from;
+    size_t from, words;
     int err;
 
-    words_add(&f->options, (struct http_word){ 0 });
+    fields_begin(&item, STR(""));
     err = fields_read_body(&item, j);
     if (!err)
-        err = fields_require(&item);
-    if (!err && !f->options.failed) {
-        fields_emit(&item, &f->options);
-        if (f->options.n - at - 1 > ITEM_WORDS)
-            err = fields_refuse_text(&item, STR("values"), "there are too many");
-        from = f->call->text.len;
-        buf_int(&f->call->text, (int64_t)(f->options.n - at - 1));
-        f->options.at[at] = word_written(f, from);
-    }
-    fields_fini(&item);
-    return err;
+        err = fields_end(&item);
+    if (err || c->failed)
+        return err;
+    words = c->n - item.first - 1;
+    if (words > ITEM_WORDS)
+        return fields_refuse_text(&item, STR("values"), "there are too many");
+    from = c->text.len;
+    buf_int(&c->text, (int64_t)words);
+    c->words[item.first] = text_since(f, from);
+    return 0;
 }
 
 static int gather_items(struct fields *f, struct json *j, const struct arg *a)
 {
     size_t n = 0;
-    int err = 0;
+    int err = open_value(f, j, a, KIND_ARRAY);
 
-    if (json_peek(j) != KIND_ARRAY)
-        return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
-    if (!json_open(j))
-        return fields_refuse_json(f, j);
-    while (!err && json_next(j, ']', &n) > 0) {
-        if (json_peek(j) != KIND_OBJECT)
-            return j->bad ? fields_refuse_json(f, j) : fields_refuse(f, a, expected(a));
-        err = gather_item(f, j, n);
-    }
+    while (!err && json_next(j, ']', &n) > 0)
+        err = json_peek(j) == KIND_OBJECT ? gather_item(f, j, n) : refuse_value(f, j, a);
     if (!err && j->bad)
         return fields_refuse_json(f, j);
     return !err && n == 0 ? fields_refuse(f, a, "expected at least one") : err;
@@ -239,15 +239,12 @@ static int gather_field(struct fields *f, struct json *j)
     if (!json_name(j, &f->call->text))
         return fields_refuse_json(f, j);
     name = text_since(f, from);
-    if (f->call->text.failed)
-        return BELFRY_NOMEM;
     a = fields_find(f, name, &base64);
     if (!a)
         return fields_refuse_unknown(f, name, "field");
-    f->call->text.len = from;         /* the name is done with */
-    if (f->given[fields_index(f, a)]) /* also what may be given several times: that is an array */
+    f->call->text.len = from; /* the name is not needed any more */
+    if (fields_claim(f, a))   /* several values of an option are an array in one field */
         return fields_refuse(f, a, "is given twice");
-    f->given[fields_index(f, a)] = true;
     return gather_value(f, j, a, base64);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/http_call.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,37 +33,76 @@ int fields_refuse(struct fields *f, const struct arg *a, const char *why)
 
 /* ---- Words ---- */
 
-void words_add(struct http_words *w, struct http_word word)
+void words_add(struct http_call *c, struct str word)
 {
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? 2 * w->cap : 32;
-        struct http_word *grown = realloc(w->at, cap * sizeof(*grown));
+    if (c->n == c->cap) {
+        size_t cap = c->cap ? 2 * c->cap : 32;
+        struct str *grown = realloc(c->words, cap * sizeof(*grown));
 
         if (!grown) {
-            w->failed = true;
+            c->failed = true;
             return;
         }
-        w->at = grown;
-        w->cap = cap;
+        c->words = grown;
+        c->cap = cap;
     }
-    w->at[w->n++] = word;
+    c->words[c->n++] = word;
 }
 
-void fields_give(struct fields *f, const struct arg *a, struct http_word value)
+static size_t index_of(const struct fields *f, const struct arg *a)
 {
-    if (a->positional) {
-        f->positional[fields_index(f, a)] = value;
-    } else {
-        words_add(&f->options, word_borrowed(str_of(a->name)));
-        words_add(&f->options, value);
+    return (size_t)(a - f->verb->args);
+}
+
+bool fields_claim(struct fields *f, const struct arg *a)
+{
+    bool before = f->given[index_of(f, a)];
+
+    f->given[index_of(f, a)] = true;
+    return before;
+}
+
+void fields_give(struct fields *f, const struct arg *a, struct str value)
+{
+    if (!a->positional) {
+        words_add(f->call, str_of(a->name));
+        words_add(f->call, value);
+    } else if (!f->call->failed) {
+        f->call->words[f->first + 1 + index_of(f, a)] = value;
     }
 }
 
-static int claim(struct fields *f, const struct arg *a)
+/* The words of ARG_ITEMS have no place: they stand behind all others. */
+static bool has_place(const struct arg *a)
 {
-    if (f->given[fields_index(f, a)] && !a->many)
-        return fields_refuse(f, a, "is given twice");
-    f->given[fields_index(f, a)] = true;
+    return a->positional && a->type != ARG_ITEMS;
+}
+
+void fields_begin(struct fields *f, struct str head)
+{
+    f->first = f->call->n;
+    words_add(f->call, head);
+    for (const struct arg *a = f->verb->args; has_place(a); a++)
+        words_add(f->call, STR(""));
+}
+
+int fields_end(struct fields *f)
+{
+    struct http_call *c = f->call;
+    size_t at = f->first + 1;
+
+    for (const struct arg *a = f->verb->args; a->positional; a++) {
+        bool given = f->given[index_of(f, a)];
+
+        if (!given && !a->optional)
+            return fields_refuse(f, a, "is missing");
+        if (given || c->failed) {
+            at++;
+        } else {
+            c->n--;
+            memmove(c->words + at, c->words + at + 1, (c->n - at) * sizeof(*c->words));
+        }
+    }
     return 0;
 }
 
@@ -82,7 +122,7 @@ const struct arg *fields_find(const struct fields *f, struct str name, bool *ret
     return NULL;
 }
 
-/* Says which there are. */
+/* Lists the fields that there are. */
 int fields_refuse_unknown(struct fields *f, struct str name, const char *what)
 {
     struct buf all = { 0 };
@@ -99,21 +139,14 @@ int fields_refuse_unknown(struct fields *f, struct str name, const char *what)
 
 /* ---- Escapes of paths and queries ---- */
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
-}
-
 static bool unescape(struct str s, bool plus, struct buf *out)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
 
         if (c == '%') {
-            int high = i + 2 < s.len ? hex(s.ptr[i + 1]) : -1;
-            int low = i + 2 < s.len ? hex(s.ptr[i + 2]) : -1;
+            int high = i + 2 < s.len ? str_hex(s.ptr[i + 1]) : -1;
+            int low = i + 2 < s.len ? str_hex(s.ptr[i + 2]) : -1;
 
             if (high < 0 || low < 0)
                 return false;
@@ -127,6 +160,15 @@ static bool unescape(struct str s, bool plus, struct buf *out)
     return true;
 }
 
+static const struct arg *arg_named(const struct verb *v, struct str name)
+{
+    const struct arg *a = v->args;
+
+    while (a->type != ARG_END && !str_eq(name, str_of(a->name)))
+        a++;
+    return a->type == ARG_END ? NULL : a;
+}
+
 #define BAD_ESCAPE "expected two hexadecimal digits behind each %"
 #define ONE_TENANT "expected the name of one tenant; figures of all are at /v1/stats"
 
@@ -134,18 +176,15 @@ static int gather_path(struct fields *f, const struct http_match *m)
 {
     for (size_t i = 0; i < HTTP_PATH_ARGS && m->args[i].ptr; i++) {
         struct str name = http_path_arg(m->route, i);
-        const struct arg *a = f->verb->args;
+        const struct arg *a = arg_named(f->verb, name);
         size_t from = f->call->text.len;
 
-        while (!str_eq(name, str_of(a->name)))
-            a++;
         if (!unescape(m->args[i], false, &f->call->text))
             return fields_refuse(f, a, BAD_ESCAPE);
-        if (str_eq(name, STR("tenant")) && f->call->text.len == from + 1 &&
-            f->call->text.ptr[from] == '*')
+        if (str_eq(name, STR("tenant")) && str_eq(text_since(f, from), STR(TENANT_ALL)))
             return fields_refuse(f, a, ONE_TENANT);
-        f->given[fields_index(f, a)] = true;
-        fields_give(f, a, word_written(f, from));
+        fields_claim(f, a);
+        fields_give(f, a, text_since(f, from));
     }
     return 0;
 }
@@ -157,54 +196,48 @@ bool arg_is_yes_no(const struct arg *a)
 
 int fields_decode(struct fields *f, const struct arg *a, size_t *from)
 {
-    struct buf *text = &f->call->text;
-    size_t len = text->len - *from;
+    struct str encoded = text_since(f, *from);
+    char name[80];
 
-    if (!buf_reserve(text, len)) /* so that what is read stays where it is */
-        return BELFRY_NOMEM;
-    if (!base64_read(text_since(f, *from), text)) {
-        char name[80];
+    *from += encoded.len;
+    if (base64_read(encoded, &f->call->text))
+        return 0;
+    snprintf(name, sizeof(name), "%s" SUFFIX, a->name);
+    return fields_refuse_text(f, str_of(name), "expected base64 with its padding");
+}
 
-        snprintf(name, sizeof(name), "%s" SUFFIX, a->name);
-        return fields_refuse_text(f, str_of(name), "expected base64 with its padding");
-    }
-    *from += len;
-    return 0;
+/* `true` and `false` stand for `yes` and `no`. */
+static struct str parameter_value(const struct arg *a, struct str given)
+{
+    if (arg_is_yes_no(a) && str_eq(given, STR("true")))
+        return STR("yes");
+    return arg_is_yes_no(a) && str_eq(given, STR("false")) ? STR("no") : given;
 }
 
 /* One name=value. */
-static int gather_parameter(struct fields *f, struct str pair)
+static int gather_parameter(struct fields *f, struct str raw)
 {
-    const char *equals = memchr(pair.ptr, '=', pair.len);
-    struct str raw_name = { pair.ptr, equals ? (size_t)(equals - pair.ptr) : pair.len };
-    struct str raw = equals ? (struct str){ equals + 1, pair.len - raw_name.len - 1 } : STR("");
+    struct str raw_name = str_cut(&raw, '=');
     struct buf *text = &f->call->text;
     size_t from = text->len;
     const struct arg *a = NULL;
     bool base64 = false;
     int err;
 
-    if (unescape(raw_name, true, text) && !text->failed)
+    if (unescape(raw_name, true, text))
         a = fields_find(f, text_since(f, from), &base64);
     if (!a || a->type == ARG_META || a->type == ARG_ITEMS ||
         (http_has_body(f->route) && a->type != ARG_TENANT))
         return fields_refuse_unknown(f, raw_name, "parameter of the query");
-    err = claim(f, a);
-    if (err)
-        return err;
+    if (fields_claim(f, a) && !a->many)
+        return fields_refuse(f, a, "is given twice");
     from = text->len;
     if (!unescape(raw, true, text))
         return fields_refuse(f, a, BAD_ESCAPE);
     err = base64 ? fields_decode(f, a, &from) : 0;
-    if (err)
-        return err;
-    if (arg_is_yes_no(a) && str_eq(text_since(f, from), STR("true")))
-        fields_give(f, a, word_borrowed(STR("yes")));
-    else if (arg_is_yes_no(a) && str_eq(text_since(f, from), STR("false")))
-        fields_give(f, a, word_borrowed(STR("no")));
-    else
-        fields_give(f, a, word_written(f, from));
-    return 0;
+    if (!err)
+        fields_give(f, a, parameter_value(a, text_since(f, from)));
+    return err;
 }
 
 static int gather_query(struct fields *f, struct str query)
@@ -212,71 +245,47 @@ static int gather_query(struct fields *f, struct str query)
     int err = 0;
 
     while (!err && query.len) {
-        const char *end = memchr(query.ptr, '&', query.len);
-        size_t len = end ? (size_t)(end - query.ptr) : query.len;
+        struct str pair = str_cut(&query, '&');
 
-        if (len)
-            err = gather_parameter(f, (struct str){ query.ptr, len });
-        query = (struct str){ query.ptr + len + (end != NULL), query.len - len - (end != NULL) };
+        if (pair.len)
+            err = gather_parameter(f, pair);
     }
     return err;
-}
-
-static const struct arg *arg_named(const struct verb *v, const char *name)
-{
-    const struct arg *a = v->args;
-
-    while (a->type != ARG_END && strcmp(a->name, name) != 0)
-        a++;
-    return a->type == ARG_END ? NULL : a;
 }
 
 /* The header stands for KEY and IFEXISTS keep. */
 static int gather_header(struct fields *f, struct str key)
 {
-    const struct arg *a = arg_named(f->verb, "key"), *if_exists = arg_named(f->verb, "ifexists");
+    const struct arg *a = arg_named(f->verb, STR("key"));
+    const struct arg *if_exists = arg_named(f->verb, STR("ifexists"));
+    bool taken;
 
     if (!key.ptr || !(f->verb->flags & VERB_ADDS))
         return 0;
     if (!a || !if_exists)
         return fields_refuse_text(f, STR(HEADER), "only POST /v1/jobs takes one");
-    if (f->given[fields_index(f, a)] || f->given[fields_index(f, if_exists)])
+    taken = fields_claim(f, a);
+    if (fields_claim(f, if_exists) || taken)
         return fields_refuse(f, a,
                              "is given by Idempotency-Key, which stands for key and ifexists keep");
-    f->given[fields_index(f, a)] = f->given[fields_index(f, if_exists)] = true;
-    fields_give(f, a, word_borrowed(key));
-    fields_give(f, if_exists, word_borrowed(STR("keep")));
+    fields_give(f, a, key);
+    fields_give(f, if_exists, STR("keep"));
     return 0;
 }
 
-/* ---- Whole verbs ---- */
+/* ---- Whole requests ---- */
 
-void fields_fini(struct fields *f)
+/* A value takes as many bytes of text as in the request, and once more if it is base64. */
+static bool reserve_text(const struct http_input *in, struct buf *text)
 {
-    free(f->options.at);
+    size_t bytes = in->query.len + in->body.len;
+
+    for (size_t i = 0; i < HTTP_PATH_ARGS; i++)
+        bytes += in->match->args[i].len;
+    return buf_reserve(text, 2 * bytes);
 }
 
-void fields_emit(const struct fields *f, struct http_words *out)
-{
-    for (const struct arg *a = f->verb->args; a->positional; a++)
-        if (f->given[fields_index(f, a)] && a->type != ARG_ITEMS)
-            words_add(out, f->positional[fields_index(f, a)]);
-    for (size_t i = 0; i < f->options.n; i++)
-        words_add(out, f->options.at[i]);
-    out->failed = out->failed || f->options.failed;
-}
-
-int fields_require(struct fields *f)
-{
-    for (const struct arg *a = f->verb->args; a->positional; a++)
-        if (!a->optional && !f->given[fields_index(f, a)])
-            return fields_refuse(f, a, "is missing");
-    return 0;
-}
-
-/* ---- All of it ---- */
-
-static int gather(struct fields *f, const struct http_input *in)
+static int gather_all(struct fields *f, const struct http_input *in)
 {
     struct json j;
     int err = gather_path(f, in->match);
@@ -291,27 +300,7 @@ static int gather(struct fields *f, const struct http_input *in)
     }
     if (!err)
         err = gather_header(f, in->idempotency_key);
-    return err ? err : fields_require(f);
-}
-
-static int finish(struct http_call *c)
-{
-    if (c->text.failed || c->list.failed)
-        return BELFRY_NOMEM;
-    if (c->words_cap < c->list.n) {
-        free(c->words);
-        c->words = malloc(c->list.cap * sizeof(*c->words));
-        c->words_cap = c->words ? c->list.cap : 0;
-    }
-    if (!c->words)
-        return BELFRY_NOMEM;
-    for (size_t i = 0; i < c->list.n; i++) {
-        struct http_word w = c->list.at[i];
-        const char *ptr = w.ptr ? w.ptr : w.len ? c->text.ptr + w.at : "";
-
-        c->words[i] = (struct str){ ptr, w.len };
-    }
-    return 0;
+    return err ? err : fields_end(f);
 }
 
 int http_translate(const struct http_input *in, struct http_call *c)
@@ -319,35 +308,33 @@ int http_translate(const struct http_input *in, struct http_call *c)
     struct fields f = { .call = c,
                         .route = in->match->route,
                         .verb = http_route_verb(in->match->route) };
-    int err = gather(&f, in);
+    const char *text;
+    int err;
 
-    if (!err) {
-        words_add(&c->list, word_borrowed(str_of(f.verb->name)));
-        fields_emit(&f, &c->list);
-        err = finish(c);
-    }
-    if (c->text.failed || c->list.failed || f.options.failed)
-        err = BELFRY_NOMEM;
-    fields_fini(&f);
-    return err;
+    if (!reserve_text(in, &c->text))
+        return BELFRY_NOMEM;
+    text = c->text.ptr;
+    fields_begin(&f, str_of(f.verb->name));
+    err = gather_all(&f, in);
+    assert(c->text.ptr == text);
+    return c->failed ? BELFRY_NOMEM : err;
 }
 
 void http_call_reset(struct http_call *c)
 {
-    if (c->list.cap > KEEP_WORDS) {
+    if (c->cap > KEEP_WORDS) {
         http_call_fini(c);
         return;
     }
     buf_reset(&c->text, KEEP_BYTES);
-    c->list.n = 0;
-    c->list.failed = false;
+    c->n = 0;
+    c->failed = false;
     c->why[0] = '\0';
 }
 
 void http_call_fini(struct http_call *c)
 {
     buf_fini(&c->text);
-    free(c->list.at);
     free(c->words);
     *c = (struct http_call){ 0 };
 }

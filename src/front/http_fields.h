@@ -9,65 +9,50 @@
 /* One verb's arguments as they are gathered: in any order, from path, query, header and body. */
 struct fields {
     struct http_call *call;
-    const struct http_route *route; /* NULL: an item of a batch, which takes all */
+    const struct http_route *route; /* NULL: an item of a batch, which takes all arguments */
     const struct verb *verb;
-    size_t item; /* of a batch, from 1 on */
+    size_t item;  /* number in a batch, from 1 on; 0: no item */
+    size_t first; /* index of the call's word in front of the arguments */
     bool given[VERB_ARGS_MAX];
-    struct http_word positional[VERB_ARGS_MAX];
-    struct http_words options;
 };
 
-void fields_fini(struct fields *f);
+/* Adds the word in front, and a place for each positional argument. */
+void fields_begin(struct fields *f, struct str head);
+/* Removes the places of arguments that are not given. INVALID: a required one is missing. */
+int fields_end(struct fields *f);
 
-static inline size_t fields_index(const struct fields *f, const struct arg *a)
-{
-    return (size_t)(a - f->verb->args);
-}
+/* Adds the fields of an object. INVALID, PROTOCOL. */
+int fields_read_body(struct fields *f, struct json *j);
 
-static inline struct http_word word_borrowed(struct str s)
-{
-    return (struct http_word){ s.ptr ? s.ptr : "", 0, s.len };
-}
+/* The argument of a field's name, or NULL; *ret_base64: the name has the ending of base64. */
+const struct arg *fields_find(const struct fields *f, struct str name, bool *ret_base64);
+/* Whether the argument was given already. It counts as given from now on. */
+bool fields_claim(struct fields *f, const struct arg *a);
+/* Adds a value of an argument. */
+void fields_give(struct fields *f, const struct arg *a, struct str value);
+/* Decodes the text since *from, which is base64; its bytes follow it, and *from becomes their
+ * start.
+ */
+int fields_decode(struct fields *f, const struct arg *a, size_t *from);
 
-/* What was appended to the call's text since `from`. */
-static inline struct http_word word_written(const struct fields *f, size_t from)
-{
-    return (struct http_word){ NULL, from, f->call->text.len - from };
-}
+/* INVALID, with "name: why" in the call. */
+int fields_refuse(struct fields *f, const struct arg *a, const char *why);
+int fields_refuse_text(struct fields *f, struct str name, const char *why);
+int fields_refuse_unknown(struct fields *f, struct str name, const char *what);
+/* PROTOCOL, with the reader's reason. */
+int fields_refuse_json(struct fields *f, const struct json *j);
 
-/* The same as it is now: good until more is appended. */
+/* Whether its words are `no` and `yes`, for which JSON has false and true. */
+bool arg_is_yes_no(const struct arg *a);
+
+void words_add(struct http_call *c, struct str word);
+
+/* The text that was appended to the call since `from`. */
 static inline struct str text_since(const struct fields *f, size_t from)
 {
     size_t len = f->call->text.len - from;
 
     return (struct str){ len ? f->call->text.ptr + from : "", len };
 }
-
-void words_add(struct http_words *w, struct http_word word);
-
-/* The argument of a field's name; *ret_base64: by its name with the ending. */
-const struct arg *fields_find(const struct fields *f, struct str name, bool *ret_base64);
-/* A value of an argument. */
-void fields_give(struct fields *f, const struct arg *a, struct http_word value);
-/* Text that was appended since *from and is base64: what it stands for follows, and *from is there.
- */
-int fields_decode(struct fields *f, const struct arg *a, size_t *from);
-/* Whether all are there that must be. */
-int fields_require(struct fields *f);
-/* Positional arguments in their order, then options: as the verb takes them. */
-void fields_emit(const struct fields *f, struct http_words *out);
-
-/* INVALID, with "name: why" in the call. */
-int fields_refuse(struct fields *f, const struct arg *a, const char *why);
-int fields_refuse_text(struct fields *f, struct str name, const char *why);
-int fields_refuse_unknown(struct fields *f, struct str name, const char *what);
-
-/* Its words are `no` and `yes`: JSON has false and true for that. */
-bool arg_is_yes_no(const struct arg *a);
-
-/* The fields of an object. */
-int fields_read_body(struct fields *f, struct json *j);
-/* PROTOCOL, with the reader's reason. */
-int fields_refuse_json(struct fields *f, const struct json *j);
 
 #endif

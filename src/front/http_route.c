@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/http_route.h"
 
+#include <stdio.h>
+
 #include "front/event_stream.h"
 
 /* clang-format off */
@@ -65,27 +67,25 @@ const struct http_route http_routes[] = {
     { HTTP_GET, "/v1/tokens", "TOKENS", .status = 200, .result = "tokens", .shape = "Token" },
     { HTTP_DELETE, "/v1/tokens/{name}", "TOKENREVOKE", .status = 204 },
 
-    { HTTP_GET, "/healthz", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ,
+    { HTTP_GET, "/healthz", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ, .open = true,
       .summary = "Answers while the process serves at all." },
-    { HTTP_GET, "/readyz", .status = 200, .shape = "Health", .page = HTTP_READYZ,
+    { HTTP_GET, "/readyz", .status = 200, .shape = "Health", .page = HTTP_READYZ, .open = true,
       .summary = "Answers 200 while requests are taken, 503 while they are not." },
-    { HTTP_GET, "/openapi.json", .status = 200, .page = HTTP_OPENAPI, .summary = "This description, as OpenAPI 3.1." },
+    { HTTP_GET, "/openapi.json", .status = 200, .page = HTTP_OPENAPI, .open = true, .summary = "This description, as OpenAPI 3.1." },
     { HTTP_GET, "/metrics", .status = 200, .page = HTTP_METRICS, .summary = "All figures as text that Prometheus reads." },
     { HTTP_GET, "/v1/events", .status = 200, .shape = "Event", .page = HTTP_EVENTS,
       .summary = "What happens to jobs, as it happens: a stream of server-sent events that does not end. Each has the new "
                  "state as its name and this object as its data; `gap` says that some were missed, and how many." },
-    { HTTP_GET, "/docs", .status = 200, .page = HTTP_DOCS, .summary = "The same as a page to read." },
+    { HTTP_GET, "/docs", .status = 200, .page = HTTP_DOCS, .open = true, .summary = "The same as a page to read." },
     { 0 },
 };
 /* clang-format on */
 
-bool http_is_open(const struct http_route *r)
-{
-    return r->page == HTTP_HEALTHZ || r->page == HTTP_READYZ || r->page == HTTP_OPENAPI ||
-           r->page == HTTP_DOCS;
-}
+/* Routes have the first of them, in the order of enum http_method. */
+static const char *const method_names[] = { "GET",    "POST", "PUT",    "PATCH",
+                                            "DELETE", "HEAD", "OPTIONS" };
 
-static const char *const method_names[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
+#define METHOD_NAMES (sizeof(method_names) / sizeof(method_names[0]))
 
 const char *http_method_name(enum http_method m)
 {
@@ -103,38 +103,29 @@ static enum http_method method_of(struct str name)
     return (enum http_method)m;
 }
 
-/* The part of a path up to the next slash. */
-static size_t part(const char *p, size_t left)
-{
-    const char *slash = memchr(p, '/', left);
-
-    return slash ? (size_t)(slash - p) : left;
-}
-
 static bool matches(const char *template, struct str path, struct str *args)
 {
-    size_t left = strlen(template), n = 0;
-    const char *t = template;
+    struct str left = str_of(template);
+    size_t n = 0;
 
-    memset(args, 0, HTTP_PATH_ARGS * sizeof(*args)); /* those of a row that began alike */
-    while (left && path.len) {
-        size_t want = part(t + 1, left - 1) + 1, have = part(path.ptr + 1, path.len - 1) + 1;
+    memset(args, 0, HTTP_PATH_ARGS * sizeof(*args)); /* a row before may have begun like this one */
+    if (!str_starts(path, STR("/")) || path.ptr[path.len - 1] == '/')
+        return false;
+    str_cut(&left, '/');
+    str_cut(&path, '/');
+    while (left.len && path.len) {
+        struct str want = str_cut(&left, '/'), have = str_cut(&path, '/');
 
-        if (path.ptr[0] != '/' || have == 1)
+        if (want.ptr[0] == '{' && have.len)
+            args[n++] = have;
+        else if (!str_eq(want, have))
             return false;
-        if (t[1] == '{')
-            args[n++] = (struct str){ path.ptr + 1, have - 1 };
-        else if (want != have || memcmp(t, path.ptr, want) != 0)
-            return false;
-        t += want;
-        left -= want;
-        path = (struct str){ path.ptr + have, path.len - have };
     }
-    return left == 0 && path.len == 0;
+    return left.len == 0 && path.len == 0;
 }
 
-/* A path that is written out goes before one with an argument in that place: it comes first in the
- * table. */
+/* A row with a literal path stands before a row that has an argument in its place, and is found
+ * first. */
 void http_route_find(struct str method, struct str path, struct http_match *ret)
 {
     enum http_method m = method_of(method);
@@ -154,17 +145,13 @@ void http_route_find(struct str method, struct str path, struct http_match *ret)
 
 struct str http_path_arg(const struct http_route *r, size_t i)
 {
-    const char *open = r->path, *close;
+    struct str rest = str_of(r->path), name;
 
-    for (;;) {
-        open = strchr(open, '{');
-        if (!open)
-            return STR("");
-        close = strchr(open, '}');
-        if (i-- == 0)
-            return (struct str){ open + 1, (size_t)(close - open - 1) };
-        open = close;
-    }
+    do {
+        str_cut(&rest, '{');
+        name = str_cut(&rest, '}');
+    } while (i-- > 0);
+    return name;
 }
 
 const struct verb *http_route_verb(const struct http_route *r)
@@ -175,17 +162,13 @@ const struct verb *http_route_verb(const struct http_route *r)
 }
 
 /* Whether a word is in a list with blanks between. */
-static bool listed(const char *list, const char *word)
+static bool is_listed(const char *list, const char *word)
 {
-    size_t len = strlen(word);
+    struct str rest = str_of(list);
 
-    while (*list) {
-        size_t n = strcspn(list, " ");
-
-        if (n == len && memcmp(list, word, n) == 0)
+    while (rest.len)
+        if (str_eq(str_cut(&rest, ' '), str_of(word)))
             return true;
-        list += n + (list[n] == ' ');
-    }
     return false;
 }
 
@@ -199,9 +182,9 @@ bool http_in_path(const struct http_route *r, const struct arg *a)
 
 bool http_takes(const struct http_route *r, const struct arg *a)
 {
-    if (http_in_path(r, a) || (r->less && listed(r->less, a->name)))
+    if (http_in_path(r, a) || (r->less && is_listed(r->less, a->name)))
         return false;
-    return !r->only || listed(r->only, a->name);
+    return !r->only || is_listed(r->only, a->name);
 }
 
 bool http_arg_is_bytes(const struct arg *a)
@@ -213,4 +196,30 @@ bool http_arg_is_bytes(const struct arg *a)
 bool http_arg_is_json(const struct arg *a)
 {
     return a->type == ARG_PAYLOAD || strcmp(a->name, "result") == 0;
+}
+
+enum http_guess http_guess(struct str first)
+{
+    char begin[HTTP_GUESS_BYTES + 1];
+
+    for (size_t i = 0; i < METHOD_NAMES; i++) {
+        size_t len = (size_t)snprintf(begin, sizeof(begin), "%s /", method_names[i]);
+        size_t n = first.len < len ? first.len : len;
+
+        if (memcmp(first.ptr, begin, n) == 0)
+            return n == len ? HTTP_GUESS_YES : HTTP_GUESS_MORE;
+    }
+    return HTTP_GUESS_NO;
+}
+
+bool http_guess_words(const struct str *words, size_t n)
+{
+    if (n > 0 && str_ieq(words[0], "host:"))
+        return true;
+    if (n != 3 || !str_starts(words[2], STR("HTTP/")))
+        return false;
+    for (size_t i = 0; i < METHOD_NAMES; i++)
+        if (str_ieq(words[0], method_names[i]))
+            return true;
+    return false;
 }

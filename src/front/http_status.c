@@ -48,11 +48,11 @@ static const char *title_of(const char *code, int status)
 {
     const struct error_row *row = error_find(str_of(code));
 
-    /* What only HTTP has: a wrong method, a body that is no JSON. */
+    /* Some errors are of HTTP alone: a wrong method, a body that is no JSON. */
     return row && row->status == status ? row->text : http_reason(status);
 }
 
-/* What a client sent may be in it: whatever is no UTF-8 becomes a question mark. */
+/* The text may contain bytes of a client: each one that is not UTF-8 becomes a question mark. */
 static void quote_any(struct buf *out, struct str s)
 {
     struct buf clean = { 0 };

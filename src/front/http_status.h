@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How HTTP says what went wrong: a status for each error's code, and the body of the answer. */
+/* Errors in HTTP: the status of each error's code, and the body of the answer. */
 #ifndef FRONT_HTTP_STATUS_H
 #define FRONT_HTTP_STATUS_H
 
@@ -7,10 +7,10 @@
 
 #define HTTP_PROBLEM_TYPE "application/problem+json"
 
-/* Of an error's name ("STALE"); 500 for one that is not known. */
+/* The status of an error's name ("STALE"); 500 for an unknown name. */
 int http_status_of(const char *code);
 
-/* "Not Found"; "" for one that is never answered. */
+/* "Not Found"; "" for a status that is never answered. */
 const char *http_reason(int status);
 
 /* Appends an object as in RFC 7807. */

@@ -57,7 +57,7 @@ bool json_literal(struct json *j)
     return true;
 }
 
-/* How many digits there are from p on. */
+/* The number of digits from p on. */
 static size_t digits(const struct json *j, const char *p)
 {
     const char *q = p;
@@ -103,14 +103,7 @@ bool json_number(struct json *j, struct str *ret, bool *ret_whole)
 
 /* ---- Strings ---- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
-}
-
-/* Four hexadecimal digits at p; -1: they are not. */
+/* Four hexadecimal digits at p; -1: there are none. */
 static int32_t hex_four(const struct json *j, const char *p)
 {
     int32_t v = 0;
@@ -118,7 +111,7 @@ static int32_t hex_four(const struct json *j, const char *p)
     if (j->end - p < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        int d = hex_digit(p[i]);
+        int d = str_hex(p[i]);
 
         if (d < 0)
             return -1;
@@ -141,7 +134,7 @@ static void put_utf8(struct buf *out, uint32_t c)
     buf_append(out, b, n);
 }
 
-/* \uXXXX, j->at behind the u; both halves of a pair. */
+/* \uXXXX, with j->at behind the u; of a surrogate pair both halves. */
 static bool read_unicode(struct json *j, uint32_t *ret)
 {
     int32_t c = hex_four(j, j->at), low;
@@ -188,7 +181,7 @@ static bool read_escape(struct json *j, struct buf *out)
     return true;
 }
 
-/* What may stand in a string as it is, for as long as it does. */
+/* Skips the characters of a string up to a quote or an escape. */
 static bool skip_plain(struct json *j)
 {
     while (j->at < j->end) {
@@ -212,8 +205,7 @@ static bool skip_plain(struct json *j)
     return json_fail(j, "the text ends within a string");
 }
 
-/* out NULL: only checks. */
-static bool read_string(struct json *j, struct buf *out)
+bool json_string_read(struct json *j, struct buf *out)
 {
     if (json_peek(j) != KIND_STRING)
         return json_fail(j, "expected a string");
@@ -234,12 +226,7 @@ static bool read_string(struct json *j, struct buf *out)
     }
 }
 
-bool json_string_read(struct json *j, struct buf *out)
-{
-    return read_string(j, out);
-}
-
-/* ---- What has elements ---- */
+/* ---- Arrays and objects ---- */
 
 bool json_open(struct json *j)
 {
@@ -254,19 +241,25 @@ bool json_open(struct json *j)
     return true;
 }
 
+/* Whether this character comes next, behind blanks. */
+static bool is_next(struct json *j, char c)
+{
+    skip_blanks(j);
+    return !j->bad && j->at < j->end && *j->at == c;
+}
+
 int json_next(struct json *j, char close, size_t *n)
 {
     if (j->bad)
         return -1;
-    skip_blanks(j);
-    if (j->at < j->end && *j->at == close) {
+    if (is_next(j, close)) {
         j->at++;
         j->depth--;
         return 0;
     }
     if ((*n)++ == 0)
         return 1;
-    if (j->at == j->end || *j->at != ',') {
+    if (!is_next(j, ',')) {
         json_fail(j, close == '}' ? "expected , or }" : "expected , or ]");
         return -1;
     }
@@ -276,10 +269,7 @@ int json_next(struct json *j, char close, size_t *n)
 
 static bool take_colon(struct json *j)
 {
-    if (j->bad)
-        return false;
-    skip_blanks(j);
-    if (j->at == j->end || *j->at != ':')
+    if (!is_next(j, ':'))
         return json_fail(j, "expected : behind a field's name");
     j->at++;
     return true;
@@ -287,23 +277,29 @@ static bool take_colon(struct json *j)
 
 bool json_name(struct json *j, struct buf *out)
 {
-    skip_blanks(j);
-    if (!j->bad && (j->at == j->end || *j->at != '"'))
+    if (!is_next(j, '"'))
         return json_fail(j, "expected a field's name");
-    return read_string(j, out) && take_colon(j);
+    return json_string_read(j, out) && take_colon(j);
 }
 
-static bool copy_string(struct json *j, struct buf *out)
+/* Copies the text of a value that is neither array nor object. */
+static bool copy_single(struct json *j, enum json_kind kind, struct buf *out)
 {
     const char *from;
+    struct str number;
+    bool ok, whole;
 
-    if (json_peek(j) != KIND_STRING)
-        return json_fail(j, "expected a string");
+    skip_blanks(j);
     from = j->at;
-    if (!read_string(j, NULL))
-        return false;
-    buf_append(out, from, (size_t)(j->at - from));
-    return true;
+    if (kind == KIND_STRING)
+        ok = json_string_read(j, NULL);
+    else if (kind == KIND_NUMBER)
+        ok = json_number(j, &number, &whole);
+    else
+        ok = json_literal(j);
+    if (ok)
+        buf_append(out, from, (size_t)(j->at - from));
+    return ok;
 }
 
 static bool copy_elements(struct json *j, bool object, struct buf *out)
@@ -318,7 +314,7 @@ static bool copy_elements(struct json *j, bool object, struct buf *out)
         if (n > 1)
             buf_text(out, ",");
         if (object) {
-            if (!copy_string(j, out) || !take_colon(j))
+            if (!copy_single(j, KIND_STRING, out) || !take_colon(j))
                 return false;
             buf_text(out, ":");
         }
@@ -332,25 +328,10 @@ static bool copy_elements(struct json *j, bool object, struct buf *out)
 bool json_take(struct json *j, struct buf *out) /* NOLINT(misc-no-recursion): bounded by depth */
 {
     enum json_kind kind = json_peek(j);
-    const char *from = j->at;
-    struct str number;
-    bool whole;
 
-    switch (kind) {
-    case KIND_BAD: return false;
-    case KIND_STRING: return copy_string(j, out);
-    case KIND_ARRAY:
-    case KIND_OBJECT: return copy_elements(j, kind == KIND_OBJECT, out);
-    case KIND_NUMBER:
-        if (!json_number(j, &number, &whole))
-            return false;
-        break;
-    default:
-        if (!json_literal(j))
-            return false;
-    }
-    buf_append(out, from, (size_t)(j->at - from));
-    return true;
+    if (kind == KIND_ARRAY || kind == KIND_OBJECT)
+        return copy_elements(j, kind == KIND_OBJECT, out);
+    return kind != KIND_BAD && copy_single(j, kind, out);
 }
 
 bool json_done(struct json *j)

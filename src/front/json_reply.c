@@ -20,7 +20,7 @@ static bool at_name(const struct json_reply *j)
     return j->depth && j->level[j->depth - 1].map && j->level[j->depth - 1].left % 2 == 0;
 }
 
-/* Whether a value that comes now gets a field of its own around it. */
+/* Whether the next value gets a field of its own around it. */
 static bool is_item(const struct json_reply *j)
 {
     return j->item && j->depth == 1 && !j->level[0].map;
@@ -32,7 +32,7 @@ static void put_name(struct buf *out, const char *name)
     buf_text(out, ":");
 }
 
-/* Before a value (not a name): what stands in front of it. */
+/* Writes what goes before a value that is no name. */
 static void begin_value(struct json_reply *j, bool single)
 {
     j->outcome = JSON_OUTCOME_BODY;
@@ -45,7 +45,7 @@ static void begin_value(struct json_reply *j, bool single)
     }
 }
 
-/* Closes what is complete, from the inside out. */
+/* Closes complete arrays and maps, from the inside out. */
 static void close_levels(struct json_reply *j)
 {
     while (j->depth && j->level[j->depth - 1].left == 0) {
@@ -59,7 +59,7 @@ static void close_levels(struct json_reply *j)
     }
 }
 
-/* After a value. */
+/* Writes what goes behind a value. */
 static void end_value(struct json_reply *j, bool single)
 {
     j->key_end = 0;
@@ -83,7 +83,7 @@ static void write_name(struct json_reply *j, struct str s)
     j->level[j->depth - 1].left--;
 }
 
-/* The name that was written last gets an ending: the colon and the quote are moved behind it. */
+/* The last name gets an ending, and its quote and colon move behind that. */
 static void name_base64(struct json_reply *j)
 {
     assert(j->key_end == j->out->len || j->out->failed);
@@ -155,22 +155,24 @@ static void write_integer(struct reply *r, int64_t v)
     end_value(of(r), true);
 }
 
+static void write_literal(struct json_reply *j, const char *word)
+{
+    begin_value(j, true);
+    buf_text(j->out, word);
+    end_value(j, true);
+}
+
 static void write_null(struct reply *r)
 {
-    if (of(r)->depth == 0) {
+    if (of(r)->depth == 0)
         of(r)->outcome = JSON_OUTCOME_NULL;
-        return;
-    }
-    begin_value(of(r), true);
-    buf_text(of(r)->out, "null");
-    end_value(of(r), true);
+    else
+        write_literal(of(r), "null");
 }
 
 static void write_boolean(struct reply *r, bool v)
 {
-    begin_value(of(r), true);
-    buf_text(of(r)->out, v ? "true" : "false");
-    end_value(of(r), true);
+    write_literal(of(r), v ? "true" : "false");
 }
 
 static void open_level(struct json_reply *j, size_t left, bool map)
@@ -197,6 +199,32 @@ static void write_map(struct reply *r, size_t pairs)
     open_level(of(r), 2 * pairs, true);
 }
 
+static size_t array_begin(struct reply *r)
+{
+    open_level(of(r), SIZE_MAX, false);
+    return 0;
+}
+
+/* The comma behind the last value goes. */
+static void array_end(struct reply *r, size_t from, size_t n)
+{
+    struct json_reply *j = of(r);
+
+    (void)from;
+    if (n > 0 && !j->out->failed)
+        j->out->len--;
+    j->level[j->depth - 1].left = 0;
+    close_levels(j);
+}
+
+static void undo(struct reply *r)
+{
+    struct json_reply *j = of(r);
+
+    j->out->len = j->start;
+    json_reply_init(j, j->out, j->name, j->item);
+}
+
 static const struct reply_ops json_reply_ops = {
     .status = write_status,
     .error = write_error,
@@ -206,9 +234,14 @@ static const struct reply_ops json_reply_ops = {
     .boolean = write_boolean,
     .array = write_array,
     .map = write_map,
+    .array_begin = array_begin,
+    .array_end = array_end,
+    .undo = undo,
 };
 
 void json_reply_init(struct json_reply *r, struct buf *out, const char *name, const char *item)
 {
-    *r = (struct json_reply){ .base = { &json_reply_ops }, .out = out, .name = name, .item = item };
+    *r = (struct json_reply){
+        .base = { &json_reply_ops }, .out = out, .start = out->len, .name = name, .item = item
+    };
 }

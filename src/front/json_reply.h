@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reply vtable on JSON. An answer is always an object, so that it can grow: a verb that answers
- * a map answers that, an array or a single value stands in a field of it. Bytes are a string if
- * they are UTF-8; else the field's name gets `_base64` and they are that.
+ * The reply vtable on JSON. An answer is always an object, so that it can grow: the map that a verb
+ * answers, or an object with a field for its array or single value. Bytes are a string if they are
+ * UTF-8; else they are base64, and the field's name ends in `_base64`.
  */
 #ifndef FRONT_JSON_REPLY_H
 #define FRONT_JSON_REPLY_H
@@ -12,32 +12,33 @@
 
 #define JSON_REPLY_DEPTH 8
 
-/* What a verb answered, as a whole. */
+/* The kind of a whole answer. */
 enum json_outcome {
     JSON_OUTCOME_NONE,  /* nothing yet */
-    JSON_OUTCOME_BODY,  /* it is in out */
-    JSON_OUTCOME_OK,    /* there is nothing to say */
-    JSON_OUTCOME_NULL,  /* what was asked for is not there */
-    JSON_OUTCOME_ERROR, /* code and text, in out */
+    JSON_OUTCOME_BODY,  /* out has the answer */
+    JSON_OUTCOME_OK,    /* the answer has no content */
+    JSON_OUTCOME_NULL,  /* the thing that was asked for does not exist */
+    JSON_OUTCOME_ERROR, /* an error: see code; out has its text */
 };
 
 struct json_reply {
     struct reply base;
     struct buf *out;
-    const char *name; /* of the field for what is no map */
-    const char *item; /* of the field for each single value of an array; NULL: they stand alone */
+    size_t start;     /* the reply's first byte in out */
+    const char *name; /* name of the field for an answer that is no map */
+    const char *item; /* name of a field around each single value of an array; NULL: none */
     enum json_outcome outcome;
-    const char *code; /* of an error; */
-    size_t errors;    /* of elements of an array */
-    size_t key_end;   /* in out: behind the name whose value comes next; 0: it was no name */
+    const char *code; /* of the error */
+    size_t errors;    /* number of errors among the elements of an array */
+    size_t key_end;   /* place behind the name in front of the next value; 0: there is none */
     unsigned depth;
     struct {
-        size_t left; /* values that are to come; of a map, names as well */
+        size_t left; /* values that are still to come; in a map, names too */
         bool map;
     } level[JSON_REPLY_DEPTH];
 };
 
-/* Appends to out, which outlives it. */
+/* The reply appends to out, which outlives it. */
 void json_reply_init(struct json_reply *r, struct buf *out, const char *name, const char *item);
 
 #endif

@@ -1,330 +1,244 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/openapi.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 
 #include "engine/types.h"
+#include "front/event_stream.h"
 #include "front/http_route.h"
-#include "front/http_shape.h"
 #include "front/json.h"
 
-#define NAME_CHARS "[A-Za-z0-9._:/-]{1,128}"
+#define QUOTE(x)     #x
+#define STRINGIFY(x) QUOTE(x)
 
-/* ---- Writing: what stands before decides whether a comma does ---- */
+#define NAME_CHARS   "[A-Za-z0-9._:/-]{1,128}"
+#define STRING       "'type':'string'"
+#define FILLED       STRING ",'minLength':1"
+#define MAPPING      "'type':'object','additionalProperties':"
+#define ANY          "'title':'any value'"
+#define NUMERIC      "'type':['string','integer']"
+#define REF(shape)   "'$ref':'#/components/schemas/" shape "'"
+#define LIST_OF(one) "'type':'array','items':{" one "}"
 
-static void sep(struct buf *o)
+/* Appends JSON in which ' stands for ". A comma goes before it where one is needed. The arguments
+ * are names, which need no escapes; for other texts there is put_text. */
+__attribute__((format(printf, 2, 3))) static void put(struct buf *o, const char *format, ...)
 {
     char last = o->len ? o->ptr[o->len - 1] : '{';
+    char json[512];
+    va_list args;
+    int n;
 
-    if (last != '{' && last != '[' && last != ':')
+    va_start(args, format);
+    n = vsnprintf(json, sizeof(json), format, args);
+    va_end(args);
+    assert(n < (int)sizeof(json));
+    for (char *p = json; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    if (!strchr("{[:", last) && !strchr("}]", json[0]))
         buf_text(o, ",");
+    buf_text(o, json);
 }
 
-static void open(struct buf *o, char c)
+static void put_text(struct buf *o, const char *name, const char *text)
 {
-    sep(o);
-    buf_append(o, &c, 1);
-}
-
-static void close(struct buf *o, char c)
-{
-    buf_append(o, &c, 1);
-}
-
-static void key(struct buf *o, const char *name)
-{
-    sep(o);
-    json_quote(o, str_of(name));
-    buf_text(o, ":");
-}
-
-static void string(struct buf *o, const char *text)
-{
-    sep(o);
+    put(o, "'%s':", name);
     json_quote(o, str_of(text));
-}
-
-static void field(struct buf *o, const char *name, const char *text)
-{
-    key(o, name);
-    string(o, text);
-}
-
-static void number(struct buf *o, const char *name, int64_t v)
-{
-    key(o, name);
-    buf_int(o, v);
-}
-
-static void flag(struct buf *o, const char *name, bool v)
-{
-    key(o, name);
-    buf_text(o, v ? "true" : "false");
-}
-
-static void object(struct buf *o, const char *name)
-{
-    key(o, name);
-    open(o, '{');
-}
-
-static void ref(struct buf *o, struct str shape)
-{
-    buf_text(o, "\"$ref\":\"#/components/schemas/");
-    buf_str(o, shape);
-    buf_text(o, "\"");
 }
 
 /* ---- Arguments ---- */
 
-static void words(struct buf *o, const char *list)
+static void put_words(struct buf *o, const char *list)
 {
-    bool yes_no = strcmp(list, "no|yes") == 0;
+    struct str rest = str_of(list);
 
-    key(o, "enum");
-    open(o, '[');
-    if (yes_no)
-        buf_text(o, "true,false");
-    while (*list) {
-        size_t len = strcspn(list, "|");
+    put(o, "'enum':[");
+    if (strcmp(list, "no|yes") == 0)
+        put(o, "true,false");
+    while (rest.len) {
+        struct str word = str_cut(&rest, '|');
 
-        sep(o);
-        json_quote(o, (struct str){ list, len });
-        list += len + (list[len] == '|');
+        put(o, "'%.*s'", STR_ARG(word));
     }
-    close(o, ']');
+    put(o, "]");
 }
 
-static void string_or_number(struct buf *o, const struct arg *a)
+/* The type of one value, within an open object. */
+static void put_value(struct buf *o, const struct arg *a)
 {
-    buf_text(o, "\"type\":[\"string\",\"integer\"]");
-    number(o, "minimum", a->min);
-    if (a->max)
-        number(o, "maximum", a->max);
-}
+    static const char *const values[] = {
+        [ARG_NAME] = STRING ",'pattern':'^" NAME_CHARS "$'",
+        [ARG_TENANT] = STRING ",'pattern':'^(" NAME_CHARS "|[*])$'",
+        [ARG_NAMES] = FILLED,
+        [ARG_META] = MAPPING "{" STRING "},'propertyNames':{'pattern':'^" NAME_CHARS
+                             "$'},'maxProperties':" STRINGIFY(METAS_MAX),
+        [ARG_ITEMS] = "'type':'array','minItems':1,'maxItems':1000,'items':{" REF("Item") "}",
+        [ARG_RATE] = NUMERIC ",'pattern':'^[0-9]+(/.+)?$','minimum':0,'maximum':0",
+        [ARG_PAYLOAD] = ANY,
+        [ARG_BYTES] = STRING,
+        [ARG_KEY] = FILLED ",'maxLength':" STRINGIFY(KEY_MAX_BYTES),
+        [ARG_ID] = STRING ",'pattern':'^[0-9A-Za-z]{26}$'",
+        [ARG_TOKEN] = NUMERIC ",'pattern':'^[0-9]{1,20}$','minimum':0",
+        [ARG_DURATION] = NUMERIC,
+        [ARG_MOMENT] = NUMERIC,
+        [ARG_INT] = "'type':'integer'",
+        [ARG_BACKOFF] = FILLED ",'maxLength':" STRINGIFY(BACKOFF_MAX_BYTES),
+        [ARG_CURSOR] = STRING,
+    };
 
-/* What one value is, within an object that is open. */
-static void value_schema(struct buf *o, const struct arg *a)
-{
-    sep(o);
-    switch (a->type) {
-    case ARG_NAME: buf_text(o, "\"type\":\"string\",\"pattern\":\"^" NAME_CHARS "$\""); break;
-    case ARG_TENANT:
-        buf_text(o, "\"type\":\"string\",\"pattern\":\"^(" NAME_CHARS "|[*])$\"");
-        break;
-    case ARG_NAMES: buf_text(o, "\"type\":\"string\",\"minLength\":1"); break;
-    case ARG_META:
-        buf_text(o, "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},"
-                    "\"propertyNames\":{\"pattern\":\"^" NAME_CHARS "$\"}");
-        number(o, "maxProperties", METAS_MAX);
-        break;
-    case ARG_ITEMS:
-        buf_text(o, "\"type\":\"array\",\"minItems\":1,\"maxItems\":1000,\"items\":{");
-        ref(o, STR("Item"));
-        buf_text(o, "}");
-        break;
-    case ARG_RATE:
-        buf_text(o, "\"type\":[\"string\",\"integer\"],\"pattern\":\"^[0-9]+(/.+)?$\","
-                    "\"minimum\":0,\"maximum\":0");
-        break;
-    case ARG_PAYLOAD: buf_text(o, "\"title\":\"any value\""); break;
-    case ARG_BYTES:
-        buf_text(o, http_arg_is_json(a) ? "\"title\":\"any value\"" : "\"type\":\"string\"");
-        if (a->max)
-            number(o, "maxLength", a->max);
-        break;
-    case ARG_KEY:
-        buf_text(o, "\"type\":\"string\",\"minLength\":1");
-        number(o, "maxLength", KEY_MAX_BYTES);
-        break;
-    case ARG_ID: buf_text(o, "\"type\":\"string\",\"pattern\":\"^[0-9A-Za-z]{26}$\""); break;
-    case ARG_TOKEN:
-        buf_text(o, "\"type\":[\"string\",\"integer\"],\"pattern\":\"^[0-9]{1,20}$\","
-                    "\"minimum\":0");
-        break;
-    case ARG_DURATION:
-    case ARG_MOMENT: string_or_number(o, a); break;
-    case ARG_INT:
-        buf_text(o, "\"type\":\"integer\"");
-        number(o, "minimum", a->min);
-        number(o, "maximum", a->max);
-        break;
-    case ARG_WORD: words(o, a->words); break;
-    case ARG_BACKOFF:
-        buf_text(o, "\"type\":\"string\",\"minLength\":1");
-        number(o, "maxLength", BACKOFF_MAX_BYTES);
-        break;
-    case ARG_CURSOR: buf_text(o, "\"type\":\"string\""); break;
-    case ARG_END: break;
-    }
-}
-
-/* The same, with what may be several. */
-static void arg_schema(struct buf *o, const struct arg *a)
-{
-    bool several = a->many && a->type != ARG_META;
-
-    open(o, '{');
-    if (several || a->type == ARG_NAMES) {
-        struct arg one = *a;
-
-        one.type = a->type == ARG_NAMES ? ARG_NAME : a->type;
-        buf_text(o, "\"anyOf\":[{");
-        value_schema(o, a);
-        buf_text(o, "},{\"type\":\"array\",\"items\":{");
-        value_schema(o, &one);
-        buf_text(o, "}}]");
-    } else {
-        value_schema(o, a);
-    }
-    field(o, "description", a->help);
-    close(o, '}');
-}
-
-static void base64_property(struct buf *o, const struct arg *a)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "%s_base64", a->name);
-    object(o, name);
-    if (a->type == ARG_META)
-        buf_text(o, "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\","
-                    "\"contentEncoding\":\"base64\"}");
+    if (a->type == ARG_WORD)
+        put_words(o, a->words);
     else
-        buf_text(o, "\"type\":\"string\",\"contentEncoding\":\"base64\"");
-    field(o, "description", "the same as bytes");
-    close(o, '}');
+        put(o, "%s", http_arg_is_json(a) ? ANY : values[a->type]);
+    if (a->type == ARG_DURATION || a->type == ARG_MOMENT || a->type == ARG_INT)
+        put(o, "'minimum':%lld", (long long)a->min);
+    if (a->max)
+        put(o, "'%s':%lld", a->type == ARG_BYTES ? "maxLength" : "maximum", (long long)a->max);
 }
 
-/* Whether a body must have it. */
-static bool is_required(const struct arg *a)
+/* An argument as a property: one value, or several where that is allowed. */
+static void put_argument(struct buf *o, const struct arg *a)
 {
-    return a->positional && !a->optional;
-}
+    struct arg one = *a;
 
-static void required(struct buf *o, const struct verb *v, const struct http_route *r)
-{
-    const struct arg *a;
-
-    key(o, "required");
-    open(o, '[');
-    for (a = v->args; a->type != ARG_END; a++)
-        if (is_required(a) && !http_arg_is_bytes(a) && (!r || http_takes(r, a)))
-            string(o, a->name);
-    close(o, ']');
-    for (a = v->args; a->type != ARG_END; a++)
-        if (is_required(a) && http_arg_is_bytes(a) && (!r || http_takes(r, a))) {
-            key(o, "oneOf");
-            buf_printf(o, "[{\"required\":[\"%s\"]},{\"required\":[\"%s_base64\"]}]", a->name,
-                       a->name);
-        }
-}
-
-/* An object of a verb's arguments; r NULL: of all. */
-static void body_schema(struct buf *o, const struct verb *v, const struct http_route *r)
-{
-    open(o, '{');
-    field(o, "type", "object");
-    flag(o, "additionalProperties", false);
-    object(o, "properties");
-    for (const struct arg *a = v->args; a->type != ARG_END; a++) {
-        if (r && !http_takes(r, a))
-            continue;
-        key(o, a->name);
-        arg_schema(o, a);
-        if (http_arg_is_bytes(a))
-            base64_property(o, a);
+    put(o, "'%s':{", a->name);
+    if (a->type == ARG_NAMES || (a->many && a->type != ARG_META)) {
+        one.type = a->type == ARG_NAMES ? ARG_NAME : a->type;
+        put(o, "'anyOf':[{");
+        put_value(o, a);
+        put(o, "},{'type':'array','items':{");
+        put_value(o, &one);
+        put(o, "}}]");
+    } else {
+        put_value(o, a);
     }
-    close(o, '}');
-    required(o, v, r);
-    close(o, '}');
+    put_text(o, "description", a->help);
+    put(o, "}");
+    if (http_arg_is_bytes(a))
+        put(o,
+            "'%s_base64':{%s" STRING
+            ",'contentEncoding':'base64'%s,'description':'the same as bytes'}",
+            a->name, a->type == ARG_META ? MAPPING "{" : "", a->type == ARG_META ? "}" : "");
 }
 
-static void parameter(struct buf *o, const struct arg *a, const char *in)
+/* The arguments that a body must have; bytes come in one of two forms. */
+static void put_required_arguments(struct buf *o, const struct verb *v, const struct http_route *r,
+                                   bool bytes)
 {
-    open(o, '{');
-    field(o, "name", a->name);
-    field(o, "in", in);
-    flag(o, "required", in[0] == 'p');
-    field(o, "description", a->help);
-    object(o, "schema");
-    value_schema(o, a);
-    close(o, '}');
-    close(o, '}');
+    for (const struct arg *a = v->args; a->type != ARG_END; a++) {
+        if (!a->positional || a->optional || (r && !http_takes(r, a)) ||
+            http_arg_is_bytes(a) != bytes)
+            continue;
+        if (bytes)
+            put(o, "'oneOf':[{'required':['%s']},{'required':['%s_base64']}]", a->name, a->name);
+        else
+            put(o, "'%s'", a->name);
+    }
 }
 
-static void parameters(struct buf *o, const struct verb *v, const struct http_route *r)
+/* An object of the arguments that a route takes; r NULL: of all. */
+static void put_body(struct buf *o, const struct verb *v, const struct http_route *r)
 {
-    key(o, "parameters");
-    open(o, '[');
+    put(o, "{'type':'object','additionalProperties':false,'properties':{");
+    for (const struct arg *a = v->args; a->type != ARG_END; a++)
+        if (!r || http_takes(r, a))
+            put_argument(o, a);
+    put(o, "},'required':[");
+    put_required_arguments(o, v, r, false);
+    put(o, "]");
+    put_required_arguments(o, v, r, true);
+    put(o, "}");
+}
+
+static void put_parameter(struct buf *o, const struct arg *a, const char *in)
+{
+    put(o, "{'name':'%s','in':'%s','required':%s", a->name, in, in[0] == 'p' ? "true" : "false");
+    put_text(o, "description", a->help);
+    put(o, "'schema':{");
+    put_value(o, a);
+    put(o, "}}");
+}
+
+static void put_parameters(struct buf *o, const struct verb *v, const struct http_route *r)
+{
+    static const struct arg key = { "Idempotency-Key", ARG_KEY,
+                                    .help = "stands for key, with ifexists keep" };
+    static const struct arg last_id = {
+        "Last-Event-ID", ARG_BYTES, .help = "stands for after: browsers send it when they reconnect"
+    };
+
+    put(o, "'parameters':[");
     for (const struct arg *a = v->args; a->type != ARG_END; a++) {
         if (http_in_path(r, a))
-            parameter(o, a, "path");
+            put_parameter(o, a, "path");
         else if (http_takes(r, a) && (!http_has_body(r) || a->type == ARG_TENANT))
-            parameter(o, a, "query");
+            put_parameter(o, a, "query");
     }
     if (strcmp(v->name, "SCHEDULE") == 0)
-        parameter(o,
-                  &(struct arg){ .name = "Idempotency-Key",
-                                 .type = ARG_KEY,
-                                 .help = "stands for key, with ifexists keep" },
-                  "header");
+        put_parameter(o, &key, "header");
     if (r->page == HTTP_EVENTS)
-        parameter(o,
-                  &(struct arg){ .name = "Last-Event-ID",
-                                 .type = ARG_BYTES,
-                                 .help = "stands for after: browsers send it when they reconnect" },
-                  "header");
-    close(o, ']');
+        put_parameter(o, &last_id, "header");
+    put(o, "]");
 }
 
 /* ---- Answers ---- */
 
-static void type_schema(struct buf *o, const struct shape_field *f)
-{
-    const char *name = "string";
+static const struct shape_field health_fields[] = {
+    SHOW_OWN("status", SHAPE_TEXT, NULL),
+    { 0 },
+};
 
-    open(o, '{');
-    switch (f->type) {
-    case SHAPE_LIST: buf_text(o, "\"type\":\"array\",\"items\":{\"type\":\"string\"}"); break;
-    case SHAPE_DICT:
-        buf_text(o, "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}");
-        break;
-    case SHAPE_MAPS:
-        buf_text(o, "\"type\":\"array\",\"items\":{");
-        ref(o, str_of(f->shape));
-        buf_text(o, "}");
-        break;
-    case SHAPE_INT:
-    case SHAPE_MOMENT:
-    case SHAPE_BOOL:
-        name = f->type == SHAPE_BOOL ? "boolean" : "integer";
-        /* fall through */
-    default: buf_printf(o, f->maybe ? "\"type\":[\"%s\",\"null\"]" : "\"type\":\"%s\"", name);
-    }
-    close(o, '}');
+/* See http_problem. */
+static const struct shape_field problem_fields[] = {
+    SHOW_OWN("type", SHAPE_TEXT, NULL),   SHOW_OWN("title", SHAPE_TEXT, NULL),
+    SHOW_OWN("status", SHAPE_INT, NULL),  SHOW_OWN("code", SHAPE_TEXT, NULL),
+    SHOW_OWN("detail", SHAPE_TEXT, NULL), { 0 },
+};
+
+static const struct shape more[] = {
+    { "Event", event_fields },
+    { "Health", health_fields },
+    { "Problem", problem_fields },
+};
+
+const struct shape *openapi_shape(size_t i)
+{
+    for (const struct shape *s = shapes; s->name; s++)
+        if (i-- == 0)
+            return s;
+    return i < sizeof(more) / sizeof(more[0]) ? &more[i] : NULL;
 }
 
 static void put_property(struct buf *o, const struct shape_field *f)
 {
-    sep(o);
-    json_quote(o, f->name);
-    buf_text(o, ":");
-    type_schema(o, f);
+    static const char *const types[] = {
+        [SHAPE_INT] = "integer", [SHAPE_MOMENT] = "integer", [SHAPE_BOOL] = "boolean",
+        [SHAPE_TEXT] = "string", [SHAPE_BYTES] = "string",
+    };
+
+    put(o, "'%.*s':{", STR_ARG(f->name));
+    if (f->type == SHAPE_LIST)
+        put(o, LIST_OF(STRING));
+    else if (f->type == SHAPE_DICT)
+        put(o, MAPPING "{" STRING "}");
+    else if (f->type == SHAPE_MAPS)
+        put(o, LIST_OF(REF("%s")), f->shape);
+    else
+        put(o, f->maybe ? "'type':['%s','null']" : "'type':'%s'", types[f->type]);
+    put(o, "}");
     if (f->type == SHAPE_BYTES)
-        buf_printf(o,
-                   ",\"%.*s_base64\":{\"type\":\"string\",\"contentEncoding\":\"base64\","
-                   "\"description\":\"in its place if it is no UTF-8\"}",
-                   STR_ARG(f->name));
+        put(o,
+            "'%.*s_base64':{" STRING ",'contentEncoding':'base64',"
+            "'description':'in its place if it is no UTF-8'}",
+            STR_ARG(f->name));
 }
 
-static void put_required(struct buf *o, const struct shape_field *f)
+static void put_required_field(struct buf *o, const struct shape_field *f)
 {
-    if (f->type == SHAPE_BYTES)
-        return;
-    sep(o);
-    json_quote(o, f->name);
+    if (f->type != SHAPE_BYTES)
+        put(o, "'%.*s'", STR_ARG(f->name));
 }
 
 static void each_field(struct buf *o, const struct shape_field *fields,
@@ -338,169 +252,130 @@ static void each_field(struct buf *o, const struct shape_field *fields,
     }
 }
 
-static void shape_schema(struct buf *o, const struct shape *s)
+static void put_shape(struct buf *o, const struct shape *s)
 {
-    key(o, s->name);
-    open(o, '{');
-    field(o, "type", "object");
-    object(o, "properties");
+    put(o, "'%s':{'type':'object','properties':{", s->name);
     each_field(o, s->fields, put_property);
-    close(o, '}');
-    key(o, "required");
-    open(o, '[');
-    each_field(o, s->fields, put_required);
-    close(o, ']');
-    close(o, '}');
+    put(o, "},'required':[");
+    each_field(o, s->fields, put_required_field);
+    put(o, "]}");
 }
 
-/* What stands in the answer's field for what is no map. */
-static void result_schema(struct buf *o, const struct http_route *r)
+/* The field of an answer that is no map. */
+static void put_result(struct buf *o, const struct http_route *r)
 {
-    if (r->item) {
-        buf_printf(
-            o,
-            "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"%s\":"
-            "{\"type\":\"string\"}},\"required\":[\"%s\"]},{\"type\":\"object\",\"properties\":"
-            "{\"error\":{",
+    if (r->item)
+        put(o,
+            "{'type':'array','items':{'oneOf':[{'type':'object','properties':{'%s':{" STRING "}},"
+            "'required':['%s']},{'type':'object','properties':{'error':{" REF(
+                "Problem") "}},"
+                           "'required':['error']}]}}",
             r->item, r->item);
-        ref(o, STR("Problem"));
-        buf_text(o, "}},\"required\":[\"error\"]}]}}");
-    } else if (r->shape) {
-        buf_text(o, "{\"type\":\"array\",\"items\":{");
-        ref(o, str_of(r->shape));
-        buf_text(o, "}}");
+    else if (r->shape)
+        put(o, "{" LIST_OF(REF("%s")) "}", r->shape);
+    else
+        put(o, "{" NUMERIC "}");
+}
+
+/* r NULL: an error. */
+static void put_answer(struct buf *o, const struct http_route *r)
+{
+    if (r && r->result) {
+        put(o, "{'type':'object','required':['%s'],'properties':{'%s':", r->result, r->result);
+        put_result(o, r);
+        put(o, "}}");
+    } else if (r && !r->shape) {
+        put(o, "{'type':'object'}");
     } else {
-        buf_text(o, "{\"type\":[\"string\",\"integer\"]}");
+        put(o, "{" REF("%s") "}", r ? r->shape : "Problem");
     }
 }
 
-static void answer_schema(struct buf *o, const struct http_route *r)
+static void put_response(struct buf *o, const char *status, const char *text, const char *type,
+                         const struct http_route *r)
 {
-    open(o, '{');
-    if (r->result) {
-        buf_printf(o,
-                   "\"type\":\"object\",\"required\":[\"%s\"],\"properties\":{\"%s\":", r->result,
-                   r->result);
-        result_schema(o, r);
-        buf_text(o, "}");
-    } else if (r->shape) {
-        ref(o, str_of(r->shape));
-    } else {
-        buf_text(o, "\"type\":\"object\"");
-    }
-    close(o, '}');
-}
-
-static void response(struct buf *o, const char *status, const char *text, const char *type,
-                     const struct http_route *r)
-{
-    object(o, status);
-    field(o, "description", text);
+    put(o, "'%s':{", status);
+    put_text(o, "description", text);
     if (type) {
-        object(o, "content");
-        object(o, type);
-        key(o, "schema");
-        if (r) {
-            answer_schema(o, r);
-        } else {
-            open(o, '{');
-            ref(o, STR("Problem"));
-            close(o, '}');
-        }
-        close(o, '}');
-        close(o, '}');
+        put(o, "'content':{'%s':{'schema':", type);
+        put_answer(o, r);
+        put(o, "}}");
     }
-    close(o, '}');
+    put(o, "}");
 }
 
-static void responses(struct buf *o, const struct http_route *r, const struct verb *v)
+static void put_responses(struct buf *o, const struct http_route *r, const struct verb *v)
 {
+    const char *type = r->page == HTTP_EVENTS ? "text/event-stream" : "application/json";
     char status[16];
 
     snprintf(status, sizeof(status), "%d", r->status);
-    object(o, "responses");
+    put(o, "'responses':{");
     if (r->page == HTTP_DOCS || r->page == HTTP_METRICS)
-        response(o, status, "a page", NULL, NULL);
+        put_response(o, status, "a page", NULL, NULL);
     else
-        response(o, status, r->verb ? v->returns : "as it says",
-                 r->status == 204         ? NULL
-                 : r->page == HTTP_EVENTS ? "text/event-stream"
-                                          : "application/json",
-                 r);
+        put_response(o, status, r->verb ? v->returns : "as it says", r->status == 204 ? NULL : type,
+                     r);
     if (r->item)
-        response(o, "200", "some were refused: an error stands in the place of each",
-                 "application/json", r);
-    response(o, "default", "an error, and nothing changed", "application/problem+json", NULL);
-    close(o, '}');
+        put_response(o, "200", "some were refused: an error stands in the place of each", type, r);
+    put_response(o, "default", "an error, and nothing changed", "application/problem+json", NULL);
+    put(o, "}");
 }
 
 /* ---- Operations ---- */
 
-/* "postV1JobsIdComplete" */
-static void operation_id(struct buf *o, const struct http_route *r)
+/* "V1JobsIdComplete" */
+static void path_name(const char *path, char ret[64])
 {
     bool up = true;
 
-    key(o, "operationId");
-    buf_text(o, "\"");
-    for (const char *p = http_method_name(r->method); *p; p++)
-        buf_append(o, &(char){ (char)tolower((unsigned char)*p) }, 1);
-    for (const char *p = r->path; *p; p++) {
+    for (const char *p = path; *p; p++) {
         if (isalnum((unsigned char)*p))
-            buf_append(o, &(char){ (char)(up ? toupper((unsigned char)*p) : *p) }, 1);
+            *ret++ = (char)(up ? toupper((unsigned char)*p) : *p);
         up = !isalnum((unsigned char)*p);
     }
-    buf_text(o, "\"");
+    *ret = '\0';
 }
 
-/* Who may ask it. */
-static void roles(struct buf *o, const struct verb *v)
+static void put_roles(struct buf *o, const struct verb *v)
 {
-    key(o, "x-roles");
-    open(o, '[');
+    put(o, "'x-roles':[");
     for (enum role r = ROLE_NONE + 1; r < ROLE_END; r++)
         if (verb_allows(v, r))
-            string(o, role_name(r));
-    close(o, ']');
+            put(o, "'%s'", role_name(r));
+    put(o, "]");
 }
 
-static void operation(struct buf *o, const struct http_route *r)
+static void put_operation(struct buf *o, const struct http_route *r)
 {
     const struct verb *v = http_route_verb(r);
-    char method[8] = "", tag[32] = "server";
+    char method[8] = "", tag[32] = "server", name[64];
 
     for (size_t i = 0; http_method_name(r->method)[i]; i++)
         method[i] = (char)tolower((unsigned char)http_method_name(r->method)[i]);
     if (v)
         sscanf(r->path, "/v1/%31[a-z]", tag);
-    object(o, method);
-    operation_id(o, r);
-    key(o, "tags");
-    open(o, '[');
-    string(o, tag);
-    close(o, ']');
-    field(o, "summary", r->summary ? r->summary : v->summary);
-    if (http_is_open(r))
-        buf_text(o, ",\"security\":[]");
+    path_name(r->path, name);
+    put(o, "'%s':{'operationId':'%s%s','tags':['%s']", method, method, name, tag);
+    put_text(o, "summary", r->summary ? r->summary : v->summary);
+    if (r->open)
+        put(o, "'security':[]");
     if (r->verb)
-        field(o, "x-verb", v->name);
+        put(o, "'x-verb':'%s'", v->name);
     if (v) {
-        roles(o, v);
-        parameters(o, v, r);
+        put_roles(o, v);
+        put_parameters(o, v, r);
     }
     if (v && http_has_body(r)) {
-        object(o, "requestBody");
-        object(o, "content");
-        object(o, "application/json");
-        key(o, "schema");
-        body_schema(o, v, r);
-        buf_text(o, "}}}");
+        put(o, "'requestBody':{'content':{'application/json':{'schema':");
+        put_body(o, v, r);
+        put(o, "}}}");
     }
-    responses(o, r, v);
-    close(o, '}');
+    put_responses(o, r, v);
+    put(o, "}");
 }
 
-/* The first row of each path has those of the others, too. */
+/* The first row of a path stands for all rows of this path. */
 static bool is_first(const struct http_route *r)
 {
     for (const struct http_route *p = http_routes; p != r; p++)
@@ -509,41 +384,52 @@ static bool is_first(const struct http_route *r)
     return true;
 }
 
-static void path(struct buf *o, const struct http_route *first)
+static void put_path(struct buf *o, const struct http_route *first)
 {
-    object(o, first->path);
+    put(o, "'%s':{", first->path);
     for (const struct http_route *r = first; r->path; r++)
         if (strcmp(r->path, first->path) == 0)
-            operation(o, r);
-    close(o, '}');
+            put_operation(o, r);
+    put(o, "}");
 }
 
 void openapi_write(struct buf *out)
 {
-    open(out, '{');
-    field(out, "openapi", "3.1.0");
-    object(out, "info");
-    field(out, "title", "Belfry");
-    field(out, "version", BELFRY_VERSION);
-    field(out, "description",
-          "Runs jobs at their time. The verbs of RESP over HTTP: the same names, checks and "
-          "results.");
-    buf_text(out, "}");
-    object(out, "paths");
+    put(out, "{'openapi':'3.1.0','info':{'title':'Belfry','version':'" BELFRY_VERSION "',"
+             "'description':'Runs jobs at their time. The verbs of RESP over HTTP: the same names, "
+             "checks and results.'},'paths':{");
     for (const struct http_route *r = http_routes; r->path; r++)
         if (is_first(r))
-            path(out, r);
-    close(out, '}');
-    buf_text(out, ",\"security\":[{},{\"token\":[]}]");
-    object(out, "components");
-    buf_text(out,
-             "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\","
-             "\"description\":\"name.secret, as TOKENCREATE answered it; needed as soon as there "
-             "is a token\"}}");
-    object(out, "schemas");
-    key(out, "Item");
-    body_schema(out, verb_find(verb_table, STR("SCHEDULE")), NULL);
-    for (size_t i = 0; http_shape(i); i++)
-        shape_schema(out, http_shape(i));
-    buf_text(out, "}}}");
+            put_path(out, r);
+    put(out, "},'security':[{},{'token':[]}],'components':{'securitySchemes':{'token':{"
+             "'type':'http','scheme':'bearer','description':'name.secret, as TOKENCREATE answered "
+             "it; needed as soon as there is a token'}},'schemas':{'Item':");
+    put_body(out, verb_find(verb_table, STR("SCHEDULE")), NULL);
+    for (size_t i = 0; openapi_shape(i); i++)
+        put_shape(out, openapi_shape(i));
+    put(out, "}}}");
+}
+
+/* ---- The page ---- */
+
+#define NONCE "NONCE"
+
+/* The bytes of docs.html, from CMake. */
+static const unsigned char docs_html[] = {
+#include <docs_html.inc>
+};
+
+void openapi_page(struct buf *out, const char *nonce)
+{
+    struct str rest = { (const char *)docs_html, sizeof(docs_html) };
+    const char *found;
+
+    while ((found = memmem(rest.ptr, rest.len, NONCE, strlen(NONCE)))) {
+        size_t before = (size_t)(found - rest.ptr), used = before + strlen(NONCE);
+
+        buf_append(out, rest.ptr, before);
+        buf_text(out, nonce);
+        rest = (struct str){ rest.ptr + used, rest.len - used };
+    }
+    buf_str(out, rest);
 }

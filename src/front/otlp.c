@@ -7,11 +7,11 @@
 #include "base/utf8.h"
 #include "front/json.h"
 
-/* By the numbers of opentelemetry-proto. */
+/* The numbers are those of opentelemetry-proto. */
 enum span_kind { KIND_INTERNAL = 1, KIND_PRODUCER = 4, KIND_CONSUMER = 5 };
 #define STATUS_ERROR 2
 
-/* What the ids of a job's spans are made of besides its own. */
+/* The part of a span's id besides the job's id. */
 enum span_role { ROLE_SCHEDULE, ROLE_DELIVER, ROLE_FINISH };
 
 #define TRACEPARENT_BYTES 55
@@ -21,7 +21,7 @@ static int hex(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Lower case only, as is written there. */
+/* Trace Context allows lower case only. */
 static bool take_hex(const char *text, size_t n, uint8_t *ret)
 {
     for (size_t i = 0; i < n; i++) {
@@ -53,7 +53,7 @@ bool trace_parse(struct str text, struct trace_context *ret)
         !take_hex(p, 1, &version) || !take_hex(p + 3, 16, c.trace) ||
         !take_hex(p + 36, 8, c.parent) || !take_hex(p + 53, 1, &flags))
         return false;
-    /* A later version may say more. */
+    /* A later version may have more fields. */
     if (version == 0xff ||
         (text.len > TRACEPARENT_BYTES && (version == 0 || p[TRACEPARENT_BYTES] != '-')))
         return false;
@@ -107,7 +107,7 @@ static void put_hex(struct buf *out, const char *name, const uint8_t *bytes, siz
     buf_text(out, "\"");
 }
 
-/* Bytes that are no text are left out: there is no other form that all readers know. */
+/* Bytes that are no text are left out, because readers know no common form for them. */
 static void put_attribute(struct buf *out, bool first, const char *name, struct str value)
 {
     if (!utf8_valid(value))

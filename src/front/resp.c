@@ -31,7 +31,7 @@ static bool args_grow(struct resp_request *r)
     return true;
 }
 
-/* Longer than any length that is allowed, short enough not to overflow. */
+/* More digits than any allowed length has, and too few to overflow. */
 #define LENGTH_DIGITS 10
 
 /* Reads digits and CRLF at *p and moves past them. */
@@ -117,20 +117,13 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The character after a backslash within double quotes, at p < end; returns what follows it. */
+/* The character of an escape within double quotes, with p behind the backslash. Returns the next
+ * place. */
 static const char *unescape(const char *p, const char *end, char *ret)
 {
     static const char names[] = "nrtba", values[] = "\n\r\t\b\a";
-    if (*p == 'x' && end - p > 2 && hex_value(p[1]) >= 0 && hex_value(p[2]) >= 0) {
-        *ret = (char)(hex_value(p[1]) << 4 | hex_value(p[2]));
+    if (*p == 'x' && end - p > 2 && str_hex(p[1]) >= 0 && str_hex(p[2]) >= 0) {
+        *ret = (char)(str_hex(p[1]) << 4 | str_hex(p[2]));
         return p + 3;
     }
     const char *name = *p ? strchr(names, *p) : NULL;
@@ -138,8 +131,8 @@ static const char *unescape(const char *p, const char *end, char *ret)
     return p + 1;
 }
 
-/* Appends what is between the quote at p and its partner to the scratch; returns the place after
- * it, or NULL if there is no partner or a word goes on right after it. */
+/* Appends the text between the quote at p and its partner to the scratch. Returns the place behind
+ * the partner; NULL if there is none, or if the word continues there. */
 static const char *unquote(struct buf *scratch, const char *p, const char *end)
 {
     char quote = *p++;

@@ -9,14 +9,15 @@
 #define FRONT_RESP_H
 
 #include "base/buf.h"
+#include "verbs/reply.h"
 
 #define RESP_ARGS_MAX   16384
 #define RESP_INLINE_MAX (64u << 10)
 
 enum resp_status {
-    RESP_MORE = 0, /* not whole yet: call again from the same start with more bytes */
+    RESP_MORE = 0, /* the request is not whole: call again from its start with more bytes */
     RESP_OK = 1,
-    RESP_BAD = -1, /* the stream cannot be trusted any more: answer `why` and close */
+    RESP_BAD = -1, /* the stream is unusable: answer `why` and close */
 };
 
 struct resp_request {
@@ -30,26 +31,30 @@ struct resp_request {
 
 void resp_request_fini(struct resp_request *r);
 
-/* Reads one request from in. On RESP_OK sets args, n (0 for an empty line) and *ret_used. A bulk
- * string over max_bulk is RESP_BAD, found from its length line, before its bytes are waited for.
- * On RESP_MORE, r->skip is a lower bound for the size of `in` that can give another answer (the end
- * of the bulk string that is cut off; 0 if unknown): a caller that waits for it reads the request
- * once rather than once per packet. The size of a request as a whole is for the caller to limit. */
+/* Reads one request. RESP_OK sets args, n (0 for an empty line) and *ret_used. A bulk string over
+ * max_bulk is RESP_BAD as soon as its length is read. After RESP_MORE, r->skip is the size that
+ * `in` needs at least (0: unknown); a caller that waits for it reads a request once, not once per
+ * packet. The caller limits the size of a whole request. */
 enum resp_status resp_read_request(struct resp_request *r, struct str in, size_t max_bulk,
                                    size_t *ret_used);
 
-/* Writers. `proto` is 2 or 3; in 2 a map is a flat array, null a null bulk, a boolean 0 or 1. */
-void resp_simple(struct buf *out, const char *text);
+/* Writers of values that do not differ between the protocols. */
 void resp_error(struct buf *out, const char *code, struct str text); /* line breaks become spaces */
-void resp_int(struct buf *out, int64_t v);
 void resp_bulk(struct buf *out, struct str s);
-void resp_null(struct buf *out, int proto);
-void resp_bool(struct buf *out, int proto, bool v);
-void resp_double(struct buf *out, int proto, double v); /* a bulk string in 2 */
 void resp_array(struct buf *out, size_t n);
-void resp_map(struct buf *out, int proto, size_t pairs);
 
-/* A value as a client sees it: a tree in an array, children by index. */
+/* The reply vtable on RESP. In protocol 2 a map is a flat array, null is a null bulk string, and a
+ * boolean is 0 or 1. */
+struct resp_reply {
+    struct reply base;
+    struct buf *out; /* of the caller */
+    int proto;       /* 2 or 3 */
+    size_t start;    /* the reply's first byte in out */
+};
+
+struct resp_reply resp_reply_of(struct buf *out, int proto);
+
+/* A value as a client sees it: a tree in an array. */
 enum resp_type {
     RESP_SIMPLE,
     RESP_ERROR,

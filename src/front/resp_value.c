@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Values, for clients: all of RESP2 and what servers send of RESP3 (no streamed types, and no
- * attributes, which no reply of ours carries). */
+/* Values, for clients: all of RESP2, and of RESP3 all but streamed types and attributes, which the
+ * server never sends. */
 #include "front/resp.h"
 
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static bool parse_int(struct str s, int64_t *ret)
 {
     bool negative = s.len > 0 && s.ptr[0] == '-';
     size_t i = negative || (s.len > 0 && s.ptr[0] == '+') ? 1 : 0;
-    int64_t v = 0; /* counts downwards: there is one more negative number than positive ones */
+    int64_t v =
+        0; /* counts downwards, because there is one more negative number than positive ones */
     if (i == s.len)
         return false;
     for (; i < s.len; i++) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Replies, and requests too: those are arrays of bulk strings. */
+/* Replies, and requests, which are arrays of bulk strings. */
 #include "front/resp.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "base/list.h"
 
 /* Room for the first line of a value: type, number, line end. */
 #define HEADER (1 + 1 + BUF_DIGITS + 2)
@@ -26,30 +25,19 @@ static void put_header(struct buf *out, char type, int64_t n)
         out->len = (size_t)(write_line(out->ptr + out->len, type, n) - out->ptr);
 }
 
-void resp_simple(struct buf *out, const char *text)
-{
-    assert(!strpbrk(text, "\r\n"));
-    buf_append(out, "+", 1);
-    buf_text(out, text);
-    buf_append(out, "\r\n", 2);
-}
-
 void resp_error(struct buf *out, const char *code, struct str text)
 {
+    size_t start;
+
     buf_append(out, "-", 1);
     buf_text(out, code);
     buf_append(out, " ", 1);
-    size_t start = out->len;
+    start = out->len;
     buf_str(out, text);
     for (size_t i = start; i < out->len; i++)
         if (out->ptr[i] == '\r' || out->ptr[i] == '\n')
             out->ptr[i] = ' ';
     buf_append(out, "\r\n", 2);
-}
-
-void resp_int(struct buf *out, int64_t v)
-{
-    put_header(out, ':', v);
 }
 
 /* Names and small values are short: two moves that overlap cost less than a call. */
@@ -74,7 +62,7 @@ static void copy(char *to, const char *from, size_t n)
     }
 }
 
-/* Most of what is ever written: one check for room, one pass. */
+/* Most values are bulk strings: one check for room, one pass. */
 void resp_bulk(struct buf *out, struct str s)
 {
     char *p;
@@ -87,60 +75,126 @@ void resp_bulk(struct buf *out, struct str s)
     out->len = (size_t)(p + s.len + 2 - out->ptr);
 }
 
-void resp_null(struct buf *out, int proto)
-{
-    if (proto == 3)
-        buf_append(out, "_\r\n", 3);
-    else
-        buf_append(out, "$-1\r\n", 5);
-}
-
-void resp_bool(struct buf *out, int proto, bool v)
-{
-    if (proto == 3)
-        buf_text(out, v ? "#t\r\n" : "#f\r\n");
-    else
-        put_header(out, ':', v);
-}
-
-/* The shortest of the usual precisions that reads back as the same number. */
-static size_t format_double(double v, char *ret, size_t size)
-{
-    if (isnan(v))
-        return (size_t)snprintf(ret, size, "nan");
-    if (isinf(v))
-        return (size_t)snprintf(ret, size, v < 0 ? "-inf" : "inf");
-    int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
-        n = snprintf(ret, size, "%.*g", digits, v);
-        if (!(strtod(ret, NULL) < v || strtod(ret, NULL) > v))
-            break;
-    }
-    return (size_t)n;
-}
-
-void resp_double(struct buf *out, int proto, double v)
-{
-    char text[32];
-    size_t len = format_double(v, text, sizeof text);
-    if (proto != 3) {
-        resp_bulk(out, (struct str){ text, len });
-        return;
-    }
-    buf_append(out, ",", 1);
-    buf_append(out, text, len);
-    buf_append(out, "\r\n", 2);
-}
-
 void resp_array(struct buf *out, size_t n)
 {
     put_header(out, '*', (int64_t)n);
 }
 
-void resp_map(struct buf *out, int proto, size_t pairs)
+/* ---- The reply vtable ---- */
+
+static struct resp_reply *of(struct reply *r)
 {
-    if (proto == 3)
-        put_header(out, '%', (int64_t)pairs);
+    return container_of(r, struct resp_reply, base);
+}
+
+static void write_status(struct reply *r, const char *word)
+{
+    struct buf *out = of(r)->out;
+
+    assert(!strpbrk(word, "\r\n"));
+    buf_append(out, "+", 1);
+    buf_text(out, word);
+    buf_append(out, "\r\n", 2);
+}
+
+static void write_error(struct reply *r, const char *code, struct str text)
+{
+    resp_error(of(r)->out, code, text);
+}
+
+static void write_integer(struct reply *r, int64_t v)
+{
+    put_header(of(r)->out, ':', v);
+}
+
+static void write_bytes(struct reply *r, struct str s)
+{
+    resp_bulk(of(r)->out, s);
+}
+
+static void write_null(struct reply *r)
+{
+    if (of(r)->proto == 3)
+        buf_append(of(r)->out, "_\r\n", 3);
     else
-        put_header(out, '*', (int64_t)pairs * 2);
+        buf_append(of(r)->out, "$-1\r\n", 5);
+}
+
+static void write_boolean(struct reply *r, bool v)
+{
+    if (of(r)->proto == 3)
+        buf_text(of(r)->out, v ? "#t\r\n" : "#f\r\n");
+    else
+        write_integer(r, v);
+}
+
+static void write_array(struct reply *r, size_t n)
+{
+    resp_array(of(r)->out, n);
+}
+
+static void write_map(struct reply *r, size_t pairs)
+{
+    if (of(r)->proto == 3)
+        put_header(of(r)->out, '%', (int64_t)pairs);
+    else
+        resp_array(of(r)->out, 2 * pairs);
+}
+
+static size_t array_begin(struct reply *r)
+{
+    return of(r)->out->len;
+}
+
+/* The header goes before the values, which move behind it. */
+static void array_end(struct reply *r, size_t from, size_t n)
+{
+    struct buf *out = of(r)->out;
+    char header[HEADER];
+    size_t len = (size_t)(write_line(header, '*', (int64_t)n) - header);
+
+    if (!buf_reserve(out, len))
+        return;
+    memmove(out->ptr + from + len, out->ptr + from, out->len - from);
+    memcpy(out->ptr + from, header, len);
+    out->len += len;
+}
+
+static void undo(struct reply *r)
+{
+    of(r)->out->len = of(r)->start;
+}
+
+static size_t mark(const struct reply *r)
+{
+    return container_of(r, const struct resp_reply, base)->out->len;
+}
+
+static void write_again(struct reply *r, size_t from, size_t to)
+{
+    struct buf *out = of(r)->out;
+
+    if (buf_reserve(out, to - from))
+        buf_append(out, out->ptr + from, to - from);
+}
+
+static const struct reply_ops resp_reply_ops = {
+    .status = write_status,
+    .error = write_error,
+    .integer = write_integer,
+    .bytes = write_bytes,
+    .null = write_null,
+    .boolean = write_boolean,
+    .array = write_array,
+    .map = write_map,
+    .array_begin = array_begin,
+    .array_end = array_end,
+    .undo = undo,
+    .mark = mark,
+    .again = write_again,
+};
+
+struct resp_reply resp_reply_of(struct buf *out, int proto)
+{
+    return (struct resp_reply){ { &resp_reply_ops }, out, proto, out->len };
 }

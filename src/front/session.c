@@ -9,91 +9,6 @@
 #include "base/time.h"
 #include "front/resp.h"
 
-/* The reply vtable on RESP. */
-struct resp_reply {
-    struct reply base;
-    struct buf *out;
-    int proto;
-};
-
-static struct resp_reply *of(struct reply *r)
-{
-    return container_of(r, struct resp_reply, base);
-}
-
-static void write_status(struct reply *r, const char *word)
-{
-    resp_simple(of(r)->out, word);
-}
-
-static void write_error(struct reply *r, const char *code, struct str text)
-{
-    resp_error(of(r)->out, code, text);
-}
-
-static size_t mark(const struct reply *r)
-{
-    return container_of(r, const struct resp_reply, base)->out->len;
-}
-
-static void write_again(struct reply *r, size_t from, size_t to)
-{
-    struct buf *out = of(r)->out;
-
-    if (buf_reserve(out, to - from)) {
-        memcpy(out->ptr + out->len, out->ptr + from, to - from);
-        out->len += to - from;
-    }
-}
-
-static void write_integer(struct reply *r, int64_t v)
-{
-    resp_int(of(r)->out, v);
-}
-
-static void write_bytes(struct reply *r, struct str s)
-{
-    resp_bulk(of(r)->out, s);
-}
-
-static void write_null(struct reply *r)
-{
-    resp_null(of(r)->out, of(r)->proto);
-}
-
-static void write_boolean(struct reply *r, bool v)
-{
-    resp_bool(of(r)->out, of(r)->proto, v);
-}
-
-static void write_array(struct reply *r, size_t n)
-{
-    resp_array(of(r)->out, n);
-}
-
-static void write_map(struct reply *r, size_t pairs)
-{
-    resp_map(of(r)->out, of(r)->proto, pairs);
-}
-
-static const struct reply_ops resp_reply_ops = {
-    .status = write_status,
-    .error = write_error,
-    .integer = write_integer,
-    .bytes = write_bytes,
-    .null = write_null,
-    .boolean = write_boolean,
-    .array = write_array,
-    .map = write_map,
-    .mark = mark,
-    .again = write_again,
-};
-
-static struct resp_reply reply_of(const struct session *s, struct buf *out)
-{
-    return (struct resp_reply){ { &resp_reply_ops }, out, s->proto };
-}
-
 void session_init(struct session *s, uint64_t id)
 {
     *s = (struct session){ .id = id, .proto = 2 };
@@ -106,12 +21,12 @@ struct ask {
     const struct session_target *t;
     const struct str *words;
     size_t n;
-    struct buf *out;
+    struct reply *reply;
 };
 
-static void fail(const struct ask *a, const char *code, const char *text)
+static void ask_fail(const struct ask *a, const char *code, const char *text)
 {
-    resp_error(a->out, code, str_of(text));
+    a->reply->ops->error(a->reply, code, str_of(text));
 }
 
 static void set_name(const struct ask *a, struct str name)
@@ -119,10 +34,16 @@ static void set_name(const struct ask *a, struct str name)
     snprintf(a->s->name, sizeof(a->s->name), "%.*s", STR_ARG(name));
 }
 
-static void field(const struct ask *a, const char *name, const char *value)
+static void put_field(const struct ask *a, const char *name, const char *value)
 {
-    resp_bulk(a->out, str_of(name));
-    resp_bulk(a->out, str_of(value));
+    reply_text(a->reply, name);
+    reply_text(a->reply, value);
+}
+
+static void put_number(const struct ask *a, const char *name, int64_t value)
+{
+    reply_text(a->reply, name);
+    reply_integer(a->reply, value);
 }
 
 /* False after an error reply. */
@@ -131,12 +52,12 @@ static bool show_token(const struct ask *a, struct str user, struct str password
     int err;
 
     if (engine_token_count(partition_engine(a->t->partition)) == 0) {
-        fail(a, "ERR", "there are no tokens: connect without a password");
+        ask_fail(a, "ERR", "there are no tokens: connect without a password");
         return false;
     }
     err = session_auth(a->s, a->t, user, password);
     if (err)
-        fail(a, error_name(err), session_auth_why(err));
+        ask_fail(a, error_name(err), session_auth_why(err));
     return !err;
 }
 
@@ -148,7 +69,7 @@ static void ask_hello(const struct ask *a)
 
     if (a->n > 1) {
         if (a->words[1].len != 1 || (a->words[1].ptr[0] != '2' && a->words[1].ptr[0] != '3')) {
-            fail(a, "NOPROTO", "expected protocol version 2 or 3");
+            ask_fail(a, "NOPROTO", "expected protocol version 2 or 3");
             return;
         }
         proto = a->words[1].ptr[0] - '0';
@@ -159,41 +80,40 @@ static void ask_hello(const struct ask *a)
         } else if (str_ieq(a->words[i], "AUTH") && i + 2 < a->n) {
             auth = i++;
         } else {
-            fail(a, "INVALID", "usage: HELLO [2|3] [AUTH user token] [SETNAME name]");
+            ask_fail(a, "INVALID", "usage: HELLO [2|3] [AUTH user token] [SETNAME name]");
             return;
         }
     }
     if (auth && !show_token(a, a->words[auth + 1], a->words[auth + 2]))
         return;
     a->s->proto = proto;
-    resp_map(a->out, proto, 6);
-    field(a, "server", "belfry");
-    field(a, "version", BELFRY_VERSION);
-    resp_bulk(a->out, STR("proto"));
-    resp_int(a->out, proto);
-    resp_bulk(a->out, STR("id"));
-    resp_int(a->out, (int64_t)a->s->id);
-    field(a, "mode", "standalone");
-    field(a, "role", "master"); /* clients look for Redis's word */
+    container_of(a->reply, struct resp_reply, base)->proto = proto;
+    reply_map(a->reply, 6);
+    put_field(a, "server", "belfry");
+    put_field(a, "version", BELFRY_VERSION);
+    put_number(a, "proto", proto);
+    put_number(a, "id", (int64_t)a->s->id);
+    put_field(a, "mode", "standalone");
+    put_field(a, "role", "master"); /* clients look for Redis's word */
 }
 
 static void ask_ping(const struct ask *a)
 {
     if (a->n > 1)
-        resp_bulk(a->out, a->words[1]);
+        reply_bytes(a->reply, a->words[1]);
     else
-        resp_simple(a->out, "PONG");
+        reply_status(a->reply, "PONG");
 }
 
 static void ask_echo(const struct ask *a)
 {
-    resp_bulk(a->out, a->words[1]);
+    reply_bytes(a->reply, a->words[1]);
 }
 
 static void ask_quit(const struct ask *a)
 {
     a->s->quit = true;
-    resp_simple(a->out, "OK");
+    reply_status(a->reply, "OK");
 }
 
 static void ask_reset(const struct ask *a)
@@ -204,46 +124,65 @@ static void ask_reset(const struct ask *a)
     memcpy(fresh.address, a->s->address, sizeof(fresh.address));
     fresh.remote = a->s->remote;
     *a->s = fresh;
-    resp_simple(a->out, "RESET");
+    reply_status(a->reply, "RESET");
 }
 
 static void ask_select(const struct ask *a)
 {
     if (str_eq(a->words[1], STR("0")))
-        resp_simple(a->out, "OK");
+        reply_status(a->reply, "OK");
     else
-        fail(a, "INVALID", "there is only database 0; queues keep work apart");
+        ask_fail(a, "INVALID", "there is only database 0; queues keep work apart");
 }
 
-/* What client libraries send of themselves. */
+/* Client libraries send this when they connect. */
 static void ask_client(const struct ask *a)
 {
     if (str_ieq(a->words[1], "SETNAME") && a->n == 3) {
         set_name(a, a->words[2]);
-        resp_simple(a->out, "OK");
+        reply_status(a->reply, "OK");
     } else if (str_ieq(a->words[1], "GETNAME")) {
-        resp_bulk(a->out, str_of(a->s->name));
+        reply_text(a->reply, a->s->name);
     } else if (str_ieq(a->words[1], "ID")) {
-        resp_int(a->out, (int64_t)a->s->id);
+        reply_integer(a->reply, (int64_t)a->s->id);
     } else if (str_ieq(a->words[1], "SETINFO")) {
-        resp_simple(a->out, "OK");
+        reply_status(a->reply, "OK");
     } else {
-        fail(a, "INVALID", "CLIENT: expected SETNAME, GETNAME, SETINFO or ID");
+        ask_fail(a, "INVALID", "CLIENT: expected SETNAME, GETNAME, SETINFO or ID");
     }
 }
 
-/* AUTH token, AUTH name secret, and AUTH anything token: what libraries send. */
+/* AUTH token, AUTH name secret, or AUTH anything token: libraries send all three. */
 static void ask_auth(const struct ask *a)
 {
     bool both = a->n == 3;
 
     if (a->n > 3)
-        fail(a, "INVALID", "usage: AUTH token, or AUTH name secret");
+        ask_fail(a, "INVALID", "usage: AUTH token, or AUTH name secret");
     else if (show_token(a, both ? a->words[1] : (struct str){ 0 }, a->words[both ? 2 : 1]))
-        resp_simple(a->out, "OK");
+        reply_status(a->reply, "OK");
 }
 
-/* What clients look for when they connect; figures are for those who may see all of them. */
+/* Figures of the whole server. */
+static void put_figures(struct buf *text, const struct verb_host_stats *h,
+                        const struct engine_stats *s, const struct partition_stats *p)
+{
+    buf_printf(text,
+               "# Clients\r\nconnected_clients:%llu\r\nblocked_clients:%llu\r\n"
+               "# Memory\r\nused_memory:%llu\r\nused_memory_rss:%llu\r\nmaxmemory:%llu\r\n"
+               "# Stats\r\ntotal_commands_processed:%llu\r\n"
+               "# Jobs\r\nhot_jobs:%llu\r\ncold_jobs:%llu\r\nruns:%llu\r\nrun_bytes:%llu\r\n",
+               (unsigned long long)h->connections, (unsigned long long)s->waiters,
+               (unsigned long long)p->memory_bytes, (unsigned long long)h->rss_bytes,
+               (unsigned long long)h->memory_limit_bytes, (unsigned long long)h->commands,
+               (unsigned long long)s->hot_jobs, (unsigned long long)s->cold_jobs,
+               (unsigned long long)s->runs, (unsigned long long)s->run_bytes);
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        buf_printf(text, "jobs_%s:%llu\r\n", job_state_name((enum job_state)i),
+                   (unsigned long long)s->jobs[i]);
+}
+
+/* Clients ask for this when they connect. Figures are for tokens of all tenants. */
 static void ask_info(const struct ask *a)
 {
     struct engine *e = partition_engine(a->t->partition);
@@ -259,64 +198,58 @@ static void ask_info(const struct ask *a)
                "# Server\r\nserver:belfry\r\nbelfry_version:%s\r\nredis_mode:standalone\r\n"
                "loading:0\r\nuptime_in_seconds:%lld\r\n",
                BELFRY_VERSION, (long long)h.uptime_ms / 1000);
-    if (a->s->who.confined) {
-        resp_bulk(a->out, buf_view(&text));
-        buf_fini(&text);
-        return;
-    }
-    buf_printf(&text,
-               "# Clients\r\nconnected_clients:%llu\r\nblocked_clients:%llu\r\n"
-               "# Memory\r\nused_memory:%llu\r\nused_memory_rss:%llu\r\nmaxmemory:%llu\r\n"
-               "# Stats\r\ntotal_commands_processed:%llu\r\n"
-               "# Jobs\r\nhot_jobs:%llu\r\ncold_jobs:%llu\r\nruns:%llu\r\nrun_bytes:%llu\r\n",
-               (unsigned long long)h.connections, (unsigned long long)s.waiters,
-               (unsigned long long)p.memory_bytes, (unsigned long long)h.rss_bytes,
-               (unsigned long long)h.memory_limit_bytes, (unsigned long long)h.commands,
-               (unsigned long long)s.hot_jobs, (unsigned long long)s.cold_jobs,
-               (unsigned long long)s.runs, (unsigned long long)s.run_bytes);
-    for (int i = 0; i < JOB_STATE_COUNT; i++)
-        buf_printf(&text, "jobs_%s:%llu\r\n", job_state_name((enum job_state)i),
-                   (unsigned long long)s.jobs[i]);
-    resp_bulk(a->out, buf_view(&text));
+    if (!a->s->who.confined)
+        put_figures(&text, &h, &s, &p);
+    reply_bytes(a->reply, buf_view(&text));
     buf_fini(&text);
 }
 
 /* ---- COMMAND, so that redis-cli completes and hints ---- */
 
+#define CASE_TEXT 32
+
+static struct str in_case(const char *name, int (*convert)(int c), char ret[CASE_TEXT])
+{
+    size_t n = 0;
+
+    for (; name[n] && n + 1 < CASE_TEXT; n++)
+        ret[n] = (char)convert((unsigned char)name[n]);
+    return (struct str){ ret, n };
+}
+
 static void doc_argument(const struct ask *a, const struct arg *g)
 {
-    char token[32] = { 0 };
+    bool optional = !g->positional || g->optional;
+    char token[CASE_TEXT];
 
-    for (size_t i = 0; g->name[i] && i + 1 < sizeof(token); i++)
-        token[i] = (char)toupper((unsigned char)g->name[i]);
-    resp_map(a->out, a->s->proto, g->positional ? 3 : 4);
-    field(a, "name", g->name);
-    field(a, "type", g->type == ARG_INT ? "integer" : "string");
-    if (!g->positional)
-        field(a, "token", token);
-    resp_bulk(a->out, STR("flags"));
-    resp_array(a->out, !g->positional || g->optional ? 1 : 0);
-    if (!g->positional || g->optional)
-        resp_simple(a->out, "optional");
+    reply_map(a->reply, g->positional ? 3 : 4);
+    put_field(a, "name", g->name);
+    put_field(a, "type", g->type == ARG_INT ? "integer" : "string");
+    if (!g->positional) {
+        reply_text(a->reply, "token");
+        reply_bytes(a->reply, in_case(g->name, toupper, token));
+    }
+    reply_text(a->reply, "flags");
+    reply_array(a->reply, optional);
+    if (optional)
+        reply_status(a->reply, "optional");
 }
 
 static void doc_verb(const struct ask *a, const struct verb *v)
 {
-    char name[32] = { 0 };
+    char name[CASE_TEXT];
     size_t args = 0;
 
-    for (size_t i = 0; v->name[i] && i + 1 < sizeof(name); i++)
-        name[i] = (char)tolower((unsigned char)v->name[i]);
     while (v->args[args].type != ARG_END)
         args++;
-    resp_bulk(a->out, str_of(name));
-    resp_map(a->out, a->s->proto, args ? 4 : 3);
-    field(a, "summary", v->summary);
-    field(a, "since", "0.1.0");
-    field(a, "group", "belfry");
+    reply_bytes(a->reply, in_case(v->name, tolower, name));
+    reply_map(a->reply, args ? 4 : 3);
+    put_field(a, "summary", v->summary);
+    put_field(a, "since", "0.1.0");
+    put_field(a, "group", "belfry");
     if (args) {
-        resp_bulk(a->out, STR("arguments"));
-        resp_array(a->out, args);
+        reply_text(a->reply, "arguments");
+        reply_array(a->reply, args);
         for (size_t i = 0; i < args; i++)
             doc_argument(a, &v->args[i]);
     }
@@ -328,14 +261,13 @@ static void info_verb(const struct ask *a, const struct verb *v)
 
     for (const struct arg *g = v->args; g->positional && !g->optional; g++)
         arity++;
-    resp_array(a->out, 6);
-    resp_bulk(a->out, str_of(v->name));
-    resp_int(a->out, -arity);
-    resp_array(a->out, 1);
-    resp_simple(a->out, v->flags & VERB_READS ? "readonly" : "write");
-    resp_int(a->out, 0); /* no arguments are keys in Redis's sense */
-    resp_int(a->out, 0);
-    resp_int(a->out, 0);
+    reply_array(a->reply, 6);
+    reply_text(a->reply, v->name);
+    reply_integer(a->reply, -arity);
+    reply_array(a->reply, 1);
+    reply_status(a->reply, v->flags & VERB_READS ? "readonly" : "write");
+    for (int i = 0; i < 3; i++)
+        reply_integer(a->reply, 0); /* no argument is a key of Redis */
 }
 
 static size_t verb_count(void)
@@ -351,34 +283,27 @@ static size_t verb_count(void)
 static void ask_command(const struct ask *a)
 {
     bool docs = a->n > 1 && str_ieq(a->words[1], "DOCS");
-    bool info = a->n == 1 || str_ieq(a->words[1], "INFO");
-    size_t n = 0;
+    size_t all = a->n > 2 ? a->n - 2 : verb_count(), known = all;
 
     if (a->n > 1 && str_ieq(a->words[1], "COUNT")) {
-        resp_int(a->out, (int64_t)verb_count());
+        reply_integer(a->reply, (int64_t)verb_count());
         return;
     }
-    if (!docs && !info) {
-        fail(a, "INVALID", "COMMAND: expected COUNT, DOCS or INFO");
+    if (a->n > 1 && !docs && !str_ieq(a->words[1], "INFO")) {
+        ask_fail(a, "INVALID", "COMMAND: expected COUNT, DOCS or INFO");
         return;
     }
-    if (a->n > 2) { /* Redis leaves unknown names out of DOCS and answers null for them in INFO */
-        for (size_t i = 2; i < a->n; i++)
-            n += verb_find(verb_table, a->words[i]) != NULL;
-        docs ? resp_map(a->out, a->s->proto, n) : resp_array(a->out, a->n - 2);
-        for (size_t i = 2; i < a->n; i++) {
-            const struct verb *v = verb_find(verb_table, a->words[i]);
+    for (size_t i = 2; i < a->n; i++)
+        known -= verb_find(verb_table, a->words[i]) == NULL;
+    docs ? reply_map(a->reply, known) : reply_array(a->reply, all);
+    for (size_t i = 0; i < all; i++) {
+        const struct verb *v = a->n > 2 ? verb_find(verb_table, a->words[i + 2]) : &verb_table[i];
 
-            if (v)
-                docs ? doc_verb(a, v) : info_verb(a, v);
-            else if (!docs)
-                resp_null(a->out, a->s->proto);
-        }
-        return;
+        if (v)
+            docs ? doc_verb(a, v) : info_verb(a, v);
+        else if (!docs) /* as Redis, which leaves unknown names out of DOCS */
+            reply_null(a->reply);
     }
-    docs ? resp_map(a->out, a->s->proto, verb_count()) : resp_array(a->out, verb_count());
-    for (const struct verb *v = verb_table; v->name; v++)
-        docs ? doc_verb(a, v) : info_verb(a, v);
 }
 
 /* HELP [verb] */
@@ -388,41 +313,49 @@ static void ask_help(const struct ask *a)
     struct buf line = { 0 };
 
     if (a->n > 1 && !v) {
-        fail(a, "UNKNOWN", "no such verb; HELP lists them all");
+        ask_fail(a, "UNKNOWN", "no such verb; HELP lists them all");
         return;
     }
-    resp_array(a->out, v ? 3 : verb_count());
+    reply_array(a->reply, v ? 3 : verb_count());
     for (const struct verb *each = v ? v : verb_table; each->name; each++) {
         line.len = 0;
         verb_usage(each, &line);
-        resp_bulk(a->out, buf_view(&line));
+        reply_bytes(a->reply, buf_view(&line));
         if (v) {
-            resp_bulk(a->out, str_of(v->summary));
+            reply_text(a->reply, v->summary);
             line.len = 0;
             buf_printf(&line, "Example: %s", v->example);
-            resp_bulk(a->out, buf_view(&line));
+            reply_bytes(a->reply, buf_view(&line));
             break;
         }
     }
     buf_fini(&line);
 }
 
-static const struct {
+static const struct ask_row {
     const char *name;
     size_t min_words;
     bool sees_state;
-    bool open; /* to those who have shown no token, too */
+    bool open; /* also to clients that have shown no token */
     void (*run)(const struct ask *a);
-} asks[] = {
+} ask_rows[] = {
     { "PING", 1, false, true, ask_ping },        { "HELLO", 1, false, true, ask_hello },
     { "COMMAND", 1, false, false, ask_command }, { "CLIENT", 2, false, false, ask_client },
     { "INFO", 1, true, false, ask_info },        { "HELP", 1, false, false, ask_help },
     { "ECHO", 2, false, false, ask_echo },       { "SELECT", 2, false, false, ask_select },
     { "AUTH", 2, false, true, ask_auth },        { "RESET", 1, false, true, ask_reset },
-    { "QUIT", 1, false, true, ask_quit },
+    { "QUIT", 1, false, true, ask_quit },        { 0 },
 };
 
-/* NOAUTH is an answer to whatever was asked. */
+static const struct ask_row *ask_find(struct str name)
+{
+    for (const struct ask_row *row = ask_rows; row->name; row++)
+        if (str_ieq(name, row->name))
+            return row;
+    return NULL;
+}
+
+/* NOAUTH is the answer to every request of an unknown client. */
 static uint64_t refuse_unknown(const struct session *s, const struct session_target *t,
                                struct reply *r)
 {
@@ -430,37 +363,27 @@ static uint64_t refuse_unknown(const struct session *s, const struct session_tar
     struct verb_call call = { .reply = r };
 
     verb_error(&call, BELFRY_NOAUTH, identity_why(&s->who, e));
-    return engine_visible_lsn(e); /* it tells that there are tokens */
+    return engine_visible_lsn(e); /* the answer shows that there are tokens */
 }
 
-/* Whether it may be answered now. */
-static bool may_ask(const struct ask *a)
+static uint64_t execute_ask(const struct ask *a)
 {
-    if (identity_check(&a->s->who, partition_engine(a->t->partition), a->s->remote) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
-        if (str_ieq(a->words[0], asks[i].name))
-            return asks[i].open;
-    return false;
-}
-
-static bool execute_ask(const struct ask *a)
-{
+    const struct ask_row *row = ask_find(a->words[0]);
+    struct engine *e = partition_engine(a->t->partition);
     char text[160];
 
-    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-        if (!str_ieq(a->words[0], asks[i].name))
-            continue;
-        if (a->n < asks[i].min_words)
-            fail(a, "INVALID", "too few arguments");
-        else
-            asks[i].run(a);
-        return asks[i].sees_state;
+    if (identity_check(&a->s->who, e, a->s->remote) < 0 && !(row && row->open))
+        return refuse_unknown(a->s, a->t, a->reply);
+    if (row && a->n >= row->min_words) {
+        row->run(a);
+    } else if (row) {
+        ask_fail(a, "INVALID", "too few arguments");
+    } else {
+        snprintf(text, sizeof(text), "unknown verb '%.*s'; HELP lists all verbs",
+                 (int)(a->words[0].len < 64 ? a->words[0].len : 64), a->words[0].ptr);
+        ask_fail(a, "UNKNOWN", text);
     }
-    snprintf(text, sizeof(text), "unknown verb '%.*s'; HELP lists all verbs",
-             (int)(a->words[0].len < 64 ? a->words[0].len : 64), a->words[0].ptr);
-    fail(a, "UNKNOWN", text);
-    return false;
+    return row && row->sees_state ? engine_visible_lsn(e) : 0;
 }
 
 int session_auth(struct session *s, const struct session_target *t, struct str user,
@@ -489,9 +412,9 @@ const char *session_auth_why(int err)
                : error_text(err);
 }
 
-/* While memory is short a session may add once in a millisecond, so that those who add little do
- * not wait for those who add much. */
-static bool is_held(struct session *s, const struct session_target *t)
+/* While memory is short, a session may add once in a millisecond, so that clients that add little
+ * do not wait for clients that add much. */
+static bool lacks_room(struct session *s, const struct session_target *t)
 {
     int64_t now = engine_now(partition_engine(t->partition));
 
@@ -503,8 +426,8 @@ static bool is_held(struct session *s, const struct session_target *t)
     return false;
 }
 
-/* What was changed is in the audit log before the answer leaves, as that waits for both. If there
- * is no memory for that, nothing of it has happened. */
+/* A change is in the audit log before its answer leaves, which waits for both. If memory for the
+ * entry is missing, the change has not happened either. */
 static void audit(const struct session *s, struct verb_call *call)
 {
     if (verb_audit(call, str_of(s->name), str_of(s->address)) < 0)
@@ -532,14 +455,14 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     char why[512];
     int err;
 
-    s->cold = s->held = false;
+    s->cold = s->no_room = false;
     if (identity_check(&s->who, call.engine, s->remote) < 0)
         return refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
-    /* One that was let in and had to wait for the disk is not held then: it is executed again. */
-    s->held = v->flags & VERB_ADDS && !again && is_held(s, t);
-    if (s->held)
+    /* A request that waited for the disk was let in before, so it does not wait for room. */
+    s->no_room = v->flags & VERB_ADDS && !again && lacks_room(s, t);
+    if (s->no_room)
         return 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
     if (err) {
@@ -563,17 +486,13 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
                          size_t n, void *owner, struct buf *out)
 {
     const struct verb *v = verb_find(verb_table, words[0]);
-    struct resp_reply reply = reply_of(s, out);
+    struct resp_reply reply = resp_reply_of(out, s->proto);
     size_t before = out->len;
     uint64_t lsn;
 
     if (!v) {
-        struct ask a = { s, t, words, n, out };
-
-        s->cold = s->held = false;
-        if (!may_ask(&a))
-            return refuse_unknown(s, t, &reply.base);
-        return execute_ask(&a) ? engine_visible_lsn(partition_engine(t->partition)) : 0;
+        s->cold = s->no_room = false;
+        return execute_ask(&(struct ask){ s, t, words, n, &reply.base });
     }
     lsn = session_call(s, t, v, words, n, owner, &reply.base);
     assert(!s->cold || out->len == before);
@@ -583,7 +502,7 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
 
 void session_fail(struct session *s, int err, const char *detail, struct buf *out)
 {
-    struct resp_reply reply = reply_of(s, out);
+    struct resp_reply reply = resp_reply_of(out, s->proto);
     struct verb_call call = { .reply = &reply.base };
 
     verb_error(&call, err, detail);
@@ -592,7 +511,7 @@ void session_fail(struct session *s, int err, const char *detail, struct buf *ou
 void session_serve(struct session *s, const struct engine *e, struct job *const *jobs, size_t n,
                    struct buf *out)
 {
-    struct resp_reply reply = reply_of(s, out);
+    struct resp_reply reply = resp_reply_of(out, s->proto);
 
     s->parked = NULL;
     verb_reply_leases(e, &reply.base, jobs, n);

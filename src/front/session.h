@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's session: what it said of itself, and the execution of its requests. Verbs of
- * the table go to their handlers; the few that are about the connection itself (HELLO, PING,
- * COMMAND and what Redis clients send when they connect) are answered here. No sockets.
+ * A client's session: its name and token, and the execution of its requests. Verbs of the table go
+ * to their handlers. Requests about the connection (HELLO, PING, COMMAND and others that Redis
+ * clients send) are answered here. No sockets.
  */
 #ifndef FRONT_SESSION_H
 #define FRONT_SESSION_H
@@ -14,46 +14,46 @@
 struct session {
     uint64_t id;
     int proto;             /* 2 or 3 */
-    bool quit;             /* close once the replies are out */
-    struct waiter *parked; /* a LEASE that waits: no further request until it is served */
-    bool cold;             /* the last request needs something from disk: execute it again then */
-    bool held;             /* there was no room for what the last request adds: likewise */
-    int64_t added_ms;      /* when it last added something though there was little room */
+    bool quit;             /* the connection closes when its replies are out */
+    struct waiter *parked; /* a LEASE that waits; no request is executed until it is served */
+    bool cold;             /* the last request needs the disk, and is to be executed again */
+    bool no_room;          /* the last request found no room, and is to be executed again */
+    int64_t added_ms;      /* when it last added something while memory was short */
     char name[64];
-    char address[64]; /* where it is; set by the host, may be empty */
-    bool remote;      /* not on this machine; likewise */
+    char address[64]; /* of the client; set by the host, may be empty */
+    bool remote;      /* the client is on another machine; set by the host */
     struct identity who;
 };
 
 void session_init(struct session *s, uint64_t id);
 
-/* What requests run against. */
+/* The partition that requests are about, and its host. */
 struct session_target {
     struct partition *partition;
     const struct verb_host *host;
-    struct guard *guard; /* NULL: nobody is watched */
+    struct guard *guard; /* NULL: wrong tokens are not counted */
 };
 
-/* Executes one request and appends its reply to out, unless it parked (s->parked is set; `owner` is
- * then given back by the engine's deliver call), is cold (s->cold is set; what it needs is to be
- * fetched with partition_fetch) or is held (s->held). Returns the lsn that must be durable before
- * the reply may leave.
- */
+/* Executes one request and appends its reply to out. There is no reply if the request parked
+ * (s->parked; the engine's deliver call returns `owner`), is cold (s->cold; partition_fetch
+ * fetches the item that it needs) or found no room (s->no_room). Returns the lsn that must be
+ * durable before the reply may leave. */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
 
-/* Shows a token, as user and password (user.ptr NULL: there is none): 0, WRONGPASS, or BUSY: there
- * were too many wrong ones. Whoever was shown before is forgotten if it is wrong. */
+/* Shows a token, as user (ptr NULL: none) and password. WRONGPASS: it is wrong, and the session
+ * has no token now. BUSY: there were too many wrong ones. */
 int session_auth(struct session *s, const struct session_target *t, struct str user,
                  struct str password);
-/* What to say then. */
+/* The sentence for such an error. */
 const char *session_auth_why(int err);
 
-/* The same for a verb and its words, with a reply of the caller's: what both protocols do. */
+/* As session_execute, for a verb and its words, with a reply of the caller. Both protocols use
+ * it. */
 uint64_t session_call(struct session *s, const struct session_target *t, const struct verb *v,
                       const struct str *words, size_t n, void *owner, struct reply *reply);
 
-/* The reply of a request that was cold and cannot be executed again, because of this error. */
+/* The reply of a cold request that cannot be executed again, because of this error. */
 void session_fail(struct session *s, int err, const char *detail, struct buf *out);
 
 /* The reply of a LEASE that was parked and is now served; n may be 0. */

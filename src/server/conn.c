@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "front/http_guess.h"
+#include "front/http_route.h"
 #include "front/resp.h"
 #include "host/errand.h"
 #include "server/client.h"
@@ -156,7 +156,7 @@ static void queue_input(struct conn *c)
     bool whole = c->in.len && c->in.len >= c->in_need;
 
     if (whole && is_free(c) && list_empty(&c->client.resume)) {
-        if (c->session.held) { /* the server looks at it when there is room */
+        if (c->session.no_room) { /* the server looks at it when there is room */
             list_append(&c->client.server->held, &c->client.resume);
         } else {
             list_append(&c->client.server->resume, &c->client.resume);
@@ -229,7 +229,7 @@ static void execute(struct conn *c, const struct resp_request *r)
         c->errand = errand_begin(&s->host, &c->client);
         if (!c->errand)
             reply_error(c, BELFRY_NOMEM, "");
-    } else if (!c->session.parked && !c->session.held) { /* else there is no reply yet */
+    } else if (!c->session.parked && !c->session.no_room) { /* else there is no reply yet */
         replied(c, lsn);
     }
 }
@@ -243,7 +243,7 @@ static void take_request(struct conn *c, const struct resp_request *r)
                        "upper case, a blank and a path");
     else
         execute(c, r);
-    c->client.server->commands += !c->session.held;
+    c->client.server->commands += !c->session.no_room;
 }
 
 /* Nobody is known, and somebody has to be; or that cannot be said now. */
@@ -291,7 +291,7 @@ static size_t process(struct conn *c, struct str input)
         }
         if (s->request->n)
             take_request(c, s->request);
-        if (c->errand || c->session.held)
+        if (c->errand || c->session.no_room)
             break;
         used += n;
     }

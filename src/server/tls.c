@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "front/http_guess.h"
+#include "front/http_route.h"
 #include "server/conn.h"
 #include "tls/context.h"
 #include "tls/relay.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a caller may ask, by the verb's row and the caller's token. */
+/* The rights of a caller, by the verb's row and the caller's token; and error replies. */
 #include <stdio.h>
 
 #include "verbs/handlers.h"
@@ -58,6 +58,27 @@ void verb_error(struct verb_call *c, int err, const char *detail)
     verb_refuse(c, err, text);
 }
 
+bool verb_failed(struct verb_call *c, int err)
+{
+    if (err < 0 && !c->failed)
+        verb_error(c, err, engine_detail(c->engine));
+    return err < 0;
+}
+
+bool verb_missing(struct verb_call *c, int err)
+{
+    if (err != BELFRY_NOTFOUND)
+        return verb_failed(c, err);
+    reply_null(c->reply);
+    return true;
+}
+
+void verb_ok(struct verb_call *c, int err)
+{
+    if (!verb_failed(c, err))
+        reply_status(c->reply, "OK");
+}
+
 bool verb_is_confined(const struct verb_call *c)
 {
     return c->who && c->who->confined;
@@ -107,14 +128,14 @@ struct str verb_tenant(const struct verb *v, const struct arg_value *args)
     return v->flags & (VERB_HOLDS | VERB_WIDE) ? STR(TENANT_ALL) : STR(TENANT_DEFAULT);
 }
 
-/* Whether the tenant is there is not looked at: the answer does not depend on it. */
+/* The answer does not depend on whether the tenant exists. */
 int verb_scope(struct verb_call *c)
 {
     const struct arg_value *given = tenant_given(c->verb, c->args);
     char text[NAME_MAX_BYTES + 64];
 
     if (c->verb->run == run_tenant)
-        given = &c->args[TENANT_NAME];
+        given = &c->args[SUBJECT];
     if (!verb_is_confined(c)) {
         c->tenant = verb_tenant(c->verb, c->args);
         return 0;

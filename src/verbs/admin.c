@@ -5,7 +5,7 @@
 #include "engine/push.h"
 #include "verbs/page.h"
 
-/* Of what may be secret only that it is there: the names of headers, the number of secrets. */
+/* Secrets are not shown: of headers only the names are, and of secrets only the number. */
 static void put_header_names(struct reply *r, const void *view)
 {
     const struct queue_settings *s = view;
@@ -58,8 +58,6 @@ const struct shape_field queue_fields[] = {
 };
 /* clang-format on */
 
-#define QUEUES_MAX 1000
-
 static int queue_add(void *page, const struct queue_view *v)
 {
     return page_add(page, v);
@@ -67,27 +65,20 @@ static int queue_add(void *page, const struct queue_view *v)
 
 void run_queues(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct page page = { .fields = queue_fields, .size = sizeof(struct queue_view), .call = c };
+    struct page page = { .call = c, .fields = queue_fields };
+    bool is_short = arg_of(c, "after")->set && !str_eq(c->tenant, STR(TENANT_ALL));
+    struct listing l = LISTING;
     char buf[QUEUE_MAX_BYTES];
-    struct str after = STR("");
 
-    if (a[QUEUES_AFTER].set && str_eq(c->tenant, STR(TENANT_ALL))) {
-        after = a[QUEUES_AFTER].str;
-    } else if (a[QUEUES_AFTER].set && !name_valid(a[QUEUES_AFTER].str)) {
+    args_store(c, &l);
+    if (is_short && !name_valid(l.after)) {
         verb_error(c, BELFRY_INVALID, "after: expected a queue's name");
         return;
-    } else if (a[QUEUES_AFTER].set) {
-        full_name(c->tenant, a[QUEUES_AFTER].str, buf, &after);
     }
-    int err = engine_queues(c->engine, c->tenant, after,
-                            (size_t)arg_number(&a[QUEUES_LIMIT], QUEUES_MAX), queue_add, &page);
-
-    if (err)
-        verb_error(c, err, "");
-    else
-        page_put(c->reply, &page);
-    page_fini(&page);
+    if (is_short)
+        full_name(c->tenant, l.after, buf, &l.after);
+    page_begin(&page);
+    page_end(&page, engine_queues(c->engine, c->tenant, l.after, l.limit, queue_add, &page), "");
 }
 
 void run_queue(struct verb_call *c)
@@ -97,38 +88,23 @@ void run_queue(struct verb_call *c)
     char buf[QUEUE_MAX_BYTES];
     struct str name;
     struct queue_view v;
-    int err;
 
-    if (!queue_named(c, c->args[QUEUE_NAME].str, buf, &name))
+    if (!queue_named(c, c->args[SUBJECT].str, buf, &name))
         return;
-    err = fields ? engine_queue_set(c->engine, name, &s, fields) : 0;
-
-    if (err) {
-        verb_error(c, err, engine_detail(c->engine));
+    if (fields && verb_failed(c, engine_queue_set(c->engine, name, &s, fields)))
         return;
-    }
     if (engine_queue_get(c->engine, name, &v) == 0)
         shape_put(c->reply, queue_fields, &v);
     else
         reply_null(c->reply);
 }
 
-static void set_paused(struct verb_call *c, bool paused)
+void run_pause(struct verb_call *c)
 {
-    struct queue_settings s = { .paused = paused };
+    struct queue_settings s = { .paused = c->verb->flags & VERB_STOPS };
     char buf[QUEUE_MAX_BYTES];
     struct str name;
 
-    if (queue_named(c, c->args[QUEUE_NAME].str, buf, &name))
+    if (queue_named(c, c->args[SUBJECT].str, buf, &name))
         verb_ok(c, engine_queue_set(c->engine, name, &s, 1u << QUEUE_PAUSED));
-}
-
-void run_pause(struct verb_call *c)
-{
-    set_paused(c, true);
-}
-
-void run_resume(struct verb_call *c)
-{
-    set_paused(c, false);
 }

@@ -6,9 +6,8 @@
 
 #include "verbs/handlers.h"
 #include "verbs/page.h"
-#include "verbs/seal.h"
 
-#define WORD_MAX 100 /* bytes of a word that are kept */
+#define WORD_MAX 100 /* bytes that the log keeps of a word */
 
 /* ---- Entries ---- */
 
@@ -20,7 +19,7 @@ static bool is_plain(struct str s)
     return s.len > 0;
 }
 
-/* As it could be typed into redis-cli. */
+/* Writes a word as it can be typed into redis-cli. */
 static void put_word(struct buf *out, struct str s)
 {
     bool is_cut = s.len > WORD_MAX;
@@ -45,7 +44,7 @@ static void put_word(struct buf *out, struct str s)
     buf_text(out, is_cut ? "..." : "");
 }
 
-/* Whether the word before says that this one is not to be seen. */
+/* Whether the word before is the name of a secret option. */
 static bool is_secret(const struct verb_call *c, size_t i)
 {
     for (const struct arg *a = c->verb->args; a->name; a++)
@@ -54,7 +53,7 @@ static bool is_secret(const struct verb_call *c, size_t i)
     return false;
 }
 
-/* The words as text; of a payload only how large it is. */
+/* The words as text; of a payload only its size. */
 static void put_request(struct buf *out, const struct verb_call *c)
 {
     size_t positional = 0;
@@ -73,10 +72,10 @@ static void put_request(struct buf *out, const struct verb_call *c)
     }
 }
 
-/* Whose things it changed. */
+/* The tenant whose things the call changed. */
 static struct str tenant_of(const struct verb_call *c)
 {
-    return c->verb->run == run_tenant ? c->args[TENANT_NAME].str : c->tenant;
+    return c->verb->run == run_tenant ? c->args[SUBJECT].str : c->tenant;
 }
 
 int verb_audit(struct verb_call *c, struct str client, struct str address)
@@ -128,35 +127,21 @@ static int audit_add(void *page, const struct audit_entry *a)
 }
 
 const struct shape_field audit_page_fields[] = {
-    SHOW_MAPS("entries", "AuditEntry", page_put),
-    SHOW_OWN("cursor", SHAPE_TEXT, page_put_cursor, OR_NULL),
+    SHOW_PAGE("entries", "AuditEntry"),
     { 0 },
 };
 
 void run_audit(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct audit_filter f = {
-        .tenant = c->tenant,
-        .from_ms = arg_number(&a[AUDIT_FROM], 0),
-        .to_ms = arg_number(&a[AUDIT_TO], INT64_MAX),
-        .limit = (size_t)arg_number(&a[AUDIT_LIMIT], 100),
-    };
-    struct list_cursor cursor = { 0 };
-    struct page page = {
-        .fields = audit_fields, .size = sizeof(struct audit_entry), .call = c, .next = &cursor
-    };
-    int err;
+    struct audit_filter f = { .tenant = c->tenant, .to_ms = INT64_MAX, .limit = 100 };
+    struct page page = { .call = c, .fields = audit_fields, .map = audit_page_fields };
+    const struct list_cursor *at = &page.next;
+    int err = page_seek(&page);
 
-    if (a[AUDIT_CURSOR].set && (!seal_parse(c, a[AUDIT_CURSOR].str, &cursor) || cursor.phase ||
-                                cursor.stripe || cursor.stripes_log2 || cursor.key_len)) {
-        verb_error(c, BELFRY_INVALID, "cursor: expected one that AUDIT gave");
-        return;
-    }
-    err = engine_audits(c->engine, &f, audit_add, &page, &cursor);
-    if (err)
-        verb_error(c, err, "");
-    else
-        shape_put(c->reply, audit_page_fields, &page);
-    page_fini(&page);
+    args_store(c, &f);
+    if (at->phase || at->stripe || at->stripes_log2 || at->key_len)
+        err = BELFRY_INVALID;
+    if (!err)
+        err = engine_audits(c->engine, &f, audit_add, &page, &page.next);
+    page_end(&page, err, "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* BATCH: several SCHEDULEs in one request, all or none of them or each by itself. */
+/* BATCH: several jobs in one request, all or none of them, or each by itself. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,13 +7,13 @@
 #include "verbs/handlers.h"
 
 #define BATCH_MAX   1000
-#define BATCH_SPARE 65536 /* bytes that a batch may have beyond the largest payload */
-#define FIRST_ITEM  2     /* behind BATCH and its mode */
+#define BATCH_SPARE 65536 /* a batch may have so many bytes more than the largest payload */
+#define FIRST_ITEM  2     /* index of the word behind BATCH and its mode */
 
-/* Keeps the error that it is given, for who knows which item it is about. */
+/* A reply that keeps an error until the batch adds the item's number. */
 struct note {
     struct reply base;
-    const char *code; /* NULL: there is none */
+    const char *code; /* NULL: there is no error */
     char text[400];
 };
 
@@ -40,21 +40,15 @@ struct batch {
     size_t n;
 };
 
+/* The number of an item's words; 0: it is no such number. */
 static size_t number_of(struct str s)
 {
-    size_t v = 0;
+    uint64_t v;
 
-    if (s.len == 0 || s.len > 4)
-        return 0;
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] < '0' || s.ptr[i] > '9')
-            return 0;
-        v = v * 10 + (size_t)(s.ptr[i] - '0');
-    }
-    return v;
+    return s.len <= 4 && str_number(s, &v) ? (size_t)v : 0;
 }
 
-/* How many items there are, each a number and so many words; 0 after an error reply. */
+/* The number of items, each a number and so many words; 0 after an error reply. */
 static size_t count_items(struct verb_call *c)
 {
     char why[96];
@@ -78,7 +72,7 @@ static size_t count_items(struct verb_call *c)
     return 0;
 }
 
-/* Reads an item's words as a call of SCHEDULE. What is wrong with it is noted. */
+/* Reads an item's words as a call of SCHEDULE. An error is noted. */
 static void item_parse(const struct verb_call *c, size_t *at, struct batch_item *ret)
 {
     size_t words = number_of(c->words[*at]);
@@ -91,7 +85,7 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
         .reply = &ret->note.base,
         .args = args,
         .verb = verb_find(verb_table, STR("SCHEDULE")),
-        .words = c->words + *at, /* its number stands where the verb's name does */
+        .words = c->words + *at, /* the number stands in place of the verb's name */
         .word_count = words + 1,
     };
     char why[sizeof(ret->note.text)];
@@ -134,7 +128,7 @@ static void refuse_job(const struct batch *b, size_t i, int err)
     refuse_item(b, i, error_name(err), detail[0] ? detail : error_text(err));
 }
 
-/* Whether all could be read, and fit into one commit. */
+/* Whether all items are valid and fit into one commit. False after an error reply. */
 static bool check_items(const struct batch *b)
 {
     size_t bytes = 0;
@@ -178,7 +172,7 @@ static void run_all(const struct batch *b)
     free(results);
 }
 
-/* What is on disk and needed is fetched first: from then on the request is not run again. */
+/* Everything that is needed from disk is fetched first. After that the request is not run again. */
 static void run_each(const struct batch *b)
 {
     struct engine *e = b->call->engine;
@@ -217,7 +211,7 @@ void run_batch(struct verb_call *c)
             item_parse(c, &at, &b.items[i]);
             b.specs[i] = b.items[i].item.spec;
         }
-        if (c->args[BATCH_MODE].number == 1)
+        if (c->args[SUBJECT].number == 1)
             run_each(&b);
         else
             run_all(&b);

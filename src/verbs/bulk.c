@@ -5,10 +5,10 @@
 #include "verbs/handlers.h"
 #include "verbs/page.h"
 
-/* A bulk as it is shown. */
+/* A bulk as BULKS shows it. */
 struct bulk_shown {
     struct str tenant;
-    struct bulk_view view; /* moments that were not given, or are not known yet, are negative */
+    struct bulk_view view; /* moments that are not given or not known are negative */
 };
 
 static void put_states(struct reply *r, const void *view)
@@ -49,15 +49,14 @@ static struct bulk_shown shown_of(struct str tenant, const struct bulk_view *v)
     return shown;
 }
 
-static void show(struct verb_call *c, struct job_id id)
+static void bulk_show(struct verb_call *c, struct job_id id)
 {
     struct bulk_shown shown;
     struct bulk_view v;
-    int err = engine_bulk_get(c->engine, c->tenant, id, &v);
 
-    if (err) {
-        verb_error(c, err, engine_detail(c->engine));
-    } else if (v.damaged) {
+    if (verb_failed(c, engine_bulk_get(c->engine, c->tenant, id, &v)))
+        return;
+    if (v.damaged) {
         verb_error(c, BELFRY_CORRUPT, "what is stored of it cannot be read: BULKSTOP it");
     } else {
         shown = shown_of(c->tenant, &v);
@@ -71,10 +70,9 @@ void run_bulk(struct verb_call *c)
     char name[QUEUE_MAX_BYTES];
     struct bulk_spec s = { .tenant = c->tenant, .state = -1, .from_ms = -1, .to_ms = -1 };
     struct job_id id;
-    int err;
 
     args_store(c, &s);
-    if (!one_tenant(c) || due_of(c, arg_of(c, "in"), arg_of(c, "at"), &s.due_ms) < 0)
+    if (!one_tenant(c) || !due_of(c, arg_of(c, "in"), &s.due_ms))
         return;
     if (s.action != BULK_RESCHEDULE && s.due_ms >= 0) {
         verb_error(c, BELFRY_INVALID, "in, at: only reschedule takes a time");
@@ -82,24 +80,16 @@ void run_bulk(struct verb_call *c)
     }
     if (queue->set && !queue_named(c, queue->str, name, &s.queue))
         return;
-    err = engine_bulk(c->engine, &s, &id);
-    if (err) {
-        verb_error(c, err, engine_detail(c->engine));
+    if (verb_failed(c, engine_bulk(c->engine, &s, &id)))
         return;
-    }
     verb_outcome(c, id, s.dry ? "dry run" : "begun");
-    show(c, id);
+    bulk_show(c, id);
 }
 
 void run_bulkstop(struct verb_call *c)
 {
-    struct job_id id = c->args[BULKSTOP_ID].id;
-    int err;
-
-    if (!one_tenant(c))
-        return;
-    err = engine_bulk_stop(c->engine, c->tenant, id);
-    verb_ok(c, err);
+    if (one_tenant(c))
+        verb_ok(c, engine_bulk_stop(c->engine, c->tenant, c->args[SUBJECT].id));
 }
 
 static int bulk_add(void *arg, const struct bulk_view *v)
@@ -115,22 +105,19 @@ static int bulk_add(void *arg, const struct bulk_view *v)
 
 void run_bulks(struct verb_call *c)
 {
-    const struct arg_value *id = &c->args[BULKS_ID];
-    struct page page = { .fields = bulk_fields, .size = sizeof(struct bulk_shown), .call = c };
+    const struct arg_value *id = arg_of(c, "id");
+    struct page page = { .call = c, .fields = bulk_fields };
     struct bulk_view v;
     int err;
 
     if (!one_tenant(c))
         return;
+    page_begin(&page);
     if (id->set) {
         err = engine_bulk_get(c->engine, c->tenant, id->id, &v);
         err = err ? err : bulk_add(&page, &v);
     } else {
         err = engine_bulks(c->engine, c->tenant, bulk_add, &page);
     }
-    if (err)
-        verb_error(c, err, err == BELFRY_NOTFOUND ? engine_detail(c->engine) : "");
-    else
-        page_put(c->reply, &page);
-    page_fini(&page);
+    page_end(&page, err, err == BELFRY_NOTFOUND ? engine_detail(c->engine) : "");
 }

@@ -8,29 +8,29 @@
 _Static_assert(CURSOR_TEXT >= 9 + 8 * BUF_DIGITS + 2 * sizeof(((struct list_cursor *)0)->key),
                "the longest cursor has room");
 
-static char *put_number(char *p, uint64_t v)
-{
-    *p++ = '-';
-    return buf_digits(p, v);
-}
+/* The numbers of a cursor in the order of its text: SHORT of them, or all. */
+enum { SHORT = 4, ALL = 8 };
+
+static const uint64_t most[ALL] = { UINT8_MAX,   UINT64_MAX, INT64_MAX,  UINT64_MAX,
+                                    LIST_LOADED, UINT32_MAX, UINT32_MAX, UINT64_MAX };
 
 size_t cursor_format(const struct list_cursor *c, char ret[CURSOR_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    char *p = buf_digits(ret, c->stripes_log2);
+    uint64_t numbers[ALL] = { c->stripes_log2, c->stripe, (uint64_t)c->due_ms,
+                              c->seq,          c->phase,  c->walk,
+                              c->since,        c->epoch };
+    bool is_short = !c->phase && !c->walk && !c->since && !c->epoch && !c->key_len;
+    char *p = ret;
 
-    p = put_number(p, c->stripe);
-    p = put_number(p, (uint64_t)c->due_ms);
-    p = put_number(p, c->seq);
-    if (!c->phase && !c->walk && !c->since && !c->epoch && !c->key_len)
-        return (size_t)(p - ret);
-    p = put_number(p, c->phase);
-    p = put_number(p, c->walk);
-    p = put_number(p, c->since);
-    p = put_number(p, c->epoch);
+    assert(c->key_len <= sizeof(c->key));
+    for (size_t i = 0; i < (is_short ? SHORT : ALL); i++) {
+        if (i > 0)
+            *p++ = '-';
+        p = buf_digits(p, numbers[i]);
+    }
     if (c->key_len)
         *p++ = '-';
-    assert(c->key_len <= sizeof(c->key));
     for (size_t i = 0; i < c->key_len; i++) {
         *p++ = digits[(unsigned char)c->key[i] >> 4];
         *p++ = digits[c->key[i] & 15];
@@ -38,75 +38,42 @@ size_t cursor_format(const struct list_cursor *c, char ret[CURSOR_TEXT])
     return (size_t)(p - ret);
 }
 
-/* The next part of the text, up to a dash or the end. */
-static struct str take_part(struct str *rest)
+static bool key_parse(struct str text, struct list_cursor *ret)
 {
-    const char *dash = rest->len ? memchr(rest->ptr, '-', rest->len) : NULL;
-    struct str part = { rest->ptr, dash ? (size_t)(dash - rest->ptr) : rest->len };
-    size_t used = part.len + (dash != NULL);
-
-    *rest = (struct str){ rest->ptr + used, rest->len - used };
-    return part;
-}
-
-static bool take_number(struct str *rest, uint64_t max, uint64_t *ret)
-{
-    struct str part = take_part(rest);
-    uint64_t v = 0;
-
-    for (size_t i = 0; i < part.len; i++) {
-        unsigned digit = (unsigned char)part.ptr[i] - '0';
-
-        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
-            return false;
-    }
-    *ret = v;
-    return part.len > 0 && v <= max;
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool take_key(struct str *rest, struct list_cursor *ret)
-{
-    struct str part = take_part(rest);
-
-    if (part.len % 2 || part.len / 2 > sizeof(ret->key))
+    if (text.len % 2 || text.len / 2 > sizeof(ret->key))
         return false;
-    for (size_t i = 0; i < part.len; i += 2) {
-        int high = hex_digit(part.ptr[i]), low = hex_digit(part.ptr[i + 1]);
+    for (size_t i = 0; i < text.len; i += 2) {
+        int high = str_hex(text.ptr[i]), low = str_hex(text.ptr[i + 1]);
 
         if (high < 0 || low < 0)
             return false;
         ret->key[i / 2] = (char)(high << 4 | low);
     }
-    ret->key_len = (uint16_t)(part.len / 2);
+    ret->key_len = (uint16_t)(text.len / 2);
     return true;
 }
 
 bool cursor_parse(struct str text, struct list_cursor *ret)
 {
     struct list_cursor c = { .more = true };
-    uint64_t log2, due, phase = 0, walk = 0, since = 0;
+    uint64_t n[ALL] = { 0 };
     struct str rest = text;
     char again[CURSOR_TEXT];
 
-    if (!take_number(&rest, UINT8_MAX, &log2) || !take_number(&rest, UINT64_MAX, &c.stripe) ||
-        !take_number(&rest, INT64_MAX, &due) || !take_number(&rest, UINT64_MAX, &c.seq))
+    for (size_t i = 0; i < SHORT || (i < ALL && (i > SHORT || rest.len)); i++)
+        if (!str_number(str_cut(&rest, '-'), &n[i]) || n[i] > most[i])
+            return false;
+    if (!key_parse(rest, &c))
         return false;
-    if (rest.len &&
-        (!take_number(&rest, LIST_LOADED, &phase) || !take_number(&rest, UINT32_MAX, &walk) ||
-         !take_number(&rest, UINT32_MAX, &since) || !take_number(&rest, UINT64_MAX, &c.epoch) ||
-         !take_key(&rest, &c)))
-        return false;
-    c.stripes_log2 = (uint8_t)log2;
-    c.due_ms = (int64_t)due;
-    c.phase = (uint8_t)phase;
-    c.walk = (uint32_t)walk;
-    c.since = (uint32_t)since;
-    /* Zeros in front, dashes at the end and the like. */
+    c.stripes_log2 = (uint8_t)n[0];
+    c.stripe = n[1];
+    c.due_ms = (int64_t)n[2];
+    c.seq = n[3];
+    c.phase = (uint8_t)n[4];
+    c.walk = (uint32_t)n[5];
+    c.since = (uint32_t)n[6];
+    c.epoch = n[7];
+    /* Leading zeros, a dash at the end, and other texts that are not those of cursor_format. */
     if (!str_eq((struct str){ again, cursor_format(&c, again) }, text))
         return false;
     *ret = c;

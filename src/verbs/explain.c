@@ -23,14 +23,8 @@ void run_explain(struct verb_call *c)
     struct explained shown;
     int err = job_named(c, &shown.id);
 
-    if (err == BELFRY_INVALID)
-        return;
     if (!err)
         err = engine_explain(c->engine, shown.id, &shown.x);
-    if (err == BELFRY_NOTFOUND)
-        reply_null(c->reply);
-    else if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else
+    if (!verb_missing(c, err))
         shape_put(c->reply, explanation_fields, &shown);
 }

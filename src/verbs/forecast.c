@@ -9,13 +9,6 @@
 #define STEP_MS   INT64_C(3600000)
 #define SPAN_MS   (24 * STEP_MS)
 
-struct forecast {
-    int64_t from_ms;
-    int64_t to_ms;
-    int64_t step_ms;
-    size_t n; /* steps; the last one ends at to_ms and may be shorter */
-};
-
 struct step {
     int64_t from_ms;
     int64_t to_ms;
@@ -30,29 +23,25 @@ const struct shape_field step_fields[] = {
     { 0 },
 };
 
-/* INVALID after an error reply. */
-static int forecast_of(struct verb_call *c, struct forecast *ret)
+/* The number of steps; 0 after an error reply. The last step ends at to_ms and may be shorter. */
+static size_t forecast_of(struct verb_call *c, struct forecast *ret)
 {
-    const struct arg_value *a = c->args;
-    struct forecast f;
     int64_t steps;
     char why[128];
 
-    f.from_ms = arg_number(&a[FORECAST_FROM], engine_now(c->engine));
-    f.to_ms = arg_number(&a[FORECAST_TO], f.from_ms + SPAN_MS);
-    f.step_ms = arg_number(&a[FORECAST_STEP], STEP_MS);
-    if (f.to_ms <= f.from_ms) {
+    *ret = (struct forecast){ engine_now(c->engine), -1, STEP_MS };
+    args_store(c, ret);
+    if (ret->to_ms < 0)
+        ret->to_ms = ret->from_ms + SPAN_MS;
+    if (ret->to_ms <= ret->from_ms) {
         verb_error(c, BELFRY_INVALID, "to: expected a moment after from");
-        return BELFRY_INVALID;
+        return 0;
     }
-    steps = (f.to_ms - f.from_ms - 1) / f.step_ms + 1;
-    if (steps > STEPS_MAX) {
-        snprintf(why, sizeof(why), "step: %" PRId64 " steps, the limit is %d", steps, STEPS_MAX);
-        verb_error(c, BELFRY_INVALID, why);
-        return BELFRY_INVALID;
-    }
-    f.n = (size_t)steps;
-    *ret = f;
+    steps = (ret->to_ms - ret->from_ms - 1) / ret->step_ms + 1;
+    if (steps <= STEPS_MAX)
+        return (size_t)steps;
+    snprintf(why, sizeof(why), "step: %" PRId64 " steps, the limit is %d", steps, STEPS_MAX);
+    verb_error(c, BELFRY_INVALID, why);
     return 0;
 }
 
@@ -68,23 +57,24 @@ void run_forecast(struct verb_call *c)
 {
     uint64_t jobs[STEPS_MAX];
     struct forecast f;
+    size_t n = forecast_of(c, &f);
     int64_t last_ms;
 
-    if (forecast_of(c, &f) < 0)
+    if (n == 0)
         return;
-    last_ms = f.from_ms + (int64_t)(f.n - 1) * f.step_ms;
-    if (ask(c, f.from_ms, f.step_ms, f.n, jobs) < 0 ||
+    last_ms = f.from_ms + (int64_t)(n - 1) * f.step_ms;
+    if (ask(c, f.from_ms, f.step_ms, n, jobs) < 0 ||
         (f.to_ms - last_ms < f.step_ms &&
-         ask(c, last_ms, f.to_ms - last_ms, 1, &jobs[f.n - 1]) < 0)) {
+         ask(c, last_ms, f.to_ms - last_ms, 1, &jobs[n - 1]) < 0)) {
         verb_refuse(c, BELFRY_STATE,
                     "some of this tenant's jobs wait on disk, where they are counted together with "
                     "those of all: only a token of tenant * can ask, for all of them");
         return;
     }
-    reply_array(c->reply, f.n);
-    for (size_t i = 0; i < f.n; i++) {
+    reply_array(c->reply, n);
+    for (size_t i = 0; i < n; i++) {
         int64_t from_ms = f.from_ms + (int64_t)i * f.step_ms;
-        struct step step = { from_ms, i + 1 < f.n ? from_ms + f.step_ms : f.to_ms, jobs[i] };
+        struct step step = { from_ms, i + 1 < n ? from_ms + f.step_ms : f.to_ms, jobs[i] };
 
         shape_put(c->reply, step_fields, &step);
     }

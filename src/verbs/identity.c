@@ -10,7 +10,7 @@ void identity_forget(struct identity *i)
     *i = (struct identity){ 0 };
 }
 
-static void take(struct identity *i, const struct token_view *t)
+static void identity_take(struct identity *i, const struct token_view *t)
 {
     i->serial = t->serial;
     i->expires_ms = t->expires_ms;
@@ -38,7 +38,7 @@ int identity_show(struct identity *i, const struct engine *e, struct str user, s
     if (!(there & same) || secret.len > SECRET_MAX ||
         (t.expires_ms && engine_now(e) >= t.expires_ms))
         return BELFRY_WRONGPASS;
-    take(i, &t);
+    identity_take(i, &t);
     i->generation = engine_token_generation(e);
     return 0;
 }
@@ -59,7 +59,7 @@ int identity_refresh(struct identity *i, const struct engine *e, bool remote)
         i->standing = remote ? BELFRY_NOAUTH : 0;
     } else if (shown && engine_token_find(e, identity_name(i), &t) && t.serial == shown &&
                (t.expires_ms == 0 || engine_now(e) < t.expires_ms)) {
-        take(i, &t);
+        identity_take(i, &t);
         i->standing = 0;
     } else {
         i->role = ROLE_NONE;

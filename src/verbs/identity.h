@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is asking: the token that a client has shown, and what follows from it. It is kept with the
- * client's session, and looked up anew when tokens have changed since: so that a request costs two
- * comparisons, and a revoked token has no rights at the next one.
+ * The identity of a client: the token that it has shown, and the rights of that token. The session
+ * keeps them, and looks them up again after a change of tokens. So a request costs two comparisons,
+ * and a revoked token has no rights at its next request.
  *
- * While there are no tokens, everybody on this machine may do everything and nobody else anything.
+ * While there are no tokens, clients on this machine may do everything, and others nothing.
  */
 #ifndef VERBS_IDENTITY_H
 #define VERBS_IDENTITY_H
@@ -16,27 +16,27 @@
 struct verb;
 
 struct identity {
-    uint64_t generation; /* of the tokens, when what follows was found; 0: never */
-    uint64_t serial;     /* of the token that was shown; 0: none was */
+    uint64_t generation; /* of the tokens, at the last lookup; 0: there was none */
+    uint64_t serial;     /* of the token that was shown; 0: none */
     int64_t expires_ms;  /* 0: never */
-    int standing;        /* 0: it is valid, or NOAUTH */
+    int standing;        /* 0 (valid) or NOAUTH */
     enum role role;
-    bool confined; /* to its tenant; else it is of `*`, and so while there are no tokens */
+    bool confined; /* to its tenant; false for tokens of `*`, and while there are no tokens */
     uint8_t name_len;
     uint8_t tenant_len;
     char name[NAME_MAX_BYTES];
     char tenant[NAME_MAX_BYTES];
 };
 
-/* Looks for the token and takes its rights. WRONGPASS: there is none of that name and secret, or it
- * has expired; which of these takes the same time and does not show. Then nobody has been shown. */
+/* Looks for the token and takes its rights. WRONGPASS: no token has this name and secret, or it
+ * has expired; neither time nor answer shows which. The identity is then empty. */
 int identity_show(struct identity *i, const struct engine *e, struct str user, struct str password);
 void identity_forget(struct identity *i);
 
 /* identity_check's slow part. */
 int identity_refresh(struct identity *i, const struct engine *e, bool remote);
 
-/* 0, or NOAUTH: nobody is known, and somebody has to be. `remote`: not on this machine. */
+/* 0, or NOAUTH: the client has to show a token. `remote`: it is on another machine. */
 static inline int identity_check(struct identity *i, const struct engine *e, bool remote)
 {
     if (i->generation == engine_token_generation(e) &&
@@ -45,7 +45,7 @@ static inline int identity_check(struct identity *i, const struct engine *e, boo
     return identity_refresh(i, e, remote);
 }
 
-/* What NOAUTH and WRONGPASS are to say. */
+/* The sentence for NOAUTH. */
 const char *identity_why(const struct identity *i, const struct engine *e);
 
 static inline struct str identity_name(const struct identity *i)

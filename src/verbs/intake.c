@@ -14,21 +14,18 @@ void reply_id(struct reply *r, struct job_id id)
     reply_bytes(r, (struct str){ text, ID_TEXT });
 }
 
-int due_of(struct verb_call *c, const struct arg_value *in, const struct arg_value *at,
-           int64_t *ret)
+bool due_of(struct verb_call *c, const struct arg_value *in, int64_t *ret)
 {
+    const struct arg_value *at = in + 1;
     int64_t now = engine_now(c->engine);
 
-    if (in->set && at->set) {
+    if (in->set && at->set)
         verb_error(c, BELFRY_INVALID, "in, at: expected only one of them");
-        return BELFRY_INVALID;
-    }
-    if (in->set && in->number > TIME_MOMENT_MAX - now) {
+    else if (in->set && in->number > TIME_MOMENT_MAX - now)
         verb_error(c, BELFRY_INVALID, "in: expected a moment up to the year 9999");
-        return BELFRY_INVALID;
-    }
-    *ret = in->set ? now + in->number : arg_number(at, -1);
-    return 0;
+    else
+        *ret = in->set ? now + in->number : arg_number(at, -1);
+    return !c->failed;
 }
 
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret)
@@ -50,7 +47,7 @@ bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES
     return true;
 }
 
-/* What may be given several times. */
+/* Stores the options that may be given several times. */
 static void labels_of(struct verb_call *c, struct item *ret)
 {
     const struct arg *args = c->verb->args;
@@ -71,7 +68,7 @@ static void labels_of(struct verb_call *c, struct item *ret)
                 spec->meta_count++;
         } else {
             while (spec->after_count <= AFTER_MAX && verb_each(c, i, &word, &text, &same))
-                id_parse(text, &ret->after[spec->after_count++]); /* it was checked before */
+                id_parse(text, &ret->after[spec->after_count++]); /* verb_parse has checked it */
         }
     }
 }
@@ -98,22 +95,15 @@ bool item_of(struct verb_call *c, struct item *ret)
 
 bool schedule_of(struct verb_call *c, struct item *ret)
 {
-    return item_of(c, ret) &&
-           due_of(c, &c->args[SCHEDULE_IN], &c->args[SCHEDULE_AT], &ret->spec.due_ms) == 0;
+    return item_of(c, ret) && due_of(c, &c->args[SCHEDULE_IN], &ret->spec.due_ms);
 }
 
 void run_schedule(struct verb_call *c)
 {
     struct schedule_result result;
     struct item item;
-    int err;
 
-    if (!schedule_of(c, &item))
-        return;
-    err = engine_schedule(c->engine, &item.spec, &result);
-    if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else
+    if (schedule_of(c, &item) && !verb_failed(c, engine_schedule(c->engine, &item.spec, &result)))
         reply_id(c->reply, result.id);
 }
 
@@ -142,11 +132,8 @@ int job_named(struct verb_call *c, struct job_id *ret)
 
 void run_cancel(struct verb_call *c)
 {
-    static const char *const words[] = {
-#define WORD(name, text) [CANCEL_##name] = text,
-        CANCEL_OUTCOMES(WORD)
-#undef WORD
-    };
+#define WORD(name, text) text,
+    static const char *const words[] = { CANCEL_OUTCOMES(WORD) };
     struct job_id id;
     int outcome = job_named(c, &id);
 
@@ -162,46 +149,33 @@ void run_cancel(struct verb_call *c)
         reply_status(c->reply, words[outcome]);
 }
 
-void verb_ok(struct verb_call *c, int err)
-{
-    if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else
-        reply_status(c->reply, "OK");
-}
-
 void run_reschedule(struct verb_call *c)
 {
     int64_t due;
 
-    if (due_of(c, &c->args[RESCHEDULE_IN], &c->args[RESCHEDULE_AT], &due) < 0)
-        return;
-    verb_ok(c, engine_reschedule(c->engine, c->args[RESCHEDULE_ID].id,
-                                 due < 0 ? engine_now(c->engine) : due));
+    if (due_of(c, arg_of(c, "in"), &due))
+        verb_ok(c, engine_reschedule(c->engine, c->args[SUBJECT].id,
+                                     due < 0 ? engine_now(c->engine) : due));
 }
 
 void run_redrive(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
+    const struct arg_value *id = &c->args[SUBJECT], *queue = arg_of(c, "queue");
     char buf[QUEUE_MAX_BYTES];
     struct str name;
     int n;
 
-    if (a[REDRIVE_ID].set == a[REDRIVE_QUEUE].set) {
+    if (id->set == queue->set) {
         verb_error(c, BELFRY_INVALID, "expected an id or QUEUE");
         return;
     }
-    if (a[REDRIVE_ID].set) {
-        n = engine_redrive(c->engine, a[REDRIVE_ID].id);
-        n = n ? n : 1;
-    } else {
-        if (!queue_named(c, a[REDRIVE_QUEUE].str, buf, &name))
-            return;
-        n = engine_redrive_queue(c->engine, name, (size_t)arg_number(&a[REDRIVE_LIMIT], 1000));
-    }
-    if (n < 0)
-        verb_error(c, n, engine_detail(c->engine));
-    else
+    if (queue->set && !queue_named(c, queue->str, buf, &name))
+        return;
+    n = id->set
+            ? engine_redrive(c->engine, id->id)
+            : engine_redrive_queue(c->engine, name, (size_t)arg_number(arg_of(c, "limit"), 1000));
+    n += id->set && n == 0;
+    if (!verb_failed(c, n))
         reply_integer(c->reply, n);
     snprintf(c->outcome, sizeof(c->outcome), "%d put back", n);
 }

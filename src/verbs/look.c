@@ -2,7 +2,6 @@
 /* GET and LIST. */
 #include "verbs/handlers.h"
 #include "verbs/page.h"
-#include "verbs/seal.h"
 
 /* clang-format off */
 #define OF struct attempt
@@ -57,46 +56,6 @@ static void put_history(struct reply *r, const void *view)
         shape_put(r, attempt_fields, &v->history[i]);
 }
 
-/* What LIST shows of a job, and GET first: members as in struct job_view. */
-struct summary {
-    struct job_id id;
-    enum job_state state;
-    struct str tenant;
-    struct str queue;
-    struct str key;
-    struct str error;
-    struct str order;
-    int priority;
-    uint32_t attempt;
-    int64_t attempts;
-    int64_t due_ms;
-    int64_t at_ms;
-    int64_t deferred_ms;
-    uint32_t deferrals;
-    struct str payload; /* its length counts */
-};
-
-static struct summary summary_of(const struct job_view *v)
-{
-    return (struct summary){
-        .id = v->id,
-        .state = v->state,
-        .tenant = v->tenant,
-        .queue = v->queue,
-        .key = v->key,
-        .error = v->error,
-        .order = v->order,
-        .priority = v->priority,
-        .attempt = v->attempt,
-        .attempts = v->attempts,
-        .due_ms = v->due_ms,
-        .at_ms = v->at_ms,
-        .deferred_ms = v->deferred_ms,
-        .deferrals = v->deferrals,
-        .payload = { NULL, v->payload.len },
-    };
-}
-
 /* clang-format off */
 #define SUMMARY                                         \
     SHOW_ID("id", id),                                  \
@@ -115,12 +74,11 @@ static struct summary summary_of(const struct job_view *v)
     SHOW_BYTES("error", error, OR_NULL),                \
     SHOW_BYTES("order", order, OR_NULL)
 
-#define OF struct summary
+#define OF struct job_view
 const struct shape_field summary_fields[] = {
     SUMMARY, { 0 },
 };
-#undef OF
-#define OF struct job_view
+
 const struct shape_field label_fields[] = {
     SHOW_OWN("tags", SHAPE_LIST, put_tags), SHOW_OWN("meta", SHAPE_DICT, put_meta), { 0 },
 };
@@ -140,7 +98,7 @@ const struct shape_field job_fields[] = {
 };
 /* clang-format on */
 
-/* What means nothing in the job's state is made negative or empty, so that it is shown as null. */
+/* Members without a meaning in the job's state become negative or empty, and are shown as null. */
 static void view_prune(struct job_view *v)
 {
     bool ended = state_is_ended(v->state);
@@ -162,54 +120,37 @@ void run_get(struct verb_call *c)
     struct job_id id;
     int err = job_named(c, &id);
 
-    if (err == BELFRY_INVALID)
-        return;
     if (!err)
         err = engine_get(c->engine, id, &v);
-    if (err == BELFRY_NOTFOUND) {
-        reply_null(c->reply);
-    } else if (err) {
-        verb_error(c, err, engine_detail(c->engine));
-    } else {
-        view_prune(&v);
-        shape_put(c->reply, job_fields, &v);
-    }
+    if (verb_missing(c, err))
+        return;
+    view_prune(&v);
+    shape_put(c->reply, job_fields, &v);
 }
 
 static int list_add(void *page, const struct job_view *v)
 {
-    struct summary s = summary_of(v);
-
-    return page_add(page, &s);
+    return page_add(page, v);
 }
 
 const struct shape_field page_fields[] = {
-    SHOW_MAPS("jobs", "Summary", page_put),
-    SHOW_OWN("cursor", SHAPE_TEXT, page_put_cursor, OR_NULL),
+    SHOW_PAGE("jobs", "Summary"),
     { 0 },
 };
 
 void run_list(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct list_cursor cursor = { 0 };
-    struct page page = {
-        .fields = summary_fields, .size = sizeof(struct summary), .call = c, .next = &cursor
-    };
+    const struct arg_value *queue = arg_of(c, "queue");
+    struct page page = { .call = c, .fields = summary_fields, .map = page_fields };
     struct list_filter f = { .tenant = c->tenant, .state = -1, .to_ms = INT64_MAX, .limit = 100 };
     char name[QUEUE_MAX_BYTES];
-    int err = 0;
+    int err;
 
     args_store(c, &f);
-    if (a[LIST_QUEUE].set && !queue_named(c, a[LIST_QUEUE].str, name, &f.queue))
+    if (queue->set && !queue_named(c, queue->str, name, &f.queue))
         return;
-    if (a[LIST_CURSOR].set && !seal_parse(c, a[LIST_CURSOR].str, &cursor))
-        err = BELFRY_INVALID;
+    err = page_seek(&page);
     if (!err)
-        err = engine_list(c->engine, &f, list_add, &page, &cursor);
-    if (err)
-        verb_error(c, err, err == BELFRY_INVALID ? "cursor: expected one that LIST gave" : "");
-    else
-        shape_put(c->reply, page_fields, &page);
-    page_fini(&page);
+        err = engine_list(c->engine, &f, list_add, &page, &page.next);
+    page_end(&page, err, "");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * METRICS: all figures as text that Prometheus reads. One family after the other, so what is said
- * of queues is gathered first. Cardinality is bounded: QUEUES_MAX queues by name have series of
- * their own, all others together are one, of tenant and queue `~other`, which is nobody's name.
+ * METRICS: all figures as text that Prometheus reads. Families follow one another, so the figures
+ * of queues are gathered first. Cardinality is bounded: QUEUES_MAX queues have series of their own.
+ * All others have one together, of tenant and queue `~other`, which is no valid name.
  */
 #include <stdlib.h>
 
@@ -12,13 +12,13 @@
 
 struct metrics {
     struct figures f;
-    struct tenant_stats t; /* for one tenant */
+    struct tenant_stats t; /* the sums of one tenant */
     struct queue_view queues[QUEUES_MAX];
     size_t n;
     struct buf *out;
 };
 
-/* Upper edges of buckets: at one less than a power of two the histograms are exact. */
+/* Upper edges of buckets, as powers of two: histograms are exact at one less. */
 static const unsigned edges[] = {
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22
 };
@@ -42,26 +42,27 @@ static void put_figures(struct metrics *m, const struct shape_field *rows, const
     }
 }
 
-/* Names hold nothing that would have to be escaped. */
-static void labels(struct metrics *m, size_t i)
+/* The name of a sample and its labels, up to their closing brace. Names need no escapes. */
+static void begin_sample(struct metrics *m, const char *name, const char *suffix, size_t i)
 {
     struct str tenant = STR("~other"), queue = STR("~other");
 
     if (i < m->n)
         scope_split(m->queues[i].name, &tenant, &queue);
-    buf_printf(m->out, "tenant=\"%.*s\",queue=\"%.*s\"", STR_ARG(tenant), STR_ARG(queue));
+    buf_printf(m->out, "belfry_%s%s{tenant=\"%.*s\",queue=\"%.*s\"", name, suffix, STR_ARG(tenant),
+               STR_ARG(queue));
 }
 
-static void sample(struct metrics *m, const char *name, size_t i, const char *state, uint64_t value)
+static void put_sample(struct metrics *m, const char *name, size_t i, const char *state,
+                       uint64_t value)
 {
-    buf_printf(m->out, "belfry_%s{", name);
-    labels(m, i);
+    begin_sample(m, name, "", i);
     if (state)
         buf_printf(m->out, ",state=\"%s\"", state);
     buf_printf(m->out, "} %llu\n", (unsigned long long)value);
 }
 
-/* What is left of a total for those that have no series of their own. */
+/* The part of a total that belongs to queues without series of their own. */
 static uint64_t left(uint64_t total, uint64_t shown)
 {
     return total > shown ? total - shown : 0;
@@ -74,11 +75,12 @@ static void put_states(struct metrics *m)
         uint64_t shown = 0;
 
         for (size_t i = 0; i < m->n; i++) {
-            sample(m, "jobs", i, job_state_name((enum job_state)state), m->queues[i].jobs[state]);
+            put_sample(m, "jobs", i, job_state_name((enum job_state)state),
+                       m->queues[i].jobs[state]);
             shown += m->queues[i].jobs[state];
         }
-        sample(m, "jobs", m->n, job_state_name((enum job_state)state),
-               left(m->f.s.jobs[state], shown));
+        put_sample(m, "jobs", m->n, job_state_name((enum job_state)state),
+                   left(m->f.s.jobs[state], shown));
     }
 }
 
@@ -86,7 +88,7 @@ static void put_waiters(struct metrics *m)
 {
     family(m, "queue_waiting_workers", "gauge", "LEASE requests that wait for a job of the queue.");
     for (size_t i = 0; i < m->n; i++)
-        sample(m, "queue_waiting_workers", i, NULL, m->queues[i].waiters);
+        put_sample(m, "queue_waiting_workers", i, NULL, m->queues[i].waiters);
 }
 
 static void put_counter(struct metrics *m, const struct shape_field *row)
@@ -97,35 +99,35 @@ static void put_counter(struct metrics *m, const struct shape_field *row)
     for (size_t i = 0; i < m->n; i++) {
         uint64_t v = (uint64_t)shape_integer(row, m->queues[i].counters);
 
-        sample(m, row->metric, i, NULL, v);
+        put_sample(m, row->metric, i, NULL, v);
         shown += v;
     }
-    sample(m, row->metric, m->n, NULL, left((uint64_t)shape_integer(row, &m->f.s.counters), shown));
+    put_sample(m, row->metric, m->n, NULL,
+               left((uint64_t)shape_integer(row, &m->f.s.counters), shown));
 }
 
+/* The buckets of `h` without those of `less`, which may be NULL; both are in milliseconds. */
 static void put_buckets(struct metrics *m, const char *name, size_t i, const struct hist *h,
-                        const struct hist *less, double unit)
+                        const struct hist *less)
 {
+    unsigned long long count = left(h->count, less ? less->count : 0);
+
     for (size_t k = 0; k < sizeof(edges) / sizeof(edges[0]); k++) {
         uint64_t edge = (UINT64_C(1) << edges[k]) - 1;
 
-        buf_printf(m->out, "belfry_%s_bucket{", name);
-        labels(m, i);
-        buf_printf(m->out, ",le=\"%g\"} %llu\n", (double)edge * unit,
+        begin_sample(m, name, "_bucket", i);
+        buf_printf(m->out, ",le=\"%g\"} %llu\n", (double)edge * 1e-3,
                    (unsigned long long)left(hist_upto(h, edge), less ? hist_upto(less, edge) : 0));
     }
-    buf_printf(m->out, "belfry_%s_bucket{", name);
-    labels(m, i);
-    buf_printf(m->out, ",le=\"+Inf\"} %llu\nbelfry_%s_sum{",
-               (unsigned long long)left(h->count, less ? less->count : 0), name);
-    labels(m, i);
-    buf_printf(m->out, "} %.3f\nbelfry_%s_count{",
-               (double)left(h->sum, less ? less->sum : 0) * unit, name);
-    labels(m, i);
-    buf_printf(m->out, "} %llu\n", (unsigned long long)left(h->count, less ? less->count : 0));
+    begin_sample(m, name, "_bucket", i);
+    buf_printf(m->out, ",le=\"+Inf\"} %llu\n", count);
+    begin_sample(m, name, "_sum", i);
+    buf_printf(m->out, "} %.3f\n", (double)left(h->sum, less ? less->sum : 0) * 1e-3);
+    begin_sample(m, name, "_count", i);
+    buf_printf(m->out, "} %llu\n", count);
 }
 
-/* One that each queue has at this place of its view. */
+/* A histogram that each queue has at this place of its view. */
 static void put_hist(struct metrics *m, const char *name, const char *help,
                      const struct hist *total, size_t at)
 {
@@ -140,14 +142,14 @@ static void put_hist(struct metrics *m, const char *name, const char *help,
         const char *place = (const char *)&m->queues[i] + at;
         const struct hist *h = *(const struct hist *const *)(const void *)place;
 
-        put_buckets(m, name, i, h, NULL, 1e-3);
+        put_buckets(m, name, i, h, NULL);
         hist_merge(shown, h);
     }
-    put_buckets(m, name, m->n, total, shown, 1e-3);
+    put_buckets(m, name, m->n, total, shown);
     free(shown);
 }
 
-/* One for the whole server, in microseconds. */
+/* A histogram of the whole server, in microseconds. */
 static void put_server_hist(struct metrics *m, const char *name, const char *help,
                             const struct hist *h)
 {
@@ -179,11 +181,8 @@ static void put_server(struct metrics *m)
 
 static void put_pushes(struct metrics *m)
 {
-    static const char *const names[] = {
-#define NAME(name, help) [PUSH_##name] = #name,
-        PUSH_OUTCOMES(NAME)
-#undef NAME
-    };
+#define NAME(name, help) #name,
+    static const char *const names[] = { PUSH_OUTCOMES(NAME) };
 
     family(m, "push_requests_total", "counter", "Pushes by what became of them.");
     for (size_t i = 0; i < PUSH_OUTCOME_COUNT; i++)
@@ -193,7 +192,7 @@ static void put_pushes(struct metrics *m)
     put_server_hist(m, "push_seconds", "From a push's start to its answer.", &m->f.h.push->took_us);
 }
 
-/* By the names that every exporter uses. */
+/* Figures of the process, by the names that every exporter uses. */
 static void put_process(struct metrics *m)
 {
     buf_printf(m->out,
@@ -207,7 +206,7 @@ static void put_process(struct metrics *m)
                (double)m->f.h.started_ms / 1e3);
 }
 
-static int gather(void *arg, const struct queue_view *v)
+static int queue_add(void *arg, const struct queue_view *v)
 {
     struct metrics *m = arg;
 
@@ -215,7 +214,7 @@ static int gather(void *arg, const struct queue_view *v)
     return 0;
 }
 
-/* What has series by queue. */
+/* All families that have series by queue. */
 static void put_queues(struct metrics *m)
 {
     put_states(m);
@@ -230,7 +229,7 @@ static void put_queues(struct metrics *m)
              offsetof(struct queue_view, wait));
 }
 
-/* The sums are the tenant's. */
+/* Replaces the sums of all queues by those of the tenant. */
 static void take_tenant(struct metrics *m, const struct engine *e, struct str tenant)
 {
     engine_tenant_stats(e, tenant, &m->t);
@@ -252,7 +251,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
         return BELFRY_NOMEM;
     m->out = out;
     figures_look(e, p, host, &m->f);
-    err = engine_queues(e, tenant, (struct str){ "", 0 }, QUEUES_MAX, gather, m);
+    err = engine_queues(e, tenant, (struct str){ "", 0 }, QUEUES_MAX, queue_add, m);
     if (!err && all) {
         put_server(m);
         put_figures(m, storage_metrics, &m->f);

@@ -1,60 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/page.h"
 
+#include <stdio.h>
+
+#include "verbs/handlers.h"
 #include "verbs/seal.h"
 
-void page_fini(struct page *p)
+void page_begin(struct page *p)
 {
-    buf_fini(&p->views);
-    buf_fini(&p->text);
+    struct reply *r = p->call->reply;
+
+    if (p->map) {
+        reply_map(r, shape_count(p->map));
+        reply_bytes(r, p->map[0].name);
+    }
+    p->from = r->ops->array_begin(r);
 }
 
-static void keep_slice(struct str *s, void *arg)
+int page_seek(struct page *p)
 {
-    buf_str(arg, *s);
-    s->ptr = NULL;
-}
+    const struct arg_value *cursor = arg_of(p->call, "cursor");
 
-static void find_slice(struct str *s, void *arg)
-{
-    const char **at = arg;
-
-    s->ptr = *at;
-    *at += s->len;
+    page_begin(p);
+    return !cursor->set || seal_parse(p->call, cursor->str, &p->next) ? 0 : BELFRY_INVALID;
 }
 
 int page_add(struct page *p, const void *view)
 {
-    size_t at = p->views.len;
-
-    buf_append(&p->views, view, p->size);
-    if (p->views.failed)
-        return BELFRY_NOMEM;
-    shape_each_slice(p->fields, p->views.ptr + at, keep_slice, &p->text);
+    shape_put(p->call->reply, p->fields, view);
     p->n++;
-    return p->text.failed ? BELFRY_NOMEM : 0;
+    return 0;
 }
 
-void page_put(struct reply *r, const void *view)
+static void put_cursor(const struct page *p)
 {
-    const struct page *p = view;
-    const char *at = p->text.ptr;
-
-    reply_array(r, p->n);
-    for (size_t i = 0; i < p->n; i++) {
-        char *one = p->views.ptr + i * p->size;
-
-        shape_each_slice(p->fields, one, find_slice, &at);
-        shape_put(r, p->fields, one);
-    }
-}
-
-void page_put_cursor(struct reply *r, const void *view)
-{
-    const struct page *p = view;
-
-    if (p->next->more)
-        seal_reply(p->call, r, p->next);
+    reply_bytes(p->call->reply, p->map[1].name);
+    if (p->next.more)
+        seal_reply(p->call, &p->next);
     else
-        reply_null(r);
+        reply_null(p->call->reply);
+}
+
+void page_end(struct page *p, int err, const char *detail)
+{
+    struct reply *r = p->call->reply;
+    char why[64];
+
+    if (err) {
+        r->ops->undo(r);
+        snprintf(why, sizeof(why), "cursor: expected one that %s gave", p->call->verb->name);
+        verb_error(p->call, err, p->map && err == BELFRY_INVALID ? why : detail);
+        return;
+    }
+    r->ops->array_end(r, p->from, p->n);
+    if (p->map)
+        put_cursor(p);
 }

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages: views that are gathered before anything is answered. How many there are comes first in a
- * reply, and slices in a view last only for the engine's call.
+ * Pages: the replies of verbs that show several things. Each view is written as the engine gives
+ * it, because its slices last only for that call. The number of views, which a reply begins with,
+ * is known at the end; an error takes back everything that was written.
  */
 #ifndef VERBS_PAGE_H
 #define VERBS_PAGE_H
 
-#include "base/buf.h"
 #include "verbs/shape.h"
 #include "verbs/verb.h"
 
 struct page {
-    const struct shape_field *fields; /* of a view, */
-    size_t size;                      /* and its size */
     struct verb_call *call;
-    const struct list_cursor *next; /* where the next page begins */
-    struct buf views;               /* their slices have only their lengths: */
-    struct buf text;                /* the bytes are here, one slice behind the other */
+    const struct shape_field *fields; /* of a view */
+    const struct shape_field *map;    /* of the reply, by SHOW_PAGE; NULL: it is an array alone */
+    struct list_cursor next;          /* where the next page begins */
+    size_t from;                      /* the place of the array in the reply */
     size_t n;
 };
 
-void page_fini(struct page *p);
+/* Fields of a reply that is a map: an array of maps, and the cursor, null if there is no more. */
+#define SHOW_PAGE(name, shape) \
+    SHOW_MAPS(name, shape, NULL), SHOW_OWN("cursor", SHAPE_TEXT, NULL, OR_NULL)
 
-/* Copies a view. NOMEM. */
+/* Begins the reply. */
+void page_begin(struct page *p);
+/* Begins the reply, behind the page before if the verb's argument CURSOR is given. INVALID: it is
+ * no cursor of this verb. */
+int page_seek(struct page *p);
+/* Writes a view. Always 0, for callbacks of the engine. */
 int page_add(struct page *p, const void *view);
-
-/* Fields of a struct page: an array of maps, and the cursor, null if there is no more. */
-shape_put_fn page_put, page_put_cursor;
+/* Ends the reply, or answers an error instead. INVALID is about the cursor. */
+void page_end(struct page *p, int err, const char *detail);
 
 #endif

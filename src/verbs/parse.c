@@ -17,16 +17,18 @@ const struct verb *verb_find(const struct verb *table, struct str name)
     return NULL;
 }
 
+#define NAME_CHARS "1-128 characters of A-Z a-z 0-9 . _ - : /"
+
 struct parse {
     const struct verb_host *host;
     char *why;
     size_t why_size;
 };
 
-static int fail(const struct parse *p, int err, const struct arg *a, const char *expected)
+static int fail_value(const struct parse *p, const struct arg *a, const char *expected)
 {
     snprintf(p->why, p->why_size, "%s: %s", a->name, expected);
-    return err;
+    return BELFRY_INVALID;
 }
 
 static int fail_size(const struct parse *p, const struct arg *a, size_t got, size_t limit)
@@ -50,21 +52,10 @@ static int fail_range(const struct parse *p, const struct arg *a)
     return BELFRY_INVALID;
 }
 
-/* Decimal digits only, no sign, no overflow. */
+/* Decimal digits, at most 20 of them. */
 static bool parse_digits(struct str s, uint64_t *ret)
 {
-    uint64_t v = 0;
-
-    if (s.len == 0 || s.len > 20)
-        return false;
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned digit = (unsigned char)s.ptr[i] - '0';
-
-        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
-            return false;
-    }
-    *ret = v;
-    return true;
+    return s.len <= 20 && str_number(s, ret);
 }
 
 static int parse_int(const struct parse *p, const struct arg *a, struct str s, int64_t *ret)
@@ -96,108 +87,89 @@ static int parse_word(const struct parse *p, const struct arg *a, struct str s, 
 
 static int parse_names(const struct parse *p, const struct arg *a, struct str s)
 {
-    size_t n = 0;
+    size_t commas = 0;
 
-    for (;;) {
-        const char *comma = memchr(s.ptr, ',', s.len);
-        struct str name = { s.ptr, comma ? (size_t)(comma - s.ptr) : s.len };
-
-        if (!name_valid(name))
-            return fail(p, BELFRY_INVALID, a,
-                        "expected names of 1-128 characters of A-Z a-z 0-9 . _ - : / with commas "
-                        "between");
-        if (++n > LEASE_QUEUES_MAX)
-            return fail(p, BELFRY_INVALID, a, "expected at most 64 names");
-        if (!comma)
-            return 0;
-        s = (struct str){ comma + 1, s.len - name.len - 1 };
+    for (size_t i = 0; i < s.len; i++)
+        commas += s.ptr[i] == ',';
+    for (size_t n = 0; n <= commas; n++) {
+        if (!name_valid(str_cut(&s, ',')))
+            return fail_value(p, a, "expected names of " NAME_CHARS " with commas between");
+        if (n == LEASE_QUEUES_MAX)
+            return fail_value(p, a, "expected at most 64 names");
     }
+    return 0;
 }
 
 static int parse_time(const struct parse *p, const struct arg *a, struct str s, int64_t *ret)
 {
     const char *why;
-    int err =
-        a->type == ARG_MOMENT ? time_parse_moment(s, ret, &why) : time_parse_duration(s, ret, &why);
 
-    if (err)
-        return fail(p, err, a, why);
+    if (a->type == ARG_MOMENT ? time_parse_moment(s, ret, &why) : time_parse_duration(s, ret, &why))
+        return fail_value(p, a, why);
     return a->type == ARG_DURATION && (*ret < a->min || *ret > a->max) ? fail_range(p, a) : 0;
 }
 
 /* "100/1m"; "0" for no limit. */
 static int parse_rate(const struct parse *p, const struct arg *a, struct str s, struct rate *ret)
 {
-    const char *slash = memchr(s.ptr, '/', s.len);
-    struct str count = { s.ptr, slash ? (size_t)(slash - s.ptr) : s.len };
+    bool has_period = memchr(s.ptr, '/', s.len) != NULL;
+    struct str count = str_cut(&s, '/');
     uint64_t n;
     const char *why;
 
     *ret = (struct rate){ 0, 0 };
-    if (!parse_digits(count, &n) || n > RATE_COUNT_MAX || (!slash && n != 0))
-        return fail(p, BELFRY_INVALID, a,
-                    "expected a number up to 1000000 and a period, such as 100/1m, or 0");
+    if (!parse_digits(count, &n) || n > RATE_COUNT_MAX || (!has_period && n != 0))
+        return fail_value(p, a,
+                          "expected a number up to 1000000 and a period, such as 100/1m, or 0");
     if (n == 0)
         return 0;
     ret->count = (int64_t)n;
-    if (time_parse_duration((struct str){ slash + 1, s.len - count.len - 1 }, &ret->per_ms, &why) ||
-        ret->per_ms < 1 || ret->per_ms > RATE_PER_MAX)
-        return fail(p, BELFRY_INVALID, a, "expected a period of 1ms to 1d, as in 100/1m");
+    if (time_parse_duration(s, &ret->per_ms, &why) || ret->per_ms < 1 || ret->per_ms > RATE_PER_MAX)
+        return fail_value(p, a, "expected a period of 1ms to 1d, as in 100/1m");
     return 0;
 }
 
 static int parse_value(const struct parse *p, const struct arg *a, struct str s,
                        struct arg_value *ret)
 {
+    const char *why = NULL;
     struct backoff backoff;
-    const char *why;
+    size_t most = SIZE_MAX;
 
     ret->set = true;
     ret->str = s;
     switch (a->type) {
-    case ARG_NAME:
-        return name_valid(s) ? 0
-                             : fail(p, BELFRY_INVALID, a,
-                                    "expected 1-128 characters of A-Z a-z 0-9 . _ - : /");
+    case ARG_NAME: why = name_valid(s) ? NULL : "expected " NAME_CHARS; break;
     case ARG_NAMES: return parse_names(p, a, s);
     case ARG_TENANT:
-        return name_valid(s) || str_eq(s, STR(TENANT_ALL))
-                   ? 0
-                   : fail(p, BELFRY_INVALID, a,
-                          "expected 1-128 characters of A-Z a-z 0-9 . _ - : /, or *");
+        why = name_valid(s) || str_eq(s, STR(TENANT_ALL)) ? NULL : "expected " NAME_CHARS ", or *";
+        break;
     case ARG_RATE: return parse_rate(p, a, s, &ret->rate);
     case ARG_META:
-        return name_valid(s) ? 0
-                             : fail(p, BELFRY_INVALID, a,
-                                    "expected a name of 1-128 characters of A-Z a-z 0-9 . _ - : / "
-                                    "and a value");
-    case ARG_PAYLOAD:
-        return s.len <= p->host->max_payload ? 0 : fail_size(p, a, s.len, p->host->max_payload);
-    case ARG_BYTES:
-        return a->max == 0 || s.len <= (size_t)a->max ? 0 : fail_size(p, a, s.len, (size_t)a->max);
+        why = name_valid(s) ? NULL : "expected a name of " NAME_CHARS " and a value";
+        break;
+    case ARG_PAYLOAD: most = p->host->max_payload; break;
+    case ARG_BYTES: most = a->max ? (size_t)a->max : most; break;
     case ARG_KEY:
-        if (s.len == 0)
-            return fail(p, BELFRY_INVALID, a, "expected at least one byte");
-        return s.len <= KEY_MAX_BYTES ? 0 : fail_size(p, a, s.len, KEY_MAX_BYTES);
-    case ARG_ID:
-        return id_parse(s, &ret->id)
-                   ? 0
-                   : fail(p, BELFRY_INVALID, a, "expected a job's id of 26 characters");
+        why = s.len ? NULL : "expected at least one byte";
+        most = KEY_MAX_BYTES;
+        break;
+    case ARG_ID: why = id_parse(s, &ret->id) ? NULL : "expected a job's id of 26 characters"; break;
     case ARG_TOKEN:
-        return parse_digits(s, &ret->token)
-                   ? 0
-                   : fail(p, BELFRY_INVALID, a, "expected a lease's token, a number");
+        why = parse_digits(s, &ret->token) ? NULL : "expected a lease's token, a number";
+        break;
     case ARG_DURATION:
     case ARG_MOMENT: return parse_time(p, a, s, &ret->number);
     case ARG_INT: return parse_int(p, a, s, &ret->number);
     case ARG_WORD: return parse_word(p, a, s, &ret->number);
-    case ARG_BACKOFF:
-        return backoff_parse(s, &backoff, &why) < 0 ? fail(p, BELFRY_INVALID, a, why) : 0;
+    case ARG_BACKOFF: why = backoff_parse(s, &backoff, &why) < 0 ? why : NULL; break;
     case ARG_ITEMS:
     case ARG_CURSOR: return 0;
-    case ARG_END: break;
+    case ARG_END: return BELFRY_INVALID;
     }
-    return BELFRY_INVALID;
+    if (why)
+        return fail_value(p, a, why);
+    return s.len > most ? fail_size(p, a, s.len, most) : 0;
 }
 
 static size_t find_option(const struct verb *v, size_t first, struct str word)
@@ -211,12 +183,15 @@ static size_t find_option(const struct verb *v, size_t first, struct str word)
     return i;
 }
 
-static int fail_usage(const struct parse *p, const struct verb *v, const char *what)
+/* Says what is wrong with a word, and how the verb is used. */
+static int fail_usage(const struct parse *p, const struct verb *v, const char *before,
+                      struct str word, const char *behind)
 {
     struct buf usage = { 0 };
 
     verb_usage(v, &usage);
-    snprintf(p->why, p->why_size, "%s; usage: %.*s", what, (int)usage.len, usage.ptr);
+    snprintf(p->why, p->why_size, "%s%.*s%s; usage: %.*s", before,
+             (int)(word.len < 40 ? word.len : 40), word.ptr, behind, (int)usage.len, usage.ptr);
     buf_fini(&usage);
     return BELFRY_INVALID;
 }
@@ -242,7 +217,7 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
     size_t first = first_option(c->verb);
 
     for (size_t i = *at ? *at : 1 + first;
-         i < c->word_count;) { /* its positional ones are all given */
+         i < c->word_count;) { /* the positional arguments are all given */
         size_t o = find_option(c->verb, first, c->words[i]);
         size_t width = option_width(&c->verb->args[o]);
 
@@ -257,32 +232,24 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
     return false;
 }
 
-/* The words it takes, or an error. */
+/* The number of words that the option takes, or an error. */
 static int parse_option(const struct parse *p, const struct verb *v, size_t first,
                         const struct str *words, size_t left, struct arg_value *ret)
 {
     size_t o = find_option(v, first, words[0]);
-    char what[96];
+    const struct arg *a = &v->args[o];
+    int err;
 
-    if (v->args[o].type == ARG_END) {
-        size_t shown = words[0].len < 40 ? words[0].len : 40;
-
-        snprintf(what, sizeof(what), "unknown option '%.*s'", (int)shown, words[0].ptr);
-        return fail_usage(p, v, what);
-    }
-    if (left < option_width(&v->args[o])) {
-        snprintf(what, sizeof(what), "option %s has no value", v->args[o].name);
-        return fail_usage(p, v, what);
-    }
-    if (ret[o].set && !v->args[o].many) {
-        snprintf(what, sizeof(what), "option %s is given twice", v->args[o].name);
-        return fail_usage(p, v, what);
-    }
-    int err = parse_value(p, &v->args[o], words[1], &ret[o]);
-
-    if (!err && v->args[o].type == ARG_META && words[2].len > META_MAX_BYTES)
-        err = fail_size(p, &v->args[o], words[2].len, META_MAX_BYTES);
-    return err ? err : (int)option_width(&v->args[o]);
+    if (a->type == ARG_END)
+        return fail_usage(p, v, "unknown option '", words[0], "'");
+    if (left < option_width(a))
+        return fail_usage(p, v, "option ", str_of(a->name), " has no value");
+    if (ret[o].set && !a->many)
+        return fail_usage(p, v, "option ", str_of(a->name), " is given twice");
+    err = parse_value(p, a, words[1], &ret[o]);
+    if (!err && a->type == ARG_META && words[2].len > META_MAX_BYTES)
+        err = fail_size(p, a, words[2].len, META_MAX_BYTES);
+    return err ? err : (int)option_width(a);
 }
 
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
@@ -297,9 +264,9 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
     for (; v->args[i].positional; i++) {
         if (v->args[i].optional &&
             (at == n || v->args[find_option(v, i + 1, words[at])].type != ARG_END))
-            continue; /* only options are left */
+            continue; /* only options follow */
         if (at == n)
-            return fail_usage(&p, v, "too few arguments");
+            return fail_usage(&p, v, "too few arguments", STR(""), "");
         err = parse_value(&p, &v->args[i], words[at++], &ret[i]);
         if (err)
             return err;
@@ -333,7 +300,7 @@ static void arg_store(const struct arg *a, const struct arg_value *v, char *to)
     case AS_BOOL: *(bool *)to = v->number == 1; break;
     case AS_STR: *(struct str *)(void *)to = v->str; break;
     case AS_CHARS:
-        assert(v->str.len < a->size); /* it was checked with the value's form */
+        assert(v->str.len < a->size); /* verb_parse has checked its length */
         memcpy(to, v->str.ptr, v->str.len);
         to[v->str.len] = '\0';
         break;

@@ -5,22 +5,19 @@
 #include <stdio.h>
 
 #include "base/time.h"
-#include "recur/recur.h"
 #include "recur/zonecache.h"
 
-#define COUNT_MAX     1000
-#define COUNT_DEFAULT 10
+#define COUNT_MAX 1000
 
 /*
- * Reading a zone blocks the loop, for some tens of microseconds when its file is in the system's
- * cache. That is acceptable as it happens once for each zone: they are kept, up to a bound. They
- * are facts of the system and not of a partition, so there is one cache for each thread that runs
- * verbs, and it needs no lock.
+ * Reading a zone blocks the loop, for some tens of microseconds if its file is cached. This happens
+ * once for each zone, because the cache keeps a bounded number of zones. Zones belong to the
+ * system, not to a partition: each thread that runs verbs has one cache, which needs no lock.
  */
 static _Thread_local struct zonecache zones;
 
-/* "rrule: what is wrong": the name of the argument is in front, as it is in every such error. */
-static int refuse(struct verb_call *c, int err, const char *name, const char *why)
+/* "rrule: why": the name of the argument is in front, as in all errors of arguments. */
+static int refuse_argument(struct verb_call *c, int err, const char *name, const char *why)
 {
     char text[320];
 
@@ -29,36 +26,38 @@ static int refuse(struct verb_call *c, int err, const char *name, const char *wh
     return err;
 }
 
-int rule_given(struct verb_call *c, int first)
+const struct arg *rule_given(struct verb_call *c, enum recur_kind *ret_kind, struct str *ret_text)
 {
-    int given = 0, which = 0;
+    const struct arg_value *first = arg_of(c, "rrule");
+    int given = 0;
 
-    for (int i = first; i < first + 3; i++) {
-        if (c->args[i].set) {
+    for (enum recur_kind kind = RECUR_RRULE; kind <= RECUR_EVERY; kind++) {
+        if (first[kind].set) {
             given++;
-            which = i;
+            *ret_kind = kind;
+            *ret_text = first[kind].str;
         }
     }
     if (given == 1)
-        return which;
+        return &c->verb->args[first - c->args + *ret_kind];
     verb_error(c, BELFRY_INVALID,
                given ? "more than one rule is given: expected exactly one of RRULE, CRON and EVERY"
                      : "no rule is given: expected exactly one of RRULE, CRON and EVERY");
-    return BELFRY_INVALID;
+    return NULL;
 }
 
-int zone_given(struct verb_call *c, const struct arg_value *tz, const struct zone **ret)
+int zone_given(struct verb_call *c, struct str tz, const struct zone **ret)
 {
     const char *why = "out of memory";
-    int err = zonecache_get(&zones, ZONEDIR_DEFAULT, tz->set ? tz->str : STR("UTC"), ret, &why);
+    int err = zonecache_get(&zones, ZONEDIR_DEFAULT, tz, ret, &why);
 
     if (!err)
         return 0;
     /* An argument that names no zone is a wrong argument. */
-    return refuse(c, err == BELFRY_NOTFOUND ? BELFRY_INVALID : err, "tz", why);
+    return refuse_argument(c, err == BELFRY_NOTFOUND ? BELFRY_INVALID : err, "tz", why);
 }
 
-/* START if it is not given: now, at a whole second, as rules keep the fraction of START's. */
+/* START if it is not given: now, at a whole second, because rules keep the fraction of START. */
 static int64_t start_default(int64_t now_ms)
 {
     int64_t start_ms = (now_ms + 999) / 1000 * 1000;
@@ -66,28 +65,18 @@ static int64_t start_default(int64_t now_ms)
     return start_ms < TIME_MOMENT_MAX ? start_ms : TIME_MOMENT_MAX;
 }
 
-/* The recurrence that the arguments say; an error after its reply. */
-static int recur_given(struct verb_call *c, struct recur **ret)
+/* The recurrence that the arguments describe; an error after its reply. */
+static int recur_given(struct verb_call *c, const struct preview *p, struct recur **ret)
 {
-    static const enum recur_kind kinds[] = {
-        [PREVIEW_RRULE] = RECUR_RRULE, [PREVIEW_CRON] = RECUR_CRON, [PREVIEW_EVERY] = RECUR_EVERY
-    };
-    static const char *const names[] = {
-        [PREVIEW_RRULE] = "rrule", [PREVIEW_CRON] = "cron", [PREVIEW_EVERY] = "every"
-    };
-    const struct arg_value *a = c->args;
-    struct recur_spec spec = { 0 };
+    struct recur_spec spec = { .start_ms = p->start_ms };
     struct rule_error error = { 0, "out of memory" };
-    int which = rule_given(c, PREVIEW_RRULE);
-    int err = which < 0 ? which : zone_given(c, &c->args[PREVIEW_TZ], &spec.zone);
+    const struct arg *rule = rule_given(c, &spec.kind, &spec.text);
+    int err = rule ? zone_given(c, p->tz, &spec.zone) : BELFRY_INVALID;
 
     if (err)
         return err;
-    spec.kind = kinds[which];
-    spec.text = a[which].str;
-    spec.start_ms = arg_number(&a[PREVIEW_START], start_default(engine_now(c->engine)));
     err = recur_new(&spec, ret, &error);
-    return err ? refuse(c, err, names[which], error.text) : 0;
+    return err ? refuse_argument(c, err, rule->name, error.text) : 0;
 }
 
 struct occurrence {
@@ -116,16 +105,16 @@ static void reply_occurrence(struct reply *r, const struct recur_occurrence *o)
 
 void run_preview(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
+    int64_t now = engine_now(c->engine);
+    struct preview p = { STR("UTC"), start_default(now), .from_ms = now, .count = 10 };
     struct recur_occurrence found[COUNT_MAX];
-    int64_t from_ms = arg_number(&a[PREVIEW_FROM], engine_now(c->engine));
-    size_t most = (size_t)arg_number(&a[PREVIEW_COUNT], COUNT_DEFAULT);
     struct recur *r;
     int n;
 
-    if (recur_given(c, &r) != 0)
+    args_store(c, &p);
+    if (recur_given(c, &p, &r) != 0)
         return;
-    n = recur_preview(r, from_ms, most, found);
+    n = recur_preview(r, p.from_ms, p.count, found);
     recur_free(r);
     if (n < 0) {
         verb_error(c, n,

@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* RECUR and the other verbs about recurrences. */
-#include "base/wire.h"
 #include "engine/recurrence.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
-#include "verbs/seal.h"
 
-static const char *const catchups[] = {
-#define WORD(name, text) [CATCHUP_##name] = text,
-    CATCHUPS(WORD)
-#undef WORD
-};
-
-static const char *const overlaps[] = {
-#define WORD(name, text) [OVERLAP_##name] = text,
-    OVERLAPS(WORD)
-#undef WORD
-};
-
-static const char *const kinds[] = {
-    [RECUR_RRULE] = "rrule", [RECUR_CRON] = "cron", [RECUR_EVERY] = "every"
-};
+#define WORD(name, text) text,
+static const char *const catchups[] = { CATCHUPS(WORD) };
+static const char *const overlaps[] = { OVERLAPS(WORD) };
+static const char *const kinds[] = { "rrule", "cron", "every" }; /* by enum recur_kind */
 
 /* clang-format off */
 #define OF struct ledger_entry
@@ -95,16 +82,13 @@ const struct shape_field recurrence_fields[] = {
 };
 /* clang-format on */
 
-static void show(struct verb_call *c)
+static void recurrence_show(struct verb_call *c)
 {
     struct recurrence_view v;
-    int err = engine_recurrence_get(c->engine, c->tenant, c->args[RECUR_NAME].str, &v);
 
-    if (err == BELFRY_NOTFOUND)
-        reply_null(c->reply);
-    else if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else if (v.damaged)
+    if (verb_missing(c, engine_recurrence_get(c->engine, c->tenant, c->args[SUBJECT].str, &v)))
+        return;
+    if (v.damaged)
         verb_error(c, BELFRY_CORRUPT, "what is stored of it cannot be read: RECURDELETE it");
     else
         shape_put(c->reply, recurrence_fields, &v);
@@ -113,137 +97,72 @@ static void show(struct verb_call *c)
 void run_recurrence(struct verb_call *c)
 {
     if (one_tenant(c))
-        show(c);
+        recurrence_show(c);
 }
 
 void run_recur(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct item item;
-    int rule, err;
+    struct recur_item x = { .recur = { .tenant = c->tenant,
+                                       .name = c->args[SUBJECT].str,
+                                       .zone = STR("UTC"),
+                                       .start_ms = -1,
+                                       .catchup = CATCHUP_LAST,
+                                       .overlap = OVERLAP_SKIP } };
 
-    if (!one_tenant(c) || !item_of(c, &item))
+    if (!one_tenant(c) || !item_of(c, &x.item) || !rule_given(c, &x.recur.kind, &x.recur.rule))
         return;
-    rule = rule_given(c, RECUR_ARG_RRULE);
-    if (rule < 0)
-        return;
-    err = engine_recur(c->engine,
-                       &(struct recurrence_spec){
-                           .tenant = c->tenant,
-                           .name = a[RECUR_NAME].str,
-                           .job = item.spec,
-                           .kind = (enum recur_kind)(rule - RECUR_ARG_RRULE),
-                           .rule = a[rule].str,
-                           .zone = a[RECUR_TZ].set ? a[RECUR_TZ].str : STR("UTC"),
-                           .exdate = arg_str(&a[RECUR_EXDATE]),
-                           .rdate = arg_str(&a[RECUR_RDATE]),
-                           .start_ms = arg_number(&a[RECUR_START], -1),
-                           .catchup = (enum catchup)arg_number(&a[RECUR_CATCHUP], CATCHUP_LAST),
-                           .overlap = (enum overlap)arg_number(&a[RECUR_OVERLAP], OVERLAP_SKIP),
-                       });
-    if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else
-        show(c);
-}
-
-static void pause(struct verb_call *c, bool paused)
-{
-    if (one_tenant(c))
-        verb_ok(c, engine_recurrence_pause(c->engine, c->tenant, c->args[RECUR_NAME].str, paused));
+    x.recur.job = x.item.spec;
+    if (!verb_failed(c, engine_recur(c->engine, &x.recur)))
+        recurrence_show(c);
 }
 
 void run_recurpause(struct verb_call *c)
 {
-    pause(c, true);
-}
+    bool paused = c->verb->flags & VERB_STOPS;
 
-void run_recurresume(struct verb_call *c)
-{
-    pause(c, false);
+    if (one_tenant(c))
+        verb_ok(c, engine_recurrence_pause(c->engine, c->tenant, c->args[SUBJECT].str, paused));
 }
 
 void run_recurdelete(struct verb_call *c)
 {
     if (one_tenant(c))
-        verb_ok(c, engine_recurrence_delete(c->engine, c->tenant, c->args[RECUR_NAME].str));
+        verb_ok(c, engine_recurrence_delete(c->engine, c->tenant, c->args[SUBJECT].str));
 }
 
 void run_recurrun(struct verb_call *c)
 {
     struct job_id id;
-    int err;
 
-    if (!one_tenant(c))
+    if (!one_tenant(c) ||
+        verb_failed(c, engine_recurrence_run(c->engine, c->tenant, c->args[SUBJECT].str, &id)))
         return;
-    err = engine_recurrence_run(c->engine, c->tenant, c->args[RECUR_NAME].str, &id);
-    if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else
-        reply_id(c->reply, id);
-    if (!err)
-        verb_outcome(c, id, "made");
+    reply_id(c->reply, id);
+    verb_outcome(c, id, "made");
 }
 
-/* As bytes (name, created, what is stored), which are much smaller than a view. */
-static int recurrence_add(void *arg, const struct recurrence_view *v)
+static int recurrence_add(void *page, const struct recurrence_view *v)
 {
-    struct page *page = arg;
-    struct buf one = { 0 };
-
-    if (v->damaged)
-        return 0;
-    recurrence_encode(&one, &v->r);
-    wire_put_bytes(&page->views, v->name);
-    wire_put_zigzag(&page->views, v->created_ms);
-    wire_put_bytes(&page->views, buf_view(&one));
-    page->views.failed = page->views.failed || one.failed;
-    buf_fini(&one);
-    page->n++;
-    return page->views.failed ? BELFRY_NOMEM : 0;
-}
-
-static void put_recurrences(struct reply *r, const void *view)
-{
-    const struct page *page = view;
-    struct wire_reader in = wire_reader_of(buf_view(&page->views));
-
-    reply_array(r, page->n);
-    for (size_t i = 0; i < page->n; i++) {
-        struct recurrence_view v;
-
-        v.name = wire_bytes(&in);
-        v.created_ms = wire_zigzag(&in);
-        recurrence_decode(wire_bytes(&in), 0, &v.r);
-        v.open = ledger_open(&v.r);
-        shape_put(r, recurrence_summary_fields, &v);
-    }
+    return v->damaged ? 0 : page_add(page, v);
 }
 
 const struct shape_field recurrence_page_fields[] = {
-    SHOW_MAPS("recurrences", "RecurrenceSummary", put_recurrences),
-    SHOW_OWN("cursor", SHAPE_TEXT, page_put_cursor, OR_NULL),
+    SHOW_PAGE("recurrences", "RecurrenceSummary"),
     { 0 },
 };
 
 void run_recurrences(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct list_cursor cursor = { 0 };
-    struct page page = { .call = c, .next = &cursor };
-    size_t limit = (size_t)arg_number(&a[RECURRENCES_LIMIT], 100);
-    int err = 0;
+    struct page page = { .call = c,
+                         .fields = recurrence_summary_fields,
+                         .map = recurrence_page_fields };
+    size_t limit = (size_t)arg_number(arg_of(c, "limit"), 100);
+    int err;
 
     if (!one_tenant(c))
         return;
-    if (a[RECURRENCES_CURSOR].set && !seal_parse(c, a[RECURRENCES_CURSOR].str, &cursor))
-        err = BELFRY_INVALID;
+    err = page_seek(&page);
     if (!err)
-        err = engine_recurrences(c->engine, c->tenant, limit, recurrence_add, &page, &cursor);
-    if (err)
-        verb_error(c, err,
-                   err == BELFRY_INVALID ? "cursor: expected one that RECURRENCES gave" : "");
-    else
-        shape_put(c->reply, recurrence_page_fields, &page);
-    page_fini(&page);
+        err = engine_recurrences(c->engine, c->tenant, limit, recurrence_add, &page, &page.next);
+    page_end(&page, err, "");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a verb answers, whatever the protocol: a vtable of value writers. Arrays and maps announce
- * their size first; exactly that many values (pairs) follow.
+ * How a verb answers in any protocol: a vtable of value writers. Arrays and maps announce their
+ * size first; exactly that many values (pairs) follow.
  */
 #ifndef VERBS_REPLY_H
 #define VERBS_REPLY_H
@@ -21,8 +21,13 @@ struct reply_ops {
     void (*boolean)(struct reply *r, bool v);
     void (*array)(struct reply *r, size_t n);
     void (*map)(struct reply *r, size_t pairs);
-    /* Where the next byte goes, and what stands between two such places once more: for what comes
-     * again and again in one reply. Both NULL: that cannot be done. */
+    /* An array whose size is known at its end; `from` is what array_begin returned. */
+    size_t (*array_begin)(struct reply *r);
+    void (*array_end)(struct reply *r, size_t from, size_t n);
+    /* Removes everything that was written. */
+    void (*undo)(struct reply *r);
+    /* The place of the next byte, and a copy of the bytes between two places, for parts that come
+     * several times in a reply. Both are NULL in a protocol where that is impossible. */
     size_t (*mark)(const struct reply *r);
     void (*again)(struct reply *r, size_t from, size_t to);
 };
@@ -69,29 +74,6 @@ static inline void reply_array(struct reply *r, size_t n)
 static inline void reply_map(struct reply *r, size_t pairs)
 {
     r->ops->map(r, pairs);
-}
-
-/* Two places of a reply. */
-struct reply_part {
-    size_t from;
-    size_t to;
-};
-
-static inline void reply_part_begin(const struct reply *r, struct reply_part *ret)
-{
-    ret->from = r->ops->mark ? r->ops->mark(r) : 0;
-}
-
-/* False: it cannot be given to reply_again. */
-static inline bool reply_part_end(const struct reply *r, struct reply_part *part)
-{
-    part->to = r->ops->mark ? r->ops->mark(r) : 0;
-    return part->to > part->from;
-}
-
-static inline void reply_again(struct reply *r, const struct reply_part *part)
-{
-    r->ops->again(r, part->from, part->to);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "verbs/handlers.h"
 #include "verbs/secret.h"
 
-/* A cursor:
+/* A cursor is sealed as
  *
  *     nonce (12 bytes) | its text, enciphered | tag (16)     and that as base64url */
 #define NONCE_BYTES 12
@@ -15,59 +15,55 @@
 #define PAIR_BYTES  16
 #define SEALED_MAX  ((size_t)NONCE_BYTES + CURSOR_TEXT + TAG_BYTES)
 
-/* Whose it is, and what for, is bound to it but not in it. */
-static bool bind(EVP_CIPHER_CTX *x, const struct seal *s, bool seals)
+/* AES-256-GCM in either direction. Purpose and tenant are bound to the text, but not in it. */
+static bool cipher_text(const struct seal *s, bool seals, const uint8_t *nonce, const void *in,
+                        size_t len, void *ret, uint8_t *tag)
 {
-    int n;
-    int (*update)(EVP_CIPHER_CTX *, unsigned char *, int *, const unsigned char *, int) =
-        seals ? EVP_EncryptUpdate : EVP_DecryptUpdate;
+    const uint8_t *key = engine_token_key(s->engine);
+    EVP_CIPHER_CTX *x = key ? EVP_CIPHER_CTX_new() : NULL;
+    const void *purpose = s->purpose, *tenant = s->tenant.ptr;
+    uint8_t *to = ret;
+    int n = 0, last = 0;
+    bool ok = x && EVP_CipherInit_ex2(x, EVP_aes_256_gcm(), key, nonce, seals, NULL) == 1 &&
+              EVP_CipherUpdate(x, NULL, &n, purpose, (int)strlen(s->purpose) + 1) == 1 &&
+              EVP_CipherUpdate(x, NULL, &n, tenant, (int)s->tenant.len) == 1 &&
+              EVP_CipherUpdate(x, to, &n, in, (int)len) == 1 &&
+              (seals || EVP_CIPHER_CTX_ctrl(x, EVP_CTRL_GCM_SET_TAG, TAG_BYTES, tag) == 1) &&
+              EVP_CipherFinal_ex(x, to + n, &last) == 1 &&
+              (!seals || EVP_CIPHER_CTX_ctrl(x, EVP_CTRL_GCM_GET_TAG, TAG_BYTES, tag) == 1);
 
-    return update(x, NULL, &n, (const unsigned char *)s->purpose, (int)strlen(s->purpose) + 1) ==
-               1 &&
-           update(x, NULL, &n, (const unsigned char *)s->tenant.ptr, (int)s->tenant.len) == 1;
+    EVP_CIPHER_CTX_free(x);
+    return ok;
 }
 
 /* Returns the length; 0: it cannot be done. */
 static size_t encipher(const struct seal *s, struct str text, uint8_t ret[SEALED_MAX])
 {
-    const uint8_t *key = engine_token_key(s->engine);
-    EVP_CIPHER_CTX *x = key && secret_draw(ret, NONCE_BYTES) ? EVP_CIPHER_CTX_new() : NULL;
     uint8_t *body = ret + NONCE_BYTES;
-    int n = 0, last = 0;
-    bool ok = x && EVP_EncryptInit_ex2(x, EVP_aes_256_gcm(), key, ret, NULL) == 1 &&
-              bind(x, s, true) &&
-              EVP_EncryptUpdate(x, body, &n, (const unsigned char *)text.ptr, (int)text.len) == 1 &&
-              EVP_EncryptFinal_ex(x, body + n, &last) == 1 &&
-              EVP_CIPHER_CTX_ctrl(x, EVP_CTRL_GCM_GET_TAG, TAG_BYTES, body + text.len) == 1;
 
-    EVP_CIPHER_CTX_free(x);
-    return ok ? NONCE_BYTES + text.len + TAG_BYTES : 0;
+    return secret_draw(ret, NONCE_BYTES) &&
+                   cipher_text(s, true, ret, text.ptr, text.len, body, body + text.len)
+               ? NONCE_BYTES + text.len + TAG_BYTES
+               : 0;
 }
 
-/* Returns the length of the text; 0: it is none of ours. */
+/* Returns the length of the text; 0: the server has not sealed it. */
 static size_t decipher(const struct seal *s, const struct buf *sealed, char ret[CURSOR_TEXT])
 {
-    const uint8_t *key = engine_token_key(s->engine);
-    size_t len = sealed->len > NONCE_BYTES + TAG_BYTES && sealed->len <= SEALED_MAX
-                     ? sealed->len - NONCE_BYTES - TAG_BYTES
-                     : 0;
-    EVP_CIPHER_CTX *x = key && len ? EVP_CIPHER_CTX_new() : NULL;
-    const unsigned char *nonce = (const unsigned char *)sealed->ptr;
-    int n = 0, last = 0;
-    bool ok = x && EVP_DecryptInit_ex2(x, EVP_aes_256_gcm(), key, nonce, NULL) == 1 &&
-              bind(x, s, false) &&
-              EVP_DecryptUpdate(x, (unsigned char *)ret, &n, nonce + NONCE_BYTES, (int)len) == 1 &&
-              EVP_CIPHER_CTX_ctrl(x, EVP_CTRL_GCM_SET_TAG, TAG_BYTES,
-                                  sealed->ptr + NONCE_BYTES + len) == 1 &&
-              EVP_DecryptFinal_ex(x, (unsigned char *)ret + n, &last) == 1;
+    uint8_t *nonce = (uint8_t *)sealed->ptr;
+    size_t len;
 
-    EVP_CIPHER_CTX_free(x);
-    return ok ? len : 0;
+    if (sealed->len <= NONCE_BYTES + TAG_BYTES || sealed->len > SEALED_MAX)
+        return 0;
+    len = sealed->len - NONCE_BYTES - TAG_BYTES;
+    return cipher_text(s, false, nonce, nonce + NONCE_BYTES, len, ret, nonce + NONCE_BYTES + len)
+               ? len
+               : 0;
 }
 
 /* ---- Pairs of numbers ---- */
 
-/* One block of AES-256, with a key for this purpose and tenant: no nonce to be used twice. */
+/* One block of AES-256, with a key for this purpose and tenant; there is no nonce to use twice. */
 static bool cipher_block(const struct seal *s, bool seals, const uint8_t in[PAIR_BYTES],
                          uint8_t ret[PAIR_BYTES])
 {
@@ -125,7 +121,7 @@ static struct seal seal_of(const struct verb_call *c)
     return (struct seal){ c->engine, c->verb->name, c->tenant };
 }
 
-void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cursor *cursor)
+void seal_reply(const struct verb_call *c, const struct list_cursor *cursor)
 {
     char text[CURSOR_TEXT];
     struct str plain = { text, cursor_format(cursor, text) };
@@ -137,7 +133,7 @@ void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cu
         base64url_write(&out, sealed, encipher(&s, plain, sealed));
         plain = out.failed ? STR("") : buf_view(&out);
     }
-    reply_bytes(r, plain);
+    reply_bytes(c->reply, plain);
     buf_fini(&out);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places as callers see them. A cursor, or the id of an event, says where a walk over everybody's
- * jobs has got to, by the name of a queue or a number that others move: a caller who is confined to
- * his tenant gets it sealed with a key of the server's own, good for his tenant and the same
- * purpose only: cursors by AES-256-GCM, ids as one block of AES-256.
+ * Places as callers see them. A cursor, or the id of an event, is a place in a walk over the jobs
+ * of all tenants, and would show names and numbers of other tenants. So a caller that is confined
+ * to its tenant gets it sealed by a key of the server: cursors by AES-256-GCM, ids as one block of
+ * AES-256. A seal is valid for one tenant and one purpose.
  */
 #ifndef VERBS_SEAL_H
 #define VERBS_SEAL_H
@@ -19,15 +19,15 @@ struct seal {
 
 #define SEAL_PAIR_TEXT 22
 
-/* Appends two numbers as a text of that length, the same for the same numbers; nothing if that
- * cannot be done. */
+/* Appends a text of that length for two numbers, always the same for these numbers; nothing on an
+ * error. */
 void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out);
-/* False if it has not that form. One that was not made by seal_pair gives numbers by chance. */
+/* False if the text has another form. A text that seal_pair has not made gives random numbers. */
 bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b);
 
-/* A cursor that says that there is more, as a value of the reply. */
-void seal_reply(const struct verb_call *c, struct reply *r, const struct list_cursor *cursor);
-/* False if it is none that this caller was given. */
+/* Writes a cursor that has more as a value of the reply. */
+void seal_reply(const struct verb_call *c, const struct list_cursor *cursor);
+/* False if this caller was given no such cursor. */
 bool seal_parse(const struct verb_call *c, struct str text, struct list_cursor *ret);
 
 #endif

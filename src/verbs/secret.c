@@ -8,7 +8,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 bool secret_draw(uint8_t *ret, size_t n)
 {
-    return getrandom(ret, n, 0) == (ssize_t)n; /* up to 256 bytes come as one */
+    return getrandom(ret, n, 0) == (ssize_t)n; /* the system gives up to 256 bytes at once */
 }
 
 void secret_hash(struct str secret, uint8_t ret[TOKEN_HASH_BYTES])
@@ -19,7 +19,7 @@ void secret_hash(struct str secret, uint8_t ret[TOKEN_HASH_BYTES])
     SHA256((const unsigned char *)(n ? secret.ptr : ""), n, ret);
 }
 
-/* Up to three bytes as digits; returns how many. */
+/* Writes up to three bytes as digits; returns the number of digits. */
 static size_t put_group(char *ret, const uint8_t *bytes, size_t n)
 {
     uint32_t v = (uint32_t)bytes[0] << 16;

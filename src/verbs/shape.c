@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "engine/types.h"
 
-#define ROOM (TIME_TEXT + 24) /* for any text that is not the member's own */
+#define ROOM (TIME_TEXT + 24) /* room for any text that a member does not have itself */
 
 static const void *member_of(const struct shape_field *f, const void *view)
 {
@@ -31,7 +31,7 @@ int64_t shape_integer(const struct shape_field *f, const void *view)
     }
 }
 
-/* As it is given: `100/1m`. */
+/* The text of an argument: `100/1m`. */
 static struct str rate_text(const struct rate *rate, char room[ROOM])
 {
     char *end = room;
@@ -65,7 +65,7 @@ static struct str scope_part(struct str full, bool tenant)
     return tenant ? whose : queue;
 }
 
-/* Empty for a field that may be null: there is none. */
+/* An empty text of a field that may be null is shown as null. */
 static struct str text_of(const struct shape_field *f, const void *at, char room[ROOM])
 {
     switch (f->from) {
@@ -136,19 +136,6 @@ void shape_put(struct reply *r, const struct shape_field *fields, const void *vi
 {
     reply_map(r, shape_count(fields));
     shape_put_fields(r, fields, view);
-}
-
-void shape_each_slice(const struct shape_field *fields, void *view,
-                      void (*fn)(struct str *s, void *arg), void *arg)
-{
-    for (const struct shape_field *f = fields; f->type != SHAPE_END; f++) {
-        void *at = (char *)view + f->at;
-
-        if (f->type == SHAPE_PART && !f->hop)
-            shape_each_slice(f->part, at, fn, arg);
-        else if (f->from == FROM_STR || f->from == FROM_QUEUE) /* TENANT shows the slice of QUEUE */
-            fn(at, arg);
-    }
 }
 
 static bool has_moment(const struct shape_field *fields, struct str name)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shapes: what the maps in replies look like. A field is one row of a table: its name, its type,
- * and the member of a view that it shows. Rows yield the reply itself, its schema in /openapi.json,
- * the figures of METRICS, and how the command line shows a number.
+ * Shapes: the fields of the maps in replies. A field is one row of a table: its name, its type, and
+ * the member of a view that it shows. Rows yield the reply itself, its schema in /openapi.json, the
+ * figures of METRICS, and the command line's form of a number.
  *
  * The macros below write rows about members of the struct OF, which each table defines before it. A
- * row does not compile if OF has no such member, or if the member has another type than the row.
+ * row does not compile if OF has no such member, or if the member has another type.
  */
 #ifndef VERBS_SHAPE_H
 #define VERBS_SHAPE_H
@@ -14,21 +14,21 @@
 #include "base/id.h"
 #include "verbs/reply.h"
 
-/* What users see. */
+/* The type that users see. */
 enum shape_type {
     SHAPE_END, /* closes a table */
     SHAPE_INT,
     SHAPE_MOMENT, /* milliseconds since 1970 */
     SHAPE_BOOL,
-    SHAPE_TEXT,  /* in UTF-8 */
-    SHAPE_BYTES, /* any */
+    SHAPE_TEXT,  /* UTF-8 */
+    SHAPE_BYTES, /* any bytes */
     SHAPE_LIST,  /* an array of texts */
     SHAPE_DICT,  /* a map of texts */
     SHAPE_MAPS,  /* an array of maps of another shape */
-    SHAPE_PART   /* no field: all fields of another table stand here */
+    SHAPE_PART   /* no field, but all fields of another table */
 };
 
-/* What the member is. */
+/* The type of the member. */
 enum shape_from {
     FROM_I32,
     FROM_U32,
@@ -38,16 +38,16 @@ enum shape_from {
     FROM_STR,
     FROM_CHARS, /* an array, terminated */
     FROM_ID,
-    FROM_TOKEN,  /* uint64_t; as text, because many clients keep integers as doubles */
-    FROM_WORD,   /* an enum, which `word` names; negative: none */
+    FROM_TOKEN,  /* uint64_t; shown as text, because many clients keep integers as doubles */
+    FROM_WORD,   /* an enum, which `word` names; negative: null */
     FROM_INDEX,  /* an enum, which `words` names */
-    FROM_TENANT, /* of a queue's full name, */
-    FROM_QUEUE,  /* and the queue's own name */
+    FROM_TENANT, /* the tenant in a queue's full name */
+    FROM_QUEUE,  /* the queue's own name in its full name */
     FROM_RATE,
-    FROM_P50, /* of a histogram, */
+    FROM_P50, /* the median of a histogram */
     FROM_P99,
     FROM_MAX,
-    FROM_OWN /* none: `put` writes the value */
+    FROM_OWN /* no member: `put` writes the value */
 };
 
 typedef const char *shape_word_fn(unsigned value);
@@ -57,10 +57,10 @@ struct shape_field {
     enum shape_type type;
     struct str name; /* empty: a figure that only METRICS has */
     enum shape_from from;
-    bool maybe;        /* null if the member is negative, empty or no id or token */
-    bool hop;          /* the member is a pointer to what `from` says */
-    size_t at;         /* where the member is in the view */
-    const char *shape; /* MAPS: of which shape they are */
+    bool maybe;        /* shown as null if the member is negative or empty, or no id or token */
+    bool hop;          /* the member is a pointer to a value of type `from` */
+    size_t at;         /* place of the member in the view */
+    const char *shape; /* MAPS: the name of their shape */
     const char *metric;
     const char *help; /* of the metric */
     union {
@@ -76,23 +76,19 @@ struct shape {
     const struct shape_field *fields;
 };
 
-/* All that verbs answer; closed by a row with name NULL. */
+/* The shapes of all verbs, closed by a row with name NULL. */
 extern const struct shape shapes[];
 
-/* Writes a map: the fields of a view, which is of the struct that the table is about. */
+/* Writes the fields of a view as a map. The view is of the table's struct. */
 void shape_put(struct reply *r, const struct shape_field *fields, const void *view);
-/* The same without the map around it, for parts of one; and how many fields there are. */
+/* Writes the fields without a map around them, for parts of a map. And the number of fields. */
 void shape_put_fields(struct reply *r, const struct shape_field *fields, const void *view);
 size_t shape_count(const struct shape_field *fields);
 
 /* The number that a field of type INT or MOMENT shows. */
 int64_t shape_integer(const struct shape_field *f, const void *view);
 
-/* Calls fn for each slice in a view that a field shows, in the order of the fields. */
-void shape_each_slice(const struct shape_field *fields, void *view,
-                      void (*fn)(struct str *s, void *arg), void *arg);
-
-/* Whether a number of this name is a moment, wherever it is shown. */
+/* Whether a number of this name is a moment in all shapes. */
 bool shape_is_moment(struct str name);
 
 /* ---- Rows ---- */
@@ -125,7 +121,7 @@ bool shape_is_moment(struct str name);
     SHAPE_ROW(name, SHAPE_TEXT, _Generic(SHAPE_IS(member), uint64_t: FROM_TOKEN), member, __VA_ARGS__)
 #define SHOW_RATE(name, member) \
     SHAPE_ROW(name, SHAPE_TEXT, _Generic(SHAPE_IS(member), struct rate: FROM_RATE), member, OR_NULL)
-/* What a function, or an array, calls an enum. */
+/* An enum whose words a function, or an array, has. */
 #define SHOW_WORD(name, member, function, ...) \
     SHAPE_ROW(name, SHAPE_TEXT, _Generic(SHAPE_IS(member), int: FROM_WORD, unsigned: FROM_WORD), member, \
               .word = (function), __VA_ARGS__)
@@ -145,7 +141,8 @@ bool shape_is_moment(struct str name);
 #define SHOW_OWN(name_, type_, function, ...) \
     { .name = { (name_), sizeof(name_) - 1 }, .type = (type_), .from = FROM_OWN, .put = (function), __VA_ARGS__ }
 #define SHOW_MAPS(name, shape_, function) SHOW_OWN(name, SHAPE_MAPS, function, .shape = (shape_))
-/* All fields of another table: about the struct that the member is or points to, or about the view itself. */
+/* All fields of another table, about the struct that the member is or points to, or about the view
+ * itself. */
 #define SHOW_PART(member, struct_, table) \
     { .type = SHAPE_PART, .hop = SHAPE_POINTS(struct_, member), .at = offsetof(OF, member), .part = (table) }
 #define SHOW_ALL(table) { .type = SHAPE_PART, .part = (table) }

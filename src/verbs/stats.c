@@ -2,7 +2,7 @@
 /* STATS, and the rows of figures. */
 #include "verbs/handlers.h"
 
-/* Rows about struct figures, in groups, as STATS and METRICS have them in different orders. */
+/* Rows about struct figures, in groups, because STATS and METRICS have different orders. */
 /* clang-format off */
 #define SERVER_FIGURES \
     SHOW_INT("uptime_ms", h.uptime_ms), \

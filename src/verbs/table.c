@@ -2,6 +2,7 @@
 #include "verbs/handlers.h"
 
 #include "base/time.h"
+#include "engine/audit.h"
 #include "engine/bulk.h"
 #include "recur/rule.h"
 #include "recur/zonedir.h"
@@ -12,10 +13,24 @@
 #define ID       { "id", ARG_ID, POS, .help = "id of the job" }
 #define NAME     { "name", ARG_NAME, POS, .thing = "recurrence", .help = "name of the recurrence" }
 #define TOKEN    { "token", ARG_TOKEN, POS, .help = "token of the lease" }
-#define ORDER    { "order", ARG_KEY, .help = "the ordering key of the job, if it has one" }
 #define TENANT   { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`" }
 #define HOLDER   { "tenant", ARG_TENANT, .help = "the tenant of the job; not needed, because the token of the lease says enough" }
+#define CURSOR   { "cursor", ARG_CURSOR, .help = "cursor of the page before" }
+#define AFTER    { "after", ARG_NAME, INTO(struct listing, after), .help = "only names behind this one, for the next page" }
+#define LIMIT    { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct listing, limit), .help = "how many at most; 1000 if not given" }
 #define DURATION .min = 0, .max = TIME_DURATION_MAX
+
+/* A job by its id, or by its key. */
+#define MAYBE_ID { "id", ARG_ID, POS, .optional = true, .help = "id of the job" }
+#define ID_OR_KEY MAYBE_ID, { "key", ARG_KEY, .help = "instead of the id" }, \
+    { "queue", ARG_NAME, .help = "the queue of the key" }, \
+    { "order", ARG_KEY, .help = "the ordering key of the job, if it has one" }
+
+/* Parts of a rule; each verb has its own help for CRON. */
+#define RRULE      { "rrule", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "a rule of RFC 5545, such as `FREQ=DAILY;BYHOUR=9;BYMINUTE=0`" }
+#define CRON(text) { "cron", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "minute, hour, day of month, month, day of week; or `@daily` and the like" text }
+#define EVERY      { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "the times are START, and one after each such duration" }
+#define TZ(into)   { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, into, .help = "time zone, such as Europe/Berlin; UTC if not given" }
 
 /* Stores the value in a member of a struct, by the member's type. */
 #define INTO(struct_, member)                                                                                         \
@@ -24,10 +39,11 @@
                    const struct str *: AS_LIST, const struct meta *: AS_LIST, const struct job_id *: AS_LIST),        \
     .size = sizeof(((struct_ *)NULL)->member), .into = offsetof(struct_, member)
 #define OF_JOB(member)           INTO(struct job_spec, member)
+#define OF_RECUR(member)         INTO(struct recur_item, recur.member)
 #define OF_QUEUE(name, member)   INTO(struct queue_settings, member), .field = 1u << QUEUE_##name
 #define OF_TENANT(name, member)  INTO(struct tenant_settings, member), .field = 1u << TENANT_##name
 
-/* What a job can be told: one row each, for SCHEDULE and RECUR, which have their own words for it. */
+/* Options of a job: one row each, for SCHEDULE and RECUR, which have help texts of their own. */
 #define SPEC_QUEUE(text)     { "queue", ARG_NAME, POS, OF_JOB(queue), .help = text }
 #define SPEC_PAYLOAD(text)   { "payload", ARG_PAYLOAD, POS, OF_JOB(payload), .help = text }
 #define SPEC_KEY(text)       { "key", ARG_KEY, OF_JOB(key), .help = text }
@@ -129,11 +145,7 @@ const struct verb verb_table[] = {
     { "CANCEL", VERB_PRODUCER, "Cancels a job, by id or by KEY and QUEUE.",
       "`cancelled`; or `running` if a worker has the job: the worker learns of it at its next EXTEND, and the job is "
       "not retried; or `notfound`", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
-        { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
-        { "key", ARG_KEY, .help = "instead of the id" },
-        { "queue", ARG_NAME, .help = "the queue of the key" },
-        ORDER,
-        TENANT } },
+        ID_OR_KEY, TENANT } },
     { "RESCHEDULE", VERB_PRODUCER, "Moves a job that is not running to another time. Without IN and AT it is due "
                                    "at once.",
       "OK", "RESCHEDULE 01… IN 1h", run_reschedule, {
@@ -144,11 +156,7 @@ const struct verb verb_table[] = {
     { "GET", VERB_READS | VERB_PRODUCER | VERB_WORKER, "Shows a job, by id or by KEY and QUEUE.",
       "a map with everything known of the job, its attempts included; null if there is none",
       "GET 01…", run_get, {
-        { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
-        { "key", ARG_KEY, .help = "instead of the id" },
-        { "queue", ARG_NAME, .help = "the queue of the key" },
-        ORDER,
-        TENANT } },
+        ID_OR_KEY, TENANT } },
     { "LIST", VERB_READS | VERB_PRODUCER,
       "Lists jobs, page by page. A call does a bounded amount of work, so a page may be short or empty although "
       "there are more. A job that moves between memory and disk meanwhile may be in several pages; a client that "
@@ -161,7 +169,7 @@ const struct verb verb_table[] = {
         { "from", ARG_MOMENT, INTO(struct list_filter, from_ms), .help = "only jobs due at or after this" },
         { "to", ARG_MOMENT, INTO(struct list_filter, to_ms), .help = "only jobs due before this" },
         { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct list_filter, limit), .help = "jobs in a page; 100 if not given" },
-        { "cursor", ARG_CURSOR, .help = "cursor of the page before" },
+        CURSOR,
         { "tag", ARG_NAME, INTO(struct list_filter, tag), .help = "only jobs with this tag" },
         { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
                                         "tenants" } } },
@@ -170,19 +178,15 @@ const struct verb verb_table[] = {
       "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, running or ended), why (a sentence), until_ms (null if not known), "
       "ready_in_queue, deferred_until and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
-        { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
-        { "key", ARG_KEY, .help = "instead of the id" },
-        { "queue", ARG_NAME, .help = "the queue of the key" },
-        ORDER,
-        TENANT } },
+        ID_OR_KEY, TENANT } },
     { "FORECAST", VERB_READS | VERB_WIDE,
       "Shows how many jobs become due in each coming step of time. The numbers are exact for few jobs, and an "
       "estimate for many.",
       "an array of maps, one for each step: from_ms, to_ms, jobs; the last step ends at TO",
       "FORECAST STEP 15m", run_forecast, {
-        { "from", ARG_MOMENT, .help = "where the first step begins; now if not given" },
-        { "to", ARG_MOMENT, .help = "where the last step ends; a day after FROM if not given" },
-        { "step", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
+        { "from", ARG_MOMENT, INTO(struct forecast, from_ms), .help = "where the first step begins; now if not given" },
+        { "to", ARG_MOMENT, INTO(struct forecast, to_ms), .help = "where the last step ends; a day after FROM if not given" },
+        { "step", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, INTO(struct forecast, step_ms),
           .help = "length of a step; 1h if not given. There are at most 1000 of them" },
         { "tenant", ARG_TENANT,
           .help = "only jobs of this tenant, which is possible while none of them waits on disk; `*`, the default, "
@@ -192,15 +196,11 @@ const struct verb verb_table[] = {
       "an array of maps, one for each time: at_ms, local (with its offset from UTC) and note (null, or how a "
       "change of the clock affects this time); fewer than COUNT if the rule ends",
       "PREVIEW CRON \"30 2 * * *\" TZ Europe/Berlin FROM 2027-03-27T00:00:00Z COUNT 3", run_preview, {
-        { "rrule", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "a rule of RFC 5545, such as `FREQ=DAILY;BYHOUR=9;BYMINUTE=0`" },
-        { "cron", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "minute, hour, day of month, month, day of week; or `@daily` and the like" },
-        { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
-          .help = "the times are START, and one after each such duration" },
-        { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, .help = "time zone, such as Europe/Berlin; UTC if not given" },
-        { "start", ARG_MOMENT, .help = "the moment where the rule begins and counts from; if not given, now, at a "
-                                       "whole second" },
-        { "from", ARG_MOMENT, .help = "only times at or after this; now if not given" },
-        { "count", ARG_INT, .min = 1, .max = 1000, .help = "how many times at most; 10 if not given" } } },
+        RRULE, CRON(""), EVERY, TZ(INTO(struct preview, tz)),
+        { "start", ARG_MOMENT, INTO(struct preview, start_ms),
+          .help = "the moment where the rule begins and counts from; if not given, now, at a whole second" },
+        { "from", ARG_MOMENT, INTO(struct preview, from_ms), .help = "only times at or after this; now if not given" },
+        { "count", ARG_INT, .min = 1, .max = 1000, INTO(struct preview, count), .help = "how many times at most; 10 if not given" } } },
     { "RECUR", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER,
       "Makes a recurrence, which schedules a job at each time of its rule, or changes the recurrence of that name. "
       "Give exactly one of RRULE, CRON and EVERY. A change makes no past occurrences and leaves those under way as "
@@ -210,24 +210,20 @@ const struct verb verb_table[] = {
         NAME,
         SPEC_QUEUE("the queue of its jobs"),
         SPEC_PAYLOAD("the payload of its jobs, up to 32 KiB"),
-        { "rrule", ARG_BYTES, .max = RULE_TEXT_MAX, .help = "a rule of RFC 5545, such as `FREQ=DAILY;BYHOUR=9;BYMINUTE=0`" },
-        { "cron", ARG_BYTES, .max = RULE_TEXT_MAX,
-          .help = "minute, hour, day of month, month, day of week; or `@daily` and the like; `H` stands for a "
-                  "value that is derived from the name, so that recurrences are spread" },
-        { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX,
-          .help = "the times are START, and one after each such duration" },
-        { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, .help = "time zone, such as Europe/Berlin; UTC if not given" },
-        { "start", ARG_MOMENT, .help = "the moment where the rule begins and counts from; if not given, now, at a "
-                                       "whole second, or the START of the recurrence that is changed" },
-        { "exdate", ARG_BYTES, .max = 8192,
+        RRULE, CRON("; `H` stands for a value that is derived from the name, so that recurrences are spread"), EVERY,
+        TZ(OF_RECUR(zone)),
+        { "start", ARG_MOMENT, OF_RECUR(start_ms),
+          .help = "the moment where the rule begins and counts from; if not given, now, at a whole second, or the "
+                  "START of the recurrence that is changed" },
+        { "exdate", ARG_BYTES, .max = 8192, OF_RECUR(exdate),
           .help = "times that the rule leaves out, as in iCalendar, with commas between" },
-        { "rdate", ARG_BYTES, .max = 8192,
+        { "rdate", ARG_BYTES, .max = 8192, OF_RECUR(rdate),
           .help = "times in addition to those of the rule, as in iCalendar, with commas between" },
-        { "catchup", ARG_WORD, .words = "last|skip|all",
+        { "catchup", ARG_WORD, .words = "last|skip|all", OF_RECUR(catchup),
           .help = "for times that were missed by more than a minute, because the server was down: `last` (the "
                   "default) makes one job for the last of them, `skip` makes none, `all` makes all jobs, one after "
                   "another" },
-        { "overlap", ARG_WORD, .words = "skip|allow|queue",
+        { "overlap", ARG_WORD, .words = "skip|allow|queue", OF_RECUR(overlap),
           .help = "if the job before has not ended: `skip` (the default) leaves this time out, `allow` makes the "
                   "job anyway, `queue` makes it when that job has ended" },
         SPEC_PRIORITY("priority of its jobs; this and the options below are as in SCHEDULE"),
@@ -251,10 +247,10 @@ const struct verb verb_table[] = {
     { "RECURRENCES", VERB_READS | VERB_PRODUCER, "Shows a tenant's recurrences, page by page, as LIST shows jobs.",
       "a map: recurrences (an array of maps) and cursor, for the next page; null when there are no more", "RECURRENCES", run_recurrences, {
         { "limit", ARG_INT, .min = 1, .max = 1000, .help = "how many in a page; 100 if not given" },
-        { "cursor", ARG_CURSOR, .help = "cursor of the page before" },
+        CURSOR,
         TENANT } },
-    { "RECURPAUSE", VERB_AUDITS | VERB_PRODUCER, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
-    { "RECURRESUME", VERB_AUDITS | VERB_PRODUCER, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurresume, { NAME, TENANT } },
+    { "RECURPAUSE", VERB_AUDITS | VERB_PRODUCER | VERB_STOPS, "Stops a recurrence; jobs that it made go on.", "OK", "RECURPAUSE nightly", run_recurpause, { NAME, TENANT } },
+    { "RECURRESUME", VERB_AUDITS | VERB_PRODUCER, "Ends a RECURPAUSE; times that passed meanwhile are skipped.", "OK", "RECURRESUME nightly", run_recurpause, { NAME, TENANT } },
     { "RECURRUN", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER, "Makes a job of a recurrence now, besides those of its rule.", "the job's id", "RECURRUN nightly", run_recurrun, { NAME, TENANT } },
     { "RECURDELETE", VERB_AUDITS | VERB_PRODUCER, "Ends a recurrence and forgets it; jobs that it made go on.", "OK", "RECURDELETE nightly", run_recurdelete, { NAME, TENANT } },
     { "STATS", VERB_READS | VERB_WIDE, "Shows the server's figures, or a tenant's.", "a map", "STATS", run_stats, {
@@ -265,11 +261,10 @@ const struct verb verb_table[] = {
       "queues together have one.", "text", "METRICS", run_metrics, {
         { "tenant", ARG_TENANT, .help = "only figures of this tenant; `*`, the default, for the whole server" } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
-        { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES,
+        { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES, INTO(struct listing, after),
           .help = "only queues behind this name, for the next page; with TENANT * the name is `tenant@queue`, or "
                   "`queue` for the tenant `default`" },
-        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "how many at most; 1000 if not given" },
-        TENANT } },
+        LIMIT, TENANT } },
     { "QUEUE", VERB_ADMIN, "Shows a queue, after changing the settings that are given.",
       "a map of counts and settings", "QUEUE reminder.send ATTEMPTS 10 BACKOFF exp:5s:1h", run_queue, {
         QUEUE,
@@ -305,8 +300,8 @@ const struct verb verb_table[] = {
           .help = "time for an answer; 30s by default" },
         { "push_concurrency", ARG_INT, .min = 1, .max = PUSH_RUNNING_MAX, OF_QUEUE(PUSH_CONCURRENCY, push.concurrency),
           .help = "how many pushes at a time; 10 by default" } } },
-    { "PAUSE", VERB_ADMIN, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
-    { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_resume, { QUEUE, TENANT } },
+    { "PAUSE", VERB_ADMIN | VERB_STOPS, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
+    { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_pause, { QUEUE, TENANT } },
     { "TENANT", VERB_ADMIN, "Shows a tenant, after changing the settings that are given.",
       "a map of counts and settings; null if the tenant has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
         { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },
@@ -330,13 +325,12 @@ const struct verb verb_table[] = {
         { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS, OF_TENANT(SPREAD, spread_ms),
           .help = "jobs that quiet hours put off are due at random within this time after their end; 0ms by default" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
-        { "after", ARG_NAME, .help = "only names behind this one, for the next page" },
-        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "how many at most; 1000 if not given" } } },
+        AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,
       "Puts dead jobs back, with their attempts counted anew: one by its id, or those of a queue, oldest first.",
       "how many jobs were put back; for a queue it may be fewer than LIMIT although there are more, so ask again "
       "until it is 0", "REDRIVE QUEUE reminder.send LIMIT 100", run_redrive, {
-        { "id", ARG_ID, POS, .optional = true, .help = "id of the job" },
+        MAYBE_ID,
         { "queue", ARG_NAME, .help = "instead of the id: all dead jobs of this queue" },
         { "limit", ARG_INT, .min = 1, .max = 10000, .help = "how many at most; 1000 if not given" },
         TENANT } },
@@ -374,10 +368,11 @@ const struct verb verb_table[] = {
                            "kept for audit_retention. A page may be short or empty although there are more.",
       "a map: entries (an array of maps: at_ms, tenant, user, client, address, verb, request, outcome, id) and cursor, "
       "for the next page; null when there are no more", "AUDIT FROM 2027-01-01T00:00:00Z TENANT *", run_audit, {
-        { "from", ARG_MOMENT, .help = "only entries of this moment or later" },
-        { "to", ARG_MOMENT, .help = "only entries before this" },
-        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "how many in a page; 100 if not given" },
-        { "cursor", ARG_CURSOR, .help = "cursor of the page before" },
+        { "from", ARG_MOMENT, INTO(struct audit_filter, from_ms), .help = "only entries of this moment or later" },
+        { "to", ARG_MOMENT, INTO(struct audit_filter, to_ms), .help = "only entries before this" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct audit_filter, limit),
+          .help = "how many in a page; 100 if not given" },
+        CURSOR,
         { "tenant", ARG_TENANT, .help = "the tenant whose things were changed; by default that of the token, or "
                                         "`default`; `*` for all tenants" } } },
     { "TOKENCREATE", VERB_ADMIN | VERB_SERVER,
@@ -394,8 +389,7 @@ const struct verb verb_table[] = {
           .help = "how long the token is valid; for ever if not given" } } },
     { "TOKENS", VERB_READS | VERB_ADMIN | VERB_SERVER | VERB_WIDE, "Shows tokens, by name, without their secrets.",
       "an array of maps: name, role, tenant, created_ms, expires_ms, expired", "TOKENS", run_tokens, {
-        { "after", ARG_NAME, .help = "only names behind this one, for the next page" },
-        { "limit", ARG_INT, .min = 1, .max = 1000, .help = "how many at most; 1000 if not given" },
+        AFTER, LIMIT,
         { "tenant", ARG_TENANT, .help = "only tokens of this tenant; `*`, the default, for all tenants" } } },
     { "TOKENREVOKE", VERB_ADMIN | VERB_SERVER | VERB_WIDE,
       "Ends a token. Connections that use it have no rights from their next request on.",

@@ -7,8 +7,6 @@
 #include "recur/quiet.h"
 #include "verbs/page.h"
 
-#define TENANTS_MAX 1000
-
 /* clang-format off */
 #define OF struct tenant_settings
 static const struct shape_field setting_fields[] = {
@@ -26,7 +24,7 @@ const struct shape_field tenant_fields[] = {
 };
 /* clang-format on */
 
-/* Whether QUIET and TZ can be read. False after an error reply. */
+/* Whether QUIET and TZ are valid. False after an error reply. */
 static bool is_quiet_valid(struct verb_call *c)
 {
     const struct arg_value *quiet = arg_of(c, "quiet"), *tz = arg_of(c, "tz");
@@ -40,11 +38,10 @@ static bool is_quiet_valid(struct verb_call *c)
         verb_error(c, BELFRY_INVALID, text);
         return false;
     }
-    return !tz->set || zone_given(c, tz, &zone) == 0;
+    return !tz->set || zone_given(c, tz->str, &zone) == 0;
 }
 
-/* What a tenant may take of the server is not for its own admin to say. False after an error reply.
- */
+/* A tenant's own admin must not set its share of the server. False after an error reply. */
 static bool may_limit(struct verb_call *c, unsigned fields)
 {
     unsigned limits = 1u << TENANT_WEIGHT | 1u << TENANT_MAX_PENDING | 1u << TENANT_MAX_RUNNING |
@@ -61,16 +58,14 @@ void run_tenant(struct verb_call *c)
 {
     struct tenant_settings s = { 0 };
     unsigned fields = args_store(c, &s);
-    struct str name = c->args[TENANT_NAME].str;
+    struct str name = c->args[SUBJECT].str;
     struct tenant_view v;
-    int err;
 
     if (!may_limit(c, fields) || !is_quiet_valid(c))
         return;
-    err = fields ? engine_tenant_set(c->engine, name, &s, fields) : 0;
-    if (err)
-        verb_error(c, err, engine_detail(c->engine));
-    else if (engine_tenant_get(c->engine, name, &v) == 0)
+    if (fields && verb_failed(c, engine_tenant_set(c->engine, name, &s, fields)))
+        return;
+    if (engine_tenant_get(c->engine, name, &v) == 0)
         shape_put(c->reply, tenant_fields, &v);
     else
         reply_null(c->reply);
@@ -81,7 +76,7 @@ static int tenant_add(void *page, const struct tenant_view *v)
     return page_add(page, v);
 }
 
-/* One who is confined to his tenant sees that. */
+/* A caller that is confined to its tenant sees only that. */
 static int own_tenant(struct verb_call *c, struct str after, struct page *page)
 {
     struct tenant_view v;
@@ -93,16 +88,13 @@ static int own_tenant(struct verb_call *c, struct str after, struct page *page)
 
 void run_tenants(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct page page = { .fields = tenant_fields, .size = sizeof(struct tenant_view), .call = c };
-    struct str after = arg_str(&a[TENANTS_AFTER]);
-    size_t limit = (size_t)arg_number(&a[TENANTS_LIMIT], TENANTS_MAX);
-    int err = verb_is_confined(c) ? own_tenant(c, after, &page)
-                                  : engine_tenants(c->engine, after, limit, tenant_add, &page);
+    struct page page = { .call = c, .fields = tenant_fields };
+    struct listing l = LISTING;
 
-    if (err)
-        verb_error(c, err, "");
-    else
-        page_put(c->reply, &page);
-    page_fini(&page);
+    args_store(c, &l);
+    page_begin(&page);
+    page_end(&page,
+             verb_is_confined(c) ? own_tenant(c, l.after, &page)
+                                 : engine_tenants(c->engine, l.after, l.limit, tenant_add, &page),
+             "");
 }

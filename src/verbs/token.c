@@ -8,14 +8,12 @@
 #include "verbs/page.h"
 #include "verbs/secret.h"
 
-#define LISTED_MAX 1000
-
-/* A token as TOKENS or TOKENCREATE shows it. */
+/* A token as TOKENS and TOKENCREATE show it. */
 struct token_shown {
     struct token_view view;
     int64_t expires_ms; /* -1: never */
     bool expired;
-    struct str token; /* its text */
+    struct str token; /* the token's text */
 };
 
 /* clang-format off */
@@ -44,15 +42,15 @@ static struct token_shown shown_of(const struct verb_call *c, const struct token
     };
 }
 
-/* An error that is about no job, so that all it says is said here. */
-static void refuse(struct verb_call *c, int err)
+/* An error's usual text is about jobs, so the engine's detail stands alone. */
+static void token_refuse(struct verb_call *c, int err)
 {
     const char *detail = engine_detail(c->engine);
 
     verb_refuse(c, err, detail[0] ? detail : error_text(err));
 }
 
-/* With the first token comes the server's own secret. NOMEM, IO. */
+/* Makes the server's own secret with the first token. NOMEM, IO. */
 static int need_key(struct verb_call *c)
 {
     uint8_t key[TOKEN_HASH_BYTES];
@@ -67,7 +65,7 @@ static int need_key(struct verb_call *c)
     return err;
 }
 
-/* The token's text is in this answer and nowhere else. */
+/* Only this answer has the token's text. */
 static void reply_created(struct verb_call *c, const struct token_view *t, const char *secret)
 {
     struct token_shown shown = shown_of(c, t);
@@ -83,21 +81,21 @@ static void reply_created(struct verb_call *c, const struct token_view *t, const
 
 void run_tokencreate(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
+    const struct arg_value *tenant = arg_of(c, "tenant"), *expire = arg_of(c, "expire");
     struct token_view t = {
-        .name = a[TOKENCREATE_NAME].str,
-        .role = (enum role)(a[TOKENCREATE_ROLE].number + 1),
+        .name = c->args[SUBJECT].str,
+        .role = (enum role)(arg_of(c, "role")->number + 1),
         .created_ms = engine_now(c->engine),
     };
     uint8_t bytes[SECRET_BYTES], hash[TOKEN_HASH_BYTES];
     char secret[SECRET_TEXT];
     int err = 0;
 
-    t.tenant = a[TOKENCREATE_TENANT].set ? a[TOKENCREATE_TENANT].str
-               : t.role == ROLE_ADMIN    ? STR(TENANT_ALL)
-                                         : STR(TENANT_DEFAULT);
-    if (a[TOKENCREATE_EXPIRE].set)
-        t.expires_ms = t.created_ms + a[TOKENCREATE_EXPIRE].number;
+    t.tenant = tenant->set            ? tenant->str
+               : t.role == ROLE_ADMIN ? STR(TENANT_ALL)
+                                      : STR(TENANT_DEFAULT);
+    if (expire->set)
+        t.expires_ms = t.created_ms + expire->number;
     c->tenant = t.tenant;
     if (!secret_draw(bytes, sizeof(bytes))) {
         verb_error(c, BELFRY_IO, "the system has no random bytes");
@@ -108,16 +106,16 @@ void run_tokencreate(struct verb_call *c)
     t.hash = hash;
     err = engine_token_create(c->engine, &t);
     if (!err && (err = need_key(c)) < 0)
-        engine_tear(c->engine); /* nothing of it has happened */
+        engine_tear(c->engine); /* the token must not exist without it */
     if (err)
-        refuse(c, err);
+        token_refuse(c, err);
     else
         reply_created(c, &t, secret);
     OPENSSL_cleanse(bytes, sizeof(bytes));
     OPENSSL_cleanse(secret, sizeof(secret));
 }
 
-/* Whose token it is, for the audit log: afterwards nobody knows. */
+/* Keeps the token's tenant for the audit log, before the token is gone. */
 static void keep_tenant(struct verb_call *c, struct str name)
 {
     struct token_view t;
@@ -130,13 +128,13 @@ static void keep_tenant(struct verb_call *c, struct str name)
 
 void run_tokenrevoke(struct verb_call *c)
 {
-    struct str name = c->args[TOKENREVOKE_NAME].str;
+    struct str name = c->args[SUBJECT].str;
     int err;
 
     keep_tenant(c, name);
     err = engine_token_revoke(c->engine, name);
     if (err)
-        refuse(c, err);
+        token_refuse(c, err);
     else
         reply_status(c->reply, "OK");
 }
@@ -151,14 +149,10 @@ static int token_add(void *arg, const struct token_view *t)
 
 void run_tokens(struct verb_call *c)
 {
-    const struct arg_value *a = c->args;
-    struct page page = { .fields = token_fields, .size = sizeof(struct token_shown), .call = c };
-    int err = engine_tokens(c->engine, c->tenant, arg_str(&a[TOKENS_AFTER]),
-                            (size_t)arg_number(&a[TOKENS_LIMIT], LISTED_MAX), token_add, &page);
+    struct page page = { .call = c, .fields = token_fields };
+    struct listing l = LISTING;
 
-    if (err)
-        verb_error(c, err, "");
-    else
-        page_put(c->reply, &page);
-    page_fini(&page);
+    args_store(c, &l);
+    page_begin(&page);
+    page_end(&page, engine_tokens(c->engine, c->tenant, l.after, l.limit, token_add, &page), "");
 }

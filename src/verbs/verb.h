@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs: one row each. A row yields dispatch, argument checks, help, the protocol reference and the
- * command line's own command. Adding a verb is adding its row (table.c) and its handler.
+ * Verbs: one row each. A row yields dispatch, argument checks, help, the protocol reference and a
+ * command of the command line. Adding a verb is adding its row (table.c) and its handler.
  *
- * Positional arguments come first, in order; then options as name-value pairs in any order, names
- * in either case.
+ * Positional arguments come first, in order. Options follow as pairs of name and value in any
+ * order; their names may have either case.
  */
 #ifndef VERBS_VERB_H
 #define VERBS_VERB_H
@@ -20,11 +20,11 @@
 enum arg_type {
     ARG_END = 0, /* closes a row's list */
     ARG_NAME,    /* a queue's name */
-    ARG_NAMES,   /* one or more, with commas between */
+    ARG_NAMES,   /* one or more names, with commas between */
     ARG_TENANT,  /* a tenant's name, or `*` */
     ARG_META,    /* a name and a value: two words */
-    ARG_ITEMS,   /* the rest of the words, as they are: positional, and the last */
-    ARG_RATE,    /* `100/1m`: so many in each period; 0 for none */
+    ARG_ITEMS,   /* all other words, unchecked; the last positional argument */
+    ARG_RATE,    /* `100/1m`: so many in each period; 0: no limit */
     ARG_BYTES,   /* any bytes, up to max if max > 0 */
     ARG_PAYLOAD, /* any bytes, up to the server's max_payload */
     ARG_KEY,
@@ -33,14 +33,14 @@ enum arg_type {
     ARG_DURATION, /* milliseconds, min..max */
     ARG_MOMENT,
     ARG_INT,  /* min..max */
-    ARG_WORD, /* one of words; the value is its index */
+    ARG_WORD, /* one of `words`; the value is its index */
     ARG_BACKOFF,
     ARG_CURSOR,
 };
 
 /* The type of the member that a value is stored in: see args_store. */
 enum arg_as {
-    AS_NONE, /* the handler takes the value itself */
+    AS_NONE, /* no member: the handler takes the value itself */
     AS_I64,
     AS_INT,
     AS_ENUM,
@@ -48,30 +48,30 @@ enum arg_as {
     AS_STR,
     AS_CHARS, /* an array, terminated */
     AS_RATE,
-    AS_LIST /* several: the handler has the room for them */
+    AS_LIST /* several values: the handler has the room for them */
 };
 
 struct arg {
     const char *name; /* lower case */
     enum arg_type type;
-    bool positional; /* positional ones come first in the list */
-    bool optional;   /* a positional one that may be left out (only the last) */
+    bool positional; /* positional arguments come first in the list */
+    bool optional;   /* a positional argument that may be left out (only the last) */
     bool many;       /* an option that may be given several times: see verb_each */
-    bool secret;     /* its value is not to be seen in the audit log */
+    bool secret;     /* the audit log hides its value */
     int64_t min;
     int64_t max;
     const char *words; /* "keep|replace|reject" */
     const char *help;
-    const char *thing; /* "queue": what the verb's first argument names; NULL: a job */
-    enum arg_as as;    /* the member's type, */
-    size_t size;       /* its size, */
-    size_t into;       /* its place in the struct that the handler fills, */
-    unsigned field;    /* and, of a setting, its bit */
+    const char *thing; /* of the first argument: the thing that it names, "queue"; NULL: a job */
+    enum arg_as as;    /* type of the member that takes the value */
+    size_t size;       /* size of the member */
+    size_t into;       /* place of the member in the handler's struct */
+    unsigned field;    /* bit of a setting */
 };
 
 struct arg_value {
     bool set;
-    struct str str; /* NAME, NAMES, BYTES, PAYLOAD, KEY, BACKOFF, CURSOR: as given */
+    struct str str; /* the word as given */
     union {
         int64_t number; /* DURATION, MOMENT, INT, WORD */
         uint64_t token;
@@ -101,11 +101,11 @@ enum push_outcome {
 struct push_stats {
     uint64_t outcomes[PUSH_OUTCOME_COUNT];
     uint64_t running;
-    uint64_t circuits; /* endpoints that are left alone now */
+    uint64_t circuits; /* endpoints that get no pushes for a while */
     struct hist took_us;
 };
 
-/* Facts of the process that verbs show. */
+/* Figures of the process that verbs show. */
 struct verb_host_stats {
     int64_t uptime_ms;
     uint64_t connections;
@@ -113,17 +113,17 @@ struct verb_host_stats {
     uint64_t rss_bytes;
     uint64_t memory_limit_bytes;
     int64_t cpu_ms;
-    int64_t started_ms;           /* wall clock */
-    const struct hist *fetch_us;  /* what requests waited for jobs that were on disk */
-    const struct hist *commit_us; /* from handing a commit to the disk until it is durable */
-    uint64_t auth_failures;       /* tokens that were shown and are none, */
-    uint64_t auth_refused;        /* and attempts that were not looked at after many of them */
-    uint64_t disk_bytes;          /* of the file system that has the data; 0: not known */
-    uint64_t disk_free_bytes;     /* of it, what is left */
-    bool disk_low;                /* at its reserve: new jobs are refused */
-    uint64_t event_streams;       /* readers of events */
-    uint64_t events;              /* told of jobs, while somebody listened */
-    uint64_t events_missed;       /* by the log and traces */
+    int64_t started_ms;           /* by the wall clock */
+    const struct hist *fetch_us;  /* how long requests waited for jobs on disk */
+    const struct hist *commit_us; /* from the start of a commit's write until it is durable */
+    uint64_t auth_failures;       /* wrong tokens that were shown */
+    uint64_t auth_refused;        /* attempts that were refused unseen, after many wrong tokens */
+    uint64_t disk_bytes;          /* size of the data's file system; 0: not known */
+    uint64_t disk_free_bytes;     /* free space of the data's file system */
+    bool disk_low;                /* space is at its reserve, and new jobs are refused */
+    uint64_t event_streams;       /* readers of /v1/events */
+    uint64_t events;              /* changes of jobs that listeners were told of */
+    uint64_t events_missed;       /* events that the log and traces missed */
     uint64_t spans_exported;
     uint64_t spans_dropped;
     const struct push_stats *push;
@@ -134,13 +134,13 @@ struct audit_entry;
 struct verb_host {
     size_t max_payload;
     void (*stats)(const struct verb_host *h, struct verb_host_stats *ret);
-    /* An entry was added to the audit log; may be NULL. */
+    /* Told of an entry that was added to the audit log; may be NULL. */
     void (*audited)(const struct verb_host *h, const struct audit_entry *a);
-    /* A wrong token was shown from there, the n-th within a minute; may be NULL. */
+    /* Told of the n-th wrong token within a minute from an address; may be NULL. */
     void (*auth_failed)(const struct verb_host *h, struct str address, uint32_t n);
 };
 
-/* Who is asking, kept by the front for as long as the connection lasts. */
+/* One call of a verb. */
 struct verb_call {
     struct engine *engine;
     struct partition *partition;
@@ -148,33 +148,34 @@ struct verb_call {
     struct reply *reply;
     const struct arg_value *args;
     const struct verb *verb;
-    const struct str *words; /* of the request, */
+    const struct str *words; /* the words of the request */
     size_t word_count;
-    struct str tenant;          /* whose things it is about; `*`: everybody's */
-    const struct identity *who; /* NULL: one who may do everything */
-    void *owner;                /* for a parked LEASE */
-    struct waiter *parked;      /* set by a handler that parked the call: no reply was written */
-    bool cold; /* set by verb_error: no reply was written, the call is to be run again once what it
-                  needs was fetched from disk */
-    bool failed;               /* set by verb_error: the reply is an error */
-    char outcome[64];          /* for the audit log; empty: OK */
-    char kept[NAME_MAX_BYTES]; /* a tenant that is neither in the request nor in the engine */
+    struct str tenant;          /* the tenant that the call is about; `*`: all */
+    const struct identity *who; /* the caller; NULL: it may do everything */
+    void *owner;                /* the owner of a parked LEASE */
+    struct waiter *parked;      /* set by a handler that parked the call and wrote no reply */
+    bool cold;   /* set by verb_error: there is no reply, and the call is to run again after a fetch
+                    from disk */
+    bool failed; /* set by verb_error: the reply is an error */
+    char outcome[64];          /* outcome for the audit log; empty: OK */
+    char kept[NAME_MAX_BYTES]; /* memory of a tenant's name that neither request nor engine has */
 };
 
 typedef void verb_fn(struct verb_call *call);
 
 enum verb_flags {
     VERB_READS = 1,   /* changes nothing */
-    VERB_TAKES = 2,   /* LEASE: gives out jobs, may park, and shows nothing else */
-    VERB_ADMIN = 4,   /* settings; what it changes is in the audit log */
-    VERB_ADDS = 8,    /* jobs: waits while memory is at its budget */
-    VERB_HOLDS = 16,  /* about a lease: its token says enough, so that no tenant need be named */
-    VERB_AUDITS = 32, /* no setting, but in the audit log all the same */
-    /* Who may call it, besides admins; read-only tokens may what only reads. */
+    VERB_TAKES = 2,   /* gives out jobs and may park: LEASE */
+    VERB_ADMIN = 4,   /* changes settings; the audit log has its changes */
+    VERB_ADDS = 8,    /* adds jobs: waits while memory is at its budget */
+    VERB_HOLDS = 16,  /* about a lease, whose token is enough, so that no tenant is needed */
+    VERB_AUDITS = 32, /* changes no settings, but the audit log has its changes */
+    /* Roles that may call it, besides admin; read-only tokens may call verbs that only read. */
     VERB_PRODUCER = 64,
     VERB_WORKER = 128,
-    VERB_WIDE = 256,   /* about all tenants, if none is given */
+    VERB_WIDE = 256,   /* about all tenants if none is given */
     VERB_SERVER = 512, /* only for tokens of tenant `*` */
+    VERB_STOPS = 1024, /* pauses a thing; a verb without it, but with its handler, lets it go on */
 };
 
 struct verb {
@@ -182,56 +183,55 @@ struct verb {
     unsigned flags;
     const char *summary;
     const char *returns;
-    const char *example; /* one line as typed into redis-cli */
+    const char *example; /* one line for redis-cli */
     verb_fn *run;
     struct arg args[VERB_ARGS_MAX];
 };
 
-/* The table, closed by a row with name NULL; the most used come first. */
+/* The table, closed by a row with name NULL; the most used verbs come first. */
 extern const struct verb verb_table[];
 
 const struct verb *verb_find(const struct verb *table, struct str name);
-/* "queue": what is missing if it answers null or NOTFOUND. Accepts NULL. */
+/* "queue": the thing that does not exist if the verb answers null or NOTFOUND. Accepts NULL. */
 const char *verb_thing(const struct verb *v);
 
 /* Checks and converts words[1..] by the row. INVALID or TOOLARGE with a sentence in `why`. */
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
                size_t n, struct arg_value *ret, char *why, size_t why_size);
 
-/* One of the values of an option that may be given several times; for META its name, too. `at` is
- * where to look from, 0 at first. False: there is none left. */
+/* The next value of an option that may be given several times; of META its name, too. `at` is the
+ * index of the next word, 0 at first. False: there is no value left. */
 bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *ret_name,
                struct str *ret_value);
 
-/* The tenant that the call is about: as given, or what its row has for one that is not. */
+/* The tenant that the call is about: the given one, or the default of the row. */
 struct str verb_tenant(const struct verb *v, const struct arg_value *args);
 
-/* Whether a token of this role may call it. */
+/* Whether a token of this role may call the verb. */
 bool verb_allows(const struct verb *v, enum role r);
-/* "admin, producer": who may. Returns the length. */
+/* The roles that may call it: "admin, producer". Returns the length. */
 size_t verb_roles(const struct verb *v, char *ret, size_t size);
 /* Whether the caller's role may call the verb: 0, or NOPERM after an error reply. */
 int verb_admit(struct verb_call *call);
-/* Sets call->tenant to the one that the arguments say, or to the caller's own if he has one and
- * they say none. NOPERM after an error reply if he named another. */
+/* Sets call->tenant to the tenant of the arguments, or else to that of a confined caller. NOPERM
+ * after an error reply: a confined caller named another tenant. */
 int verb_scope(struct verb_call *call);
 
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
 void verb_usage(const struct verb *v, struct buf *out);
 
-/* All figures as text that Prometheus reads; of one tenant (not `*`) only what is its own. NOMEM.
- */
+/* All figures as text that Prometheus reads; of one tenant (not `*`) only its own. NOMEM. */
 int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
                  struct str tenant, struct buf *out);
 
-/* Writes an engine's or parser's error as the reply; COLD is none, but sets call->cold. A handler
- * has written nothing before. */
+/* Writes an error of the engine or the parser as the reply. COLD writes nothing and sets
+ * call->cold. The handler has written nothing before. */
 void verb_error(struct verb_call *call, int err, const char *detail);
 
-/* Enters what a call has changed into the audit log, and who it was. NOMEM. */
+/* Enters a call and its caller into the audit log. NOMEM. */
 int verb_audit(struct verb_call *call, struct str client, struct str address);
 
-/* The answer of LEASE for these jobs, also for parked calls that are served later. */
+/* Writes the answer of LEASE, also for calls that were parked. */
 void verb_reply_leases(const struct engine *e, struct reply *r, struct job *const *jobs, size_t n);
 
 #endif

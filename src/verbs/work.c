@@ -41,25 +41,36 @@ const struct shape_field extend_fields[] = {
 };
 /* clang-format on */
 
-/* Parts that were written for one job and are the same for the next: most are of the same queue and
- * have no labels. */
+/* The bytes of a part of a reply. */
+struct part {
+    size_t from;
+    size_t to; /* 0: it cannot be repeated */
+};
+
+/* Parts of the last job's reply. Most jobs are of one queue and have no labels, so the next job
+ * repeats these bytes. */
 struct leases_reply {
-    struct str tenant, queue; /* by address: those of a queue stay where they are */
+    struct str tenant, queue; /* compared by address: names of a queue do not move */
     int64_t lease_ms, until_ms;
-    struct reply_part names, rest;
-    bool has_names, has_rest;
+    struct part names, rest;
     size_t fields;
 };
 
+static void reply_part(struct reply *r, const struct shape_field *fields, const struct job_view *v,
+                       struct part *ret)
+{
+    ret->from = r->ops->mark ? r->ops->mark(r) : 0;
+    shape_put_fields(r, fields, v);
+    ret->to = r->ops->mark ? r->ops->mark(r) : 0;
+}
+
 static void reply_names(struct reply *r, const struct job_view *v, struct leases_reply *l)
 {
-    if (l->has_names && l->tenant.ptr == v->tenant.ptr && l->queue.ptr == v->queue.ptr) {
-        reply_again(r, &l->names);
+    if (l->names.to && l->tenant.ptr == v->tenant.ptr && l->queue.ptr == v->queue.ptr) {
+        r->ops->again(r, l->names.from, l->names.to);
         return;
     }
-    reply_part_begin(r, &l->names);
-    shape_put_fields(r, lease_names, v);
-    l->has_names = reply_part_end(r, &l->names);
+    reply_part(r, lease_names, v, &l->names);
     l->tenant = v->tenant;
     l->queue = v->queue;
 }
@@ -69,13 +80,13 @@ static void reply_rest(struct reply *r, const struct job_view *v, struct leases_
     bool plain = v->key.len == 0 && v->order.len == 0 && v->recurrence.len == 0 &&
                  v->labels.tag_count == 0 && v->labels.meta_count == 0;
 
-    if (plain && l->has_rest && l->lease_ms == v->lease_ms && l->until_ms == v->until_ms) {
-        reply_again(r, &l->rest);
+    if (plain && l->rest.to && l->lease_ms == v->lease_ms && l->until_ms == v->until_ms) {
+        r->ops->again(r, l->rest.from, l->rest.to);
         return;
     }
-    reply_part_begin(r, &l->rest);
-    shape_put_fields(r, lease_rest, v);
-    l->has_rest = reply_part_end(r, &l->rest) && plain;
+    reply_part(r, lease_rest, v, &l->rest);
+    if (!plain)
+        l->rest.to = 0;
     l->lease_ms = v->lease_ms;
     l->until_ms = v->until_ms;
 }
@@ -104,7 +115,7 @@ void verb_reply_leases(const struct engine *e, struct reply *r, struct job *cons
         reply_lease(e, r, jobs[i], &l);
 }
 
-/* Nobody waits beyond the end of his token. */
+/* A worker waits no longer than its token is valid. */
 static int64_t wait_of(const struct verb_call *c)
 {
     int64_t wait_ms = c->args[LEASE_WAIT].number;
@@ -122,24 +133,19 @@ void run_lease(struct verb_call *c)
     struct str rest = a[LEASE_QUEUES].str;
     struct job *jobs[LEASE_COUNT_MAX];
     struct lease_request r = { .queues = queues, .count = 1, .for_ms = -1 };
-    const char *comma;
     int n;
 
     args_store(c, &r);
-    do {
-        comma = memchr(rest.ptr, ',', rest.len);
-        struct str name = { rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len };
+    for (; rest.len; r.queue_count++) {
+        struct str *queue = &queues[r.queue_count];
 
-        full_name(c->tenant, name, names[r.queue_count], &queues[r.queue_count]);
-        if (engine_pushes(c->engine, queues[r.queue_count])) {
+        full_name(c->tenant, str_cut(&rest, ','), names[r.queue_count], queue);
+        if (engine_pushes(c->engine, *queue)) {
             verb_error(c, BELFRY_INVALID,
                        "queues: one of them has a push_url: its jobs are pushed, not leased");
             return;
         }
-        if (comma)
-            rest = (struct str){ comma + 1, rest.len - name.len - 1 };
-        r.queue_count++;
-    } while (comma);
+    }
 
     n = engine_lease(c->engine, &r, jobs);
     if (n == 0 && a[LEASE_WAIT].set && a[LEASE_WAIT].number > 0) {
@@ -147,9 +153,7 @@ void run_lease(struct verb_call *c)
         if (n == 0)
             return;
     }
-    if (n < 0)
-        verb_error(c, n, engine_detail(c->engine));
-    else
+    if (!verb_failed(c, n))
         verb_reply_leases(c->engine, c->reply, jobs, (size_t)n);
 }
 
@@ -173,10 +177,8 @@ void run_fail(struct verb_call *c)
                           arg_number(&a[FAIL_RETRY], -1), a[FAIL_FINAL].set && a[FAIL_FINAL].number,
                           &result);
 
-    if (err) {
-        verb_error(c, err, engine_detail(c->engine));
+    if (verb_failed(c, err))
         return;
-    }
     if (result.state != JOB_SCHEDULED)
         result.at_ms = -1;
     shape_put(c->reply, fail_fields, &result);
@@ -190,11 +192,8 @@ void run_extend(struct verb_call *c)
 
     args_store(c, &spec);
     err = engine_extend(c->engine, c->args[HELD_ID].id, c->args[HELD_TOKEN].token, &spec, &result);
-    if (err) {
-        verb_error(c, err, engine_detail(c->engine));
-        return;
-    }
-    shape_put(c->reply, extend_fields, &result);
+    if (!verb_failed(c, err))
+        shape_put(c->reply, extend_fields, &result);
 }
 
 void run_release(struct verb_call *c)

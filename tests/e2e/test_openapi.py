@@ -226,7 +226,7 @@ def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api
                     schema = list(response["content"].values())[0]["schema"]
                     check(api, schema, answer.json)
                     assert not list(unknown_fields(api, schema, answer.json)), \
-                        f"not in src/front/http_shape.c: {list(unknown_fields(api, schema, answer.json))[:5]}"
+                        f"not in src/verbs/shapes.c or src/front/openapi.c: {list(unknown_fields(api, schema, answer.json))[:5]}"
                 if answer.json and "id" in answer.json and answer.status == 201:
                     maker.ids = (maker.ids + [answer.json["id"]])[-20:]
                 for job in (answer.json or {}).get("jobs", []):
@@ -271,5 +271,5 @@ def test_every_answer_has_the_fields_that_are_described(shared_server, api, toke
         response = api["paths"][path][method]["responses"]["200"]
         schema = list(response["content"].values())[0]["schema"]
         check(api, schema, answer)
-        assert not list(unknown_fields(api, schema, answer)), f"add them to src/front/http_shape.c"
+        assert not list(unknown_fields(api, schema, answer)), f"add them to src/verbs/shapes.c or src/front/openapi.c"
     assert answers["/v1/jobs/{id}", "get"]["history"] and answers["/v1/recurrences/{name}", "get"]["ledger"]

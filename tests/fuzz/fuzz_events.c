@@ -51,7 +51,7 @@ static void check_query(struct str query)
     CHECK(m.route);
     err = http_translate(&(struct http_input){ &m, query, { 0 }, { 0 } }, &c);
     if (!err)
-        err = event_stream_init(&s, c.words, c.list.n, why, sizeof(why));
+        err = event_stream_init(&s, c.words, c.n, why, sizeof(why));
     if (!err)
         err = event_stream_place(&s, &ring, 1, NULL, why, sizeof(why));
     CHECK(err == 0 || c.why[0] || why[0]);

@@ -40,9 +40,8 @@ static void check_call(const struct http_match *m, struct str query, struct str 
     if (err) {
         CHECK(c.why[0]);
     } else {
-        CHECK(c.list.n >= 1 && str_eq(c.words[0], str_of(m->route->verb)));
-        err =
-            verb_parse(http_route_verb(m->route), &host, c.words, c.list.n, args, why, sizeof(why));
+        CHECK(c.n >= 1 && str_eq(c.words[0], str_of(m->route->verb)));
+        err = verb_parse(http_route_verb(m->route), &host, c.words, c.n, args, why, sizeof(why));
         CHECK(err == 0 || err == BELFRY_INVALID || err == BELFRY_TOOLARGE);
         /* Each option came from a field: none is unknown, given twice or without a value. */
         CHECK(err == 0 || !strstr(why, "unknown option") || c.words[1].len == 0 || m->args[0].ptr);

@@ -27,19 +27,20 @@ static void check_tree(const struct resp_values *v, struct str in)
 
 static void write_tree(const struct resp_values *v, struct buf *out)
 {
+    struct resp_reply r = resp_reply_of(out, 3);
     char code[] = "E";
     for (size_t i = 0; i < v->n; i++) {
         const struct resp_value *node = &v->at[i];
         switch (node->type) {
         case RESP_ERROR: resp_error(out, code, node->text); break;
-        case RESP_INT: resp_int(out, node->number); break;
+        case RESP_INT: reply_integer(&r.base, node->number); break;
         case RESP_SIMPLE:
         case RESP_DOUBLE:
         case RESP_BULK: resp_bulk(out, node->text); break;
-        case RESP_NULL: resp_null(out, 3); break;
-        case RESP_BOOL: resp_bool(out, 3, node->number); break;
+        case RESP_NULL: reply_null(&r.base); break;
+        case RESP_BOOL: reply_boolean(&r.base, node->number); break;
         case RESP_ARRAY: resp_array(out, node->children); break;
-        case RESP_MAP: resp_map(out, 3, node->children / 2); break;
+        case RESP_MAP: reply_map(&r.base, node->children / 2); break;
         }
     }
 }

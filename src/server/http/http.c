@@ -119,7 +119,7 @@ static void execute(struct http_client *c)
             http_fail(BELFRY_NOMEM, "", &c->answer);
             settle(c, 0);
         }
-    } else if (c->session.held) {
+    } else if (c->session.no_room) {
         list_append(&s->held, &c->client.resume);
     } else if (c->session.parked) {
         http_watch(c);

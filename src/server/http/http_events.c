@@ -101,7 +101,7 @@ static void refuse(struct http_client *c, const char *code, int status, const ch
 /* The tenant that was asked for; empty: none was. */
 static struct str tenant_given(const struct http_client *c)
 {
-    for (size_t i = 1; i + 1 < c->call.list.n; i += 2)
+    for (size_t i = 1; i + 1 < c->call.n; i += 2)
         if (str_ieq(c->call.words[i], "tenant"))
             return c->call.words[i + 1];
     return STR("");
@@ -178,7 +178,7 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     st = calloc(1, sizeof(*st));
     err = st ? events_want(s) : BELFRY_NOMEM;
     if (!err)
-        err = event_stream_init(&st->stream, c->call.words, c->call.list.n, why, sizeof(why));
+        err = event_stream_init(&st->stream, c->call.words, c->call.n, why, sizeof(why));
     if (!err)
         err = confine(c, &st->stream, why, sizeof(why));
     if (!err)

@@ -6,7 +6,6 @@
 #include <sys/random.h>
 
 #include "base/time.h"
-#include "front/http_docs.h"
 #include "front/http_status.h"
 #include "front/openapi.h"
 #include "server/http/http_client.h"
@@ -242,7 +241,7 @@ static void authenticate(struct http_client *c)
     char text[160];
     int err = 0;
 
-    if (c->match.route && http_is_open(c->match.route))
+    if (c->match.route && c->match.route->open)
         return;
     if (!host_is_up(&s->host)) {
         refuse(c, "BUSY", 503, "the journal is being opened");
@@ -455,7 +454,7 @@ static void answer_page(struct http_client *c)
         c->html = true;
         if (!draw_nonce(c->nonce))
             a->body.failed = true;
-        http_docs(&a->body, c->nonce);
+        openapi_page(&a->body, c->nonce);
         break;
     }
     c->answered = true;

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 
 #include "front/http_call.h"
-#include "front/http_guess.h"
-#include "front/http_shape.h"
 #include "front/http_status.h"
+#include "front/openapi.h"
 
 /* Verbs that HTTP does not have, and why. */
 static const struct {
@@ -71,8 +70,8 @@ static const struct arg *arg_of(const struct verb *v, struct str name)
 
 static bool has_shape(const char *name)
 {
-    for (size_t i = 0; http_shape(i); i++)
-        if (strcmp(http_shape(i)->name, name) == 0)
+    for (size_t i = 0; openapi_shape(i); i++)
+        if (strcmp(openapi_shape(i)->name, name) == 0)
             return true;
     return false;
 }
@@ -149,7 +148,7 @@ static const char *translated(const char *method, const char *path, const char *
     if (http_translate(&in, &c) != 0)
         strcpy(text, c.why);
     else
-        for (size_t i = 0; i < c.list.n; i++)
+        for (size_t i = 0; i < c.n; i++)
             sprintf(text + strlen(text), "%s%.*s", i ? " " : "", STR_ARG(c.words[i]));
     http_call_fini(&c);
     return text;

@@ -231,41 +231,27 @@ static void an_inline_line_has_a_limit(void **state)
 static void writers_differ_by_protocol_where_they_must(void **state)
 {
     struct buf b = { 0 };
+    struct resp_reply r = resp_reply_of(&b, 2);
     (void)state;
-    resp_simple(&b, "OK");
-    resp_error(&b, "STALE", STR("a\r\nb"));
-    resp_int(&b, INT64_MIN);
-    resp_bulk(&b, STR("x\0y"));
-    resp_bulk(&b, (struct str){ NULL, 0 });
-    resp_array(&b, 2);
+    reply_status(&r.base, "OK");
+    r.base.ops->error(&r.base, "STALE", STR("a\r\nb"));
+    reply_integer(&r.base, INT64_MIN);
+    reply_bytes(&r.base, STR("x\0y"));
+    reply_bytes(&r.base, (struct str){ NULL, 0 });
+    reply_array(&r.base, 2);
     assert_true(str_eq(buf_view(&b), STR("+OK\r\n-STALE a  b\r\n:-9223372036854775808\r\n"
                                          "$3\r\nx\0y\r\n$0\r\n\r\n*2\r\n")));
     for (int proto = 2; proto <= 3; proto++) {
         b.len = 0;
-        resp_null(&b, proto);
-        resp_bool(&b, proto, true);
-        resp_bool(&b, proto, false);
-        resp_double(&b, proto, 0.1);
-        resp_double(&b, proto, -INFINITY);
-        resp_map(&b, proto, 3);
-        assert_true(str_eq(buf_view(&b),
-                           proto == 2 ? STR("$-1\r\n:1\r\n:0\r\n$3\r\n0.1\r\n$4\r\n-inf\r\n*6\r\n")
-                                      : STR("_\r\n#t\r\n#f\r\n,0.1\r\n,-inf\r\n%3\r\n")));
+        r.proto = proto;
+        reply_null(&r.base);
+        reply_boolean(&r.base, true);
+        reply_boolean(&r.base, false);
+        reply_map(&r.base, 3);
+        assert_true(str_eq(buf_view(&b), proto == 2 ? STR("$-1\r\n:1\r\n:0\r\n*6\r\n")
+                                                    : STR("_\r\n#t\r\n#f\r\n%3\r\n")));
     }
     buf_fini(&b);
-}
-
-static void doubles_read_back_as_the_same_number(void **state)
-{
-    static const double numbers[] = { 0, 1.0 / 3, 1e300, 5e-324, 123456789.123456789, -2.5 };
-    (void)state;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct buf b = { 0 };
-        resp_double(&b, 3, numbers[i]);
-        buf_append(&b, "", 1);
-        assert_memory_equal(&(double){ strtod(b.ptr + 1, NULL) }, &numbers[i], sizeof(double));
-        buf_fini(&b);
-    }
 }
 
 /* Writes values as one line each, children in brackets. */
@@ -418,7 +404,6 @@ int main(void)
         cmocka_unit_test(unbalanced_quotes_are_bad),
         cmocka_unit_test(an_inline_line_has_a_limit),
         cmocka_unit_test(writers_differ_by_protocol_where_they_must),
-        cmocka_unit_test(doubles_read_back_as_the_same_number),
         cmocka_unit_test(values_of_every_type_are_read_from_any_split),
         cmocka_unit_test(malformed_values_are_bad),
         cmocka_unit_test(values_may_be_nested_32_deep_and_no_deeper),

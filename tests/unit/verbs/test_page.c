@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "front/json_reply.h"
+#include "front/resp.h"
 #include "verbs/page.h"
 
 struct inner {
@@ -39,22 +40,32 @@ static const struct shape_field sample_fields[] = {
 #undef OF
 
 static const struct shape_field page_fields[] = {
-    SHOW_MAPS("samples", "Sample", page_put),
-    SHOW_OWN("cursor", SHAPE_TEXT, page_put_cursor, OR_NULL),
+    SHOW_PAGE("samples", "Sample"),
     { 0 },
 };
 
 static struct buf out;
+static struct json_reply json;
+static struct verb_call call;
+static const struct verb verb = { .name = "SAMPLES" };
 
-static const char *shown(const struct page *p)
+/* A page whose reply is JSON, behind bytes of another. */
+static struct page json_page(const struct shape_field *map)
 {
-    struct json_reply r;
+    struct page p = { .call = &call, .fields = sample_fields, .map = map };
 
-    buf_fini(&out);
-    json_reply_init(&r, &out, NULL, NULL);
-    shape_put(&r.base, page_fields, p);
-    buf_append(&out, "", 1);
-    return out.ptr;
+    out.len = 0;
+    buf_text(&out, "before");
+    json_reply_init(&json, &out, "samples", NULL);
+    call = (struct verb_call){ .reply = &json.base, .verb = &verb };
+    page_begin(&p);
+    return p;
+}
+
+static void expect(const char *text)
+{
+    assert_int_equal(out.len, strlen(text));
+    assert_memory_equal(out.ptr, text, out.len);
 }
 
 /* As of a view whose slices last only for the call. */
@@ -73,27 +84,67 @@ static void add(struct page *p, const char *name, int64_t n, const char *queue, 
     memset(bytes, 'x', sizeof(bytes));
 }
 
-static void views_are_kept_with_all_that_they_show(void **state)
+#define FIRST  "{\"name\":\"a\",\"n\":1,\"tenant\":\"acme\",\"queue\":\"mail\",\"note\":\"first\"}"
+#define SECOND "{\"name\":\"\",\"n\":2,\"tenant\":\"default\",\"queue\":\"mail\",\"note\":null}"
+#define THIRD  "{\"name\":\"ccc\",\"n\":3,\"tenant\":\"b\",\"queue\":\"q\",\"note\":\"last\"}"
+
+static void views_are_shown_with_all_that_they_have(void **state)
 {
-    struct list_cursor cursor = { 0 };
-    struct verb_call call = { 0 };
-    struct page p = {
-        .fields = sample_fields, .size = sizeof(struct sample), .call = &call, .next = &cursor
-    };
+    struct page p = json_page(page_fields);
 
     (void)state;
-    assert_string_equal(shown(&p), "{\"samples\":[],\"cursor\":null}");
+    page_end(&p, 0, "");
+    expect("before{\"samples\":[],\"cursor\":null}");
+    p = json_page(page_fields);
     add(&p, "a", 1, "acme@mail", "first");
     add(&p, "", 2, "mail", "");
     add(&p, "ccc", 3, "b@q", "last");
-    assert_string_equal(
-        shown(&p),
-        "{\"samples\":["
-        "{\"name\":\"a\",\"n\":1,\"tenant\":\"acme\",\"queue\":\"mail\",\"note\":\"first\"},"
-        "{\"name\":\"\",\"n\":2,\"tenant\":\"default\",\"queue\":\"mail\",\"note\":null},"
-        "{\"name\":\"ccc\",\"n\":3,\"tenant\":\"b\",\"queue\":\"q\",\"note\":\"last\"}],"
-        "\"cursor\":null}");
-    page_fini(&p);
+    page_end(&p, 0, "");
+    expect("before{\"samples\":[" FIRST "," SECOND "," THIRD "],\"cursor\":null}");
+    p = json_page(NULL);
+    add(&p, "a", 1, "acme@mail", "first");
+    page_end(&p, 0, "");
+    expect("before{\"samples\":[" FIRST "]}");
+}
+
+static void an_error_takes_the_page_back(void **state)
+{
+    struct page p = json_page(page_fields);
+
+    (void)state;
+    add(&p, "a", 1, "acme@mail", "first");
+    page_end(&p, BELFRY_INVALID, "");
+    expect("beforecursor: expected one that SAMPLES gave");
+    assert_int_equal(json.outcome, JSON_OUTCOME_ERROR);
+    p = json_page(NULL);
+    add(&p, "a", 1, "acme@mail", "first");
+    page_end(&p, BELFRY_COLD, "");
+    expect("before");
+    assert_true(call.cold);
+}
+
+static void resp_learns_the_size_at_the_end(void **state)
+{
+    struct resp_reply resp;
+    struct page p = { .call = &call, .fields = inner_fields, .map = page_fields };
+
+    (void)state;
+    out.len = 0;
+    buf_text(&out, "+OK\r\n");
+    resp = resp_reply_of(&out, 2);
+    call = (struct verb_call){ .reply = &resp.base, .verb = &verb };
+    page_begin(&p);
+    for (int i = 0; i < 11; i++)
+        page_add(&p, &(struct inner){ STR("") });
+    page_end(&p, 0, "");
+    assert_memory_equal(out.ptr,
+                        "+OK\r\n*4\r\n$7\r\nsamples\r\n*11\r\n*2\r\n$4\r\nnote\r\n$-1\r\n*2", 48);
+    assert_memory_equal(out.ptr + out.len - 19, "\r\n$6\r\ncursor\r\n$-1\r\n", 19);
+    p = (struct page){ .call = &call, .fields = inner_fields };
+    page_begin(&p);
+    page_add(&p, &(struct inner){ STR("x") });
+    page_end(&p, BELFRY_NOMEM, "");
+    expect("+OK\r\n-NOMEM out of memory\r\n");
 }
 
 static int teardown(void **state)
@@ -106,7 +157,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_are_kept_with_all_that_they_show),
+        cmocka_unit_test(views_are_shown_with_all_that_they_have),
+        cmocka_unit_test(an_error_takes_the_page_back),
+        cmocka_unit_test(resp_learns_the_size_at_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "engine/types.h"
-#include "front/http_shape.h"
 #include "front/json_reply.h"
+#include "front/openapi.h"
 
 struct inner {
     uint32_t small;
@@ -158,8 +158,8 @@ static void each_in(const struct shape *s, const struct shape_field *fields, fie
 
 static void each_field(field_fn *fn)
 {
-    for (size_t i = 0; http_shape(i); i++)
-        each_in(http_shape(i), http_shape(i)->fields, fn);
+    for (size_t i = 0; openapi_shape(i); i++)
+        each_in(openapi_shape(i), openapi_shape(i)->fields, fn);
 }
 
 static const struct shape_field *looked_for;
@@ -204,9 +204,9 @@ static void check_row(const struct shape *s, const struct shape_field *f)
         assert_true(f->name.len > 0);
     if (f->type != SHAPE_MAPS)
         return;
-    while (http_shape(i) && strcmp(http_shape(i)->name, f->shape) != 0)
+    while (openapi_shape(i) && strcmp(openapi_shape(i)->name, f->shape) != 0)
         i++;
-    if (!http_shape(i))
+    if (!openapi_shape(i))
         fail_msg("%s: there is no shape %s", s->name, f->shape);
 }
 
