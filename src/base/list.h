@@ -45,4 +45,14 @@ static inline void list_remove(struct list *node)
     list_init(node);
 }
 
+/* Moves all nodes of one ring behind those of another. */
+static inline void list_move_all(struct list *to, struct list *from)
+{
+    from->next->prev = to->prev;
+    to->prev->next = from->next;
+    from->prev->next = to;
+    to->prev = from->prev;
+    list_init(from);
+}
+
 #endif
