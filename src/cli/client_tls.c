@@ -41,7 +41,7 @@ static bool prepare(char why[TLS_WHY])
     struct relay_options o = { NULL, CLIENT_CONNECT_MS, CLIENT_CONNECT_MS, NULL };
 
     if (!context)
-        context = tls_client_context(&files, &names, why);
+        context = tls_context(TLS_CLIENT, &files, &names, why);
     if (context && !relay && relay_new(&o, &relay) < 0)
         snprintf(why, TLS_WHY, "cannot start a thread");
     else if (relay && !ends)

@@ -86,7 +86,7 @@ uint64_t http_execute(struct session *s, const struct session_target *t,
 
     json_reply_init(&reply, &ret->body, route->result, route->item);
     lsn = session_call(s, t, http_route_verb(route), call->words, call->list.n, owner, &reply.base);
-    if (!s->parked && !s->cold && !s->held)
+    if (!s->parked && !s->cold && !s->no_room)
         conclude(&reply, route, ret);
     return lsn;
 }

@@ -491,7 +491,7 @@ const char *session_auth_why(int err)
 
 /* While memory is short a session may add once in a millisecond, so that those who add little do
  * not wait for those who add much. */
-static bool is_held(struct session *s, const struct session_target *t)
+static bool lacks_room(struct session *s, const struct session_target *t)
 {
     int64_t now = engine_now(partition_engine(t->partition));
 
@@ -532,14 +532,14 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     char why[512];
     int err;
 
-    s->cold = s->held = false;
+    s->cold = s->no_room = false;
     if (identity_check(&s->who, call.engine, s->remote) < 0)
         return refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
     /* One that was let in and had to wait for the disk is not held then: it is executed again. */
-    s->held = v->flags & VERB_ADDS && !again && is_held(s, t);
-    if (s->held)
+    s->no_room = v->flags & VERB_ADDS && !again && lacks_room(s, t);
+    if (s->no_room)
         return 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
     if (err) {
@@ -570,7 +570,7 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     if (!v) {
         struct ask a = { s, t, words, n, out };
 
-        s->cold = s->held = false;
+        s->cold = s->no_room = false;
         if (!may_ask(&a))
             return refuse_unknown(s, t, &reply.base);
         return execute_ask(&a) ? engine_visible_lsn(partition_engine(t->partition)) : 0;

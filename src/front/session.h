@@ -17,7 +17,7 @@ struct session {
     bool quit;             /* close once the replies are out */
     struct waiter *parked; /* a LEASE that waits: no further request until it is served */
     bool cold;             /* the last request needs something from disk: execute it again then */
-    bool held;             /* there was no room for what the last request adds: likewise */
+    bool no_room;          /* the last request adds jobs, and had no room: execute it again later */
     int64_t added_ms;      /* when it last added something though there was little room */
     char name[64];
     char address[64]; /* where it is; set by the host, may be empty */
@@ -36,8 +36,8 @@ struct session_target {
 
 /* Executes one request and appends its reply to out, unless it parked (s->parked is set; `owner` is
  * then given back by the engine's deliver call), is cold (s->cold is set; what it needs is to be
- * fetched with partition_fetch) or is held (s->held). Returns the lsn that must be durable before
- * the reply may leave.
+ * fetched with partition_fetch) or finds no room (s->no_room). Returns the lsn that must be durable
+ * before the reply may leave.
  */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);

@@ -40,13 +40,13 @@ static void on_done(uv_work_t *work, int status)
         return;
     err = partition_chore_done(h->partition, chore, slot->result);
     if (err)
-        slot->after_ms = time_mono_us() / 1000 + CHORE_PAUSE_MS;
+        slot->after_ms = time_mono_ms() + CHORE_PAUSE_MS;
     chore_tell(slot, name, err);
 }
 
 void chores_start(struct host *h)
 {
-    int64_t now = time_mono_us() / 1000;
+    int64_t now = time_mono_ms();
 
     for (size_t i = 0; i < LANES; i++) {
         struct host_chore *slot = &h->chores[i];

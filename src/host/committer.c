@@ -48,7 +48,7 @@ static int write_once(struct committer *c, struct commit *commit)
     uv_mutex_lock(&c->mutex);
     c->typical_us += (took - c->typical_us) / 8;
     if (c->sync_interval_ms && !c->sync_at_ms)
-        c->sync_at_ms = time_mono_us() / 1000 + c->sync_interval_ms;
+        c->sync_at_ms = time_mono_ms() + c->sync_interval_ms;
     if (err)
         snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
     return err;
@@ -89,7 +89,7 @@ static void sync_locked(struct committer *c)
     uv_mutex_lock(&c->mutex);
     if (err) { /* the log refuses appends from now on: the next write fails, and that is acted on */
         snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
-        c->sync_at_ms = time_mono_us() / 1000 + c->sync_interval_ms;
+        c->sync_at_ms = time_mono_ms() + c->sync_interval_ms;
     }
     c->busy = false;
     uv_cond_signal(&c->idle);
@@ -101,7 +101,7 @@ static void run(void *arg)
 
     uv_mutex_lock(&c->mutex);
     while (!c->stop) {
-        int64_t left_ms = c->sync_at_ms ? c->sync_at_ms - time_mono_us() / 1000 : INT64_MAX;
+        int64_t left_ms = c->sync_at_ms ? c->sync_at_ms - time_mono_ms() : INT64_MAX;
 
         /* Before the next commit, so that a steady stream of them does not put it off. */
         if (left_ms <= 0 && c->partition && !c->finished)

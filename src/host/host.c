@@ -89,7 +89,7 @@ static void on_rebuild(uv_timer_t *timer)
     err = open_partition(h, &report);
     if (!err) {
         h->failed = false;
-        h->rebuilt_ms = time_mono_us() / 1000;
+        h->rebuilt_ms = time_mono_ms();
     } else if (err != BELFRY_CORRUPT && err != BELFRY_FENCED) {
         uv_timer_start(timer, on_rebuild, REBUILD_MS, 0);
     }
@@ -102,7 +102,7 @@ static void host_fail(struct host *h, const char *what, int err, const char *det
     h->ops->failed(h->user, what, err, detail);
     /* At once, unless that was done just now: each rebuild reads the whole journal. */
     uv_timer_start(&h->rebuild, on_rebuild,
-                   time_mono_us() / 1000 - h->rebuilt_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
+                   time_mono_ms() - h->rebuilt_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
 }
 
 /* ---- Commits ---- */
@@ -115,7 +115,7 @@ static bool may_wait(const struct host *h)
 {
     int64_t wall, mono;
 
-    if (list_empty(&h->holding) || h->holding.next != h->holding.prev)
+    if (list_empty(&h->uncommitted) || h->uncommitted.next != h->uncommitted.prev)
         return false;
     engine_next_wake(h->engine, &wall, &mono);
     return wall - engine_now(h->engine) > DUE_SOON_MS && committer_is_quick(h->committer);
@@ -222,7 +222,7 @@ int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync
 
     *h = (struct host){ .loop = loop, .store = store, .ops = ops, .user = user };
     h->wall_alarm.fd = h->mono_alarm.fd = -1;
-    list_init(&h->holding);
+    list_init(&h->uncommitted);
     list_init(&h->errands_waiting);
     uv_idle_init(loop, &h->busy);
     uv_timer_init(loop, &h->rebuild);

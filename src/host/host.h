@@ -59,7 +59,7 @@ struct host_ops {
     void (*reopened)(void *user, int err, const struct partition_report *report);
 };
 
-/* The user may read all members, and adds entries of its own to `holding`. */
+/* The user may read all members, and adds entries of its own to `uncommitted`. */
 struct host {
     uv_loop_t *loop;
     struct store *store;
@@ -69,13 +69,13 @@ struct host {
     struct partition *partition; /* NULL while it is opened anew */
     struct engine *engine;       /* the partition's */
     uint64_t durable_lsn;
-    uint64_t gather_max; /* No request is executed while more bytes than this are gathered. */
-    struct list holding; /* Each entry stands for a request whose answer waits for a commit. */
-    bool failed;         /* The partition is to be discarded. */
-    bool draining;       /* See host_drain. */
-    bool resting;        /* See host_rest. */
-    bool low;            /* New jobs are refused for lack of disk space. */
-    bool overfull;       /* New jobs are refused for lack of memory. */
+    uint64_t gather_max;     /* No request is executed while more bytes than this are gathered. */
+    struct list uncommitted; /* Each entry stands for a request whose answer waits for a commit. */
+    bool failed;             /* The partition is to be discarded. */
+    bool draining;           /* See host_drain. */
+    bool resting;            /* See host_rest. */
+    bool low;                /* New jobs are refused for lack of disk space. */
+    bool overfull;           /* New jobs are refused for lack of memory. */
 
     struct committer *committer;
     int64_t commit_begun_us; /* monotonic: when the commit under way began */

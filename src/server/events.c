@@ -43,9 +43,8 @@ bool events_drain(struct server *s)
 void events_stats(const struct server *s, struct verb_host_stats *ret)
 {
     const struct events *v = s->events;
-    struct tracer_stats t;
+    struct tracer_stats t = tracer_stats(v->tracer);
 
-    tracer_stats(v->tracer, &t);
     ret->event_streams = v->stream_count;
     ret->events = v->taken;
     ret->events_missed = v->missed;

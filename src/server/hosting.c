@@ -60,8 +60,10 @@ int hosting_store(struct server *s)
 
 static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 {
+    struct client *c = owner;
+
     (void)host;
-    client_deliver(owner, jobs, n);
+    c->ops->deliver(c, jobs, n);
 }
 
 static void configure(void *user, struct partition_options *o)
@@ -86,8 +88,6 @@ static void configure(void *user, struct partition_options *o)
 
 static void tell_opened(struct server *s, const struct partition_report *r)
 {
-    char a[LOG_NUMBER], b[LOG_NUMBER], c[LOG_NUMBER];
-
     if (r->torn_bytes)
         log_line(&s->log, LOG_LEVEL_WARN,
                  r->clean ? "bytes behind the last commit of the journal were cut off; nothing is "
@@ -95,10 +95,10 @@ static void tell_opened(struct server *s, const struct partition_report *r)
                           : "a torn commit at the end of the journal was cut off; it was being "
                             "written when the server ended and was not acknowledged, or it is "
                             "damaged and was",
-                 "where", r->where, "bytes", log_number((int64_t)r->torn_bytes, a), NULL);
-    log_line(&s->log, LOG_LEVEL_INFO, "journal opened", "epoch", log_number((int64_t)r->epoch, a),
-             "segments", log_number(r->segments, b), "commits", log_number((int64_t)r->commits, c),
-             "last_stop", r->clean ? "clean" : "unclean", NULL);
+                 "where", r->where, "bytes", LOG_INT(r->torn_bytes), NULL);
+    log_line(&s->log, LOG_LEVEL_INFO, "journal opened", "epoch", LOG_INT(r->epoch), "segments",
+             LOG_INT(r->segments), "commits", LOG_INT(r->commits), "last_stop",
+             r->clean ? "clean" : "unclean", NULL);
 }
 
 static void opened(struct server *s, int err, const struct partition_report *r)
@@ -138,8 +138,11 @@ static void settled(void *user)
     struct server *s = user;
     struct list *node, *after;
 
-    list_each_safe (node, after, &s->host.holding)
-        client_flush(client_of_holding(node));
+    list_each_safe (node, after, &s->host.uncommitted) {
+        struct client *c = container_of(node, struct client, uncommitted);
+
+        c->ops->flush(c);
+    }
     events_settled(s);
     push_flush(s);
 }
@@ -147,7 +150,7 @@ static void settled(void *user)
 /* Not each time: a client may ask again and again. */
 static void tell_fetch(struct server *s, int err, const char *detail)
 {
-    int64_t now = time_mono_us() / 1000;
+    int64_t now = time_mono_ms();
 
     if ((err != BELFRY_CORRUPT && err != BELFRY_IO) || now < s->fetch_tell_ms)
         return;
@@ -158,14 +161,18 @@ static void tell_fetch(struct server *s, int err, const char *detail)
 
 static void fetched(void *user, void *owner, int err, const char *detail)
 {
+    struct client *c = owner;
+
     tell_fetch(user, err, detail);
-    client_fetched(owner, err, detail);
+    c->ops->fetched(c, err, detail);
 }
 
 static void answered(void *user, void *owner)
 {
+    struct client *c = owner;
+
     (void)user;
-    client_flush(owner);
+    c->ops->flush(c);
 }
 
 static void chore_failed(void *user, const char *name, int err, const char *detail)
@@ -201,7 +208,7 @@ static void failed(void *user, const char *what, int err, const char *detail)
     log_line(&s->log, LOG_LEVEL_ERROR, what, "error", error_text(err), "detail", detail, "next",
              "nothing more is acknowledged until all was made again from what is stored", NULL);
     listen_pause(s);
-    client_close_all(s);
+    clients_close(s);
     push_reset(s);
 }
 
@@ -240,13 +247,11 @@ int hosting_open(struct server *s)
 
 int hosting_pool(struct server *s)
 {
-    char number[LOG_NUMBER];
     int err = threadpool_start(&s->loop);
 
     if (!err)
         return 0;
     log_line(&s->log, LOG_LEVEL_ERROR, "cannot start the pool of threads", "error",
-             uv_strerror(err), "threads", log_number((int64_t)threadpool_size(), number), "next",
-             MORE_THREADS, NULL);
+             uv_strerror(err), "threads", LOG_INT(threadpool_size()), "next", MORE_THREADS, NULL);
     return BELFRY_NOMEM;
 }

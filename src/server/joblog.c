@@ -72,12 +72,10 @@ void joblog_event(struct server *s, const struct job_event *ev)
 
 void joblog_sweep(struct server *s, int64_t mono_ms)
 {
-    char count[LOG_NUMBER];
-
     if (!s->events->log_skipped || mono_ms / SECOND_MS == s->events->log_told)
         return;
     s->events->log_told = mono_ms / SECOND_MS;
     log_line(&s->log, LOG_LEVEL_WARN, "lines about jobs were left out: more than log_jobs_rate",
-             "lines", log_number((int64_t)s->events->log_skipped, count), NULL);
+             "lines", LOG_INT(s->events->log_skipped), NULL);
     s->events->log_skipped = 0;
 }

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 #include "server/tls.h"
 
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up the others */
+
+#define OWN_FILES INT64_C(64) /* descriptors that the journal and the loop need */
 
 #define BUSY_ALL "-BUSY too many clients: max_connections is reached\r\n"
 #define BUSY_ONE \
@@ -87,12 +90,30 @@ static void on_connection(uv_poll_t *handle, int status, int events)
     }
 }
 
-static int fail(struct server *s, const char *what, const char *why)
+void listen_fit(struct server *s)
 {
-    char port[LOG_NUMBER];
+    struct rlimit files;
+    int64_t most, own = OWN_FILES + s->options.push_max,
+                  each = s->options.tls == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
 
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    most = files.rlim_max > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_max;
+    most = (most > 2 * own ? most - own : OWN_FILES) / each;
+    if (s->options.max_connections <= most)
+        return;
+    s->options.max_connections = most;
+    log_line(&s->log, LOG_LEVEL_WARN,
+             "max_connections is lowered: the limit on open files (ulimit -n) is too low",
+             "max_connections", LOG_INT(most), NULL);
+}
+
+static int listen_fail(struct server *s, const char *what, const char *why)
+{
     log_line(&s->log, LOG_LEVEL_ERROR, what, "bind", s->options.bind, "port",
-             log_number(s->options.port, port), "error", why, NULL);
+             LOG_INT(s->options.port), "error", why, NULL);
     return BELFRY_IO;
 }
 
@@ -115,13 +136,13 @@ static int bind_to(struct server *s, const struct addrinfo *a)
     int one = 1;
 
     if (why)
-        return fail(s, "only loopback is served", why);
+        return listen_fail(s, "only loopback is served", why);
     s->listen_fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->listen_fd < 0)
-        return fail(s, "cannot make a socket", strerror(errno));
+        return listen_fail(s, "cannot make a socket", strerror(errno));
     setsockopt(s->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(s->listen_fd, a->ai_addr, a->ai_addrlen) < 0 || listen(s->listen_fd, 4096) < 0)
-        return fail(s, "cannot listen", strerror(errno));
+        return listen_fail(s, "cannot listen", strerror(errno));
     return 0;
 }
 
@@ -152,7 +173,7 @@ static int write_port_file(struct server *s, const char *port)
     if (!err && rename(temp.ptr, s->options.port_file) < 0)
         err = BELFRY_IO;
     if (err)
-        fail(s, "cannot write the port file", strerror(errno));
+        listen_fail(s, "cannot write the port file", strerror(errno));
     buf_fini(&temp);
     return err;
 }
@@ -166,7 +187,7 @@ int listen_open(struct server *s)
 
     err = getaddrinfo(s->options.bind, log_number(s->options.port, port), &hints, &found);
     if (err)
-        return fail(s, "cannot resolve the address to bind to", gai_strerror(err));
+        return listen_fail(s, "cannot resolve the address to bind to", gai_strerror(err));
     err = bind_to(s, found);
     freeaddrinfo(found);
     if (err)

@@ -26,8 +26,9 @@ struct log_field {
 void log_fields(const struct log *l, enum option_log_level level, const char *message,
                 const struct log_field *fields, size_t n);
 
-/* A number as a field's value, in a buffer of the caller. */
+/* A number as a field's value of log_line; the text lasts as long as the caller's block. */
 #define LOG_NUMBER 24
+#define LOG_INT(v) log_number((int64_t)(v), (char[LOG_NUMBER]){ 0 })
 const char *log_number(int64_t v, char buf[LOG_NUMBER]);
 
 #endif

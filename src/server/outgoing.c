@@ -172,9 +172,7 @@ int outgoing_new(uv_loop_t *loop, const struct outgoing_options *options, struct
     o->multi = curl_multi_init();
     if (!o->multi || (options->ca_file && !o->ca_file)) {
         curl_multi_cleanup(o->multi);
-        free(o->ca_file);
-        free(o);
-        curl_global_cleanup();
+        outgoing_free(o);
         return BELFRY_NOMEM;
     }
     list_init(&o->transfers);
@@ -217,21 +215,26 @@ unsigned outgoing_count(const struct outgoing *o)
 
 /* ---- One request ---- */
 
-static void transfer_free(struct outgoing_transfer *t)
+/* Takes the transfer away from curl and out of the count, so that another may be started. */
+static void transfer_detach(struct outgoing_transfer *t)
 {
-    if (t->easy) {
+    if (t->easy)
         curl_multi_remove_handle(t->owner->multi, t->easy);
-        curl_easy_cleanup(t->easy);
-    }
-    curl_slist_free_all(t->headers);
-    buf_fini(&t->body);
     list_remove(&t->link);
     t->owner->count--;
+}
+
+static void transfer_free(struct outgoing_transfer *t)
+{
+    curl_easy_cleanup(t->easy);
+    curl_slist_free_all(t->headers);
+    buf_fini(&t->body);
     free(t);
 }
 
 void outgoing_cancel(struct outgoing_transfer *t)
 {
+    transfer_detach(t);
     transfer_free(t);
 }
 
@@ -247,8 +250,6 @@ static enum outgoing_outcome outcome_of(const struct outgoing_transfer *t, CURLc
 
 static void finish(struct outgoing_transfer *t, CURLcode result)
 {
-    outgoing_done_fn *done = t->done;
-    void *arg = t->arg;
     long status = 0;
     struct outgoing_answer a = {
         .body = buf_view(&t->body),
@@ -267,15 +268,9 @@ static void finish(struct outgoing_transfer *t, CURLcode result)
         a.error = "its address is one that the server may not connect to";
     else
         a.error = t->error[0] ? t->error : curl_easy_strerror(result);
-    /* It counts no longer when its owner hears of it, so that the next one may be started. */
-    curl_multi_remove_handle(t->owner->multi, t->easy);
-    list_remove(&t->link);
-    t->owner->count--;
-    done(arg, &a);
-    curl_easy_cleanup(t->easy);
-    curl_slist_free_all(t->headers);
-    buf_fini(&t->body);
-    free(t);
+    transfer_detach(t);
+    t->done(t->arg, &a);
+    transfer_free(t);
 }
 
 static size_t on_body(char *data, size_t one, size_t len, void *arg)
@@ -288,7 +283,7 @@ static size_t on_body(char *data, size_t one, size_t len, void *arg)
     if (len <= room)
         return t->body.failed ? 0 : len;
     t->cut = true;
-    return 0; /* ends it: what else it has to say is not wanted */
+    return 0; /* ends the transfer: the rest is not wanted */
 }
 
 static void keep_value(struct str line, const char *name, char ret[VALUE_MAX])
@@ -297,14 +292,7 @@ static void keep_value(struct str line, const char *name, char ret[VALUE_MAX])
 
     if (line.len <= n || strncasecmp(line.ptr, name, n) != 0 || line.ptr[n] != ':')
         return;
-    line.ptr += n + 1;
-    line.len -= n + 1;
-    while (line.len > 0 && strchr(" \t", line.ptr[0])) {
-        line.ptr++;
-        line.len--;
-    }
-    while (line.len > 0 && strchr(" \t\r\n", line.ptr[line.len - 1]))
-        line.len--;
+    line = str_trim((struct str){ line.ptr + n + 1, line.len - n - 1 }, " \t\r\n");
     snprintf(ret, VALUE_MAX, "%.*s", line.len < VALUE_MAX ? (int)line.len : 0, line.ptr);
 }
 
@@ -376,26 +364,17 @@ static void set_fixed(CURL *c, struct outgoing_transfer *t)
         curl_easy_setopt(c, CURLOPT_CAINFO, t->owner->ca_file);
 }
 
-static CURLcode set_request(CURL *c, struct outgoing_transfer *t, const struct outgoing_request *r)
+static bool set_request(CURL *c, struct outgoing_transfer *t, const struct outgoing_request *r)
 {
-    CURLcode err = curl_easy_setopt(c, CURLOPT_URL, r->url);
+    long ms = (long)r->timeout_ms;
 
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_POST, 1L);
-    if (!err && r->method)
-        err = curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "");
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
-                               r->timeout_ms < CONNECT_MS ? (long)r->timeout_ms : CONNECT_MS);
-    return err;
+    return !curl_easy_setopt(c, CURLOPT_URL, r->url) && !curl_easy_setopt(c, CURLOPT_POST, 1L) &&
+           (!r->method || !curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method)) &&
+           !curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len) &&
+           !curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "") &&
+           !curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers) &&
+           !curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, ms) &&
+           !curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, ms < CONNECT_MS ? ms : CONNECT_MS);
 }
 
 int outgoing_start(struct outgoing *o, const struct outgoing_request *r,
@@ -416,15 +395,13 @@ int outgoing_start(struct outgoing *o, const struct outgoing_request *r,
     list_append(&o->transfers, &t->link);
     o->count++;
     t->easy = curl_easy_init();
-    if (!t->easy || !add_headers(t, r))
-        goto nomem;
-    set_fixed(t->easy, t);
-    if (set_request(t->easy, t, r) != CURLE_OK ||
-        curl_multi_add_handle(o->multi, t->easy) != CURLM_OK)
-        goto nomem;
+    if (t->easy)
+        set_fixed(t->easy, t);
+    if (!t->easy || !add_headers(t, r) || !set_request(t->easy, t, r) ||
+        curl_multi_add_handle(o->multi, t->easy) != CURLM_OK) {
+        outgoing_cancel(t);
+        return BELFRY_NOMEM;
+    }
     *ret = t;
     return 0;
-nomem:
-    transfer_free(t);
-    return BELFRY_NOMEM;
 }

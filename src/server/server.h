@@ -47,7 +47,7 @@ struct server {
 
     struct list clients; /* all */
     struct list resume;  /* with input to be looked at in the next turn */
-    struct list held;    /* whose next request adds jobs, while there is no room */
+    struct list no_room; /* whose next request adds jobs, for which there is no room */
     uint64_t client_count;
     uint64_t tls_client_count; /* of these, by TLS */
     struct peers peers;        /* the same by address, and the links of TLS */

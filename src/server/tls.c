@@ -47,7 +47,7 @@ static struct guest *guest_new(struct server *s, const struct peer *peer)
         return NULL;
     g->tls = s->tls;
     g->peer = *peer;
-    g->counted = peers_add_link(&s->peers, peer);
+    g->counted = peers_add(&s->peers, peer, PEER_LINK);
     s->tls->links++;
     return g;
 }
@@ -56,7 +56,7 @@ static void guest_free(struct server *s, struct guest *g)
 {
     s->tls->links--;
     if (g->counted)
-        peers_remove_link(&s->peers, &g->peer);
+        peers_remove(&s->peers, &g->peer, PEER_LINK);
     free(g);
 }
 
@@ -73,15 +73,10 @@ void tls_collect(struct server *s)
         return;
     list_init(&gone);
     pthread_mutex_lock(&s->tls->lock);
-    list_each_safe (node, after, &s->tls->gone) {
-        list_remove(node);
-        list_append(&gone, node);
-    }
+    list_move_all(&gone, &s->tls->gone);
     pthread_mutex_unlock(&s->tls->lock);
-    list_each_safe (node, after, &gone) {
-        list_remove(node);
+    list_each_safe (node, after, &gone)
         guest_free(s, container_of(node, struct guest, gone));
-    }
 }
 
 const char *tls_options_wrong(const struct options *o)
@@ -112,7 +107,7 @@ static SSL_CTX *load(const struct server *s, char why[TLS_WHY])
     const struct options *o = &s->options;
     struct tls_files files = { o->tls_cert, o->tls_key, o->tls_client_ca };
     struct tls_names names = { "tls_cert", "tls_key", "tls_client_ca" };
-    SSL_CTX *context = tls_server_context(&files, &names, why);
+    SSL_CTX *context = tls_context(TLS_SERVER, &files, &names, why);
     char until[TIME_TEXT] = "";
 
     if (!context)
@@ -214,11 +209,10 @@ void tls_adopt(struct server *s, int fd, const struct peer *peer)
 void tls_sweep(struct server *s)
 {
     struct relay_failures failures;
-    char count[LOG_NUMBER];
 
     tls_collect(s);
     if (s->tls && relay_take_failures(s->tls->relay, &failures))
         log_line(&s->log, LOG_LEVEL_WARN, "connections ended by TLS", "count",
-                 log_number((int64_t)failures.count, count), "last_address", failures.label,
-                 "last_why", failures.why, NULL);
+                 LOG_INT(failures.count), "last_address", failures.label, "last_why", failures.why,
+                 NULL);
 }

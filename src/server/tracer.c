@@ -38,11 +38,6 @@ struct tracer {
     struct tracer_stats stats;
 };
 
-static int64_t now_ms(void)
-{
-    return time_mono_us() / 1000;
-}
-
 static void on_timer(uv_timer_t *timer);
 
 static void arm(struct tracer *t, int64_t ms)
@@ -51,17 +46,15 @@ static void arm(struct tracer *t, int64_t ms)
     uv_timer_start(&t->timer, on_timer, (uint64_t)ms, 0);
 }
 
-static void tell(struct tracer *t, const struct outgoing_answer *a, const char *next)
+static void tell_failure(struct tracer *t, const struct outgoing_answer *a, const char *next)
 {
-    char status[LOG_NUMBER];
-
-    if (now_ms() < t->tell_ms)
+    if (time_mono_ms() < t->tell_ms)
         return;
-    t->tell_ms = now_ms() + TELL_MS;
+    t->tell_ms = time_mono_ms() + TELL_MS;
     log_line(&t->server->log, LOG_LEVEL_WARN, "traces could not be exported", "endpoint",
              t->server->options.otlp_endpoint, "status",
-             a->outcome == OUTGOING_ANSWERED ? log_number(a->status, status) : "", "error",
-             a->error, "next", next, NULL);
+             a->outcome == OUTGOING_ANSWERED ? LOG_INT(a->status) : "", "error", a->error, "next",
+             next, NULL);
 }
 
 /* The batch is over, in whatever way. */
@@ -90,10 +83,10 @@ static void on_done(void *arg, const struct outgoing_answer *a)
         t->stats.exported += t->sending;
         next_batch(t);
     } else if (is_passing(a) && ++t->tries < TRIES) {
-        tell(t, a, "it is tried again");
+        tell_failure(t, a, "it is tried again");
         arm(t, PAUSE_MS << (t->tries - 1));
     } else {
-        tell(t, a, "the batch is dropped");
+        tell_failure(t, a, "the batch is dropped");
         t->stats.dropped += t->sending;
         next_batch(t);
     }
@@ -173,16 +166,16 @@ bool tracer_drain(struct tracer *t)
     if (!t || (!t->gathered && !t->sending))
         return true;
     if (!t->drain_ms) {
-        t->drain_ms = now_ms() + DRAIN_MS;
+        t->drain_ms = time_mono_ms() + DRAIN_MS;
         if (!t->sending)
             arm(t, 0);
     }
-    return now_ms() >= t->drain_ms || t->tries > 0;
+    return time_mono_ms() >= t->drain_ms || t->tries > 0;
 }
 
-void tracer_stats(const struct tracer *t, struct tracer_stats *ret)
+struct tracer_stats tracer_stats(const struct tracer *t)
 {
-    *ret = t ? t->stats : (struct tracer_stats){ 0 };
+    return t ? t->stats : (struct tracer_stats){ 0 };
 }
 
 /* ---- Beginning and ending ---- */
@@ -201,15 +194,6 @@ static int add_header(struct tracer *t, struct str name, struct str value)
         return BELFRY_NOMEM;
     t->header_count++;
     return 0;
-}
-
-static struct str trim(struct str s)
-{
-    while (s.len && s.ptr[0] == ' ')
-        s = (struct str){ s.ptr + 1, s.len - 1 };
-    while (s.len && s.ptr[s.len - 1] == ' ')
-        s.len--;
-    return s;
 }
 
 static bool is_header_name(struct str s)
@@ -240,9 +224,8 @@ static int read_headers(struct tracer *t, const char *text)
         struct str name = { text, equals ? (size_t)(equals - text) : 0 }, value = { 0 };
 
         if (equals)
-            value = (struct str){ equals + 1, len - name.len - 1 };
-        name = trim(name);
-        value = trim(value);
+            value = str_trim((struct str){ equals + 1, len - name.len - 1 }, " ");
+        name = str_trim(name, " ");
         if (t->header_count == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
             return refuse(t->server, "otlp_headers", expected);
         err = add_header(t, name, value);
@@ -264,6 +247,7 @@ static int read_endpoint(struct tracer *t, const char *text)
 
 int tracer_new(struct server *s, struct tracer **ret)
 {
+    const struct outgoing_options one = { .max_transfers = 1 };
     struct tracer *t;
     int err;
 
@@ -279,8 +263,7 @@ int tracer_new(struct server *s, struct tracer **ret)
     if (!err)
         err = read_headers(t, s->options.otlp_headers);
     if (!err)
-        err =
-            outgoing_new(&s->loop, &(struct outgoing_options){ .max_transfers = 1 }, &t->outgoing);
+        err = outgoing_new(&s->loop, &one, &t->outgoing);
     if (err) {
         tracer_free(t);
         return err;

@@ -29,6 +29,6 @@ void tracer_event(struct tracer *t, const struct job_event *ev);
 /* Sends at once what has gathered; true: nothing is left, or nothing more is to be hoped for. */
 bool tracer_drain(struct tracer *t);
 
-void tracer_stats(const struct tracer *t, struct tracer_stats *ret);
+struct tracer_stats tracer_stats(const struct tracer *t); /* accepts NULL */
 
 #endif

@@ -27,7 +27,7 @@ void tls_error(char why[TLS_WHY])
 }
 
 /* "tls_cert /etc/belfry.pem: No such file or directory" */
-static bool fail(char why[TLS_WHY], const char *name, const char *path, const char *text)
+static bool file_fail(char why[TLS_WHY], const char *name, const char *path, const char *text)
 {
     snprintf(why, TLS_WHY, "%s %.200s: %.200s", name, path, text);
     ERR_clear_error();
@@ -55,14 +55,14 @@ static bool use_cert(SSL_CTX *c, const struct tls_files *f, const struct tls_nam
     char text[TLS_WHY];
 
     if (access(f->cert, R_OK) < 0)
-        return fail(why, n->cert, f->cert, strerror(errno));
+        return file_fail(why, n->cert, f->cert, strerror(errno));
     if (SSL_CTX_use_certificate_chain_file(c, f->cert) == 1)
         return true;
     if (ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE ||
         ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_PEM_LIB)
-        return fail(why, n->cert, f->cert, "expected a certificate in PEM");
+        return file_fail(why, n->cert, f->cert, "expected a certificate in PEM");
     tls_error(text); /* a key that is too short, for example */
-    return fail(why, n->cert, f->cert, text);
+    return file_fail(why, n->cert, f->cert, text);
 }
 
 static bool use_key(SSL_CTX *c, const struct tls_files *f, const struct tls_names *n,
@@ -73,11 +73,12 @@ static bool use_key(SSL_CTX *c, const struct tls_files *f, const struct tls_name
     bool fits;
 
     if (!file)
-        return fail(why, n->key, f->key, strerror(errno));
+        return file_fail(why, n->key, f->key, strerror(errno));
     key = PEM_read_PrivateKey(file, NULL, no_passphrase, NULL);
     fclose(file);
     if (!key)
-        return fail(why, n->key, f->key, "expected a private key in PEM, without a passphrase");
+        return file_fail(why, n->key, f->key,
+                         "expected a private key in PEM, without a passphrase");
     fits = X509_check_private_key(SSL_CTX_get0_certificate(c), key) == 1 &&
            SSL_CTX_use_PrivateKey(c, key) == 1;
     EVP_PKEY_free(key);
@@ -104,30 +105,10 @@ static bool use_ca(SSL_CTX *c, const struct tls_files *f, const struct tls_names
                    char why[TLS_WHY])
 {
     if (access(f->ca, R_OK) < 0)
-        return fail(why, n->ca, f->ca, strerror(errno));
+        return file_fail(why, n->ca, f->ca, strerror(errno));
     if (SSL_CTX_load_verify_file(c, f->ca) != 1)
-        return fail(why, n->ca, f->ca, "expected certificates in PEM");
+        return file_fail(why, n->ca, f->ca, "expected certificates in PEM");
     return true;
-}
-
-static SSL_CTX *context_new(const SSL_METHOD *method, char why[TLS_WHY])
-{
-    SSL_CTX *c = SSL_CTX_new(method);
-
-    if (!c || SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) != 1 ||
-        SSL_CTX_set_cipher_list(c, CIPHERS) != 1) {
-        SSL_CTX_free(c);
-        tls_error(why);
-        return NULL;
-    }
-    /* A connection that just ends counts as ended: requests and replies say how long they are, so
-     * that a cut message is never taken for a whole one. */
-    SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
-                               SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                            SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    return c;
 }
 
 static bool set_up_server(SSL_CTX *c, const struct tls_files *f, const struct tls_names *n,
@@ -146,18 +127,6 @@ static bool set_up_server(SSL_CTX *c, const struct tls_files *f, const struct tl
     return true;
 }
 
-SSL_CTX *tls_server_context(const struct tls_files *f, const struct tls_names *n, char why[TLS_WHY])
-{
-    SSL_CTX *c = context_new(TLS_server_method(), why);
-
-    if (c && !set_up_server(c, f, n, why)) {
-        SSL_CTX_free(c);
-        c = NULL;
-    }
-    ERR_clear_error();
-    return c;
-}
-
 static bool set_up_client(SSL_CTX *c, const struct tls_files *f, const struct tls_names *n,
                           char why[TLS_WHY])
 {
@@ -167,11 +136,31 @@ static bool set_up_client(SSL_CTX *c, const struct tls_files *f, const struct tl
     return (!is_given(f->cert) && !is_given(f->key)) || use_own(c, f, n, why);
 }
 
-SSL_CTX *tls_client_context(const struct tls_files *f, const struct tls_names *n, char why[TLS_WHY])
+/* Settings of servers and clients. */
+static bool set_up_both(SSL_CTX *c, char why[TLS_WHY])
 {
-    SSL_CTX *c = context_new(TLS_client_method(), why);
+    if (!c || SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) != 1 ||
+        SSL_CTX_set_cipher_list(c, CIPHERS) != 1) {
+        tls_error(why);
+        return false;
+    }
+    /* A connection that just ends counts as ended. Requests and replies say how long they are, so a
+     * cut message is never taken for a whole one. */
+    SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
+                               SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                            SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return true;
+}
 
-    if (c && !set_up_client(c, f, n, why)) {
+SSL_CTX *tls_context(enum tls_side side, const struct tls_files *f, const struct tls_names *n,
+                     char why[TLS_WHY])
+{
+    bool server = side == TLS_SERVER;
+    SSL_CTX *c = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
+
+    if (!set_up_both(c, why) || !(server ? set_up_server : set_up_client)(c, f, n, why)) {
         SSL_CTX_free(c);
         c = NULL;
     }

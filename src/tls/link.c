@@ -18,14 +18,9 @@
 #define LINGER_BYTES ((size_t)1 << 20)
 #define LINGER_LINKS 1024
 
-static int64_t now_ms(void)
-{
-    return time_mono_us() / 1000;
-}
-
 void link_limit(struct link *l, int ms)
 {
-    l->until_ms = now_ms() + ms;
+    l->until_ms = time_mono_ms() + ms;
     l->relay->timed = true;
 }
 

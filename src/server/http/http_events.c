@@ -29,7 +29,7 @@ struct http_stream {
 static void check_rights(struct http_stream *st)
 {
     const struct server *s = st->client->client.server;
-    struct session *session = &st->client->session;
+    struct session *session = &st->client->client.session;
 
     if (s->host.partition && identity_check(&session->who, s->host.engine, session->remote) < 0)
         st->ending = true;
@@ -66,7 +66,7 @@ static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
     if (n) {
         memcpy(to, st->out.ptr + st->sent, n);
         st->sent += n;
-        st->beat_ms = time_mono_us() / 1000;
+        st->beat_ms = time_mono_ms();
         return (ssize_t)n;
     }
     if (st->ending)
@@ -93,11 +93,6 @@ struct MHD_Response *http_stream_response(struct http_client *c)
     return r;
 }
 
-static void refuse(struct http_client *c, const char *code, int status, const char *why)
-{
-    http_refuse(code, status, why, &c->answer);
-}
-
 /* The tenant that was asked for; empty: none was. */
 static struct str tenant_given(const struct http_client *c)
 {
@@ -110,7 +105,7 @@ static struct str tenant_given(const struct http_client *c)
 /* A token of one tenant sees that one's. */
 static int confine(struct http_client *c, struct event_stream *stream, char *why, size_t why_size)
 {
-    const struct identity *who = &c->session.who;
+    const struct identity *who = &c->client.session.who;
     struct str given = tenant_given(c);
 
     if (!who->confined)
@@ -131,12 +126,12 @@ static struct http_stream *stream_of(struct list *node)
 /* Streams of tokens of this one's tenant. */
 static uint64_t streams_beside(const struct http_client *c)
 {
-    struct str tenant = identity_tenant(&c->session.who);
+    struct str tenant = identity_tenant(&c->client.session.who);
     struct list *node;
     uint64_t n = 0;
 
     list_each (node, &c->client.server->events->streams) {
-        const struct identity *who = &stream_of(node)->client->session.who;
+        const struct identity *who = &stream_of(node)->client->client.session.who;
 
         n += who->confined && str_eq(identity_tenant(who), tenant);
     }
@@ -152,7 +147,7 @@ static const char *one_too_many(const struct http_client *c)
 
     if (s->events->stream_count >= most)
         return "there are as many streams as max_streams allows";
-    if (c->session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
+    if (c->client.session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
         return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
     return NULL;
 }
@@ -166,13 +161,11 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     const char *full;
     int err;
 
-    if (!host_is_up(&s->host)) {
-        refuse(c, "BUSY", 503, "the journal is being opened");
+    if (http_turn_away_early(c))
         return;
-    }
     full = one_too_many(c);
     if (full) {
-        refuse(c, "BUSY", 429, full); /* LIMIT is about a tenant's jobs */
+        http_turn_away(c, "BUSY", 429, full); /* LIMIT is about a tenant's jobs */
         return;
     }
     st = calloc(1, sizeof(*st));

@@ -23,7 +23,7 @@ void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
     (void)arg;
     if (c && !c->closed) {
         c->phase = PHASE_BEGUN;
-        c->since_ms = time_mono_us() / 1000;
+        c->since_ms = time_mono_ms();
         c->uri.len = 0;
         buf_text(&c->uri, uri);
     }
@@ -44,7 +44,7 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
         http_abandon(c);
     c->phase = PHASE_IDLE;
     c->served = true;
-    c->since_ms = time_mono_us() / 1000;
+    c->since_ms = time_mono_ms();
     c->answered = c->html = c->plain = c->last = false;
     c->lsn = 0;
     c->dropped = 0;
@@ -142,11 +142,18 @@ static const char *header(const struct http_client *c, const char *name)
     return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
 }
 
-/* The answer is known before the body is: that is read, and dropped. */
-static void refuse(struct http_client *c, const char *code, int status, const char *detail)
+void http_turn_away(struct http_client *c, const char *code, int status, const char *detail)
 {
     http_refuse(code, status, detail, &c->answer);
     c->answered = true;
+}
+
+bool http_turn_away_early(struct http_client *c)
+{
+    if (host_is_up(&c->client.server->host))
+        return false;
+    http_turn_away(c, "BUSY", 503, "the journal is being opened");
+    return true;
 }
 
 static bool is_json(const char *type)
@@ -188,9 +195,9 @@ static bool refuse_strangers(struct http_client *c)
     if (has_tokens(c->client.server)) /* which no browser sends by itself */
         return false;
     if (host && !c->client.peer.tls && !is_own_host(host))
-        refuse(c, "INVALID", 421, "Host: expected localhost or an address");
+        http_turn_away(c, "INVALID", 421, "Host: expected localhost or an address");
     else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
-        refuse(c, "INVALID", 403, "Origin: pages of other origins are not answered");
+        http_turn_away(c, "INVALID", 403, "Origin: pages of other origins are not answered");
     return c->answered;
 }
 
@@ -210,7 +217,8 @@ static struct str bearer_of(const char *value)
 static bool is_shown_again(struct http_client *c, const uint8_t *hash)
 {
     return c->has_shown && CRYPTO_memcmp(c->shown, hash, sizeof(c->shown)) == 0 &&
-           identity_check(&c->session.who, c->client.server->host.engine, c->session.remote) == 0;
+           identity_check(&c->client.session.who, c->client.server->host.engine,
+                          c->client.session.remote) == 0;
 }
 
 /* 0, WRONGPASS, BUSY. */
@@ -224,8 +232,8 @@ static int show(struct http_client *c, struct str token)
     if (is_shown_again(c, hash))
         return 0;
     c->has_shown = false;
-    identity_forget(&c->session.who);
-    err = session_auth(&c->session, &target, (struct str){ 0 }, token);
+    identity_forget(&c->client.session.who);
+    err = session_auth(&c->client.session, &target, (struct str){ 0 }, token);
     if (!err) {
         memcpy(c->shown, hash, sizeof(hash));
         c->has_shown = true;
@@ -242,25 +250,22 @@ static void authenticate(struct http_client *c)
     char text[160];
     int err = 0;
 
-    if (c->match.route && http_is_open(c->match.route))
+    if ((c->match.route && http_is_open(c->match.route)) || http_turn_away_early(c))
         return;
-    if (!host_is_up(&s->host)) {
-        refuse(c, "BUSY", 503, "the journal is being opened");
-        return;
-    }
     if (token.ptr && has_tokens(s))
         err = show(c, token);
     else
-        identity_forget(&c->session.who);
+        identity_forget(&c->client.session.who);
     if (err == BELFRY_BUSY) {
-        refuse(c, "BUSY", 429, session_auth_why(err));
+        http_turn_away(c, "BUSY", 429, session_auth_why(err));
     } else if (err) {
-        refuse(c, error_name(err), 401, session_auth_why(err));
-    } else if (identity_check(&c->session.who, s->host.engine, c->session.remote) < 0) {
+        http_turn_away(c, error_name(err), 401, session_auth_why(err));
+    } else if (identity_check(&c->client.session.who, s->host.engine, c->client.session.remote) <
+               0) {
         snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
-                 identity_why(&c->session.who, s->host.engine));
-        refuse(c, "NOAUTH", 401, text);
-    } else if (c->match.route && !http_admit(&c->session, c->match.route, &c->answer)) {
+                 identity_why(&c->client.session.who, s->host.engine));
+        http_turn_away(c, "NOAUTH", 401, text);
+    } else if (c->match.route && !http_admit(&c->client.session, c->match.route, &c->answer)) {
         c->answered = true;
     }
 }
@@ -278,9 +283,9 @@ static void check_body(struct http_client *c, const char *length, bool chunked)
     if (!some)
         return;
     if (!http_has_body(c->match.route))
-        refuse(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
+        http_turn_away(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
     else if (!is_json(header(c, MHD_HTTP_HEADER_CONTENT_TYPE)))
-        refuse(c, "INVALID", 415, "Content-Type: expected application/json");
+        http_turn_away(c, "INVALID", 415, "Content-Type: expected application/json");
 }
 
 /* False: there is none. */
@@ -298,9 +303,9 @@ static bool find_route(struct http_client *c, const char *method)
 static void refuse_route(struct http_client *c)
 {
     if (c->match.allowed)
-        refuse(c, "UNKNOWN", 405, "this path has no such method; Allow says which it has");
+        http_turn_away(c, "UNKNOWN", 405, "this path has no such method; Allow says which it has");
     else
-        refuse(c, "UNKNOWN", 404, "there is no such path; /openapi.json lists them");
+        http_turn_away(c, "UNKNOWN", 404, "there is no such path; /openapi.json lists them");
 }
 
 /* Headers that say one thing, and how often they were given. */
@@ -360,7 +365,7 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
         return send_answer(c);
     }
     if (!refuse_strangers(c) && c->client.server->stopping)
-        refuse(c, "BUSY", 503, "the server is stopping");
+        http_turn_away(c, "BUSY", 503, "the server is stopping");
     route = find_route(c, method);
     if (!c->answered)
         authenticate(c);
@@ -380,7 +385,7 @@ static enum MHD_Result take_body(struct http_client *c, struct str bytes)
 {
     if (!c->answered && c->body.len + bytes.len > body_limit(c)) { /* chunked: nobody could know */
         buf_reset(&c->body, 0);
-        refuse(c, "TOOLARGE", 413, "the body is larger than the limit");
+        http_turn_away(c, "TOOLARGE", 413, "the body is larger than the limit");
     }
     if (c->answered) {
         c->dropped += bytes.len;
@@ -406,24 +411,23 @@ static bool draw_nonce(char *ret)
 static void answer_metrics(struct http_client *c)
 {
     struct server *s = c->client.server;
-    const struct identity *who = &c->session.who;
+    const struct identity *who = &c->client.session.who;
     const struct verb *v = verb_find(verb_table, STR("METRICS"));
     char roles[64], text[128];
 
-    if (!host_is_up(&s->host)) {
-        refuse(c, "BUSY", 503, "the journal is being opened");
-    } else if (!verb_allows(v, who->role)) {
+    if (http_turn_away_early(c))
+        return;
+    if (!verb_allows(v, who->role)) {
         verb_roles(v, roles, sizeof(roles));
         snprintf(text, sizeof(text), "/metrics is for %s; this token is %s", roles,
                  role_name(who->role));
-        refuse(c, "NOPERM", 403, text);
-    } else {
-        c->plain = true;
-        if (metrics_text(s->host.engine, s->host.partition, &s->verb_host,
-                         who->confined ? identity_tenant(who) : STR(TENANT_ALL),
-                         &c->answer.body) < 0)
-            c->answer.body.failed = true;
+        http_turn_away(c, "NOPERM", 403, text);
+        return;
     }
+    c->plain = true;
+    if (metrics_text(s->host.engine, s->host.partition, &s->verb_host,
+                     who->confined ? identity_tenant(who) : STR(TENANT_ALL), &c->answer.body) < 0)
+        c->answer.body.failed = true;
 }
 
 static void answer_page(struct http_client *c)
@@ -436,10 +440,10 @@ static void answer_page(struct http_client *c)
     case HTTP_VERB: break;
     case HTTP_HEALTHZ: buf_text(&a->body, "{\"status\":\"ok\"}"); break;
     case HTTP_READYZ:
-        if (!host_is_up(&s->host))
-            refuse(c, "BUSY", 503, "the journal is being opened");
-        else if (host_is_full(&s->host))
-            refuse(c, "FULL", 503, "a commit waits for space on the disk");
+        if (http_turn_away_early(c))
+            break;
+        if (host_is_full(&s->host))
+            http_turn_away(c, "FULL", 503, "a commit waits for space on the disk");
         else
             buf_text(&a->body, "{\"status\":\"ok\"}");
         break;

@@ -46,11 +46,6 @@ struct pusher {
     struct push_stats stats;
 };
 
-static int64_t mono_ms(void)
-{
-    return time_mono_us() / 1000;
-}
-
 static struct engine *engine_of(struct pusher *p)
 {
     struct server *s = p->server;
@@ -81,7 +76,7 @@ static void on_wake(uv_timer_t *timer);
 
 static void arm_wake(struct pusher *p)
 {
-    int64_t now = mono_ms(), next = endpoints_next(&p->endpoints, now);
+    int64_t now = time_mono_ms(), next = endpoints_next(&p->endpoints, now);
 
     p->stats.circuits = p->endpoints.open;
     if (next == INT64_MAX)
@@ -102,7 +97,7 @@ static void note_end(struct push *x, bool well)
 {
     struct pusher *p = x->pusher;
     enum endpoint_change change =
-        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), mono_ms(), well);
+        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), time_mono_ms(), well);
 
     if (change == ENDPOINT_OPENED)
         log_line(&p->server->log, LOG_LEVEL_WARN,
@@ -125,7 +120,7 @@ int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64
     struct endpoint_key key;
     struct push_url u;
     const char *why;
-    int64_t now = mono_ms(), until;
+    int64_t now = time_mono_ms(), until;
 
     if (!s->pusher || s->pusher->endpoints.open == 0 || !push_url_parse(url, &u, &why))
         return -1;
@@ -213,7 +208,7 @@ static bool still_leased(struct engine *e, const struct push *x)
 {
     struct extend_result ignored;
 
-    if (mono_ms() - x->leased_ms < SLOW_DISK_MS)
+    if (time_mono_ms() - x->leased_ms < SLOW_DISK_MS)
         return true;
     return engine_extend(e, x->id, x->token, &(struct extend_spec){ .for_ms = -1, .progress = -1 },
                          &ignored) == 0;
@@ -291,7 +286,7 @@ static struct push *push_new(struct pusher *p, const struct job_view *v, struct 
     x->pusher = p;
     x->id = v->id;
     x->token = v->token;
-    x->leased_ms = mono_ms();
+    x->leased_ms = time_mono_ms();
     x->timeout_ms = settings->timeout_ms;
     x->bytes = v->payload.len;
     p->bytes += x->bytes;
@@ -304,7 +299,7 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
 {
     const struct push_settings *settings;
     struct str url = engine_push_url(e, job, &settings);
-    int64_t now = mono_ms(), until;
+    int64_t now = time_mono_ms(), until;
     struct endpoint_key key;
     struct push_url u;
     struct job_view v;

@@ -172,12 +172,7 @@ bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_b
         struct str word = { text.ptr, comma ? (size_t)(comma - text.ptr) : text.len };
         size_t used = word.len + (comma != NULL);
 
-        while (word.len > 0 && word.ptr[0] == ' ') {
-            word.ptr++;
-            word.len--;
-        }
-        while (word.len > 0 && word.ptr[word.len - 1] == ' ')
-            word.len--;
+        word = str_trim(word, " ");
         if (!parse_word(word, ret)) {
             *ret_bad = word;
             return false;
