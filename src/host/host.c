@@ -50,7 +50,7 @@ void host_wake(struct host *h)
 
 /* ---- Failure ---- */
 
-static int open_partition(struct host *h, struct partition_report *ret)
+int host_open(struct host *h, struct partition_report *ret)
 {
     struct partition_options o = { .seed =
                                        (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15) };
@@ -86,7 +86,7 @@ static void on_rebuild(uv_timer_t *timer)
     h->engine = NULL;
     partition_close(h->partition);
     h->partition = NULL;
-    err = open_partition(h, &report);
+    err = host_open(h, &report);
     if (!err) {
         h->failed = false;
         h->rebuilt_ms = time_mono_ms();
@@ -233,11 +233,6 @@ int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync
     if (!err)
         err = committer_new(loop, sync_interval_ms, on_committed, h, &h->committer);
     return err;
-}
-
-int host_open(struct host *h, struct partition_report *ret_report)
-{
-    return open_partition(h, ret_report);
 }
 
 void host_drain(struct host *h)

@@ -99,7 +99,7 @@ struct host {
 int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync_interval_ms,
               const struct host_ops *ops, void *user);
 /* Opens the partition. Blocks; answers as partition_open. */
-int host_open(struct host *h, struct partition_report *ret_report);
+int host_open(struct host *h, struct partition_report *ret);
 /* Ends the log thread. The user then closes all handles of the loop and runs it until it ends. */
 void host_stop(struct host *h);
 /* After that: writes the gathered records and closes the partition. Does nothing if host_init was

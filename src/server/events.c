@@ -21,23 +21,19 @@ int events_init(struct server *s)
 
 void events_stop(struct server *s)
 {
-    if (s->events)
-        tracer_stop(s->events->tracer);
+    if (!s->events)
+        return;
+    tracer_free(s->events->tracer);
+    s->events->tracer = NULL;
 }
 
 void events_fini(struct server *s)
 {
     if (!s->events)
         return;
-    tracer_free(s->events->tracer);
     event_ring_close(&s->events->ring);
     free(s->events);
     s->events = NULL;
-}
-
-bool events_drain(struct server *s)
-{
-    return tracer_drain(s->events->tracer);
 }
 
 void events_stats(const struct server *s, struct verb_host_stats *ret)
@@ -52,7 +48,7 @@ void events_stats(const struct server *s, struct verb_host_stats *ret)
     ret->spans_dropped = t.dropped;
 }
 
-/* Somebody reads besides streams. */
+/* Whether the log or the tracer reads events. */
 static bool is_logged(const struct server *s)
 {
     return s->options.log_jobs != LOG_JOBS_OFF || s->events->tracer;
@@ -75,7 +71,7 @@ bool events_begin(struct server *s)
 {
     bool kept = s->events->ring.bytes != NULL;
 
-    /* What was not durable by now never will be. */
+    /* Events that are not durable by now never will be. */
     event_ring_close(&s->events->ring);
     if (!kept && !is_logged(s))
         return false;
@@ -83,11 +79,6 @@ bool events_begin(struct server *s)
         return true;
     tell_no_memory(s);
     return false;
-}
-
-void events_opened(struct server *s, uint64_t epoch)
-{
-    s->events->epoch = epoch;
 }
 
 int events_want(struct server *s)
@@ -107,7 +98,7 @@ void events_take(void *host, const struct job_event *ev)
     event_ring_put(&s->events->ring, ev);
 }
 
-/* The log and traces take all that is durable at once. */
+/* The log and the tracer take all durable events at once. */
 static void consume(struct server *s)
 {
     struct events *v = s->events;

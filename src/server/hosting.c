@@ -111,7 +111,7 @@ static void opened(struct server *s, int err, const struct partition_report *r)
                  NULL);
         return;
     }
-    events_opened(s, r->epoch);
+    s->events->epoch = r->epoch;
     tell_opened(s, r);
 }
 

@@ -11,11 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/bindrule.h"
 #include "server/conn.h"
 #include "server/tls.h"
 
-#define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up the others */
+#define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up other clients */
 
 #define OWN_FILES INT64_C(64) /* descriptors that the journal and the loop need */
 
@@ -26,12 +25,12 @@
 static void refuse(int fd, const char *busy)
 {
     if (send(fd, busy, strlen(busy), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-        /* It is turned away in any case. */
+        /* The client is turned away in any case. */
     }
     close(fd);
 }
 
-/* Out of descriptors: give up the spare one to be able to turn the client away. */
+/* Out of descriptors: gives up the spare one to be able to turn the client away. */
 static void refuse_without_fd(struct server *s)
 {
     int fd;
@@ -43,7 +42,7 @@ static void refuse_without_fd(struct server *s)
     s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* A link of TLS whose client is over holds descriptors still. */
+/* A link of TLS has descriptors even after its client is gone. */
 static uint64_t connections(const struct server *s)
 {
     uint64_t links = tls_links(s);
@@ -117,24 +116,14 @@ static int listen_fail(struct server *s, const char *what, const char *why)
     return BELFRY_IO;
 }
 
-/* Why it must not listen there, or NULL. */
-static const char *refusal(const struct server *s, const struct sockaddr *a)
-{
-    struct bindrule rule = { .users = engine_token_count(s->host.engine) > 0,
-                             .tls = s->options.tls != TLS_OFF,
-                             .insecure = s->options.insecure_plaintext };
-    struct peer peer;
-
-    peer_set(&peer, a);
-    rule.loopback = peer_is_loopback(&peer);
-    return bindrule_refusal(&rule);
-}
-
 static int bind_to(struct server *s, const struct addrinfo *a)
 {
-    const char *why = refusal(s, a->ai_addr);
+    const char *why;
+    struct peer at;
     int one = 1;
 
+    peer_set(&at, a->ai_addr);
+    why = tls_bind_refusal(&s->options, &at, engine_token_count(s->host.engine) > 0);
     if (why)
         return listen_fail(s, "only loopback is served", why);
     s->listen_fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -157,7 +146,7 @@ static int port_of(int fd)
                                          : ((struct sockaddr_in *)&a)->sin_port);
 }
 
-/* Written beside and renamed, so that whoever waits for the file sees it whole. */
+/* Writes a file beside it and renames that, so that a reader sees it whole. */
 static int write_port_file(struct server *s, const char *port)
 {
     struct buf temp = { 0 };

@@ -38,14 +38,14 @@ struct outgoing_transfer {
     size_t head_bytes;
     struct buf body;
     bool cut;
-    bool refused; /* the guard did, at least once, */
-    bool tried;   /* and another address was let through */
+    bool refused; /* The guard refused an address. */
+    bool tried;   /* The guard allowed an address. */
     char retry_after[VALUE_MAX];
     char location[VALUE_MAX];
     char error[CURL_ERROR_SIZE];
 };
 
-/* A socket that curl wants to hear of; freed when its handle is closed. */
+/* A socket that curl wants to hear of. It is freed when its handle is closed. */
 struct watch {
     uv_poll_t poll;
     struct outgoing *owner;
@@ -56,7 +56,7 @@ struct watch {
 
 static void finish(struct outgoing_transfer *t, CURLcode result);
 
-/* Done requests are told of outside of curl's own calls, where they may start others. */
+/* Tells of done requests outside of curl's own calls, where the callee may start others. */
 static void collect(struct outgoing *o)
 {
     CURLMsg *m;
@@ -97,8 +97,8 @@ static void on_timer(uv_timer_t *timer)
     collect(o);
 }
 
-/* A timeout of 0 is passed on as it is: with a millisecond for each step of a request a server does
- * hundreds of them a second, and not thousands. */
+/* Passes a timeout of 0 on as it is: with a millisecond for each step the server would do hundreds
+ * of requests a second, not thousands. */
 static int set_timer(CURLM *multi, long timeout_ms, void *arg)
 {
     struct outgoing *o = arg;
@@ -170,14 +170,13 @@ int outgoing_new(uv_loop_t *loop, const struct outgoing_options *options, struct
     o->ca_file = options->ca_file ? strdup(options->ca_file) : NULL;
     o->loop = loop;
     o->multi = curl_multi_init();
-    if (!o->multi || (options->ca_file && !o->ca_file)) {
-        curl_multi_cleanup(o->multi);
-        outgoing_free(o);
-        return BELFRY_NOMEM;
-    }
     list_init(&o->transfers);
     o->timer.data = o;
     uv_timer_init(loop, &o->timer);
+    if (!o->multi || (options->ca_file && !o->ca_file)) {
+        outgoing_free(o);
+        return BELFRY_NOMEM;
+    }
     curl_multi_setopt(o->multi, CURLMOPT_SOCKETFUNCTION, set_watch);
     curl_multi_setopt(o->multi, CURLMOPT_SOCKETDATA, o);
     curl_multi_setopt(o->multi, CURLMOPT_TIMERFUNCTION, set_timer);
@@ -188,24 +187,23 @@ int outgoing_new(uv_loop_t *loop, const struct outgoing_options *options, struct
     return 0;
 }
 
-void outgoing_stop(struct outgoing *o)
+static void on_timer_closed(uv_handle_t *handle)
 {
-    if (!o || !o->multi)
-        return;
-    while (!list_empty(&o->transfers))
-        outgoing_cancel(container_of(o->transfers.next, struct outgoing_transfer, link));
-    curl_multi_cleanup(o->multi); /* closes kept connections, and so their watches */
-    o->multi = NULL;
-    uv_close((uv_handle_t *)&o->timer, NULL);
+    struct outgoing *o = handle->data;
+
+    free(o->ca_file);
+    free(o);
+    curl_global_cleanup();
 }
 
 void outgoing_free(struct outgoing *o)
 {
     if (!o)
         return;
-    free(o->ca_file);
-    free(o);
-    curl_global_cleanup();
+    while (!list_empty(&o->transfers))
+        outgoing_cancel(container_of(o->transfers.next, struct outgoing_transfer, link));
+    curl_multi_cleanup(o->multi); /* closes kept connections, and so their watches */
+    uv_close((uv_handle_t *)&o->timer, on_timer_closed);
 }
 
 unsigned outgoing_count(const struct outgoing *o)
@@ -309,8 +307,8 @@ static size_t on_header(char *data, size_t one, size_t len, void *arg)
     return len;
 }
 
-/* Sees each address before it is connected to: what a name resolves to when it is looked at and
- * when it is used may differ. */
+/* The guard sees the address of each connection: a name may resolve to another one from call to
+ * call. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 {
     struct outgoing_transfer *t = arg;
@@ -325,19 +323,26 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
     return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-static bool add_headers(struct outgoing_transfer *t, const struct outgoing_request *r)
+static bool add_header(struct outgoing_transfer *t, const char *line)
 {
-    for (size_t i = 0; i <= r->header_count; i++) {
-        /* Without this curl asks first whether a large body is welcome, and waits for the answer.
-         */
-        const char *line = i < r->header_count ? r->headers[i] : "Expect:";
-        struct curl_slist *more = curl_slist_append(t->headers, line);
+    struct curl_slist *more = curl_slist_append(t->headers, line);
 
-        if (!more)
-            return false;
+    if (more)
         t->headers = more;
+    return more;
+}
+
+static bool add_headers(struct outgoing_transfer *t, struct str lines)
+{
+    size_t len;
+
+    for (; lines.len > 0; lines = (struct str){ lines.ptr + len, lines.len - len }) {
+        len = strlen(lines.ptr) + 1;
+        if (!add_header(t, lines.ptr))
+            return false;
     }
-    return true;
+    /* Without this curl asks first whether a large body is welcome, and waits for the answer. */
+    return add_header(t, "Expect:");
 }
 
 static void set_fixed(CURL *c, struct outgoing_transfer *t)
@@ -369,7 +374,6 @@ static bool set_request(CURL *c, struct outgoing_transfer *t, const struct outgo
     long ms = (long)r->timeout_ms;
 
     return !curl_easy_setopt(c, CURLOPT_URL, r->url) && !curl_easy_setopt(c, CURLOPT_POST, 1L) &&
-           (!r->method || !curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method)) &&
            !curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len) &&
            !curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "") &&
            !curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers) &&
@@ -397,7 +401,7 @@ int outgoing_start(struct outgoing *o, const struct outgoing_request *r,
     t->easy = curl_easy_init();
     if (t->easy)
         set_fixed(t->easy, t);
-    if (!t->easy || !add_headers(t, r) || !set_request(t->easy, t, r) ||
+    if (!t->easy || !add_headers(t, r->headers) || !set_request(t->easy, t, r) ||
         curl_multi_add_handle(o->multi, t->easy) != CURLM_OK) {
         outgoing_cancel(t);
         return BELFRY_NOMEM;

@@ -16,9 +16,7 @@ struct replies {
     struct buf bytes; /* The user appends replies here, and calls replies_hold after each. */
     size_t sent;
     size_t released;
-    struct replies_mark *marks;
-    size_t mark_count;
-    size_t mark_cap;
+    struct buf marks; /* of struct replies_mark, with rising lsns */
 };
 
 void replies_fini(struct replies *r);
@@ -34,7 +32,7 @@ ssize_t replies_send(struct replies *r, int fd);
 /* Whether a reply waits for a commit. */
 static inline bool replies_are_held(const struct replies *r)
 {
-    return r->mark_count > 0;
+    return r->marks.len > 0;
 }
 
 /* Whether there are bytes that only the socket keeps back. */

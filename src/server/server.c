@@ -13,6 +13,7 @@
 #include "server/notify.h"
 #include "server/push/push.h"
 #include "server/tls.h"
+#include "server/tracer.h"
 #include "server/verbhost.h"
 
 #define SWEEP_MS 500
@@ -73,7 +74,8 @@ static bool all_sent(struct server *s)
 static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    bool done = host_is_idle(&s->host) && push_idle(s) && all_sent(s) && events_drain(s);
+    bool done =
+        host_is_idle(&s->host) && push_idle(s) && all_sent(s) && tracer_drain(s->events->tracer);
 
     if (!done && !s->host.failed && time_mono_ms() < s->drain_until_ms)
         return;
@@ -228,7 +230,7 @@ void server_fini(struct server *s)
     clients_close(s);
     http_stop(s);
     events_stop(s);
-    push_stop(s);
+    push_free(s);
     if (s->has_loop) {
         host_stop(&s->host);
         uv_walk(&s->loop, close_handle, NULL);
@@ -246,5 +248,4 @@ void server_fini(struct server *s)
     free(s->read_buf);
     http_free(s);
     events_fini(s);
-    push_free(s);
 }

@@ -11,14 +11,14 @@
 #include "tls/context.h"
 #include "tls/relay.h"
 
-#define CLOSE_MS 2000 /* for what is under way when the server ends */
+#define CLOSE_MS 2000 /* for bytes under way when the server ends */
 
 struct tls {
     SSL_CTX *context;
     struct relay *relay;
     uint64_t links;
-    pthread_mutex_t lock; /* for what follows */
-    struct list gone;     /* guests that are to be counted no more */
+    pthread_mutex_t lock; /* for `gone` */
+    struct list gone;     /* guests that count no more */
 };
 
 /* A connection as the relay has it. */
@@ -26,7 +26,7 @@ struct guest {
     struct tls *tls;
     struct list gone;
     struct peer peer;
-    bool counted; /* at its address */
+    bool counted; /* Its address counts this link. */
 };
 
 /* In the relay's thread. */
@@ -88,21 +88,36 @@ const char *tls_options_wrong(const struct options *o)
     return NULL;
 }
 
+const char *tls_bind_refusal(const struct options *o, const struct peer *at, bool has_tokens)
+{
+    if (peer_is_loopback(at))
+        return NULL;
+    if (!has_tokens)
+        return "there are no tokens, so that anybody could do anything: start it once with bind = "
+               "127.0.0.1, make the first one there (belfry token create root admin), then start "
+               "it again with this bind";
+    if (o->tls == TLS_OFF && !o->insecure_plaintext)
+        return "what is said would be readable on its way: set tls = on with tls_cert and tls_key, "
+               "or bind to 127.0.0.1 or ::1, or say insecure_plaintext = yes if the network is "
+               "trusted";
+    return NULL;
+}
+
 bool tls_may_be_plain(const struct options *o, const struct peer *peer)
 {
     if (peer->tls || o->tls == TLS_OFF)
-        return true; /* with TLS off, where it listens decides */
+        return true; /* with TLS off, tls_bind_refusal has decided */
     return o->tls == TLS_ON && (o->insecure_plaintext || peer_is_loopback(peer));
 }
 
-/* Nothing can be told of HTTP before so much has come; on a pair of sockets nobody could wait for
- * it. */
+/* The relay holds the first bytes back until they tell the protocol: on a pair of sockets the
+ * server could not wait for more. */
 static bool enough(struct str first)
 {
     return http_guess(first) != HTTP_GUESS_MORE;
 }
 
-static SSL_CTX *load(const struct server *s, char why[TLS_WHY])
+static SSL_CTX *load_context(const struct server *s, char why[TLS_WHY])
 {
     const struct options *o = &s->options;
     struct tls_files files = { o->tls_cert, o->tls_key, o->tls_client_ca };
@@ -122,18 +137,22 @@ static SSL_CTX *load(const struct server *s, char why[TLS_WHY])
     return context;
 }
 
+static int tls_fail(const struct server *s, int err, const char *why)
+{
+    log_line(&s->log, LOG_LEVEL_ERROR, "TLS cannot be set up", "error", why, NULL);
+    return err;
+}
+
 int tls_open(struct server *s)
 {
     struct relay_options o = { enough, (int)s->options.tls_handshake_timeout_ms,
                                (int)s->options.client_timeout_ms, on_gone };
     const char *wrong = tls_options_wrong(&s->options);
     char why[TLS_WHY];
-    int err = 0;
+    int err;
 
-    if (wrong) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "TLS cannot be set up", "error", wrong, NULL);
-        return BELFRY_INVALID;
-    }
+    if (wrong)
+        return tls_fail(s, BELFRY_INVALID, wrong);
     if (s->options.tls == TLS_OFF)
         return 0;
     s->tls = calloc(1, sizeof(*s->tls));
@@ -141,14 +160,11 @@ int tls_open(struct server *s)
         return BELFRY_NOMEM;
     pthread_mutex_init(&s->tls->lock, NULL);
     list_init(&s->tls->gone);
-    s->tls->context = load(s, why);
-    if (s->tls->context)
-        err = relay_new(&o, &s->tls->relay);
-    if (s->tls->context && !err)
-        return 0;
-    log_line(&s->log, LOG_LEVEL_ERROR, "TLS cannot be set up", "error", err ? error_text(err) : why,
-             NULL);
-    return err ? err : BELFRY_INVALID;
+    s->tls->context = load_context(s, why);
+    if (!s->tls->context)
+        return tls_fail(s, BELFRY_INVALID, why);
+    err = relay_new(&o, &s->tls->relay);
+    return err ? tls_fail(s, err, error_text(err)) : 0;
 }
 
 void tls_reload(struct server *s)
@@ -160,7 +176,7 @@ void tls_reload(struct server *s)
         return;
     relay_set_times(s->tls->relay, (int)s->options.tls_handshake_timeout_ms,
                     (int)s->options.client_timeout_ms);
-    fresh = load(s, why);
+    fresh = load_context(s, why);
     if (!fresh) {
         log_line(&s->log, LOG_LEVEL_ERROR, "certificate not loaded, the one before stays", "error",
                  why, NULL);

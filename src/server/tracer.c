@@ -8,33 +8,32 @@
 #include "front/otlp.h"
 #include "server/outgoing.h"
 
-#define BATCH_SPANS      512        /* sent as soon as there are so many, */
-#define BATCH_MS         1000       /* or after this */
-#define GATHER_SPANS     8192       /* beyond these they are dropped, */
-#define GATHER_BYTES     (4u << 20) /* or beyond this */
+#define BATCH_SPANS      512        /* A batch is sent as soon as it has so many spans. */
+#define BATCH_MS         1000       /* A smaller batch is sent after this time. */
+#define GATHER_SPANS     8192       /* Spans beyond this number are dropped. */
+#define GATHER_BYTES     (4u << 20) /* Spans beyond this size are dropped. */
 #define TIMEOUT_MS       10000
-#define TRIES            4 /* of a batch; the pauses between them double */
+#define TRIES            4 /* of a batch; the pauses between the tries double */
 #define PAUSE_MS         1000
-#define TELL_MS          60000 /* the log hears of errors once in this time */
+#define TELL_MS          60000 /* The log hears of errors once in this time. */
 #define OTLP_HEADERS_MAX 16
 #define DRAIN_MS         2000
 
 struct tracer {
     struct server *server;
     struct outgoing *outgoing;
-    struct outgoing_transfer *transfer; /* NULL: none is under way */
+    struct outgoing_transfer *transfer; /* under way; NULL: none */
     uv_timer_t timer;
     bool armed;
     char *url;
-    char *headers[OTLP_HEADERS_MAX];
-    size_t header_count;
-    struct buf spans; /* that gather */
+    struct buf headers; /* as outgoing_request has them */
+    struct buf spans;   /* The spans that gather. */
     unsigned gathered;
-    struct buf body;  /* of the batch that is being sent */
-    unsigned sending; /* spans in it; 0: there is none */
+    struct buf body;  /* The batch that is being sent. */
+    unsigned sending; /* The number of its spans; 0: there is no batch. */
     unsigned tries;
-    int64_t tell_ms;  /* monotonic: not before */
-    int64_t drain_ms; /* monotonic: until when a stop waits; 0: it has not begun */
+    int64_t tell_ms;  /* monotonic: the log hears of the next error no earlier */
+    int64_t drain_ms; /* monotonic: until when a stop waits; 0: no stop has begun */
     struct tracer_stats stats;
 };
 
@@ -67,7 +66,7 @@ static void next_batch(struct tracer *t)
         arm(t, t->gathered >= BATCH_SPANS || t->drain_ms ? 0 : BATCH_MS);
 }
 
-/* As OTLP says: these may be better later. */
+/* Whether OTLP says that the batch may succeed later. */
 static bool is_passing(const struct outgoing_answer *a)
 {
     return a->outcome != OUTGOING_ANSWERED || a->status == 429 || a->status == 502 ||
@@ -96,8 +95,7 @@ static void send_batch(struct tracer *t)
 {
     struct outgoing_request r = {
         .url = t->url,
-        .headers = (const char *const *)t->headers,
-        .header_count = t->header_count,
+        .headers = buf_view(&t->headers),
         .body = buf_view(&t->body),
         .timeout_ms = TIMEOUT_MS,
         .done = on_done,
@@ -180,20 +178,10 @@ struct tracer_stats tracer_stats(const struct tracer *t)
 
 /* ---- Beginning and ending ---- */
 
-static int refuse(struct server *s, const char *option, const char *expected)
+static int refuse_option(struct server *s, const char *option, const char *expected)
 {
     log_line(&s->log, LOG_LEVEL_ERROR, "bad option", "option", option, "expected", expected, NULL);
     return BELFRY_INVALID;
-}
-
-static int add_header(struct tracer *t, struct str name, struct str value)
-{
-    char **at = &t->headers[t->header_count];
-
-    if (asprintf(at, "%.*s: %.*s", STR_ARG(name), STR_ARG(value)) < 0)
-        return BELFRY_NOMEM;
-    t->header_count++;
-    return 0;
 }
 
 static bool is_header_name(struct str s)
@@ -212,13 +200,13 @@ static bool is_header_value(struct str s)
     return s.len > 0;
 }
 
-/* name=value,name=value: as the environment of other exporters has it. */
+/* Reads name=value,name=value, the form that other exporters take from the environment. */
 static int read_headers(struct tracer *t, const char *text)
 {
     static const char expected[] = "name=value, with commas between, 15 of them at most";
-    int err = add_header(t, STR("Content-Type"), STR("application/json"));
 
-    while (!err && *text) {
+    buf_str(&t->headers, STR("Content-Type: application/json\0"));
+    for (int n = 1; *text; n++) {
         size_t len = strcspn(text, ",");
         const char *equals = memchr(text, '=', len);
         struct str name = { text, equals ? (size_t)(equals - text) : 0 }, value = { 0 };
@@ -226,12 +214,12 @@ static int read_headers(struct tracer *t, const char *text)
         if (equals)
             value = str_trim((struct str){ equals + 1, len - name.len - 1 }, " ");
         name = str_trim(name, " ");
-        if (t->header_count == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
-            return refuse(t->server, "otlp_headers", expected);
-        err = add_header(t, name, value);
+        if (n == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
+            return refuse_option(t->server, "otlp_headers", expected);
+        buf_printf(&t->headers, "%.*s: %.*s%c", STR_ARG(name), STR_ARG(value), '\0');
         text += len + (text[len] == ',');
     }
-    return err;
+    return t->headers.failed ? BELFRY_NOMEM : 0;
 }
 
 static int read_endpoint(struct tracer *t, const char *text)
@@ -239,7 +227,7 @@ static int read_endpoint(struct tracer *t, const char *text)
     size_t len = strlen(text);
 
     if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
-        return refuse(t->server, "otlp_endpoint", "a URL such as http://127.0.0.1:4318");
+        return refuse_option(t->server, "otlp_endpoint", "a URL such as http://127.0.0.1:4318");
     while (len && text[len - 1] == '/')
         len--;
     return asprintf(&t->url, "%.*s/v1/traces", (int)len, text) < 0 ? BELFRY_NOMEM : 0;
@@ -259,26 +247,28 @@ int tracer_new(struct server *s, struct tracer **ret)
         return BELFRY_NOMEM;
     t->server = s;
     t->timer.data = t;
+    uv_timer_init(&s->loop, &t->timer);
     err = read_endpoint(t, s->options.otlp_endpoint);
     if (!err)
         err = read_headers(t, s->options.otlp_headers);
     if (!err)
         err = outgoing_new(&s->loop, &one, &t->outgoing);
-    if (err) {
+    if (err)
         tracer_free(t);
-        return err;
-    }
-    uv_timer_init(&s->loop, &t->timer);
-    *ret = t;
-    return 0;
+    else
+        *ret = t;
+    return err;
 }
 
-void tracer_stop(struct tracer *t)
+static void on_timer_closed(uv_handle_t *handle)
 {
-    if (!t)
-        return;
-    uv_close((uv_handle_t *)&t->timer, NULL);
-    outgoing_stop(t->outgoing);
+    struct tracer *t = handle->data;
+
+    free(t->url);
+    buf_fini(&t->headers);
+    buf_fini(&t->spans);
+    buf_fini(&t->body);
+    free(t);
 }
 
 void tracer_free(struct tracer *t)
@@ -286,10 +276,5 @@ void tracer_free(struct tracer *t)
     if (!t)
         return;
     outgoing_free(t->outgoing);
-    for (size_t i = 0; i < t->header_count; i++)
-        free(t->headers[i]);
-    free(t->url);
-    buf_fini(&t->spans);
-    buf_fini(&t->body);
-    free(t);
+    uv_close((uv_handle_t *)&t->timer, on_timer_closed);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests in HTTP as they are read, and answers as they are sent. */
+/* Requests of HTTP as libmicrohttpd reads them, and answers as it sends them. */
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/time.h"
 #include "front/http_docs.h"
@@ -12,10 +11,9 @@
 #include "server/http/http_client.h"
 #include "verbs/secret.h"
 
-#define BUFFER_KEEP ((size_t)4096) /* of a connection that is idle */
+#define BUFFER_KEEP ((size_t)4096) /* of an idle connection's buffers */
 #define SLACK_BYTES (1u << 20)     /* of a body beyond its payload */
 
-/* The first line of a request. */
 void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
 {
     struct http_client *c = http_client_of(connection);
@@ -60,7 +58,8 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
 
 static void add_header(struct MHD_Response *r, const char *name, const char *value)
 {
-    MHD_add_response_header(r, name, value); /* NO without memory: the answer is right without */
+    MHD_add_response_header(r, name,
+                            value); /* Without memory for the header the answer is right, too. */
 }
 
 static void add_allow(const struct http_client *c, struct MHD_Response *r)
@@ -75,7 +74,7 @@ static void add_allow(const struct http_client *c, struct MHD_Response *r)
     add_header(r, MHD_HTTP_HEADER_ALLOW, text);
 }
 
-/* The page takes nothing from elsewhere, and nobody puts it into a page of his. */
+/* The page takes nothing from elsewhere, and no other page may contain it. */
 static void add_page_headers(const struct http_client *c, struct MHD_Response *r)
 {
     char policy[256];
@@ -114,7 +113,7 @@ static void add_headers(const struct http_client *c, struct MHD_Response *r)
         add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-/* The body stays the client's until the request is completed. */
+/* libmicrohttpd reads the body from c->answer until the request is completed. */
 static enum MHD_Result send_answer(struct http_client *c)
 {
     struct http_answer *a = &c->answer;
@@ -156,19 +155,23 @@ bool http_turn_away_early(struct http_client *c)
     return true;
 }
 
-static bool is_json(const char *type)
+/* The rest of a text that begins so, in any case; NULL: it does not, or there is none. */
+static const char *behind(const char *text, const char *beginning)
 {
-    static const char json[] = "application/json";
-    char next;
+    size_t n = strlen(beginning);
 
-    if (!type || strncasecmp(type, json, sizeof(json) - 1) != 0)
-        return false;
-    next = type[sizeof(json) - 1];
-    return next == '\0' || next == ';' || next == ' ' || next == '\t';
+    return text && strncasecmp(text, beginning, n) == 0 ? text + n : NULL;
 }
 
-/* A name that only this machine has, or an address: not one that somebody's page could have had
- * resolved to this machine. */
+static bool is_json(const char *type)
+{
+    const char *rest = behind(type, "application/json");
+
+    return rest && strchr("; \t", *rest); /* or the end */
+}
+
+/* A name that only this machine has, or an address; not a name that the owner of a page could have
+ * had resolved to this machine. */
 static bool is_own_host(const char *host)
 {
     size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -184,15 +187,15 @@ static bool has_tokens(const struct server *s)
     return s->host.partition && engine_token_count(s->host.engine) > 0;
 }
 
-/* A page of somebody else's in a browser on this machine must not be able to ask anything: it
- * cannot make JSON without asking first (415), its Origin is another, and a name of its own that
- * leads here is not ours; with TLS its browser sees that from the certificate. True: refused. */
+/* Refuses requests of foreign pages in a browser on this machine; true: it did. A foreign page
+ * cannot send JSON without asking first (415). Its Origin differs from Host. If it has a name that
+ * leads here, Host is not one of ours; with TLS the browser sees that from the certificate. */
 static bool refuse_strangers(struct http_client *c)
 {
     const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
     const char *from = origin ? strstr(origin, "://") : NULL;
 
-    if (has_tokens(c->client.server)) /* which no browser sends by itself */
+    if (has_tokens(c->client.server)) /* No browser sends them by itself. */
         return false;
     if (host && !c->client.peer.tls && !is_own_host(host))
         http_turn_away(c, "INVALID", 421, "Host: expected localhost or an address");
@@ -201,19 +204,16 @@ static bool refuse_strangers(struct http_client *c)
     return c->answered;
 }
 
-/* `Bearer name.secret`; ptr NULL if it is something else. */
+/* The token of `Bearer name.secret`; ptr NULL if the header is missing or says something else. */
 static struct str bearer_of(const char *value)
 {
-    static const char scheme[] = "Bearer ";
+    const char *token = behind(value, "Bearer ");
 
-    if (strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
-        return (struct str){ 0 };
-    value += sizeof(scheme) - 1;
-    return str_of(value + strspn(value, " "));
+    return token ? str_of(token + strspn(token, " ")) : (struct str){ 0 };
 }
 
-/* Whether it is the token that was right before on this connection, and still is: then it is not
- * looked for again, and what others at the same address have done does not matter. */
+/* Whether this token was right before on this connection, and still is. Then it is not looked up
+ * again, and wrong tokens of others at this address do not matter. */
 static bool is_shown_again(struct http_client *c, const uint8_t *hash)
 {
     return c->has_shown && CRYPTO_memcmp(c->shown, hash, sizeof(c->shown)) == 0 &&
@@ -241,12 +241,11 @@ static int show(struct http_client *c, struct str token)
     return err;
 }
 
-/* Each request shows its token; before its body is read, so that a stranger's is not kept. */
+/* Looks at the request's token before its body comes, so that no body of a stranger is kept. */
 static void authenticate(struct http_client *c)
 {
     struct server *s = c->client.server;
-    const char *value = header(c, MHD_HTTP_HEADER_AUTHORIZATION);
-    struct str token = value ? bearer_of(value) : (struct str){ 0 };
+    struct str token = bearer_of(header(c, MHD_HTTP_HEADER_AUTHORIZATION));
     char text[160];
     int err = 0;
 
@@ -275,12 +274,12 @@ static size_t body_limit(const struct http_client *c)
     return 2 * (size_t)c->client.server->options.max_payload + SLACK_BYTES;
 }
 
-/* What can be said about the body before it comes. */
-static void check_body(struct http_client *c, const char *length, bool chunked)
+/* Refuses a body by its headers, before it comes. */
+static void check_body(struct http_client *c, const char *length)
 {
-    bool some = chunked || (length && strspn(length, "0") != strlen(length));
+    bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
 
-    if (!some)
+    if (!chunked && (!length || strspn(length, "0") == strlen(length)))
         return;
     if (!http_has_body(c->match.route))
         http_turn_away(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
@@ -288,8 +287,7 @@ static void check_body(struct http_client *c, const char *length, bool chunked)
         http_turn_away(c, "INVALID", 415, "Content-Type: expected application/json");
 }
 
-/* False: there is none. */
-static bool find_route(struct http_client *c, const char *method)
+static void find_route(struct http_client *c, const char *method)
 {
     struct str uri = buf_view(&c->uri);
     const char *mark = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
@@ -297,7 +295,6 @@ static bool find_route(struct http_client *c, const char *method)
 
     c->query = mark ? (struct str){ mark + 1, uri.len - path.len - 1 } : STR("");
     http_route_find(str_of(method), path, &c->match);
-    return c->match.route;
 }
 
 static void refuse_route(struct http_client *c)
@@ -308,7 +305,7 @@ static void refuse_route(struct http_client *c)
         http_turn_away(c, "UNKNOWN", 404, "there is no such path; /openapi.json lists them");
 }
 
-/* Headers that say one thing, and how often they were given. */
+/* Headers that may stand in a request once. */
 static const char *const single[] = { MHD_HTTP_HEADER_HOST,
                                       MHD_HTTP_HEADER_CONTENT_LENGTH,
                                       MHD_HTTP_HEADER_TRANSFER_ENCODING,
@@ -329,8 +326,8 @@ static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* Of headers that contradict each other a proxy in front may believe another one than we, and so
- * see other requests than we do. Says what is wrong, or NULL. */
+/* What is wrong with the headers, or NULL. If they contradict each other, a proxy in front may
+ * believe another one than the server, and so see other requests. */
 static const char *ambiguous(struct http_client *c, char *text, size_t size)
 {
     unsigned counts[SINGLES] = { 0 };
@@ -350,8 +347,6 @@ static const char *ambiguous(struct http_client *c, char *text, size_t size)
 static enum MHD_Result begin(struct http_client *c, const char *method)
 {
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
-    bool route;
     char text[64];
     const char *wrong = ambiguous(c, text, sizeof(text));
 
@@ -366,16 +361,16 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
     }
     if (!refuse_strangers(c) && c->client.server->stopping)
         http_turn_away(c, "BUSY", 503, "the server is stopping");
-    route = find_route(c, method);
+    find_route(c, method);
     if (!c->answered)
         authenticate(c);
-    if (!c->answered && !route)
+    if (!c->answered && !c->match.route)
         refuse_route(c);
     if (!c->answered)
-        check_body(c, length, chunked);
+        check_body(c, length);
     if (length && strtoull(length, NULL, 10) > body_limit(c)) {
         http_refuse("TOOLARGE", 413, "the body is larger than the limit", &c->answer);
-        return send_answer(c); /* at once: what follows is not read */
+        return send_answer(c); /* at once: the body is not read */
     }
     c->key = header(c, "Idempotency-Key");
     return MHD_YES;
@@ -383,7 +378,7 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
 
 static enum MHD_Result take_body(struct http_client *c, struct str bytes)
 {
-    if (!c->answered && c->body.len + bytes.len > body_limit(c)) { /* chunked: nobody could know */
+    if (!c->answered && c->body.len + bytes.len > body_limit(c)) { /* chunked: no header told */
         buf_reset(&c->body, 0);
         http_turn_away(c, "TOOLARGE", 413, "the body is larger than the limit");
     }
@@ -395,19 +390,18 @@ static enum MHD_Result take_body(struct http_client *c, struct str bytes)
     return c->body.failed ? MHD_NO : MHD_YES;
 }
 
-/* Random, as a page's scripts and styles are known by it. */
+/* A random text by which a page's scripts and styles are known. */
 static bool draw_nonce(char *ret)
 {
-    unsigned char bytes[8];
+    uint64_t bits;
 
-    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+    if (!secret_draw((uint8_t *)&bits, sizeof(bits)))
         return false;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        sprintf(ret + 2 * i, "%02x", bytes[i]);
+    sprintf(ret, "%016llx", (unsigned long long)bits);
     return true;
 }
 
-/* For whoever may ask METRICS. */
+/* /metrics is for the roles of METRICS. */
 static void answer_metrics(struct http_client *c)
 {
     struct server *s = c->client.server;

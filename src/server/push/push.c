@@ -46,6 +46,11 @@ struct pusher {
     struct push_stats stats;
 };
 
+static int64_t mono_ms(void)
+{
+    return time_mono_us() / 1000;
+}
+
 static struct engine *engine_of(struct pusher *p)
 {
     struct server *s = p->server;
@@ -76,7 +81,7 @@ static void on_wake(uv_timer_t *timer);
 
 static void arm_wake(struct pusher *p)
 {
-    int64_t now = time_mono_ms(), next = endpoints_next(&p->endpoints, now);
+    int64_t now = mono_ms(), next = endpoints_next(&p->endpoints, now);
 
     p->stats.circuits = p->endpoints.open;
     if (next == INT64_MAX)
@@ -97,7 +102,7 @@ static void note_end(struct push *x, bool well)
 {
     struct pusher *p = x->pusher;
     enum endpoint_change change =
-        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), time_mono_ms(), well);
+        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), mono_ms(), well);
 
     if (change == ENDPOINT_OPENED)
         log_line(&p->server->log, LOG_LEVEL_WARN,
@@ -120,7 +125,7 @@ int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64
     struct endpoint_key key;
     struct push_url u;
     const char *why;
-    int64_t now = time_mono_ms(), until;
+    int64_t now = mono_ms(), until;
 
     if (!s->pusher || s->pusher->endpoints.open == 0 || !push_url_parse(url, &u, &why))
         return -1;
@@ -208,7 +213,7 @@ static bool still_leased(struct engine *e, const struct push *x)
 {
     struct extend_result ignored;
 
-    if (time_mono_ms() - x->leased_ms < SLOW_DISK_MS)
+    if (mono_ms() - x->leased_ms < SLOW_DISK_MS)
         return true;
     return engine_extend(e, x->id, x->token, &(struct extend_spec){ .for_ms = -1, .progress = -1 },
                          &ignored) == 0;
@@ -219,8 +224,7 @@ static void push_start(struct engine *e, struct push *x)
     struct pusher *p = x->pusher;
     struct outgoing_request r = {
         .url = x->request.url,
-        .headers = x->request.lines,
-        .header_count = x->request.line_count,
+        .headers = buf_view(&x->request.lines),
         .body = buf_view(&x->request.body),
         .timeout_ms = x->timeout_ms,
         .answer_bytes = RESULT_MAX_BYTES,
@@ -286,7 +290,7 @@ static struct push *push_new(struct pusher *p, const struct job_view *v, struct 
     x->pusher = p;
     x->id = v->id;
     x->token = v->token;
-    x->leased_ms = time_mono_ms();
+    x->leased_ms = mono_ms();
     x->timeout_ms = settings->timeout_ms;
     x->bytes = v->payload.len;
     p->bytes += x->bytes;
@@ -299,7 +303,7 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
 {
     const struct push_settings *settings;
     struct str url = engine_push_url(e, job, &settings);
-    int64_t now = time_mono_ms(), until;
+    int64_t now = mono_ms(), until;
     struct endpoint_key key;
     struct push_url u;
     struct job_view v;
@@ -449,15 +453,9 @@ bool push_idle(const struct server *s)
     return !s->pusher || s->pusher->stats.running == 0;
 }
 
-void push_stop(struct server *s)
+static void on_wake_closed(uv_handle_t *handle)
 {
-    struct pusher *p = s->pusher;
-
-    if (!p)
-        return;
-    push_reset(s);
-    outgoing_stop(p->outgoing);
-    uv_close((uv_handle_t *)&p->wake, NULL);
+    free(handle->data);
 }
 
 void push_free(struct server *s)
@@ -466,11 +464,12 @@ void push_free(struct server *s)
 
     if (!p)
         return;
+    push_reset(s);
     s->pusher = NULL;
     outgoing_free(p->outgoing);
     endpoints_fini(&p->endpoints);
     push_shares_fini(&p->shares);
-    free(p);
+    uv_close((uv_handle_t *)&p->wake, on_wake_closed);
 }
 
 const struct push_stats *push_stats(const struct server *s)

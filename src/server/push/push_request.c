@@ -10,31 +10,26 @@
 
 #define TRACE_MAX 512
 
-/* Lines stand one behind the other, each ended by a zero; pointers to them are made at the end, as
- * the text moves while it grows. There is room for what settings may have; beyond it none is
- * made. */
 static void line_end(struct push_request *r)
 {
-    buf_append(&r->text, "", 1);
-    if (r->line_count < PUSH_LINES)
-        r->line_count++;
-    else
-        r->text.failed = true;
+    buf_append(&r->lines, "", 1);
+    if (++r->line_count > PUSH_LINES)
+        r->lines.failed = true;
 }
 
-static void line(struct push_request *r, const char *name, struct str value)
+static void line_put(struct push_request *r, const char *name, struct str value)
 {
-    buf_printf(&r->text, "%s: %.*s", name, STR_ARG(value));
+    buf_printf(&r->lines, "%s: %.*s", name, STR_ARG(value));
     line_end(r);
 }
 
 static void line_number(struct push_request *r, const char *name, int64_t value)
 {
-    buf_printf(&r->text, "%s: %lld", name, (long long)value);
+    buf_printf(&r->lines, "%s: %lld", name, (long long)value);
     line_end(r);
 }
 
-/* Metadata is any bytes; a header is not. */
+/* Metadata may be any bytes, a header may not. */
 static bool is_visible(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -50,8 +45,8 @@ static void put_trace(struct push_request *r, const struct job_view *v)
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < v->meta_count; i++)
             if (str_eq(v->meta[i].name, str_of(names[k])) && is_visible(v->meta[i].value)) {
-                line(r, names[k], v->meta[i].value);
-                break; /* each once, whatever a record says */
+                line_put(r, names[k], v->meta[i].value);
+                break; /* each once, even if a record has it twice */
             }
 }
 
@@ -67,7 +62,7 @@ static bool is_json(struct str text)
     return is;
 }
 
-/* The queue's own; what they say of the content goes before what we would. */
+/* The queue's own headers. Their content-type goes before the guessed one. */
 static void put_given(struct push_request *r, struct str headers, struct str payload)
 {
     struct str name, value;
@@ -75,12 +70,12 @@ static void put_given(struct push_request *r, struct str headers, struct str pay
 
     while (push_header_next(&headers, &name, &value)) {
         typed = typed || str_ieq(name, "content-type");
-        buf_printf(&r->text, "%.*s: %.*s", STR_ARG(name), STR_ARG(value));
+        buf_printf(&r->lines, "%.*s: %.*s", STR_ARG(name), STR_ARG(value));
         line_end(r);
     }
     if (!typed)
-        line(r, "content-type",
-             is_json(payload) ? STR("application/json") : STR("application/octet-stream"));
+        line_put(r, "content-type",
+                 is_json(payload) ? STR("application/json") : STR("application/octet-stream"));
 }
 
 static int put_signature(struct push_request *r, struct str id, int64_t seconds,
@@ -88,24 +83,14 @@ static int put_signature(struct push_request *r, struct str id, int64_t seconds,
 {
     int err;
 
-    line(r, "webhook-id", id);
+    line_put(r, "webhook-id", id);
     line_number(r, "webhook-timestamp", seconds);
     if (s->secrets.len == 0)
         return 0;
-    buf_text(&r->text, "webhook-signature: ");
-    err = push_sign(s->secrets, id, seconds, buf_view(&r->body), &r->text);
+    buf_text(&r->lines, "webhook-signature: ");
+    err = push_sign(s->secrets, id, seconds, buf_view(&r->body), &r->lines);
     line_end(r);
     return err;
-}
-
-static void point_to_lines(struct push_request *r)
-{
-    const char *at = r->text.ptr;
-
-    for (size_t i = 0; i < r->line_count; i++) {
-        r->lines[i] = at;
-        at += strlen(at) + 1;
-    }
 }
 
 int push_request_init(struct push_request *r, const struct job_view *v, struct str url,
@@ -120,23 +105,22 @@ int push_request_init(struct push_request *r, const struct job_view *v, struct s
     id_format(v->id, id);
     err = put_signature(r, (struct str){ id, ID_TEXT }, now_ms / 1000, s);
     put_given(r, push_is_by_job(s) ? STR("") : s->headers, v->payload);
-    line(r, "belfry-tenant", v->tenant);
-    line(r, "belfry-queue", v->queue);
+    line_put(r, "belfry-tenant", v->tenant);
+    line_put(r, "belfry-queue", v->queue);
     line_number(r, "belfry-attempt", v->attempt);
     line_number(r, "belfry-due-ms", v->due_ms);
-    line(r, "belfry-token", (struct str){ token, (size_t)(buf_digits(token, v->token) - token) });
+    line_put(r, "belfry-token",
+             (struct str){ token, (size_t)(buf_digits(token, v->token) - token) });
     put_trace(r, v);
-    if (err || !r->url || r->body.failed || r->text.failed) {
-        push_request_fini(r);
-        return BELFRY_NOMEM;
-    }
-    point_to_lines(r);
-    return 0;
+    if (!err && r->url && !r->body.failed && !r->lines.failed)
+        return 0;
+    push_request_fini(r);
+    return BELFRY_NOMEM;
 }
 
 void push_request_fini(struct push_request *r)
 {
     free(r->url);
     buf_fini(&r->body);
-    buf_fini(&r->text);
+    buf_fini(&r->lines);
 }

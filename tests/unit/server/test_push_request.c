@@ -19,8 +19,8 @@ static size_t lines_of(const char *start)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < r.line_count; i++)
-        n += strncmp(r.lines[i], start, strlen(start)) == 0;
+    for (size_t i = 0; i < r.lines.len; i += strlen(r.lines.ptr + i) + 1)
+        n += strncmp(r.lines.ptr + i, start, strlen(start)) == 0;
     return n;
 }
 
