@@ -6,7 +6,8 @@
 #include "base/time.h"
 #include "host/host.h"
 
-#define CHORE_PAUSE_MS 1000 /* after an error; the next turn of the loop then starts it again */
+#define CHORE_PAUSE_MS 1000 /* A chore that failed begins anew in the first turn after this time. \
+                             */
 
 static void on_run(uv_work_t *work)
 {
@@ -16,7 +17,7 @@ static void on_run(uv_work_t *work)
     snprintf(slot->detail, sizeof(slot->detail), "%s", slot->result ? store_detail() : "");
 }
 
-/* A disk that stays full or damaged is told of once. */
+/* Tells the user of a disk that stays full or damaged only once. */
 static void chore_tell(struct host_chore *slot, const char *name, int err)
 {
     const struct host *h = slot->host;

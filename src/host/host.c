@@ -6,9 +6,9 @@
 
 #define REBUILD_MS      1000
 #define REBUILD_SOON_MS 5000
-#define REBUILD_LOOK_MS 10 /* until nothing is under way */
+#define REBUILD_LOOK_MS 10 /* how often a rebuild looks whether nothing is under way */
 #define DUE_SOON_MS     100
-#define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
+#define SMALL_COMMIT    (64u << 10) /* The loop itself writes only smaller commits. */
 #define GATHER_PAUSE    (8u << 20)
 
 /* ---- Time ---- */
@@ -37,7 +37,7 @@ static void set_alarms(struct host *h)
     alarm_set(&h->mono_alarm, mono == INT64_MAX ? mono : clocks_mono_us(&h->clocks, mono));
 }
 
-/* It runs just before the turn that it was started for. */
+/* Runs just before the turn that it was started for. */
 static void on_busy(uv_idle_t *handle)
 {
     uv_idle_stop(handle);
@@ -64,14 +64,14 @@ int host_open(struct host *h, struct partition_report *ret)
         return err;
     h->engine = partition_engine(h->partition);
     h->durable_lsn = 0;
-    /* No more than the reserve can take, should the disk be full. */
+    /* The reserve must be able to take the records, should the disk be full. */
     h->gather_max =
         o.segment_bytes && o.segment_bytes < GATHER_PAUSE ? o.segment_bytes : GATHER_PAUSE;
     return 0;
 }
 
-/* What was not made durable is gone, and so must be everything that followed from it: the engine is
- * made again from what the store has. */
+/* Records that were not made durable are gone, and so must be everything that followed from them.
+ * The host makes the engine again from the store. */
 static void on_rebuild(uv_timer_t *timer)
 {
     struct host *h = timer->data;
@@ -100,7 +100,7 @@ static void host_fail(struct host *h, const char *what, int err, const char *det
 {
     h->failed = true;
     h->ops->failed(h->user, what, err, detail);
-    /* At once, unless that was done just now: each rebuild reads the whole journal. */
+    /* Rebuilds at once, unless it just did: each rebuild reads the whole journal. */
     uv_timer_start(&h->rebuild, on_rebuild,
                    time_mono_ms() - h->rebuilt_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
 }
@@ -109,8 +109,8 @@ static void host_fail(struct host *h, const char *what, int err, const char *det
 
 static void on_committed(void *arg, struct commit *commit, int result);
 
-/* Whether the loop may wait for the disk itself: for one client, and nothing is due meanwhile that
- * a slow sync would make late. */
+/* Whether the loop may wait for the disk itself: it does so for a lone client, if no job is due
+ * that a slow sync would make late. */
 static bool may_wait(const struct host *h)
 {
     int64_t wall, mono;
@@ -121,7 +121,7 @@ static bool may_wait(const struct host *h)
     return wall - engine_now(h->engine) > DUE_SOON_MS && committer_is_quick(h->committer);
 }
 
-/* `here`: the loop may write it itself. */
+/* With `here` the loop may write the commit itself. */
 static void start_commit(struct host *h, bool here)
 {
     bool small = partition_gathered_bytes(h->partition) < SMALL_COMMIT;
@@ -152,7 +152,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
     hist_add(&h->commit_us, time_mono_us() - h->commit_begun_us);
     partition_settle(h->partition, commit);
     h->durable_lsn = partition_durable_lsn(h->partition);
-    start_commit(h, false); /* first, so that the disk has work while replies are sent */
+    start_commit(h, false); /* first, so that the disk works while replies are sent */
     h->ops->settled(h->user);
 }
 
@@ -185,7 +185,7 @@ static void refuse_or_accept(struct host *h)
     note_room(h, HOST_ROOM_MEMORY, &h->overfull, overfull);
 }
 
-/* Gives ready jobs to those who wait, then hands the records to the disk. */
+/* Gives ready jobs to waiting workers, then hands the records to the disk. */
 static void give_out(struct host *h)
 {
     engine_dispatch(h->engine);
@@ -199,16 +199,16 @@ void host_turn(struct host *h)
         host_fail(h, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (host_is_up(h) && !h->resting) {
         refuse_or_accept(h);
-        give_out(h); /* the disk has work while the rest is done */
+        give_out(h); /* the disk works while the rest is done */
     }
     if (host_is_up(h) && !h->resting) {
         if (!h->draining && partition_work(h->partition))
             host_wake(h);
-        give_out(h); /* what came back to memory just now */
+        give_out(h); /* gives out jobs that came back to memory just now */
     }
     if (host_is_up(h) && !h->draining) {
         chores_start(h);
-        start_commit(h, false); /* that a chore waits for */
+        start_commit(h, false); /* a chore may wait for it */
     }
     set_alarms(h);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define SIZE_MAX_UV 1024
-#define STACK_BYTES (8u << 20) /* what libuv asks for */
+#define STACK_BYTES (8u << 20) /* the stack that libuv asks for */
 
 unsigned threadpool_size(void)
 {

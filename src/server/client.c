@@ -75,8 +75,7 @@ void client_abandon(struct client *c)
 
 void client_cut_off(struct client *c, const char *why)
 {
-    log_line(&c->server->log, LOG_LEVEL_WARN, "client cut off", "client", LOG_INT(c->session.id),
-             "why", why, NULL);
+    log_warn(&c->server->log, "client cut off", "client", LOG_INT(c->session.id), "why", why);
     c->ops->close(c);
 }
 

@@ -12,7 +12,7 @@
 struct client;
 
 struct client_ops {
-    /* The durable lsn has grown, or output was added: sends what may be sent. */
+    /* The durable lsn has grown, or output was added: sends the output that may leave. */
     void (*flush)(struct client *c);
     /* The client's turn has come after client_queue: looks at its request again. */
     void (*resume)(struct client *c);

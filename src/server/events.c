@@ -56,7 +56,7 @@ static bool is_logged(const struct server *s)
 
 static void tell_no_memory(struct server *s)
 {
-    log_line(&s->log, LOG_LEVEL_WARN, "no memory for events: none are told", NULL);
+    log_warn(&s->log, "no memory for events: none are told");
 }
 
 static int open_ring(struct server *s)

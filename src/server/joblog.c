@@ -5,7 +5,7 @@
 
 #define SECOND_MS 1000
 
-/* Whether there may be one more line in this second. */
+/* Whether this second may have another line. */
 static bool may_log(struct server *s)
 {
     struct events *v = s->events;
@@ -75,7 +75,7 @@ void joblog_sweep(struct server *s, int64_t mono_ms)
     if (!s->events->log_skipped || mono_ms / SECOND_MS == s->events->log_told)
         return;
     s->events->log_told = mono_ms / SECOND_MS;
-    log_line(&s->log, LOG_LEVEL_WARN, "lines about jobs were left out: more than log_jobs_rate",
-             "lines", LOG_INT(s->events->log_skipped), NULL);
+    log_warn(&s->log, "lines about jobs were left out: more than log_jobs_rate", "lines",
+             LOG_INT(s->events->log_skipped));
     s->events->log_skipped = 0;
 }

@@ -6,7 +6,7 @@
 #include "server/events.h"
 
 void joblog_event(struct server *s, const struct job_event *ev);
-/* Says how many were left out, once a second at most. */
+/* Tells the log how many lines were left out, once a second at most. */
 void joblog_sweep(struct server *s, int64_t mono_ms);
 
 #endif

@@ -104,15 +104,14 @@ void listen_fit(struct server *s)
     if (s->options.max_connections <= most)
         return;
     s->options.max_connections = most;
-    log_line(&s->log, LOG_LEVEL_WARN,
-             "max_connections is lowered: the limit on open files (ulimit -n) is too low",
-             "max_connections", LOG_INT(most), NULL);
+    log_warn(&s->log, "max_connections is lowered: the limit on open files (ulimit -n) is too low",
+             "max_connections", LOG_INT(most));
 }
 
 static int listen_fail(struct server *s, const char *what, const char *why)
 {
-    log_line(&s->log, LOG_LEVEL_ERROR, what, "bind", s->options.bind, "port",
-             LOG_INT(s->options.port), "error", why, NULL);
+    log_error(&s->log, what, "bind", s->options.bind, "port", LOG_INT(s->options.port), "error",
+              why);
     return BELFRY_IO;
 }
 
@@ -187,8 +186,7 @@ int listen_open(struct server *s)
     listen_resume(s);
     s->port = port_of(s->listen_fd);
     log_number(s->port, port);
-    log_line(&s->log, LOG_LEVEL_INFO, "listening", "bind", s->options.bind, "port", port, "data",
-             s->options.data, NULL);
+    log_info(&s->log, "listening", "bind", s->options.bind, "port", port, "data", s->options.data);
     return s->options.port_file[0] ? write_port_file(s, port) : 0;
 }
 

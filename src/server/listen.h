@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The listening socket: accepting, and refusing politely what is too much. */
+/* The listening socket: it accepts connections, and refuses politely when there are too many. */
 #ifndef SERVER_LISTEN_H
 #define SERVER_LISTEN_H
 

@@ -63,7 +63,7 @@ static void end(const struct log *l, struct buf *b)
 {
     buf_text(b, l->format == LOG_FORMAT_TEXT ? "\n" : "}\n");
     if (!b->failed && write(STDERR_FILENO, b->ptr, b->len) < 0) {
-        /* There is nobody left to tell. */
+        /* There is no other place for messages. */
     }
     buf_fini(b);
 }
@@ -84,7 +84,7 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
     end(l, &b);
 }
 
-/* What somebody else's text may hold: in a line for people nothing that would look like another. */
+/* Appends a text of any origin. In a line for people nothing of it may look like another line. */
 static void put_field(struct buf *b, enum option_log_format format, struct str text)
 {
     size_t start = b->len;

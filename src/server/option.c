@@ -53,7 +53,7 @@ static int option_set(struct options *o, const struct option_row *row, const cha
     return 0;
 }
 
-/* Levenshtein's distance; only one row of the matrix is kept. */
+/* Levenshtein's distance, with a single row of the matrix. */
 static unsigned distance(struct str a, struct str b)
 {
     unsigned row[OPTION_NAME_MAX + 1];
@@ -74,8 +74,8 @@ static unsigned distance(struct str a, struct str b)
     return row[b.len];
 }
 
-/* A name as in the file, with '-' for '_' if dashes is set. If there is none such, *ret_nearest is
- * the most similar one, or NULL if none is. */
+/* Finds an option by its name in the file, or with `dashes` by that of its flag. Otherwise answers
+ * NULL, and *ret_nearest is the option with the most similar name, if any. */
 static const struct option_row *option_find(struct str name, bool dashes,
                                             const struct option_row **ret_nearest)
 {
@@ -256,8 +256,8 @@ static int load_env(struct options *o, option_env_fn env, struct option_error *e
     return 0;
 }
 
-/* One flag with its value: how many of argv it took, or an error. With row NULL on return it was
- * one of the flags that are no options, which are set in o. */
+/* Takes a flag with its value. Answers how many words of argv these are, or an error. The row is
+ * NULL for --help, --version and --config, which are set in o. */
 static int take_flag(struct options *o, int left, char **argv, const struct option_row **ret_row,
                      const char **ret_value, struct option_error *err)
 {
@@ -287,8 +287,8 @@ static int take_flag(struct options *o, int left, char **argv, const struct opti
     return equals ? 1 : 2;
 }
 
-/* Goes through the flags twice: first only for those that are no options, as the file comes before
- * the flags that override it. */
+/* Takes all flags, and applies options only if told so: --config must be known first, as flags
+ * override the file. */
 static int load_flags(struct options *o, int argc, char **argv, bool apply,
                       struct option_error *err)
 {

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#define KEEP_BYTES    ((size_t)65536) /* kept for later replies when all were sent */
-#define COMPACT_BYTES ((size_t)65536) /* sent bytes beyond this are given back */
+#define KEEP_BYTES    ((size_t)65536) /* kept for later replies when all are sent */
+#define COMPACT_BYTES ((size_t)65536) /* more sent bytes than this are given back */
 
 /* Replies up to `end` wait for this lsn. */
 struct replies_mark {

@@ -21,11 +21,11 @@ struct replies {
 
 void replies_fini(struct replies *r);
 
-/* Notes that everything in bytes now waits for lsn. False if out of memory. */
+/* Has all bytes that wait for nothing yet wait for lsn. False if out of memory. */
 bool replies_hold(struct replies *r, uint64_t lsn, uint64_t durable_lsn);
 /* The durable lsn has grown: releases the replies that waited for no more than that. */
 void replies_release(struct replies *r, uint64_t durable_lsn);
-/* Sends released bytes until the socket takes no more. Returns how many it took; -1: it is broken.
+/* Sends released bytes until the socket takes no more. Answers how many it took; -1: it is broken.
  */
 ssize_t replies_send(struct replies *r, int fd);
 

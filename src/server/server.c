@@ -80,12 +80,11 @@ static void on_drain(uv_timer_t *timer)
     if (!done && !s->host.failed && time_mono_ms() < s->drain_until_ms)
         return;
     if (!done)
-        log_line(&s->log, LOG_LEVEL_WARN,
+        log_warn(&s->log,
                  "not everything could be finished within drain_timeout: what was not answered may "
-                 "or may not have happened",
-                 NULL);
+                 "or may not have happened");
     if (!done)
-        push_give_up(s); /* server_fini writes it */
+        push_give_up(s); /* server_fini writes these failures */
     host_rest(&s->host);
     uv_stop(&s->loop);
 }
@@ -96,8 +95,7 @@ static void begin_stop(struct server *s)
 
     if (s->stopping)
         return;
-    log_line(&s->log, LOG_LEVEL_INFO, "stopping: no new requests, finishing what is under way",
-             NULL);
+    log_info(&s->log, "stopping: no new requests, finishing what is under way");
     notify_send("STOPPING=1");
     s->stopping = true;
     host_drain(&s->host);
@@ -119,8 +117,7 @@ static void reload(struct server *s)
 
     notify_reloading();
     if (options_reload(&s->options, &ignored, &err) < 0) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "reload refused, nothing changed", "error", err.text,
-                 NULL);
+        log_error(&s->log, "reload refused, nothing changed", "error", err.text);
     } else {
         s->log.level = (enum option_log_level)s->options.log_level;
         s->log.format = (enum option_log_format)s->options.log_format;
@@ -128,8 +125,8 @@ static void reload(struct server *s)
         tls_reload(s);
         events_reload(s);
         buf_append(&ignored, "", 1);
-        log_line(&s->log, LOG_LEVEL_INFO, "configuration reloaded", "needs_restart",
-                 ignored.ptr ? ignored.ptr : "", NULL);
+        log_info(&s->log, "configuration reloaded", "needs_restart",
+                 ignored.ptr ? ignored.ptr : "");
     }
     buf_fini(&ignored);
     notify_send("READY=1");

@@ -3,8 +3,8 @@
  * The server: one loop with one host (host.h), which drives the engine, its journal and its
  * threads. The loop's thread does network, engine and encoding.
  *
- * Each turn of the loop: the server reads what clients sent and executes it, and has the host do
- * its turn. Replies are sent when the host says that their records are durable.
+ * In each turn of the loop the server reads and executes requests, and has the host do its turn. It
+ * sends replies when the host says that their records are durable.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -30,27 +30,27 @@ struct server {
     struct host host;
     struct verb_host verb_host; /* the server as verbs see it */
     struct guard guard;
-    uint64_t token_generation; /* as last seen */
+    uint64_t token_generation; /* The engine's, when clients_check_tokens last looked. */
 
     int listen_fd;
-    int spare_fd; /* given up to accept and refuse when there are no more descriptors */
+    int spare_fd; /* given up to accept and refuse a client when there are no more descriptors */
     uv_poll_t listener;
     uv_prepare_t turn;
     uv_timer_t sweep;
     uv_timer_t drain;
     uv_signal_t signals[3];
-    int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches, but not before */
+    int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches no earlier */
     int64_t drain_until_ms; /* monotonic */
     bool has_loop;
     bool stopping;
     int port; /* as bound */
 
-    struct list clients; /* all */
-    struct list resume;  /* with input to be looked at in the next turn */
-    struct list no_room; /* whose next request adds jobs, for which there is no room */
+    struct list clients; /* all clients */
+    struct list resume;  /* clients with input to be looked at in the next turn */
+    struct list no_room; /* clients whose next request adds jobs, for which there is no room */
     uint64_t client_count;
-    uint64_t tls_client_count; /* of these, by TLS */
-    struct peers peers;        /* the same by address, and the links of TLS */
+    uint64_t tls_client_count; /* clients by TLS */
+    struct peers peers;        /* clients and links of TLS by address */
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;
@@ -62,9 +62,9 @@ struct server {
     struct pusher *pusher;
 };
 
-/* Opens everything. Writes what went wrong to the log. */
+/* Opens everything. Errors are in the log. */
 int server_init(struct server *s);
-/* Until SIGTERM or SIGINT; the process's exit code. */
+/* Serves until SIGTERM or SIGINT. Answers the exit code of the process. */
 int server_run(struct server *s);
 void server_fini(struct server *s);
 

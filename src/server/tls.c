@@ -129,17 +129,17 @@ static SSL_CTX *load_context(const struct server *s, char why[TLS_WHY])
         return NULL;
     if (tls_expires_ms(context))
         time_format_moment(tls_expires_ms(context), until);
-    log_line(&s->log, LOG_LEVEL_INFO, "certificate loaded", "tls_cert", o->tls_cert, "until", until,
-             "client_certificates", o->tls_client_ca[0] ? "demanded" : "not asked for", NULL);
+    log_info(&s->log, "certificate loaded", "tls_cert", o->tls_cert, "until", until,
+             "client_certificates", o->tls_client_ca[0] ? "demanded" : "not asked for");
     if (tls_expires_ms(context) && tls_expires_ms(context) < time_wall_ms())
-        log_line(&s->log, LOG_LEVEL_WARN, "the certificate has ended: clients will refuse it",
-                 "tls_cert", o->tls_cert, "until", until, NULL);
+        log_warn(&s->log, "the certificate has ended: clients will refuse it", "tls_cert",
+                 o->tls_cert, "until", until);
     return context;
 }
 
 static int tls_fail(const struct server *s, int err, const char *why)
 {
-    log_line(&s->log, LOG_LEVEL_ERROR, "TLS cannot be set up", "error", why, NULL);
+    log_error(&s->log, "TLS cannot be set up", "error", why);
     return err;
 }
 
@@ -178,8 +178,7 @@ void tls_reload(struct server *s)
                     (int)s->options.client_timeout_ms);
     fresh = load_context(s, why);
     if (!fresh) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "certificate not loaded, the one before stays", "error",
-                 why, NULL);
+        log_error(&s->log, "certificate not loaded, the one before stays", "error", why);
         return;
     }
     SSL_CTX_free(s->tls->context);
@@ -228,7 +227,6 @@ void tls_sweep(struct server *s)
 
     tls_collect(s);
     if (s->tls && relay_take_failures(s->tls->relay, &failures))
-        log_line(&s->log, LOG_LEVEL_WARN, "connections ended by TLS", "count",
-                 LOG_INT(failures.count), "last_address", failures.label, "last_why", failures.why,
-                 NULL);
+        log_warn(&s->log, "connections ended by TLS", "count", LOG_INT(failures.count),
+                 "last_address", failures.label, "last_why", failures.why);
 }

@@ -50,10 +50,10 @@ static void tell_failure(struct tracer *t, const struct outgoing_answer *a, cons
     if (time_mono_ms() < t->tell_ms)
         return;
     t->tell_ms = time_mono_ms() + TELL_MS;
-    log_line(&t->server->log, LOG_LEVEL_WARN, "traces could not be exported", "endpoint",
+    log_warn(&t->server->log, "traces could not be exported", "endpoint",
              t->server->options.otlp_endpoint, "status",
              a->outcome == OUTGOING_ANSWERED ? LOG_INT(a->status) : "", "error", a->error, "next",
-             next, NULL);
+             next);
 }
 
 /* The batch is over, in whatever way. */
@@ -180,7 +180,7 @@ struct tracer_stats tracer_stats(const struct tracer *t)
 
 static int refuse_option(struct server *s, const char *option, const char *expected)
 {
-    log_line(&s->log, LOG_LEVEL_ERROR, "bad option", "option", option, "expected", expected, NULL);
+    log_error(&s->log, "bad option", "option", option, "expected", expected);
     return BELFRY_INVALID;
 }
 

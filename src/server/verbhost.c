@@ -92,8 +92,8 @@ static void log_audited(const struct verb_host *h, const struct audit_entry *a)
     log_fields(&s->log, LOG_LEVEL_INFO, "audit", fields, n);
 }
 
-/* The log hears of the first wrong token from an address, and of the one from which on no more are
- * looked at. */
+/* The log hears of an address's first wrong token, and of the token after which no more are looked
+ * at. */
 static void log_wrong_token(const struct verb_host *h, struct str address, uint32_t n)
 {
     const struct server *s = container_of(h, struct server, verb_host);
@@ -101,11 +101,11 @@ static void log_wrong_token(const struct verb_host *h, struct str address, uint3
 
     snprintf(from, sizeof(from), "%.*s", STR_ARG(address));
     if (n == 1)
-        log_line(&s->log, LOG_LEVEL_WARN, "a wrong token was shown", "address", from, NULL);
+        log_warn(&s->log, "a wrong token was shown", "address", from);
     else if (n == GUARD_FAILURES)
-        log_line(&s->log, LOG_LEVEL_WARN,
+        log_warn(&s->log,
                  "many wrong tokens were shown: no more are looked at from there for a minute",
-                 "address", from, NULL);
+                 "address", from);
 }
 
 void verbhost_init(struct server *s)

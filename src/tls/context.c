@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20" /* of TLS 1.2; those of 1.3 are all good */
+#define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20" /* The ciphers of TLS 1.2; all of TLS 1.3 are good. \
+                                               */
 
 void tls_error(char why[TLS_WHY])
 {
@@ -61,7 +62,7 @@ static bool use_cert(SSL_CTX *c, const struct tls_files *f, const struct tls_nam
     if (ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE ||
         ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_PEM_LIB)
         return file_fail(why, n->cert, f->cert, "expected a certificate in PEM");
-    tls_error(text); /* a key that is too short, for example */
+    tls_error(text); /* The key may be too short, for example. */
     return file_fail(why, n->cert, f->cert, text);
 }
 

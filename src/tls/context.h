@@ -19,7 +19,7 @@ enum tls_side { TLS_SERVER, TLS_CLIENT };
 
 /* Of each, "" and NULL mean none. */
 struct tls_files {
-    const char *cert; /* the certificate, followed by the intermediate ones */
+    const char *cert; /* the certificate, followed by the intermediate certificates */
     const char *key;
     const char *ca; /* Servers ask for client certificates of these authorities, or for none.
                        Clients believe these authorities, or those of the system. */

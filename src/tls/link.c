@@ -12,8 +12,8 @@
 #include "base/time.h"
 #include "tls/context.h"
 
-#define PIECES_TURN  8            /* each way for one connection in one turn */
-#define FIRST_BYTES  ((size_t)64) /* `enough` may ask for more before they go on */
+#define PIECES_TURN  8            /* pieces that a link moves in each direction in a turn */
+#define FIRST_BYTES  ((size_t)64) /* With so many first bytes `enough` is not asked any more. */
 #define LINGER_MS    2000
 #define LINGER_BYTES ((size_t)1 << 20)
 #define LINGER_LINKS 1024
@@ -44,7 +44,7 @@ static void unwatch(struct end *e)
     e->watched = false;
 }
 
-/* What has to happen before the link can go on. That one end was closed is told in any case. */
+/* Watches for the events that let the link go on. Epoll tells of a closed end in any case. */
 static void watch_both(struct link *l)
 {
     uint32_t net = 0, plain = 0;
@@ -59,7 +59,7 @@ static void watch_both(struct link *l)
         plain |= EPOLLIN;
     if (l->up.len && !l->first)
         plain |= EPOLLOUT;
-    /* Epoll would report an end that is gone again and again. */
+    /* Epoll would report an end that is gone in every turn. */
     if (l->net_gone && l->up.len && !l->first)
         unwatch(&l->net);
     else
@@ -95,7 +95,7 @@ void link_free(struct link *l)
     free(l);
 }
 
-/* The owner of the other end is told at once. */
+/* Closes the plain end, so that its owner knows at once. */
 static void linger(struct link *l)
 {
     unwatch(&l->plain);
@@ -126,7 +126,7 @@ void link_fail(struct link *l, const char *why)
     linger(l);
 }
 
-/* A certificate that is not believed says why itself. */
+/* For a refused certificate the reason is that of its verification. */
 static void fail_ssl(struct link *l)
 {
     char why[TLS_WHY];
@@ -141,7 +141,7 @@ static void fail_ssl(struct link *l)
 
 /* ---- From the network ---- */
 
-/* After a call of OpenSSL that did not succeed. False: the link is over. */
+/* Acts on a call of OpenSSL that did not succeed. False: the link is over. */
 static bool not_yet(struct link *l, int result)
 {
     switch (SSL_get_error(l->ssl, result)) {
@@ -158,7 +158,7 @@ static bool not_yet(struct link *l, int result)
     }
 }
 
-/* The other end was closed: what it wrote before is still to be sent. */
+/* The plain end was closed. The bytes that its owner wrote before are still to be sent. */
 static void plain_closed(struct link *l)
 {
     if (l->plain_gone)
@@ -170,7 +170,7 @@ static void plain_closed(struct link *l)
         link_limit(l, atomic_load(&l->relay->close_ms));
 }
 
-/* Answers false if the plain end takes nothing any more. */
+/* False: the plain end takes no more bytes. */
 static bool pass_up(struct link *l, const char *data, size_t len, size_t *ret_sent)
 {
     ssize_t n = send(l->plain.fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -183,7 +183,7 @@ static bool pass_up(struct link *l, const char *data, size_t len, size_t *ret_se
     return true;
 }
 
-/* True: `up` is empty. */
+/* Passes on the bytes of `up`. True: it is empty. */
 static bool empty_up(struct link *l)
 {
     size_t sent;
@@ -202,7 +202,7 @@ static bool empty_up(struct link *l)
     return l->up.len == 0;
 }
 
-/* Holds the first bytes back until they are enough; they have as long as a handshake. */
+/* Keeps the first bytes back until they are enough. They have as much time as a handshake. */
 static void take_first(struct link *l, const char *data, size_t len)
 {
     struct relay *r = l->relay;
@@ -233,7 +233,7 @@ static void take_piece(struct link *l, const char *data, size_t len)
         buf_append(&l->up, data + sent, len - sent);
 }
 
-/* True: something came. */
+/* Moves a piece from the network. True: it did. */
 static bool pull(struct link *l)
 {
     size_t n;
@@ -257,7 +257,7 @@ static bool pull(struct link *l)
 
 /* ---- From the plain end ---- */
 
-/* True: something went. */
+/* Moves a piece to the network. True: it did. */
 static bool push(struct link *l)
 {
     struct relay *r = l->relay;
@@ -270,7 +270,7 @@ static bool push(struct link *l)
         n = recv(l->plain.fd, r->scratch, PIECE_BYTES, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return false;
-        l->plain_ended = n <= 0; /* also when it was closed with something unread */
+        l->plain_ended = n <= 0; /* also if the owner closed it with bytes unread */
         data = (struct str){ r->scratch, n > 0 ? (size_t)n : 0 };
     }
     if (data.len == 0)
@@ -309,7 +309,7 @@ static void shake_hands(struct link *l)
     }
 }
 
-/* The end of one direction is passed on when all before it was. */
+/* Passes on the end of a direction after all of its bytes. */
 static void pass_ends(struct link *l)
 {
     int result;
@@ -383,7 +383,7 @@ void link_on_event(struct end *e, uint32_t events)
     if (l->stage != STAGE_OPEN)
         return;
     if (l->net_gone && l->net_ended && l->up.len == 0)
-        link_drop(l); /* nothing can be sent any more, and all that came was passed on */
+        link_drop(l); /* Nothing can be sent any more, and all input was passed on. */
     else if (e == &l->net && events & EPOLLERR && l->up.len)
-        link_drop(l); /* it was reset: no waiting worker behind it may be given work */
+        link_drop(l); /* The network was reset: a worker that waits behind it must get no work. */
 }

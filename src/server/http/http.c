@@ -9,7 +9,7 @@
 #include "host/errand.h"
 #include "server/http/http_client.h"
 
-#define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */
+#define NO_MORE_CLIENTS 2000000u /* listen.c looks at max_connections */
 
 static void http_close(struct client *client);
 static void on_timer(uv_timer_t *timer);
@@ -227,7 +227,7 @@ static const struct client_ops http_ops = {
     .close = http_close,
 };
 
-/* ---- What libmicrohttpd calls ---- */
+/* ---- Calls of libmicrohttpd ---- */
 
 /* Seconds after which libmicrohttpd ends a client that does not take its answer. */
 static unsigned timeout_s(const struct server *s)
@@ -341,7 +341,7 @@ int http_open(struct server *s)
         MHD_OPTION_END);
     info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info || uv_poll_init(&s->loop, &h->poll, info->epoll_fd) != 0) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "cannot begin to serve HTTP", NULL);
+        log_error(&s->log, "cannot begin to serve HTTP");
         if (h->daemon)
             MHD_stop_daemon(h->daemon);
         h->daemon = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GET /v1/events: an answer that does not end. A stream takes events from the ring when its
- * connection has taken the ones before, so a slow one costs a small buffer and nobody waits for it.
- * While there is nothing for it the connection is suspended.
+ * connection has sent the earlier ones. So a slow stream costs a small buffer, and nothing waits
+ * for it. While there are no events the connection is suspended.
  */
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -12,20 +12,22 @@
 #include "server/http/http.h"
 #include "server/http/http_client.h"
 
-#define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and one event more */
-#define BEAT_MS     15000
+#define PIECE_BYTES                                                                \
+    ((size_t)8 << 10) /* A stream takes so many bytes from the ring at a time, and \
+                       * an event more. */
+#define BEAT_MS 15000
 
 struct http_stream {
     struct event_stream stream;
     struct http_client *client;
     struct list link;
     struct buf out;
-    size_t sent;     /* of it */
+    size_t sent;     /* sent bytes of `out` */
     int64_t beat_ms; /* monotonic: when something was sent last */
     bool ending;
 };
 
-/* Its token may have been revoked meanwhile, or have expired. */
+/* The client's token may have been revoked meanwhile, or have expired. */
 static void check_rights(struct http_stream *st)
 {
     const struct server *s = st->client->client.server;
@@ -80,12 +82,12 @@ struct MHD_Response *http_stream_response(struct http_client *c)
 {
     struct MHD_Response *r;
 
-    if (c->head) /* of a length that is not known libmicrohttpd would send the end of the body */
+    if (c->head) /* For an unknown length libmicrohttpd would send the end of the body. */
         r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     else
         r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, on_read, c, NULL);
 
-    if (r) { /* without memory for one of these it is right, too */
+    if (r) { /* Without memory for a header the answer is right, too. */
         MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
         MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
         MHD_add_response_header(r, "X-Accel-Buffering", "no");
@@ -93,7 +95,7 @@ struct MHD_Response *http_stream_response(struct http_client *c)
     return r;
 }
 
-/* The tenant that was asked for; empty: none was. */
+/* The tenant that the request names; empty: none. */
 static struct str tenant_given(const struct http_client *c)
 {
     for (size_t i = 1; i + 1 < c->call.list.n; i += 2)
@@ -102,7 +104,7 @@ static struct str tenant_given(const struct http_client *c)
     return STR("");
 }
 
-/* A token of one tenant sees that one's. */
+/* A token of a tenant sees only events of that tenant. */
 static int confine(struct http_client *c, struct event_stream *stream, char *why, size_t why_size)
 {
     const struct identity *who = &c->client.session.who;
@@ -123,7 +125,7 @@ static struct http_stream *stream_of(struct list *node)
     return container_of(node, struct http_stream, link);
 }
 
-/* Streams of tokens of this one's tenant. */
+/* The streams of tokens of this client's tenant. */
 static uint64_t streams_beside(const struct http_client *c)
 {
     struct str tenant = identity_tenant(&c->client.session.who);
@@ -138,8 +140,8 @@ static uint64_t streams_beside(const struct http_client *c)
     return n;
 }
 
-/* Why there may not be one more, or NULL. The tokens of one tenant may have half of all, so that
- * they do not keep out those of others. */
+/* Why there may be no more streams, or NULL. Tokens of one tenant may have half of all streams, so
+ * that they do not keep out other tenants. */
 static const char *one_too_many(const struct http_client *c)
 {
     const struct server *s = c->client.server;
@@ -228,7 +230,7 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
     struct list *node;
 
     if (!list_empty(&s->events->streams))
-        host_advance(&s->host); /* without requests nothing else says that a token has expired */
+        host_advance(&s->host); /* without requests nothing else notices that a token has expired */
     list_each (node, &s->events->streams) {
         struct http_stream *st = stream_of(node);
 

@@ -326,8 +326,8 @@ static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* What is wrong with the headers, or NULL. If they contradict each other, a proxy in front may
- * believe another one than the server, and so see other requests. */
+/* The error in the headers, or NULL. If headers contradict each other, a proxy in front may believe
+ * another header than the server, and so see other requests. */
 static const char *ambiguous(struct http_client *c, char *text, size_t size)
 {
     unsigned counts[SINGLES] = { 0 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define BODY_SHOWN 200 /* of an answer that is no success, in the error */
+#define BODY_SHOWN 200 /* The error shows so many bytes of an answer that is no success. */
 
 static int64_t cut(int64_t ms)
 {
@@ -51,7 +51,7 @@ int64_t retry_after_parse(struct str text, int64_t now_ms)
     return parse_date(copy, &at_ms) ? cut(at_ms - now_ms) : -1;
 }
 
-/* The beginning of a body, as far as it can be shown. */
+/* Appends the beginning of a body, as visible characters. */
 static void append_body(struct push_verdict *v, struct str body)
 {
     size_t n = v->error.len, most = n + BODY_SHOWN;

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-/* Appends "v1,BASE64", one for each secret with a blank between: HMAC-SHA256 over id, timestamp
+/* Appends "v1,BASE64" for each secret, with blanks between: HMAC-SHA256 over id, timestamp
  * (seconds) and body with dots between. Secrets are as push_secret_next reads them. NOMEM. */
 int push_sign(struct str secrets, struct str id, int64_t timestamp, struct str body,
               struct buf *out);
