@@ -6,8 +6,7 @@
 #include "base/time.h"
 #include "host/host.h"
 
-#define CHORE_PAUSE_MS 1000 /* A chore that failed begins anew in the first turn after this time. \
-                             */
+#define CHORE_PAUSE_MS 1000 /* A chore that failed begins anew after this time. */
 
 static void on_run(uv_work_t *work)
 {
@@ -15,16 +14,6 @@ static void on_run(uv_work_t *work)
 
     slot->result = chore_run(slot->chore);
     snprintf(slot->detail, sizeof(slot->detail), "%s", slot->result ? store_detail() : "");
-}
-
-/* Tells the user of a disk that stays full or damaged only once. */
-static void chore_tell(struct host_chore *slot, const char *name, int err)
-{
-    const struct host *h = slot->host;
-
-    if (err && err != slot->told)
-        h->ops->chore_failed(h->user, name, err, slot->detail);
-    slot->told = err;
 }
 
 static void on_done(uv_work_t *work, int status)
@@ -42,7 +31,9 @@ static void on_done(uv_work_t *work, int status)
     err = partition_chore_done(h->partition, chore, slot->result);
     if (err)
         slot->after_ms = time_mono_ms() + CHORE_PAUSE_MS;
-    chore_tell(slot, name, err);
+    if (err && err != slot->told) /* else the disk stays full or damaged */
+        h->ops->chore_failed(h->user, name, err, slot->detail);
+    slot->told = err;
 }
 
 void chores_start(struct host *h)

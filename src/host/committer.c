@@ -174,8 +174,7 @@ void committer_write(struct committer *c, struct partition *p, struct commit *co
     c->partition = p;
     c->commit = commit;
     uv_mutex_unlock(&c->mutex);
-    uv_cond_signal(&c->work); /* after the unlock, or the thread would wake only to wait for the
-                               * lock */
+    uv_cond_signal(&c->work); /* after the unlock: the thread needs the lock */
 }
 
 int committer_write_now(struct committer *c, struct commit *commit)

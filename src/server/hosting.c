@@ -13,7 +13,7 @@
 #define COMMIT_LEAST                                                                          \
     (64 << 10)            /* The host gathers so many bytes of records before a large record. \
                            */
-#define FED_PART      256 /* The record of a batch mostly stays below this part of memory. */
+#define FED_PART      256 /* The record of a batch mostly stays below this part. */
 #define RESERVE_LEAST 2
 #define RESERVE_MOST  500
 #define TELL_MS       1000

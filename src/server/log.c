@@ -24,17 +24,19 @@ static void put_json_text(struct buf *b, struct str text)
     buf_text(b, "\"");
 }
 
+static void put_name(struct buf *b, enum option_log_format format, const char *name)
+{
+    buf_printf(b, format == LOG_FORMAT_TEXT ? " %s=" : b->len > 1 ? ",\"%s\":" : "\"%s\":", name);
+}
+
 static void put_pair(struct buf *b, enum option_log_format format, const char *name,
                      const char *value)
 {
-    if (format == LOG_FORMAT_TEXT) {
-        buf_printf(b, " %s=%s", name, value);
-        return;
-    }
-    buf_text(b, b->len > 1 ? "," : "");
-    put_json_text(b, str_of(name));
-    buf_text(b, ":");
-    put_json_text(b, str_of(value));
+    put_name(b, format, name);
+    if (format == LOG_FORMAT_TEXT)
+        buf_text(b, value);
+    else
+        put_json_text(b, str_of(value));
 }
 
 const char *log_number(int64_t v, char buf[LOG_NUMBER])
@@ -43,8 +45,8 @@ const char *log_number(int64_t v, char buf[LOG_NUMBER])
     return buf;
 }
 
-static void begin(const struct log *l, enum option_log_level level, const char *message,
-                  struct buf *b)
+static void line_begin(const struct log *l, enum option_log_level level, const char *message,
+                       struct buf *b)
 {
     char now[TIME_TEXT];
 
@@ -59,7 +61,7 @@ static void begin(const struct log *l, enum option_log_level level, const char *
     put_pair(b, l->format, "message", message);
 }
 
-static void end(const struct log *l, struct buf *b)
+static void line_end(const struct log *l, struct buf *b)
 {
     buf_text(b, l->format == LOG_FORMAT_TEXT ? "\n" : "}\n");
     if (!b->failed && write(STDERR_FILENO, b->ptr, b->len) < 0) {
@@ -76,12 +78,12 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
 
     if (level < l->level)
         return;
-    begin(l, level, message, &b);
+    line_begin(l, level, message, &b);
     va_start(args, message);
     while ((name = va_arg(args, const char *)))
         put_pair(&b, l->format, name, va_arg(args, const char *));
     va_end(args);
-    end(l, &b);
+    line_end(l, &b);
 }
 
 /* Appends a text of any origin. In a line for people nothing of it may look like another line. */
@@ -106,13 +108,13 @@ void log_fields(const struct log *l, enum option_log_level level, const char *me
 
     if (level < l->level)
         return;
-    begin(l, level, message, &b);
+    line_begin(l, level, message, &b);
     for (size_t i = 0; i < n; i++) {
-        buf_printf(&b, l->format == LOG_FORMAT_TEXT ? " %s=" : ",\"%s\":", fields[i].name);
+        put_name(&b, l->format, fields[i].name);
         if (fields[i].text.ptr)
             put_field(&b, l->format, fields[i].text);
         else
             buf_int(&b, fields[i].number);
     }
-    end(l, &b);
+    line_end(l, &b);
 }

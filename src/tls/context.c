@@ -10,8 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20" /* The ciphers of TLS 1.2; all of TLS 1.3 are good. \
-                                               */
+#define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20" /* of TLS 1.2; all ciphers of 1.3 are good */
 
 void tls_error(char why[TLS_WHY])
 {

@@ -10,8 +10,7 @@
 #include "base/list.h"
 #include "tls/relay.h"
 
-#define PIECE_BYTES ((size_t)16384) /* a record; OpenSSL keeps no more decrypted bytes than that \
-                                     */
+#define PIECE_BYTES ((size_t)16384) /* a record; OpenSSL keeps no more decrypted bytes */
 
 enum stage {
     STAGE_HANDSHAKE,

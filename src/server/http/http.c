@@ -23,41 +23,38 @@ static struct http_client *http_of(struct client *c)
 
 static void on_watch_closed(uv_handle_t *handle)
 {
-    free(container_of(handle, struct watch, poll));
+    free(handle);
 }
 
 static void unwatch(struct http_client *c)
 {
-    if (c->watch) {
-        c->watch->client = NULL;
-        uv_close((uv_handle_t *)&c->watch->poll, on_watch_closed);
-    }
+    if (c->watch)
+        uv_close((uv_handle_t *)c->watch, on_watch_closed);
     c->watch = NULL;
 }
 
-static void on_gone(uv_poll_t *poll, int status, int events)
+static void on_gone(uv_poll_t *watch, int status, int events)
 {
-    struct watch *w = container_of(poll, struct watch, poll);
+    struct http_client *c = watch->data;
 
-    if (!w->client || (status >= 0 && !(events & UV_DISCONNECT)))
+    if (status >= 0 && !(events & UV_DISCONNECT))
         return;
-    if (w->client->stream)
-        http_close(&w->client->client);
+    if (c->stream)
+        http_close(&c->client);
     else
-        client_end_wait(&w->client->client);
+        client_end_wait(&c->client);
 }
 
 void http_watch(struct http_client *c)
 {
-    struct watch *w = calloc(1, sizeof(*w));
-
-    if (!w || uv_poll_init_socket(&c->client.server->loop, &w->poll, c->fd) != 0) {
-        free(w);
+    c->watch = calloc(1, sizeof(*c->watch));
+    if (!c->watch || uv_poll_init_socket(&c->client.server->loop, c->watch, c->fd) != 0) {
+        free(c->watch);
+        c->watch = NULL;
         return;
     }
-    w->client = c;
-    c->watch = w;
-    uv_poll_start(&w->poll, UV_DISCONNECT, on_gone);
+    c->watch->data = c;
+    uv_poll_start(c->watch, UV_DISCONNECT, on_gone);
 }
 
 /* libmicrohttpd has one turn for all connections that are woken now. */

@@ -27,13 +27,6 @@ enum phase {
     PHASE_ANSWERED /* The answer is being sent. */
 };
 
-/* Tells when a client goes away while its connection is suspended and libmicrohttpd does not look.
- */
-struct watch {
-    uv_poll_t poll;
-    struct http_client *client;
-};
-
 struct http_client {
     struct client client;
     struct MHD_Connection *connection;
@@ -54,9 +47,9 @@ struct http_client {
     struct buf body;
     size_t dropped; /* Bytes of the body that were not kept, as the answer is an error already. */
     struct http_call call;
-    struct watch *watch;
-    uint64_t lsn;  /* The answer waits for this to be durable. */
-    bool answered; /* `answer` is there. */
+    uv_poll_t *watch; /* Tells that the client goes away while libmicrohttpd does not look. */
+    uint64_t lsn;     /* The answer waits for this to be durable. */
+    bool answered;    /* `answer` is there. */
     struct http_answer answer;
     bool last;      /* The connection ends: where the next request would begin is unknown. */
     bool head;      /* HEAD: only the headers of the answer are sent. */

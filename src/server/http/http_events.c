@@ -12,10 +12,8 @@
 #include "server/http/http.h"
 #include "server/http/http_client.h"
 
-#define PIECE_BYTES                                                                \
-    ((size_t)8 << 10) /* A stream takes so many bytes from the ring at a time, and \
-                       * an event more. */
-#define BEAT_MS 15000
+#define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and an event more */
+#define BEAT_MS     15000
 
 struct http_stream {
     struct event_stream stream;

@@ -69,19 +69,15 @@ static void append_body(struct push_verdict *v, struct str body)
     v->error.len = n;
 }
 
-static void say(struct push_verdict *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(struct push_verdict *v, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct push_verdict *v, const char *format,
+                                                      ...)
 {
     va_list args;
-    int n;
 
     va_start(args, format);
-    n = vsnprintf(v->text, sizeof(v->text) - BODY_SHOWN - 4, format, args);
+    vsnprintf(v->text, sizeof(v->text) - BODY_SHOWN - 4, format, args);
     va_end(args);
-    v->error.len =
-        (size_t)n < sizeof(v->text) - BODY_SHOWN - 4 ? (size_t)n : sizeof(v->text) - BODY_SHOWN - 5;
+    v->error.len = strlen(v->text);
 }
 
 static void judge_status(const struct outgoing_answer *a, int64_t now_ms, struct push_verdict *v)

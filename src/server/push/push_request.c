@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/push/push_request.h"
 
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <stdlib.h>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "engine/push.h"
 #include "front/json.h"
-#include "server/push/push_sign.h"
 
 #define TRACE_MAX 512
 
@@ -76,6 +79,37 @@ static void put_given(struct push_request *r, struct str headers, struct str pay
     if (!typed)
         line_put(r, "content-type",
                  is_json(payload) ? STR("application/json") : STR("application/octet-stream"));
+}
+
+int push_sign(struct str secrets, struct str id, int64_t timestamp, struct str body,
+              struct buf *out)
+{
+    struct buf text = { 0 }, key = { 0 };
+    struct str secret;
+    bool first = true;
+    int err = 0;
+
+    buf_str(&text, id);
+    buf_printf(&text, ".%lld.", (long long)timestamp);
+    buf_str(&text, body);
+    while (!err && push_secret_next(&secrets, &secret)) {
+        unsigned char sum[EVP_MAX_MD_SIZE];
+        unsigned len = 0;
+
+        key.len = 0;
+        if (text.failed || !push_secret_read(secret, &key) ||
+            !HMAC(EVP_sha256(), key.ptr, (int)key.len, (const unsigned char *)text.ptr, text.len,
+                  sum, &len))
+            err = BELFRY_NOMEM;
+        buf_text(out, first ? "v1," : " v1,");
+        base64_put(out, (struct str){ (const char *)sum, len });
+        first = false;
+    }
+    if (key.ptr)
+        OPENSSL_cleanse(key.ptr, key.cap);
+    buf_fini(&key);
+    buf_fini(&text);
+    return err || out->failed ? BELFRY_NOMEM : 0;
 }
 
 static int put_signature(struct push_request *r, struct str id, int64_t seconds,

@@ -21,4 +21,10 @@ int push_request_init(struct push_request *r, const struct job_view *v, struct s
                       const struct push_settings *s, int64_t now_ms);
 void push_request_fini(struct push_request *r);
 
+/* The signature of the Standard Webhooks specification. Appends "v1,BASE64" for each secret, with
+ * blanks between: HMAC-SHA256 over id, timestamp (seconds) and body with dots between. Secrets are
+ * as push_secret_next reads them. NOMEM. */
+int push_sign(struct str secrets, struct str id, int64_t timestamp, struct str body,
+              struct buf *out);
+
 #endif
