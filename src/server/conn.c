@@ -243,17 +243,17 @@ static size_t execute_input(struct conn *c, struct str input)
 
         if (commands++ == COMMANDS_MAX)
             break;
-        status = resp_read_request(s->request, rest, max_argument(c), &n);
+        status = resp_read_request(&s->request, rest, max_argument(c), &n);
         if (status == RESP_MORE) {
-            c->in_need = s->request->skip > rest.len ? s->request->skip : rest.len + 1;
+            c->in_need = s->request.skip > rest.len ? s->request.skip : rest.len + 1;
             break;
         }
         if (status == RESP_BAD) {
-            protocol_error(c, s->request->why);
+            protocol_error(c, s->request.why);
             break;
         }
-        if (s->request->n)
-            take_request(c, s->request);
+        if (s->request.n)
+            take_request(c, &s->request);
         if (c->client.errand || c->client.session.no_room)
             break;
         used += n;
@@ -304,7 +304,7 @@ static void take_input(struct conn *c, struct str fresh)
 static void conn_fetched(struct client *client, int err, const char *detail)
 {
     struct conn *c = conn_of(client);
-    struct resp_request *r = client->server->request;
+    struct resp_request *r = &client->server->request;
     size_t used = 0;
 
     client->errand = NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/events.h"
 
-#include <stdlib.h>
-
 #include "base/time.h"
 #include "server/http/http.h"
 #include "server/tracer.h"
@@ -15,7 +13,7 @@
 /* Whether this second may have another line. */
 static bool may_log(struct server *s)
 {
-    struct events *v = s->events;
+    struct events *v = &s->events;
     int64_t second = time_mono_us() / 1000000;
 
     if (second != v->log_second) {
@@ -80,45 +78,31 @@ static void log_event(struct server *s, const struct job_event *ev)
 /* Tells the log how many lines were left out, once a second at most. */
 static void log_skipped(struct server *s, int64_t mono_ms)
 {
-    if (!s->events->log_skipped || mono_ms / SECOND_MS == s->events->log_told)
+    if (!s->events.log_skipped || mono_ms / SECOND_MS == s->events.log_told)
         return;
-    s->events->log_told = mono_ms / SECOND_MS;
+    s->events.log_told = mono_ms / SECOND_MS;
     log_warn(&s->log, "lines about jobs were left out: more than log_jobs_rate", "lines",
-             LOG_INT(s->events->log_skipped));
-    s->events->log_skipped = 0;
+             LOG_INT(s->events.log_skipped));
+    s->events.log_skipped = 0;
 }
 
 /* ---- The ring and its readers ---- */
 
 int events_init(struct server *s)
 {
-    s->events = calloc(1, sizeof(*s->events));
-    if (!s->events)
-        return BELFRY_NOMEM;
-    list_init(&s->events->streams);
-    return tracer_new(s, &s->events->tracer);
+    list_init(&s->events.streams);
+    return tracer_new(s, &s->events.tracer);
 }
 
 void events_stop(struct server *s)
 {
-    if (!s->events)
-        return;
-    tracer_free(s->events->tracer);
-    s->events->tracer = NULL;
-}
-
-void events_fini(struct server *s)
-{
-    if (!s->events)
-        return;
-    event_ring_close(&s->events->ring);
-    free(s->events);
-    s->events = NULL;
+    tracer_free(s->events.tracer);
+    s->events.tracer = NULL;
 }
 
 void events_stats(const struct server *s, struct verb_host_stats *ret)
 {
-    const struct events *v = s->events;
+    const struct events *v = &s->events;
     struct tracer_stats t = tracer_stats(v->tracer);
 
     ret->event_streams = v->stream_count;
@@ -131,7 +115,7 @@ void events_stats(const struct server *s, struct verb_host_stats *ret)
 /* Whether the log or the tracer reads events. */
 static bool is_logged(const struct server *s)
 {
-    return s->options.log_jobs != LOG_JOBS_OFF || s->events->tracer;
+    return s->options.log_jobs != LOG_JOBS_OFF || s->events.tracer;
 }
 
 static void tell_no_memory(struct server *s)
@@ -141,18 +125,18 @@ static void tell_no_memory(struct server *s)
 
 static int open_ring(struct server *s)
 {
-    int err = event_ring_open(&s->events->ring, (size_t)s->options.events_memory);
+    int err = event_ring_open(&s->events.ring, (size_t)s->options.events_memory);
 
-    s->events->cursor = event_ring_end(&s->events->ring);
+    s->events.cursor = event_ring_end(&s->events.ring);
     return err;
 }
 
 bool events_begin(struct server *s)
 {
-    bool kept = s->events->ring.bytes != NULL;
+    bool kept = s->events.ring.bytes != NULL;
 
     /* Events that are not durable by now never will be. */
-    event_ring_close(&s->events->ring);
+    event_ring_close(&s->events.ring);
     if (!kept && !is_logged(s))
         return false;
     if (open_ring(s) == 0)
@@ -163,7 +147,7 @@ bool events_begin(struct server *s)
 
 int events_want(struct server *s)
 {
-    int err = s->events->ring.bytes ? 0 : open_ring(s);
+    int err = s->events.ring.bytes ? 0 : open_ring(s);
 
     if (!err)
         engine_listen(s->host.engine, true);
@@ -174,14 +158,14 @@ void events_take(void *host, const struct job_event *ev)
 {
     struct server *s = host;
 
-    s->events->taken++;
-    event_ring_put(&s->events->ring, ev);
+    s->events.taken++;
+    event_ring_put(&s->events.ring, ev);
 }
 
 /* The log and the tracer take all durable events at once. */
 static void consume(struct server *s)
 {
-    struct events *v = s->events;
+    struct events *v = &s->events;
     struct job_event ev;
     uint64_t missed;
     enum event_read got;
@@ -199,7 +183,7 @@ static void consume(struct server *s)
 
 void events_settled(struct server *s)
 {
-    struct events *v = s->events;
+    struct events *v = &s->events;
 
     if (!v->ring.bytes || !event_ring_settle(&v->ring, s->host.durable_lsn))
         return;
@@ -212,7 +196,7 @@ void events_settled(struct server *s)
 
 void events_sweep(struct server *s, int64_t mono_ms)
 {
-    struct events *v = s->events;
+    struct events *v = &s->events;
 
     log_skipped(s, mono_ms);
     http_streams_sweep(s, mono_ms);

@@ -8,9 +8,11 @@
 #ifndef SERVER_EVENTS_H
 #define SERVER_EVENTS_H
 
+#include "base/list.h"
 #include "front/event_stream.h"
-#include "server/server.h"
+#include "verbs/verb.h"
 
+struct server;
 struct tracer;
 
 struct events {
@@ -29,11 +31,10 @@ struct events {
     int64_t log_told;           /* monotonic: the second in which the log was told */
 };
 
-/* When there is a loop. 0, NOMEM, INVALID. */
+/* When there is a loop. NOMEM, INVALID. */
 int events_init(struct server *s);
-/* Gives up the tracer; events_fini follows after the loop has ended. Both also without events. */
+/* Gives up the tracer. The ring stays until the engine is gone. */
 void events_stop(struct server *s);
-void events_fini(struct server *s);
 /* Fills in the figures about events. */
 void events_stats(const struct server *s, struct verb_host_stats *ret);
 

@@ -112,7 +112,7 @@ static void opened(struct server *s, int err, const struct partition_report *r)
                                         : "see the detail");
         return;
     }
-    s->events->epoch = r->epoch;
+    s->events.epoch = r->epoch;
     tell_opened(s, r);
 }
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/server.h"
 
-#include <stdlib.h>
-
 #include "base/time.h"
-#include "front/resp.h"
 #include "server/client.h"
-#include "server/events.h"
 #include "server/hosting.h"
 #include "server/http/http.h"
 #include "server/listen.h"
@@ -75,7 +71,7 @@ static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
     bool done =
-        host_is_idle(&s->host) && push_idle(s) && all_sent(s) && tracer_drain(s->events->tracer);
+        host_is_idle(&s->host) && push_idle(s) && all_sent(s) && tracer_drain(s->events.tracer);
 
     if (!done && !s->host.failed && time_mono_ms() < s->drain_until_ms)
         return;
@@ -194,10 +190,6 @@ int server_init(struct server *s)
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);
     peers_init(&s->peers);
-    s->read_buf = malloc(READ_BYTES);
-    s->request = calloc(1, sizeof(*s->request));
-    if (!s->read_buf || !s->request)
-        return BELFRY_NOMEM;
     listen_fit(s);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int err = steps[i](s);
@@ -239,10 +231,6 @@ void server_fini(struct server *s)
     host_fini(&s->host);
     store_close(s->store);
     listen_close(s);
-    if (s->request)
-        resp_request_fini(s->request);
-    free(s->request);
-    free(s->read_buf);
-    http_free(s);
-    events_fini(s);
+    resp_request_fini(&s->request);
+    event_ring_close(&s->events.ring);
 }

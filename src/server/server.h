@@ -13,14 +13,27 @@
 
 #include "base/list.h"
 #include "base/time.h"
+#include "front/resp.h"
 #include "front/session.h"
 #include "host/host.h"
+#include "server/events.h"
 #include "server/log.h"
 #include "server/option.h"
 #include "server/peer.h"
 
 #define READ_BYTES   (64u << 10)
 #define OUTPUT_PAUSE (1u << 20) /* unsent replies beyond which a client is not read from */
+
+struct MHD_Daemon;
+
+/* For http.c. */
+struct http {
+    struct MHD_Daemon *daemon;
+    uv_poll_t poll;
+    uv_timer_t timer;
+    bool woken;         /* Connections were resumed: libmicrohttpd has a turn soon. */
+    struct buf openapi; /* The page, made when a client first asks for it. */
+};
 
 struct server {
     uv_loop_t loop;
@@ -54,11 +67,11 @@ struct server {
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;
-    char *read_buf;
-    struct resp_request *request;
-    struct http *http;
+    char read_buf[READ_BYTES];
+    struct resp_request request;
+    struct http http;
     struct tls *tls; /* NULL: off */
-    struct events *events;
+    struct events events;
     struct pusher *pusher;
 };
 

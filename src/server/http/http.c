@@ -60,7 +60,7 @@ void http_watch(struct http_client *c)
 /* libmicrohttpd has one turn for all connections that are woken now. */
 void http_wake(struct http_client *c)
 {
-    struct http *h = c->client.server->http;
+    struct http *h = &c->client.server->http;
 
     if (!c->suspended)
         return;
@@ -323,11 +323,9 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 int http_open(struct server *s)
 {
-    struct http *h = s->http = calloc(1, sizeof(*h));
+    struct http *h = &s->http;
     const union MHD_DaemonInfo *info;
 
-    if (!h)
-        return BELFRY_NOMEM;
     h->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
@@ -352,23 +350,15 @@ int http_open(struct server *s)
 void http_adopt(struct server *s, int fd, const struct peer *peer)
 {
     /* libmicrohttpd closes the socket itself if it cannot take it. */
-    MHD_add_connection(s->http->daemon, fd, &peer->at.any, sizeof(*peer));
-    arm(s->http);
+    MHD_add_connection(s->http.daemon, fd, &peer->at.any, sizeof(*peer));
+    arm(&s->http);
 }
 
 void http_stop(struct server *s)
 {
-    if (!s->http || !s->http->daemon)
+    buf_fini(&s->http.openapi);
+    if (!s->http.daemon)
         return;
-    uv_poll_stop(&s->http->poll);
-    MHD_stop_daemon(s->http->daemon);
-    s->http->daemon = NULL;
-}
-
-void http_free(struct server *s)
-{
-    if (s->http)
-        buf_fini(&s->http->openapi);
-    free(s->http);
-    s->http = NULL;
+    uv_poll_stop(&s->http.poll);
+    MHD_stop_daemon(s->http.daemon);
 }

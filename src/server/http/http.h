@@ -13,10 +13,8 @@
 #include "server/server.h"
 
 int http_open(struct server *s);
-/* Ends all connections; http_free follows after the loop has ended. Both also if http_open failed.
- */
+/* Ends all connections. Also if http_open failed. */
 void http_stop(struct server *s);
-void http_free(struct server *s);
 
 /* Takes over a socket whose first bytes, which are not taken yet, are HTTP. */
 void http_adopt(struct server *s, int fd, const struct peer *peer);

@@ -11,14 +11,6 @@
 #include "front/http_call.h"
 #include "server/client.h"
 
-struct http {
-    struct MHD_Daemon *daemon;
-    uv_poll_t poll;
-    uv_timer_t timer;
-    bool woken;         /* Connections were resumed: libmicrohttpd has a turn soon. */
-    struct buf openapi; /* The page, made when a client first asks for it. */
-};
-
 enum phase {
     PHASE_IDLE,    /* There is no request, or not even its first line. */
     PHASE_BEGUN,   /* The first line is there. */

@@ -37,7 +37,7 @@ static void check_rights(struct http_stream *st)
 
 static void fill(struct http_stream *st)
 {
-    const struct events *v = st->client->client.server->events;
+    const struct events *v = &st->client->client.server->events;
 
     check_rights(st);
     if (st->sent == st->out.len)
@@ -130,7 +130,7 @@ static uint64_t streams_beside(const struct http_client *c)
     struct list *node;
     uint64_t n = 0;
 
-    list_each (node, &c->client.server->events->streams) {
+    list_each (node, &c->client.server->events.streams) {
         const struct identity *who = &stream_of(node)->client->client.session.who;
 
         n += who->confined && str_eq(identity_tenant(who), tenant);
@@ -145,7 +145,7 @@ static const char *one_too_many(const struct http_client *c)
     const struct server *s = c->client.server;
     uint64_t most = (uint64_t)s->options.max_streams;
 
-    if (s->events->stream_count >= most)
+    if (s->events.stream_count >= most)
         return "there are as many streams as max_streams allows";
     if (c->client.session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
         return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
@@ -155,7 +155,7 @@ static const char *one_too_many(const struct http_client *c)
 void http_stream_begin(struct http_client *c, const char *last_id)
 {
     struct server *s = c->client.server;
-    struct events *v = s->events;
+    struct events *v = &s->events;
     struct http_stream *st;
     char why[256] = "";
     const char *full;
@@ -202,7 +202,7 @@ void http_stream_free(struct http_client *c)
     if (!st)
         return;
     list_remove(&st->link);
-    c->client.server->events->stream_count--;
+    c->client.server->events.stream_count--;
     buf_fini(&st->out);
     free(st);
     c->stream = NULL;
@@ -212,7 +212,7 @@ void http_streams_feed(struct server *s)
 {
     struct list *node;
 
-    list_each (node, &s->events->streams) {
+    list_each (node, &s->events.streams) {
         struct http_stream *st = stream_of(node);
 
         if (!st->client->suspended)
@@ -227,9 +227,9 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
 {
     struct list *node;
 
-    if (!list_empty(&s->events->streams))
+    if (!list_empty(&s->events.streams))
         host_advance(&s->host); /* without requests nothing else notices that a token has expired */
-    list_each (node, &s->events->streams) {
+    list_each (node, &s->events.streams) {
         struct http_stream *st = stream_of(node);
 
         if (!st->client->suspended)
@@ -240,7 +240,7 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
         if (st->ending || mono_ms - st->beat_ms < BEAT_MS)
             continue;
         fill(st);
-        event_stream_beat(&st->stream, s->events->epoch, &st->out);
+        event_stream_beat(&st->stream, s->events.epoch, &st->out);
         http_wake(st->client);
     }
 }

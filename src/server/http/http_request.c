@@ -442,10 +442,10 @@ static void answer_page(struct http_client *c)
             buf_text(&a->body, "{\"status\":\"ok\"}");
         break;
     case HTTP_OPENAPI:
-        if (!s->http->openapi.len)
-            openapi_write(&s->http->openapi);
-        buf_str(&a->body, buf_view(&s->http->openapi));
-        a->body.failed = a->body.failed || s->http->openapi.failed;
+        if (!s->http.openapi.len)
+            openapi_write(&s->http.openapi);
+        buf_str(&a->body, buf_view(&s->http.openapi));
+        a->body.failed = a->body.failed || s->http.openapi.failed;
         break;
     case HTTP_METRICS: answer_metrics(c); break;
     case HTTP_EVENTS: http_stream_begin(c, header(c, "Last-Event-ID")); break;

@@ -20,17 +20,7 @@ static void line_end(struct push_request *r)
         r->lines.failed = true;
 }
 
-static void line_put(struct push_request *r, const char *name, struct str value)
-{
-    buf_printf(&r->lines, "%s: %.*s", name, STR_ARG(value));
-    line_end(r);
-}
-
-static void line_number(struct push_request *r, const char *name, int64_t value)
-{
-    buf_printf(&r->lines, "%s: %lld", name, (long long)value);
-    line_end(r);
-}
+#define line_put(r, ...) (buf_printf(&(r)->lines, __VA_ARGS__), line_end(r))
 
 /* Metadata may be any bytes, a header may not. */
 static bool is_visible(struct str s)
@@ -48,7 +38,7 @@ static void put_trace(struct push_request *r, const struct job_view *v)
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < v->meta_count; i++)
             if (str_eq(v->meta[i].name, str_of(names[k])) && is_visible(v->meta[i].value)) {
-                line_put(r, names[k], v->meta[i].value);
+                line_put(r, "%s: %.*s", names[k], STR_ARG(v->meta[i].value));
                 break; /* each once, even if a record has it twice */
             }
 }
@@ -73,12 +63,10 @@ static void put_given(struct push_request *r, struct str headers, struct str pay
 
     while (push_header_next(&headers, &name, &value)) {
         typed = typed || str_ieq(name, "content-type");
-        buf_printf(&r->lines, "%.*s: %.*s", STR_ARG(name), STR_ARG(value));
-        line_end(r);
+        line_put(r, "%.*s: %.*s", STR_ARG(name), STR_ARG(value));
     }
     if (!typed)
-        line_put(r, "content-type",
-                 is_json(payload) ? STR("application/json") : STR("application/octet-stream"));
+        line_put(r, "content-type: application/%s", is_json(payload) ? "json" : "octet-stream");
 }
 
 int push_sign(struct str secrets, struct str id, int64_t timestamp, struct str body,
@@ -117,8 +105,8 @@ static int put_signature(struct push_request *r, struct str id, int64_t seconds,
 {
     int err;
 
-    line_put(r, "webhook-id", id);
-    line_number(r, "webhook-timestamp", seconds);
+    line_put(r, "webhook-id: %.*s", STR_ARG(id));
+    line_put(r, "webhook-timestamp: %lld", (long long)seconds);
     if (s->secrets.len == 0)
         return 0;
     buf_text(&r->lines, "webhook-signature: ");
@@ -130,7 +118,7 @@ static int put_signature(struct push_request *r, struct str id, int64_t seconds,
 int push_request_init(struct push_request *r, const struct job_view *v, struct str url,
                       const struct push_settings *s, int64_t now_ms)
 {
-    char id[ID_TEXT], token[BUF_DIGITS];
+    char id[ID_TEXT];
     int err;
 
     *r = (struct push_request){ 0 };
@@ -139,12 +127,11 @@ int push_request_init(struct push_request *r, const struct job_view *v, struct s
     id_format(v->id, id);
     err = put_signature(r, (struct str){ id, ID_TEXT }, now_ms / 1000, s);
     put_given(r, push_is_by_job(s) ? STR("") : s->headers, v->payload);
-    line_put(r, "belfry-tenant", v->tenant);
-    line_put(r, "belfry-queue", v->queue);
-    line_number(r, "belfry-attempt", v->attempt);
-    line_number(r, "belfry-due-ms", v->due_ms);
-    line_put(r, "belfry-token",
-             (struct str){ token, (size_t)(buf_digits(token, v->token) - token) });
+    line_put(r, "belfry-tenant: %.*s", STR_ARG(v->tenant));
+    line_put(r, "belfry-queue: %.*s", STR_ARG(v->queue));
+    line_put(r, "belfry-attempt: %lld", (long long)v->attempt);
+    line_put(r, "belfry-due-ms: %lld", (long long)v->due_ms);
+    line_put(r, "belfry-token: %llu", (unsigned long long)v->token);
     put_trace(r, v);
     if (!err && r->url && !r->body.failed && !r->lines.failed)
         return 0;
