@@ -9,8 +9,7 @@
 #include "server/option.h"
 
 struct log {
-    enum option_log_level level;
-    enum option_log_format format;
+    const struct options *options; /* The log follows log_level and log_format. */
 };
 
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)

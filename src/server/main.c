@@ -30,8 +30,7 @@ static int run(struct server *s)
 {
     int code = 1;
 
-    s->log = (struct log){ (enum option_log_level)s->options.log_level,
-                           (enum option_log_format)s->options.log_format };
+    s->log.options = &s->options;
     warm_start();
     if (server_init(s) == 0) {
         greet(s);

@@ -18,7 +18,6 @@
 
 struct outgoing {
     struct outgoing_options o;
-    char *ca_file;
     CURLM *multi;
     uv_loop_t *loop;
     uv_timer_t timer;
@@ -167,13 +166,12 @@ int outgoing_new(uv_loop_t *loop, const struct outgoing_options *options, struct
         return BELFRY_NOMEM;
     }
     o->o = *options;
-    o->ca_file = options->ca_file ? strdup(options->ca_file) : NULL;
     o->loop = loop;
     o->multi = curl_multi_init();
     list_init(&o->transfers);
     o->timer.data = o;
     uv_timer_init(loop, &o->timer);
-    if (!o->multi || (options->ca_file && !o->ca_file)) {
+    if (!o->multi) {
         outgoing_free(o);
         return BELFRY_NOMEM;
     }
@@ -189,10 +187,7 @@ int outgoing_new(uv_loop_t *loop, const struct outgoing_options *options, struct
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    struct outgoing *o = handle->data;
-
-    free(o->ca_file);
-    free(o);
+    free(handle->data);
     curl_global_cleanup();
 }
 
@@ -365,8 +360,8 @@ static void set_fixed(CURL *c, struct outgoing_transfer *t)
     curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
-    if (t->owner->ca_file)
-        curl_easy_setopt(c, CURLOPT_CAINFO, t->owner->ca_file);
+    if (t->owner->o.ca_file)
+        curl_easy_setopt(c, CURLOPT_CAINFO, t->owner->o.ca_file);
 }
 
 static bool set_request(CURL *c, struct outgoing_transfer *t, const struct outgoing_request *r)

@@ -24,7 +24,7 @@ struct outgoing_transfer;
 
 struct outgoing_options {
     unsigned max_transfers; /* at a time */
-    const char *ca_file;    /* certificates to trust; NULL: the system's */
+    const char *ca_file;    /* certificates to trust; NULL: the system's; not copied */
     /* Whether a connection to this address may be made. NULL: to any. */
     bool (*allowed)(void *arg, const struct sockaddr *address);
     void *arg;

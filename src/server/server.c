@@ -115,8 +115,6 @@ static void reload(struct server *s)
     if (options_reload(&s->options, &ignored, &err) < 0) {
         log_error(&s->log, "reload refused, nothing changed", "error", err.text);
     } else {
-        s->log.level = (enum option_log_level)s->options.log_level;
-        s->log.format = (enum option_log_format)s->options.log_format;
         s->verb_host.max_payload = (size_t)s->options.max_payload;
         tls_reload(s);
         events_reload(s);

@@ -120,9 +120,10 @@ static bool enough(struct str first)
 static SSL_CTX *load_context(const struct server *s, char why[TLS_WHY])
 {
     const struct options *o = &s->options;
-    struct tls_files files = { o->tls_cert, o->tls_key, o->tls_client_ca };
-    struct tls_names names = { "tls_cert", "tls_key", "tls_client_ca" };
-    SSL_CTX *context = tls_context(TLS_SERVER, &files, &names, why);
+    struct tls_files files = { .cert = { "tls_cert", o->tls_cert },
+                               .key = { "tls_key", o->tls_key },
+                               .ca = { "tls_client_ca", o->tls_client_ca } };
+    SSL_CTX *context = tls_context(TLS_SERVER, &files, why);
     char until[TIME_TEXT] = "";
 
     if (!context)

@@ -24,7 +24,6 @@ struct tracer {
     struct outgoing *outgoing;
     struct outgoing_transfer *transfer; /* under way; NULL: none */
     uv_timer_t timer;
-    bool armed;
     char *url;
     struct buf headers; /* as outgoing_request has them */
     struct buf spans;   /* The spans that gather. */
@@ -41,7 +40,6 @@ static void on_timer(uv_timer_t *timer);
 
 static void arm(struct tracer *t, int64_t ms)
 {
-    t->armed = true;
     uv_timer_start(&t->timer, on_timer, (uint64_t)ms, 0);
 }
 
@@ -126,7 +124,6 @@ static void on_timer(uv_timer_t *timer)
 {
     struct tracer *t = timer->data;
 
-    t->armed = false;
     if (t->transfer)
         return;
     if (!t->sending && t->gathered)
@@ -137,6 +134,7 @@ static void on_timer(uv_timer_t *timer)
 
 void tracer_event(struct tracer *t, const struct job_event *ev)
 {
+    bool is_armed = uv_is_active((uv_handle_t *)&t->timer);
     size_t before = t->spans.len;
     unsigned n;
 
@@ -155,7 +153,7 @@ void tracer_event(struct tracer *t, const struct job_event *ev)
         return;
     }
     t->gathered += n;
-    if (n && !t->sending && (!t->armed || t->gathered == BATCH_SPANS))
+    if (n && !t->sending && (!is_armed || t->gathered == BATCH_SPANS))
         arm(t, t->gathered >= BATCH_SPANS ? 0 : BATCH_MS);
 }
 

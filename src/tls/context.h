@@ -17,24 +17,20 @@
 
 enum tls_side { TLS_SERVER, TLS_CLIENT };
 
-/* Of each, "" and NULL mean none. */
-struct tls_files {
-    const char *cert; /* the certificate, followed by the intermediate certificates */
-    const char *key;
-    const char *ca; /* Servers ask for client certificates of these authorities, or for none.
-                       Clients believe these authorities, or those of the system. */
+struct tls_file {
+    const char *name; /* of the setting, for messages */
+    const char *path; /* "" or NULL: none */
 };
 
-/* The names under which the files are known to the user, for messages. */
-struct tls_names {
-    const char *cert;
-    const char *key;
-    const char *ca;
+struct tls_files {
+    struct tls_file cert; /* the certificate, followed by the intermediate certificates */
+    struct tls_file key;
+    struct tls_file ca; /* Servers ask for client certificates of these authorities, or for none.
+                           Clients believe these authorities, or those of the system. */
 };
 
 /* A context that the caller frees with SSL_CTX_free, or NULL with why. */
-SSL_CTX *tls_context(enum tls_side side, const struct tls_files *f, const struct tls_names *n,
-                     char why[TLS_WHY]);
+SSL_CTX *tls_context(enum tls_side side, const struct tls_files *f, char why[TLS_WHY]);
 
 /* When the context's certificate ends, in milliseconds; 0 if that is unknown. */
 int64_t tls_expires_ms(SSL_CTX *context);
