@@ -92,8 +92,9 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 void listen_fit(struct server *s)
 {
     struct rlimit files;
-    int64_t most, own = OWN_FILES + s->options.push_max,
-                  each = s->options.tls == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
+    int64_t most,
+        own = OWN_FILES + s->options.push.max,
+        each = s->options.tls.mode == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
 
     if (getrlimit(RLIMIT_NOFILE, &files) < 0)
         return;

@@ -81,9 +81,9 @@ void tls_collect(struct server *s)
 
 const char *tls_options_wrong(const struct options *o)
 {
-    if (o->tls == TLS_OFF && (o->tls_cert[0] || o->tls_key[0] || o->tls_client_ca[0]))
+    if (o->tls.mode == TLS_OFF && (o->tls.cert[0] || o->tls.key[0] || o->tls.client_ca[0]))
         return "tls_cert, tls_key or tls_client_ca is given, but tls is off: say tls = on or only";
-    if (o->tls == TLS_ONLY && o->insecure_plaintext)
+    if (o->tls.mode == TLS_ONLY && o->tls.insecure_plaintext)
         return "tls = only and insecure_plaintext = yes contradict each other";
     return NULL;
 }
@@ -96,7 +96,7 @@ const char *tls_bind_refusal(const struct options *o, const struct peer *at, boo
         return "there are no tokens, so that anybody could do anything: start it once with bind = "
                "127.0.0.1, make the first one there (belfry token create root admin), then start "
                "it again with this bind";
-    if (o->tls == TLS_OFF && !o->insecure_plaintext)
+    if (o->tls.mode == TLS_OFF && !o->tls.insecure_plaintext)
         return "what is said would be readable on its way: set tls = on with tls_cert and tls_key, "
                "or bind to 127.0.0.1 or ::1, or say insecure_plaintext = yes if the network is "
                "trusted";
@@ -105,9 +105,9 @@ const char *tls_bind_refusal(const struct options *o, const struct peer *at, boo
 
 bool tls_may_be_plain(const struct options *o, const struct peer *peer)
 {
-    if (peer->tls || o->tls == TLS_OFF)
+    if (peer->tls || o->tls.mode == TLS_OFF)
         return true; /* with TLS off, tls_bind_refusal has decided */
-    return o->tls == TLS_ON && (o->insecure_plaintext || peer_is_loopback(peer));
+    return o->tls.mode == TLS_ON && (o->tls.insecure_plaintext || peer_is_loopback(peer));
 }
 
 /* The relay holds the first bytes back until they tell the protocol: on a pair of sockets the
@@ -120,9 +120,9 @@ static bool enough(struct str first)
 static SSL_CTX *load_context(const struct server *s, char why[TLS_WHY])
 {
     const struct options *o = &s->options;
-    struct tls_files files = { .cert = { "tls_cert", o->tls_cert },
-                               .key = { "tls_key", o->tls_key },
-                               .ca = { "tls_client_ca", o->tls_client_ca } };
+    struct tls_files files = { .cert = { "tls_cert", o->tls.cert },
+                               .key = { "tls_key", o->tls.key },
+                               .ca = { "tls_client_ca", o->tls.client_ca } };
     SSL_CTX *context = tls_context(TLS_SERVER, &files, why);
     char until[TIME_TEXT] = "";
 
@@ -130,11 +130,11 @@ static SSL_CTX *load_context(const struct server *s, char why[TLS_WHY])
         return NULL;
     if (tls_expires_ms(context))
         time_format_moment(tls_expires_ms(context), until);
-    log_info(&s->log, "certificate loaded", "tls_cert", o->tls_cert, "until", until,
-             "client_certificates", o->tls_client_ca[0] ? "demanded" : "not asked for");
+    log_info(&s->log, "certificate loaded", "tls_cert", o->tls.cert, "until", until,
+             "client_certificates", o->tls.client_ca[0] ? "demanded" : "not asked for");
     if (tls_expires_ms(context) && tls_expires_ms(context) < time_wall_ms())
         log_warn(&s->log, "the certificate has ended: clients will refuse it", "tls_cert",
-                 o->tls_cert, "until", until);
+                 o->tls.cert, "until", until);
     return context;
 }
 
@@ -146,7 +146,7 @@ static int tls_fail(const struct server *s, int err, const char *why)
 
 int tls_open(struct server *s)
 {
-    struct relay_options o = { enough, (int)s->options.tls_handshake_timeout_ms,
+    struct relay_options o = { enough, (int)s->options.tls.handshake_timeout_ms,
                                (int)s->options.client_timeout_ms, on_gone };
     const char *wrong = tls_options_wrong(&s->options);
     char why[TLS_WHY];
@@ -154,7 +154,7 @@ int tls_open(struct server *s)
 
     if (wrong)
         return tls_fail(s, BELFRY_INVALID, wrong);
-    if (s->options.tls == TLS_OFF)
+    if (s->options.tls.mode == TLS_OFF)
         return 0;
     s->tls = calloc(1, sizeof(*s->tls));
     if (!s->tls)
@@ -175,7 +175,7 @@ void tls_reload(struct server *s)
 
     if (!s->tls)
         return;
-    relay_set_times(s->tls->relay, (int)s->options.tls_handshake_timeout_ms,
+    relay_set_times(s->tls->relay, (int)s->options.tls.handshake_timeout_ms,
                     (int)s->options.client_timeout_ms);
     fresh = load_context(s, why);
     if (!fresh) {

@@ -49,7 +49,7 @@ static void tell_failure(struct tracer *t, const struct outgoing_answer *a, cons
         return;
     t->tell_ms = time_mono_ms() + TELL_MS;
     log_warn(&t->server->log, "traces could not be exported", "endpoint",
-             t->server->options.otlp_endpoint, "status",
+             t->server->options.otlp.endpoint, "status",
              a->outcome == OUTGOING_ANSWERED ? LOG_INT(a->status) : "", "error", a->error, "next",
              next);
 }
@@ -109,7 +109,7 @@ static void send_batch(struct tracer *t)
 
 static void take_batch(struct tracer *t)
 {
-    otlp_request(str_of(t->server->options.otlp_service), buf_view(&t->spans), &t->body);
+    otlp_request(str_of(t->server->options.otlp.service), buf_view(&t->spans), &t->body);
     t->sending = t->gathered;
     t->gathered = 0;
     buf_reset(&t->spans, GATHER_BYTES / 4);
@@ -238,7 +238,7 @@ int tracer_new(struct server *s, struct tracer **ret)
     int err;
 
     *ret = NULL;
-    if (!s->options.otlp_endpoint[0])
+    if (!s->options.otlp.endpoint[0])
         return 0;
     t = calloc(1, sizeof(*t));
     if (!t)
@@ -246,9 +246,9 @@ int tracer_new(struct server *s, struct tracer **ret)
     t->server = s;
     t->timer.data = t;
     uv_timer_init(&s->loop, &t->timer);
-    err = read_endpoint(t, s->options.otlp_endpoint);
+    err = read_endpoint(t, s->options.otlp.endpoint);
     if (!err)
-        err = read_headers(t, s->options.otlp_headers);
+        err = read_headers(t, s->options.otlp.headers);
     if (!err)
         err = outgoing_new(&s->loop, &one, &t->outgoing);
     if (err)

@@ -22,7 +22,8 @@ static struct peer peer_at(uint32_t address)
 
 static const char *refusal(uint32_t address, bool tokens, bool tls, bool insecure)
 {
-    struct options o = { .tls = tls ? TLS_ON : TLS_OFF, .insecure_plaintext = insecure };
+    struct options o = { .tls = { .mode = tls ? TLS_ON : TLS_OFF,
+                                  .insecure_plaintext = insecure } };
     struct peer at = peer_at(address);
 
     return tls_bind_refusal(&o, &at, tokens);
@@ -67,7 +68,8 @@ static void who_may_speak_without_tls(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct options o = { .tls = cases[i].tls, .insecure_plaintext = cases[i].insecure };
+        struct options o = { .tls = { .mode = cases[i].tls,
+                                      .insecure_plaintext = cases[i].insecure } };
         struct peer n = peer_at(NEAR), f = peer_at(FAR);
 
         assert_int_equal(tls_may_be_plain(&o, &n), cases[i].near);
