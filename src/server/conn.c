@@ -57,11 +57,6 @@ static bool is_free(const struct conn *c)
            replies_unsent(&c->out) < OUTPUT_PAUSE;
 }
 
-static bool wants_input(const struct conn *c)
-{
-    return !c->eof && is_free(c) && list_empty(&c->client.resume) && !c->client.server->stopping;
-}
-
 static void watch_socket(struct conn *c)
 {
     int events = 0;
@@ -70,7 +65,7 @@ static void watch_socket(struct conn *c)
         return;
     if (c->client.session.parked)
         events |= UV_DISCONNECT;
-    if (wants_input(c))
+    if (!c->eof && is_free(c) && list_empty(&c->client.resume) && !c->client.server->stopping)
         events |= UV_READABLE;
     if (replies_are_stuck(&c->out))
         events |= UV_WRITABLE;
@@ -107,19 +102,10 @@ static void conn_close(struct client *client)
 
 /* ---- Output ---- */
 
-/* Input that could not be executed when it came is looked at again in another turn, as soon as the
- * client's replies and the server's commits allow. */
-static void queue_input(struct conn *c)
-{
-    bool whole = c->in.len && c->in.len >= c->in_need;
-
-    if (whole && is_free(c) && list_empty(&c->client.resume))
-        client_queue(&c->client);
-}
-
 static void conn_flush(struct client *client)
 {
     struct conn *c = conn_of(client);
+    bool may_go_on;
     ssize_t sent;
 
     if (c->closed)
@@ -136,9 +122,10 @@ static void conn_flush(struct client *client)
         c->stuck_ms = 0;
     if (replies_are_stuck(&c->out) && !c->stuck_ms)
         c->stuck_ms = time_mono_ms();
-    queue_input(c);
-    if (replies_unsent(&c->out) == 0 &&
-        (client->session.quit || (c->eof && is_free(c) && list_empty(&client->resume))))
+    may_go_on = is_free(c) && list_empty(&client->resume);
+    if (may_go_on && c->in.len && c->in.len >= c->in_need)
+        client_queue(client); /* with a whole request that could not be executed when it came */
+    else if (replies_unsent(&c->out) == 0 && (client->session.quit || (c->eof && may_go_on)))
         conn_close(client);
     watch_socket(c);
 }
@@ -271,16 +258,6 @@ static void check_input(struct conn *c)
         protocol_error(c, "request is larger than the limit");
 }
 
-static void note_half(struct conn *c, bool progress)
-{
-    if (c->closed)
-        return;
-    if (progress || c->in.len >= c->in_need)
-        c->half_ms = 0;
-    if (!c->half_ms && c->in.len < c->in_need)
-        c->half_ms = time_mono_ms();
-}
-
 static void take_input(struct conn *c, struct str fresh)
 {
     size_t used = 0;
@@ -298,7 +275,10 @@ static void take_input(struct conn *c, struct str fresh)
     }
     if (!c->closed)
         check_input(c);
-    note_half(c, used > 0);
+    if (used > 0 || c->in.len >= c->in_need)
+        c->half_ms = 0;
+    if (!c->half_ms && c->in.len < c->in_need)
+        c->half_ms = time_mono_ms();
 }
 
 static void conn_fetched(struct client *client, int err, const char *detail)
