@@ -138,27 +138,24 @@ static void put_size(int64_t v, struct buf *out)
     buf_text(out, units[u]);
 }
 
-static void put_duration(int64_t ms, struct buf *out)
+static void put_value(enum option_type type, int64_t v, struct buf *out)
 {
     char text[TIME_TEXT];
-    buf_append(out, text, time_format_duration(ms, text));
+    if (type == OPTION_SIZE)
+        put_size(v, out);
+    else if (type == OPTION_DURATION)
+        buf_append(out, text, time_format_duration(v, text));
+    else
+        buf_int(out, v);
 }
 
-static void put_range(const struct option_row *row, const char *kind, struct buf *out,
-                      void (*put)(int64_t v, struct buf *out))
+static void put_range(const struct option_row *row, const char *kind, struct buf *out)
 {
-    buf_text(out, kind);
-    buf_text(out, " from ");
-    put(row->min, out);
+    buf_printf(out, "%s from ", kind);
+    put_value(row->type, row->min, out);
     buf_text(out, " to ");
-    put(row->max, out);
-    buf_text(out, ", such as ");
-    buf_text(out, row->initial);
-}
-
-static void put_int(int64_t v, struct buf *out)
-{
-    buf_int(out, v);
+    put_value(row->type, row->max, out);
+    buf_printf(out, ", such as %s", row->initial);
 }
 
 void option_expected(const struct option_row *row, struct buf *out)
@@ -168,9 +165,9 @@ void option_expected(const struct option_row *row, struct buf *out)
         buf_printf(out, "text of %s%jd characters", row->min ? "1 to " : "at most ",
                    (intmax_t)row->max);
         break;
-    case OPTION_INT: put_range(row, "a whole number", out, put_int); break;
-    case OPTION_SIZE: put_range(row, "a size", out, put_size); break;
-    case OPTION_DURATION: put_range(row, "a duration", out, put_duration); break;
+    case OPTION_INT: put_range(row, "a whole number", out); break;
+    case OPTION_SIZE: put_range(row, "a size", out); break;
+    case OPTION_DURATION: put_range(row, "a duration", out); break;
     case OPTION_WORD:
         for (const char *p = row->words; *p; p++)
             buf_append(out, *p == '|' ? " or " : p, *p == '|' ? 4 : 1);
