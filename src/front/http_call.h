@@ -63,7 +63,7 @@ void http_answer_fini(struct http_answer *a);
  * the answer is there. */
 bool http_admit(const struct session *s, const struct http_route *route, struct http_answer *ret);
 
-/* As session_execute: the answer is there unless it parked, is cold or is held. */
+/* As session_execute: the answer is there unless it parked, is cold or found no room. */
 uint64_t http_execute(struct session *s, const struct session_target *t,
                       const struct http_route *route, const struct http_call *call, void *owner,
                       struct http_answer *ret);

@@ -537,7 +537,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         return refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
-    /* One that was let in and had to wait for the disk is not held then: it is executed again. */
+    /* A request that had room and then waited for the disk needs no room again. */
     s->no_room = v->flags & VERB_ADDS && !again && lacks_room(s, t);
     if (s->no_room)
         return 0;

@@ -21,18 +21,13 @@ void client_init(struct client *c, struct server *s, const struct client_ops *op
     list_init(&c->uncommitted);
     list_init(&c->resume);
     list_append(&s->clients, &c->all);
-    s->client_count++;
-    s->tls_client_count += peer->tls;
 }
 
 void client_fini(struct client *c)
 {
     client_abandon(c);
     list_remove(&c->all);
-    c->server->client_count--;
-    c->server->tls_client_count -= c->peer.tls;
-    if (c->counted)
-        peers_remove(&c->server->peers, &c->peer, kind_of(c));
+    peers_remove(&c->server->peers, &c->peer, kind_of(c), c->counted);
 }
 
 void client_await_commit(struct client *c)

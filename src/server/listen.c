@@ -42,14 +42,6 @@ static void refuse_without_fd(struct server *s)
     s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* A link of TLS has descriptors even after its client is gone. */
-static uint64_t connections(const struct server *s)
-{
-    uint64_t links = tls_links(s);
-
-    return s->client_count + (links > s->tls_client_count ? links - s->tls_client_count : 0);
-}
-
 static bool is_one_too_many(const struct server *s, const struct peer *peer)
 {
     uint64_t most = (uint64_t)s->options.max_connections_per_address;
@@ -78,7 +70,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
             return;
         }
         peer_set(&peer, (const struct sockaddr *)&from);
-        if (connections(s) >= (uint64_t)s->options.max_connections) {
+        if (peers_total(&s->peers) >= (uint64_t)s->options.max_connections) {
             refuse(fd, BUSY_ALL);
         } else if (is_one_too_many(s, &peer)) {
             refuse(fd, BUSY_ONE);

@@ -85,6 +85,7 @@ static struct address *find_address(const struct peers *ps, const struct peer *p
 
 void peers_init(struct peers *ps)
 {
+    memset(ps->totals, 0, sizeof(ps->totals));
     table_init(&ps->table, hash_node);
 }
 
@@ -101,21 +102,30 @@ void peers_fini(struct peers *ps)
     table_fini(&ps->table);
 }
 
+static uint64_t count_connections(const uint64_t counts[PEER_KINDS])
+{
+    uint64_t tls = counts[PEER_TLS], links = counts[PEER_LINK];
+
+    return counts[PEER_PLAIN] + (tls > links ? tls : links);
+}
+
+uint64_t peers_total(const struct peers *ps)
+{
+    return count_connections(ps->totals);
+}
+
 uint64_t peers_count(const struct peers *ps, const struct peer *p)
 {
     const struct address *a = find_address(ps, p);
 
-    if (!a)
-        return 0;
-    return a->counts[PEER_PLAIN] + (a->counts[PEER_TLS] > a->counts[PEER_LINK]
-                                        ? a->counts[PEER_TLS]
-                                        : a->counts[PEER_LINK]);
+    return a ? count_connections(a->counts) : 0;
 }
 
 bool peers_add(struct peers *ps, const struct peer *p, enum peer_kind kind)
 {
     struct address *a = find_address(ps, p);
 
+    ps->totals[kind]++;
     if (!a) {
         a = calloc(1, sizeof(*a));
         if (!a)
@@ -127,10 +137,13 @@ bool peers_add(struct peers *ps, const struct peer *p, enum peer_kind kind)
     return true;
 }
 
-void peers_remove(struct peers *ps, const struct peer *p, enum peer_kind kind)
+void peers_remove(struct peers *ps, const struct peer *p, enum peer_kind kind, bool counted)
 {
-    struct address *a = find_address(ps, p);
+    struct address *a = counted ? find_address(ps, p) : NULL;
 
+    ps->totals[kind]--;
+    if (!counted)
+        return;
     assert(a && a->counts[kind] > 0);
     a->counts[kind]--;
     for (size_t i = 0; i < PEER_KINDS; i++)

@@ -30,19 +30,23 @@ void peer_text(const struct peer *p, char *ret, size_t size);
  * other. */
 enum peer_kind { PEER_PLAIN, PEER_TLS, PEER_LINK, PEER_KINDS };
 
-/* Connections by address. Of IPv6 the first 64 bits count: each machine chooses the rest itself. */
+/* Connections, all and by address. Of IPv6 the first 64 bits count: each machine chooses the rest
+ * itself. */
 struct peers {
+    uint64_t totals[PEER_KINDS];
     struct table table;
 };
 
 void peers_init(struct peers *ps);
 void peers_fini(struct peers *ps);
-/* How many connections the address has: the plain ones, and of TLS its clients or its links,
- * whichever are more. */
+/* How many connections there are: the plain ones, and of TLS the clients or the links, whichever
+ * are more. */
+uint64_t peers_total(const struct peers *ps);
+/* How many of them come from the address. */
 uint64_t peers_count(const struct peers *ps, const struct peer *p);
-/* False if out of memory: then the connection is not counted. */
+/* False if out of memory: then the address does not count the connection. */
 bool peers_add(struct peers *ps, const struct peer *p, enum peer_kind kind);
-/* Takes back a successful peers_add. */
-void peers_remove(struct peers *ps, const struct peer *p, enum peer_kind kind);
+/* Takes back peers_add; `counted` is what that answered. */
+void peers_remove(struct peers *ps, const struct peer *p, enum peer_kind kind, bool counted);
 
 #endif

@@ -61,9 +61,7 @@ struct server {
     struct list clients; /* all clients */
     struct list resume;  /* clients with input to be looked at in the next turn */
     struct list no_room; /* clients whose next request adds jobs, for which there is no room */
-    uint64_t client_count;
-    uint64_t tls_client_count; /* clients by TLS */
-    struct peers peers;        /* clients and links of TLS by address */
+    struct peers peers;  /* clients and links of TLS by address */
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;

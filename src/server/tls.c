@@ -16,7 +16,6 @@
 struct tls {
     SSL_CTX *context;
     struct relay *relay;
-    uint64_t links;
     pthread_mutex_t lock; /* for `gone` */
     struct list gone;     /* guests that count no more */
 };
@@ -48,21 +47,13 @@ static struct guest *guest_new(struct server *s, const struct peer *peer)
     g->tls = s->tls;
     g->peer = *peer;
     g->counted = peers_add(&s->peers, peer, PEER_LINK);
-    s->tls->links++;
     return g;
 }
 
 static void guest_free(struct server *s, struct guest *g)
 {
-    s->tls->links--;
-    if (g->counted)
-        peers_remove(&s->peers, &g->peer, PEER_LINK);
+    peers_remove(&s->peers, &g->peer, PEER_LINK, g->counted);
     free(g);
-}
-
-uint64_t tls_links(const struct server *s)
-{
-    return s->tls ? s->tls->links : 0;
 }
 
 void tls_collect(struct server *s)

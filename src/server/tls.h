@@ -36,10 +36,8 @@ void tls_close(struct server *s);
 
 /* Takes over a socket whose first bytes are a handshake. */
 void tls_adopt(struct server *s, int fd, const struct peer *peer);
-/* The links of the relay, as of the last tls_collect. Some have no client any more: their last
- * bytes are still being sent. */
-uint64_t tls_links(const struct server *s);
-/* Stops counting links that are gone. */
+/* Stops counting links that are gone. A link may outlast its client while its last bytes are being
+ * sent, and has descriptors as long. */
 void tls_collect(struct server *s);
 /* Now and then: tells the log of links that failed, and collects. */
 void tls_sweep(struct server *s);

@@ -52,7 +52,7 @@ static void gather_stats(const struct verb_host *h, struct verb_host_stats *ret)
     const struct server *s = container_of(h, struct server, verb_host);
 
     ret->uptime_ms = time_mono_ms() - s->started_mono_ms;
-    ret->connections = s->client_count;
+    ret->connections = s->peers.totals[PEER_PLAIN] + s->peers.totals[PEER_TLS];
     ret->commands = s->commands;
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
     ret->started_ms = time_wall_ms() - ret->uptime_ms;

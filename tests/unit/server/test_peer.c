@@ -64,9 +64,9 @@ static void connections_are_counted_by_address_not_by_port(void **state)
                 peers_add(&ps, &b, PEER_PLAIN));
     assert_int_equal(peers_count(&ps, &mapped), 2);
     assert_int_equal(peers_count(&ps, &b), 1);
-    peers_remove(&ps, &a, PEER_PLAIN);
+    peers_remove(&ps, &a, PEER_PLAIN, true);
     assert_int_equal(peers_count(&ps, &again), 1);
-    peers_remove(&ps, &again, PEER_PLAIN);
+    peers_remove(&ps, &again, PEER_PLAIN, true);
     assert_int_equal(peers_count(&ps, &a), 0);
     assert_int_equal(peers_count(&ps, &b), 1);
     peers_fini(&ps);
@@ -97,16 +97,18 @@ static void a_client_by_tls_and_its_link_are_one(void **state)
     assert_true(peers_add(&ps, &plain, PEER_PLAIN) && peers_add(&ps, &plain, PEER_LINK) &&
                 peers_add(&ps, &tls, PEER_TLS));
     assert_int_equal(peers_count(&ps, &plain), 2);
-    peers_remove(&ps, &tls, PEER_TLS); /* its link has something to send still */
+    peers_remove(&ps, &tls, PEER_TLS, true); /* its link has something to send still */
     assert_int_equal(peers_count(&ps, &plain), 2);
     assert_true(peers_add(&ps, &tls, PEER_LINK) && peers_add(&ps, &tls, PEER_TLS));
     assert_int_equal(peers_count(&ps, &plain), 3);
-    peers_remove(&ps, &tls, PEER_LINK);
-    peers_remove(&ps, &tls, PEER_LINK);
+    assert_int_equal(peers_total(&ps), 3);
+    peers_remove(&ps, &tls, PEER_LINK, true);
+    peers_remove(&ps, &tls, PEER_LINK, true);
     assert_int_equal(peers_count(&ps, &plain), 2); /* the client is there still */
-    peers_remove(&ps, &tls, PEER_TLS);
-    peers_remove(&ps, &plain, PEER_PLAIN);
+    peers_remove(&ps, &tls, PEER_TLS, true);
+    peers_remove(&ps, &plain, PEER_PLAIN, true);
     assert_int_equal(ps.table.count, 0);
+    assert_int_equal(peers_total(&ps), 0);
     peers_fini(&ps);
 }
 
@@ -125,7 +127,7 @@ static void many_addresses_leave_nothing_behind(void **state)
             if (add)
                 peers_add(&ps, &p, PEER_PLAIN);
             else
-                peers_remove(&ps, &p, PEER_PLAIN);
+                peers_remove(&ps, &p, PEER_PLAIN, true);
         }
     }
     assert_int_equal(ps.table.count, 0);
