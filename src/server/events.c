@@ -163,7 +163,7 @@ void events_take(void *host, const struct job_event *ev)
 }
 
 /* The log and the tracer take all durable events at once. */
-static void consume(struct server *s)
+static void consume_events(struct server *s)
 {
     struct events *v = &s->events;
     struct job_event ev;
@@ -188,7 +188,7 @@ void events_settled(struct server *s)
     if (!v->ring.bytes || !event_ring_settle(&v->ring, s->host.durable_lsn))
         return;
     if (is_logged(s))
-        consume(s);
+        consume_events(s);
     else
         v->cursor = event_ring_end(&v->ring);
     http_streams_feed(s);

@@ -22,7 +22,7 @@
 #define BUSY_ONE \
     "-BUSY too many clients from your address: max_connections_per_address is reached\r\n"
 
-static void refuse(int fd, const char *busy)
+static void refuse_client(int fd, const char *busy)
 {
     if (send(fd, busy, strlen(busy), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
         /* The client is turned away in any case. */
@@ -38,7 +38,7 @@ static void refuse_without_fd(struct server *s)
     close(s->spare_fd);
     fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0)
-        refuse(fd, BUSY_ALL);
+        refuse_client(fd, BUSY_ALL);
     s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
@@ -71,9 +71,9 @@ static void on_connection(uv_poll_t *handle, int status, int events)
         }
         peer_set(&peer, (const struct sockaddr *)&from);
         if (peers_total(&s->peers) >= (uint64_t)s->options.max_connections) {
-            refuse(fd, BUSY_ALL);
+            refuse_client(fd, BUSY_ALL);
         } else if (is_one_too_many(s, &peer)) {
-            refuse(fd, BUSY_ONE);
+            refuse_client(fd, BUSY_ONE);
         } else {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
             conn_open(s, fd, &peer);

@@ -53,10 +53,10 @@ struct watch {
 
 /* ---- curl on the loop ---- */
 
-static void finish(struct outgoing_transfer *t, CURLcode result);
+static void transfer_finish(struct outgoing_transfer *t, CURLcode result);
 
 /* Tells of done requests outside of curl's own calls, where the callee may start others. */
-static void collect(struct outgoing *o)
+static void collect_done(struct outgoing *o)
 {
     CURLMsg *m;
     int left;
@@ -67,7 +67,7 @@ static void collect(struct outgoing *o)
         if (m->msg != CURLMSG_DONE)
             continue;
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &private);
-        finish((struct outgoing_transfer *)(void *)private, m->data.result);
+        transfer_finish((struct outgoing_transfer *)(void *)private, m->data.result);
     }
 }
 
@@ -84,7 +84,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     if (events & UV_WRITABLE)
         what |= CURL_CSELECT_OUT;
     curl_multi_socket_action(o->multi, w->fd, what, &running);
-    collect(o);
+    collect_done(o);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -93,7 +93,7 @@ static void on_timer(uv_timer_t *timer)
     int running;
 
     curl_multi_socket_action(o->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    collect(o);
+    collect_done(o);
 }
 
 /* Passes a timeout of 0 on as it is: with a millisecond for each step the server would do hundreds
@@ -241,7 +241,7 @@ static enum outgoing_outcome outcome_of(const struct outgoing_transfer *t, CURLc
     return result == CURLE_OPERATION_TIMEDOUT ? OUTGOING_TIMEOUT : OUTGOING_UNREACHABLE;
 }
 
-static void finish(struct outgoing_transfer *t, CURLcode result)
+static void transfer_finish(struct outgoing_transfer *t, CURLcode result)
 {
     long status = 0;
     struct outgoing_answer a = {

@@ -71,7 +71,7 @@ static uint64_t hash_node(const struct table_node *node)
     return hash_bits(((const struct address *)(const void *)node)->bits);
 }
 
-static bool match(const struct table_node *node, const void *key)
+static bool address_matches(const struct table_node *node, const void *key)
 {
     return ((const struct address *)(const void *)node)->bits == *(const uint64_t *)key;
 }
@@ -80,7 +80,8 @@ static struct address *find_address(const struct peers *ps, const struct peer *p
 {
     uint64_t bits = bits_of(p);
 
-    return (struct address *)(void *)table_find(&ps->table, hash_bits(bits), match, &bits);
+    return (struct address *)(void *)table_find(&ps->table, hash_bits(bits), address_matches,
+                                                &bits);
 }
 
 void peers_init(struct peers *ps)

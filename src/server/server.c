@@ -106,7 +106,7 @@ static void begin_stop(struct server *s)
     uv_timer_start(&s->drain, on_drain, 0, 5);
 }
 
-static void reload(struct server *s)
+static void reload_options(struct server *s)
 {
     struct option_error err;
     struct buf ignored = { 0 };
@@ -131,7 +131,7 @@ static void on_signal(uv_signal_t *handle, int number)
     struct server *s = handle->data;
 
     if (number == SIGHUP)
-        reload(s);
+        reload_options(s);
     else
         begin_stop(s);
 }

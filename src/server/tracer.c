@@ -38,7 +38,7 @@ struct tracer {
 
 static void on_timer(uv_timer_t *timer);
 
-static void arm(struct tracer *t, int64_t ms)
+static void arm_timer(struct tracer *t, int64_t ms)
 {
     uv_timer_start(&t->timer, on_timer, (uint64_t)ms, 0);
 }
@@ -61,7 +61,7 @@ static void next_batch(struct tracer *t)
     t->tries = 0;
     buf_reset(&t->body, GATHER_BYTES / 4);
     if (t->gathered)
-        arm(t, t->gathered >= BATCH_SPANS || t->drain_ms ? 0 : BATCH_MS);
+        arm_timer(t, t->gathered >= BATCH_SPANS || t->drain_ms ? 0 : BATCH_MS);
 }
 
 /* Whether OTLP says that the batch may succeed later. */
@@ -81,7 +81,7 @@ static void on_done(void *arg, const struct outgoing_answer *a)
         next_batch(t);
     } else if (is_passing(a) && ++t->tries < TRIES) {
         tell_failure(t, a, "it is tried again");
-        arm(t, PAUSE_MS << (t->tries - 1));
+        arm_timer(t, PAUSE_MS << (t->tries - 1));
     } else {
         tell_failure(t, a, "the batch is dropped");
         t->stats.dropped += t->sending;
@@ -154,7 +154,7 @@ void tracer_event(struct tracer *t, const struct job_event *ev)
     }
     t->gathered += n;
     if (n && !t->sending && (!is_armed || t->gathered == BATCH_SPANS))
-        arm(t, t->gathered >= BATCH_SPANS ? 0 : BATCH_MS);
+        arm_timer(t, t->gathered >= BATCH_SPANS ? 0 : BATCH_MS);
 }
 
 bool tracer_drain(struct tracer *t)
@@ -164,7 +164,7 @@ bool tracer_drain(struct tracer *t)
     if (!t->drain_ms) {
         t->drain_ms = time_mono_ms() + DRAIN_MS;
         if (!t->sending)
-            arm(t, 0);
+            arm_timer(t, 0);
     }
     return time_mono_ms() >= t->drain_ms || t->tries > 0;
 }

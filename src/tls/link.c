@@ -26,7 +26,7 @@ void link_limit(struct link *l, int ms)
 
 /* ---- Watching ---- */
 
-static void watch(struct end *e, uint32_t events)
+static void watch_end(struct end *e, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.ptr = e };
 
@@ -37,7 +37,7 @@ static void watch(struct end *e, uint32_t events)
     e->events = events;
 }
 
-static void unwatch(struct end *e)
+static void unwatch_end(struct end *e)
 {
     if (e->watched)
         epoll_ctl(e->link->relay->epoll, EPOLL_CTL_DEL, e->fd, NULL);
@@ -61,13 +61,13 @@ static void watch_both(struct link *l)
         plain |= EPOLLOUT;
     /* Epoll would report an end that is gone in every turn. */
     if (l->net_gone && l->up.len && !l->first)
-        unwatch(&l->net);
+        unwatch_end(&l->net);
     else
-        watch(&l->net, net);
+        watch_end(&l->net, net);
     if (l->plain_gone)
-        unwatch(&l->plain);
+        unwatch_end(&l->plain);
     else
-        watch(&l->plain, plain);
+        watch_end(&l->plain, plain);
 }
 
 /* ---- Ending ---- */
@@ -98,7 +98,7 @@ void link_free(struct link *l)
 /* Closes the plain end, so that its owner knows at once. */
 static void linger(struct link *l)
 {
-    unwatch(&l->plain);
+    unwatch_end(&l->plain);
     close(l->plain.fd);
     l->plain.fd = -1;
     l->plain_gone = l->plain_ended = true;
@@ -234,7 +234,7 @@ static void take_piece(struct link *l, const char *data, size_t len)
 }
 
 /* Moves a piece from the network. True: it did. */
-static bool pull(struct link *l)
+static bool pull_piece(struct link *l)
 {
     size_t n;
     int result;
@@ -258,7 +258,7 @@ static bool pull(struct link *l)
 /* ---- From the plain end ---- */
 
 /* Moves a piece to the network. True: it did. */
-static bool push(struct link *l)
+static bool push_piece(struct link *l)
 {
     struct relay *r = l->relay;
     struct str data = buf_view(&l->down);
@@ -359,8 +359,8 @@ void link_go_on(struct link *l)
     if (l->stage == STAGE_HANDSHAKE)
         shake_hands(l);
     for (int i = 0; i < PIECES_TURN && moved && l->stage == STAGE_OPEN; i++) {
-        moved = pull(l);
-        moved = (l->stage == STAGE_OPEN && push(l)) || moved;
+        moved = pull_piece(l);
+        moved = (l->stage == STAGE_OPEN && push_piece(l)) || moved;
     }
     if (l->stage == STAGE_OPEN)
         pass_ends(l);

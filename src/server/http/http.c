@@ -290,7 +290,7 @@ static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *
 
 /* ---- The loop ---- */
 
-static void arm(struct http *h)
+static void arm_timer(struct http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;
 
@@ -302,23 +302,23 @@ static void arm(struct http *h)
         uv_timer_stop(&h->timer);
 }
 
-static void run(struct http *h)
+static void run_daemon(struct http *h)
 {
     h->woken = false;
     MHD_run(h->daemon);
-    arm(h);
+    arm_timer(h);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-    run(container_of(timer, struct http, timer));
+    run_daemon(container_of(timer, struct http, timer));
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    run(container_of(poll, struct http, poll));
+    run_daemon(container_of(poll, struct http, poll));
 }
 
 int http_open(struct server *s)
@@ -351,7 +351,7 @@ void http_adopt(struct server *s, int fd, const struct peer *peer)
 {
     /* libmicrohttpd closes the socket itself if it cannot take it. */
     MHD_add_connection(s->http.daemon, fd, &peer->at.any, sizeof(*peer));
-    arm(&s->http);
+    arm_timer(&s->http);
 }
 
 void http_stop(struct server *s)

@@ -35,7 +35,7 @@ static void check_rights(struct http_stream *st)
         st->ending = true;
 }
 
-static void fill(struct http_stream *st)
+static void fill_stream(struct http_stream *st)
 {
     const struct events *v = &st->client->client.server->events;
 
@@ -59,7 +59,7 @@ static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
     if (c->closed || !st)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (st->sent == st->out.len)
-        fill(st);
+        fill_stream(st);
     if (st->out.failed)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     n = st->out.len - st->sent < max ? st->out.len - st->sent : max;
@@ -103,7 +103,8 @@ static struct str tenant_given(const struct http_client *c)
 }
 
 /* A token of a tenant sees only events of that tenant. */
-static int confine(struct http_client *c, struct event_stream *stream, char *why, size_t why_size)
+static int confine_stream(struct http_client *c, struct event_stream *stream, char *why,
+                          size_t why_size)
 {
     const struct identity *who = &c->client.session.who;
     struct str given = tenant_given(c);
@@ -173,7 +174,7 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     if (!err)
         err = event_stream_init(&st->stream, c->call.words, c->call.list.n, why, sizeof(why));
     if (!err)
-        err = confine(c, &st->stream, why, sizeof(why));
+        err = confine_stream(c, &st->stream, why, sizeof(why));
     if (!err)
         err = event_stream_place(&st->stream, &v->ring, v->epoch, last_id, why, sizeof(why));
     if (err) {
@@ -217,7 +218,7 @@ void http_streams_feed(struct server *s)
 
         if (!st->client->suspended)
             continue;
-        fill(st);
+        fill_stream(st);
         if (st->out.len > st->sent || st->out.failed || st->ending)
             http_wake(st->client);
     }
@@ -239,7 +240,7 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
             http_wake(st->client);
         if (st->ending || mono_ms - st->beat_ms < BEAT_MS)
             continue;
-        fill(st);
+        fill_stream(st);
         event_stream_beat(&st->stream, s->events.epoch, &st->out);
         http_wake(st->client);
     }

@@ -222,7 +222,7 @@ static bool is_shown_again(struct http_client *c, const uint8_t *hash)
 }
 
 /* 0, WRONGPASS, BUSY. */
-static int show(struct http_client *c, struct str token)
+static int show_token(struct http_client *c, struct str token)
 {
     struct session_target target = client_target(c->client.server);
     uint8_t hash[TOKEN_HASH_BYTES];
@@ -252,7 +252,7 @@ static void authenticate(struct http_client *c)
     if ((c->match.route && http_is_open(c->match.route)) || http_turn_away_early(c))
         return;
     if (token.ptr && has_tokens(s))
-        err = show(c, token);
+        err = show_token(c, token);
     else
         identity_forget(&c->client.session.who);
     if (err == BELFRY_BUSY) {
@@ -344,7 +344,7 @@ static const char *ambiguous(struct http_client *c, char *text, size_t size)
 }
 
 /* The headers are there. */
-static enum MHD_Result begin(struct http_client *c, const char *method)
+static enum MHD_Result begin_request(struct http_client *c, const char *method)
 {
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     char text[64];
@@ -498,7 +498,7 @@ enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection, co
     if (!c || c->closed)
         return MHD_NO;
     if (c->phase == PHASE_BEGUN)
-        return begin(c, method);
+        return begin_request(c, method);
     if (*size) {
         struct str bytes = { data, *size };
 

@@ -115,7 +115,7 @@ bool push_guard_allows(const struct push_guard *g, const struct sockaddr *addres
     return false;
 }
 
-static bool add(struct push_guard *g, const struct guard_rule *rules, size_t n)
+static bool add_rules(struct push_guard *g, const struct guard_rule *rules, size_t n)
 {
     if (g->count + n > GUARD_RULES)
         return false;
@@ -159,10 +159,10 @@ static bool parse_word(struct str word, struct push_guard *g)
     struct guard_rule rule;
 
     if (str_eq(word, STR("private")))
-        return add(g, private_nets, COUNT(private_nets));
+        return add_rules(g, private_nets, COUNT(private_nets));
     if (str_eq(word, STR("loopback")))
-        return add(g, loopback_nets, COUNT(loopback_nets));
-    return parse_net(word, &rule) && add(g, &rule, 1);
+        return add_rules(g, loopback_nets, COUNT(loopback_nets));
+    return parse_net(word, &rule) && add_rules(g, &rule, 1);
 }
 
 bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_bad)
