@@ -85,4 +85,16 @@ static inline bool str_starts(struct str s, struct str prefix)
     return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
 }
 
+/* Without the characters of `blank` that it begins and ends with. */
+static inline struct str str_trim(struct str s, const char *blank)
+{
+    size_t n = strlen(blank);
+
+    for (; s.len > 0 && memchr(blank, s.ptr[0], n); s.ptr++)
+        s.len--;
+    while (s.len > 0 && memchr(blank, s.ptr[s.len - 1], n))
+        s.len--;
+    return s;
+}
+
 #endif

@@ -32,6 +32,11 @@ int64_t time_wall_ms(void);
 int64_t time_wall_us(void);
 int64_t time_mono_us(void);
 
+static inline int64_t time_mono_ms(void)
+{
+    return time_mono_us() / 1000;
+}
+
 /* Both clocks in milliseconds that turn together: a span that begins at a millisecond of one and is
  * measured by the other ends at that one's millisecond, not at the one before. */
 struct clocks {

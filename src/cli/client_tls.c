@@ -36,12 +36,13 @@ static void end(void)
 
 static bool prepare(char why[TLS_WHY])
 {
-    struct tls_files files = { cli_cert(options), cli_cert_key(options), cli_ca(options) };
-    struct tls_names names = { "--cert", "--cert-key", "--ca" };
+    struct tls_files files = { .cert = { "--cert", cli_cert(options) },
+                               .key = { "--cert-key", cli_cert_key(options) },
+                               .ca = { "--ca", cli_ca(options) } };
     struct relay_options o = { NULL, CLIENT_CONNECT_MS, CLIENT_CONNECT_MS, NULL };
 
     if (!context)
-        context = tls_client_context(&files, &names, why);
+        context = tls_context(TLS_CLIENT, &files, why);
     if (context && !relay && relay_new(&o, &relay) < 0)
         snprintf(why, TLS_WHY, "cannot start a thread");
     else if (relay && !ends)

@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "host/host.h"
 
-#define CHORE_PAUSE_MS 1000 /* after an error; the next turn of the loop then starts it again */
+#define CHORE_PAUSE_MS 1000 /* A chore that failed begins anew after this time. */
 
 static void on_run(uv_work_t *work)
 {
@@ -14,16 +14,6 @@ static void on_run(uv_work_t *work)
 
     slot->result = chore_run(slot->chore);
     snprintf(slot->detail, sizeof(slot->detail), "%s", slot->result ? store_detail() : "");
-}
-
-/* A disk that stays full or damaged is told of once. */
-static void chore_tell(struct host_chore *slot, const char *name, int err)
-{
-    const struct host *h = slot->host;
-
-    if (err && err != slot->told)
-        h->ops->chore_failed(h->user, name, err, slot->detail);
-    slot->told = err;
 }
 
 static void on_done(uv_work_t *work, int status)
@@ -40,13 +30,15 @@ static void on_done(uv_work_t *work, int status)
         return;
     err = partition_chore_done(h->partition, chore, slot->result);
     if (err)
-        slot->after_ms = time_mono_us() / 1000 + CHORE_PAUSE_MS;
-    chore_tell(slot, name, err);
+        slot->after_ms = time_mono_ms() + CHORE_PAUSE_MS;
+    if (err && err != slot->told) /* else the disk stays full or damaged */
+        h->ops->chore_failed(h->user, name, err, slot->detail);
+    slot->told = err;
 }
 
 void chores_start(struct host *h)
 {
-    int64_t now = time_mono_us() / 1000;
+    int64_t now = time_mono_ms();
 
     for (size_t i = 0; i < CHORE_KINDS; i++) {
         struct host_chore *slot = &h->chores[i];

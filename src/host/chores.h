@@ -13,16 +13,16 @@ struct host;
 struct host_chore {
     struct host *host;
     uv_work_t work;
-    struct chore *chore; /* under way; NULL: none */
+    struct chore *chore; /* the chore under way, or NULL */
     int result;
     char detail[256];
     int told;         /* the error that the user was last told of; 0: none */
-    int64_t after_ms; /* monotonic: after an error the next one does not begin before this */
+    int64_t after_ms; /* monotonic: after an error the next chore begins no earlier */
 };
 
-/* Starts a chore of each kind that is free and has something to do. To be called in every turn. */
+/* Starts a chore of each kind that has work and none under way. The host calls it in every turn. */
 void chores_start(struct host *h);
-/* Whether none is under way. */
+/* Whether no chore is under way. */
 bool chores_idle(const struct host *h);
 
 #endif

@@ -13,8 +13,8 @@
 struct committer {
     uv_thread_t thread;
     uv_mutex_t mutex;
-    uv_cond_t work; /* for the thread: something to do */
-    uv_cond_t idle; /* for the loop: nothing under way */
+    uv_cond_t work; /* for the thread: there is something to do */
+    uv_cond_t idle; /* for the loop: nothing is under way */
     uv_async_t async;
     committer_done_fn *done;
     void *arg;
@@ -23,16 +23,16 @@ struct committer {
 
     /* Under the mutex. */
     struct partition *partition;
-    struct commit *commit; /* to be written, or being written */
-    bool busy;             /* the thread is in the store */
-    bool finished;         /* result is there for the loop */
-    int64_t sync_at_ms;    /* monotonic; 0: everything written is synced */
+    struct commit *commit; /* the commit to be written, or being written */
+    bool busy;             /* The thread is in the store. */
+    bool finished;         /* `result` is there for the loop. */
+    int64_t sync_at_ms;    /* monotonic: when to sync; 0: everything written is synced */
     bool stop;
-    bool leaving; /* the loop waits in committer_detach */
+    bool leaving; /* The loop waits in committer_detach. */
     int result;
-    int64_t typical_us; /* of a write: a moving average */
+    int64_t typical_us; /* a moving average of the time of a write */
     char detail[256];
-    char shown[256]; /* the loop's copy */
+    char shown[256]; /* the loop's copy of `detail` */
 };
 
 /* Writes with the mutex released. */
@@ -48,7 +48,7 @@ static int write_once(struct committer *c, struct commit *commit)
     uv_mutex_lock(&c->mutex);
     c->typical_us += (took - c->typical_us) / 8;
     if (c->sync_interval_ms && !c->sync_at_ms)
-        c->sync_at_ms = time_mono_us() / 1000 + c->sync_interval_ms;
+        c->sync_at_ms = time_mono_ms() + c->sync_interval_ms;
     if (err)
         snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
     return err;
@@ -62,10 +62,10 @@ static void write_locked(struct committer *c)
     c->busy = true;
     do {
         err = write_once(c, commit);
-        /* No space: nothing was written, replies wait, and so does this until there is some. */
+        /* Without space nothing was written: the replies wait, and so does the thread. */
         if (err == BELFRY_FULL && !c->stop && !c->leaving) {
             if (!atomic_exchange(&c->full, true))
-                uv_async_send(&c->async); /* the loop is to know */
+                uv_async_send(&c->async); /* tells the loop */
             uv_cond_timedwait(&c->work, &c->mutex, FULL_RETRY_NS);
         }
     } while (err == BELFRY_FULL && !c->stop && !c->leaving);
@@ -87,9 +87,10 @@ static void sync_locked(struct committer *c)
     uv_mutex_unlock(&c->mutex);
     err = partition_sync(p);
     uv_mutex_lock(&c->mutex);
-    if (err) { /* the log refuses appends from now on: the next write fails, and that is acted on */
+    if (err) { /* The log refuses appends from now on: the next write fails, and the host acts on
+                * that. */
         snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
-        c->sync_at_ms = time_mono_us() / 1000 + c->sync_interval_ms;
+        c->sync_at_ms = time_mono_ms() + c->sync_interval_ms;
     }
     c->busy = false;
     uv_cond_signal(&c->idle);
@@ -101,9 +102,10 @@ static void run(void *arg)
 
     uv_mutex_lock(&c->mutex);
     while (!c->stop) {
-        int64_t left_ms = c->sync_at_ms ? c->sync_at_ms - time_mono_us() / 1000 : INT64_MAX;
+        int64_t left_ms = c->sync_at_ms ? c->sync_at_ms - time_mono_ms() : INT64_MAX;
 
-        /* Before the next commit, so that a steady stream of them does not put it off. */
+        /* A sync comes before the next commit, so that a steady stream of commits does not put it
+         * off. */
         if (left_ms <= 0 && c->partition && !c->finished)
             sync_locked(c);
         else if (c->commit && !c->finished)
@@ -147,7 +149,7 @@ int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *
     c->done = done;
     c->arg = arg;
     c->sync_interval_ms = sync_interval_ms;
-    c->typical_us = QUICK_US; /* the first writes show */
+    c->typical_us = QUICK_US; /* assumed until writes were measured */
     uv_mutex_init(&c->mutex);
     uv_cond_init(&c->work);
     uv_cond_init(&c->idle);
@@ -158,7 +160,8 @@ int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *
         free(c);
         return BELFRY_NOMEM;
     }
-    /* Now, as the loop keeps it; the thread does not need it before it is given a commit. */
+    /* After the thread, as the loop would keep the handle. The thread first needs it for a commit.
+     */
     uv_async_init(loop, &c->async, on_async);
     c->async.data = c;
     *ret = c;
@@ -171,7 +174,7 @@ void committer_write(struct committer *c, struct partition *p, struct commit *co
     c->partition = p;
     c->commit = commit;
     uv_mutex_unlock(&c->mutex);
-    uv_cond_signal(&c->work); /* after the unlock, or it would wake only to wait for that */
+    uv_cond_signal(&c->work); /* after the unlock: the thread needs the lock */
 }
 
 int committer_write_now(struct committer *c, struct commit *commit)
@@ -210,7 +213,7 @@ const char *committer_detail(struct committer *c)
 void committer_detach(struct committer *c)
 {
     uv_mutex_lock(&c->mutex);
-    c->leaving = true; /* else a commit that has no space would be waited for without end */
+    c->leaving = true; /* else a commit without space would never end */
     uv_cond_signal(&c->work);
     while (c->busy)
         uv_cond_wait(&c->idle, &c->mutex);
@@ -218,7 +221,7 @@ void committer_detach(struct committer *c)
     c->partition = NULL;
     c->commit = NULL;
     c->finished = false;
-    c->sync_at_ms = 0; /* who closes the partition in order syncs it */
+    c->sync_at_ms = 0; /* partition_flush syncs the rest */
     uv_mutex_unlock(&c->mutex);
 }
 

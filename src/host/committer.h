@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log thread: writes one commit at a time and says when it is done. While it is busy the next
- * commit gathers, so that a slow disk makes commits larger, not slower.
+ * The log thread: it writes one commit at a time and says when it is done. While it is busy the
+ * next commit gathers, so that a slow disk makes commits larger, not slower.
  *
  * All calls come from the loop's thread.
  */
@@ -17,27 +17,27 @@ struct committer;
 /* On the loop's thread: the commit was written (0), or failed for good. */
 typedef void committer_done_fn(void *arg, struct commit *c, int result);
 
-/* sync_interval_ms > 0: after commits that are not durable by themselves, sync this often. */
+/* If sync_interval_ms is not 0, commits are not durable by themselves, and the thread syncs this
+ * often. */
 int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *done, void *arg,
                   struct committer **ret);
 
-/* Hands over a commit of p; none may be under way. */
+/* Hands over a commit of p. No other commit may be under way. */
 void committer_write(struct committer *c, struct partition *p, struct commit *commit);
 
-/* Writes a commit on the calling thread instead, saving two changes of thread; the log thread must
- * be idle. Worth it for a lone client while the disk is quick. Answers as commit_write. */
+/* Writes a commit on the calling thread, which saves two changes of thread. The log thread must be
+ * idle. It pays for a lone client while the disk is quick. Answers as commit_write. */
 int committer_write_now(struct committer *c, struct commit *commit);
-/* Whether writes have lately taken so little that the loop may wait for one. */
+/* Whether the last writes took so little time that the loop may wait for the next. */
 bool committer_is_quick(struct committer *c);
 
 /* Whether a commit waits for space on the disk. */
 bool committer_is_full(const struct committer *c);
 
-/* Why the last write failed, or the disk is waited for; "" if neither. Valid until the next call.
- */
+/* Why the last write failed, or why a commit waits; "" if neither. Valid until the next call. */
 const char *committer_detail(struct committer *c);
 
-/* Forgets p, waiting for what is under way with it. */
+/* Waits for the write or sync under way, and forgets the partition. */
 void committer_detach(struct committer *c);
 
 /* Stops the thread. Accepts NULL. */

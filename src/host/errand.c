@@ -11,9 +11,9 @@
 
 struct errand {
     struct host *host;
-    void *owner; /* NULL: it went away meanwhile */
+    void *owner; /* NULL: the owner went away meanwhile */
     struct fetch *fetch;
-    struct list link; /* while it waits its turn */
+    struct list link; /* in errands_waiting, while it waits its turn */
     uv_work_t work;
     int64_t begun_us;
     int result;
@@ -47,7 +47,7 @@ static void errand_end(struct errand *e)
     free(e);
 }
 
-/* The request is executed between the answer and its end, and nothing else is. */
+/* Between the fetch's answer and its end only the owner's request is executed. */
 static void hand_over(struct errand *e, int err)
 {
     struct host *h = e->host;
@@ -67,7 +67,7 @@ static void on_back(uv_work_t *work, int status)
 
     (void)status;
     h->errands_sent--;
-    host_advance(h); /* before the answer is looked at: jobs may move */
+    host_advance(h); /* before partition_fetched looks at the answer: jobs may move */
     err = e->owner ? partition_fetched(h->partition, e->fetch, e->result) : 0;
     if (err == BELFRY_COLD)
         list_append(&h->errands_waiting, &e->link);
@@ -101,7 +101,7 @@ void errand_drop(struct errand *e)
     if (!e)
         return;
     e->owner = NULL;
-    if (!list_empty(&e->link)) { /* it was not sent yet */
+    if (!list_empty(&e->link)) { /* The errand was not sent yet. */
         list_remove(&e->link);
         errand_end(e);
     }

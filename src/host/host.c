@@ -6,9 +6,9 @@
 
 #define REBUILD_MS      1000
 #define REBUILD_SOON_MS 5000
-#define REBUILD_LOOK_MS 10 /* until nothing is under way */
+#define REBUILD_LOOK_MS 10 /* how often a rebuild looks whether nothing is under way */
 #define DUE_SOON_MS     100
-#define SMALL_COMMIT    (64u << 10) /* what the loop may write itself */
+#define SMALL_COMMIT    (64u << 10) /* The loop itself writes only smaller commits. */
 #define GATHER_PAUSE    (8u << 20)
 
 /* ---- Time ---- */
@@ -37,7 +37,7 @@ static void set_alarms(struct host *h)
     alarm_set(&h->mono_alarm, mono == INT64_MAX ? mono : clocks_mono_us(&h->clocks, mono));
 }
 
-/* It runs just before the turn that it was started for. */
+/* Runs just before the turn that it was started for. */
 static void on_busy(uv_idle_t *handle)
 {
     uv_idle_stop(handle);
@@ -50,7 +50,7 @@ void host_wake(struct host *h)
 
 /* ---- Failure ---- */
 
-static int open_partition(struct host *h, struct partition_report *ret)
+int host_open(struct host *h, struct partition_report *ret)
 {
     struct partition_options o = { .seed =
                                        (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15) };
@@ -64,14 +64,14 @@ static int open_partition(struct host *h, struct partition_report *ret)
         return err;
     h->engine = partition_engine(h->partition);
     h->durable_lsn = 0;
-    /* No more than the reserve can take, should the disk be full. */
+    /* The reserve must be able to take the records, should the disk be full. */
     h->gather_max =
         o.segment_bytes && o.segment_bytes < GATHER_PAUSE ? o.segment_bytes : GATHER_PAUSE;
     return 0;
 }
 
-/* What was not made durable is gone, and so must be everything that followed from it: the engine is
- * made again from what the store has. */
+/* Records that were not made durable are gone, and so must be everything that followed from them.
+ * The host makes the engine again from the store. */
 static void on_rebuild(uv_timer_t *timer)
 {
     struct host *h = timer->data;
@@ -86,10 +86,10 @@ static void on_rebuild(uv_timer_t *timer)
     h->engine = NULL;
     partition_close(h->partition);
     h->partition = NULL;
-    err = open_partition(h, &report);
+    err = host_open(h, &report);
     if (!err) {
         h->failed = false;
-        h->rebuilt_ms = time_mono_us() / 1000;
+        h->rebuilt_ms = time_mono_ms();
     } else if (err != BELFRY_CORRUPT && err != BELFRY_FENCED) {
         uv_timer_start(timer, on_rebuild, REBUILD_MS, 0);
     }
@@ -100,28 +100,28 @@ static void host_fail(struct host *h, const char *what, int err, const char *det
 {
     h->failed = true;
     h->ops->failed(h->user, what, err, detail);
-    /* At once, unless that was done just now: each rebuild reads the whole journal. */
+    /* Rebuilds at once, unless it just did: each rebuild reads the whole journal. */
     uv_timer_start(&h->rebuild, on_rebuild,
-                   time_mono_us() / 1000 - h->rebuilt_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
+                   time_mono_ms() - h->rebuilt_ms < REBUILD_SOON_MS ? REBUILD_MS : 0, 0);
 }
 
 /* ---- Commits ---- */
 
 static void on_committed(void *arg, struct commit *commit, int result);
 
-/* Whether the loop may wait for the disk itself: for one client, and nothing is due meanwhile that
- * a slow sync would make late. */
+/* Whether the loop may wait for the disk itself: it does so for a lone client, if no job is due
+ * that a slow sync would make late. */
 static bool may_wait(const struct host *h)
 {
     int64_t wall, mono;
 
-    if (list_empty(&h->holding) || h->holding.next != h->holding.prev)
+    if (list_empty(&h->uncommitted) || h->uncommitted.next != h->uncommitted.prev)
         return false;
     engine_next_wake(h->engine, &wall, &mono);
     return wall - engine_now(h->engine) > DUE_SOON_MS && committer_is_quick(h->committer);
 }
 
-/* `here`: the loop may write it itself. */
+/* With `here` the loop may write the commit itself. */
 static void start_commit(struct host *h, bool here)
 {
     bool small = partition_gathered_bytes(h->partition) < SMALL_COMMIT;
@@ -152,7 +152,7 @@ static void on_committed(void *arg, struct commit *commit, int result)
     hist_add(&h->commit_us, time_mono_us() - h->commit_begun_us);
     partition_settle(h->partition, commit);
     h->durable_lsn = partition_durable_lsn(h->partition);
-    start_commit(h, false); /* first, so that the disk has work while replies are sent */
+    start_commit(h, false); /* first, so that the disk works while replies are sent */
     h->ops->settled(h->user);
 }
 
@@ -185,7 +185,7 @@ static void refuse_or_accept(struct host *h)
     note_room(h, HOST_ROOM_MEMORY, &h->overfull, overfull);
 }
 
-/* Gives ready jobs to those who wait, then hands the records to the disk. */
+/* Gives ready jobs to waiting workers, then hands the records to the disk. */
 static void give_out(struct host *h)
 {
     engine_dispatch(h->engine);
@@ -199,16 +199,16 @@ void host_turn(struct host *h)
         host_fail(h, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (host_is_up(h) && !h->resting) {
         refuse_or_accept(h);
-        give_out(h); /* the disk has work while the rest is done */
+        give_out(h); /* the disk works while the rest is done */
     }
     if (host_is_up(h) && !h->resting) {
         if (!h->draining && partition_work(h->partition))
             host_wake(h);
-        give_out(h); /* what came back to memory just now */
+        give_out(h); /* gives out jobs that came back to memory just now */
     }
     if (host_is_up(h) && !h->draining) {
         chores_start(h);
-        start_commit(h, false); /* that a chore waits for */
+        start_commit(h, false); /* a chore may wait for it */
     }
     set_alarms(h);
 }
@@ -222,7 +222,7 @@ int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync
 
     *h = (struct host){ .loop = loop, .store = store, .ops = ops, .user = user };
     h->wall_alarm.fd = h->mono_alarm.fd = -1;
-    list_init(&h->holding);
+    list_init(&h->uncommitted);
     list_init(&h->errands_waiting);
     uv_idle_init(loop, &h->busy);
     uv_timer_init(loop, &h->rebuild);
@@ -233,11 +233,6 @@ int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync
     if (!err)
         err = committer_new(loop, sync_interval_ms, on_committed, h, &h->committer);
     return err;
-}
-
-int host_open(struct host *h, struct partition_report *ret_report)
-{
-    return open_partition(h, ret_report);
 }
 
 void host_drain(struct host *h)

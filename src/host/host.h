@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The host of a partition: the one place where an engine, its journal and its threads are driven.
- * It stands on its user's loop and knows no protocol, no client and no log file. The server is its
- * user; a test can be one.
+ * The host stands on its user's loop and knows no protocol, no client and no log file. The server
+ * is its user, and so are tests.
  *
  *     loop's thread   the user's requests ─> engine ─> records, gathered    host.c
  *     log thread      writes one commit after the other                    committer.c
  *     pool            chores and fetches                                   chores.c, errand.c
  *
- * Each turn of the loop is one host_turn: ready jobs are given to those who wait, gathered records
- * go to the log thread, jobs move between memory and disk, chores begin, and alarms are set to the
- * engine's next moments. The user calls it from a prepare handle, after its own requests that had
- * to wait. The loop must turn twice a second even if nothing happens: a chore that failed begins
- * anew in some later turn.
+ * Each turn of the loop is one host_turn: ready jobs go to waiting workers, gathered records go to
+ * the log thread, jobs move between memory and disk, chores begin, and alarms are set to the
+ * engine's next moments. The user calls host_turn from a prepare handle, after its own requests
+ * that had to wait. The loop must turn twice a second even if nothing happens, because a chore that
+ * failed begins anew in a later turn.
  *
- * When the journal cannot be written, memory is no longer what will be stored: the host discards
- * the partition when nothing is under way, and opens it anew.
+ * When the journal cannot be written, memory and store differ: the host discards the partition when
+ * nothing is under way, and opens it anew.
  *
  * All calls are made, and all callbacks come, on the loop's thread.
  */
@@ -33,7 +33,7 @@
 
 struct committer;
 
-/* What new jobs may be refused for. */
+/* The resources for lack of which new jobs are refused. */
 enum host_room { HOST_ROOM_DISK, HOST_ROOM_MEMORY };
 
 struct host_ops {
@@ -48,18 +48,18 @@ struct host_ops {
     void (*fetched)(void *user, void *owner, int err, const char *detail);
     /* Follows `fetched`, when its fetch has ended: the owner's answer may leave. */
     void (*answered)(void *user, void *owner);
-    /* A chore failed, with another error than the one of its kind before. It begins anew later. */
+    /* A chore failed, with another error than the last chore of its kind. It begins anew later. */
     void (*chore_failed)(void *user, const char *name, int err, const char *detail);
     /* New jobs are refused from now on for lack of this, or no longer. */
     void (*room_changed)(void *user, enum host_room room, bool lacking);
     /* The partition is about to be discarded: everything that refers to its engine must go. */
     void (*failed)(void *user, const char *what, int err, const char *detail);
-    /* It was opened anew, or could not be. After CORRUPT and FENCED the host has given up, after
-     * other errors it will try again. */
+    /* The partition was opened anew, or could not be. After CORRUPT and FENCED the host gives up,
+     * after other errors it tries again. */
     void (*reopened)(void *user, int err, const struct partition_report *report);
 };
 
-/* The user may read all members, and adds entries of its own to `holding`. */
+/* The user may read all members, and adds entries of its own to `uncommitted`. */
 struct host {
     uv_loop_t *loop;
     struct store *store;
@@ -69,13 +69,13 @@ struct host {
     struct partition *partition; /* NULL while it is opened anew */
     struct engine *engine;       /* the partition's */
     uint64_t durable_lsn;
-    uint64_t gather_max; /* No request is executed while more bytes than this are gathered. */
-    struct list holding; /* Each entry stands for a request whose answer waits for a commit. */
-    bool failed;         /* The partition is to be discarded. */
-    bool draining;       /* See host_drain. */
-    bool resting;        /* See host_rest. */
-    bool low;            /* New jobs are refused for lack of disk space. */
-    bool overfull;       /* New jobs are refused for lack of memory. */
+    uint64_t gather_max;     /* No request is executed while more bytes than this are gathered. */
+    struct list uncommitted; /* Each entry stands for a request whose answer waits for a commit. */
+    bool failed;             /* The partition is to be discarded. */
+    bool draining;           /* See host_drain. */
+    bool resting;            /* See host_rest. */
+    bool low;                /* New jobs are refused for lack of disk space. */
+    bool overfull;           /* New jobs are refused for lack of memory. */
 
     struct committer *committer;
     int64_t commit_begun_us; /* monotonic: when the commit under way began */
@@ -93,27 +93,27 @@ struct host {
     int64_t rebuilt_ms; /* monotonic: when the partition was last opened anew; 0: never */
 };
 
-/* Takes its place on the loop and starts the log thread. For sync_interval_ms see committer_new.
- * IO: there are no alarms. NOMEM: there is no log thread. host_stop and host_fini must follow even
+/* Puts the host on the loop and starts the log thread. For sync_interval_ms see committer_new. IO:
+ * there are no alarms. NOMEM: there is no log thread. host_stop and host_fini must follow even
  * after an error. */
 int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync_interval_ms,
               const struct host_ops *ops, void *user);
 /* Opens the partition. Blocks; answers as partition_open. */
-int host_open(struct host *h, struct partition_report *ret_report);
+int host_open(struct host *h, struct partition_report *ret);
 /* Ends the log thread. The user then closes all handles of the loop and runs it until it ends. */
 void host_stop(struct host *h);
-/* After that: writes the gathered records and closes the partition. Does nothing if host_init was
- * never called. */
+/* After the loop has ended: writes the gathered records and closes the partition. Does nothing if
+ * host_init was never called. */
 void host_fini(struct host *h);
 
-/* To be called in every turn of the loop. */
+/* The user calls it in every turn of the loop. */
 void host_turn(struct host *h);
 /* Makes sure that the loop does not sleep before its next turn. */
 void host_wake(struct host *h);
-/* Takes the clocks; before requests are executed. */
+/* Tells the engine the time. The user calls it before it executes requests. */
 void host_advance(struct host *h);
-/* Whether requests may be executed: the disk keeps up with the records. Else they wait; a turn of
- * the loop sees when that is over. */
+/* Whether requests may be executed: the disk keeps up with the records. Otherwise they wait, and a
+ * later turn of the loop tries again. */
 bool host_may_execute(const struct host *h);
 
 /* Whether there is a partition that is not about to be discarded. */
@@ -129,7 +129,7 @@ bool host_is_full(const struct host *h);
 void host_drain(struct host *h);
 /* Begins nothing more at all. */
 void host_rest(struct host *h);
-/* Whether it is up and nothing is gathered or under way. */
+/* Whether the host is up and nothing is gathered or under way. */
 bool host_is_idle(const struct host *h);
 
 #endif

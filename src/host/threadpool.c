@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/threadpool.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #define SIZE_MAX_UV 1024
-#define STACK_BYTES (8u << 20) /* what libuv asks for */
-
-struct trial {
-    uv_mutex_t mutex;
-    uv_cond_t over;
-    bool is_over;
-};
+#define STACK_BYTES (8u << 20) /* the stack that libuv asks for */
 
 unsigned threadpool_size(void)
 {
@@ -23,47 +16,32 @@ unsigned threadpool_size(void)
 
 static void wait_for_others(void *arg)
 {
-    struct trial *t = arg;
-
-    uv_mutex_lock(&t->mutex);
-    while (!t->is_over)
-        uv_cond_wait(&t->over, &t->mutex);
-    uv_mutex_unlock(&t->mutex);
+    uv_sem_wait(arg);
 }
 
-static void end_trial(struct trial *t, uv_thread_t *threads, unsigned n)
-{
-    uv_mutex_lock(&t->mutex);
-    t->is_over = true;
-    uv_cond_broadcast(&t->over);
-    uv_mutex_unlock(&t->mutex);
-    for (unsigned i = 0; i < n; i++)
-        uv_thread_join(&threads[i]);
-}
-
-/* Whether the system allows so many threads at a time. libuv does not say, it aborts. */
+/* Whether the system allows so many threads at a time. libuv does not say so, it aborts. */
 static int try_threads(unsigned count)
 {
     const uv_thread_options_t options = { .flags = UV_THREAD_HAS_STACK_SIZE,
                                           .stack_size = STACK_BYTES };
     uv_thread_t *threads = calloc(count, sizeof(*threads));
-    struct trial t = { .is_over = false };
+    uv_sem_t over;
     unsigned n = 0;
-    int err = threads ? uv_mutex_init(&t.mutex) : UV_ENOMEM;
+    int err = threads ? uv_sem_init(&over, 0) : UV_ENOMEM;
 
-    if (!err && (err = uv_cond_init(&t.over)) != 0)
-        uv_mutex_destroy(&t.mutex);
     if (err) {
         free(threads);
         return err;
     }
     while (n < count && !err) {
-        err = uv_thread_create_ex(&threads[n], &options, wait_for_others, &t);
+        err = uv_thread_create_ex(&threads[n], &options, wait_for_others, &over);
         n += !err;
     }
-    end_trial(&t, threads, n);
-    uv_cond_destroy(&t.over);
-    uv_mutex_destroy(&t.mutex);
+    for (unsigned i = 0; i < n; i++)
+        uv_sem_post(&over);
+    for (unsigned i = 0; i < n; i++)
+        uv_thread_join(&threads[i]);
+    uv_sem_destroy(&over);
     free(threads);
     return err;
 }
@@ -85,7 +63,7 @@ int threadpool_start(uv_loop_t *loop)
     int err = work ? try_threads(threadpool_size()) : UV_ENOMEM;
 
     if (!err)
-        err = uv_queue_work(loop, work, nothing, on_made); /* the first one makes the pool */
+        err = uv_queue_work(loop, work, nothing, on_made); /* the first work makes the pool */
     if (err)
         free(work);
     return err;

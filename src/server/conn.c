@@ -19,71 +19,63 @@
 #define BUFFER_KEEP    ((size_t)4096)  /* of input, while a connection is idle */
 #define SLACK_BYTES    (1u << 20)      /* of a request beyond its payload */
 #define COMMANDS_MAX   1024            /* executed for one connection in one turn */
-#define STRANGER_BYTES ((size_t)65536) /* of an argument, while no token has been shown */
+#define STRANGER_BYTES ((size_t)65536) /* of an argument, while the client has shown no token */
 
 struct conn {
     struct client client;
     uv_poll_t poll;
-    int fd; /* -1: handed over */
+    int fd; /* -1: The socket was handed over. */
     int events;
-    struct session session;
-    struct errand *errand; /* for the first request in `in`, which is to be executed again */
-    struct buf in;         /* a request that is not whole yet, or what waits to be executed */
-    size_t in_need;        /* bytes it needs at least */
+    struct buf in;  /* Input that is not executed yet; it begins with a request. */
+    size_t in_need; /* The least number of bytes in `in` with which its first request is whole. */
     struct replies out;
-    int64_t stuck_ms;  /* monotonic: since when it takes no replies; 0: it does */
+    int64_t stuck_ms;  /* monotonic: since when the client takes no replies; 0: it does */
     int64_t half_ms;   /* monotonic: since when a request is not whole; 0: there is none */
-    int64_t active_ms; /* monotonic: last request or reply */
-    bool fresh;        /* nothing was taken of its input yet: it may speak HTTP, */
-    int peeked;        /* and so many bytes of it did not tell */
+    int64_t active_ms; /* monotonic: the last request or reply */
+    bool fresh;        /* No input was taken yet: the client may speak HTTP or TLS. */
+    int peeked;        /* So many first bytes did not tell the protocol. */
     bool eof;
     bool closed;
 };
 
 static void on_poll(uv_poll_t *handle, int status, int events);
-static void end_wait(struct conn *c);
 
-static struct conn *of(struct client *c)
+static struct conn *conn_of(struct client *c)
 {
     return container_of(c, struct conn, client);
 }
 
-static bool has_output(const struct client *c)
+static bool conn_has_output(const struct client *c)
 {
     return replies_unsent(&container_of(c, const struct conn, client)->out) > 0;
 }
 
-/* Whether this client's next request may be executed, as far as it depends on this client. */
+/* Whether the client's next request may be executed, as far as that depends on the client. */
 static bool is_free(const struct conn *c)
 {
-    return !c->session.parked && !c->errand && !c->session.quit &&
+    return !c->client.session.parked && !c->client.errand && !c->client.session.quit &&
            replies_unsent(&c->out) < OUTPUT_PAUSE;
 }
 
-static bool wants_input(const struct conn *c)
-{
-    return !c->eof && is_free(c) && list_empty(&c->client.resume) && !c->client.server->stopping;
-}
-
-static void watch(struct conn *c)
+static void watch_socket(struct conn *c)
 {
     int events = 0;
 
     if (c->closed)
         return;
-    if (c->session.parked)
+    if (c->client.session.parked)
         events |= UV_DISCONNECT;
-    if (wants_input(c))
+    if (!c->eof && is_free(c) && list_empty(&c->client.resume) && !c->client.server->stopping)
         events |= UV_READABLE;
     if (replies_are_stuck(&c->out))
         events |= UV_WRITABLE;
-    if (events != c->events) {
-        if (events)
-            uv_poll_start(&c->poll, events, on_poll);
-        else
-            uv_poll_stop(&c->poll);
-        c->events = events;
-    }
+    if (events == c->events)
+        return;
+    if (events)
+        uv_poll_start(&c->poll, events, on_poll);
+    else
+        uv_poll_stop(&c->poll);
+    c->events = events;
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -95,113 +87,64 @@ static void on_closed(uv_handle_t *handle)
     free(c);
 }
 
-static void conn_close(struct conn *c)
+static void conn_close(struct client *client)
 {
-    struct server *s = c->client.server;
+    struct conn *c = conn_of(client);
 
     if (c->closed)
         return;
     c->closed = true;
-    if (c->session.parked && s->host.engine)
-        engine_wait_cancel(s->host.engine, c->session.parked);
-    c->session.parked = NULL;
-    errand_drop(c->errand);
-    c->errand = NULL;
-    client_fini(&c->client);
+    client_fini(client);
     buf_fini(&c->in);
     replies_fini(&c->out);
     uv_close((uv_handle_t *)&c->poll, on_closed);
 }
 
-static void close_client(struct client *client)
-{
-    conn_close(of(client));
-}
-
-/* Tells the log why, and closes. */
-static void cut_off(struct conn *c, const char *why)
-{
-    char number[LOG_NUMBER];
-
-    log_line(&c->client.server->log, LOG_LEVEL_WARN, "client cut off", "client",
-             log_number((int64_t)c->session.id, number), "why", why, NULL);
-    conn_close(c);
-}
-
 /* ---- Output ---- */
-
-/* Notes that everything in out now waits for lsn. */
-static bool hold(struct conn *c, uint64_t lsn)
-{
-    struct server *s = c->client.server;
-
-    if (!replies_hold(&c->out, lsn, s->host.durable_lsn))
-        return false;
-    if (replies_are_held(&c->out) && list_empty(&c->client.holding))
-        list_append(&s->host.holding, &c->client.holding);
-    return true;
-}
-
-static void release(struct conn *c)
-{
-    replies_release(&c->out, c->client.server->host.durable_lsn);
-    if (!replies_are_held(&c->out))
-        list_remove(&c->client.holding);
-}
-
-/* Input that could not be executed when it came is looked at again in another turn, as soon as this
- * client's replies and the server's commits allow. */
-static void queue_input(struct conn *c)
-{
-    bool whole = c->in.len && c->in.len >= c->in_need;
-
-    if (whole && is_free(c) && list_empty(&c->client.resume)) {
-        if (c->session.no_room) { /* the server looks at it when there is room */
-            list_append(&c->client.server->held, &c->client.resume);
-        } else {
-            list_append(&c->client.server->resume, &c->client.resume);
-            host_wake(&c->client.server->host);
-        }
-    }
-}
 
 static void conn_flush(struct client *client)
 {
-    struct conn *c = of(client);
+    struct conn *c = conn_of(client);
+    bool may_go_on;
     ssize_t sent;
 
     if (c->closed)
         return;
-    release(c);
+    replies_release(&c->out, client->server->host.durable_lsn);
+    if (!replies_are_held(&c->out))
+        list_remove(&client->uncommitted);
     sent = replies_send(&c->out, c->fd);
     if (sent < 0) {
-        conn_close(c);
+        conn_close(client);
         return;
     }
     if (sent > 0)
         c->stuck_ms = 0;
     if (replies_are_stuck(&c->out) && !c->stuck_ms)
-        c->stuck_ms = time_mono_us() / 1000;
-    queue_input(c);
-    if (replies_unsent(&c->out) == 0 &&
-        (c->session.quit || (c->eof && is_free(c) && list_empty(&c->client.resume)))) {
-        conn_close(c);
-        return;
-    }
-    watch(c);
+        c->stuck_ms = time_mono_ms();
+    may_go_on = is_free(c) && list_empty(&client->resume);
+    if (may_go_on && c->in.len && c->in.len >= c->in_need)
+        client_queue(client); /* with a whole request that could not be executed when it came */
+    else if (replies_unsent(&c->out) == 0 && (client->session.quit || (c->eof && may_go_on)))
+        conn_close(client);
+    watch_socket(c);
 }
 
-/* After replies were added to out: lsn is what they wait for. */
-static void replied(struct conn *c, uint64_t lsn)
+/* Replies were added to `out`, which now waits for lsn. */
+static void note_reply(struct conn *c, uint64_t lsn)
 {
-    if (c->out.bytes.failed || !hold(c, lsn)) {
-        cut_off(c, "out of memory");
+    struct server *s = c->client.server;
+    /* One answer is never too much. */
+    size_t most = (size_t)(s->options.output_limit + s->options.max_payload) + LEASE_BYTES_MAX;
+
+    if (c->out.bytes.failed || !replies_hold(&c->out, lsn, s->host.durable_lsn)) {
+        client_cut_off(&c->client, "out of memory");
         return;
     }
-    if (replies_unsent(&c->out) >
-        (size_t)(c->client.server->options.output_limit + c->client.server->options.max_payload) +
-            LEASE_BYTES_MAX) /* one answer is never too much */
-        cut_off(c, "its unread replies are over output_limit");
+    if (replies_are_held(&c->out))
+        client_await_commit(&c->client);
+    if (replies_unsent(&c->out) > most)
+        client_cut_off(&c->client, "its unread replies are over output_limit");
 }
 
 /* ---- Input ---- */
@@ -209,28 +152,29 @@ static void replied(struct conn *c, uint64_t lsn)
 static void protocol_error(struct conn *c, const char *why)
 {
     resp_error(&c->out.bytes, "PROTOCOL", str_of(why));
-    c->session.quit = true;
-    replied(c, 0);
+    c->client.session.quit = true;
+    note_reply(c, 0);
 }
 
 static void reply_error(struct conn *c, int err, const char *detail)
 {
-    session_fail(&c->session, err, detail, &c->out.bytes);
-    replied(c, 0);
+    session_fail(&c->client.session, err, detail, &c->out.bytes);
+    note_reply(c, 0);
 }
 
-static void execute(struct conn *c, const struct resp_request *r)
+static void execute_request(struct conn *c, const struct resp_request *r)
 {
     struct server *s = c->client.server;
+    struct session *session = &c->client.session;
     struct session_target target = client_target(s);
-    uint64_t lsn = session_execute(&c->session, &target, r->args, r->n, &c->client, &c->out.bytes);
+    uint64_t lsn = session_execute(session, &target, r->args, r->n, &c->client, &c->out.bytes);
 
-    if (c->session.cold) {
-        c->errand = errand_begin(&s->host, &c->client);
-        if (!c->errand)
+    if (session->cold) {
+        c->client.errand = errand_begin(&s->host, &c->client);
+        if (!c->client.errand)
             reply_error(c, BELFRY_NOMEM, "");
-    } else if (!c->session.parked && !c->session.no_room) { /* else there is no reply yet */
-        replied(c, lsn);
+    } else if (!session->parked && !session->no_room) { /* else there is no reply yet */
+        note_reply(c, lsn);
     }
 }
 
@@ -242,32 +186,38 @@ static void take_request(struct conn *c, const struct resp_request *r)
                        "this is neither RESP nor HTTP as it is spoken here: expected a method in "
                        "upper case, a blank and a path");
     else
-        execute(c, r);
-    c->client.server->commands += !c->session.no_room;
+        execute_request(c, r);
+    c->client.server->commands += !c->client.session.no_room;
 }
 
-/* Nobody is known, and somebody has to be; or that cannot be said now. */
+/* Whether the client still has to show a token, or the server cannot know that now. */
 static bool is_stranger(struct conn *c)
 {
-    const struct server *s = c->client.server;
+    struct session *session = &c->client.session;
+    const struct engine *e = c->client.server->host.engine;
 
-    return !s->host.engine ||
-           identity_check(&c->session.who, s->host.engine, c->session.remote) < 0;
+    return !e || identity_check(&session->who, e, session->remote) < 0;
 }
 
-/* How large an argument may be. */
-static size_t max_bulk(struct conn *c)
+/* The largest argument that the client may send. */
+static size_t max_argument(struct conn *c)
 {
-    const struct server *s = c->client.server;
+    size_t payload = (size_t)c->client.server->options.max_payload;
 
-    if (is_stranger(c))
-        return STRANGER_BYTES;
-    return 2 * (size_t)s->options.max_payload + READ_BYTES;
+    return is_stranger(c) ? STRANGER_BYTES : 2 * payload + READ_BYTES;
 }
 
-/* Executes requests from input; returns how many bytes were used. One that is to be executed again
- * is not used yet. */
-static size_t process(struct conn *c, struct str input)
+/* The most bytes that are kept of a request that is not whole. */
+static size_t max_request(struct conn *c)
+{
+    size_t payload = (size_t)c->client.server->options.max_payload;
+
+    return is_stranger(c) ? 2 * STRANGER_BYTES : 2 * payload + READ_BYTES + SLACK_BYTES;
+}
+
+/* Executes requests from input; returns how many bytes were used. A request that is to be executed
+ * again is not used yet. */
+static size_t execute_input(struct conn *c, struct str input)
 {
     struct server *s = c->client.server;
     size_t used = 0, commands = 0;
@@ -280,47 +230,32 @@ static size_t process(struct conn *c, struct str input)
 
         if (commands++ == COMMANDS_MAX)
             break;
-        status = resp_read_request(s->request, rest, max_bulk(c), &n);
+        status = resp_read_request(&s->request, rest, max_argument(c), &n);
         if (status == RESP_MORE) {
-            c->in_need = s->request->skip > rest.len ? s->request->skip : rest.len + 1;
+            c->in_need = s->request.skip > rest.len ? s->request.skip : rest.len + 1;
             break;
         }
         if (status == RESP_BAD) {
-            protocol_error(c, s->request->why);
+            protocol_error(c, s->request.why);
             break;
         }
-        if (s->request->n)
-            take_request(c, s->request);
-        if (c->errand || c->session.no_room)
+        if (s->request.n)
+            take_request(c, &s->request);
+        if (c->client.errand || c->client.session.no_room)
             break;
         used += n;
     }
     return used;
 }
 
-/* What is kept of a request that is not whole is limited as a whole. */
 static void check_input(struct conn *c)
 {
-    size_t limit = 2 * (size_t)c->client.server->options.max_payload + READ_BYTES + SLACK_BYTES;
-
-    if (is_stranger(c))
-        limit = 2 * STRANGER_BYTES;
     if (c->in.failed)
-        cut_off(c, "out of memory");
+        client_cut_off(&c->client, "out of memory");
     else if (c->in.len == 0)
         buf_reset(&c->in, BUFFER_KEEP);
-    else if (c->in.len > limit && c->in_need > c->in.len)
+    else if (c->in_need > c->in.len && c->in.len > max_request(c))
         protocol_error(c, "request is larger than the limit");
-}
-
-static void note_half(struct conn *c, bool progress)
-{
-    if (c->closed)
-        return;
-    if (progress || c->in.len >= c->in_need)
-        c->half_ms = 0;
-    if (!c->half_ms && c->in.len < c->in_need)
-        c->half_ms = time_mono_us() / 1000;
 }
 
 static void take_input(struct conn *c, struct str fresh)
@@ -328,38 +263,41 @@ static void take_input(struct conn *c, struct str fresh)
     size_t used = 0;
 
     if (c->in.len == 0) { /* the usual case: whole requests, executed where they were read */
-        used = process(c, fresh);
+        used = execute_input(c, fresh);
         if (!c->closed)
             buf_append(&c->in, fresh.ptr + used, fresh.len - used);
     } else {
         buf_str(&c->in, fresh);
         if (c->in.len >= c->in_need && !c->in.failed)
-            used = process(c, buf_view(&c->in));
+            used = execute_input(c, buf_view(&c->in));
         if (used > 0 && !c->closed)
             buf_consume(&c->in, used);
     }
     if (!c->closed)
         check_input(c);
-    note_half(c, used > 0);
+    if (used > 0 || c->in.len >= c->in_need)
+        c->half_ms = 0;
+    if (!c->half_ms && c->in.len < c->in_need)
+        c->half_ms = time_mono_ms();
 }
 
 static void conn_fetched(struct client *client, int err, const char *detail)
 {
-    struct conn *c = of(client);
-    struct resp_request *r = c->client.server->request;
+    struct conn *c = conn_of(client);
+    struct resp_request *r = &client->server->request;
     size_t used = 0;
 
-    c->errand = NULL;
-    c->active_ms = time_mono_us() / 1000;
+    client->errand = NULL;
+    c->active_ms = time_mono_ms();
     if (resp_read_request(r, buf_view(&c->in), SIZE_MAX, &used) != RESP_OK)
         protocol_error(c, r->why ? r->why : "out of memory"); /* it was whole before */
     else if (err)
         reply_error(c, err, detail);
     else
-        execute(c, r);
+        execute_request(c, r);
     if (err)
-        c->session.cold = false;
-    if (c->closed || c->errand)
+        client->session.cold = false;
+    if (c->closed || client->errand)
         return;
     buf_consume(&c->in, used);
     check_input(c);
@@ -373,21 +311,19 @@ static void read_input(struct conn *c)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0) {
-        conn_close(c);
-        return;
-    }
-    if (n == 0) {
+        conn_close(&c->client);
+    } else if (n == 0) {
         c->eof = true;
-        return;
+    } else {
+        c->active_ms = time_mono_ms();
+        host_advance(&s->host);
+        take_input(c, (struct str){ s->read_buf, (size_t)n });
     }
-    c->active_ms = time_mono_us() / 1000;
-    host_advance(&s->host);
-    take_input(c, (struct str){ s->read_buf, (size_t)n });
 }
 
 /* ---- The first bytes ---- */
 
-/* The socket is somebody else's from here on. */
+/* Gives the socket to the connections of another protocol. */
 static void hand_over(struct conn *c, void (*adopt)(struct server *s, int fd, const struct peer *))
 {
     struct server *s = c->client.server;
@@ -395,19 +331,19 @@ static void hand_over(struct conn *c, void (*adopt)(struct server *s, int fd, co
     int fd = c->fd;
 
     c->fd = -1;
-    conn_close(c);
+    conn_close(&c->client);
     adopt(s, fd, &peer);
 }
 
-/* In the words of the protocol that it speaks. */
+/* Answers in the protocol that the client speaks. */
 static void refuse_plain(struct conn *c, bool http)
 {
     if (recv(c->fd, c->client.server->read_buf, READ_BYTES, 0) < 0) {
-        /* What it said is dropped, lest closing lose the answer. */
+        /* Its words are dropped: closing with unread bytes would lose the answer. */
     }
     buf_text(&c->out.bytes, http ? TLS_PLAIN_HTTP : TLS_PLAIN_RESP);
-    c->session.quit = true;
-    replied(c, 0);
+    c->client.session.quit = true;
+    note_reply(c, 0);
 }
 
 /* How many bytes must have come before the loop tells of them. */
@@ -416,8 +352,8 @@ static void set_least(struct conn *c, int bytes)
     setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }
 
-/* What follows from the first bytes. True: it speaks RESP. */
-static bool choose(struct conn *c, struct str first, bool http)
+/* Acts on the first bytes. True: the client speaks RESP. */
+static bool choose_protocol(struct conn *c, struct str first, bool http)
 {
     const struct server *s = c->client.server;
     const struct peer *peer = &c->client.peer;
@@ -433,8 +369,8 @@ static bool choose(struct conn *c, struct str first, bool http)
     return false;
 }
 
-/* Looks at the first bytes without taking them. True: it speaks RESP. */
-static bool sniff(struct conn *c)
+/* Looks at the first bytes without taking them. True: the client speaks RESP. */
+static bool sniff_protocol(struct conn *c)
 {
     char first[HTTP_GUESS_BYTES];
     ssize_t n = recv(c->fd, first, sizeof(first), MSG_PEEK);
@@ -445,7 +381,7 @@ static bool sniff(struct conn *c)
         c->peeked = (int)n;
         set_least(c, c->peeked + 1);
         if (!c->half_ms)
-            c->half_ms = time_mono_us() / 1000;
+            c->half_ms = time_mono_ms();
         return false;
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -454,7 +390,7 @@ static bool sniff(struct conn *c)
         set_least(c, 1);
     c->fresh = false;
     c->half_ms = 0;
-    return choose(c, seen, guess == HTTP_GUESS_YES);
+    return choose_protocol(c, seen, guess == HTTP_GUESS_YES);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events)
@@ -462,69 +398,59 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     struct conn *c = handle->data;
 
     if (status < 0) {
-        conn_close(c);
+        conn_close(&c->client);
         return;
     }
-    if (events & UV_DISCONNECT && c->session.parked) {
-        /* Nobody is there to be served; but what was asked before and behind may still be read. */
+    if (events & UV_DISCONNECT && c->client.session.parked) {
+        /* The client takes no jobs any more, but it may still read other answers. */
         c->eof = true;
-        end_wait(c);
+        client_end_wait(&c->client);
         return;
     }
-    if (events & UV_READABLE && (!c->fresh || sniff(c)))
+    if (events & UV_READABLE && (!c->fresh || sniff_protocol(c)))
         read_input(c);
     conn_flush(&c->client);
 }
 
 static void conn_resume(struct client *client)
 {
-    struct conn *c = of(client);
-
-    list_remove(&c->client.resume);
-    host_advance(&c->client.server->host);
-    take_input(c, (struct str){ 0 });
+    list_remove(&client->resume);
+    host_advance(&client->server->host);
+    take_input(conn_of(client), (struct str){ 0 });
     conn_flush(client);
 }
 
 static void conn_deliver(struct client *client, struct job *const *jobs, size_t n)
 {
-    struct conn *c = of(client);
-    struct engine *e = c->client.server->host.engine;
+    struct conn *c = conn_of(client);
+    struct engine *e = client->server->host.engine;
 
-    session_serve(&c->session, e, jobs, n, &c->out.bytes);
-    c->active_ms = time_mono_us() / 1000;
-    replied(c, engine_offered_lsn(e));
+    session_serve(&client->session, e, jobs, n, &c->out.bytes);
+    c->active_ms = time_mono_ms();
+    note_reply(c, engine_offered_lsn(e));
     conn_flush(client);
-}
-
-static void end_wait(struct conn *c)
-{
-    engine_wait_cancel(c->client.server->host.engine, c->session.parked);
-    conn_deliver(&c->client, NULL, 0);
 }
 
 static void conn_drain(struct client *client)
 {
-    struct conn *c = of(client);
-
-    if (c->session.parked)
-        end_wait(c);
+    if (client->session.parked)
+        client_end_wait(client);
     else
-        watch(c);
+        watch_socket(conn_of(client));
 }
 
 static void conn_sweep(struct client *client, int64_t mono_ms)
 {
-    struct conn *c = of(client);
-    const struct options *o = &c->client.server->options;
+    struct conn *c = conn_of(client);
+    const struct options *o = &client->server->options;
 
     if (c->stuck_ms && mono_ms - c->stuck_ms > o->client_timeout_ms)
-        cut_off(c, "it does not read its replies");
+        client_cut_off(client, "it does not read its replies");
     else if (c->half_ms && mono_ms - c->half_ms > o->client_timeout_ms)
-        cut_off(c, "it stopped within a request");
-    else if (o->idle_timeout_ms && !c->session.parked && !c->errand &&
+        client_cut_off(client, "it stopped within a request");
+    else if (o->idle_timeout_ms && !client->session.parked && !client->errand &&
              mono_ms - c->active_ms > o->idle_timeout_ms)
-        conn_close(c);
+        conn_close(client);
 }
 
 static const struct client_ops conn_ops = {
@@ -533,9 +459,9 @@ static const struct client_ops conn_ops = {
     .fetched = conn_fetched,
     .deliver = conn_deliver,
     .drain = conn_drain,
-    .has_output = has_output,
+    .has_output = conn_has_output,
     .sweep = conn_sweep,
-    .close = close_client,
+    .close = conn_close,
 };
 
 void conn_open(struct server *s, int fd, const struct peer *peer)
@@ -550,10 +476,7 @@ void conn_open(struct server *s, int fd, const struct peer *peer)
     c->fd = fd;
     c->fresh = true;
     c->poll.data = c;
-    c->active_ms = time_mono_us() / 1000;
-    session_init(&c->session, ++s->next_conn);
-    client_init(&c->client, s, &conn_ops, &c->session, peer);
-    peer_text(peer, c->session.address, sizeof(c->session.address));
-    c->session.remote = !peer_is_loopback(peer);
-    watch(c);
+    c->active_ms = time_mono_ms();
+    client_init(&c->client, s, &conn_ops, peer);
+    watch_socket(c);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection that speaks RESP. Input is read in turns of 64 KiB, so that none holds the others
- * up; replies are kept in order, each until its records are durable. A client that does not read
- * its replies is not read from either, and is cut off after client_timeout. A request that needs
- * something from disk stays first in the input until that is there; nothing behind it is executed.
+ * A connection that speaks RESP. The server reads input in turns of 64 KiB, so that no connection
+ * holds up the others. Replies leave in order, each when its records are durable. While a client
+ * does not read its replies, the server does not read from it, and cuts it off after
+ * client_timeout. A request that needs an item from disk stays first in the input until the item is
+ * there.
  *
- * Every connection begins as one of these. Its first bytes are looked at before they are taken: one
- * that speaks HTTP is handed to http.h. One that speaks TLS is handed to tls.h, and what it says
- * within TLS comes back as a connection that begins anew.
+ * Every connection begins here. The server looks at the first bytes before it takes them: HTTP goes
+ * to http.h. TLS goes to tls.h, and comes back decrypted as a connection that begins anew.
  */
 #ifndef SERVER_CONN_H
 #define SERVER_CONN_H

@@ -1,51 +1,110 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/events.h"
 
-#include <stdlib.h>
-
 #include "base/time.h"
 #include "server/http/http.h"
-#include "server/joblog.h"
 #include "server/tracer.h"
 
+#define SECOND_MS 1000
 #define LINGER_MS INT64_C(300000) /* how long events are kept for a stream that may come back */
+
+/* ---- Log lines about jobs, by the option log_jobs ---- */
+
+/* Whether this second may have another line. */
+static bool may_log(struct server *s)
+{
+    struct events *v = &s->events;
+    int64_t second = time_mono_us() / 1000000;
+
+    if (second != v->log_second) {
+        v->log_second = second;
+        v->log_lines = 0;
+    }
+    if (s->options.log_jobs_rate && v->log_lines >= s->options.log_jobs_rate) {
+        v->log_skipped++;
+        return false;
+    }
+    v->log_lines++;
+    return true;
+}
+
+static bool has_ended(const struct job_event *ev)
+{
+    return ev->outcome >= 0 || ev->cause == CAUSE_ENDED;
+}
+
+struct line {
+    struct log_field fields[12];
+    size_t n;
+};
+
+static void put_text(struct line *l, const char *name, struct str text)
+{
+    if (text.len)
+        l->fields[l->n++] = (struct log_field){ name, text, 0 };
+}
+
+static void put_number(struct line *l, const char *name, int64_t v, bool there)
+{
+    if (there)
+        l->fields[l->n++] = (struct log_field){ name, { 0 }, v };
+}
+
+static void log_event(struct server *s, const struct job_event *ev)
+{
+    struct line l = { .n = 0 };
+    char id[ID_TEXT];
+
+    if (s->options.log_jobs == LOG_JOBS_OFF ||
+        (s->options.log_jobs == LOG_JOBS_ENDED && !has_ended(ev)) || !may_log(s))
+        return;
+    id_format(ev->id, id);
+    put_text(&l, "job", (struct str){ id, ID_TEXT });
+    put_text(&l, "tenant", ev->tenant);
+    put_text(&l, "queue", ev->queue);
+    put_text(&l, "state", str_of(job_state_name(ev->state)));
+    put_text(&l, "cause", str_of(event_cause_name(ev->cause)));
+    put_number(&l, "attempt", ev->attempt, true);
+    if (ev->outcome >= 0)
+        put_text(&l, "outcome", str_of(attempt_outcome_name((unsigned)ev->outcome)));
+    put_number(&l, "duration_ms", ev->now_ms - ev->start_ms, ev->outcome >= 0);
+    put_number(&l, "lateness_ms", ev->late_ms, ev->start_ms >= 0);
+    put_text(&l, "worker", ev->worker);
+    put_text(&l, "error", ev->error);
+    log_fields(&s->log, LOG_LEVEL_INFO, ev->outcome >= 0 ? "attempt ended" : "job changed",
+               l.fields, l.n);
+}
+
+/* Tells the log how many lines were left out, once a second at most. */
+static void log_skipped(struct server *s, int64_t mono_ms)
+{
+    if (!s->events.log_skipped || mono_ms / SECOND_MS == s->events.log_told)
+        return;
+    s->events.log_told = mono_ms / SECOND_MS;
+    log_warn(&s->log, "lines about jobs were left out: more than log_jobs_rate", "lines",
+             LOG_INT(s->events.log_skipped));
+    s->events.log_skipped = 0;
+}
+
+/* ---- The ring and its readers ---- */
 
 int events_init(struct server *s)
 {
-    s->events = calloc(1, sizeof(*s->events));
-    if (!s->events)
-        return BELFRY_NOMEM;
-    list_init(&s->events->streams);
-    return tracer_new(s, &s->events->tracer);
+    list_init(&s->events.streams);
+    return tracer_new(s, &s->events.tracer);
 }
 
 void events_stop(struct server *s)
 {
-    if (s->events)
-        tracer_stop(s->events->tracer);
-}
-
-void events_fini(struct server *s)
-{
-    if (!s->events)
-        return;
-    tracer_free(s->events->tracer);
-    event_ring_close(&s->events->ring);
-    free(s->events);
-    s->events = NULL;
-}
-
-bool events_drain(struct server *s)
-{
-    return tracer_drain(s->events->tracer);
+    tracer_free(s->events.tracer);
+    s->events.tracer = NULL;
 }
 
 void events_stats(const struct server *s, struct verb_host_stats *ret)
 {
-    const struct events *v = s->events;
-    struct tracer_stats t;
+    const struct events *v = &s->events;
+    struct tracer_stats t = tracer_stats(v->tracer);
 
-    tracer_stats(v->tracer, &t);
     ret->event_streams = v->stream_count;
     ret->events = v->taken;
     ret->events_missed = v->missed;
@@ -53,31 +112,31 @@ void events_stats(const struct server *s, struct verb_host_stats *ret)
     ret->spans_dropped = t.dropped;
 }
 
-/* Somebody reads besides streams. */
+/* Whether the log or the tracer reads events. */
 static bool is_logged(const struct server *s)
 {
-    return s->options.log_jobs != LOG_JOBS_OFF || s->events->tracer;
+    return s->options.log_jobs != LOG_JOBS_OFF || s->events.tracer;
 }
 
 static void tell_no_memory(struct server *s)
 {
-    log_line(&s->log, LOG_LEVEL_WARN, "no memory for events: none are told", NULL);
+    log_warn(&s->log, "no memory for events: none are told");
 }
 
 static int open_ring(struct server *s)
 {
-    int err = event_ring_open(&s->events->ring, (size_t)s->options.events_memory);
+    int err = event_ring_open(&s->events.ring, (size_t)s->options.events_memory);
 
-    s->events->cursor = event_ring_end(&s->events->ring);
+    s->events.cursor = event_ring_end(&s->events.ring);
     return err;
 }
 
 bool events_begin(struct server *s)
 {
-    bool kept = s->events->ring.bytes != NULL;
+    bool kept = s->events.ring.bytes != NULL;
 
-    /* What was not durable by now never will be. */
-    event_ring_close(&s->events->ring);
+    /* Events that are not durable by now never will be. */
+    event_ring_close(&s->events.ring);
     if (!kept && !is_logged(s))
         return false;
     if (open_ring(s) == 0)
@@ -86,14 +145,9 @@ bool events_begin(struct server *s)
     return false;
 }
 
-void events_opened(struct server *s, uint64_t epoch)
-{
-    s->events->epoch = epoch;
-}
-
 int events_want(struct server *s)
 {
-    int err = s->events->ring.bytes ? 0 : open_ring(s);
+    int err = s->events.ring.bytes ? 0 : open_ring(s);
 
     if (!err)
         engine_listen(s->host.engine, true);
@@ -104,14 +158,14 @@ void events_take(void *host, const struct job_event *ev)
 {
     struct server *s = host;
 
-    s->events->taken++;
-    event_ring_put(&s->events->ring, ev);
+    s->events.taken++;
+    event_ring_put(&s->events.ring, ev);
 }
 
-/* The log and traces take all that is durable at once. */
-static void consume(struct server *s)
+/* The log and the tracer take all durable events at once. */
+static void consume_events(struct server *s)
 {
-    struct events *v = s->events;
+    struct events *v = &s->events;
     struct job_event ev;
     uint64_t missed;
     enum event_read got;
@@ -121,7 +175,7 @@ static void consume(struct server *s)
             v->missed += missed == EVENTS_UNKNOWN ? 0 : missed;
             continue;
         }
-        joblog_event(s, &ev);
+        log_event(s, &ev);
         if (v->tracer)
             tracer_event(v->tracer, &ev);
     }
@@ -129,12 +183,12 @@ static void consume(struct server *s)
 
 void events_settled(struct server *s)
 {
-    struct events *v = s->events;
+    struct events *v = &s->events;
 
     if (!v->ring.bytes || !event_ring_settle(&v->ring, s->host.durable_lsn))
         return;
     if (is_logged(s))
-        consume(s);
+        consume_events(s);
     else
         v->cursor = event_ring_end(&v->ring);
     http_streams_feed(s);
@@ -142,9 +196,9 @@ void events_settled(struct server *s)
 
 void events_sweep(struct server *s, int64_t mono_ms)
 {
-    struct events *v = s->events;
+    struct events *v = &s->events;
 
-    joblog_sweep(s, mono_ms);
+    log_skipped(s, mono_ms);
     http_streams_sweep(s, mono_ms);
     if (v->stream_count > 0 || is_logged(s))
         v->used_ms = mono_ms;

@@ -10,16 +10,18 @@
 
 #define MORE_THREADS \
     "allow more threads or address space: ulimit -u, ulimit -v, TasksMax of systemd"
-#define COMMIT_LEAST  (64 << 10) /* of records that are gathered before a large one */
-#define FED_PART      256 /* the part of memory that the record of a batch mostly stays below */
+#define COMMIT_LEAST                                                                          \
+    (64 << 10)            /* The host gathers so many bytes of records before a large record. \
+                           */
+#define FED_PART      256 /* The record of a batch mostly stays below this part. */
 #define RESERVE_LEAST 2
 #define RESERVE_MOST  500
 #define TELL_MS       1000
 
 /* ---- The store ---- */
 
-/* A segment takes one more commit when it is just short of its size, and that one record more when
- * it is just short of its own: with room for both it can be written though the disk is full. */
+/* A segment just short of its size takes one more commit. A commit just short of its size takes one
+ * more record. With room for both, the commit can be written though the disk is full. */
 static uint64_t log_bytes(const struct options *o)
 {
     int64_t record = 2 * o->max_payload;
@@ -29,9 +31,9 @@ static uint64_t log_bytes(const struct options *o)
     return (uint64_t)(o->segment_size + o->segment_size / 16 + record);
 }
 
-/* Where segments are small a commit may be larger than several of them: the spares together have
- * room for the largest. That is a job with the payload that is to replace its own, or the record of
- * a batch that went to disk. */
+/* A commit may be larger than several small segments: the spares together have room for the
+ * largest. That is a job with a payload that is to replace its own, or the record of a batch that
+ * went to disk. */
 static unsigned reserve(const struct options *o)
 {
     int64_t job = 2 * o->max_payload, fed = o->memory / FED_PART;
@@ -51,8 +53,8 @@ int hosting_store(struct server *s)
     int err = store_open(s->options.data, &o, &s->store);
 
     if (err)
-        log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the data directory", "data",
-                 s->options.data, "error", error_text(err), "detail", store_detail(), NULL);
+        log_error(&s->log, "cannot open the data directory", "data", s->options.data, "error",
+                  error_text(err), "detail", store_detail());
     return err;
 }
 
@@ -60,8 +62,10 @@ int hosting_store(struct server *s)
 
 static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
 {
+    struct client *c = owner;
+
     (void)host;
-    client_deliver(owner, jobs, n);
+    c->ops->deliver(c, jobs, n);
 }
 
 static void configure(void *user, struct partition_options *o)
@@ -86,32 +90,29 @@ static void configure(void *user, struct partition_options *o)
 
 static void tell_opened(struct server *s, const struct partition_report *r)
 {
-    char a[LOG_NUMBER], b[LOG_NUMBER], c[LOG_NUMBER];
-
     if (r->torn_bytes)
-        log_line(&s->log, LOG_LEVEL_WARN,
+        log_warn(&s->log,
                  r->clean ? "bytes behind the last commit of the journal were cut off; nothing is "
                             "lost: the journal ends where it was closed"
                           : "a torn commit at the end of the journal was cut off; it was being "
                             "written when the server ended and was not acknowledged, or it is "
                             "damaged and was",
-                 "where", r->where, "bytes", log_number((int64_t)r->torn_bytes, a), NULL);
-    log_line(&s->log, LOG_LEVEL_INFO, "journal opened", "epoch", log_number((int64_t)r->epoch, a),
-             "segments", log_number(r->segments, b), "commits", log_number((int64_t)r->commits, c),
-             "last_stop", r->clean ? "clean" : "unclean", NULL);
+                 "where", r->where, "bytes", LOG_INT(r->torn_bytes));
+    log_info(&s->log, "journal opened", "epoch", LOG_INT(r->epoch), "segments",
+             LOG_INT(r->segments), "commits", LOG_INT(r->commits), "last_stop",
+             r->clean ? "clean" : "unclean");
 }
 
 static void opened(struct server *s, int err, const struct partition_report *r)
 {
     if (err) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "cannot open the journal", "error", error_text(err),
-                 "detail", store_detail(), "next",
-                 err == BELFRY_CORRUPT ? "belfry check shows the damage, belfry repair salvages"
-                                       : "see the detail",
-                 NULL);
+        log_error(&s->log, "cannot open the journal", "error", error_text(err), "detail",
+                  store_detail(), "next",
+                  err == BELFRY_CORRUPT ? "belfry check shows the damage, belfry repair salvages"
+                                        : "see the detail");
         return;
     }
-    events_opened(s, r->epoch);
+    s->events.epoch = r->epoch;
     tell_opened(s, r);
 }
 
@@ -126,7 +127,7 @@ static void reopened(void *user, int err, const struct partition_report *r)
         listen_resume(s);
 }
 
-/* ---- What the host tells ---- */
+/* ---- Calls of the host ---- */
 
 static void lease(void *user)
 {
@@ -138,44 +139,50 @@ static void settled(void *user)
     struct server *s = user;
     struct list *node, *after;
 
-    list_each_safe (node, after, &s->host.holding)
-        client_flush(client_of_holding(node));
+    list_each_safe (node, after, &s->host.uncommitted) {
+        struct client *c = container_of(node, struct client, uncommitted);
+
+        c->ops->flush(c);
+    }
     events_settled(s);
     push_flush(s);
 }
 
-/* Not each time: a client may ask again and again. */
+/* Tells the log now and then: a client may ask again and again. */
 static void tell_fetch(struct server *s, int err, const char *detail)
 {
-    int64_t now = time_mono_us() / 1000;
+    int64_t now = time_mono_ms();
 
     if ((err != BELFRY_CORRUPT && err != BELFRY_IO) || now < s->fetch_tell_ms)
         return;
     s->fetch_tell_ms = now + TELL_MS;
-    log_line(&s->log, LOG_LEVEL_ERROR, "a job could not be read from disk", "error",
-             error_text(err), "detail", detail, "next", "belfry check shows what is damaged", NULL);
+    log_error(&s->log, "a job could not be read from disk", "error", error_text(err), "detail",
+              detail, "next", "belfry check shows what is damaged");
 }
 
 static void fetched(void *user, void *owner, int err, const char *detail)
 {
+    struct client *c = owner;
+
     tell_fetch(user, err, detail);
-    client_fetched(owner, err, detail);
+    c->ops->fetched(c, err, detail);
 }
 
 static void answered(void *user, void *owner)
 {
+    struct client *c = owner;
+
     (void)user;
-    client_flush(owner);
+    c->ops->flush(c);
 }
 
 static void chore_failed(void *user, const char *name, int err, const char *detail)
 {
     struct server *s = user;
 
-    log_line(&s->log, LOG_LEVEL_ERROR, "a chore failed", "chore", name, "error", error_text(err),
-             "detail", detail, "next",
-             err == BELFRY_CORRUPT ? "belfry check shows what is damaged" : "tried again soon",
-             NULL);
+    log_error(&s->log, "a chore failed", "chore", name, "error", error_text(err), "detail", detail,
+              "next",
+              err == BELFRY_CORRUPT ? "belfry check shows what is damaged" : "tried again soon");
 }
 
 static void room_changed(void *user, enum host_room room, bool lacking)
@@ -190,18 +197,18 @@ static void room_changed(void *user, enum host_room room, bool lacking)
     };
     struct server *s = user;
 
-    log_line(&s->log, LOG_LEVEL_WARN, texts[room][lacking], "data", s->options.data, NULL);
+    log_warn(&s->log, texts[room][lacking], "data", s->options.data);
 }
 
-/* Clients see their connection end and do not know the outcome of what was not answered. */
+/* Clients see their connection end. They do not know the outcome of requests without an answer. */
 static void failed(void *user, const char *what, int err, const char *detail)
 {
     struct server *s = user;
 
-    log_line(&s->log, LOG_LEVEL_ERROR, what, "error", error_text(err), "detail", detail, "next",
-             "nothing more is acknowledged until all was made again from what is stored", NULL);
+    log_error(&s->log, what, "error", error_text(err), "detail", detail, "next",
+              "nothing more is acknowledged until all was made again from what is stored");
     listen_pause(s);
-    client_close_all(s);
+    clients_close(s);
     push_reset(s);
 }
 
@@ -224,8 +231,7 @@ int hosting_start(struct server *s)
     int err = host_init(&s->host, &s->loop, s->store, sync_ms, &hosting_ops, s);
 
     if (err == BELFRY_NOMEM)
-        log_line(&s->log, LOG_LEVEL_ERROR, "cannot start the log thread", "next", MORE_THREADS,
-                 NULL);
+        log_error(&s->log, "cannot start the log thread", "next", MORE_THREADS);
     return err;
 }
 
@@ -240,13 +246,11 @@ int hosting_open(struct server *s)
 
 int hosting_pool(struct server *s)
 {
-    char number[LOG_NUMBER];
     int err = threadpool_start(&s->loop);
 
     if (!err)
         return 0;
-    log_line(&s->log, LOG_LEVEL_ERROR, "cannot start the pool of threads", "error",
-             uv_strerror(err), "threads", log_number((int64_t)threadpool_size(), number), "next",
-             MORE_THREADS, NULL);
+    log_error(&s->log, "cannot start the pool of threads", "error", uv_strerror(err), "threads",
+              LOG_INT(threadpool_size()), "next", MORE_THREADS);
     return BELFRY_NOMEM;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server as the user of a host: the store and the partition by its options, and what the host
- * tells it, which goes to clients, pushes, events and the log.
+ * The server as the user of a host. It opens store and partition by the options, and passes the
+ * calls of the host on to clients, pushes, events and the log.
  */
 #ifndef SERVER_HOSTING_H
 #define SERVER_HOSTING_H

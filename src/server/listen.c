@@ -7,28 +7,30 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/bindrule.h"
 #include "server/conn.h"
 #include "server/tls.h"
 
-#define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up the others */
+#define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up other clients */
+
+#define OWN_FILES INT64_C(64) /* descriptors that the journal and the loop need */
 
 #define BUSY_ALL "-BUSY too many clients: max_connections is reached\r\n"
 #define BUSY_ONE \
     "-BUSY too many clients from your address: max_connections_per_address is reached\r\n"
 
-static void refuse(int fd, const char *busy)
+static void refuse_client(int fd, const char *busy)
 {
     if (send(fd, busy, strlen(busy), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-        /* It is turned away in any case. */
+        /* The client is turned away in any case. */
     }
     close(fd);
 }
 
-/* Out of descriptors: give up the spare one to be able to turn the client away. */
+/* Out of descriptors: gives up the spare one to be able to turn the client away. */
 static void refuse_without_fd(struct server *s)
 {
     int fd;
@@ -36,16 +38,8 @@ static void refuse_without_fd(struct server *s)
     close(s->spare_fd);
     fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0)
-        refuse(fd, BUSY_ALL);
+        refuse_client(fd, BUSY_ALL);
     s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-/* A link of TLS whose client is over holds descriptors still. */
-static uint64_t connections(const struct server *s)
-{
-    uint64_t links = tls_links(s);
-
-    return s->client_count + (links > s->tls_client_count ? links - s->tls_client_count : 0);
 }
 
 static bool is_one_too_many(const struct server *s, const struct peer *peer)
@@ -76,10 +70,10 @@ static void on_connection(uv_poll_t *handle, int status, int events)
             return;
         }
         peer_set(&peer, (const struct sockaddr *)&from);
-        if (connections(s) >= (uint64_t)s->options.max_connections) {
-            refuse(fd, BUSY_ALL);
+        if (peers_total(&s->peers) >= (uint64_t)s->options.max_connections) {
+            refuse_client(fd, BUSY_ALL);
         } else if (is_one_too_many(s, &peer)) {
-            refuse(fd, BUSY_ONE);
+            refuse_client(fd, BUSY_ONE);
         } else {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
             conn_open(s, fd, &peer);
@@ -87,41 +81,49 @@ static void on_connection(uv_poll_t *handle, int status, int events)
     }
 }
 
-static int fail(struct server *s, const char *what, const char *why)
+void listen_fit(struct server *s)
 {
-    char port[LOG_NUMBER];
+    struct rlimit files;
+    int64_t most,
+        own = OWN_FILES + s->options.push.max,
+        each = s->options.tls.mode == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
 
-    log_line(&s->log, LOG_LEVEL_ERROR, what, "bind", s->options.bind, "port",
-             log_number(s->options.port, port), "error", why, NULL);
-    return BELFRY_IO;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    most = files.rlim_max > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_max;
+    most = (most > 2 * own ? most - own : OWN_FILES) / each;
+    if (s->options.max_connections <= most)
+        return;
+    s->options.max_connections = most;
+    log_warn(&s->log, "max_connections is lowered: the limit on open files (ulimit -n) is too low",
+             "max_connections", LOG_INT(most));
 }
 
-/* Why it must not listen there, or NULL. */
-static const char *refusal(const struct server *s, const struct sockaddr *a)
+static int listen_fail(struct server *s, const char *what, const char *why)
 {
-    struct bindrule rule = { .users = engine_token_count(s->host.engine) > 0,
-                             .tls = s->options.tls != TLS_OFF,
-                             .insecure = s->options.insecure_plaintext };
-    struct peer peer;
-
-    peer_set(&peer, a);
-    rule.loopback = peer_is_loopback(&peer);
-    return bindrule_refusal(&rule);
+    log_error(&s->log, what, "bind", s->options.bind, "port", LOG_INT(s->options.port), "error",
+              why);
+    return BELFRY_IO;
 }
 
 static int bind_to(struct server *s, const struct addrinfo *a)
 {
-    const char *why = refusal(s, a->ai_addr);
+    const char *why;
+    struct peer at;
     int one = 1;
 
+    peer_set(&at, a->ai_addr);
+    why = tls_bind_refusal(&s->options, &at, engine_token_count(s->host.engine) > 0);
     if (why)
-        return fail(s, "only loopback is served", why);
+        return listen_fail(s, "only loopback is served", why);
     s->listen_fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->listen_fd < 0)
-        return fail(s, "cannot make a socket", strerror(errno));
+        return listen_fail(s, "cannot make a socket", strerror(errno));
     setsockopt(s->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(s->listen_fd, a->ai_addr, a->ai_addrlen) < 0 || listen(s->listen_fd, 4096) < 0)
-        return fail(s, "cannot listen", strerror(errno));
+        return listen_fail(s, "cannot listen", strerror(errno));
     return 0;
 }
 
@@ -136,7 +138,7 @@ static int port_of(int fd)
                                          : ((struct sockaddr_in *)&a)->sin_port);
 }
 
-/* Written beside and renamed, so that whoever waits for the file sees it whole. */
+/* Writes a file beside it and renames that, so that a reader sees it whole. */
 static int write_port_file(struct server *s, const char *port)
 {
     struct buf temp = { 0 };
@@ -152,7 +154,7 @@ static int write_port_file(struct server *s, const char *port)
     if (!err && rename(temp.ptr, s->options.port_file) < 0)
         err = BELFRY_IO;
     if (err)
-        fail(s, "cannot write the port file", strerror(errno));
+        listen_fail(s, "cannot write the port file", strerror(errno));
     buf_fini(&temp);
     return err;
 }
@@ -166,7 +168,7 @@ int listen_open(struct server *s)
 
     err = getaddrinfo(s->options.bind, log_number(s->options.port, port), &hints, &found);
     if (err)
-        return fail(s, "cannot resolve the address to bind to", gai_strerror(err));
+        return listen_fail(s, "cannot resolve the address to bind to", gai_strerror(err));
     err = bind_to(s, found);
     freeaddrinfo(found);
     if (err)
@@ -177,8 +179,7 @@ int listen_open(struct server *s)
     listen_resume(s);
     s->port = port_of(s->listen_fd);
     log_number(s->port, port);
-    log_line(&s->log, LOG_LEVEL_INFO, "listening", "bind", s->options.bind, "port", port, "data",
-             s->options.data, NULL);
+    log_info(&s->log, "listening", "bind", s->options.bind, "port", port, "data", s->options.data);
     return s->options.port_file[0] ? write_port_file(s, port) : 0;
 }
 

@@ -24,17 +24,18 @@ static void put_json_text(struct buf *b, struct str text)
     buf_text(b, "\"");
 }
 
-static void put_pair(struct buf *b, enum option_log_format format, const char *name,
-                     const char *value)
+static void put_name(struct buf *b, int64_t format, const char *name)
 {
-    if (format == LOG_FORMAT_TEXT) {
-        buf_printf(b, " %s=%s", name, value);
-        return;
-    }
-    buf_text(b, b->len > 1 ? "," : "");
-    put_json_text(b, str_of(name));
-    buf_text(b, ":");
-    put_json_text(b, str_of(value));
+    buf_printf(b, format == LOG_FORMAT_TEXT ? " %s=" : b->len > 1 ? ",\"%s\":" : "\"%s\":", name);
+}
+
+static void put_pair(struct buf *b, int64_t format, const char *name, const char *value)
+{
+    put_name(b, format, name);
+    if (format == LOG_FORMAT_TEXT)
+        buf_text(b, value);
+    else
+        put_json_text(b, str_of(value));
 }
 
 const char *log_number(int64_t v, char buf[LOG_NUMBER])
@@ -43,27 +44,27 @@ const char *log_number(int64_t v, char buf[LOG_NUMBER])
     return buf;
 }
 
-static void begin(const struct log *l, enum option_log_level level, const char *message,
-                  struct buf *b)
+static void line_begin(const struct log *l, enum option_log_level level, const char *message,
+                       struct buf *b)
 {
     char now[TIME_TEXT];
 
     time_format_moment(time_wall_ms(), now);
-    if (l->format == LOG_FORMAT_TEXT) {
+    if (l->options->log_format == LOG_FORMAT_TEXT) {
         buf_printf(b, "%s %-5s %s", now, level_names[level], message);
         return;
     }
     buf_text(b, "{");
-    put_pair(b, l->format, "time", now);
-    put_pair(b, l->format, "level", level_names[level]);
-    put_pair(b, l->format, "message", message);
+    put_pair(b, l->options->log_format, "time", now);
+    put_pair(b, l->options->log_format, "level", level_names[level]);
+    put_pair(b, l->options->log_format, "message", message);
 }
 
-static void end(const struct log *l, struct buf *b)
+static void line_end(const struct log *l, struct buf *b)
 {
-    buf_text(b, l->format == LOG_FORMAT_TEXT ? "\n" : "}\n");
+    buf_text(b, l->options->log_format == LOG_FORMAT_TEXT ? "\n" : "}\n");
     if (!b->failed && write(STDERR_FILENO, b->ptr, b->len) < 0) {
-        /* There is nobody left to tell. */
+        /* There is no other place for messages. */
     }
     buf_fini(b);
 }
@@ -74,18 +75,18 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
     const char *name;
     va_list args;
 
-    if (level < l->level)
+    if (level < l->options->log_level)
         return;
-    begin(l, level, message, &b);
+    line_begin(l, level, message, &b);
     va_start(args, message);
     while ((name = va_arg(args, const char *)))
-        put_pair(&b, l->format, name, va_arg(args, const char *));
+        put_pair(&b, l->options->log_format, name, va_arg(args, const char *));
     va_end(args);
-    end(l, &b);
+    line_end(l, &b);
 }
 
-/* What somebody else's text may hold: in a line for people nothing that would look like another. */
-static void put_field(struct buf *b, enum option_log_format format, struct str text)
+/* Appends a text of any origin. In a line for people nothing of it may look like another line. */
+static void put_field(struct buf *b, int64_t format, struct str text)
 {
     size_t start = b->len;
     bool plain = utf8_valid(text);
@@ -104,15 +105,15 @@ void log_fields(const struct log *l, enum option_log_level level, const char *me
 {
     struct buf b = { 0 };
 
-    if (level < l->level)
+    if (level < l->options->log_level)
         return;
-    begin(l, level, message, &b);
+    line_begin(l, level, message, &b);
     for (size_t i = 0; i < n; i++) {
-        buf_printf(&b, l->format == LOG_FORMAT_TEXT ? " %s=" : ",\"%s\":", fields[i].name);
+        put_name(&b, l->options->log_format, fields[i].name);
         if (fields[i].text.ptr)
-            put_field(&b, l->format, fields[i].text);
+            put_field(&b, l->options->log_format, fields[i].text);
         else
             buf_int(&b, fields[i].number);
     }
-    end(l, &b);
+    line_end(l, &b);
 }

@@ -11,7 +11,7 @@
 
 #define LARGE_BYTES (1 << 20)
 
-/* For somebody who starts it by hand: what to do next. */
+/* Tells a person who starts the server by hand how to go on. */
 static void greet(const struct server *s)
 {
     if (!isatty(STDOUT_FILENO) && !getenv("BELFRY_GREETING"))
@@ -30,8 +30,7 @@ static int run(struct server *s)
 {
     int code = 1;
 
-    s->log = (struct log){ (enum option_log_level)s->options.log_level,
-                           (enum option_log_format)s->options.log_format };
+    s->log.options = &s->options;
     warm_start();
     if (server_init(s) == 0) {
         greet(s);
@@ -40,7 +39,7 @@ static int run(struct server *s)
     server_fini(s);
     warm_stop();
     if (code == 0)
-        log_line(&s->log, LOG_LEVEL_INFO, "stopped", NULL);
+        log_info(&s->log, "stopped");
     return code;
 }
 
@@ -54,8 +53,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     snprintf(threads, sizeof(threads), "%d", THREADPOOL_DEFAULT);
     setenv(THREADPOOL_VARIABLE, threads, 0);
-    /* What is large goes back to the system when it is freed. Otherwise each thread of the pool
-     * keeps the buffers of the largest merge it ever did, beside the budget of `memory`. */
+    /* Large blocks go back to the system when they are freed. Otherwise each thread of the pool
+     * keeps the buffers of its largest merge, beside the budget of `memory`. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     if (!s || options_init(&s->options) < 0) {
         fputs("belfryd: out of memory\n", stderr);

@@ -21,14 +21,14 @@ void notify_send(const char *state)
     if (len < 2 || len >= sizeof(a.sun_path) || (path[0] != '/' && path[0] != '@'))
         return;
     memcpy(a.sun_path, path, len);
-    if (path[0] == '@') /* a name that is no file */
+    if (path[0] == '@') /* an abstract name, which is no file */
         a.sun_path[0] = '\0';
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
     if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&a,
                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0) {
-        /* It will see for itself. */
+        /* The service manager will see for itself. */
     }
     close(fd);
 }

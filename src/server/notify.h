@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells a service manager how it goes, by the protocol of systemd: a datagram to $NOTIFY_SOCKET.
- * Nothing happens where there is none. */
+/* Tells the service manager the server's state, by the protocol of systemd: a datagram to
+ * $NOTIFY_SOCKET. Does nothing without that variable. */
 #ifndef SERVER_NOTIFY_H
 #define SERVER_NOTIFY_H
 
-/* "READY=1", "STOPPING=1", or several with line breaks between. */
+/* Sends "READY=1", "STOPPING=1", or several states with line breaks between. */
 void notify_send(const char *state);
-/* That it reads its configuration again; to be followed by READY=1. */
+/* Tells that the server reads its configuration again. READY=1 must follow. */
 void notify_reloading(void);
 
 #endif

@@ -9,8 +9,8 @@
 
 #define OPTION_FILE_MAX ((size_t)1 << 20)
 
-__attribute__((format(printf, 3, 4))) static int fail(struct option_error *err, int code,
-                                                      const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int option_fail(struct option_error *err, int code,
+                                                             const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -29,15 +29,15 @@ static char **string_at(struct options *o, const struct option_row *row)
     return (char **)(void *)((char *)o + row->offset);
 }
 
-static int set(struct options *o, const struct option_row *row, const char *value,
-               const char *where, struct option_error *err)
+static int option_set(struct options *o, const struct option_row *row, const char *value,
+                      const char *where, struct option_error *err)
 {
     int64_t number;
     if (!option_parse(row, str_of(value), &number)) {
         struct buf expected = { 0 };
         option_expected(row, &expected);
-        fail(err, 0, "%s: expected %.*s, not \"%.100s\"", where, STR_ARG(buf_view(&expected)),
-             value);
+        option_fail(err, 0, "%s: expected %.*s, not \"%.100s\"", where,
+                    STR_ARG(buf_view(&expected)), value);
         buf_fini(&expected);
         return BELFRY_INVALID;
     }
@@ -47,13 +47,13 @@ static int set(struct options *o, const struct option_row *row, const char *valu
     }
     char *copy = strdup(value);
     if (!copy)
-        return fail(err, BELFRY_NOMEM, "%s: out of memory", where);
+        return option_fail(err, BELFRY_NOMEM, "%s: out of memory", where);
     free(*string_at(o, row));
     *string_at(o, row) = copy;
     return 0;
 }
 
-/* Levenshtein's distance; only one row of the matrix is kept. */
+/* Levenshtein's distance, with a single row of the matrix. */
 static unsigned distance(struct str a, struct str b)
 {
     unsigned row[OPTION_NAME_MAX + 1];
@@ -74,10 +74,10 @@ static unsigned distance(struct str a, struct str b)
     return row[b.len];
 }
 
-/* A name as in the file, with '-' for '_' if dashes is set. If there is none such, *ret_nearest is
- * the most similar one, or NULL if none is. */
-static const struct option_row *find(struct str name, bool dashes,
-                                     const struct option_row **ret_nearest)
+/* Finds an option by its name in the file, or with `dashes` by that of its flag. Otherwise answers
+ * NULL, and *ret_nearest is the option with the most similar name, if any. */
+static const struct option_row *option_find(struct str name, bool dashes,
+                                            const struct option_row **ret_nearest)
 {
     char text[OPTION_NAME_MAX];
     const struct option_row *row;
@@ -106,7 +106,7 @@ int options_init(struct options *o)
     const struct option_row *row;
     *o = (struct options){ 0 };
     for (size_t i = 0; (row = option_row(i)); i++) {
-        int code = set(o, row, row->initial, row->name, &err);
+        int code = option_set(o, row, row->initial, row->name, &err);
         if (code)
             return code;
     }
@@ -135,8 +135,19 @@ struct file_parse {
     struct option_error *err;
 };
 
-/* Hands out a line like fgets. Being here rather than in inih it knows the number of the line, and
- * sees what inih lets pass: lines cut short, zero bytes, sections without options. */
+__attribute__((format(printf, 2, 3))) static void file_fail(struct file_parse *f,
+                                                            const char *format, ...)
+{
+    char what[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    f->code = option_fail(f->err, BELFRY_INVALID, "%s:%u: %s", f->name, f->line, what);
+}
+
+/* Hands out a line like fgets. Unlike inih it knows the number of the line, and it sees lines cut
+ * short, zero bytes and foreign sections, which inih lets pass. */
 static char *read_line(char *ret, int size, void *stream)
 {
     struct file_parse *f = stream;
@@ -151,14 +162,11 @@ static char *read_line(char *ret, int size, void *stream)
     while (line.len > 0 && strchr(" \t\r", line.ptr[0]) && line.ptr[0])
         line = (struct str){ line.ptr + 1, line.len - 1 }; /* inih joins indented lines */
     if (memchr(line.ptr, 0, line.len))
-        f->code = fail(f->err, BELFRY_INVALID, "%s:%u: a zero byte", f->name, f->line);
+        file_fail(f, "a zero byte");
     else if (line.len > (size_t)size - 2)
-        f->code = fail(f->err, BELFRY_INVALID, "%s:%u: a line may have at most %d characters",
-                       f->name, f->line, size - 2);
+        file_fail(f, "a line may have at most %d characters", size - 2);
     else if (line.len > 0 && line.ptr[0] == '[' && !str_starts(line, STR("[belfry]")))
-        f->code = fail(f->err, BELFRY_INVALID,
-                       "%s:%u: unknown section %.*s: options need none, or [belfry]", f->name,
-                       f->line, STR_ARG(line));
+        file_fail(f, "unknown section %.*s: options need none, or [belfry]", STR_ARG(line));
     if (f->code)
         return NULL;
     memcpy(ret, line.ptr, line.len);
@@ -169,29 +177,24 @@ static char *read_line(char *ret, int size, void *stream)
 static int take_pair(void *user, const char *section, const char *name, const char *value)
 {
     struct file_parse *f = user;
-    const struct option_row *nearest, *row = find(str_of(name), false, &nearest);
+    const struct option_row *nearest, *row = option_find(str_of(name), false, &nearest);
+    uint64_t bit = row ? UINT64_C(1) << (row - option_row(0)) : 0;
     char where[300];
     if (f->code)
         return 0;
     if (*section && strcmp(section, "belfry") != 0) {
-        f->code =
-            fail(f->err, BELFRY_INVALID, "%s:%u: unknown section [%s]", f->name, f->line, section);
-        return 0;
+        file_fail(f, "unknown section [%s]", section);
+    } else if (!row) {
+        file_fail(f, "unknown option %s%s%s%s", name,
+                  nearest ? ": did you mean " : "; --help lists them", nearest ? nearest->name : "",
+                  nearest ? "?" : "");
+    } else if (f->seen & bit) {
+        file_fail(f, "%s is given twice", name);
+    } else {
+        f->seen |= bit;
+        snprintf(where, sizeof where, "%.200s:%u: %s", f->name, f->line, row->name);
+        f->code = option_set(f->o, row, value, where, f->err);
     }
-    if (!row) {
-        f->code = fail(f->err, BELFRY_INVALID, "%s:%u: unknown option %s%s%s%s", f->name, f->line,
-                       name, nearest ? ": did you mean " : "; --help lists them",
-                       nearest ? nearest->name : "", nearest ? "?" : "");
-        return 0;
-    }
-    uint64_t bit = UINT64_C(1) << (row - option_row(0));
-    if (f->seen & bit) {
-        f->code = fail(f->err, BELFRY_INVALID, "%s:%u: %s is given twice", f->name, f->line, name);
-        return 0;
-    }
-    f->seen |= bit;
-    snprintf(where, sizeof where, "%.200s:%u: %s", f->name, f->line, row->name);
-    f->code = set(f->o, row, value, where, f->err);
     return f->code == 0;
 }
 
@@ -203,10 +206,10 @@ int options_parse_text(struct options *o, struct str text, const char *name,
     if (f.code)
         return f.code;
     if (line < 0)
-        return fail(err, BELFRY_NOMEM, "%s: out of memory", name);
+        return option_fail(err, BELFRY_NOMEM, "%s: out of memory", name);
     if (line > 0)
-        return fail(err, BELFRY_INVALID, "%s:%d: expected name = value, as in port = 2355", name,
-                    line);
+        return option_fail(err, BELFRY_INVALID, "%s:%d: expected name = value, as in port = 2355",
+                           name, line);
     return 0;
 }
 
@@ -216,7 +219,7 @@ static int load_file(struct options *o, const char *path, struct option_error *e
     struct buf text = { 0 };
     int code = 0;
     if (!file)
-        return fail(err, BELFRY_IO, "--config %s: %s", path, strerror(errno));
+        return option_fail(err, BELFRY_IO, "--config %s: %s", path, strerror(errno));
     while (text.len <= OPTION_FILE_MAX && buf_reserve(&text, 4096)) {
         size_t n = fread(text.ptr + text.len, 1, 4096, file);
         if (n == 0)
@@ -224,11 +227,11 @@ static int load_file(struct options *o, const char *path, struct option_error *e
         text.len += n;
     }
     if (ferror(file))
-        code = fail(err, BELFRY_IO, "--config %s: %s", path, strerror(errno));
+        code = option_fail(err, BELFRY_IO, "--config %s: %s", path, strerror(errno));
     else if (text.failed)
-        code = fail(err, BELFRY_NOMEM, "--config %s: out of memory", path);
+        code = option_fail(err, BELFRY_NOMEM, "--config %s: out of memory", path);
     else if (text.len > OPTION_FILE_MAX)
-        code = fail(err, BELFRY_INVALID, "--config %s: larger than 1 MiB", path);
+        code = option_fail(err, BELFRY_INVALID, "--config %s: larger than 1 MiB", path);
     else
         code = options_parse_text(o, buf_view(&text), path, err);
     fclose(file);
@@ -246,15 +249,15 @@ static int load_env(struct options *o, option_env_fn env, struct option_error *e
         if (!value || !*value)
             continue;
         snprintf(where, sizeof where, "environment variable %s", name);
-        int code = set(o, row, value, where, err);
+        int code = option_set(o, row, value, where, err);
         if (code)
             return code;
     }
     return 0;
 }
 
-/* One flag with its value: how many of argv it took, or an error. With row NULL on return it was
- * one of the flags that are no options, which are set in o. */
+/* Takes a flag with its value. Answers how many words of argv these are, or an error. The row is
+ * NULL for --help, --version and --config, which are set in o. */
 static int take_flag(struct options *o, int left, char **argv, const struct option_row **ret_row,
                      const char **ret_value, struct option_error *err)
 {
@@ -268,24 +271,24 @@ static int take_flag(struct options *o, int left, char **argv, const struct opti
         return 1;
     }
     bool config = str_eq(name, STR("config"));
-    if (!config && !(*ret_row = find(name, true, &nearest))) {
+    if (!config && !(*ret_row = option_find(name, true, &nearest))) {
         char flag[OPTION_NAME_MAX + 8] = "--help lists them";
         if (nearest)
             option_flag_name(nearest, flag);
-        return fail(err, BELFRY_INVALID, "unknown flag --%.*s%s%s%s",
-                    (int)(name.len < 200 ? name.len : 200), name.ptr,
-                    nearest ? ": did you mean " : "; ", flag, nearest ? "?" : "");
+        return option_fail(err, BELFRY_INVALID, "unknown flag --%.*s%s%s%s",
+                           (int)(name.len < 200 ? name.len : 200), name.ptr,
+                           nearest ? ": did you mean " : "; ", flag, nearest ? "?" : "");
     }
     if (!equals && left < 2)
-        return fail(err, BELFRY_INVALID, "flag %s: its value is missing", arg);
+        return option_fail(err, BELFRY_INVALID, "flag %s: its value is missing", arg);
     *ret_value = equals ? equals + 1 : argv[1];
     if (config)
         o->config = *ret_value;
     return equals ? 1 : 2;
 }
 
-/* Goes through the flags twice: first only for those that are no options, as the file comes before
- * the flags that override it. */
+/* Takes all flags, and applies options only if told so: --config must be known first, as flags
+ * override the file. */
 static int load_flags(struct options *o, int argc, char **argv, bool apply,
                       struct option_error *err)
 {
@@ -294,9 +297,9 @@ static int load_flags(struct options *o, int argc, char **argv, bool apply,
     const char *value = NULL;
     for (int i = 1; i < argc;) {
         if (strncmp(argv[i], "--", 2) != 0 || !argv[i][2])
-            return fail(err, BELFRY_INVALID,
-                        "unexpected argument \"%.100s\": options are flags, as in --port 2355",
-                        argv[i]);
+            return option_fail(
+                err, BELFRY_INVALID,
+                "unexpected argument \"%.100s\": options are flags, as in --port 2355", argv[i]);
         int taken = take_flag(o, argc - i, argv + i, &row, &value, err);
         if (taken < 0)
             return taken;
@@ -307,7 +310,7 @@ static int load_flags(struct options *o, int argc, char **argv, bool apply,
             continue;
         option_flag_name(row, name);
         snprintf(where, sizeof where, "flag %s", name);
-        int code = set(o, row, value, where, err);
+        int code = option_set(o, row, value, where, err);
         if (code)
             return code;
     }
@@ -343,7 +346,7 @@ int options_reload(struct options *o, struct buf *ret_ignored, struct option_err
     const struct option_row *row;
     int code = options_init(&fresh);
     if (code)
-        fail(err, code, "out of memory");
+        option_fail(err, code, "out of memory");
     else
         code = options_load(&fresh, o->source.argc, o->source.argv, o->source.env, err);
     for (size_t i = 0; !code && (row = option_row(i)); i++) {

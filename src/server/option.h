@@ -4,11 +4,11 @@
  * command-line flags, the help text and docs/configuration.md:
  *
  *     file          sync_interval = 500ms        (INI; no section, or [belfry])
- *     environment   BELFRY_SYNC_INTERVAL=500ms   (an empty one counts as unset)
+ *     environment   BELFRY_SYNC_INTERVAL=500ms   (empty counts as unset)
  *     flag          --sync-interval 500ms        or --sync-interval=500ms
  *
- * Each overrides the ones above it, and the file overrides the defaults. Adding an option is a
- * member of struct options and a row in option_table.c.
+ * Each source overrides the sources above it, and the file overrides the defaults. Adding an option
+ * is a member of struct options and a row in option_table.c.
  */
 #ifndef SERVER_OPTION_H
 #define SERVER_OPTION_H
@@ -17,7 +17,7 @@
 
 #include "base/buf.h"
 
-/* In the order of their words in the table. */
+/* In the order of the words in the rows. */
 enum option_durability { DURABILITY_SYNC, DURABILITY_INTERVAL, DURABILITY_NONE };
 enum option_log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
 enum option_log_format { LOG_FORMAT_JSON, LOG_FORMAT_TEXT };
@@ -34,7 +34,7 @@ struct option_source {
     option_env_fn env;
 };
 
-/* Strings are owned. Numbers are all of one type, so that a row needs only an offset. */
+/* Strings are owned. All numbers have one type, so that a row needs only an offset. */
 struct options {
     char *data;
     char *bind;
@@ -55,17 +55,21 @@ struct options {
     int64_t client_timeout_ms;
     int64_t idle_timeout_ms; /* 0: never */
     int64_t drain_timeout_ms;
-    char *push_allow;   /* as push_guard_parse reads it */
-    char *push_ca_file; /* empty: the system's */
-    int64_t push_max;
+    struct {
+        char *allow;   /* as push_guard_parse reads it */
+        char *ca_file; /* empty: the system's */
+        int64_t max;
+    } push;
     int64_t log_level;
     int64_t log_format;
-    int64_t tls;
-    char *tls_cert; /* empty: none */
-    char *tls_key;
-    char *tls_client_ca;
-    int64_t tls_handshake_timeout_ms;
-    int64_t insecure_plaintext;
+    struct {
+        int64_t mode;
+        char *cert; /* empty: none */
+        char *key;
+        char *client_ca;
+        int64_t handshake_timeout_ms;
+        int64_t insecure_plaintext;
+    } tls;
     int64_t max_connections_per_address; /* 0: any number */
     int64_t max_headers;
     int64_t keepalive_timeout_ms;
@@ -73,9 +77,11 @@ struct options {
     int64_t log_jobs_rate; /* lines in a second; 0: any number */
     int64_t max_streams;
     int64_t events_memory;
-    char *otlp_endpoint; /* empty: no traces are exported */
-    char *otlp_headers;
-    char *otlp_service;
+    struct {
+        char *endpoint; /* empty: no traces are exported */
+        char *headers;
+        char *service;
+    } otlp;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file */
@@ -92,14 +98,14 @@ struct option_error {
 int options_init(struct options *o);
 void options_fini(struct options *o);
 
-/* Takes over file, environment and flags, on top of the defaults. argv[0] is skipped; argv must
- * outlive the options; env may be NULL. With --help or --version it sets that and looks no further.
- * 0; or INVALID (IO if the file cannot be read, NOMEM) with err naming the source, the value and
- * what was expected; some options may have been set then. */
+/* Takes over file, environment and flags, on top of the defaults. argv[0] is skipped, argv must
+ * outlive the options, and env may be NULL. After --help or --version it takes nothing more.
+ * Errors: INVALID, IO if the file cannot be read, NOMEM; err names the source, the value and the
+ * expected form. Some options may have been set then. */
 int options_load(struct options *o, int argc, char **argv, option_env_fn env,
                  struct option_error *err);
 
-/* Loads again from the same sources, and takes over what may change while running. The names of
+/* Loads again from the sources of options_load, and takes over reloadable options. The names of
  * other options that differ go to ret_ignored, separated by ", ". On an error nothing changes. */
 int options_reload(struct options *o, struct buf *ret_ignored, struct option_error *err);
 
@@ -109,7 +115,7 @@ int options_parse_text(struct options *o, struct str text, const char *name,
 
 void options_print_help(FILE *out);
 
-/* The table, for those and for generating documentation. */
+/* The table, for these functions and for generated documents. */
 enum option_type { OPTION_STRING, OPTION_INT, OPTION_SIZE, OPTION_DURATION, OPTION_WORD };
 
 struct option_row {
@@ -117,7 +123,7 @@ struct option_row {
     enum option_type type;
     bool reloadable;
     size_t offset;       /* of a char * or an int64_t in struct options */
-    const char *initial; /* the default, as one would write it */
+    const char *initial; /* the default, as text */
     int64_t min;         /* STRING: of its length */
     int64_t max;
     const char *words; /* WORD: "sync|interval|none" */
@@ -126,14 +132,14 @@ struct option_row {
 
 #define OPTION_NAME_MAX 32
 
-const struct option_row *option_row(size_t i); /* NULL past the last one */
-/* What is accepted, as in "a size from 64KiB to 1GiB, such as 32MiB". */
+const struct option_row *option_row(size_t i); /* NULL past the last row */
+/* Appends the accepted form, as in "a size from 64KiB to 1GiB, such as 32MiB". */
 void option_expected(const struct option_row *row, struct buf *out);
 /* "BELFRY_SYNC_INTERVAL" and "--sync-interval" */
 void option_env_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8]);
 void option_flag_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8]);
-/* Of the value of that type; false if it is not acceptable. STRING is checked for its length only.
- */
+/* Reads a value of the row's type; false if it is not acceptable. Of a STRING only the length is
+ * checked, and *ret is that. */
 bool option_parse(const struct option_row *row, struct str text, int64_t *ret);
 
 #endif

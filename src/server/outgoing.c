@@ -18,7 +18,6 @@
 
 struct outgoing {
     struct outgoing_options o;
-    char *ca_file;
     CURLM *multi;
     uv_loop_t *loop;
     uv_timer_t timer;
@@ -38,14 +37,14 @@ struct outgoing_transfer {
     size_t head_bytes;
     struct buf body;
     bool cut;
-    bool refused; /* the guard did, at least once, */
-    bool tried;   /* and another address was let through */
+    bool refused; /* The guard refused an address. */
+    bool tried;   /* The guard allowed an address. */
     char retry_after[VALUE_MAX];
     char location[VALUE_MAX];
     char error[CURL_ERROR_SIZE];
 };
 
-/* A socket that curl wants to hear of; freed when its handle is closed. */
+/* A socket that curl wants to hear of. It is freed when its handle is closed. */
 struct watch {
     uv_poll_t poll;
     struct outgoing *owner;
@@ -54,10 +53,10 @@ struct watch {
 
 /* ---- curl on the loop ---- */
 
-static void finish(struct outgoing_transfer *t, CURLcode result);
+static void transfer_finish(struct outgoing_transfer *t, CURLcode result);
 
-/* Done requests are told of outside of curl's own calls, where they may start others. */
-static void collect(struct outgoing *o)
+/* Tells of done requests outside of curl's own calls, where the callee may start others. */
+static void collect_done(struct outgoing *o)
 {
     CURLMsg *m;
     int left;
@@ -68,7 +67,7 @@ static void collect(struct outgoing *o)
         if (m->msg != CURLMSG_DONE)
             continue;
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &private);
-        finish((struct outgoing_transfer *)(void *)private, m->data.result);
+        transfer_finish((struct outgoing_transfer *)(void *)private, m->data.result);
     }
 }
 
@@ -85,7 +84,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     if (events & UV_WRITABLE)
         what |= CURL_CSELECT_OUT;
     curl_multi_socket_action(o->multi, w->fd, what, &running);
-    collect(o);
+    collect_done(o);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -94,11 +93,11 @@ static void on_timer(uv_timer_t *timer)
     int running;
 
     curl_multi_socket_action(o->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    collect(o);
+    collect_done(o);
 }
 
-/* A timeout of 0 is passed on as it is: with a millisecond for each step of a request a server does
- * hundreds of them a second, and not thousands. */
+/* Passes a timeout of 0 on as it is: with a millisecond for each step the server would do hundreds
+ * of requests a second, not thousands. */
 static int set_timer(CURLM *multi, long timeout_ms, void *arg)
 {
     struct outgoing *o = arg;
@@ -167,19 +166,15 @@ int outgoing_new(uv_loop_t *loop, const struct outgoing_options *options, struct
         return BELFRY_NOMEM;
     }
     o->o = *options;
-    o->ca_file = options->ca_file ? strdup(options->ca_file) : NULL;
     o->loop = loop;
     o->multi = curl_multi_init();
-    if (!o->multi || (options->ca_file && !o->ca_file)) {
-        curl_multi_cleanup(o->multi);
-        free(o->ca_file);
-        free(o);
-        curl_global_cleanup();
-        return BELFRY_NOMEM;
-    }
     list_init(&o->transfers);
     o->timer.data = o;
     uv_timer_init(loop, &o->timer);
+    if (!o->multi) {
+        outgoing_free(o);
+        return BELFRY_NOMEM;
+    }
     curl_multi_setopt(o->multi, CURLMOPT_SOCKETFUNCTION, set_watch);
     curl_multi_setopt(o->multi, CURLMOPT_SOCKETDATA, o);
     curl_multi_setopt(o->multi, CURLMOPT_TIMERFUNCTION, set_timer);
@@ -190,24 +185,20 @@ int outgoing_new(uv_loop_t *loop, const struct outgoing_options *options, struct
     return 0;
 }
 
-void outgoing_stop(struct outgoing *o)
+static void on_timer_closed(uv_handle_t *handle)
 {
-    if (!o || !o->multi)
-        return;
-    while (!list_empty(&o->transfers))
-        outgoing_cancel(container_of(o->transfers.next, struct outgoing_transfer, link));
-    curl_multi_cleanup(o->multi); /* closes kept connections, and so their watches */
-    o->multi = NULL;
-    uv_close((uv_handle_t *)&o->timer, NULL);
+    free(handle->data);
+    curl_global_cleanup();
 }
 
 void outgoing_free(struct outgoing *o)
 {
     if (!o)
         return;
-    free(o->ca_file);
-    free(o);
-    curl_global_cleanup();
+    while (!list_empty(&o->transfers))
+        outgoing_cancel(container_of(o->transfers.next, struct outgoing_transfer, link));
+    curl_multi_cleanup(o->multi); /* closes kept connections, and so their watches */
+    uv_close((uv_handle_t *)&o->timer, on_timer_closed);
 }
 
 unsigned outgoing_count(const struct outgoing *o)
@@ -217,21 +208,26 @@ unsigned outgoing_count(const struct outgoing *o)
 
 /* ---- One request ---- */
 
-static void transfer_free(struct outgoing_transfer *t)
+/* Takes the transfer away from curl and out of the count, so that another may be started. */
+static void transfer_detach(struct outgoing_transfer *t)
 {
-    if (t->easy) {
+    if (t->easy)
         curl_multi_remove_handle(t->owner->multi, t->easy);
-        curl_easy_cleanup(t->easy);
-    }
-    curl_slist_free_all(t->headers);
-    buf_fini(&t->body);
     list_remove(&t->link);
     t->owner->count--;
+}
+
+static void transfer_free(struct outgoing_transfer *t)
+{
+    curl_easy_cleanup(t->easy);
+    curl_slist_free_all(t->headers);
+    buf_fini(&t->body);
     free(t);
 }
 
 void outgoing_cancel(struct outgoing_transfer *t)
 {
+    transfer_detach(t);
     transfer_free(t);
 }
 
@@ -245,10 +241,8 @@ static enum outgoing_outcome outcome_of(const struct outgoing_transfer *t, CURLc
     return result == CURLE_OPERATION_TIMEDOUT ? OUTGOING_TIMEOUT : OUTGOING_UNREACHABLE;
 }
 
-static void finish(struct outgoing_transfer *t, CURLcode result)
+static void transfer_finish(struct outgoing_transfer *t, CURLcode result)
 {
-    outgoing_done_fn *done = t->done;
-    void *arg = t->arg;
     long status = 0;
     struct outgoing_answer a = {
         .body = buf_view(&t->body),
@@ -267,15 +261,9 @@ static void finish(struct outgoing_transfer *t, CURLcode result)
         a.error = "its address is one that the server may not connect to";
     else
         a.error = t->error[0] ? t->error : curl_easy_strerror(result);
-    /* It counts no longer when its owner hears of it, so that the next one may be started. */
-    curl_multi_remove_handle(t->owner->multi, t->easy);
-    list_remove(&t->link);
-    t->owner->count--;
-    done(arg, &a);
-    curl_easy_cleanup(t->easy);
-    curl_slist_free_all(t->headers);
-    buf_fini(&t->body);
-    free(t);
+    transfer_detach(t);
+    t->done(t->arg, &a);
+    transfer_free(t);
 }
 
 static size_t on_body(char *data, size_t one, size_t len, void *arg)
@@ -288,7 +276,7 @@ static size_t on_body(char *data, size_t one, size_t len, void *arg)
     if (len <= room)
         return t->body.failed ? 0 : len;
     t->cut = true;
-    return 0; /* ends it: what else it has to say is not wanted */
+    return 0; /* ends the transfer: the rest is not wanted */
 }
 
 static void keep_value(struct str line, const char *name, char ret[VALUE_MAX])
@@ -297,14 +285,7 @@ static void keep_value(struct str line, const char *name, char ret[VALUE_MAX])
 
     if (line.len <= n || strncasecmp(line.ptr, name, n) != 0 || line.ptr[n] != ':')
         return;
-    line.ptr += n + 1;
-    line.len -= n + 1;
-    while (line.len > 0 && strchr(" \t", line.ptr[0])) {
-        line.ptr++;
-        line.len--;
-    }
-    while (line.len > 0 && strchr(" \t\r\n", line.ptr[line.len - 1]))
-        line.len--;
+    line = str_trim((struct str){ line.ptr + n + 1, line.len - n - 1 }, " \t\r\n");
     snprintf(ret, VALUE_MAX, "%.*s", line.len < VALUE_MAX ? (int)line.len : 0, line.ptr);
 }
 
@@ -321,8 +302,8 @@ static size_t on_header(char *data, size_t one, size_t len, void *arg)
     return len;
 }
 
-/* Sees each address before it is connected to: what a name resolves to when it is looked at and
- * when it is used may differ. */
+/* The guard sees the address of each connection: a name may resolve to another one from call to
+ * call. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 {
     struct outgoing_transfer *t = arg;
@@ -337,19 +318,26 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
     return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-static bool add_headers(struct outgoing_transfer *t, const struct outgoing_request *r)
+static bool add_header(struct outgoing_transfer *t, const char *line)
 {
-    for (size_t i = 0; i <= r->header_count; i++) {
-        /* Without this curl asks first whether a large body is welcome, and waits for the answer.
-         */
-        const char *line = i < r->header_count ? r->headers[i] : "Expect:";
-        struct curl_slist *more = curl_slist_append(t->headers, line);
+    struct curl_slist *more = curl_slist_append(t->headers, line);
 
-        if (!more)
-            return false;
+    if (more)
         t->headers = more;
+    return more;
+}
+
+static bool add_headers(struct outgoing_transfer *t, struct str lines)
+{
+    size_t len;
+
+    for (; lines.len > 0; lines = (struct str){ lines.ptr + len, lines.len - len }) {
+        len = strlen(lines.ptr) + 1;
+        if (!add_header(t, lines.ptr))
+            return false;
     }
-    return true;
+    /* Without this curl asks first whether a large body is welcome, and waits for the answer. */
+    return add_header(t, "Expect:");
 }
 
 static void set_fixed(CURL *c, struct outgoing_transfer *t)
@@ -372,30 +360,20 @@ static void set_fixed(CURL *c, struct outgoing_transfer *t)
     curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
-    if (t->owner->ca_file)
-        curl_easy_setopt(c, CURLOPT_CAINFO, t->owner->ca_file);
+    if (t->owner->o.ca_file)
+        curl_easy_setopt(c, CURLOPT_CAINFO, t->owner->o.ca_file);
 }
 
-static CURLcode set_request(CURL *c, struct outgoing_transfer *t, const struct outgoing_request *r)
+static bool set_request(CURL *c, struct outgoing_transfer *t, const struct outgoing_request *r)
 {
-    CURLcode err = curl_easy_setopt(c, CURLOPT_URL, r->url);
+    long ms = (long)r->timeout_ms;
 
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_POST, 1L);
-    if (!err && r->method)
-        err = curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "");
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
-    if (!err)
-        err = curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
-                               r->timeout_ms < CONNECT_MS ? (long)r->timeout_ms : CONNECT_MS);
-    return err;
+    return !curl_easy_setopt(c, CURLOPT_URL, r->url) && !curl_easy_setopt(c, CURLOPT_POST, 1L) &&
+           !curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len) &&
+           !curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "") &&
+           !curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers) &&
+           !curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, ms) &&
+           !curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, ms < CONNECT_MS ? ms : CONNECT_MS);
 }
 
 int outgoing_start(struct outgoing *o, const struct outgoing_request *r,
@@ -416,15 +394,13 @@ int outgoing_start(struct outgoing *o, const struct outgoing_request *r,
     list_append(&o->transfers, &t->link);
     o->count++;
     t->easy = curl_easy_init();
-    if (!t->easy || !add_headers(t, r))
-        goto nomem;
-    set_fixed(t->easy, t);
-    if (set_request(t->easy, t, r) != CURLE_OK ||
-        curl_multi_add_handle(o->multi, t->easy) != CURLM_OK)
-        goto nomem;
+    if (t->easy)
+        set_fixed(t->easy, t);
+    if (!t->easy || !add_headers(t, r->headers) || !set_request(t->easy, t, r) ||
+        curl_multi_add_handle(o->multi, t->easy) != CURLM_OK) {
+        outgoing_cancel(t);
+        return BELFRY_NOMEM;
+    }
     *ret = t;
     return 0;
-nomem:
-    transfer_free(t);
-    return BELFRY_NOMEM;
 }

@@ -46,11 +46,8 @@ void peer_text(const struct peer *p, char *ret, size_t size)
 
 struct address {
     struct table_node node;
-    uint64_t
-        bits; /* of IPv4: behind four bytes of ones, as no address of IPv6 begins that speaks */
-    uint64_t plain;
-    uint64_t tls;
-    uint64_t links;
+    uint64_t bits; /* IPv4: the address behind 32 ones, with which no IPv6 address of use begins */
+    uint64_t counts[PEER_KINDS];
 };
 
 static uint64_t bits_of(const struct peer *p)
@@ -74,20 +71,22 @@ static uint64_t hash_node(const struct table_node *node)
     return hash_bits(((const struct address *)(const void *)node)->bits);
 }
 
-static bool match(const struct table_node *node, const void *key)
+static bool address_matches(const struct table_node *node, const void *key)
 {
     return ((const struct address *)(const void *)node)->bits == *(const uint64_t *)key;
 }
 
-static struct address *find(const struct peers *ps, const struct peer *p)
+static struct address *find_address(const struct peers *ps, const struct peer *p)
 {
     uint64_t bits = bits_of(p);
 
-    return (struct address *)(void *)table_find(&ps->table, hash_bits(bits), match, &bits);
+    return (struct address *)(void *)table_find(&ps->table, hash_bits(bits), address_matches,
+                                                &bits);
 }
 
 void peers_init(struct peers *ps)
 {
+    memset(ps->totals, 0, sizeof(ps->totals));
     table_init(&ps->table, hash_node);
 }
 
@@ -104,72 +103,53 @@ void peers_fini(struct peers *ps)
     table_fini(&ps->table);
 }
 
-uint64_t peers_count(const struct peers *ps, const struct peer *p)
+static uint64_t count_connections(const uint64_t counts[PEER_KINDS])
 {
-    const struct address *a = find(ps, p);
+    uint64_t tls = counts[PEER_TLS], links = counts[PEER_LINK];
 
-    if (!a)
-        return 0;
-    return a->plain + (a->tls > a->links ? a->tls : a->links);
+    return counts[PEER_PLAIN] + (tls > links ? tls : links);
 }
 
-static struct address *need(struct peers *ps, const struct peer *p)
+uint64_t peers_total(const struct peers *ps)
 {
-    struct address *a = find(ps, p);
+    return count_connections(ps->totals);
+}
 
+uint64_t peers_count(const struct peers *ps, const struct peer *p)
+{
+    const struct address *a = find_address(ps, p);
+
+    return a ? count_connections(a->counts) : 0;
+}
+
+bool peers_add(struct peers *ps, const struct peer *p, enum peer_kind kind)
+{
+    struct address *a = find_address(ps, p);
+
+    ps->totals[kind]++;
     if (!a) {
         a = calloc(1, sizeof(*a));
         if (!a)
-            return NULL;
+            return false;
         a->bits = bits_of(p);
         table_add(&ps->table, &a->node);
     }
-    return a;
+    a->counts[kind]++;
+    return true;
 }
 
-static void drop_unused(struct peers *ps, struct address *a)
+void peers_remove(struct peers *ps, const struct peer *p, enum peer_kind kind, bool counted)
 {
-    if (a->plain + a->tls + a->links > 0)
+    struct address *a = counted ? find_address(ps, p) : NULL;
+
+    ps->totals[kind]--;
+    if (!counted)
         return;
+    assert(a && a->counts[kind] > 0);
+    a->counts[kind]--;
+    for (size_t i = 0; i < PEER_KINDS; i++)
+        if (a->counts[i] > 0)
+            return;
     table_remove(&ps->table, &a->node);
     free(a);
-}
-
-bool peers_add(struct peers *ps, const struct peer *p)
-{
-    struct address *a = need(ps, p);
-
-    if (a)
-        (*(p->tls ? &a->tls : &a->plain))++;
-    return a;
-}
-
-void peers_remove(struct peers *ps, const struct peer *p)
-{
-    struct address *a = find(ps, p);
-    uint64_t *count;
-
-    assert(a);
-    count = p->tls ? &a->tls : &a->plain;
-    assert(*count > 0);
-    --*count;
-    drop_unused(ps, a);
-}
-
-bool peers_add_link(struct peers *ps, const struct peer *p)
-{
-    struct address *a = need(ps, p);
-
-    if (a)
-        a->links++;
-    return a;
-}
-
-void peers_remove_link(struct peers *ps, const struct peer *p)
-{
-    struct address *a = find(ps, p);
-
-    assert(a && a->links > 0);
-    a->links--;
-    drop_unused(ps, a);
 }

@@ -3,12 +3,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
-#define KEEP_BYTES    ((size_t)65536) /* kept for later replies when all were sent */
-#define COMPACT_BYTES ((size_t)65536) /* sent bytes beyond this are given back */
+#define KEEP_BYTES    ((size_t)65536) /* kept for later replies when all are sent */
+#define COMPACT_BYTES ((size_t)65536) /* more sent bytes than this are given back */
 
 /* Replies up to `end` wait for this lsn. */
 struct replies_mark {
@@ -16,58 +14,58 @@ struct replies_mark {
     size_t end;
 };
 
+static struct replies_mark *marks_of(const struct replies *r)
+{
+    return (struct replies_mark *)(void *)r->marks.ptr;
+}
+
+static size_t mark_count(const struct replies *r)
+{
+    return r->marks.len / sizeof(struct replies_mark);
+}
+
 void replies_fini(struct replies *r)
 {
     buf_fini(&r->bytes);
-    free(r->marks);
+    buf_fini(&r->marks);
     *r = (struct replies){ 0 };
 }
 
 bool replies_hold(struct replies *r, uint64_t lsn, uint64_t durable_lsn)
 {
-    if (r->mark_count && r->marks[r->mark_count - 1].lsn >= lsn) {
-        r->marks[r->mark_count - 1].end = r->bytes.len;
-        return true;
-    }
-    if (r->mark_count == 0 && lsn <= durable_lsn) {
-        r->released = r->bytes.len;
-        return true;
-    }
-    if (r->mark_count == r->mark_cap) {
-        size_t cap = r->mark_cap ? 2 * r->mark_cap : 4;
-        struct replies_mark *grown = realloc(r->marks, cap * sizeof(*grown));
+    struct replies_mark mark = { lsn, r->bytes.len };
+    size_t n = mark_count(r);
 
-        if (!grown)
-            return false;
-        r->marks = grown;
-        r->mark_cap = cap;
-    }
-    r->marks[r->mark_count++] = (struct replies_mark){ lsn, r->bytes.len };
-    return true;
+    if (n > 0 && marks_of(r)[n - 1].lsn >= lsn)
+        marks_of(r)[n - 1].end = r->bytes.len;
+    else if (n == 0 && lsn <= durable_lsn)
+        r->released = r->bytes.len;
+    else
+        buf_append(&r->marks, &mark, sizeof(mark));
+    return !r->marks.failed;
 }
 
 void replies_release(struct replies *r, uint64_t durable_lsn)
 {
     size_t n = 0;
 
-    while (n < r->mark_count && r->marks[n].lsn <= durable_lsn)
-        r->released = r->marks[n++].end;
-    r->mark_count -= n;
-    if (n && r->mark_count)
-        memmove(r->marks, r->marks + n, r->mark_count * sizeof(*r->marks));
+    while (n < mark_count(r) && marks_of(r)[n].lsn <= durable_lsn)
+        r->released = marks_of(r)[n++].end;
+    if (n > 0)
+        buf_consume(&r->marks, n * sizeof(struct replies_mark));
 }
 
 /* Gives back the bytes that were sent. */
 static void compact(struct replies *r)
 {
     if (r->sent == r->bytes.len) {
-        assert(r->mark_count == 0);
+        assert(!replies_are_held(r));
         buf_reset(&r->bytes, KEEP_BYTES);
         r->sent = r->released = 0;
     } else if (r->sent > COMPACT_BYTES) {
         buf_consume(&r->bytes, r->sent);
-        for (size_t i = 0; i < r->mark_count; i++)
-            r->marks[i].end -= r->sent;
+        for (size_t i = 0; i < mark_count(r); i++)
+            marks_of(r)[i].end -= r->sent;
         r->released -= r->sent;
         r->sent = 0;
     }

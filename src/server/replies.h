@@ -16,25 +16,23 @@ struct replies {
     struct buf bytes; /* The user appends replies here, and calls replies_hold after each. */
     size_t sent;
     size_t released;
-    struct replies_mark *marks;
-    size_t mark_count;
-    size_t mark_cap;
+    struct buf marks; /* of struct replies_mark, with rising lsns */
 };
 
 void replies_fini(struct replies *r);
 
-/* Notes that everything in bytes now waits for lsn. False if out of memory. */
+/* Has all bytes that wait for nothing yet wait for lsn. False if out of memory. */
 bool replies_hold(struct replies *r, uint64_t lsn, uint64_t durable_lsn);
 /* The durable lsn has grown: releases the replies that waited for no more than that. */
 void replies_release(struct replies *r, uint64_t durable_lsn);
-/* Sends released bytes until the socket takes no more. Returns how many it took; -1: it is broken.
+/* Sends released bytes until the socket takes no more. Answers how many it took; -1: it is broken.
  */
 ssize_t replies_send(struct replies *r, int fd);
 
 /* Whether a reply waits for a commit. */
 static inline bool replies_are_held(const struct replies *r)
 {
-    return r->mark_count > 0;
+    return r->marks.len > 0;
 }
 
 /* Whether there are bytes that only the socket keeps back. */

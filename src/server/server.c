@@ -1,43 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/server.h"
 
-#include <stdlib.h>
-
 #include "base/time.h"
-#include "front/resp.h"
-#include "server/auditlog.h"
 #include "server/client.h"
-#include "server/events.h"
-#include "server/figures.h"
-#include "server/filelimit.h"
 #include "server/hosting.h"
 #include "server/http/http.h"
 #include "server/listen.h"
 #include "server/notify.h"
 #include "server/push/push.h"
 #include "server/tls.h"
-#include "server/tokens.h"
+#include "server/tracer.h"
+#include "server/verbhost.h"
 
 #define SWEEP_MS 500
 
 /* ---- The turn ---- */
 
-/* Those that could not go on keep their place before those that did and have more. */
+/* Clients that could not go on keep their place before clients that did and have more. */
 static void resume_clients(struct server *s)
 {
     struct list mark;
 
-    if (s->host.partition && !partition_crammed(s->host.partition)) {
-        while (!list_empty(&s->held)) {
-            struct list *node = s->held.next;
-
-            list_remove(node);
-            list_append(&s->resume, node);
-        }
-    }
+    if (s->host.partition && !partition_crammed(s->host.partition))
+        list_splice(&s->resume, &s->no_room);
     list_append(&s->resume, &mark);
-    while (s->resume.next != &mark && host_may_execute(&s->host))
-        client_resume(client_of_resume(s->resume.next));
+    while (s->resume.next != &mark && host_may_execute(&s->host)) {
+        struct client *c = container_of(s->resume.next, struct client, resume);
+
+        c->ops->resume(c);
+    }
     list_remove(&mark);
 }
 
@@ -46,7 +37,7 @@ static bool may_resume(const struct server *s)
     const struct host *h = &s->host;
 
     return (!list_empty(&s->resume) && host_may_execute(h)) ||
-           (!list_empty(&s->held) && h->partition && !partition_pressed(h->partition));
+           (!list_empty(&s->no_room) && h->partition && !partition_pressed(h->partition));
 }
 
 static void on_turn(uv_prepare_t *handle)
@@ -55,10 +46,10 @@ static void on_turn(uv_prepare_t *handle)
 
     resume_clients(s);
     if (host_is_up(&s->host))
-        tokens_note(s);
+        clients_check_tokens(s);
     host_turn(&s->host);
     if (may_resume(s))
-        host_wake(&s->host); /* what held them up ended just now */
+        host_wake(&s->host); /* their reason to wait ended just now */
 }
 
 /* ---- Ending ---- */
@@ -67,26 +58,29 @@ static bool all_sent(struct server *s)
 {
     struct list *node;
 
-    list_each (node, &s->clients)
-        if (client_has_output(client_of_all(node)))
+    list_each (node, &s->clients) {
+        const struct client *c = client_of_all(node);
+
+        if (c->ops->has_output(c))
             return false;
+    }
     return true;
 }
 
 static void on_drain(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    bool done = host_is_idle(&s->host) && push_idle(s) && all_sent(s) && events_drain(s);
+    bool done =
+        host_is_idle(&s->host) && push_idle(s) && all_sent(s) && tracer_drain(s->events.tracer);
 
-    if (!done && !s->host.failed && time_mono_us() / 1000 < s->drain_until_ms)
+    if (!done && !s->host.failed && time_mono_ms() < s->drain_until_ms)
         return;
     if (!done)
-        log_line(&s->log, LOG_LEVEL_WARN,
+        log_warn(&s->log,
                  "not everything could be finished within drain_timeout: what was not answered may "
-                 "or may not have happened",
-                 NULL);
+                 "or may not have happened");
     if (!done)
-        push_give_up(s); /* server_fini writes it */
+        push_give_up(s); /* server_fini writes these failures */
     host_rest(&s->host);
     uv_stop(&s->loop);
 }
@@ -97,37 +91,36 @@ static void begin_stop(struct server *s)
 
     if (s->stopping)
         return;
-    log_line(&s->log, LOG_LEVEL_INFO, "stopping: no new requests, finishing what is under way",
-             NULL);
+    log_info(&s->log, "stopping: no new requests, finishing what is under way");
     notify_send("STOPPING=1");
     s->stopping = true;
     host_drain(&s->host);
-    s->drain_until_ms = time_mono_us() / 1000 + s->options.drain_timeout_ms;
+    s->drain_until_ms = time_mono_ms() + s->options.drain_timeout_ms;
     listen_pause(s);
-    list_each_safe (node, after, &s->clients)
-        client_drain(client_of_all(node));
+    list_each_safe (node, after, &s->clients) {
+        struct client *c = client_of_all(node);
+
+        c->ops->drain(c);
+    }
     push_drain(s);
     uv_timer_start(&s->drain, on_drain, 0, 5);
 }
 
-static void reload(struct server *s)
+static void reload_options(struct server *s)
 {
     struct option_error err;
     struct buf ignored = { 0 };
 
     notify_reloading();
     if (options_reload(&s->options, &ignored, &err) < 0) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "reload refused, nothing changed", "error", err.text,
-                 NULL);
+        log_error(&s->log, "reload refused, nothing changed", "error", err.text);
     } else {
-        s->log.level = (enum option_log_level)s->options.log_level;
-        s->log.format = (enum option_log_format)s->options.log_format;
         s->verb_host.max_payload = (size_t)s->options.max_payload;
         tls_reload(s);
         events_reload(s);
         buf_append(&ignored, "", 1);
-        log_line(&s->log, LOG_LEVEL_INFO, "configuration reloaded", "needs_restart",
-                 ignored.ptr ? ignored.ptr : "", NULL);
+        log_info(&s->log, "configuration reloaded", "needs_restart",
+                 ignored.ptr ? ignored.ptr : "");
     }
     buf_fini(&ignored);
     notify_send("READY=1");
@@ -138,7 +131,7 @@ static void on_signal(uv_signal_t *handle, int number)
     struct server *s = handle->data;
 
     if (number == SIGHUP)
-        reload(s);
+        reload_options(s);
     else
         begin_stop(s);
 }
@@ -146,11 +139,14 @@ static void on_signal(uv_signal_t *handle, int number)
 static void on_sweep(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    int64_t now = time_mono_us() / 1000;
+    int64_t now = time_mono_ms();
     struct list *node, *after;
 
-    list_each_safe (node, after, &s->clients)
-        client_sweep(client_of_all(node), now);
+    list_each_safe (node, after, &s->clients) {
+        struct client *c = client_of_all(node);
+
+        c->ops->sweep(c, now);
+    }
     tls_sweep(s);
     events_sweep(s, now);
 }
@@ -180,41 +176,27 @@ static int init_loop(struct server *s)
 
 int server_init(struct server *s)
 {
-    int err;
+    static int (*const steps[])(struct server *) = {
+        tls_open,  hosting_store, init_loop,    events_init, hosting_open,
+        push_open, http_open,     hosting_pool, listen_open,
+    };
 
     list_init(&s->clients);
     list_init(&s->resume);
-    list_init(&s->held);
+    list_init(&s->no_room);
     s->listen_fd = s->spare_fd = -1;
-    s->started_mono_ms = time_mono_us() / 1000;
-    s->verb_host = (struct verb_host){ (size_t)s->options.max_payload, figures_gather,
-                                       auditlog_line, tokens_wrong };
+    s->started_mono_ms = time_mono_ms();
+    verbhost_init(s);
     peers_init(&s->peers);
-    s->read_buf = malloc(READ_BYTES);
-    s->request = calloc(1, sizeof(*s->request));
-    if (!s->read_buf || !s->request)
-        return BELFRY_NOMEM;
-    filelimit_fit(s);
-    err = tls_open(s);
-    if (!err)
-        err = hosting_store(s);
-    if (!err)
-        err = init_loop(s);
-    if (!err)
-        err = events_init(s);
-    if (!err)
-        err = hosting_open(s);
-    if (!err)
-        err = push_open(s);
-    if (!err)
-        err = http_open(s);
-    if (!err)
-        err = hosting_pool(s);
-    if (!err)
-        err = listen_open(s);
-    if (!err)
-        notify_send("READY=1");
-    return err;
+    listen_fit(s);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        int err = steps[i](s);
+
+        if (err)
+            return err;
+    }
+    notify_send("READY=1");
+    return 0;
 }
 
 int server_run(struct server *s)
@@ -232,10 +214,10 @@ static void close_handle(uv_handle_t *handle, void *arg)
 
 void server_fini(struct server *s)
 {
-    client_close_all(s);
+    clients_close(s);
     http_stop(s);
     events_stop(s);
-    push_stop(s);
+    push_free(s);
     if (s->has_loop) {
         host_stop(&s->host);
         uv_walk(&s->loop, close_handle, NULL);
@@ -247,11 +229,6 @@ void server_fini(struct server *s)
     host_fini(&s->host);
     store_close(s->store);
     listen_close(s);
-    if (s->request)
-        resp_request_fini(s->request);
-    free(s->request);
-    free(s->read_buf);
-    http_free(s);
-    events_fini(s);
-    push_free(s);
+    resp_request_fini(&s->request);
+    event_ring_close(&s->events.ring);
 }

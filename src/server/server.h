@@ -3,8 +3,8 @@
  * The server: one loop with one host (host.h), which drives the engine, its journal and its
  * threads. The loop's thread does network, engine and encoding.
  *
- * Each turn of the loop: the server reads what clients sent and executes it, and has the host do
- * its turn. Replies are sent when the host says that their records are durable.
+ * In each turn of the loop the server reads and executes requests, and has the host do its turn. It
+ * sends replies when the host says that their records are durable.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -13,14 +13,27 @@
 
 #include "base/list.h"
 #include "base/time.h"
+#include "front/resp.h"
 #include "front/session.h"
 #include "host/host.h"
+#include "server/events.h"
 #include "server/log.h"
 #include "server/option.h"
 #include "server/peer.h"
 
 #define READ_BYTES   (64u << 10)
 #define OUTPUT_PAUSE (1u << 20) /* unsent replies beyond which a client is not read from */
+
+struct MHD_Daemon;
+
+/* For http.c. */
+struct http {
+    struct MHD_Daemon *daemon;
+    uv_poll_t poll;
+    uv_timer_t timer;
+    bool woken;         /* Connections were resumed: libmicrohttpd has a turn soon. */
+    struct buf openapi; /* The page, made when a client first asks for it. */
+};
 
 struct server {
     uv_loop_t loop;
@@ -30,41 +43,39 @@ struct server {
     struct host host;
     struct verb_host verb_host; /* the server as verbs see it */
     struct guard guard;
-    uint64_t token_generation; /* as last seen */
+    uint64_t token_generation; /* The engine's, when clients_check_tokens last looked. */
 
     int listen_fd;
-    int spare_fd; /* given up to accept and refuse when there are no more descriptors */
+    int spare_fd; /* given up to accept and refuse a client when there are no more descriptors */
     uv_poll_t listener;
     uv_prepare_t turn;
     uv_timer_t sweep;
     uv_timer_t drain;
     uv_signal_t signals[3];
-    int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches, but not before */
+    int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches no earlier */
     int64_t drain_until_ms; /* monotonic */
     bool has_loop;
     bool stopping;
     int port; /* as bound */
 
-    struct list clients; /* all */
-    struct list resume;  /* with input to be looked at in the next turn */
-    struct list held;    /* whose next request adds jobs, while there is no room */
-    uint64_t client_count;
-    uint64_t tls_client_count; /* of these, by TLS */
-    struct peers peers;        /* the same by address, and the links of TLS */
+    struct list clients; /* all clients */
+    struct list resume;  /* clients with input to be looked at in the next turn */
+    struct list no_room; /* clients whose next request adds jobs, for which there is no room */
+    struct peers peers;  /* clients and links of TLS by address */
     uint64_t next_conn;
     uint64_t commands;
     int64_t started_mono_ms;
-    char *read_buf;
-    struct resp_request *request;
-    struct http *http;
+    char read_buf[READ_BYTES];
+    struct resp_request request;
+    struct http http;
     struct tls *tls; /* NULL: off */
-    struct events *events;
+    struct events events;
     struct pusher *pusher;
 };
 
-/* Opens everything. Writes what went wrong to the log. */
+/* Opens everything. Errors are in the log. */
 int server_init(struct server *s);
-/* Until SIGTERM or SIGINT; the process's exit code. */
+/* Serves until SIGTERM or SIGINT. Answers the exit code of the process. */
 int server_run(struct server *s);
 void server_fini(struct server *s);
 

@@ -11,14 +11,13 @@
 #include "tls/context.h"
 #include "tls/relay.h"
 
-#define CLOSE_MS 2000 /* for what is under way when the server ends */
+#define CLOSE_MS 2000 /* for bytes under way when the server ends */
 
 struct tls {
     SSL_CTX *context;
     struct relay *relay;
-    uint64_t links;
-    pthread_mutex_t lock; /* for what follows */
-    struct list gone;     /* guests that are to be counted no more */
+    pthread_mutex_t lock; /* for `gone` */
+    struct list gone;     /* guests that count no more */
 };
 
 /* A connection as the relay has it. */
@@ -26,7 +25,7 @@ struct guest {
     struct tls *tls;
     struct list gone;
     struct peer peer;
-    bool counted; /* at its address */
+    bool counted; /* Its address counts this link. */
 };
 
 /* In the relay's thread. */
@@ -47,22 +46,14 @@ static struct guest *guest_new(struct server *s, const struct peer *peer)
         return NULL;
     g->tls = s->tls;
     g->peer = *peer;
-    g->counted = peers_add_link(&s->peers, peer);
-    s->tls->links++;
+    g->counted = peers_add(&s->peers, peer, PEER_LINK);
     return g;
 }
 
 static void guest_free(struct server *s, struct guest *g)
 {
-    s->tls->links--;
-    if (g->counted)
-        peers_remove_link(&s->peers, &g->peer);
+    peers_remove(&s->peers, &g->peer, PEER_LINK, g->counted);
     free(g);
-}
-
-uint64_t tls_links(const struct server *s)
-{
-    return s->tls ? s->tls->links : 0;
 }
 
 void tls_collect(struct server *s)
@@ -73,87 +64,99 @@ void tls_collect(struct server *s)
         return;
     list_init(&gone);
     pthread_mutex_lock(&s->tls->lock);
-    list_each_safe (node, after, &s->tls->gone) {
-        list_remove(node);
-        list_append(&gone, node);
-    }
+    list_splice(&gone, &s->tls->gone);
     pthread_mutex_unlock(&s->tls->lock);
-    list_each_safe (node, after, &gone) {
-        list_remove(node);
+    list_each_safe (node, after, &gone)
         guest_free(s, container_of(node, struct guest, gone));
-    }
 }
 
 const char *tls_options_wrong(const struct options *o)
 {
-    if (o->tls == TLS_OFF && (o->tls_cert[0] || o->tls_key[0] || o->tls_client_ca[0]))
+    if (o->tls.mode == TLS_OFF && (o->tls.cert[0] || o->tls.key[0] || o->tls.client_ca[0]))
         return "tls_cert, tls_key or tls_client_ca is given, but tls is off: say tls = on or only";
-    if (o->tls == TLS_ONLY && o->insecure_plaintext)
+    if (o->tls.mode == TLS_ONLY && o->tls.insecure_plaintext)
         return "tls = only and insecure_plaintext = yes contradict each other";
+    return NULL;
+}
+
+const char *tls_bind_refusal(const struct options *o, const struct peer *at, bool has_tokens)
+{
+    if (peer_is_loopback(at))
+        return NULL;
+    if (!has_tokens)
+        return "there are no tokens, so that anybody could do anything: start it once with bind = "
+               "127.0.0.1, make the first one there (belfry token create root admin), then start "
+               "it again with this bind";
+    if (o->tls.mode == TLS_OFF && !o->tls.insecure_plaintext)
+        return "what is said would be readable on its way: set tls = on with tls_cert and tls_key, "
+               "or bind to 127.0.0.1 or ::1, or say insecure_plaintext = yes if the network is "
+               "trusted";
     return NULL;
 }
 
 bool tls_may_be_plain(const struct options *o, const struct peer *peer)
 {
-    if (peer->tls || o->tls == TLS_OFF)
-        return true; /* with TLS off, where it listens decides */
-    return o->tls == TLS_ON && (o->insecure_plaintext || peer_is_loopback(peer));
+    if (peer->tls || o->tls.mode == TLS_OFF)
+        return true; /* with TLS off, tls_bind_refusal has decided */
+    return o->tls.mode == TLS_ON && (o->tls.insecure_plaintext || peer_is_loopback(peer));
 }
 
-/* Nothing can be told of HTTP before so much has come; on a pair of sockets nobody could wait for
- * it. */
+/* The relay holds the first bytes back until they tell the protocol: on a pair of sockets the
+ * server could not wait for more. */
 static bool enough(struct str first)
 {
     return http_guess(first) != HTTP_GUESS_MORE;
 }
 
-static SSL_CTX *load(const struct server *s, char why[TLS_WHY])
+static SSL_CTX *load_context(const struct server *s, char why[TLS_WHY])
 {
     const struct options *o = &s->options;
-    struct tls_files files = { o->tls_cert, o->tls_key, o->tls_client_ca };
-    struct tls_names names = { "tls_cert", "tls_key", "tls_client_ca" };
-    SSL_CTX *context = tls_server_context(&files, &names, why);
+    struct tls_files files = { .cert = { "tls_cert", o->tls.cert },
+                               .key = { "tls_key", o->tls.key },
+                               .ca = { "tls_client_ca", o->tls.client_ca } };
+    SSL_CTX *context = tls_context(TLS_SERVER, &files, why);
     char until[TIME_TEXT] = "";
 
     if (!context)
         return NULL;
     if (tls_expires_ms(context))
         time_format_moment(tls_expires_ms(context), until);
-    log_line(&s->log, LOG_LEVEL_INFO, "certificate loaded", "tls_cert", o->tls_cert, "until", until,
-             "client_certificates", o->tls_client_ca[0] ? "demanded" : "not asked for", NULL);
+    log_info(&s->log, "certificate loaded", "tls_cert", o->tls.cert, "until", until,
+             "client_certificates", o->tls.client_ca[0] ? "demanded" : "not asked for");
     if (tls_expires_ms(context) && tls_expires_ms(context) < time_wall_ms())
-        log_line(&s->log, LOG_LEVEL_WARN, "the certificate has ended: clients will refuse it",
-                 "tls_cert", o->tls_cert, "until", until, NULL);
+        log_warn(&s->log, "the certificate has ended: clients will refuse it", "tls_cert",
+                 o->tls.cert, "until", until);
     return context;
+}
+
+static int tls_fail(const struct server *s, int err, const char *why)
+{
+    log_error(&s->log, "TLS cannot be set up", "error", why);
+    return err;
 }
 
 int tls_open(struct server *s)
 {
-    struct relay_options o = { enough, (int)s->options.tls_handshake_timeout_ms,
+    struct relay_options o = { enough, (int)s->options.tls.handshake_timeout_ms,
                                (int)s->options.client_timeout_ms, on_gone };
     const char *wrong = tls_options_wrong(&s->options);
     char why[TLS_WHY];
-    int err = 0;
+    int err;
 
-    if (wrong) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "TLS cannot be set up", "error", wrong, NULL);
-        return BELFRY_INVALID;
-    }
-    if (s->options.tls == TLS_OFF)
+    if (wrong)
+        return tls_fail(s, BELFRY_INVALID, wrong);
+    if (s->options.tls.mode == TLS_OFF)
         return 0;
     s->tls = calloc(1, sizeof(*s->tls));
     if (!s->tls)
         return BELFRY_NOMEM;
     pthread_mutex_init(&s->tls->lock, NULL);
     list_init(&s->tls->gone);
-    s->tls->context = load(s, why);
-    if (s->tls->context)
-        err = relay_new(&o, &s->tls->relay);
-    if (s->tls->context && !err)
-        return 0;
-    log_line(&s->log, LOG_LEVEL_ERROR, "TLS cannot be set up", "error", err ? error_text(err) : why,
-             NULL);
-    return err ? err : BELFRY_INVALID;
+    s->tls->context = load_context(s, why);
+    if (!s->tls->context)
+        return tls_fail(s, BELFRY_INVALID, why);
+    err = relay_new(&o, &s->tls->relay);
+    return err ? tls_fail(s, err, error_text(err)) : 0;
 }
 
 void tls_reload(struct server *s)
@@ -163,12 +166,11 @@ void tls_reload(struct server *s)
 
     if (!s->tls)
         return;
-    relay_set_times(s->tls->relay, (int)s->options.tls_handshake_timeout_ms,
+    relay_set_times(s->tls->relay, (int)s->options.tls.handshake_timeout_ms,
                     (int)s->options.client_timeout_ms);
-    fresh = load(s, why);
+    fresh = load_context(s, why);
     if (!fresh) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "certificate not loaded, the one before stays", "error",
-                 why, NULL);
+        log_error(&s->log, "certificate not loaded, the one before stays", "error", why);
         return;
     }
     SSL_CTX_free(s->tls->context);
@@ -214,11 +216,9 @@ void tls_adopt(struct server *s, int fd, const struct peer *peer)
 void tls_sweep(struct server *s)
 {
     struct relay_failures failures;
-    char count[LOG_NUMBER];
 
     tls_collect(s);
     if (s->tls && relay_take_failures(s->tls->relay, &failures))
-        log_line(&s->log, LOG_LEVEL_WARN, "connections ended by TLS", "count",
-                 log_number((int64_t)failures.count, count), "last_address", failures.label,
-                 "last_why", failures.why, NULL);
+        log_warn(&s->log, "connections ended by TLS", "count", LOG_INT(failures.count),
+                 "last_address", failures.label, "last_why", failures.why);
 }

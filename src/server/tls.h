@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS for the server: its certificate, and the relay (tls/relay.h) that connections whose first
- * byte is that of a handshake are handed to. The relay gives back a plain socket, on which the
- * connection begins anew with the address of its peer, whatever protocol it speaks.
+ * TLS for the server: its certificate, the rules of where plain text is allowed, and the relay
+ * (tls/relay.h). A connection whose first byte is that of a handshake goes to the relay. The relay
+ * gives back a plain socket, on which the connection begins anew with the address of its peer,
+ * whatever protocol it speaks.
  */
 #ifndef SERVER_TLS_H
 #define SERVER_TLS_H
@@ -11,7 +12,7 @@
 
 #define TLS_FIRST_BYTE 0x16 /* of a handshake; no request in RESP or HTTP begins with it */
 
-/* What one that may not be plain is told. */
+/* The answers to a client that must use TLS and does not. */
 #define TLS_PLAIN_WHY  "this server is spoken to by TLS only"
 #define TLS_PLAIN_RESP "-PROTOCOL " TLS_PLAIN_WHY "\r\n"
 #define TLS_PLAIN_HTTP                                                   \
@@ -20,25 +21,25 @@
 
 /* Why these options do not go together, or NULL. */
 const char *tls_options_wrong(const struct options *o);
-/* Whether this peer may speak, given whether it does so by TLS. */
+/* Why the server must not listen at this address, and what to do about it; NULL: it may. */
+const char *tls_bind_refusal(const struct options *o, const struct peer *at, bool has_tokens);
+/* Whether this peer may speak as it does, by TLS or without. */
 bool tls_may_be_plain(const struct options *o, const struct peer *peer);
 
 /* Loads the certificate and starts the relay, if TLS is on. INVALID, IO, NOMEM, with a log line. */
 int tls_open(struct server *s);
-/* After the options changed: loads the files again. If they are wrong the log is told, and what was
- * loaded before stays. Connections that are open keep what they began with. */
+/* After the options changed: loads the files again. If they are wrong, the log says so, and the old
+ * ones stay. Open connections keep the certificate that they began with. */
 void tls_reload(struct server *s);
-/* Ends what is under way once all clients were closed. Also when there is none. */
+/* Ends the relay once all clients are closed. Also without TLS. */
 void tls_close(struct server *s);
 
-/* Takes over a socket that a handshake comes from. */
+/* Takes over a socket whose first bytes are a handshake. */
 void tls_adopt(struct server *s, int fd, const struct peer *peer);
-/* How many connections it is spoken for, as of the last tls_collect: some may have no client any
- * more, as what was written to them is still being sent. */
-uint64_t tls_links(const struct server *s);
-/* No longer counts those that are gone. */
+/* Stops counting links that are gone. A link may outlast its client while its last bytes are being
+ * sent, and has descriptors as long. */
 void tls_collect(struct server *s);
-/* Now and then: tells the log of those that failed, and collects. */
+/* Now and then: tells the log of links that failed, and collects. */
 void tls_sweep(struct server *s);
 
 #endif

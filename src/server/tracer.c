@@ -8,60 +8,50 @@
 #include "front/otlp.h"
 #include "server/outgoing.h"
 
-#define BATCH_SPANS      512        /* sent as soon as there are so many, */
-#define BATCH_MS         1000       /* or after this */
-#define GATHER_SPANS     8192       /* beyond these they are dropped, */
-#define GATHER_BYTES     (4u << 20) /* or beyond this */
+#define BATCH_SPANS      512        /* A batch is sent as soon as it has so many spans. */
+#define BATCH_MS         1000       /* A smaller batch is sent after this time. */
+#define GATHER_SPANS     8192       /* Spans beyond this number are dropped. */
+#define GATHER_BYTES     (4u << 20) /* Spans beyond this size are dropped. */
 #define TIMEOUT_MS       10000
-#define TRIES            4 /* of a batch; the pauses between them double */
+#define TRIES            4 /* of a batch; the pauses between the tries double */
 #define PAUSE_MS         1000
-#define TELL_MS          60000 /* the log hears of errors once in this time */
+#define TELL_MS          60000 /* The log hears of errors once in this time. */
 #define OTLP_HEADERS_MAX 16
 #define DRAIN_MS         2000
 
 struct tracer {
     struct server *server;
     struct outgoing *outgoing;
-    struct outgoing_transfer *transfer; /* NULL: none is under way */
+    struct outgoing_transfer *transfer; /* under way; NULL: none */
     uv_timer_t timer;
-    bool armed;
     char *url;
-    char *headers[OTLP_HEADERS_MAX];
-    size_t header_count;
-    struct buf spans; /* that gather */
+    struct buf headers; /* as outgoing_request has them */
+    struct buf spans;   /* The spans that gather. */
     unsigned gathered;
-    struct buf body;  /* of the batch that is being sent */
-    unsigned sending; /* spans in it; 0: there is none */
+    struct buf body;  /* The batch that is being sent. */
+    unsigned sending; /* The number of its spans; 0: there is no batch. */
     unsigned tries;
-    int64_t tell_ms;  /* monotonic: not before */
-    int64_t drain_ms; /* monotonic: until when a stop waits; 0: it has not begun */
+    int64_t tell_ms;  /* monotonic: the log hears of the next error no earlier */
+    int64_t drain_ms; /* monotonic: until when a stop waits; 0: no stop has begun */
     struct tracer_stats stats;
 };
 
-static int64_t now_ms(void)
-{
-    return time_mono_us() / 1000;
-}
-
 static void on_timer(uv_timer_t *timer);
 
-static void arm(struct tracer *t, int64_t ms)
+static void arm_timer(struct tracer *t, int64_t ms)
 {
-    t->armed = true;
     uv_timer_start(&t->timer, on_timer, (uint64_t)ms, 0);
 }
 
-static void tell(struct tracer *t, const struct outgoing_answer *a, const char *next)
+static void tell_failure(struct tracer *t, const struct outgoing_answer *a, const char *next)
 {
-    char status[LOG_NUMBER];
-
-    if (now_ms() < t->tell_ms)
+    if (time_mono_ms() < t->tell_ms)
         return;
-    t->tell_ms = now_ms() + TELL_MS;
-    log_line(&t->server->log, LOG_LEVEL_WARN, "traces could not be exported", "endpoint",
-             t->server->options.otlp_endpoint, "status",
-             a->outcome == OUTGOING_ANSWERED ? log_number(a->status, status) : "", "error",
-             a->error, "next", next, NULL);
+    t->tell_ms = time_mono_ms() + TELL_MS;
+    log_warn(&t->server->log, "traces could not be exported", "endpoint",
+             t->server->options.otlp.endpoint, "status",
+             a->outcome == OUTGOING_ANSWERED ? LOG_INT(a->status) : "", "error", a->error, "next",
+             next);
 }
 
 /* The batch is over, in whatever way. */
@@ -71,10 +61,10 @@ static void next_batch(struct tracer *t)
     t->tries = 0;
     buf_reset(&t->body, GATHER_BYTES / 4);
     if (t->gathered)
-        arm(t, t->gathered >= BATCH_SPANS || t->drain_ms ? 0 : BATCH_MS);
+        arm_timer(t, t->gathered >= BATCH_SPANS || t->drain_ms ? 0 : BATCH_MS);
 }
 
-/* As OTLP says: these may be better later. */
+/* Whether OTLP says that the batch may succeed later. */
 static bool is_passing(const struct outgoing_answer *a)
 {
     return a->outcome != OUTGOING_ANSWERED || a->status == 429 || a->status == 502 ||
@@ -90,10 +80,10 @@ static void on_done(void *arg, const struct outgoing_answer *a)
         t->stats.exported += t->sending;
         next_batch(t);
     } else if (is_passing(a) && ++t->tries < TRIES) {
-        tell(t, a, "it is tried again");
-        arm(t, PAUSE_MS << (t->tries - 1));
+        tell_failure(t, a, "it is tried again");
+        arm_timer(t, PAUSE_MS << (t->tries - 1));
     } else {
-        tell(t, a, "the batch is dropped");
+        tell_failure(t, a, "the batch is dropped");
         t->stats.dropped += t->sending;
         next_batch(t);
     }
@@ -103,8 +93,7 @@ static void send_batch(struct tracer *t)
 {
     struct outgoing_request r = {
         .url = t->url,
-        .headers = (const char *const *)t->headers,
-        .header_count = t->header_count,
+        .headers = buf_view(&t->headers),
         .body = buf_view(&t->body),
         .timeout_ms = TIMEOUT_MS,
         .done = on_done,
@@ -120,7 +109,7 @@ static void send_batch(struct tracer *t)
 
 static void take_batch(struct tracer *t)
 {
-    otlp_request(str_of(t->server->options.otlp_service), buf_view(&t->spans), &t->body);
+    otlp_request(str_of(t->server->options.otlp.service), buf_view(&t->spans), &t->body);
     t->sending = t->gathered;
     t->gathered = 0;
     buf_reset(&t->spans, GATHER_BYTES / 4);
@@ -135,7 +124,6 @@ static void on_timer(uv_timer_t *timer)
 {
     struct tracer *t = timer->data;
 
-    t->armed = false;
     if (t->transfer)
         return;
     if (!t->sending && t->gathered)
@@ -146,6 +134,7 @@ static void on_timer(uv_timer_t *timer)
 
 void tracer_event(struct tracer *t, const struct job_event *ev)
 {
+    bool is_armed = uv_is_active((uv_handle_t *)&t->timer);
     size_t before = t->spans.len;
     unsigned n;
 
@@ -164,8 +153,8 @@ void tracer_event(struct tracer *t, const struct job_event *ev)
         return;
     }
     t->gathered += n;
-    if (n && !t->sending && (!t->armed || t->gathered == BATCH_SPANS))
-        arm(t, t->gathered >= BATCH_SPANS ? 0 : BATCH_MS);
+    if (n && !t->sending && (!is_armed || t->gathered == BATCH_SPANS))
+        arm_timer(t, t->gathered >= BATCH_SPANS ? 0 : BATCH_MS);
 }
 
 bool tracer_drain(struct tracer *t)
@@ -173,43 +162,24 @@ bool tracer_drain(struct tracer *t)
     if (!t || (!t->gathered && !t->sending))
         return true;
     if (!t->drain_ms) {
-        t->drain_ms = now_ms() + DRAIN_MS;
+        t->drain_ms = time_mono_ms() + DRAIN_MS;
         if (!t->sending)
-            arm(t, 0);
+            arm_timer(t, 0);
     }
-    return now_ms() >= t->drain_ms || t->tries > 0;
+    return time_mono_ms() >= t->drain_ms || t->tries > 0;
 }
 
-void tracer_stats(const struct tracer *t, struct tracer_stats *ret)
+struct tracer_stats tracer_stats(const struct tracer *t)
 {
-    *ret = t ? t->stats : (struct tracer_stats){ 0 };
+    return t ? t->stats : (struct tracer_stats){ 0 };
 }
 
 /* ---- Beginning and ending ---- */
 
-static int refuse(struct server *s, const char *option, const char *expected)
+static int refuse_option(struct server *s, const char *option, const char *expected)
 {
-    log_line(&s->log, LOG_LEVEL_ERROR, "bad option", "option", option, "expected", expected, NULL);
+    log_error(&s->log, "bad option", "option", option, "expected", expected);
     return BELFRY_INVALID;
-}
-
-static int add_header(struct tracer *t, struct str name, struct str value)
-{
-    char **at = &t->headers[t->header_count];
-
-    if (asprintf(at, "%.*s: %.*s", STR_ARG(name), STR_ARG(value)) < 0)
-        return BELFRY_NOMEM;
-    t->header_count++;
-    return 0;
-}
-
-static struct str trim(struct str s)
-{
-    while (s.len && s.ptr[0] == ' ')
-        s = (struct str){ s.ptr + 1, s.len - 1 };
-    while (s.len && s.ptr[s.len - 1] == ' ')
-        s.len--;
-    return s;
 }
 
 static bool is_header_name(struct str s)
@@ -228,27 +198,26 @@ static bool is_header_value(struct str s)
     return s.len > 0;
 }
 
-/* name=value,name=value: as the environment of other exporters has it. */
+/* Reads name=value,name=value, the form that other exporters take from the environment. */
 static int read_headers(struct tracer *t, const char *text)
 {
     static const char expected[] = "name=value, with commas between, 15 of them at most";
-    int err = add_header(t, STR("Content-Type"), STR("application/json"));
 
-    while (!err && *text) {
+    buf_str(&t->headers, STR("Content-Type: application/json\0"));
+    for (int n = 1; *text; n++) {
         size_t len = strcspn(text, ",");
         const char *equals = memchr(text, '=', len);
         struct str name = { text, equals ? (size_t)(equals - text) : 0 }, value = { 0 };
 
         if (equals)
-            value = (struct str){ equals + 1, len - name.len - 1 };
-        name = trim(name);
-        value = trim(value);
-        if (t->header_count == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
-            return refuse(t->server, "otlp_headers", expected);
-        err = add_header(t, name, value);
+            value = str_trim((struct str){ equals + 1, len - name.len - 1 }, " ");
+        name = str_trim(name, " ");
+        if (n == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
+            return refuse_option(t->server, "otlp_headers", expected);
+        buf_printf(&t->headers, "%.*s: %.*s%c", STR_ARG(name), STR_ARG(value), '\0');
         text += len + (text[len] == ',');
     }
-    return err;
+    return t->headers.failed ? BELFRY_NOMEM : 0;
 }
 
 static int read_endpoint(struct tracer *t, const char *text)
@@ -256,7 +225,7 @@ static int read_endpoint(struct tracer *t, const char *text)
     size_t len = strlen(text);
 
     if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
-        return refuse(t->server, "otlp_endpoint", "a URL such as http://127.0.0.1:4318");
+        return refuse_option(t->server, "otlp_endpoint", "a URL such as http://127.0.0.1:4318");
     while (len && text[len - 1] == '/')
         len--;
     return asprintf(&t->url, "%.*s/v1/traces", (int)len, text) < 0 ? BELFRY_NOMEM : 0;
@@ -264,38 +233,40 @@ static int read_endpoint(struct tracer *t, const char *text)
 
 int tracer_new(struct server *s, struct tracer **ret)
 {
+    const struct outgoing_options one = { .max_transfers = 1 };
     struct tracer *t;
     int err;
 
     *ret = NULL;
-    if (!s->options.otlp_endpoint[0])
+    if (!s->options.otlp.endpoint[0])
         return 0;
     t = calloc(1, sizeof(*t));
     if (!t)
         return BELFRY_NOMEM;
     t->server = s;
     t->timer.data = t;
-    err = read_endpoint(t, s->options.otlp_endpoint);
-    if (!err)
-        err = read_headers(t, s->options.otlp_headers);
-    if (!err)
-        err =
-            outgoing_new(&s->loop, &(struct outgoing_options){ .max_transfers = 1 }, &t->outgoing);
-    if (err) {
-        tracer_free(t);
-        return err;
-    }
     uv_timer_init(&s->loop, &t->timer);
-    *ret = t;
-    return 0;
+    err = read_endpoint(t, s->options.otlp.endpoint);
+    if (!err)
+        err = read_headers(t, s->options.otlp.headers);
+    if (!err)
+        err = outgoing_new(&s->loop, &one, &t->outgoing);
+    if (err)
+        tracer_free(t);
+    else
+        *ret = t;
+    return err;
 }
 
-void tracer_stop(struct tracer *t)
+static void on_timer_closed(uv_handle_t *handle)
 {
-    if (!t)
-        return;
-    uv_close((uv_handle_t *)&t->timer, NULL);
-    outgoing_stop(t->outgoing);
+    struct tracer *t = handle->data;
+
+    free(t->url);
+    buf_fini(&t->headers);
+    buf_fini(&t->spans);
+    buf_fini(&t->body);
+    free(t);
 }
 
 void tracer_free(struct tracer *t)
@@ -303,10 +274,5 @@ void tracer_free(struct tracer *t)
     if (!t)
         return;
     outgoing_free(t->outgoing);
-    for (size_t i = 0; i < t->header_count; i++)
-        free(t->headers[i]);
-    free(t->url);
-    buf_fini(&t->spans);
-    buf_fini(&t->body);
-    free(t);
+    uv_close((uv_handle_t *)&t->timer, on_timer_closed);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends spans of jobs to an OTLP receiver, if one is configured. They are gathered for a moment and
- * go in batches, one request at a time; a batch that could not be taken is sent again for a while.
- * What gathers meanwhile is bounded: beyond that spans are dropped and counted. Nobody waits for
- * the receiver.
+ * Sends spans of jobs to an OTLP receiver, if one is configured. Spans gather for a moment and go
+ * in batches, one request at a time. A batch that the receiver did not take is sent again for a
+ * while. The spans that gather meanwhile are bounded: more are dropped and counted. The server
+ * never waits for the receiver.
  */
 #ifndef SERVER_TRACER_H
 #define SERVER_TRACER_H
@@ -18,17 +18,17 @@ struct tracer_stats {
     uint64_t dropped;
 };
 
-/* *ret is NULL if none is configured. INVALID, told in the log. */
+/* *ret is NULL if no receiver is configured. INVALID, with a log line. */
 int tracer_new(struct server *s, struct tracer **ret);
-/* Gives up what was not sent. The loop has to run once more before tracer_free. Both accept NULL.
+/* Gives up spans that were not sent. The loop must run once more to close the handles. Accepts
+ * NULL.
  */
-void tracer_stop(struct tracer *t);
 void tracer_free(struct tracer *t);
 
 void tracer_event(struct tracer *t, const struct job_event *ev);
-/* Sends at once what has gathered; true: nothing is left, or nothing more is to be hoped for. */
+/* Sends the gathered spans at once. True: none are left, or the receiver does not take them. */
 bool tracer_drain(struct tracer *t);
 
-void tracer_stats(const struct tracer *t, struct tracer_stats *ret);
+struct tracer_stats tracer_stats(const struct tracer *t); /* accepts NULL */
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What TLS is spoken with: certificates, keys, whom to believe. TLS 1.2 and 1.3; ciphers that
- * encrypt and authenticate in one; no renegotiation, no compression, and no sessions that are
- * resumed, so that a certificate that is no longer accepted is not accepted from the next
- * connection on.
+ * Contexts of OpenSSL: certificates, keys, and the authorities to believe. TLS 1.2 and 1.3; ciphers
+ * that encrypt and authenticate in one; no renegotiation and no compression. No session is resumed,
+ * so a certificate that is no longer accepted is refused from the next connection on.
  *
  * Every file is PEM. The text of an error names the setting, the file and the mistake.
  */
@@ -16,30 +15,27 @@
 
 #define TLS_WHY 512
 
+enum tls_side { TLS_SERVER, TLS_CLIENT };
+
+struct tls_file {
+    const char *name; /* of the setting, for messages */
+    const char *path; /* "" or NULL: none */
+};
+
 struct tls_files {
-    const char *cert; /* with the intermediate certificates; "" or NULL: none */
-    const char *key;
-    const char *ca; /* server: issuers of client certificates, "": none is asked for; client: "":
-                       the system's */
+    struct tls_file cert; /* the certificate, followed by the intermediate certificates */
+    struct tls_file key;
+    struct tls_file ca; /* Servers ask for client certificates of these authorities, or for none.
+                           Clients believe these authorities, or those of the system. */
 };
 
-/* The names under which the files are known to the user, for messages. */
-struct tls_names {
-    const char *cert;
-    const char *key;
-    const char *ca;
-};
+/* A context that the caller frees with SSL_CTX_free, or NULL with why. */
+SSL_CTX *tls_context(enum tls_side side, const struct tls_files *f, char why[TLS_WHY]);
 
-/* A context of the caller's (SSL_CTX_free), or NULL with why. */
-SSL_CTX *tls_server_context(const struct tls_files *f, const struct tls_names *n,
-                            char why[TLS_WHY]);
-SSL_CTX *tls_client_context(const struct tls_files *f, const struct tls_names *n,
-                            char why[TLS_WHY]);
-
-/* When the context's certificate ends, in milliseconds; 0 if that is not known. */
+/* When the context's certificate ends, in milliseconds; 0 if that is unknown. */
 int64_t tls_expires_ms(SSL_CTX *context);
 
-/* What OpenSSL last complained of in this thread, for people; forgets it. Never empty. */
+/* Takes OpenSSL's last complaint in this thread, for people. Never empty. */
 void tls_error(char why[TLS_WHY]);
 
 #endif

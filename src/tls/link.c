@@ -12,26 +12,21 @@
 #include "base/time.h"
 #include "tls/context.h"
 
-#define PIECES_TURN  8            /* each way for one connection in one turn */
-#define FIRST_BYTES  ((size_t)64) /* `enough` may ask for more before they go on */
+#define PIECES_TURN  8            /* pieces that a link moves in each direction in a turn */
+#define FIRST_BYTES  ((size_t)64) /* With so many first bytes `enough` is not asked any more. */
 #define LINGER_MS    2000
 #define LINGER_BYTES ((size_t)1 << 20)
 #define LINGER_LINKS 1024
 
-static int64_t now_ms(void)
-{
-    return time_mono_us() / 1000;
-}
-
 void link_limit(struct link *l, int ms)
 {
-    l->until_ms = now_ms() + ms;
+    l->until_ms = time_mono_ms() + ms;
     l->relay->timed = true;
 }
 
 /* ---- Watching ---- */
 
-static void watch(struct end *e, uint32_t events)
+static void watch_end(struct end *e, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.ptr = e };
 
@@ -42,14 +37,14 @@ static void watch(struct end *e, uint32_t events)
     e->events = events;
 }
 
-static void unwatch(struct end *e)
+static void unwatch_end(struct end *e)
 {
     if (e->watched)
         epoll_ctl(e->link->relay->epoll, EPOLL_CTL_DEL, e->fd, NULL);
     e->watched = false;
 }
 
-/* What has to happen before the link can go on. That one end was closed is told in any case. */
+/* Watches for the events that let the link go on. Epoll tells of a closed end in any case. */
 static void watch_both(struct link *l)
 {
     uint32_t net = 0, plain = 0;
@@ -64,15 +59,15 @@ static void watch_both(struct link *l)
         plain |= EPOLLIN;
     if (l->up.len && !l->first)
         plain |= EPOLLOUT;
-    /* Epoll would report an end that is gone again and again. */
+    /* Epoll would report an end that is gone in every turn. */
     if (l->net_gone && l->up.len && !l->first)
-        unwatch(&l->net);
+        unwatch_end(&l->net);
     else
-        watch(&l->net, net);
+        watch_end(&l->net, net);
     if (l->plain_gone)
-        unwatch(&l->plain);
+        unwatch_end(&l->plain);
     else
-        watch(&l->plain, plain);
+        watch_end(&l->plain, plain);
 }
 
 /* ---- Ending ---- */
@@ -100,10 +95,10 @@ void link_free(struct link *l)
     free(l);
 }
 
-/* The owner of the other end is told at once. */
+/* Closes the plain end, so that its owner knows at once. */
 static void linger(struct link *l)
 {
-    unwatch(&l->plain);
+    unwatch_end(&l->plain);
     close(l->plain.fd);
     l->plain.fd = -1;
     l->plain_gone = l->plain_ended = true;
@@ -131,7 +126,7 @@ void link_fail(struct link *l, const char *why)
     linger(l);
 }
 
-/* A certificate that is not believed says why itself. */
+/* For a refused certificate the reason is that of its verification. */
 static void fail_ssl(struct link *l)
 {
     char why[TLS_WHY];
@@ -146,7 +141,7 @@ static void fail_ssl(struct link *l)
 
 /* ---- From the network ---- */
 
-/* After a call of OpenSSL that did not succeed. False: the link is over. */
+/* Acts on a call of OpenSSL that did not succeed. False: the link is over. */
 static bool not_yet(struct link *l, int result)
 {
     switch (SSL_get_error(l->ssl, result)) {
@@ -163,7 +158,7 @@ static bool not_yet(struct link *l, int result)
     }
 }
 
-/* The other end was closed: what it wrote before is still to be sent. */
+/* The plain end was closed. The bytes that its owner wrote before are still to be sent. */
 static void plain_closed(struct link *l)
 {
     if (l->plain_gone)
@@ -175,7 +170,7 @@ static void plain_closed(struct link *l)
         link_limit(l, atomic_load(&l->relay->close_ms));
 }
 
-/* Answers false if the plain end takes nothing any more. */
+/* False: the plain end takes no more bytes. */
 static bool pass_up(struct link *l, const char *data, size_t len, size_t *ret_sent)
 {
     ssize_t n = send(l->plain.fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -188,7 +183,7 @@ static bool pass_up(struct link *l, const char *data, size_t len, size_t *ret_se
     return true;
 }
 
-/* True: `up` is empty. */
+/* Passes on the bytes of `up`. True: it is empty. */
 static bool empty_up(struct link *l)
 {
     size_t sent;
@@ -207,7 +202,7 @@ static bool empty_up(struct link *l)
     return l->up.len == 0;
 }
 
-/* Holds the first bytes back until they are enough; they have as long as a handshake. */
+/* Keeps the first bytes back until they are enough. They have as much time as a handshake. */
 static void take_first(struct link *l, const char *data, size_t len)
 {
     struct relay *r = l->relay;
@@ -238,8 +233,8 @@ static void take_piece(struct link *l, const char *data, size_t len)
         buf_append(&l->up, data + sent, len - sent);
 }
 
-/* True: something came. */
-static bool pull(struct link *l)
+/* Moves a piece from the network. True: it did. */
+static bool pull_piece(struct link *l)
 {
     size_t n;
     int result;
@@ -262,8 +257,8 @@ static bool pull(struct link *l)
 
 /* ---- From the plain end ---- */
 
-/* True: something went. */
-static bool push(struct link *l)
+/* Moves a piece to the network. True: it did. */
+static bool push_piece(struct link *l)
 {
     struct relay *r = l->relay;
     struct str data = buf_view(&l->down);
@@ -275,7 +270,7 @@ static bool push(struct link *l)
         n = recv(l->plain.fd, r->scratch, PIECE_BYTES, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return false;
-        l->plain_ended = n <= 0; /* also when it was closed with something unread */
+        l->plain_ended = n <= 0; /* also if the owner closed it with bytes unread */
         data = (struct str){ r->scratch, n > 0 ? (size_t)n : 0 };
     }
     if (data.len == 0)
@@ -314,7 +309,7 @@ static void shake_hands(struct link *l)
     }
 }
 
-/* The end of one direction is passed on when all before it was. */
+/* Passes on the end of a direction after all of its bytes. */
 static void pass_ends(struct link *l)
 {
     int result;
@@ -364,8 +359,8 @@ void link_go_on(struct link *l)
     if (l->stage == STAGE_HANDSHAKE)
         shake_hands(l);
     for (int i = 0; i < PIECES_TURN && moved && l->stage == STAGE_OPEN; i++) {
-        moved = pull(l);
-        moved = (l->stage == STAGE_OPEN && push(l)) || moved;
+        moved = pull_piece(l);
+        moved = (l->stage == STAGE_OPEN && push_piece(l)) || moved;
     }
     if (l->stage == STAGE_OPEN)
         pass_ends(l);
@@ -388,7 +383,7 @@ void link_on_event(struct end *e, uint32_t events)
     if (l->stage != STAGE_OPEN)
         return;
     if (l->net_gone && l->net_ended && l->up.len == 0)
-        link_drop(l); /* nothing can be sent any more, and all that came was passed on */
+        link_drop(l); /* Nothing can be sent any more, and all input was passed on. */
     else if (e == &l->net && events & EPOLLERR && l->up.len)
-        link_drop(l); /* it was reset: no waiting worker behind it may be given work */
+        link_drop(l); /* The network was reset: a worker that waits behind it must get no work. */
 }

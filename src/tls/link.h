@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection of a relay and what it goes through. For relay.c, in the relay's thread. */
+/* A connection of a relay and its stages. For relay.c, in the relay's thread. */
 #ifndef TLS_LINK_H
 #define TLS_LINK_H
 
@@ -10,14 +10,14 @@
 #include "base/list.h"
 #include "tls/relay.h"
 
-#define PIECE_BYTES ((size_t)16384) /* a record: OpenSSL keeps no more of what it has decrypted */
+#define PIECE_BYTES ((size_t)16384) /* a record; OpenSSL keeps no more decrypted bytes */
 
 enum stage {
     STAGE_HANDSHAKE,
     STAGE_OPEN,
-    STAGE_LINGER, /* all was sent; what still comes is dropped, so that it does not reset the rest
-                   */
-    STAGE_DEAD    /* to be freed when the turn is over */
+    STAGE_LINGER, /* All was sent. Input is dropped, because unread input would reset the
+                   * connection. */
+    STAGE_DEAD    /* freed when the turn is over */
 };
 
 struct end {
@@ -35,17 +35,17 @@ struct link {
     struct end plain;
     enum stage stage;
     struct buf up;   /* decrypted, not passed on yet */
-    struct buf down; /* to be encrypted: bytes that did not fit before */
-    bool first;      /* `up` is held back until it is enough */
+    struct buf down; /* to be encrypted, as the network did not take it before */
+    bool first;      /* `up` is kept back until it is enough. */
     bool net_wants_out;
-    bool net_ended;   /* nothing more comes from the network */
-    bool plain_ended; /* nothing more comes from the plain end */
-    bool plain_told;  /* the plain end was told that nothing more comes */
-    bool net_told;    /* the network was told that nothing more comes */
-    bool plain_gone;  /* the owner of the plain end has closed it */
-    bool net_gone;    /* the network was reset, or has ended both ways */
+    bool net_ended;   /* Nothing more comes from the network. */
+    bool plain_ended; /* Nothing more comes from the plain end. */
+    bool plain_told;  /* The plain end was told that nothing more comes. */
+    bool net_told;    /* The network was told that nothing more comes. */
+    bool plain_gone;  /* The owner of the plain end has closed it. */
+    bool net_gone;    /* The network was reset, or has ended both ways. */
     size_t dropped;
-    int64_t until_ms; /* monotonic; 0: no limit */
+    int64_t until_ms; /* monotonic: when the link is dropped; 0: never */
     void *ticket;     /* NULL: no caller wants to know when it is gone */
     char label[RELAY_LABEL];
 };
@@ -58,28 +58,28 @@ struct relay {
     int epoll;
     int wake;
     pthread_t thread;
-    char *scratch; /* of the thread; PIECE_BYTES */
+    char *scratch; /* the thread's buffer of PIECE_BYTES */
     struct list links;
     struct list dead;
     unsigned lingering;
-    bool timed; /* some link may have a limit */
+    bool timed; /* A link may have a limit. */
 
-    pthread_mutex_t lock; /* for what follows */
+    pthread_mutex_t lock; /* for the members below */
     struct list arrived;
     bool stop;
-    int64_t stop_ms; /* monotonic: when to give up */
+    int64_t stop_ms; /* monotonic: when the thread ends at the latest */
     struct relay_failures failures;
 };
 
-/* Does what can be done without waiting, and notes what to wait for. */
+/* Moves bytes as far as possible without waiting, and watches for the next event. */
 void link_go_on(struct link *l);
 void link_on_event(struct end *e, uint32_t events);
 
-/* It is dropped if it is not further by then. */
+/* Has the link dropped if it makes no progress in this time. */
 void link_limit(struct link *l, int ms);
-/* Ends it because of TLS: what OpenSSL had to say to the other side (an alert) was sent already. */
+/* Ends a link because of TLS. OpenSSL has already sent its alert to the other side. */
 void link_fail(struct link *l, const char *why);
-/* Ends it at once; it is freed when the turn is over. */
+/* Ends a link at once. It is freed when the turn is over. */
 void link_drop(struct link *l);
 void link_free(struct link *l);
 

@@ -16,11 +16,6 @@
 #define EVENTS_TURN 256
 #define SWEEP_MS    250
 
-static int64_t now_ms(void)
-{
-    return time_mono_us() / 1000;
-}
-
 /* ---- The thread ---- */
 
 static void take_arrived(struct relay *r, bool *ret_stop, int64_t *ret_stop_ms)
@@ -33,10 +28,7 @@ static void take_arrived(struct relay *r, bool *ret_stop, int64_t *ret_stop_ms)
         /* No caller woke the thread, but there may still be new connections. */
     }
     pthread_mutex_lock(&r->lock);
-    list_each_safe (node, after, &r->arrived) {
-        list_remove(node);
-        list_append(&arrived, node);
-    }
+    list_splice(&arrived, &r->arrived);
     *ret_stop = r->stop;
     *ret_stop_ms = r->stop_ms;
     pthread_mutex_unlock(&r->lock);
@@ -51,17 +43,17 @@ static void take_arrived(struct relay *r, bool *ret_stop, int64_t *ret_stop_ms)
     }
 }
 
-static void free_dead(struct relay *r)
+static void free_links(struct list *links)
 {
-    struct list *node, *after;
+    while (!list_empty(links)) {
+        struct list *node = links->next;
 
-    list_each_safe (node, after, &r->dead) {
         list_remove(node);
         link_free(container_of(node, struct link, all));
     }
 }
 
-/* Ends what has taken too long. */
+/* Ends links that have taken too long. */
 static void sweep(struct relay *r, int64_t now)
 {
     struct list *node, *after;
@@ -93,10 +85,10 @@ static void *run(void *arg)
 {
     struct relay *r = arg;
     struct epoll_event events[EVENTS_TURN];
-    int64_t swept = now_ms(), stop_ms = 0, now;
+    int64_t swept = time_mono_ms(), stop_ms = 0, now;
     bool stop = false;
 
-    while (!stop || (!all_sent(r) && now_ms() < stop_ms)) {
+    while (!stop || (!all_sent(r) && time_mono_ms() < stop_ms)) {
         int n = epoll_wait(r->epoll, events, EVENTS_TURN, r->timed || stop ? SWEEP_MS : -1);
 
         for (int i = 0; i < n; i++) {
@@ -105,12 +97,12 @@ static void *run(void *arg)
             else
                 take_arrived(r, &stop, &stop_ms);
         }
-        now = now_ms();
+        now = time_mono_ms();
         if (now - swept >= SWEEP_MS || n == 0) {
             sweep(r, now);
             swept = now;
         }
-        free_dead(r);
+        free_links(&r->dead);
     }
     return NULL;
 }
@@ -122,11 +114,11 @@ static void wake_up(struct relay *r)
     uint64_t one = 1;
 
     if (write(r->wake, &one, sizeof(one)) < 0) {
-        /* It is awake: the counter is not 0. */
+        /* The thread is awake: the counter is not 0. */
     }
 }
 
-/* Signals are the owner's business. */
+/* Blocks all signals in the thread: they are for the owner's. */
 static int start_thread(struct relay *r)
 {
     sigset_t all, before;
@@ -137,6 +129,16 @@ static int start_thread(struct relay *r)
     err = pthread_create(&r->thread, NULL, run, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return err;
+}
+
+/* Frees everything but links. */
+static void relay_destroy(struct relay *r)
+{
+    close(r->epoll);
+    close(r->wake);
+    pthread_mutex_destroy(&r->lock);
+    free(r->scratch);
+    free(r);
 }
 
 int relay_new(const struct relay_options *o, struct relay **ret)
@@ -161,22 +163,8 @@ int relay_new(const struct relay_options *o, struct relay **ret)
         *ret = r;
         return 0;
     }
-    close(r->epoll);
-    close(r->wake);
-    pthread_mutex_destroy(&r->lock);
-    free(r->scratch);
-    free(r);
+    relay_destroy(r);
     return BELFRY_IO;
-}
-
-static void free_all(struct list *links)
-{
-    struct list *node, *after;
-
-    list_each_safe (node, after, links) {
-        list_remove(node);
-        link_free(container_of(node, struct link, all));
-    }
 }
 
 void relay_free(struct relay *r, int time_ms)
@@ -185,18 +173,14 @@ void relay_free(struct relay *r, int time_ms)
         return;
     pthread_mutex_lock(&r->lock);
     r->stop = true;
-    r->stop_ms = now_ms() + time_ms;
+    r->stop_ms = time_mono_ms() + time_ms;
     pthread_mutex_unlock(&r->lock);
     wake_up(r);
     pthread_join(r->thread, NULL);
-    free_all(&r->links);
-    free_all(&r->dead);
-    free_all(&r->arrived);
-    close(r->epoll);
-    close(r->wake);
-    pthread_mutex_destroy(&r->lock);
-    free(r->scratch);
-    free(r);
+    free_links(&r->links);
+    free_links(&r->dead);
+    free_links(&r->arrived);
+    relay_destroy(r);
 }
 
 void relay_set_times(struct relay *r, int handshake_ms, int close_ms)

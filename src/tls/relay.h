@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that speaks TLS for connections whose other end, here in the process, is plain.
- * Decrypted bytes go to one end of a pair of sockets. The owner of the other end reads and writes
- * it as if there were no TLS. So there is one path for all protocols, and no handshake ever holds
- * up the thread that serves.
+ * A thread that speaks TLS for connections whose other end, in this process, is plain. Decrypted
+ * bytes go to one end of a pair of sockets. The owner reads and writes the other end as if there
+ * were no TLS. So all protocols have one path, and no handshake holds up the thread that serves.
  *
  *     network ══ TLS ══ net │ link │ plain ── pair of sockets ── the server, or the client
  *
  * The buffers of a connection are bounded: a record of 16 KiB in each direction, besides those of
- * the two sockets. Nothing is read from a side while earlier bytes from it cannot be passed on. The
- * end of one direction is passed on as such (close_notify), the other goes on.
+ * the two sockets. The relay reads nothing from a side while earlier bytes from it cannot be passed
+ * on. It passes on the end of a direction as such (close_notify), while the other direction goes
+ * on.
  *
- * All calls are for one thread, that of the owner, unless they say otherwise.
+ * All calls are for the owner's thread, unless they say otherwise.
  */
 #ifndef TLS_RELAY_H
 #define TLS_RELAY_H
@@ -28,21 +28,21 @@
 struct relay;
 
 struct relay_options {
-    /* The first bytes are passed on together, when this says that they are enough (in the relay's
-     * thread). NULL: as they come. */
+    /* The relay passes the first bytes on together, when this call says that they are enough. It
+     * comes in the relay's thread. NULL: they are passed on as they come. */
     bool (*enough)(struct str first);
-    int handshake_ms; /* for the handshake; and for the first bytes, once there is one */
-    int close_ms;     /* for the bytes that are still to be sent after the plain end was closed */
-    /* A connection that was added with this ticket has given back all it had, which may be long
-     * after its plain end was closed. In the relay's thread, or within relay_free. */
+    int handshake_ms; /* the time for the handshake, and then for the first bytes */
+    int close_ms;     /* the time for bytes that are unsent when the plain end is closed */
+    /* The connection with this ticket has given back all its resources, maybe long after its plain
+     * end was closed. The call comes in the relay's thread, or within relay_free. */
     void (*gone)(void *ticket);
 };
 
-/* Connections that ended because of TLS, since the last time this was asked. */
+/* Connections that ended because of TLS since the last relay_take_failures. */
 struct relay_failures {
     unsigned long count;
-    char label[RELAY_LABEL]; /* label of the last of them */
-    char why[RELAY_WHY];     /* why the last of them ended */
+    char label[RELAY_LABEL]; /* label of the last such connection */
+    char why[RELAY_WHY];     /* why the last such connection ended */
 };
 
 /* 0, NOMEM, IO. */
@@ -50,15 +50,16 @@ int relay_new(const struct relay_options *o, struct relay **ret);
 /* Gives bytes under way time_ms to be sent after all plain ends were closed. Accepts NULL. */
 void relay_free(struct relay *r, int time_ms);
 
-/* From now on. */
+/* Sets the times of relay_options, for what begins from now on. */
 void relay_set_times(struct relay *r, int handshake_ms, int close_ms);
 
-/* Takes over ssl, set to accept or to connect or past its handshake, and the socket, in any case.
- * Answers the plain end, which does not block and is closed when a program is executed; -1 without
- * memory or descriptors: `gone` is not called then. Without a ticket (NULL) it never is. */
+/* Takes over the socket and ssl, which is set to accept, to connect, or is past its handshake.
+ * Answers the plain end, which is nonblocking and closed on exec. -1: there is no memory or no
+ * descriptor. Then `gone` is not called, nor for a ticket that is NULL. Socket and ssl are taken
+ * over in any case. */
 int relay_add(struct relay *r, SSL *ssl, int net, const char *label, void *ticket);
 
-/* False: there were none. */
+/* Takes the failures. False: there were none. */
 bool relay_take_failures(struct relay *r, struct relay_failures *ret);
 
 #endif

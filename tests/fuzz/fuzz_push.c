@@ -10,7 +10,7 @@
 #include "engine/push.h"
 #include "server/push/push_answer.h"
 #include "server/push/push_guard.h"
-#include "server/push/push_sign.h"
+#include "server/push/push_request.h"
 
 #define NOW INT64_C(1794778000000)
 

@@ -9,70 +9,58 @@
 #include "host/errand.h"
 #include "server/http/http_client.h"
 
-#define NO_MORE_CLIENTS 2000000u /* max_connections is looked at when they are accepted */
+#define NO_MORE_CLIENTS 2000000u /* listen.c looks at max_connections */
 
-static void end_wait(struct http_client *c);
 static void http_close(struct client *client);
+static void on_timer(uv_timer_t *timer);
 
-static struct http_client *of(struct client *c)
+static struct http_client *http_of(struct client *c)
 {
     return container_of(c, struct http_client, client);
-}
-
-static int64_t now_ms(void)
-{
-    return time_mono_us() / 1000;
 }
 
 /* ---- Waiting ---- */
 
 static void on_watch_closed(uv_handle_t *handle)
 {
-    free(container_of(handle, struct watch, poll));
+    free(handle);
 }
 
 static void unwatch(struct http_client *c)
 {
-    if (c->watch) {
-        c->watch->client = NULL;
-        uv_close((uv_handle_t *)&c->watch->poll, on_watch_closed);
-    }
+    if (c->watch)
+        uv_close((uv_handle_t *)c->watch, on_watch_closed);
     c->watch = NULL;
 }
 
-static void on_gone(uv_poll_t *poll, int status, int events)
+static void on_gone(uv_poll_t *watch, int status, int events)
 {
-    struct watch *w = container_of(poll, struct watch, poll);
+    struct http_client *c = watch->data;
 
-    if (!w->client || (status >= 0 && !(events & UV_DISCONNECT)))
+    if (status >= 0 && !(events & UV_DISCONNECT))
         return;
-    if (w->client->stream)
-        http_close(&w->client->client);
+    if (c->stream)
+        http_close(&c->client);
     else
-        end_wait(w->client);
+        client_end_wait(&c->client);
 }
 
-/* Without memory for it the wait lasts as long as was asked for, whoever is there. */
 void http_watch(struct http_client *c)
 {
-    struct watch *w = calloc(1, sizeof(*w));
-
-    if (!w || uv_poll_init_socket(&c->client.server->loop, &w->poll, c->fd) != 0) {
-        free(w);
+    c->watch = calloc(1, sizeof(*c->watch));
+    if (!c->watch || uv_poll_init_socket(&c->client.server->loop, c->watch, c->fd) != 0) {
+        free(c->watch);
+        c->watch = NULL;
         return;
     }
-    w->client = c;
-    c->watch = w;
-    uv_poll_start(&w->poll, UV_DISCONNECT, on_gone);
+    c->watch->data = c;
+    uv_poll_start(c->watch, UV_DISCONNECT, on_gone);
 }
 
-static void on_timer(uv_timer_t *timer);
-
-/* The answer can be sent, or the connection is to end: libmicrohttpd asks again in its next turn,
- * one for all that are woken now. */
+/* libmicrohttpd has one turn for all connections that are woken now. */
 void http_wake(struct http_client *c)
 {
-    struct http *h = c->client.server->http;
+    struct http *h = &c->client.server->http;
 
     if (!c->suspended)
         return;
@@ -85,108 +73,96 @@ void http_wake(struct http_client *c)
 
 static void http_flush(struct client *client)
 {
-    struct http_client *c = of(client);
+    struct http_client *c = http_of(client);
 
     if (c->closed || !http_is_ready(c))
         return;
-    list_remove(&client->holding);
+    list_remove(&client->uncommitted);
     http_wake(c);
 }
 
-/* The answer is there; it waits for lsn. */
-static void settle(struct http_client *c, uint64_t lsn)
+/* The answer is there, and waits for lsn. */
+static void note_answer(struct http_client *c, uint64_t lsn)
 {
-    struct server *s = c->client.server;
-
     c->answered = true;
     c->lsn = lsn;
-    if (!http_is_ready(c) && list_empty(&c->client.holding))
-        list_append(&s->host.holding, &c->client.holding);
+    if (!http_is_ready(c))
+        client_await_commit(&c->client);
+}
+
+static void note_error(struct http_client *c, int err, const char *detail)
+{
+    http_fail(err, detail, &c->answer);
+    note_answer(c, 0);
 }
 
 /* ---- Executing ---- */
 
-static void execute(struct http_client *c)
+static void execute_request(struct http_client *c)
 {
     struct server *s = c->client.server;
+    struct session *session = &c->client.session;
     struct session_target target = client_target(s);
-    uint64_t lsn =
-        http_execute(&c->session, &target, c->match.route, &c->call, &c->client, &c->answer);
+    uint64_t lsn = http_execute(session, &target, c->match.route, &c->call, &c->client, &c->answer);
 
-    if (c->session.cold) {
-        c->errand = errand_begin(&s->host, &c->client);
-        if (!c->errand) {
-            http_fail(BELFRY_NOMEM, "", &c->answer);
-            settle(c, 0);
-        }
-    } else if (c->session.no_room) {
-        list_append(&s->held, &c->client.resume);
-    } else if (c->session.parked) {
+    if (session->cold) {
+        c->client.errand = errand_begin(&s->host, &c->client);
+        if (!c->client.errand)
+            note_error(c, BELFRY_NOMEM, "");
+    } else if (session->no_room) {
+        client_queue(&c->client);
+    } else if (session->parked) {
         http_watch(c);
     } else {
-        settle(c, lsn);
+        note_answer(c, lsn);
     }
 }
 
-/* When it is its turn. */
 void http_start(struct http_client *c)
 {
     struct server *s = c->client.server;
 
     if (!host_may_execute(&s->host)) {
-        list_append(&s->resume, &c->client.resume);
-        host_wake(&s->host);
+        client_queue(&c->client);
         return;
     }
     host_advance(&s->host);
-    execute(c);
+    execute_request(c);
 }
 
 static void http_resume(struct client *client)
 {
-    struct http_client *c = of(client);
-
     list_remove(&client->resume);
-    http_start(c);
+    http_start(http_of(client));
     http_flush(client);
 }
 
 static void http_fetched(struct client *client, int err, const char *detail)
 {
-    struct http_client *c = of(client);
-
-    c->errand = NULL;
-    if (err) {
-        http_fail(err, detail, &c->answer);
-        settle(c, 0);
-    } else {
-        execute(c);
-    }
+    client->errand = NULL;
+    if (err)
+        note_error(http_of(client), err, detail);
+    else
+        execute_request(http_of(client));
 }
 
 static void http_deliver(struct client *client, struct job *const *jobs, size_t n)
 {
-    struct http_client *c = of(client);
+    struct http_client *c = http_of(client);
     struct engine *e = client->server->host.engine;
 
     unwatch(c);
-    http_serve(&c->session, e, c->match.route, jobs, n, &c->answer);
-    settle(c, engine_offered_lsn(e));
+    http_serve(&client->session, e, c->match.route, jobs, n, &c->answer);
+    note_answer(c, engine_offered_lsn(e));
     http_flush(client);
-}
-
-static void end_wait(struct http_client *c)
-{
-    engine_wait_cancel(c->client.server->host.engine, c->session.parked);
-    http_deliver(&c->client, NULL, 0);
 }
 
 static void http_drain(struct client *client)
 {
-    if (of(client)->session.parked)
-        end_wait(of(client));
-    if (of(client)->stream)
-        http_stream_end(of(client));
+    if (client->session.parked)
+        client_end_wait(client);
+    if (http_of(client)->stream)
+        http_stream_end(http_of(client));
 }
 
 static bool http_has_output(const struct client *client)
@@ -198,41 +174,23 @@ static bool http_has_output(const struct client *client)
 
 /* ---- Ending ---- */
 
-/* Nothing of the request is under way any more. */
 void http_abandon(struct http_client *c)
 {
-    struct server *s = c->client.server;
-
-    if (c->session.parked && s->host.engine)
-        engine_wait_cancel(s->host.engine, c->session.parked);
-    c->session.parked = NULL;
     http_stream_free(c);
     unwatch(c);
-    errand_drop(c->errand);
-    c->errand = NULL;
-    list_remove(&c->client.holding);
-    list_remove(&c->client.resume);
+    client_abandon(&c->client);
 }
 
-/* It ends when libmicrohttpd sees that, in its next turn. */
+/* The connection ends when libmicrohttpd sees that, in its next turn. */
 static void http_close(struct client *client)
 {
-    struct http_client *c = of(client);
+    struct http_client *c = http_of(client);
 
     http_abandon(c);
     client_fini(client);
     c->closed = true;
     shutdown(c->fd, SHUT_RDWR);
     http_wake(c);
-}
-
-static void cut_off(struct http_client *c, const char *why)
-{
-    char number[LOG_NUMBER];
-
-    log_line(&c->client.server->log, LOG_LEVEL_WARN, "client cut off", "client",
-             log_number((int64_t)c->session.id, number), "why", why, NULL);
-    http_close(&c->client);
 }
 
 static int64_t keepalive_ms(const struct options *o)
@@ -242,17 +200,17 @@ static int64_t keepalive_ms(const struct options *o)
 
 static void http_sweep(struct client *client, int64_t mono_ms)
 {
-    struct http_client *c = of(client);
+    struct http_client *c = http_of(client);
     const struct options *o = &client->server->options;
     int64_t age = mono_ms - c->since_ms;
 
     if (c->phase == PHASE_IDLE && c->served && age > keepalive_ms(o))
-        http_close(client); /* between requests, as far as one can see */
+        http_close(client); /* no request has begun, as far as the server sees */
     else if (c->phase == PHASE_IDLE && o->idle_timeout_ms && age > o->idle_timeout_ms)
         http_close(client);
     else if (c->phase < PHASE_WAITS && !(c->phase == PHASE_IDLE && c->served) &&
              age > o->client_timeout_ms)
-        cut_off(c, "it stopped within a request");
+        client_cut_off(client, "it stopped within a request");
 }
 
 static const struct client_ops http_ops = {
@@ -266,9 +224,9 @@ static const struct client_ops http_ops = {
     .close = http_close,
 };
 
-/* ---- What libmicrohttpd calls ---- */
+/* ---- Calls of libmicrohttpd ---- */
 
-/* Seconds, as libmicrohttpd counts; it ends clients that do not take their answer. */
+/* Seconds after which libmicrohttpd ends a client that does not take its answer. */
 static unsigned timeout_s(const struct server *s)
 {
     int64_t ms = s->options.client_timeout_ms, idle = keepalive_ms(&s->options);
@@ -287,14 +245,11 @@ static struct http_client *client_new(struct server *s, struct MHD_Connection *c
 
     if (!c)
         return NULL;
-    memcpy(&peer, from->client_addr, sizeof(peer)); /* as it was given with the socket */
+    memcpy(&peer, from->client_addr, sizeof(peer)); /* as http_adopt gave it */
     c->connection = connection;
     c->fd = info->connect_fd;
-    c->since_ms = now_ms();
-    session_init(&c->session, ++s->next_conn);
-    peer_text(&peer, c->session.address, sizeof(c->session.address));
-    c->session.remote = !peer_is_loopback(&peer);
-    client_init(&c->client, s, &http_ops, &c->session, &peer);
+    c->since_ms = time_mono_ms();
+    client_init(&c->client, s, &http_ops, &peer);
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s(s));
     return c;
 }
@@ -325,7 +280,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
     }
 }
 
-/* Escapes are looked at where a path has been split. */
+/* http_route_find looks at escapes when it has split the path. */
 static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *text)
 {
     (void)arg;
@@ -335,7 +290,7 @@ static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *
 
 /* ---- The loop ---- */
 
-static void arm(struct http *h)
+static void arm_timer(struct http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;
 
@@ -347,32 +302,30 @@ static void arm(struct http *h)
         uv_timer_stop(&h->timer);
 }
 
-static void run(struct http *h)
+static void run_daemon(struct http *h)
 {
     h->woken = false;
     MHD_run(h->daemon);
-    arm(h);
+    arm_timer(h);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-    run(container_of(timer, struct http, timer));
+    run_daemon(container_of(timer, struct http, timer));
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    run(container_of(poll, struct http, poll));
+    run_daemon(container_of(poll, struct http, poll));
 }
 
 int http_open(struct server *s)
 {
-    struct http *h = s->http = calloc(1, sizeof(*h));
+    struct http *h = &s->http;
     const union MHD_DaemonInfo *info;
 
-    if (!h)
-        return BELFRY_NOMEM;
     h->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
@@ -383,7 +336,7 @@ int http_open(struct server *s)
         MHD_OPTION_END);
     info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info || uv_poll_init(&s->loop, &h->poll, info->epoll_fd) != 0) {
-        log_line(&s->log, LOG_LEVEL_ERROR, "cannot begin to serve HTTP", NULL);
+        log_error(&s->log, "cannot begin to serve HTTP");
         if (h->daemon)
             MHD_stop_daemon(h->daemon);
         h->daemon = NULL;
@@ -396,24 +349,16 @@ int http_open(struct server *s)
 
 void http_adopt(struct server *s, int fd, const struct peer *peer)
 {
-    /* It closes the socket itself when it cannot take it. */
-    MHD_add_connection(s->http->daemon, fd, &peer->at.any, sizeof(*peer));
-    arm(s->http);
+    /* libmicrohttpd closes the socket itself if it cannot take it. */
+    MHD_add_connection(s->http.daemon, fd, &peer->at.any, sizeof(*peer));
+    arm_timer(&s->http);
 }
 
 void http_stop(struct server *s)
 {
-    if (!s->http || !s->http->daemon)
+    buf_fini(&s->http.openapi);
+    if (!s->http.daemon)
         return;
-    uv_poll_stop(&s->http->poll);
-    MHD_stop_daemon(s->http->daemon);
-    s->http->daemon = NULL;
-}
-
-void http_free(struct server *s)
-{
-    if (s->http)
-        buf_fini(&s->http->openapi);
-    free(s->http);
-    s->http = NULL;
+    uv_poll_stop(&s->http.poll);
+    MHD_stop_daemon(s->http.daemon);
 }

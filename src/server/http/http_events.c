@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GET /v1/events: an answer that does not end. A stream takes events from the ring when its
- * connection has taken the ones before, so a slow one costs a small buffer and nobody waits for it.
- * While there is nothing for it the connection is suspended.
+ * connection has sent the earlier ones. So a slow stream costs a small buffer, and nothing waits
+ * for it. While there are no events the connection is suspended.
  */
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "server/http/http.h"
 #include "server/http/http_client.h"
 
-#define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and one event more */
+#define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and an event more */
 #define BEAT_MS     15000
 
 struct http_stream {
@@ -20,24 +20,24 @@ struct http_stream {
     struct http_client *client;
     struct list link;
     struct buf out;
-    size_t sent;     /* of it */
+    size_t sent;     /* sent bytes of `out` */
     int64_t beat_ms; /* monotonic: when something was sent last */
     bool ending;
 };
 
-/* Its token may have been revoked meanwhile, or have expired. */
+/* The client's token may have been revoked meanwhile, or have expired. */
 static void check_rights(struct http_stream *st)
 {
     const struct server *s = st->client->client.server;
-    struct session *session = &st->client->session;
+    struct session *session = &st->client->client.session;
 
     if (s->host.partition && identity_check(&session->who, s->host.engine, session->remote) < 0)
         st->ending = true;
 }
 
-static void fill(struct http_stream *st)
+static void fill_stream(struct http_stream *st)
 {
-    const struct events *v = st->client->client.server->events;
+    const struct events *v = &st->client->client.server->events;
 
     check_rights(st);
     if (st->sent == st->out.len)
@@ -59,14 +59,14 @@ static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
     if (c->closed || !st)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (st->sent == st->out.len)
-        fill(st);
+        fill_stream(st);
     if (st->out.failed)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     n = st->out.len - st->sent < max ? st->out.len - st->sent : max;
     if (n) {
         memcpy(to, st->out.ptr + st->sent, n);
         st->sent += n;
-        st->beat_ms = time_mono_us() / 1000;
+        st->beat_ms = time_mono_ms();
         return (ssize_t)n;
     }
     if (st->ending)
@@ -80,12 +80,12 @@ struct MHD_Response *http_stream_response(struct http_client *c)
 {
     struct MHD_Response *r;
 
-    if (c->head) /* of a length that is not known libmicrohttpd would send the end of the body */
+    if (c->head) /* For an unknown length libmicrohttpd would send the end of the body. */
         r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     else
         r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, on_read, c, NULL);
 
-    if (r) { /* without memory for one of these it is right, too */
+    if (r) { /* Without memory for a header the answer is right, too. */
         MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
         MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
         MHD_add_response_header(r, "X-Accel-Buffering", "no");
@@ -93,12 +93,7 @@ struct MHD_Response *http_stream_response(struct http_client *c)
     return r;
 }
 
-static void refuse(struct http_client *c, const char *code, int status, const char *why)
-{
-    http_refuse(code, status, why, &c->answer);
-}
-
-/* The tenant that was asked for; empty: none was. */
+/* The tenant that the request names; empty: none. */
 static struct str tenant_given(const struct http_client *c)
 {
     for (size_t i = 1; i + 1 < c->call.n; i += 2)
@@ -107,10 +102,11 @@ static struct str tenant_given(const struct http_client *c)
     return STR("");
 }
 
-/* A token of one tenant sees that one's. */
-static int confine(struct http_client *c, struct event_stream *stream, char *why, size_t why_size)
+/* A token of a tenant sees only events of that tenant. */
+static int confine_stream(struct http_client *c, struct event_stream *stream, char *why,
+                          size_t why_size)
 {
-    const struct identity *who = &c->session.who;
+    const struct identity *who = &c->client.session.who;
     struct str given = tenant_given(c);
 
     if (!who->confined)
@@ -128,31 +124,31 @@ static struct http_stream *stream_of(struct list *node)
     return container_of(node, struct http_stream, link);
 }
 
-/* Streams of tokens of this one's tenant. */
+/* The streams of tokens of this client's tenant. */
 static uint64_t streams_beside(const struct http_client *c)
 {
-    struct str tenant = identity_tenant(&c->session.who);
+    struct str tenant = identity_tenant(&c->client.session.who);
     struct list *node;
     uint64_t n = 0;
 
-    list_each (node, &c->client.server->events->streams) {
-        const struct identity *who = &stream_of(node)->client->session.who;
+    list_each (node, &c->client.server->events.streams) {
+        const struct identity *who = &stream_of(node)->client->client.session.who;
 
         n += who->confined && str_eq(identity_tenant(who), tenant);
     }
     return n;
 }
 
-/* Why there may not be one more, or NULL. The tokens of one tenant may have half of all, so that
- * they do not keep out those of others. */
+/* Why there may be no more streams, or NULL. Tokens of one tenant may have half of all streams, so
+ * that they do not keep out other tenants. */
 static const char *one_too_many(const struct http_client *c)
 {
     const struct server *s = c->client.server;
     uint64_t most = (uint64_t)s->options.max_streams;
 
-    if (s->events->stream_count >= most)
+    if (s->events.stream_count >= most)
         return "there are as many streams as max_streams allows";
-    if (c->session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
+    if (c->client.session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
         return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
     return NULL;
 }
@@ -160,19 +156,17 @@ static const char *one_too_many(const struct http_client *c)
 void http_stream_begin(struct http_client *c, const char *last_id)
 {
     struct server *s = c->client.server;
-    struct events *v = s->events;
+    struct events *v = &s->events;
     struct http_stream *st;
     char why[256] = "";
     const char *full;
     int err;
 
-    if (!host_is_up(&s->host)) {
-        refuse(c, "BUSY", 503, "the journal is being opened");
+    if (http_turn_away_early(c))
         return;
-    }
     full = one_too_many(c);
     if (full) {
-        refuse(c, "BUSY", 429, full); /* LIMIT is about a tenant's jobs */
+        http_turn_away(c, "BUSY", 429, full); /* LIMIT is about a tenant's jobs */
         return;
     }
     st = calloc(1, sizeof(*st));
@@ -180,7 +174,7 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     if (!err)
         err = event_stream_init(&st->stream, c->call.words, c->call.n, why, sizeof(why));
     if (!err)
-        err = confine(c, &st->stream, why, sizeof(why));
+        err = confine_stream(c, &st->stream, why, sizeof(why));
     if (!err)
         err = event_stream_place(&st->stream, &v->ring, v->epoch, last_id, why, sizeof(why));
     if (err) {
@@ -209,7 +203,7 @@ void http_stream_free(struct http_client *c)
     if (!st)
         return;
     list_remove(&st->link);
-    c->client.server->events->stream_count--;
+    c->client.server->events.stream_count--;
     buf_fini(&st->out);
     free(st);
     c->stream = NULL;
@@ -219,12 +213,12 @@ void http_streams_feed(struct server *s)
 {
     struct list *node;
 
-    list_each (node, &s->events->streams) {
+    list_each (node, &s->events.streams) {
         struct http_stream *st = stream_of(node);
 
         if (!st->client->suspended)
             continue;
-        fill(st);
+        fill_stream(st);
         if (st->out.len > st->sent || st->out.failed || st->ending)
             http_wake(st->client);
     }
@@ -234,9 +228,9 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
 {
     struct list *node;
 
-    if (!list_empty(&s->events->streams))
-        host_advance(&s->host); /* without requests nothing else says that a token has expired */
-    list_each (node, &s->events->streams) {
+    if (!list_empty(&s->events.streams))
+        host_advance(&s->host); /* without requests nothing else notices that a token has expired */
+    list_each (node, &s->events.streams) {
         struct http_stream *st = stream_of(node);
 
         if (!st->client->suspended)
@@ -246,8 +240,8 @@ void http_streams_sweep(struct server *s, int64_t mono_ms)
             http_wake(st->client);
         if (st->ending || mono_ms - st->beat_ms < BEAT_MS)
             continue;
-        fill(st);
-        event_stream_beat(&st->stream, s->events->epoch, &st->out);
+        fill_stream(st);
+        event_stream_beat(&st->stream, s->events.epoch, &st->out);
         http_wake(st->client);
     }
 }

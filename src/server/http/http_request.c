@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests in HTTP as they are read, and answers as they are sent. */
+/* Requests of HTTP as libmicrohttpd reads them, and answers as it sends them. */
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/time.h"
 #include "front/http_status.h"
@@ -11,10 +10,9 @@
 #include "server/http/http_client.h"
 #include "verbs/secret.h"
 
-#define BUFFER_KEEP ((size_t)4096) /* of a connection that is idle */
+#define BUFFER_KEEP ((size_t)4096) /* of an idle connection's buffers */
 #define SLACK_BYTES (1u << 20)     /* of a body beyond its payload */
 
-/* The first line of a request. */
 void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
 {
     struct http_client *c = http_client_of(connection);
@@ -22,7 +20,7 @@ void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
     (void)arg;
     if (c && !c->closed) {
         c->phase = PHASE_BEGUN;
-        c->since_ms = time_mono_us() / 1000;
+        c->since_ms = time_mono_ms();
         c->uri.len = 0;
         buf_text(&c->uri, uri);
     }
@@ -43,7 +41,7 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
         http_abandon(c);
     c->phase = PHASE_IDLE;
     c->served = true;
-    c->since_ms = time_mono_us() / 1000;
+    c->since_ms = time_mono_ms();
     c->answered = c->html = c->plain = c->last = false;
     c->lsn = 0;
     c->dropped = 0;
@@ -59,7 +57,8 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
 
 static void add_header(struct MHD_Response *r, const char *name, const char *value)
 {
-    MHD_add_response_header(r, name, value); /* NO without memory: the answer is right without */
+    MHD_add_response_header(r, name,
+                            value); /* Without memory for the header the answer is right, too. */
 }
 
 static void add_allow(const struct http_client *c, struct MHD_Response *r)
@@ -74,7 +73,7 @@ static void add_allow(const struct http_client *c, struct MHD_Response *r)
     add_header(r, MHD_HTTP_HEADER_ALLOW, text);
 }
 
-/* The page takes nothing from elsewhere, and nobody puts it into a page of his. */
+/* The page takes nothing from elsewhere, and no other page may contain it. */
 static void add_page_headers(const struct http_client *c, struct MHD_Response *r)
 {
     char policy[256];
@@ -113,7 +112,7 @@ static void add_headers(const struct http_client *c, struct MHD_Response *r)
         add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-/* The body stays the client's until the request is completed. */
+/* libmicrohttpd reads the body from c->answer until the request is completed. */
 static enum MHD_Result send_answer(struct http_client *c)
 {
     struct http_answer *a = &c->answer;
@@ -141,26 +140,37 @@ static const char *header(const struct http_client *c, const char *name)
     return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
 }
 
-/* The answer is known before the body is: that is read, and dropped. */
-static void refuse(struct http_client *c, const char *code, int status, const char *detail)
+void http_turn_away(struct http_client *c, const char *code, int status, const char *detail)
 {
     http_refuse(code, status, detail, &c->answer);
     c->answered = true;
 }
 
-static bool is_json(const char *type)
+bool http_turn_away_early(struct http_client *c)
 {
-    static const char json[] = "application/json";
-    char next;
-
-    if (!type || strncasecmp(type, json, sizeof(json) - 1) != 0)
+    if (host_is_up(&c->client.server->host))
         return false;
-    next = type[sizeof(json) - 1];
-    return next == '\0' || next == ';' || next == ' ' || next == '\t';
+    http_turn_away(c, "BUSY", 503, "the journal is being opened");
+    return true;
 }
 
-/* A name that only this machine has, or an address: not one that somebody's page could have had
- * resolved to this machine. */
+/* The rest of a text that begins so, in any case; NULL: it does not, or there is none. */
+static const char *behind(const char *text, const char *beginning)
+{
+    size_t n = strlen(beginning);
+
+    return text && strncasecmp(text, beginning, n) == 0 ? text + n : NULL;
+}
+
+static bool is_json(const char *type)
+{
+    const char *rest = behind(type, "application/json");
+
+    return rest && strchr("; \t", *rest); /* or the end */
+}
+
+/* A name that only this machine has, or an address; not a name that the owner of a page could have
+ * had resolved to this machine. */
 static bool is_own_host(const char *host)
 {
     size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -176,44 +186,42 @@ static bool has_tokens(const struct server *s)
     return s->host.partition && engine_token_count(s->host.engine) > 0;
 }
 
-/* A page of somebody else's in a browser on this machine must not be able to ask anything: it
- * cannot make JSON without asking first (415), its Origin is another, and a name of its own that
- * leads here is not ours; with TLS its browser sees that from the certificate. True: refused. */
+/* Refuses requests of foreign pages in a browser on this machine; true: it did. A foreign page
+ * cannot send JSON without asking first (415). Its Origin differs from Host. If it has a name that
+ * leads here, Host is not one of ours; with TLS the browser sees that from the certificate. */
 static bool refuse_strangers(struct http_client *c)
 {
     const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
     const char *from = origin ? strstr(origin, "://") : NULL;
 
-    if (has_tokens(c->client.server)) /* which no browser sends by itself */
+    if (has_tokens(c->client.server)) /* No browser sends them by itself. */
         return false;
     if (host && !c->client.peer.tls && !is_own_host(host))
-        refuse(c, "INVALID", 421, "Host: expected localhost or an address");
+        http_turn_away(c, "INVALID", 421, "Host: expected localhost or an address");
     else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
-        refuse(c, "INVALID", 403, "Origin: pages of other origins are not answered");
+        http_turn_away(c, "INVALID", 403, "Origin: pages of other origins are not answered");
     return c->answered;
 }
 
-/* `Bearer name.secret`; ptr NULL if it is something else. */
+/* The token of `Bearer name.secret`; ptr NULL if the header is missing or says something else. */
 static struct str bearer_of(const char *value)
 {
-    static const char scheme[] = "Bearer ";
+    const char *token = behind(value, "Bearer ");
 
-    if (strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
-        return (struct str){ 0 };
-    value += sizeof(scheme) - 1;
-    return str_of(value + strspn(value, " "));
+    return token ? str_of(token + strspn(token, " ")) : (struct str){ 0 };
 }
 
-/* Whether it is the token that was right before on this connection, and still is: then it is not
- * looked for again, and what others at the same address have done does not matter. */
+/* Whether this token was right before on this connection, and still is. Then it is not looked up
+ * again, and wrong tokens of others at this address do not matter. */
 static bool is_shown_again(struct http_client *c, const uint8_t *hash)
 {
     return c->has_shown && CRYPTO_memcmp(c->shown, hash, sizeof(c->shown)) == 0 &&
-           identity_check(&c->session.who, c->client.server->host.engine, c->session.remote) == 0;
+           identity_check(&c->client.session.who, c->client.server->host.engine,
+                          c->client.session.remote) == 0;
 }
 
 /* 0, WRONGPASS, BUSY. */
-static int show(struct http_client *c, struct str token)
+static int show_token(struct http_client *c, struct str token)
 {
     struct session_target target = client_target(c->client.server);
     uint8_t hash[TOKEN_HASH_BYTES];
@@ -223,8 +231,8 @@ static int show(struct http_client *c, struct str token)
     if (is_shown_again(c, hash))
         return 0;
     c->has_shown = false;
-    identity_forget(&c->session.who);
-    err = session_auth(&c->session, &target, (struct str){ 0 }, token);
+    identity_forget(&c->client.session.who);
+    err = session_auth(&c->client.session, &target, (struct str){ 0 }, token);
     if (!err) {
         memcpy(c->shown, hash, sizeof(hash));
         c->has_shown = true;
@@ -232,34 +240,30 @@ static int show(struct http_client *c, struct str token)
     return err;
 }
 
-/* Each request shows its token; before its body is read, so that a stranger's is not kept. */
+/* Looks at the request's token before its body comes, so that no body of a stranger is kept. */
 static void authenticate(struct http_client *c)
 {
     struct server *s = c->client.server;
-    const char *value = header(c, MHD_HTTP_HEADER_AUTHORIZATION);
-    struct str token = value ? bearer_of(value) : (struct str){ 0 };
+    struct str token = bearer_of(header(c, MHD_HTTP_HEADER_AUTHORIZATION));
     char text[160];
     int err = 0;
 
-    if (c->match.route && c->match.route->open)
+    if ((c->match.route && c->match.route->open) || http_turn_away_early(c))
         return;
-    if (!host_is_up(&s->host)) {
-        refuse(c, "BUSY", 503, "the journal is being opened");
-        return;
-    }
     if (token.ptr && has_tokens(s))
-        err = show(c, token);
+        err = show_token(c, token);
     else
-        identity_forget(&c->session.who);
+        identity_forget(&c->client.session.who);
     if (err == BELFRY_BUSY) {
-        refuse(c, "BUSY", 429, session_auth_why(err));
+        http_turn_away(c, "BUSY", 429, session_auth_why(err));
     } else if (err) {
-        refuse(c, error_name(err), 401, session_auth_why(err));
-    } else if (identity_check(&c->session.who, s->host.engine, c->session.remote) < 0) {
+        http_turn_away(c, error_name(err), 401, session_auth_why(err));
+    } else if (identity_check(&c->client.session.who, s->host.engine, c->client.session.remote) <
+               0) {
         snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
-                 identity_why(&c->session.who, s->host.engine));
-        refuse(c, "NOAUTH", 401, text);
-    } else if (c->match.route && !http_admit(&c->session, c->match.route, &c->answer)) {
+                 identity_why(&c->client.session.who, s->host.engine));
+        http_turn_away(c, "NOAUTH", 401, text);
+    } else if (c->match.route && !http_admit(&c->client.session, c->match.route, &c->answer)) {
         c->answered = true;
     }
 }
@@ -269,21 +273,20 @@ static size_t body_limit(const struct http_client *c)
     return 2 * (size_t)c->client.server->options.max_payload + SLACK_BYTES;
 }
 
-/* What can be said about the body before it comes. */
-static void check_body(struct http_client *c, const char *length, bool chunked)
+/* Refuses a body by its headers, before it comes. */
+static void check_body(struct http_client *c, const char *length)
 {
-    bool some = chunked || (length && strspn(length, "0") != strlen(length));
+    bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
 
-    if (!some)
+    if (!chunked && (!length || strspn(length, "0") == strlen(length)))
         return;
     if (!http_has_body(c->match.route))
-        refuse(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
+        http_turn_away(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
     else if (!is_json(header(c, MHD_HTTP_HEADER_CONTENT_TYPE)))
-        refuse(c, "INVALID", 415, "Content-Type: expected application/json");
+        http_turn_away(c, "INVALID", 415, "Content-Type: expected application/json");
 }
 
-/* False: there is none. */
-static bool find_route(struct http_client *c, const char *method)
+static void find_route(struct http_client *c, const char *method)
 {
     struct str uri = buf_view(&c->uri);
     const char *mark = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
@@ -291,18 +294,17 @@ static bool find_route(struct http_client *c, const char *method)
 
     c->query = mark ? (struct str){ mark + 1, uri.len - path.len - 1 } : STR("");
     http_route_find(str_of(method), path, &c->match);
-    return c->match.route;
 }
 
 static void refuse_route(struct http_client *c)
 {
     if (c->match.allowed)
-        refuse(c, "UNKNOWN", 405, "this path has no such method; Allow says which it has");
+        http_turn_away(c, "UNKNOWN", 405, "this path has no such method; Allow says which it has");
     else
-        refuse(c, "UNKNOWN", 404, "there is no such path; /openapi.json lists them");
+        http_turn_away(c, "UNKNOWN", 404, "there is no such path; /openapi.json lists them");
 }
 
-/* Headers that say one thing, and how often they were given. */
+/* Headers that may stand in a request once. */
 static const char *const single[] = { MHD_HTTP_HEADER_HOST,
                                       MHD_HTTP_HEADER_CONTENT_LENGTH,
                                       MHD_HTTP_HEADER_TRANSFER_ENCODING,
@@ -323,8 +325,8 @@ static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* Of headers that contradict each other a proxy in front may believe another one than we, and so
- * see other requests than we do. Says what is wrong, or NULL. */
+/* The error in the headers, or NULL. If headers contradict each other, a proxy in front may believe
+ * another header than the server, and so see other requests. */
 static const char *ambiguous(struct http_client *c, char *text, size_t size)
 {
     unsigned counts[SINGLES] = { 0 };
@@ -341,11 +343,9 @@ static const char *ambiguous(struct http_client *c, char *text, size_t size)
 }
 
 /* The headers are there. */
-static enum MHD_Result begin(struct http_client *c, const char *method)
+static enum MHD_Result begin_request(struct http_client *c, const char *method)
 {
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
-    bool route;
     char text[64];
     const char *wrong = ambiguous(c, text, sizeof(text));
 
@@ -359,17 +359,17 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
         return send_answer(c);
     }
     if (!refuse_strangers(c) && c->client.server->stopping)
-        refuse(c, "BUSY", 503, "the server is stopping");
-    route = find_route(c, method);
+        http_turn_away(c, "BUSY", 503, "the server is stopping");
+    find_route(c, method);
     if (!c->answered)
         authenticate(c);
-    if (!c->answered && !route)
+    if (!c->answered && !c->match.route)
         refuse_route(c);
     if (!c->answered)
-        check_body(c, length, chunked);
+        check_body(c, length);
     if (length && strtoull(length, NULL, 10) > body_limit(c)) {
         http_refuse("TOOLARGE", 413, "the body is larger than the limit", &c->answer);
-        return send_answer(c); /* at once: what follows is not read */
+        return send_answer(c); /* at once: the body is not read */
     }
     c->key = header(c, "Idempotency-Key");
     return MHD_YES;
@@ -377,9 +377,9 @@ static enum MHD_Result begin(struct http_client *c, const char *method)
 
 static enum MHD_Result take_body(struct http_client *c, struct str bytes)
 {
-    if (!c->answered && c->body.len + bytes.len > body_limit(c)) { /* chunked: nobody could know */
+    if (!c->answered && c->body.len + bytes.len > body_limit(c)) { /* chunked: no header told */
         buf_reset(&c->body, 0);
-        refuse(c, "TOOLARGE", 413, "the body is larger than the limit");
+        http_turn_away(c, "TOOLARGE", 413, "the body is larger than the limit");
     }
     if (c->answered) {
         c->dropped += bytes.len;
@@ -389,40 +389,38 @@ static enum MHD_Result take_body(struct http_client *c, struct str bytes)
     return c->body.failed ? MHD_NO : MHD_YES;
 }
 
-/* Random, as a page's scripts and styles are known by it. */
+/* A random text by which a page's scripts and styles are known. */
 static bool draw_nonce(char *ret)
 {
-    unsigned char bytes[8];
+    uint64_t bits;
 
-    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+    if (!secret_draw((uint8_t *)&bits, sizeof(bits)))
         return false;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        sprintf(ret + 2 * i, "%02x", bytes[i]);
+    sprintf(ret, "%016llx", (unsigned long long)bits);
     return true;
 }
 
-/* For whoever may ask METRICS. */
+/* /metrics is for the roles of METRICS. */
 static void answer_metrics(struct http_client *c)
 {
     struct server *s = c->client.server;
-    const struct identity *who = &c->session.who;
+    const struct identity *who = &c->client.session.who;
     const struct verb *v = verb_find(verb_table, STR("METRICS"));
     char roles[64], text[128];
 
-    if (!host_is_up(&s->host)) {
-        refuse(c, "BUSY", 503, "the journal is being opened");
-    } else if (!verb_allows(v, who->role)) {
+    if (http_turn_away_early(c))
+        return;
+    if (!verb_allows(v, who->role)) {
         verb_roles(v, roles, sizeof(roles));
         snprintf(text, sizeof(text), "/metrics is for %s; this token is %s", roles,
                  role_name(who->role));
-        refuse(c, "NOPERM", 403, text);
-    } else {
-        c->plain = true;
-        if (metrics_text(s->host.engine, s->host.partition, &s->verb_host,
-                         who->confined ? identity_tenant(who) : STR(TENANT_ALL),
-                         &c->answer.body) < 0)
-            c->answer.body.failed = true;
+        http_turn_away(c, "NOPERM", 403, text);
+        return;
     }
+    c->plain = true;
+    if (metrics_text(s->host.engine, s->host.partition, &s->verb_host,
+                     who->confined ? identity_tenant(who) : STR(TENANT_ALL), &c->answer.body) < 0)
+        c->answer.body.failed = true;
 }
 
 static void answer_page(struct http_client *c)
@@ -435,18 +433,18 @@ static void answer_page(struct http_client *c)
     case HTTP_VERB: break;
     case HTTP_HEALTHZ: buf_text(&a->body, "{\"status\":\"ok\"}"); break;
     case HTTP_READYZ:
-        if (!host_is_up(&s->host))
-            refuse(c, "BUSY", 503, "the journal is being opened");
-        else if (host_is_full(&s->host))
-            refuse(c, "FULL", 503, "a commit waits for space on the disk");
+        if (http_turn_away_early(c))
+            break;
+        if (host_is_full(&s->host))
+            http_turn_away(c, "FULL", 503, "a commit waits for space on the disk");
         else
             buf_text(&a->body, "{\"status\":\"ok\"}");
         break;
     case HTTP_OPENAPI:
-        if (!s->http->openapi.len)
-            openapi_write(&s->http->openapi);
-        buf_str(&a->body, buf_view(&s->http->openapi));
-        a->body.failed = a->body.failed || s->http->openapi.failed;
+        if (!s->http.openapi.len)
+            openapi_write(&s->http.openapi);
+        buf_str(&a->body, buf_view(&s->http.openapi));
+        a->body.failed = a->body.failed || s->http.openapi.failed;
         break;
     case HTTP_METRICS: answer_metrics(c); break;
     case HTTP_EVENTS: http_stream_begin(c, header(c, "Last-Event-ID")); break;
@@ -499,7 +497,7 @@ enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection, co
     if (!c || c->closed)
         return MHD_NO;
     if (c->phase == PHASE_BEGUN)
-        return begin(c, method);
+        return begin_request(c, method);
     if (*size) {
         struct str bytes = { data, *size };
 

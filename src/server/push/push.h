@@ -15,8 +15,8 @@
 #include "server/server.h"
 
 int push_open(struct server *s);
-/* Drops what is under way; push_free after the loop has ended. Both also when there is none. */
-void push_stop(struct server *s);
+/* Drops pushes under way. The loop must run once more to close the handles. Also without a pusher.
+ */
 void push_free(struct server *s);
 
 /* Takes jobs to push; in each turn of the loop. */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#define BODY_SHOWN 200 /* of an answer that is no success, in the error */
+#define BODY_SHOWN 200 /* The error shows so many bytes of an answer that is no success. */
 
-static int64_t cut(int64_t ms)
+static int64_t cut_time(int64_t ms)
 {
     return ms < 0 ? 0 : ms > RETRY_AFTER_MAX ? RETRY_AFTER_MAX : ms;
 }
@@ -45,13 +45,13 @@ int64_t retry_after_parse(struct str text, int64_t now_ms)
         if (seconds <= RETRY_AFTER_MAX)
             seconds = seconds * 10 + (text.ptr[i] - '0');
     if (i == text.len)
-        return cut(seconds * 1000);
+        return cut_time(seconds * 1000);
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = '\0';
-    return parse_date(copy, &at_ms) ? cut(at_ms - now_ms) : -1;
+    return parse_date(copy, &at_ms) ? cut_time(at_ms - now_ms) : -1;
 }
 
-/* The beginning of a body, as far as it can be shown. */
+/* Appends the beginning of a body, as visible characters. */
 static void append_body(struct push_verdict *v, struct str body)
 {
     size_t n = v->error.len, most = n + BODY_SHOWN;
@@ -69,19 +69,15 @@ static void append_body(struct push_verdict *v, struct str body)
     v->error.len = n;
 }
 
-static void say(struct push_verdict *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(struct push_verdict *v, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void set_error(struct push_verdict *v,
+                                                            const char *format, ...)
 {
     va_list args;
-    int n;
 
     va_start(args, format);
-    n = vsnprintf(v->text, sizeof(v->text) - BODY_SHOWN - 4, format, args);
+    vsnprintf(v->text, sizeof(v->text) - BODY_SHOWN - 4, format, args);
     va_end(args);
-    v->error.len =
-        (size_t)n < sizeof(v->text) - BODY_SHOWN - 4 ? (size_t)n : sizeof(v->text) - BODY_SHOWN - 5;
+    v->error.len = strlen(v->text);
 }
 
 static void judge_status(const struct outgoing_answer *a, int64_t now_ms, struct push_verdict *v)
@@ -95,11 +91,11 @@ static void judge_status(const struct outgoing_answer *a, int64_t now_ms, struct
         v->outcome = PUSH_delivered;
         return;
     }
-    say(v, "the endpoint answered %d", status);
+    set_error(v, "the endpoint answered %d", status);
     if (status >= 300 && status < 400) {
         v->outcome = PUSH_redirected;
-        say(v, "the endpoint answered %d: redirects are not followed%s%.100s", status,
-            a->location[0] ? ", here to " : "", a->location);
+        set_error(v, "the endpoint answered %d: redirects are not followed%s%.100s", status,
+                  a->location[0] ? ", here to " : "", a->location);
         return;
     }
     v->outcome = later >= 0 ? PUSH_postponed : status == 410 ? PUSH_gone : PUSH_rejected;
@@ -115,15 +111,15 @@ void push_judge(const struct outgoing_answer *a, int64_t now_ms, struct push_ver
     case OUTGOING_ANSWERED: judge_status(a, now_ms, ret); break;
     case OUTGOING_TIMEOUT:
         ret->outcome = PUSH_timeout;
-        say(ret, "no answer within push_timeout: %.150s", a->error);
+        set_error(ret, "no answer within push_timeout: %.150s", a->error);
         break;
     case OUTGOING_REFUSED:
         ret->outcome = PUSH_forbidden;
-        say(ret, "the endpoint's address is not public, and push_allow does not allow it");
+        set_error(ret, "the endpoint's address is not public, and push_allow does not allow it");
         break;
     case OUTGOING_UNREACHABLE:
         ret->outcome = PUSH_unreachable;
-        say(ret, "no connection to the endpoint: %.150s", a->error);
+        set_error(ret, "no connection to the endpoint: %.150s", a->error);
         break;
     }
 }

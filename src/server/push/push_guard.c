@@ -19,7 +19,7 @@ static const struct guard_rule special4[] = {
     NET4(203, 0, 113, 0, 24), NET4(224, 0, 0, 0, 4),    NET4(240, 0, 0, 0, 4),
 };
 
-/* Of IPv6 only 2000::/3 is public at all, and not these: */
+/* Of IPv6 only 2000::/3 is public at all, without these networks. */
 static const struct guard_rule special6[] = {
     { AF_INET6, { 0x20, 0x01, 0x00 }, 23 },       /* protocols, Teredo among them */
     { AF_INET6, { 0x20, 0x01, 0x0d, 0xb8 }, 32 }, /* documentation */
@@ -42,7 +42,8 @@ static const struct guard_rule loopback_nets[] = {
     { AF_INET6, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 }, 128 },
 };
 
-/* Where clouds tell a machine its credentials. A network that is allowed does not mean these. */
+/* At these addresses clouds tell a machine its credentials. Only a rule for the very address allows
+ * them, not a network. */
 static const struct guard_rule metadata[] = {
     NET4(169, 254, 169, 254, 32),
     NET4(100, 100, 100, 200, 32),
@@ -68,7 +69,7 @@ static bool is_any(const struct guard_rule *rules, size_t n, int family, const u
     return false;
 }
 
-/* By a rule that means just this address. */
+/* Whether a rule names this very address. */
 static bool is_named(const struct push_guard *g, int family, const unsigned char *a)
 {
     unsigned most = family == AF_INET ? 32 : 128;
@@ -114,7 +115,7 @@ bool push_guard_allows(const struct push_guard *g, const struct sockaddr *addres
     return false;
 }
 
-static bool add(struct push_guard *g, const struct guard_rule *rules, size_t n)
+static bool add_rules(struct push_guard *g, const struct guard_rule *rules, size_t n)
 {
     if (g->count + n > GUARD_RULES)
         return false;
@@ -123,7 +124,7 @@ static bool add(struct push_guard *g, const struct guard_rule *rules, size_t n)
     return true;
 }
 
-/* "10.0.0.0/8" or an address. */
+/* Reads "10.0.0.0/8" or an address. */
 static bool parse_net(struct str word, struct guard_rule *ret)
 {
     const char *slash = memchr(word.ptr, '/', word.len);
@@ -158,10 +159,10 @@ static bool parse_word(struct str word, struct push_guard *g)
     struct guard_rule rule;
 
     if (str_eq(word, STR("private")))
-        return add(g, private_nets, COUNT(private_nets));
+        return add_rules(g, private_nets, COUNT(private_nets));
     if (str_eq(word, STR("loopback")))
-        return add(g, loopback_nets, COUNT(loopback_nets));
-    return parse_net(word, &rule) && add(g, &rule, 1);
+        return add_rules(g, loopback_nets, COUNT(loopback_nets));
+    return parse_net(word, &rule) && add_rules(g, &rule, 1);
 }
 
 bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_bad)
@@ -172,12 +173,7 @@ bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_b
         struct str word = { text.ptr, comma ? (size_t)(comma - text.ptr) : text.len };
         size_t used = word.len + (comma != NULL);
 
-        while (word.len > 0 && word.ptr[0] == ' ') {
-            word.ptr++;
-            word.len--;
-        }
-        while (word.len > 0 && word.ptr[word.len - 1] == ' ')
-            word.len--;
+        word = str_trim(word, " ");
         if (!parse_word(word, ret)) {
             *ret_bad = word;
             return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which addresses the server may connect to for somebody who only named a URL. Public ones, and
- * what `push_allow` adds: not the machine itself, its networks, or what only looks public because
- * another address is inside (IPv4 in IPv6). Where clouds have their metadata only if that very
- * address is listed.
+ * The addresses that the server may push to: public addresses, and those that `push_allow` adds.
+ * Not allowed are the machine itself, its networks, and addresses that only look public because
+ * another address is inside (IPv4 in IPv6). `push_allow` must list the metadata address of a cloud
+ * itself.
  */
 #ifndef SERVER_PUSH_GUARD_H
 #define SERVER_PUSH_GUARD_H
@@ -16,7 +16,7 @@
 #define GUARD_RULES 64
 
 struct guard_rule {
-    int family; /* AF_INET: the first four bytes count */
+    int family; /* For AF_INET the first four bytes of the address count. */
     unsigned char address[16];
     unsigned bits;
 };
@@ -26,8 +26,8 @@ struct push_guard {
     size_t count;
 };
 
-/* Words with commas between: networks (`10.1.0.0/16`), addresses, `private` and `loopback`. False:
- * `bad` is the one that is none of these, or the one too many. */
+/* Reads words with commas between: networks (`10.1.0.0/16`), addresses, `private` and `loopback`.
+ * False: *ret_bad is a word that is none of these, or is beyond GUARD_RULES. */
 bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_bad);
 
 bool push_guard_allows(const struct push_guard *g, const struct sockaddr *address);

@@ -21,17 +21,17 @@ static uint64_t hash_of(const struct table_node *node)
     return XXH3_64bits(x->tenant, x->len);
 }
 
-static bool matches(const struct table_node *node, const void *arg)
+static bool share_matches(const struct table_node *node, const void *arg)
 {
     const struct share *x = container_of(node, struct share, node);
 
     return str_eq((struct str){ x->tenant, x->len }, *(const struct str *)arg);
 }
 
-static struct share *find(const struct push_shares *s, struct str tenant)
+static struct share *find_share(const struct push_shares *s, struct str tenant)
 {
     struct table_node *node =
-        table_find(&s->table, XXH3_64bits(tenant.ptr, tenant.len), matches, &tenant);
+        table_find(&s->table, XXH3_64bits(tenant.ptr, tenant.len), share_matches, &tenant);
 
     return node ? container_of(node, struct share, node) : NULL;
 }
@@ -55,14 +55,14 @@ void push_shares_fini(struct push_shares *s)
 
 bool push_share_is_full(const struct push_shares *s, struct str tenant)
 {
-    const struct share *x = find(s, tenant);
+    const struct share *x = find_share(s, tenant);
 
     return x && is_full(s, x);
 }
 
 bool push_share_take(struct push_shares *s, struct str tenant, size_t bytes)
 {
-    struct share *x = find(s, tenant);
+    struct share *x = find_share(s, tenant);
 
     if (!x) {
         x = calloc(1, sizeof(*x) + tenant.len);
@@ -79,7 +79,7 @@ bool push_share_take(struct push_shares *s, struct str tenant, size_t bytes)
 
 bool push_share_return(struct push_shares *s, struct str tenant, size_t bytes)
 {
-    struct share *x = find(s, tenant);
+    struct share *x = find_share(s, tenant);
     bool was_full, full;
 
     if (!x)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much of what is pushed at a time is whose. A tenant has at most half of the server's pushes
- * and of their bytes, so that one whose endpoints are slow leaves room for others. Only tenants
- * with pushes under way are known here.
+ * The shares of tenants in the pushes under way. A tenant has at most half of the server's pushes
+ * and of their bytes, so that a tenant with slow endpoints leaves room for others. Only tenants
+ * with pushes under way have an entry.
  */
 #ifndef SERVER_PUSH_SHARE_H
 #define SERVER_PUSH_SHARE_H
@@ -12,18 +12,18 @@
 
 struct push_shares {
     struct table table;
-    uint64_t count_max; /* of one tenant; */
-    uint64_t bytes_max; /* none is begun when it has so many */
+    uint64_t count_max; /* the most pushes of a tenant */
+    uint64_t bytes_max; /* A tenant with so many bytes begins no push. */
 };
 
-/* Of what all may have together: `count` from 1. */
+/* `count` (from 1) and `bytes` are what all tenants may have together. */
 void push_shares_init(struct push_shares *s, uint64_t count, uint64_t bytes);
 void push_shares_fini(struct push_shares *s);
 
 bool push_share_is_full(const struct push_shares *s, struct str tenant);
-/* One more is under way. False if out of memory. */
+/* Counts a push that begins. False if out of memory. */
 bool push_share_take(struct push_shares *s, struct str tenant, size_t bytes);
-/* One that was taken, with as many bytes, is over. True: its share was full and is not now. */
+/* Takes back a push_share_take. True: the tenant's share was full and is not any more. */
 bool push_share_return(struct push_shares *s, struct str tenant, size_t bytes);
 
 #endif

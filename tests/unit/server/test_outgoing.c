@@ -154,11 +154,10 @@ static void close_handle(uv_handle_t *handle, void *arg)
 static int teardown(void **state)
 {
     (void)state;
-    outgoing_stop(out);
+    outgoing_free(out);
     uv_walk(&loop, close_handle, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
-    outgoing_free(out);
     return 0;
 }
 
@@ -184,15 +183,13 @@ static void on_done(void *arg, const struct outgoing_answer *a)
 static int begin(const char *path, int64_t timeout_ms, struct seen *s,
                  struct outgoing_transfer **ret)
 {
-    static const char *const headers[] = { "X-Test: 1" };
     char url[100];
 
     *s = (struct seen){ 0 };
     snprintf(url, sizeof(url), "http://127.0.0.1:%d%s", port, path);
     return outgoing_start(out,
                           &(struct outgoing_request){ .url = url,
-                                                      .headers = headers,
-                                                      .header_count = 1,
+                                                      .headers = STR("X-Test: 1\0"),
                                                       .body = STR("body"),
                                                       .timeout_ms = timeout_ms,
                                                       .answer_bytes = ANSWER_MAX,

@@ -60,12 +60,13 @@ static void connections_are_counted_by_address_not_by_port(void **state)
     (void)state;
     peers_init(&ps);
     assert_int_equal(peers_count(&ps, &a), 0);
-    assert_true(peers_add(&ps, &a) && peers_add(&ps, &again) && peers_add(&ps, &b));
+    assert_true(peers_add(&ps, &a, PEER_PLAIN) && peers_add(&ps, &again, PEER_PLAIN) &&
+                peers_add(&ps, &b, PEER_PLAIN));
     assert_int_equal(peers_count(&ps, &mapped), 2);
     assert_int_equal(peers_count(&ps, &b), 1);
-    peers_remove(&ps, &a);
+    peers_remove(&ps, &a, PEER_PLAIN, true);
     assert_int_equal(peers_count(&ps, &again), 1);
-    peers_remove(&ps, &again);
+    peers_remove(&ps, &again, PEER_PLAIN, true);
     assert_int_equal(peers_count(&ps, &a), 0);
     assert_int_equal(peers_count(&ps, &b), 1);
     peers_fini(&ps);
@@ -79,7 +80,7 @@ static void a_network_of_ipv6_is_one_address(void **state)
 
     (void)state;
     peers_init(&ps);
-    peers_add(&ps, &a);
+    peers_add(&ps, &a, PEER_PLAIN);
     assert_int_equal(peers_count(&ps, &near), 1);
     assert_int_equal(peers_count(&ps, &far), 0);
     peers_fini(&ps); /* with what is left in it */
@@ -93,18 +94,21 @@ static void a_client_by_tls_and_its_link_are_one(void **state)
     (void)state;
     tls.tls = true;
     peers_init(&ps);
-    assert_true(peers_add(&ps, &plain) && peers_add_link(&ps, &plain) && peers_add(&ps, &tls));
+    assert_true(peers_add(&ps, &plain, PEER_PLAIN) && peers_add(&ps, &plain, PEER_LINK) &&
+                peers_add(&ps, &tls, PEER_TLS));
     assert_int_equal(peers_count(&ps, &plain), 2);
-    peers_remove(&ps, &tls); /* its link has something to send still */
+    peers_remove(&ps, &tls, PEER_TLS, true); /* its link has something to send still */
     assert_int_equal(peers_count(&ps, &plain), 2);
-    assert_true(peers_add_link(&ps, &tls) && peers_add(&ps, &tls));
+    assert_true(peers_add(&ps, &tls, PEER_LINK) && peers_add(&ps, &tls, PEER_TLS));
     assert_int_equal(peers_count(&ps, &plain), 3);
-    peers_remove_link(&ps, &tls);
-    peers_remove_link(&ps, &tls);
+    assert_int_equal(peers_total(&ps), 3);
+    peers_remove(&ps, &tls, PEER_LINK, true);
+    peers_remove(&ps, &tls, PEER_LINK, true);
     assert_int_equal(peers_count(&ps, &plain), 2); /* the client is there still */
-    peers_remove(&ps, &tls);
-    peers_remove(&ps, &plain);
+    peers_remove(&ps, &tls, PEER_TLS, true);
+    peers_remove(&ps, &plain, PEER_PLAIN, true);
     assert_int_equal(ps.table.count, 0);
+    assert_int_equal(peers_total(&ps), 0);
     peers_fini(&ps);
 }
 
@@ -121,9 +125,9 @@ static void many_addresses_leave_nothing_behind(void **state)
 
             peer_set(&p, (const struct sockaddr *)&v4);
             if (add)
-                peers_add(&ps, &p);
+                peers_add(&ps, &p, PEER_PLAIN);
             else
-                peers_remove(&ps, &p);
+                peers_remove(&ps, &p, PEER_PLAIN, true);
         }
     }
     assert_int_equal(ps.table.count, 0);

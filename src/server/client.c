@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/client.h"
+
+#include "host/errand.h"
+
+static enum peer_kind kind_of(const struct client *c)
+{
+    return c->peer.tls ? PEER_TLS : PEER_PLAIN;
+}
+
+void client_init(struct client *c, struct server *s, const struct client_ops *ops,
+                 const struct peer *peer)
+{
+    c->server = s;
+    c->ops = ops;
+    c->peer = *peer;
+    c->counted = peers_add(&s->peers, peer, kind_of(c));
+    session_init(&c->session, ++s->next_conn);
+    peer_text(peer, c->session.address, sizeof(c->session.address));
+    c->session.remote = !peer_is_loopback(peer);
+    list_init(&c->uncommitted);
+    list_init(&c->resume);
+    list_append(&s->clients, &c->all);
+}
+
+void client_fini(struct client *c)
+{
+    client_abandon(c);
+    list_remove(&c->all);
+    peers_remove(&c->server->peers, &c->peer, kind_of(c), c->counted);
+}
+
+void client_await_commit(struct client *c)
+{
+    if (list_empty(&c->uncommitted))
+        list_append(&c->server->host.uncommitted, &c->uncommitted);
+}
+
+void client_queue(struct client *c)
+{
+    struct server *s = c->server;
+
+    if (c->session.no_room) {
+        list_append(&s->no_room, &c->resume);
+    } else {
+        list_append(&s->resume, &c->resume);
+        host_wake(&s->host);
+    }
+}
+
+void client_end_wait(struct client *c)
+{
+    engine_wait_cancel(c->server->host.engine, c->session.parked);
+    c->ops->deliver(c, NULL, 0);
+}
+
+void client_abandon(struct client *c)
+{
+    struct host *h = &c->server->host;
+
+    if (c->session.parked && h->engine)
+        engine_wait_cancel(h->engine, c->session.parked);
+    c->session.parked = NULL;
+    c->session.no_room = false;
+    errand_drop(c->errand);
+    c->errand = NULL;
+    list_remove(&c->uncommitted);
+    list_remove(&c->resume);
+}
+
+void client_cut_off(struct client *c, const char *why)
+{
+    log_warn(&c->server->log, "client cut off", "client", LOG_INT(c->session.id), "why", why);
+    c->ops->close(c);
+}
+
+void clients_check_tokens(struct server *s)
+{
+    uint64_t now = engine_token_generation(s->host.engine);
+    struct list *node, *after;
+
+    if (s->token_generation == now)
+        return;
+    s->token_generation = now;
+    list_each_safe (node, after, &s->clients) {
+        struct client *c = client_of_all(node);
+
+        if (identity_check(&c->session.who, s->host.engine, c->session.remote) < 0)
+            c->ops->drain(c);
+    }
+}
+
+void clients_close(struct server *s)
+{
+    while (!list_empty(&s->clients)) {
+        struct client *c = client_of_all(s->clients.next);
+
+        c->ops->close(c);
+    }
+}
