@@ -9,8 +9,8 @@ void filelimit_fit(struct server *s)
 {
     struct rlimit files;
     char number[LOG_NUMBER];
-    int64_t most, own = OWN_FILES + s->options.push_max,
-                  each = s->options.tls == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
+    int64_t most, own = OWN_FILES + s->options.push.max;
+    int64_t each = s->options.tls.mode == TLS_OFF ? 1 : 3; /* with TLS also the pair of sockets */
 
     if (getrlimit(RLIMIT_NOFILE, &files) < 0)
         return;

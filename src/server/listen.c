@@ -100,8 +100,8 @@ static int fail(struct server *s, const char *what, const char *why)
 static const char *refusal(const struct server *s, const struct sockaddr *a)
 {
     struct bindrule rule = { .users = engine_token_count(s->host.engine) > 0,
-                             .tls = s->options.tls != TLS_OFF,
-                             .insecure = s->options.insecure_plaintext };
+                             .tls = s->options.tls.mode != TLS_OFF,
+                             .insecure = s->options.tls.insecure_plaintext };
     struct peer peer;
 
     peer_set(&peer, a);

@@ -55,17 +55,21 @@ struct options {
     int64_t client_timeout_ms;
     int64_t idle_timeout_ms; /* 0: never */
     int64_t drain_timeout_ms;
-    char *push_allow;   /* as push_guard_parse reads it */
-    char *push_ca_file; /* empty: the system's */
-    int64_t push_max;
+    struct {
+        char *allow;   /* as push_guard_parse reads it */
+        char *ca_file; /* empty: the system's */
+        int64_t max;
+    } push;
     int64_t log_level;
     int64_t log_format;
-    int64_t tls;
-    char *tls_cert; /* empty: none */
-    char *tls_key;
-    char *tls_client_ca;
-    int64_t tls_handshake_timeout_ms;
-    int64_t insecure_plaintext;
+    struct {
+        int64_t mode;
+        char *cert; /* empty: none */
+        char *key;
+        char *client_ca;
+        int64_t handshake_timeout_ms;
+        int64_t insecure_plaintext;
+    } tls;
     int64_t max_connections_per_address; /* 0: any number */
     int64_t max_headers;
     int64_t keepalive_timeout_ms;
@@ -73,9 +77,11 @@ struct options {
     int64_t log_jobs_rate; /* lines in a second; 0: any number */
     int64_t max_streams;
     int64_t events_memory;
-    char *otlp_endpoint; /* empty: no traces are exported */
-    char *otlp_headers;
-    char *otlp_service;
+    struct {
+        char *endpoint; /* empty: no traces are exported */
+        char *headers;
+        char *service;
+    } otlp;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file */

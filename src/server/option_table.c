@@ -63,33 +63,33 @@ static const struct option_row option_table[] = {
       "Time after which the server cuts off a client that sends nothing. 0 for never." },
     { "drain_timeout", OPTION_DURATION, RELOADABLE, AT(drain_timeout_ms), "10s", 0, HOUR, NULL,
       "How long a shutdown waits for replies under way." },
-    { "push_allow", OPTION_STRING, FIXED, AT(push_allow), "", 0, 4000, NULL,
+    { "push_allow", OPTION_STRING, FIXED, AT(push.allow), "", 0, 4000, NULL,
       "Addresses to which the server may push although they are not public, with commas between: networks such as "
       "`10.1.0.0/16`, single addresses, `private` for all private networks, `loopback` for this machine. Metadata "
       "addresses of clouds must be listed by the very address." },
-    { "push_ca_file", OPTION_STRING, FIXED, AT(push_ca_file), "", 0, 4000, NULL,
+    { "push_ca_file", OPTION_STRING, FIXED, AT(push.ca_file), "", 0, 4000, NULL,
       "File of certificates that the server trusts when it pushes to https. Empty for those of the system." },
-    { "push_max", OPTION_INT, FIXED, AT(push_max), "256", 1, 10000, NULL,
+    { "push_max", OPTION_INT, FIXED, AT(push.max), "256", 1, 10000, NULL,
       "How many pushes are under way at a time, of all queues together. One tenant may have half of them. Queues "
       "have limits of their own." },
     { "log_level", OPTION_WORD, RELOADABLE, AT(log_level), "info", 0, 0, "debug|info|warn|error",
       "The least important level that is logged." },
     { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",
       "Form of the log lines. `json`: one JSON object for each line. `text`: lines for people." },
-    { "tls", OPTION_WORD, FIXED, AT(tls), "off", 0, 0, "off|on|only",
+    { "tls", OPTION_WORD, FIXED, AT(tls.mode), "off", 0, 0, "off|on|only",
       "Whether the port speaks TLS, for RESP and HTTP. `on`: other machines must use TLS, and this machine may. "
       "`only`: every client must use TLS." },
-    { "tls_cert", OPTION_STRING, RELOADABLE, AT(tls_cert), "", 0, 4000, NULL,
+    { "tls_cert", OPTION_STRING, RELOADABLE, AT(tls.cert), "", 0, 4000, NULL,
       "File with the certificate of the server in PEM, followed by the intermediate certificates up to one that "
       "clients trust. SIGHUP loads the files again. If they are wrong, the log says so, and the old ones stay." },
-    { "tls_key", OPTION_STRING, RELOADABLE, AT(tls_key), "", 0, 4000, NULL,
+    { "tls_key", OPTION_STRING, RELOADABLE, AT(tls.key), "", 0, 4000, NULL,
       "File with the certificate's private key in PEM, without a passphrase." },
-    { "tls_client_ca", OPTION_STRING, RELOADABLE, AT(tls_client_ca), "", 0, 4000, NULL,
+    { "tls_client_ca", OPTION_STRING, RELOADABLE, AT(tls.client_ca), "", 0, 4000, NULL,
       "File with certificates of authorities in PEM. With it, TLS clients need a certificate that one of these "
       "issued. Empty to ask for none." },
-    { "tls_handshake_timeout", OPTION_DURATION, RELOADABLE, AT(tls_handshake_timeout_ms), "10s", 10, HOUR, NULL,
+    { "tls_handshake_timeout", OPTION_DURATION, RELOADABLE, AT(tls.handshake_timeout_ms), "10s", 10, HOUR, NULL,
       "Time after which the server gives up a TLS handshake." },
-    { "insecure_plaintext", OPTION_WORD, FIXED, AT(insecure_plaintext), "no", 0, 0, "no|yes",
+    { "insecure_plaintext", OPTION_WORD, FIXED, AT(tls.insecure_plaintext), "no", 0, 0, "no|yes",
       "`yes`: the server also serves other machines without TLS. Then every machine on the way can read and change "
       "the traffic." },
     { "max_connections_per_address", OPTION_INT, RELOADABLE, AT(max_connections_per_address), "0", 0, 1000000, NULL,
@@ -113,12 +113,12 @@ static const struct option_row option_table[] = {
     { "events_memory", OPTION_SIZE, FIXED, AT(events_memory), "4MiB", 64 * KIB, 64 * MIB, NULL,
       "Memory for the last events, used while there is a reader. A reader that falls behind by more misses some "
       "events, and is told so." },
-    { "otlp_endpoint", OPTION_STRING, FIXED, AT(otlp_endpoint), "", 0, 4000, NULL,
+    { "otlp_endpoint", OPTION_STRING, FIXED, AT(otlp.endpoint), "", 0, 4000, NULL,
       "Address to which the server sends traces of jobs as OTLP over HTTP, such as http://127.0.0.1:4318; it adds "
       "/v1/traces. Empty for none." },
-    { "otlp_headers", OPTION_STRING, FIXED, AT(otlp_headers), "", 0, 8000, NULL,
+    { "otlp_headers", OPTION_STRING, FIXED, AT(otlp.headers), "", 0, 8000, NULL,
       "Headers that the server sends along with traces: name=value, with commas between." },
-    { "otlp_service", OPTION_STRING, FIXED, AT(otlp_service), "belfry", 1, 255, NULL,
+    { "otlp_service", OPTION_STRING, FIXED, AT(otlp.service), "belfry", 1, 255, NULL,
       "The name of this service in traces." },
 };
 /* clang-format on */

@@ -86,18 +86,18 @@ void tls_collect(struct server *s)
 
 const char *tls_options_wrong(const struct options *o)
 {
-    if (o->tls == TLS_OFF && (o->tls_cert[0] || o->tls_key[0] || o->tls_client_ca[0]))
+    if (o->tls.mode == TLS_OFF && (o->tls.cert[0] || o->tls.key[0] || o->tls.client_ca[0]))
         return "tls_cert, tls_key or tls_client_ca is given, but tls is off: say tls = on or only";
-    if (o->tls == TLS_ONLY && o->insecure_plaintext)
+    if (o->tls.mode == TLS_ONLY && o->tls.insecure_plaintext)
         return "tls = only and insecure_plaintext = yes contradict each other";
     return NULL;
 }
 
 bool tls_may_be_plain(const struct options *o, const struct peer *peer)
 {
-    if (peer->tls || o->tls == TLS_OFF)
+    if (peer->tls || o->tls.mode == TLS_OFF)
         return true; /* with TLS off, where it listens decides */
-    return o->tls == TLS_ON && (o->insecure_plaintext || peer_is_loopback(peer));
+    return o->tls.mode == TLS_ON && (o->tls.insecure_plaintext || peer_is_loopback(peer));
 }
 
 /* Nothing can be told of HTTP before so much has come; on a pair of sockets nobody could wait for
@@ -110,7 +110,7 @@ static bool enough(struct str first)
 static SSL_CTX *load(const struct server *s, char why[TLS_WHY])
 {
     const struct options *o = &s->options;
-    struct tls_files files = { o->tls_cert, o->tls_key, o->tls_client_ca };
+    struct tls_files files = { o->tls.cert, o->tls.key, o->tls.client_ca };
     struct tls_names names = { "tls_cert", "tls_key", "tls_client_ca" };
     SSL_CTX *context = tls_server_context(&files, &names, why);
     char until[TIME_TEXT] = "";
@@ -119,17 +119,17 @@ static SSL_CTX *load(const struct server *s, char why[TLS_WHY])
         return NULL;
     if (tls_expires_ms(context))
         time_format_moment(tls_expires_ms(context), until);
-    log_line(&s->log, LOG_LEVEL_INFO, "certificate loaded", "tls_cert", o->tls_cert, "until", until,
-             "client_certificates", o->tls_client_ca[0] ? "demanded" : "not asked for", NULL);
+    log_line(&s->log, LOG_LEVEL_INFO, "certificate loaded", "tls_cert", o->tls.cert, "until", until,
+             "client_certificates", o->tls.client_ca[0] ? "demanded" : "not asked for", NULL);
     if (tls_expires_ms(context) && tls_expires_ms(context) < time_wall_ms())
         log_line(&s->log, LOG_LEVEL_WARN, "the certificate has ended: clients will refuse it",
-                 "tls_cert", o->tls_cert, "until", until, NULL);
+                 "tls_cert", o->tls.cert, "until", until, NULL);
     return context;
 }
 
 int tls_open(struct server *s)
 {
-    struct relay_options o = { enough, (int)s->options.tls_handshake_timeout_ms,
+    struct relay_options o = { enough, (int)s->options.tls.handshake_timeout_ms,
                                (int)s->options.client_timeout_ms, on_gone };
     const char *wrong = tls_options_wrong(&s->options);
     char why[TLS_WHY];
@@ -139,7 +139,7 @@ int tls_open(struct server *s)
         log_line(&s->log, LOG_LEVEL_ERROR, "TLS cannot be set up", "error", wrong, NULL);
         return BELFRY_INVALID;
     }
-    if (s->options.tls == TLS_OFF)
+    if (s->options.tls.mode == TLS_OFF)
         return 0;
     s->tls = calloc(1, sizeof(*s->tls));
     if (!s->tls)
@@ -163,7 +163,7 @@ void tls_reload(struct server *s)
 
     if (!s->tls)
         return;
-    relay_set_times(s->tls->relay, (int)s->options.tls_handshake_timeout_ms,
+    relay_set_times(s->tls->relay, (int)s->options.tls.handshake_timeout_ms,
                     (int)s->options.client_timeout_ms);
     fresh = load(s, why);
     if (!fresh) {

@@ -59,7 +59,7 @@ static void tell(struct tracer *t, const struct outgoing_answer *a, const char *
         return;
     t->tell_ms = now_ms() + TELL_MS;
     log_line(&t->server->log, LOG_LEVEL_WARN, "traces could not be exported", "endpoint",
-             t->server->options.otlp_endpoint, "status",
+             t->server->options.otlp.endpoint, "status",
              a->outcome == OUTGOING_ANSWERED ? log_number(a->status, status) : "", "error",
              a->error, "next", next, NULL);
 }
@@ -120,7 +120,7 @@ static void send_batch(struct tracer *t)
 
 static void take_batch(struct tracer *t)
 {
-    otlp_request(str_of(t->server->options.otlp_service), buf_view(&t->spans), &t->body);
+    otlp_request(str_of(t->server->options.otlp.service), buf_view(&t->spans), &t->body);
     t->sending = t->gathered;
     t->gathered = 0;
     buf_reset(&t->spans, GATHER_BYTES / 4);
@@ -268,16 +268,16 @@ int tracer_new(struct server *s, struct tracer **ret)
     int err;
 
     *ret = NULL;
-    if (!s->options.otlp_endpoint[0])
+    if (!s->options.otlp.endpoint[0])
         return 0;
     t = calloc(1, sizeof(*t));
     if (!t)
         return BELFRY_NOMEM;
     t->server = s;
     t->timer.data = t;
-    err = read_endpoint(t, s->options.otlp_endpoint);
+    err = read_endpoint(t, s->options.otlp.endpoint);
     if (!err)
-        err = read_headers(t, s->options.otlp_headers);
+        err = read_headers(t, s->options.otlp.headers);
     if (!err)
         err =
             outgoing_new(&s->loop, &(struct outgoing_options){ .max_transfers = 1 }, &t->outgoing);

@@ -340,7 +340,7 @@ void push_turn(struct server *s)
     struct job *job;
     int n = 0;
 
-    while (e && p->stats.running < (uint64_t)s->options.push_max && p->bytes < BYTES_MAX) {
+    while (e && p->stats.running < (uint64_t)s->options.push.max && p->bytes < BYTES_MAX) {
         if (engine_push_lease(e, 1, &job) <= 0)
             return;
         take(p, e, job);
@@ -362,8 +362,8 @@ int push_open(struct server *s)
 {
     struct pusher *p = calloc(1, sizeof(*p));
     struct outgoing_options o = {
-        .max_transfers = (unsigned)s->options.push_max,
-        .ca_file = s->options.push_ca_file[0] ? s->options.push_ca_file : NULL,
+        .max_transfers = (unsigned)s->options.push.max,
+        .ca_file = s->options.push.ca_file[0] ? s->options.push.ca_file : NULL,
         .allowed = allowed,
     };
     struct str bad;
@@ -371,7 +371,7 @@ int push_open(struct server *s)
 
     if (!p)
         return BELFRY_NOMEM;
-    if (!push_guard_parse(str_of(s->options.push_allow), &p->guard, &bad)) {
+    if (!push_guard_parse(str_of(s->options.push.allow), &p->guard, &bad)) {
         snprintf(word, sizeof(word), "%.*s", bad.len < 100 ? (int)bad.len : 100, bad.ptr);
         log_line(&s->log, LOG_LEVEL_ERROR, "push_allow is not valid", "value", word, "expected",
                  "networks such as 10.1.0.0/16, addresses, `private` or `loopback`, with commas "
@@ -388,7 +388,7 @@ int push_open(struct server *s)
     p->server = s;
     list_init(&p->waiting);
     list_init(&p->running);
-    push_shares_init(&p->shares, (uint64_t)s->options.push_max, BYTES_MAX);
+    push_shares_init(&p->shares, (uint64_t)s->options.push.max, BYTES_MAX);
     endpoints_init(&p->endpoints, (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15));
     p->wake.data = p;
     uv_timer_init(&s->loop, &p->wake);

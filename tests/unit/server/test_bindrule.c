@@ -53,7 +53,8 @@ static void who_may_speak_without_tls(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct options o = { .tls = cases[i].tls, .insecure_plaintext = cases[i].insecure };
+        struct options o = { .tls = { .mode = cases[i].tls,
+                                      .insecure_plaintext = cases[i].insecure } };
         struct peer n, f;
 
         peer_set(&n, (const struct sockaddr *)&near);
