@@ -14,7 +14,7 @@
 
 int call_connect(const struct cli *cli, struct client *ret)
 {
-    const char *host = cli_host(cli), *port = cli_port(cli);
+    const char *host = cli->host, *port = cli->port;
 
     int err = client_open_belfry(ret, host, port, CLIENT_CONNECT_MS);
 
@@ -145,14 +145,13 @@ static int call_once(const struct cli *cli, struct command *c)
 
 int call_run(struct cli *cli, const struct verb *v, int argc, char **argv)
 {
+    struct flag_name name = flag_name(str_of(v->name));
     struct command c;
-    char name[64];
     int code = CLI_OK;
 
-    help_name(v, name, sizeof(name));
     if (command_parse(&c, cli, v, argc, argv) < 0) {
-        code = cli_usage("%s: %s", name, c.why);
-        cli_say("see belfry help %s", name);
+        code = cli_usage("%s: %s", name.text, c.why);
+        cli_say("see belfry help %s", name.text);
     } else if (cli->help) {
         help_verb(v);
     } else if (command_pages(v)) {

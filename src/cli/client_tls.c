@@ -36,7 +36,7 @@ static void end(void)
 
 static bool prepare(char why[TLS_WHY])
 {
-    struct tls_files files = { cli_cert(options), cli_cert_key(options), cli_ca(options) };
+    struct tls_files files = { options->cert, options->cert_key, options->ca };
     struct tls_names names = { "--cert", "--cert-key", "--ca" };
     struct relay_options o = { NULL, CLIENT_CONNECT_MS, CLIENT_CONNECT_MS, NULL };
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,16 +13,10 @@
 #include "cli/call.h"
 #include "cli/grid.h"
 #include "cli/help.h"
+#include "cli/program.h"
 #include "cli/snapshot.h"
 #include "cli/term.h"
 #include "engine/types.h"
-
-enum { ONCE };
-
-const struct flag_row top_flags[] = {
-    [ONCE] = { .name = "once", .help = "print once and end" },
-    { 0 },
-};
 
 struct top {
     struct cli *cli;
@@ -32,6 +24,12 @@ struct top {
     char away[256];       /* why */
     struct snapshot now, before;
     struct term term;
+    bool once; /* --once */
+};
+
+const struct flag_row top_flags[] = {
+    { "once", NULL, "print once and end", FLAG_SET(struct top, once) },
+    { 0 },
 };
 
 /* ---- Drawing ---- */
@@ -82,7 +80,7 @@ static void put_server(const struct top *t, struct buf *out)
 
     strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
     buf_printf(out, "%sbelfry %s%s at %s:%s   up ", t->term.colour ? TERM_BOLD : "", s->name,
-               t->term.colour ? TERM_PLAIN : "", cli_host(t->cli), cli_port(t->cli));
+               t->term.colour ? TERM_PLAIN : "", t->cli->host, t->cli->port);
     put_duration(out, "", s->uptime_ms / 1000 * 1000);
     buf_printf(out, "   %lld connections   %lld workers waiting   memory ",
                (long long)s->connections, (long long)s->waiting_workers);
@@ -218,8 +216,7 @@ static void put_all(struct top *t, struct buf *out)
     size_t lines = t->term.height > 9 ? t->term.height - 8 : t->term.height ? 1 : SIZE_MAX;
 
     if (t->client.fd < 0) {
-        buf_printf(out, "the server at %s:%s is away: %s\n\n", cli_host(t->cli), cli_port(t->cli),
-                   t->away);
+        buf_printf(out, "the server at %s:%s is away: %s\n\n", t->cli->host, t->cli->port, t->away);
         if (t->now.at_us == 0)
             return;
     }
@@ -235,8 +232,7 @@ static int refresh(struct top *t)
 {
     struct snapshot s;
 
-    if (t->client.fd < 0 &&
-        client_open_belfry(&t->client, cli_host(t->cli), cli_port(t->cli), 1000) < 0) {
+    if (t->client.fd < 0 && client_open_belfry(&t->client, t->cli->host, t->cli->port, 1000) < 0) {
         snprintf(t->away, sizeof(t->away), "%s", t->client.why);
         return -1;
     }
@@ -337,14 +333,10 @@ int top_run(struct cli *cli, int argc, char **argv)
     struct flags f = { .cli = cli, .rows = top_flags, .argc = argc, .argv = argv };
     struct top t = { .cli = cli, .client.fd = -1 };
     struct buf out = { 0 };
-    bool once = false;
-    int which, code;
+    int code, which = flag_read(&f, &t);
 
-    while ((which = flag_next(&f)) != FLAG_END) {
-        if (which != ONCE)
-            return cli_usage("top: %s", which == FLAG_BAD ? f.why : "unexpected argument");
-        once = true;
-    }
+    if (which != FLAG_END)
+        return cli_usage("top: %s", which == FLAG_BAD ? f.why : "unexpected argument");
     if (cli->help)
         return help_topic("top");
     if (cli->json)
@@ -356,7 +348,7 @@ int top_run(struct cli *cli, int argc, char **argv)
     if (refresh(&t) < 0) {
         cli_say("%s", t.away);
         code = CLI_OFFLINE;
-    } else if (once || !t.term.tty) {
+    } else if (t.once || !t.term.tty) {
         t.term.height = 0;
         put_all(&t, &out);
         call_print(&out);

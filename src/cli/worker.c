@@ -277,7 +277,7 @@ static void lost(struct worker *w, const char *why)
 
 static int open_both(struct worker *w, const char **ret_why)
 {
-    const char *host = cli_host(w->o->cli), *port = cli_port(w->o->cli);
+    const char *host = w->o->cli->host, *port = w->o->cli->port;
     int err = outbox_open(&w->outbox, host, port, CONNECT_MS);
 
     *ret_why = w->outbox.client.why;
