@@ -4,13 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/bulk.h"
-#include "cli/command.h"
-#include "cli/forecast.h"
 #include "cli/help.h"
 #include "cli/json.h"
-#include "cli/listing.h"
-#include "cli/render.h"
 
 int call_connect(const struct cli *cli, struct client *ret)
 {
@@ -57,24 +52,13 @@ bool call_print(struct buf *out)
     return fflush(stdout) == 0 && ok;
 }
 
-/* Answers that have a better form for people than the usual. */
-static const struct {
-    const char *verb;
-    bool (*put)(struct buf *out, const struct resp_values *v, const struct render *r);
-} forms[] = {
-    { "FORECAST", forecast_put },
-};
-
 static void put_answer(struct buf *out, const struct command *c, const struct resp_values *answer)
 {
-    const struct verb *v = c->verb;
     struct render r = render_for(STDOUT_FILENO);
 
     r.tenants = command_asks_all_tenants(c);
-    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-        if (strcmp(forms[i].verb, v->name) == 0 && forms[i].put(out, answer, &r))
-            return;
-    render_value(out, answer, 0, &r);
+    if (strcmp(c->verb->name, "FORECAST") != 0 || !forecast_put(out, answer, &r))
+        render_value(out, answer, 0, &r);
 }
 
 /* Whether the answer says that there is nothing. */
@@ -106,14 +90,13 @@ static int show(const struct cli *cli, const struct command *c, const struct res
 
     if (value->type == RESP_ERROR)
         return call_error(value->text);
-    if (cli->json) {
+    if (cli->json)
         json_put(&out, answer, 0);
-        buf_text(&out, "\n");
-    } else if (empty) {
+    else if (empty)
         say_nothing(v, value);
-    } else {
+    else
         put_answer(&out, c, answer);
-    }
+    buf_text(&out, cli->json ? "\n" : "");
     printed = call_print(&out);
     buf_fini(&out);
     if (!printed)

@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "verbs/verb.h"
+#include "cli/command.h"
+#include "cli/render.h"
 
 /* `belfry VERB args`; argv[0..argc) stands behind the name. Answers the exit code. */
 int call_run(struct cli *cli, const struct verb *v, int argc, char **argv);
@@ -21,5 +22,16 @@ int call_lost(const struct client *c);
 
 /* Writes the bytes to standard output and empties the buffer; false if that failed. */
 bool call_print(struct buf *out);
+
+/* ---- Verbs whose answer is shown in another way; the first two answer the exit code ---- */
+
+/* bulk.c: begins a bulk and follows it until it is over. */
+int bulk_run(struct cli *cli, struct command *c);
+/* listing.c: follows the cursors of a verb that answers in pages {jobs, cursor}, until --limit jobs
+ * have been shown (100 if not given), or all of them with --all. */
+int listing_run(struct cli *cli, struct command *c);
+/* forecast.c: appends a line for each step, in local time, with a bar. False, with nothing written,
+ * if the value is no answer of FORECAST. */
+bool forecast_put(struct buf *out, const struct resp_values *v, const struct render *r);
 
 #endif

@@ -4,6 +4,7 @@
 #define CLI_CLI_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* clang-format off */
 #define CLI_EXITS(X)                                                                               \
@@ -38,6 +39,9 @@ bool cli_tls(const struct cli *c);
 
 /* "belfry: " and a line, on standard error. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Puts a reason into the array `why`, and answers err. */
+#define cli_fail(why, err, ...) (snprintf((why), sizeof(why), __VA_ARGS__), (err))
 
 /* Says the line as cli_say() does, and answers CLI_USAGE. */
 #define cli_usage(...) (cli_say(__VA_ARGS__), CLI_USAGE)

@@ -125,14 +125,12 @@ int client_tls_begin(struct client *c, const char *host, int timeout_ms)
                 fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
                 return 0;
             }
-            snprintf(c->why, sizeof(c->why), "out of memory or descriptors");
-            return BELFRY_IO;
+            return cli_fail(c->why, BELFRY_IO, "out of memory or descriptors");
         }
     }
     SSL_free(ssl);
     close(fd);
-    snprintf(c->why, sizeof(c->why), "%.250s", why);
-    return BELFRY_IO;
+    return cli_fail(c->why, BELFRY_IO, "%.250s", why);
 }
 
 const char *client_tls_why(void)

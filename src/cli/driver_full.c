@@ -55,11 +55,7 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
 static void drop(const struct target *t, struct buf *out, const char *id)
 {
     (void)t;
-    resp_array(out, 4);
-    resp_bulk(out, STR("CANCEL"));
-    resp_bulk(out, (struct str){ id, ID_TEXT });
-    resp_bulk(out, STR("TENANT"));
-    resp_bulk(out, STR("*"));
+    client_put(out, CLIENT_WORDS(STR("CANCEL"), { id, ID_TEXT }, STR("TENANT"), STR("*")));
 }
 
 static unsigned take(const struct target *t, struct buf *out, unsigned count)

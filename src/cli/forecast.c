@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/forecast.h"
-
 #include <time.h>
 
 #include "base/quantity.h"
-#include "cli/client.h"
+#include "cli/call.h"
 #include "cli/term.h"
 #include "cli/text.h"
 

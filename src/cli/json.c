@@ -5,19 +5,15 @@
 #include "base/json_quote.h"
 #include "base/utf8.h"
 
-static void put_base64(struct buf *out, struct str s)
+static void put_bytes(struct buf *out, struct str s)
 {
+    if (utf8_valid(s)) {
+        json_quote(out, s);
+        return;
+    }
     buf_text(out, "{\"base64\":\"");
     base64_put(out, s);
     buf_text(out, "\"}");
-}
-
-static void put_bytes(struct buf *out, struct str s)
-{
-    if (utf8_valid(s))
-        json_quote(out, s);
-    else
-        put_base64(out, s);
 }
 
 /* JSON has no infinity and no NaN; they stay text. */
@@ -42,18 +38,16 @@ static void put_key(struct buf *out, const struct resp_value *key)
 static void put_children(struct buf *out, const struct resp_values *v, size_t at)
 {
     bool map = v->at[at].type == RESP_MAP;
-    size_t child = at + 1;
 
     buf_text(out, map ? "{" : "[");
-    for (uint32_t i = 0; i < v->at[at].children; i++) {
-        bool key = map && i % 2 == 0;
-        if (i > 0)
-            buf_text(out, map && i % 2 == 1 ? ":" : ",");
-        if (key)
+    for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next) {
+        buf_text(out, child > at + 1 ? "," : "");
+        if (map) {
             put_key(out, &v->at[child]);
-        else
-            json_put(out, v, child);
-        child = v->at[child].next;
+            buf_text(out, ":");
+            child = v->at[child].next;
+        }
+        json_put(out, v, child);
     }
     buf_text(out, map ? "}" : "]");
 }

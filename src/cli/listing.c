@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/listing.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/json_quote.h"
 #include "cli/call.h"
-#include "cli/client.h"
 #include "cli/json.h"
 #include "cli/render.h"
+
+#define LISTING_LIMIT 100
+#define LISTING_PAGE  500 /* jobs asked for at a time */
 
 struct listing {
     const struct cli *cli;
@@ -66,13 +66,9 @@ static int ask(struct listing *l, struct client *client, const struct resp_value
 
 static void put_json(struct listing *l, const struct resp_values *v, size_t at)
 {
-    size_t job = at + 1;
-
-    for (uint32_t i = 0; i < v->at[at].children; i++) {
-        if (l->shown + i > 0)
-            buf_text(&l->out, ",\n");
+    for (size_t job = at + 1; job < v->at[at].next; job = v->at[job].next) {
+        buf_text(&l->out, l->shown > 0 || job > at + 1 ? ",\n" : "");
         json_put(&l->out, v, job);
-        job = v->at[job].next;
     }
 }
 
@@ -114,20 +110,16 @@ static void finish(struct listing *l)
         buf_text(&l->out, "],\"cursor\":");
         if (cursor.len > 0)
             json_quote(&l->out, cursor);
-        else
-            buf_text(&l->out, "null");
-        buf_text(&l->out, "}\n");
-        call_print(&l->out);
-        return;
+        buf_text(&l->out, cursor.len > 0 ? "}\n" : "null}\n");
+    } else {
+        render_pages_end(&l->pages, &l->out, &l->render);
     }
-    render_pages_end(&l->pages, &l->out, &l->render);
     call_print(&l->out);
-    if (l->shown == 0) {
+    if (!l->cli->json && l->shown == 0)
         cli_say("nothing there");
-    } else if (cursor.len > 0) {
+    else if (!l->cli->json && cursor.len > 0)
         cli_say("there may be more: --all shows everything, --cursor %.*s goes on from here",
                 STR_ARG(cursor));
-    }
 }
 
 /* How the answer as JSON begins. */

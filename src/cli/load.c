@@ -74,12 +74,6 @@ bool load_interrupted(void)
     return interrupted;
 }
 
-static int load_fail(struct load *l, int err, const char *text)
-{
-    snprintf(l->ret->why, sizeof(l->ret->why), "%s", text);
-    return err;
-}
-
 static double cpu_seconds(void)
 {
     struct rusage u;
@@ -98,12 +92,12 @@ static int open_conn(struct load *l, struct conn *c)
     int err = client_open(&client, l->o->host, l->o->port, CLIENT_CONNECT_MS);
 
     if (err < 0)
-        return load_fail(l, err, client.why);
+        return cli_fail(l->ret->why, err, "%s", client.why);
     c->fd = client.fd;
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     c->commands = calloc(l->o->in_flight, sizeof(*c->commands));
     if (!c->commands || !buf_reserve(&c->in, READ_BYTES))
-        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return cli_fail(l->ret->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
     epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
     if (l->o->target->driver->greet)
         c->greeting = l->o->target->driver->greet(l->o->target, &c->out);
@@ -117,7 +111,7 @@ static int open_all(struct load *l)
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->conns = calloc(l->o->connections, sizeof(*l->conns));
     if (l->epoll < 0 || !l->conns)
-        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return cli_fail(l->ret->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
     for (unsigned i = 0; i < l->o->connections; i++)
         l->conns[i].fd = -1;
     for (unsigned i = 0; err == 0 && i < l->o->connections; i++)
@@ -148,7 +142,7 @@ static int send_some(struct load *l, struct conn *c)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0 && errno != EINTR)
-            return load_fail(l, BELFRY_IO, strerror(errno));
+            return cli_fail(l->ret->why, BELFRY_IO, "%s", strerror(errno));
         c->out_at += n > 0 ? (size_t)n : 0;
     }
     bool blocked = c->out_at < c->out.len;
@@ -171,12 +165,12 @@ static int receive(struct load *l, struct conn *c)
         c->in_at = 0;
     }
     if (!buf_reserve(&c->in, READ_BYTES))
-        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return cli_fail(l->ret->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
     n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, 0);
     if (n == 0)
-        return load_fail(l, BELFRY_IO, "the server closed the connection");
+        return cli_fail(l->ret->why, BELFRY_IO, "the server closed the connection");
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        return load_fail(l, BELFRY_IO, strerror(errno));
+        return cli_fail(l->ret->why, BELFRY_IO, "%s", strerror(errno));
     c->in.len += n > 0 ? (size_t)n : 0;
     return 0;
 }
@@ -191,9 +185,8 @@ static int take_replies(struct load *l, struct conn *c, reply_fn *fn)
             return 0;
         if (n < 0) {
             const char *end = memchr(rest.ptr, '\r', rest.len);
-            snprintf(l->ret->why, sizeof(l->ret->why), "the server answered %.*s",
-                     (int)(end ? end - rest.ptr : 0), rest.ptr);
-            return BELFRY_INVALID;
+            return cli_fail(l->ret->why, BELFRY_INVALID, "the server answered %.*s",
+                            (int)(end ? end - rest.ptr : 0), rest.ptr);
         }
         c->in_at += (size_t)n;
         l->heard_us = l->now_us;
@@ -245,10 +238,8 @@ static void refill(struct load *l, struct conn *c)
 
 static bool stream_reply(struct load *l, struct conn *c, struct str reply)
 {
-    if (c->under_way == 0) {
-        load_fail(l, 0, "a reply that nobody asked for");
-        return false;
-    }
+    if (c->under_way == 0)
+        return cli_fail(l->ret->why, false, "a reply that nobody asked for");
     struct command command = c->commands[c->oldest];
     c->oldest = (c->oldest + 1) % l->o->in_flight;
     c->under_way--;
@@ -287,10 +278,8 @@ static bool round_reply(struct load *l, struct conn *c, struct str reply)
         }
         return true;
     }
-    if (c->taking == 0) {
-        load_fail(l, 0, "a reply that nobody asked for");
-        return false;
-    }
+    if (c->taking == 0)
+        return cli_fail(l->ret->why, false, "a reply that nobody asked for");
     if (l->watch)
         l->watch->conn = (unsigned)(c - l->conns);
     unsigned n = d->finish(l->o->target, reply, &c->next, &c->next_replies, l->watch);
@@ -339,7 +328,7 @@ static int loop(struct load *l, struct progress *p, bool stream)
             err = serve(l, events[i].data.ptr, events[i].events, stream);
         progress_show(p, l->done);
         if (err == 0 && l->now_us - l->heard_us > PATIENCE_US)
-            err = load_fail(l, BELFRY_IO, "no answer for 20 s");
+            err = cli_fail(l->ret->why, BELFRY_IO, "no answer for 20 s");
     }
     return err;
 }

@@ -12,14 +12,10 @@ static void read_metas(const struct resp_values *v, size_t at, struct task_job *
 
     if (!map || map->type != RESP_MAP)
         return;
-    size_t i = (size_t)(map - v->at) + 1;
-
-    for (uint32_t pair = 0; pair < map->children / 2 && pair < TASK_METAS; pair++) {
-        const struct resp_value *value = &v->at[v->at[i].next];
-
-        ret->metas[ret->meta_count++] = (struct task_meta){ v->at[i].text, value->text };
-        i = value->next;
-    }
+    for (size_t key = (size_t)(map - v->at) + 1; key < map->next && ret->meta_count < TASK_METAS;
+         key = client_next_key(v, key))
+        ret->metas[ret->meta_count++] =
+            (struct task_meta){ v->at[key].text, v->at[v->at[key].next].text };
 }
 
 void offer_read(const struct resp_values *v, size_t at, struct task_job *ret)

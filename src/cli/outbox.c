@@ -69,6 +69,7 @@ void outbox_close(struct outbox *o)
 void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct str token,
                  const char *option, struct str value)
 {
+    struct str words[] = { str_of(names[kind]), id, token, str_of(option ? option : ""), value };
     struct letter *l = calloc(1, sizeof(*l));
 
     if (!l) /* the lease will end by itself */
@@ -76,14 +77,7 @@ void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct 
     l->kind = kind;
     snprintf(l->id, sizeof(l->id), "%.*s", STR_ARG(id));
     snprintf(l->token, sizeof(l->token), "%.*s", STR_ARG(token));
-    resp_array(&l->bytes, option ? 5 : 3);
-    resp_bulk(&l->bytes, str_of(names[kind]));
-    resp_bulk(&l->bytes, id);
-    resp_bulk(&l->bytes, token);
-    if (option) {
-        resp_bulk(&l->bytes, str_of(option));
-        resp_bulk(&l->bytes, value);
-    }
+    client_put(&l->bytes, words, option ? 5 : 3);
     list_append(&o->letters, &l->node);
     o->unanswered += kind != OUTBOX_EXTEND;
     if (o->client.fd >= 0)

@@ -225,8 +225,6 @@ static void stop_leasing(struct worker *w)
 
 static void take_answer(struct worker *w, const struct resp_values *v)
 {
-    size_t job = 1;
-
     w->asked = false;
     if (v->at[0].type == RESP_ERROR) {
         w->code = call_error(v->at[0].text);
@@ -234,10 +232,8 @@ static void take_answer(struct worker *w, const struct resp_values *v)
         return;
     }
     w->dry = v->at[0].children == 0;
-    for (uint32_t i = 0; i < v->at[0].children; i++) {
+    for (size_t job = 1; job < v->at[0].next; job = v->at[job].next)
         begin(w, v, job);
-        job = v->at[job].next;
-    }
     if ((w->o->once && w->running > 0) || (w->o->drain && w->dry && w->running == 0))
         stop_leasing(w);
     else if (w->closing)
