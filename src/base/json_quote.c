@@ -43,3 +43,10 @@ void json_quote(struct buf *out, struct str s)
     }
     buf_append(out, "\"", 1);
 }
+
+void json_quote_in(struct buf *out, const char *before, struct str s, const char *after)
+{
+    buf_text(out, before);
+    json_quote(out, s);
+    buf_text(out, after);
+}

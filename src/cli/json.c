@@ -63,11 +63,7 @@ void json_put(struct buf *out, const struct resp_values *v, size_t at)
     case RESP_DOUBLE: put_double(out, value->text); break;
     case RESP_ARRAY:
     case RESP_MAP: put_children(out, v, at); break;
-    case RESP_ERROR:
-        buf_text(out, "{\"error\":");
-        json_quote(out, value->text);
-        buf_text(out, "}");
-        break;
+    case RESP_ERROR: json_quote_in(out, "{\"error\":", value->text, "}"); break;
     default: put_bytes(out, value->text); break;
     }
 }

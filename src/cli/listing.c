@@ -125,9 +125,7 @@ static void finish(struct listing *l)
 /* How the answer as JSON begins. */
 static void put_name(struct listing *l, const struct resp_values *v)
 {
-    buf_text(&l->out, "{");
-    json_quote(&l->out, rows_of(v) ? v->at[1].text : STR("jobs"));
-    buf_text(&l->out, ":[");
+    json_quote_in(&l->out, "{", rows_of(v) ? v->at[1].text : STR("jobs"), ":[");
 }
 
 static int follow(struct listing *l, struct client *client)

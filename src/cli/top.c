@@ -43,130 +43,125 @@ static double per_second(const struct top *t, int64_t now, int64_t before)
     return (double)(now - before) / seconds;
 }
 
-static void put_rate(struct buf *out, const char *name, double rate)
+enum kind { COUNT, RATE, DURATION };
+
+/* How a figure is shown, in the lines of the server or in a column of the queues. */
+struct show {
+    const char *title;
+    enum kind kind;
+    size_t at;        /* offset of the figure in struct figures */
+    size_t also;      /* offset of a figure that is added to it; 0: none */
+    const char *tone; /* colour of a figure above 0; NULL: none */
+    bool if_any;      /* a figure of 0 is left out */
+};
+
+#define AT(member)   .at = offsetof(struct figures, member)
+#define ALSO(member) .also = offsetof(struct figures, member)
+
+static const struct show server_shows[] = {
+    { "jobs     scheduled ", COUNT, AT(scheduled) },
+    { "  ready ", COUNT, AT(ready), .tone = TERM_CYAN },
+    { "  leased ", COUNT, AT(leased), .tone = TERM_YELLOW },
+    { "  done ", COUNT, AT(done) },
+    { "  dead ", COUNT, AT(dead), .tone = TERM_RED },
+    { "  cancelled ", COUNT, AT(cancelled) },
+    { "  on disk ", COUNT, AT(cold_jobs), .if_any = true },
+    { "\nper s    in ", RATE, AT(total_scheduled) },
+    { "  picked ", RATE, AT(total_picked) },
+    { "  done ", RATE, AT(total_succeeded) },
+    { "  failed ", RATE, AT(total_failed), ALSO(total_stalled) },
+    { "  commands ", RATE, AT(commands) },
+    { "  commits ", RATE, AT(commits) },
+    { "\nlateness p50 ", DURATION, AT(lateness_p50_ms) },
+    { "  p99 ", DURATION, AT(lateness_p99_ms) },
+    { "  max ", DURATION, AT(lateness_max_ms) },
+    { "   run time p50 ", DURATION, AT(runtime_p50_ms) },
+    { "  p99 ", DURATION, AT(runtime_p99_ms) },
+    { "   wait p50 ", DURATION, AT(wait_p50_ms) },
+    { "  p99 ", DURATION, AT(wait_p99_ms) },
+};
+
+static const struct show queue_shows[] = {
+    { "scheduled", COUNT, AT(scheduled) },
+    { "ready", COUNT, AT(ready), .tone = TERM_CYAN },
+    { "leased", COUNT, AT(leased), .tone = TERM_YELLOW },
+    { "dead", COUNT, AT(dead), .tone = TERM_RED },
+    { "waiting", COUNT, AT(waiting_workers) },
+    { "in/s", RATE, AT(total_scheduled) },
+    { "done/s", RATE, AT(total_succeeded) },
+    { "failed/s", RATE, AT(total_failed), ALSO(total_stalled) },
+    { "late p99", DURATION, AT(lateness_p99_ms) },
+    { "run p50", DURATION, AT(runtime_p50_ms) },
+    { "wait p50", DURATION, AT(wait_p50_ms) },
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+static int64_t figure(const struct figures *f, const struct show *s)
 {
-    buf_text(out, name);
-    if (rate > 0 && rate < 10)
-        buf_printf(out, "%.1f", rate);
+    const char *base = (const char *)f;
+
+    return *(const int64_t *)(base + s->at) + (s->also ? *(const int64_t *)(base + s->also) : 0);
+}
+
+static struct quantity figure_text(const struct top *t, const struct show *s,
+                                   const struct figures *now, const struct figures *before)
+{
+    double rate = per_second(t, figure(now, s), figure(before, s));
+    struct quantity q;
+
+    if (s->kind == COUNT)
+        return quantity_count(figure(now, s));
+    if (s->kind == DURATION)
+        time_format_duration(figure(now, s), q.text);
+    else if (rate > 0 && rate < 10)
+        snprintf(q.text, sizeof(q.text), "%.1f", rate);
     else
-        quantity_count(out, (int64_t)(rate + 0.5));
-}
-
-static void put_duration(struct buf *out, const char *name, int64_t ms)
-{
-    char text[TIME_TEXT];
-
-    buf_text(out, name);
-    buf_append(out, text, time_format_duration(ms, text));
-}
-
-static void put_figure(struct buf *out, const char *name, int64_t v, const char *tone,
-                       const struct top *t)
-{
-    bool toned = t->term.colour && tone && v > 0;
-
-    buf_printf(out, "  %s ", name);
-    buf_text(out, toned ? tone : "");
-    quantity_count(out, v);
-    buf_text(out, toned ? TERM_PLAIN : "");
+        q = quantity_count((int64_t)(rate + 0.5));
+    return q;
 }
 
 static void put_server(const struct top *t, struct buf *out)
 {
-    const struct figures *s = &t->now.server, *b = &t->before.server;
-    char clock[16];
+    const struct figures *f = &t->now.server;
+    char clock[16], up[TIME_TEXT];
     time_t now = time(NULL);
     struct tm tm;
 
     strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
-    buf_printf(out, "%sbelfry %s%s at %s:%s   up ", t->term.colour ? TERM_BOLD : "", s->name,
-               t->term.colour ? TERM_PLAIN : "", t->cli->host, t->cli->port);
-    put_duration(out, "", s->uptime_ms / 1000 * 1000);
-    buf_printf(out, "   %lld connections   %lld workers waiting   memory ",
-               (long long)s->connections, (long long)s->waiting_workers);
-    quantity_bytes(out, s->rss_bytes);
-    buf_text(out, "   journal ");
-    quantity_bytes(out, s->journal_bytes);
-    if (s->run_bytes > 0) {
-        buf_text(out, "   runs ");
-        quantity_bytes(out, s->run_bytes);
+    time_format_duration(f->uptime_ms / 1000 * 1000, up);
+    buf_printf(out, "%sbelfry %s%s at %s:%s   up %s   %lld connections   %lld workers waiting",
+               t->term.colour ? TERM_BOLD : "", f->name, t->term.colour ? TERM_PLAIN : "",
+               t->cli->host, t->cli->port, up, (long long)f->connections,
+               (long long)f->waiting_workers);
+    buf_printf(out, "   memory %s   journal %s", quantity_bytes(f->rss_bytes).text,
+               quantity_bytes(f->journal_bytes).text);
+    if (f->run_bytes > 0)
+        buf_printf(out, "   runs %s", quantity_bytes(f->run_bytes).text);
+    buf_printf(out, "   %s\n", clock);
+    for (const struct show *s = server_shows; s < server_shows + COUNT_OF(server_shows); s++) {
+        bool any = figure(f, s) > 0, toned = any && t->term.colour && s->tone;
+
+        if (any || !s->if_any)
+            buf_printf(out, "%s%s%s%s", s->title, toned ? s->tone : "",
+                       figure_text(t, s, f, &t->before.server).text, toned ? TERM_PLAIN : "");
     }
-    buf_printf(out, "   %s\njobs   ", clock);
-    put_figure(out, "scheduled", s->scheduled, NULL, t);
-    put_figure(out, "ready", s->ready, TERM_CYAN, t);
-    put_figure(out, "leased", s->leased, TERM_YELLOW, t);
-    put_figure(out, "done", s->done, NULL, t);
-    put_figure(out, "dead", s->dead, TERM_RED, t);
-    put_figure(out, "cancelled", s->cancelled, NULL, t);
-    if (s->cold_jobs > 0)
-        put_figure(out, "on disk", s->cold_jobs, NULL, t);
-    put_rate(out, "\nper s    in ", per_second(t, s->total_scheduled, b->total_scheduled));
-    put_rate(out, "  picked ", per_second(t, s->total_picked, b->total_picked));
-    put_rate(out, "  done ", per_second(t, s->total_succeeded, b->total_succeeded));
-    put_rate(out, "  failed ",
-             per_second(t, s->total_failed + s->total_stalled, b->total_failed + b->total_stalled));
-    put_rate(out, "  commands ", per_second(t, s->commands, b->commands));
-    put_rate(out, "  commits ", per_second(t, s->commits, b->commits));
-    put_duration(out, "\nlateness p50 ", s->lateness_p50_ms);
-    put_duration(out, "  p99 ", s->lateness_p99_ms);
-    put_duration(out, "  max ", s->lateness_max_ms);
-    put_duration(out, "   run time p50 ", s->runtime_p50_ms);
-    put_duration(out, "  p99 ", s->runtime_p99_ms);
-    put_duration(out, "   wait p50 ", s->wait_p50_ms);
-    put_duration(out, "  p99 ", s->wait_p99_ms);
     buf_text(out, "\n\n");
-}
-
-static void cell_count(struct grid *g, int64_t v, const char *tone)
-{
-    struct buf cell = { 0 };
-
-    quantity_count(&cell, v);
-    grid_cell(g, buf_view(&cell), v > 0 ? tone : NULL);
-    buf_fini(&cell);
-}
-
-static void cell_rate(struct grid *g, double rate)
-{
-    struct buf cell = { 0 };
-
-    put_rate(&cell, "", rate);
-    grid_cell(g, buf_view(&cell), NULL);
-    buf_fini(&cell);
-}
-
-static void cell_duration(struct grid *g, int64_t ms)
-{
-    char text[TIME_TEXT];
-
-    time_format_duration(ms, text);
-    grid_cell(g, str_of(text), NULL);
 }
 
 static void put_row(const struct top *t, struct grid *g, const struct figures *q, bool tenants)
 {
     static const struct figures none;
     const struct figures *known = snapshot_queue(&t->before, q);
-    const struct figures *b = known ? known : &none;
-    struct buf name = { 0 };
+    char name[sizeof(q->name) + 16];
 
     if (tenants)
         grid_cell(g, str_of(q->tenant), NULL);
-    buf_printf(&name, "%s%s", q->name, q->paused ? " (paused)" : "");
-    grid_cell(g, buf_view(&name), q->paused ? TERM_DIM : NULL);
-    buf_fini(&name);
-    cell_count(g, q->scheduled, NULL);
-    cell_count(g, q->ready, TERM_CYAN);
-    cell_count(g, q->leased, TERM_YELLOW);
-    cell_count(g, q->dead, TERM_RED);
-    cell_count(g, q->waiting_workers, NULL);
-    cell_rate(g, per_second(t, q->total_scheduled, b->total_scheduled));
-    cell_rate(g, per_second(t, q->total_succeeded, b->total_succeeded));
-    cell_rate(
-        g, per_second(t, q->total_failed + q->total_stalled, b->total_failed + b->total_stalled));
-    cell_duration(g, q->lateness_p99_ms);
-    cell_duration(g, q->runtime_p50_ms);
-    cell_duration(g, q->wait_p50_ms);
+    snprintf(name, sizeof(name), "%s%s", q->name, q->paused ? " (paused)" : "");
+    grid_cell(g, str_of(name), q->paused ? TERM_DIM : NULL);
+    for (const struct show *s = queue_shows; s < queue_shows + COUNT_OF(queue_shows); s++)
+        grid_cell(g, str_of(figure_text(t, s, q, known ? known : &none).text),
+                  figure(q, s) > 0 ? s->tone : NULL);
 }
 
 static int by_business(const void *a, const void *b)
@@ -190,17 +185,15 @@ static bool has_tenants(const struct snapshot *s)
 
 static void put_queues(const struct top *t, struct buf *out, size_t lines)
 {
-    static const char *const titles[] = { "queue",    "scheduled", "ready",   "leased",
-                                          "dead",     "waiting",   "in/s",    "done/s",
-                                          "failed/s", "late p99",  "run p50", "wait p50" };
     struct grid g = { 0 };
     size_t n = t->now.n < lines ? t->now.n : lines;
     bool tenants = has_tenants(&t->now);
 
     if (tenants)
         grid_column(&g, STR("tenant"), false, false);
-    for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
-        grid_column(&g, str_of(titles[i]), i > 0, false);
+    grid_column(&g, STR("queue"), false, false);
+    for (size_t i = 0; i < COUNT_OF(queue_shows); i++)
+        grid_column(&g, str_of(queue_shows[i].title), true, false);
     for (size_t i = 0; i < n; i++)
         put_row(t, &g, &t->now.queues[i], tenants);
     grid_fit(&g, t->term.width);

@@ -25,9 +25,7 @@ static void put_json_finding(struct buf *out, const struct journal *j,
     char path[PATH_MAX];
 
     journal_path(j, SEGMENTS, j->segments[f->segment].number, path);
-    buf_text(out, "{\"file\":");
-    json_quote(out, str_of(path));
-    buf_text(out, ",");
+    json_quote_in(out, "{\"file\":", str_of(path), ",");
     runs_put_number(out, "segment", j->segments[f->segment].number);
     if (f->bytes) {
         runs_put_number(out, "offset", f->offset);
@@ -36,18 +34,16 @@ static void put_json_finding(struct buf *out, const struct journal *j,
     if (f->lost)
         runs_put_number(out, "first_commit", f->first);
     runs_put_number(out, "commits_lost", f->lost);
-    buf_text(out, "\"what\":");
-    json_quote(out, str_of(f->what));
-    buf_text(out, "}");
+    json_quote_in(out, "\"what\":", str_of(f->what), "}");
 }
 
 static void put_json_record(struct buf *out, const struct journal *j)
 {
     if (!j->record_fault[0] && !j->ownerless)
         return;
-    buf_text(out, "\"damaged_record\":");
-    json_quote(out, str_of(j->record_fault[0] ? j->record_fault : "the owner's record is behind"));
-    buf_text(out, ",");
+    json_quote_in(out, "\"damaged_record\":",
+                  str_of(j->record_fault[0] ? j->record_fault : "the owner's record is behind"),
+                  ",");
 }
 
 static void put_json(struct buf *out, const struct journal *j, const struct runs *r)
@@ -70,9 +66,7 @@ static void put_json(struct buf *out, const struct journal *j, const struct runs
     buf_text(out, "},");
     if (j->torn_bytes) {
         runs_put_number(out, "torn_bytes", j->torn_bytes);
-        buf_text(out, "\"torn_at\":");
-        json_quote(out, str_of(j->where));
-        buf_text(out, ",");
+        json_quote_in(out, "\"torn_at\":", str_of(j->where), ",");
     }
     put_json_record(out, j);
     runs_put_json(out, r);
@@ -101,9 +95,8 @@ static void put_jobs(struct buf *out, const struct engine_stats *stats)
     for (int i = 0; i < JOB_STATE_COUNT; i++) {
         if (!stats->jobs[i])
             continue;
-        buf_text(out, any ? ", " : "");
-        quantity_count(out, (int64_t)stats->jobs[i]);
-        buf_printf(out, " %s", job_state_name((enum job_state)i));
+        buf_printf(out, "%s%s %s", any ? ", " : "", quantity_count((int64_t)stats->jobs[i]).text,
+                   job_state_name((enum job_state)i));
         any = true;
     }
     buf_text(out, any ? "\n" : "none\n");
@@ -137,12 +130,10 @@ static void put_text(struct buf *out, const struct journal *j, const struct runs
 
     engine_stats(j->engine, &stats);
     buf_printf(out, "partition %u of %s\n", j->partition, j->dir);
-    buf_printf(out, "  journal   %zu segment%s, ", j->segment_count,
-               j->segment_count == 1 ? "" : "s");
-    quantity_count(out, (int64_t)j->commits);
-    buf_text(out, j->commits == 1 ? " commit, " : " commits, ");
-    quantity_bytes(out, (int64_t)j->bytes);
-    buf_printf(out, "\n  epoch     %llu, %s\n", (unsigned long long)j->epoch,
+    buf_printf(out, "  journal   %zu segment%s, %s commit%s, %s\n", j->segment_count,
+               j->segment_count == 1 ? "" : "s", quantity_count((int64_t)j->commits).text,
+               j->commits == 1 ? "" : "s", quantity_bytes((int64_t)j->bytes).text);
+    buf_printf(out, "  epoch     %llu, %s\n", (unsigned long long)j->epoch,
                j->clean ? "closed in order" : "not closed in order, or a server is running");
     put_jobs(out, &stats);
     buf_printf(out, "  queues    %llu\n", (unsigned long long)stats.queues);

@@ -11,11 +11,9 @@ const char runs_advice[] =
 
 static void put_amounts(struct buf *out, const struct runs_sum *s)
 {
-    quantity_count(out, (int64_t)s->runs);
-    buf_text(out, s->runs == 1 ? " run, " : " runs, ");
-    quantity_count(out, (int64_t)s->entries);
-    buf_text(out, s->entries == 1 ? " entry, " : " entries, ");
-    quantity_bytes(out, (int64_t)s->bytes);
+    buf_printf(out, "%s run%s, %s entr%s, %s\n", quantity_count((int64_t)s->runs).text,
+               s->runs == 1 ? "" : "s", quantity_count((int64_t)s->entries).text,
+               s->entries == 1 ? "y" : "ies", quantity_bytes((int64_t)s->bytes).text);
 }
 
 static void put_sums(struct buf *out, const struct runs *r)
@@ -33,13 +31,11 @@ static void put_sums(struct buf *out, const struct runs *r)
         return;
     }
     put_amounts(out, &all);
-    buf_text(out, "\n");
     for (size_t i = 0; i < RUNS_KINDS; i++) {
         if (r->sums[i].runs == 0)
             continue;
         buf_printf(out, "              %s: ", runs_kinds[i].words);
         put_amounts(out, &r->sums[i]);
-        buf_text(out, "\n");
     }
 }
 
@@ -47,9 +43,8 @@ static void put_strays(struct buf *out, const struct runs *r)
 {
     if (r->stray_count == 0)
         return;
-    buf_printf(out, "  unused    %zu file%s of runs that no record knows, ", r->stray_count,
-               r->stray_count == 1 ? "" : "s");
-    quantity_bytes(out, (int64_t)r->stray_bytes);
+    buf_printf(out, "  unused    %zu file%s of runs that no record knows, %s", r->stray_count,
+               r->stray_count == 1 ? "" : "s", quantity_bytes((int64_t)r->stray_bytes).text);
     if (runs_strays_matter(r))
         buf_text(out, ": the records may be among what is damaged; repair keeps the files\n");
     else if (r->j->clean)
@@ -60,28 +55,19 @@ static void put_strays(struct buf *out, const struct runs *r)
 
 void runs_put_loss(struct buf *out, const struct runs_finding *f)
 {
-    uint64_t entries = f->d->entries;
+    struct quantity all = quantity_count((int64_t)f->d->entries);
+    int64_t lost = (int64_t)(f->d->entries - f->readable);
 
     if (f->missing) {
-        buf_text(out, "none of its ");
-        quantity_count(out, (int64_t)entries);
-        buf_text(out, " entries can be read");
+        buf_printf(out, "none of its %s entries can be read", all.text);
     } else if (f->unusable) {
-        buf_text(out, "a server cannot count on any of its ");
-        quantity_count(out, (int64_t)entries);
-        buf_text(out, " entries; ");
-        quantity_count(out, (int64_t)f->whole);
-        buf_text(out, " are whole in the file");
+        buf_printf(out, "a server cannot count on any of its %s entries; %s are whole in the file",
+                   all.text, quantity_count((int64_t)f->whole).text);
     } else {
-        quantity_count(out, (int64_t)f->readable);
-        buf_text(out, " of ");
-        quantity_count(out, (int64_t)entries);
-        buf_text(out, " entries can be read");
-        if (f->readable < entries) {
-            buf_text(out, ", ");
-            quantity_count(out, (int64_t)(entries - f->readable));
-            buf_text(out, " cannot");
-        }
+        buf_printf(out, "%s of %s entries can be read", quantity_count((int64_t)f->readable).text,
+                   all.text);
+        if (lost > 0)
+            buf_printf(out, ", %s cannot", quantity_count(lost).text);
         if (f->blocks)
             buf_printf(out, " (%llu block%s)", (unsigned long long)f->blocks,
                        f->blocks == 1 ? "" : "s");
