@@ -14,7 +14,7 @@
 
 /* A bulk that is asked for again and again. */
 struct following {
-    struct client client;
+    struct client *client;
     char id[ID_TEXT + 1];
     struct str tenant; /* empty: the default */
     struct progress progress;
@@ -54,7 +54,7 @@ static uint64_t jobs_of(struct following *f)
 {
     const struct resp_values *v;
 
-    if (client_call(&f->client, CLIENT_WORDS(STR("STATS")), &v) < 0)
+    if (client_call(f->client, CLIENT_WORDS(STR("STATS")), &v) < 0)
         return 0;
     return (uint64_t)(client_int(v, 0, "hot_jobs", 0) + client_int(v, 0, "cold_jobs", 0));
 }
@@ -68,8 +68,8 @@ static void pause_ms(int ms)
 static int ask(struct following *f, const struct resp_values **ret)
 {
     struct str words[] = { STR("BULKS"), STR("ID"), str_of(f->id), STR("TENANT"), f->tenant };
-    if (client_call(&f->client, words, f->tenant.len ? 5 : 3, ret) < 0)
-        return call_lost(&f->client);
+    if (client_call(f->client, words, f->tenant.len ? 5 : 3, ret) < 0)
+        return call_lost(f->client);
     if ((*ret)->at[0].type == RESP_ERROR)
         return call_error((*ret)->at[0].text);
     if ((*ret)->at[0].type == RESP_ARRAY && (*ret)->at[0].children > 0)
@@ -100,29 +100,21 @@ static int follow(const struct cli *cli, struct following *f)
     return code == CLI_OK ? print(cli, v) : code;
 }
 
-int bulk_run(struct cli *cli, struct command *c)
+int bulk_run(const struct cli *cli, struct command *c, struct client *client)
 {
-    struct following f = { .tenant = tenant_of(c) };
+    struct following f = { .client = client, .tenant = tenant_of(c) };
     const struct resp_values *v;
-    const struct resp_value *id;
-    int code;
+    struct str id;
 
-    if (command_check(c) < 0)
-        return cli_usage("%s", c->why);
-    code = call_connect(cli, &f.client);
-    if (code != CLI_OK)
-        return code;
-    if (client_call(&f.client, c->words, c->n, &v) < 0) {
-        code = call_lost(&f.client);
-    } else if (v->at[0].type == RESP_ERROR) {
-        code = call_error(v->at[0].text);
-    } else if ((id = client_field(v, 0, "id")) && id->text.len == ID_TEXT) {
-        memcpy(f.id, id->text.ptr, ID_TEXT);
-        code = follow(cli, &f);
-    } else {
+    if (client_call(client, c->words, c->n, &v) < 0)
+        return call_lost(client);
+    if (v->at[0].type == RESP_ERROR)
+        return call_error(v->at[0].text);
+    id = client_text(v, 0, "id");
+    if (id.len != ID_TEXT) {
         cli_say("the server's answer is not about a bulk");
-        code = CLI_ERROR;
+        return CLI_ERROR;
     }
-    client_close(&f.client);
-    return code;
+    memcpy(f.id, id.ptr, ID_TEXT);
+    return follow(cli, &f);
 }

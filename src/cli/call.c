@@ -56,7 +56,7 @@ static void put_answer(struct buf *out, const struct command *c, const struct re
 {
     struct render r = render_for(STDOUT_FILENO);
 
-    r.tenants = command_asks_all_tenants(c);
+    r.tenants = c->all_tenants;
     if (strcmp(c->verb->name, "FORECAST") != 0 || !forecast_put(out, answer, &r))
         render_value(out, answer, 0, &r);
 }
@@ -107,21 +107,30 @@ static int show(const struct cli *cli, const struct command *c, const struct res
     return CLI_OK;
 }
 
-static int call_once(const struct cli *cli, struct command *c)
+static int call_once(const struct cli *cli, struct command *c, struct client *client)
 {
     const struct resp_values *answer;
-    struct client client;
-    int code;
 
-    if (command_check(c) < 0)
-        return cli_usage("%s", c->why);
-    code = call_connect(cli, &client);
+    if (client_call(client, c->words, c->n, &answer) < 0)
+        return call_lost(client);
+    return show(cli, c, answer);
+}
+
+static int call_server(const struct cli *cli, struct command *c)
+{
+    call_fn *run = command_pages(c->verb)                  ? listing_run
+                   : command_waits(c->verb) && !c->no_wait ? bulk_run
+                                                           : call_once;
+    struct client client;
+    int code = command_pages(c->verb) ? listing_words(c) : CLI_OK;
+
+    if (code == CLI_OK && command_check(c) < 0)
+        code = cli_usage("%s", c->why);
+    if (code == CLI_OK)
+        code = call_connect(cli, &client);
     if (code != CLI_OK)
         return code;
-    if (client_call(&client, c->words, c->n, &answer) < 0)
-        code = call_lost(&client);
-    else
-        code = show(cli, c, answer);
+    code = run(cli, c, &client);
     client_close(&client);
     return code;
 }
@@ -137,12 +146,8 @@ int call_run(struct cli *cli, const struct verb *v, int argc, char **argv)
         cli_say("see belfry help %s", name.text);
     } else if (cli->help) {
         help_verb(v);
-    } else if (command_pages(v)) {
-        code = listing_run(cli, &c);
-    } else if (command_waits(v) && !c.no_wait) {
-        code = bulk_run(cli, &c);
     } else {
-        code = call_once(cli, &c);
+        code = call_server(cli, &c);
     }
     command_fini(&c);
     return code;

@@ -23,13 +23,19 @@ int call_lost(const struct client *c);
 /* Writes the bytes to standard output and empties the buffer; false if that failed. */
 bool call_print(struct buf *out);
 
-/* ---- Verbs whose answer is shown in another way; the first two answer the exit code ---- */
+/* ---- Verbs whose answer is shown in another way ---- */
+
+/* Sends a command that has been checked, and shows the answer. Answers the exit code. */
+typedef int call_fn(const struct cli *cli, struct command *c, struct client *client);
 
 /* bulk.c: begins a bulk and follows it until it is over. */
-int bulk_run(struct cli *cli, struct command *c);
+call_fn bulk_run;
+/* listing.c: takes LIMIT and CURSOR out of the words, before these are checked: LIMIT may be larger
+ * than the server's. CLI_OK or CLI_USAGE. */
+int listing_words(struct command *c);
 /* listing.c: follows the cursors of a verb that answers in pages {jobs, cursor}, until --limit jobs
  * have been shown (100 if not given), or all of them with --all. */
-int listing_run(struct cli *cli, struct command *c);
+call_fn listing_run;
 /* forecast.c: appends a line for each step, in local time, with a bar. False, with nothing written,
  * if the value is no answer of FORECAST. */
 bool forecast_put(struct buf *out, const struct resp_values *v, const struct render *r);

@@ -162,25 +162,17 @@ static void print_usage(const struct verb *v)
     wrap(v->summary, 0, 0);
 }
 
-static bool has_type(const struct verb *v, enum arg_type type)
-{
-    for (size_t i = 0; i < VERB_ARGS_MAX && v->args[i].name; i++)
-        if (v->args[i].type == type)
-            return true;
-    return false;
-}
-
 static void print_notes(const struct verb *v)
 {
-    if (has_type(v, ARG_PAYLOAD))
+    if (command_has(v, ARG_PAYLOAD))
         printf(
             "\nA payload of - is read from standard input, and --payload @FILE from a file; if it "
             "is left\nout it is read from standard input unless that is a terminal.\n");
-    if (has_type(v, ARG_DURATION))
+    if (command_has(v, ARG_DURATION))
         printf("\nDURATION is like 250ms, 10s, 5m, 1h30m, 2d or 1w.\n");
-    if (has_type(v, ARG_MOMENT))
+    if (command_has(v, ARG_MOMENT))
         printf("%sMOMENT is like 2030-01-31T09:00:00+01:00, or milliseconds since 1970.\n",
-               has_type(v, ARG_DURATION) ? "" : "\n");
+               command_has(v, ARG_DURATION) ? "" : "\n");
 }
 
 void help_verb(const struct verb *v)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/json_quote.h"
@@ -13,8 +12,6 @@
 
 struct listing {
     const struct cli *cli;
-    struct str words[COMMAND_WORDS_MAX + 4]; /* the request without LIMIT and CURSOR */
-    size_t n;
     int64_t left; /* jobs still to be shown */
     uint64_t shown;
     struct buf cursor; /* empty: none */
@@ -23,36 +20,35 @@ struct listing {
     struct buf out;
 };
 
-/* Takes LIMIT and CURSOR out of the words; LIMIT may be larger here than the server's. */
-static int take_words(struct listing *l, struct command *c)
+int listing_words(struct command *c)
 {
-    struct flags f = { 0 };
+    size_t n = 0;
 
-    l->left = c->all ? INT64_MAX : LISTING_LIMIT;
+    c->limit = c->all ? INT64_MAX : LISTING_LIMIT;
     for (size_t i = 0; i < c->n; i++) {
         bool pair = i % 2 == 1 && i + 1 < c->n; /* such verbs have no positional arguments */
         if (pair && str_ieq(c->words[i], "limit")) {
-            f.value = c->words[++i].ptr;
-            if (!flag_int(&f, 1, INT64_MAX, &l->left))
+            struct flags f = { .value = c->words[++i].ptr };
+            if (!flag_int(&f, 1, INT64_MAX, &c->limit))
                 return cli_usage("list: --limit: %s", f.why);
         } else if (pair && str_ieq(c->words[i], "cursor")) {
-            buf_str(&l->cursor, c->words[++i]);
+            c->cursor = c->words[++i];
         } else {
-            l->words[l->n++] = c->words[i];
+            c->words[n++] = c->words[i];
         }
     }
-    memcpy(c->words, l->words, l->n * sizeof(*c->words));
-    c->n = l->n;
-    return command_check(c) < 0 ? cli_usage("%s", c->why) : CLI_OK;
+    c->n = n;
+    return CLI_OK;
 }
 
-static int ask(struct listing *l, struct client *client, const struct resp_values **ret)
+static int ask(struct listing *l, const struct command *c, struct client *client,
+               const struct resp_values **ret)
 {
     struct str words[COMMAND_WORDS_MAX + 4];
-    size_t n = l->n;
+    size_t n = c->n;
     char limit[24];
 
-    memcpy(words, l->words, n * sizeof(*words));
+    memcpy(words, c->words, n * sizeof(*words));
     snprintf(limit, sizeof(limit), "%lld",
              (long long)(l->left < LISTING_PAGE ? l->left : LISTING_PAGE));
     words[n++] = STR("LIMIT");
@@ -128,14 +124,14 @@ static void put_name(struct listing *l, const struct resp_values *v)
     json_quote_in(&l->out, "{", rows_of(v) ? v->at[1].text : STR("jobs"), ":[");
 }
 
-static int follow(struct listing *l, struct client *client)
+static int follow(struct listing *l, const struct command *c, struct client *client)
 {
     const struct resp_values *v;
     bool first = true;
     int code;
 
     do {
-        if (ask(l, client, &v) < 0)
+        if (ask(l, c, client, &v) < 0)
             return call_lost(client);
         if (first && l->cli->json && v->at[0].type != RESP_ERROR)
             put_name(l, v);
@@ -148,20 +144,14 @@ static int follow(struct listing *l, struct client *client)
     return CLI_OK;
 }
 
-int listing_run(struct cli *cli, struct command *c)
+int listing_run(const struct cli *cli, struct command *c, struct client *client)
 {
-    struct listing l = { .cli = cli, .render = render_for(STDOUT_FILENO) };
-    struct client client;
-    int code = take_words(&l, c);
+    struct listing l = { .cli = cli, .left = c->limit, .render = render_for(STDOUT_FILENO) };
+    int code;
 
-    if (code == CLI_OK) {
-        l.render.tenants = command_asks_all_tenants(c);
-        code = call_connect(cli, &client);
-    }
-    if (code == CLI_OK) {
-        code = follow(&l, &client);
-        client_close(&client);
-    }
+    l.render.tenants = c->all_tenants;
+    buf_str(&l.cursor, c->cursor);
+    code = follow(&l, c, client);
     render_pages_fini(&l.pages);
     buf_fini(&l.cursor);
     buf_fini(&l.out);

@@ -81,27 +81,18 @@ static void set_meta(const struct task_meta *m)
 
 static void set_environment(const struct task_job *job)
 {
-    set_bytes("BELFRY_ID", job->id);
-    set_bytes("BELFRY_TOKEN", job->token);
-    set_bytes("BELFRY_TENANT", job->tenant);
-    set_bytes("BELFRY_QUEUE", job->queue);
-    set_number("BELFRY_ATTEMPT", job->attempt);
-    set_number("BELFRY_DUE_MS", job->due_ms);
-    set_number("BELFRY_PRIORITY", job->priority);
-    if (job->key.len > 0)
-        set_bytes("BELFRY_KEY", job->key);
-    else
-        unsetenv("BELFRY_KEY");
-    unsetenv("BELFRY_RECURRENCE");
-    unsetenv("BELFRY_NOMINAL_MS");
-    if (job->recurrence.len > 0) {
-        set_bytes("BELFRY_RECURRENCE", job->recurrence);
-        set_number("BELFRY_NOMINAL_MS", job->nominal_ms);
-    }
-    if (job->order.len > 0)
-        set_bytes("BELFRY_ORDER", job->order);
-    else
-        unsetenv("BELFRY_ORDER");
+#define SET_TEXT(name, variable)        \
+    if (job->name.len > 0)              \
+        set_bytes(variable, job->name); \
+    else                                \
+        unsetenv(variable);
+    TASK_TEXTS(SET_TEXT)
+#undef SET_TEXT
+#define SET_NUMBER(name, variable, otherwise) set_number(variable, job->name);
+    TASK_NUMBERS(SET_NUMBER)
+#undef SET_NUMBER
+    if (job->recurrence.len == 0)
+        unsetenv("BELFRY_NOMINAL_MS");
     unset_metas();
     for (size_t i = 0; i < job->meta_count; i++)
         set_meta(&job->metas[i]);
