@@ -8,24 +8,15 @@
 #include "fsck/journal.h"
 #include "fsck/runs.h"
 
-/* A finding's file and place: what both forms of the report show. */
-static void put_place(struct buf *out, const struct journal *j, const struct journal_finding *f)
+static struct journal_path path_of(const struct journal *j, const struct journal_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(j, SEGMENTS, j->segments[f->segment].number, path);
-    buf_printf(out, "%s", path);
-    if (f->bytes)
-        buf_printf(out, ": offset %llu", (unsigned long long)f->offset);
+    return journal_path(j, SEGMENTS, j->segments[f->segment].number);
 }
 
 static void put_json_finding(struct buf *out, const struct journal *j,
                              const struct journal_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(j, SEGMENTS, j->segments[f->segment].number, path);
-    json_quote_in(out, "{\"file\":", str_of(path), ",");
+    json_quote_in(out, "{\"file\":", str_of(path_of(j, f).text), ",");
     runs_put_number(out, "segment", j->segments[f->segment].number);
     if (f->bytes) {
         runs_put_number(out, "offset", f->offset);
@@ -114,10 +105,10 @@ static void put_damage(struct buf *out, const struct journal *j)
     for (size_t i = 0; i < j->finding_count; i++) {
         const struct journal_finding *f = &j->findings[i];
 
-        buf_text(out, "  DAMAGE    ");
-        put_place(out, j, f);
+        buf_printf(out, "  DAMAGE    %s", path_of(j, f).text);
         if (f->bytes)
-            buf_printf(out, ", %llu bytes", (unsigned long long)f->bytes);
+            buf_printf(out, ": offset %llu, %llu bytes", (unsigned long long)f->offset,
+                       (unsigned long long)f->bytes);
         buf_printf(out, ": %s", f->what);
         put_commits(out, f);
         buf_text(out, "\n");

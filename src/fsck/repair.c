@@ -110,18 +110,17 @@ static int rewrite_segment(const struct journal *j, size_t index, char ret_kept[
 {
     const struct journal_segment *s = &j->segments[index];
     struct rewrite r = { .j = j, .index = index, .s = s, .head = s->head };
-    char log[JOURNAL_NAME_BYTES], path[PATH_MAX];
+    struct journal_name name = journal_log(j, SEGMENTS, s->number);
+    struct str log = str_of(name.text);
     int err;
 
     r.before = index ? target_commits(s - 1) : 0;
-    journal_log_name(j, SEGMENTS, s->number, log);
-    journal_path(j, SEGMENTS, s->number, path);
-    err = s->missing ? salvage_missing(j, str_of(log), path, &r.to)
-                     : salvage_new(j->dir, str_of(log), &r.to);
+    err = s->missing ? salvage_missing(j, log, journal_path(j, SEGMENTS, s->number).text, &r.to)
+                     : salvage_new(j->dir, log, &r.to);
     if (err)
         return err;
     if (!s->missing && !s->headless)
-        err = store_salvage(j->dir, str_of(log), keep_element, NULL, &r);
+        err = store_salvage(j->dir, log, keep_element, NULL, &r);
     if (!err)
         err = fill_up(&r, target_commits(s));
     if (!err)

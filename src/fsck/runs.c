@@ -34,7 +34,7 @@ const struct runs_kind *runs_kind(char family)
 struct look {
     struct runs *r;
     const struct run_desc *d;
-    char log[JOURNAL_NAME_BYTES];
+    struct journal_name log;
     struct run *run;
     struct run_cursor c;
     struct buf filter;
@@ -175,7 +175,7 @@ static int read_run(struct look *l, struct store *store)
 {
     struct run_place place = { l->d->elements, l->d->root_at };
     const struct run_info *info;
-    int err = run_open(store, str_of(l->log), &place, &l->run);
+    int err = run_open(store, str_of(l->log.text), &place, &l->run);
 
     if (err) {
         l->f.unusable = true;
@@ -193,7 +193,7 @@ static int read_run(struct look *l, struct store *store)
 /* Finds out whether repair could mend the run. */
 static int look_further(struct look *l, const struct journal *j)
 {
-    struct rebuild b = { .dir = j->dir, .log = str_of(l->log), .d = l->d };
+    struct rebuild b = { .dir = j->dir, .log = str_of(l->log.text), .d = l->d };
     int err;
 
     if (l->f.missing || !(l->f.unusable || l->filter_bad))
@@ -220,14 +220,15 @@ static int add_finding(struct runs *r, const struct runs_finding *f)
 
 static int look_at(struct runs *r, struct store *store, const struct run_desc *d)
 {
-    struct look l = { .r = r, .d = d, .c = { .skips_damage = true } };
+    struct look l = {
+        .r = r, .d = d, .log = journal_log(r->j, RUNS, d->file), .c = { .skips_damage = true }
+    };
     struct runs_sum *sum = &r->sums[runs_kind(d->family) - runs_kinds];
     int err;
 
     sum->runs++;
     sum->entries += d->entries;
     sum->bytes += d->bytes;
-    journal_log_name(r->j, RUNS, d->file, l.log);
     err = read_run(&l, store);
     if (!err && l.f.what[0])
         err = look_further(&l, r->j);
@@ -259,12 +260,13 @@ static int note_stray(void *arg, struct str name)
 {
     struct runs *r = arg;
     const struct list *runs = engine_runs(r->j->engine), *node;
-    char known[JOURNAL_NAME_BYTES], path[PATH_MAX];
+    char path[PATH_MAX];
     struct stat st;
 
     list_each (node, runs) {
-        journal_log_name(r->j, RUNS, container_of(node, struct cold_run, link)->d.file, known);
-        if (str_eq(name, str_of(known)))
+        uint32_t file = container_of(node, struct cold_run, link)->d.file;
+
+        if (str_eq(name, str_of(journal_log(r->j, RUNS, file).text)))
             return 0;
     }
     datadir_log_path(r->j->dir, name, path);
@@ -275,14 +277,6 @@ static int note_stray(void *arg, struct str name)
     buf_str(&r->strays, name);
     buf_append(&r->strays, "", 1);
     return r->strays.failed ? BELFRY_NOMEM : 0;
-}
-
-static int list_strays(struct runs *r, struct store *store)
-{
-    char prefix[JOURNAL_NAME_BYTES];
-
-    journal_log_prefix(r->j, RUNS, prefix);
-    return store->ops->list(store, str_of(prefix), note_stray, r);
 }
 
 /* Drops findings about runs that a running server has merged and removed meanwhile: no loss. */
@@ -319,7 +313,7 @@ int runs_load(struct runs *r, struct store *store, const struct journal *j,
     show_progress(r, r->total);
     if (!err && r->finding_count && !j->clean)
         err = forgive_removed(r, store);
-    return err ? err : list_strays(r, store);
+    return err ? err : store->ops->list(store, str_of(journal_prefix(j, RUNS).text), note_stray, r);
 }
 
 bool runs_strays_matter(const struct runs *r)

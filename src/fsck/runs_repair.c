@@ -44,27 +44,24 @@ int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any)
 static void tell_run(const struct runs *r, const struct runs_finding *f)
 {
     struct buf loss = { 0 };
-    char path[PATH_MAX];
 
-    journal_path(r->j, RUNS, f->d->file, path);
     runs_put_loss(&loss, f);
-    printf("run %u, %s: %s: %s\n    %.*s\n", f->d->file, runs_kind(f->d->family)->words, path,
-           f->what, STR_ARG(buf_view(&loss)));
+    printf("run %u, %s: %s: %s\n    %.*s\n", f->d->file, runs_kind(f->d->family)->words,
+           journal_path(r->j, RUNS, f->d->file).text, f->what, STR_ARG(buf_view(&loss)));
     buf_fini(&loss);
 }
 
 static int mend_run(const struct runs *r, const struct runs_finding *f, bool dry)
 {
-    char log[JOURNAL_NAME_BYTES], kept[PATH_MAX];
-    struct rebuild b = { .dir = r->j->dir, .d = f->d };
+    struct journal_name log = journal_log(r->j, RUNS, f->d->file);
+    struct rebuild b = { .dir = r->j->dir, .log = str_of(log.text), .d = f->d };
+    char kept[PATH_MAX];
     int err;
 
     if (dry) {
         printf("    what is damaged of it can be written anew: nothing is lost\n");
         return 0;
     }
-    journal_log_name(r->j, RUNS, f->d->file, log);
-    b.log = str_of(log);
     err = rebuild_look(&b);
     if (!err)
         err = rebuild_run(&b, kept);

@@ -76,10 +76,8 @@ void runs_put_loss(struct buf *out, const struct runs_finding *f)
 
 static void put_finding(struct buf *out, const struct runs *r, const struct runs_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(r->j, RUNS, f->d->file, path);
-    buf_printf(out, "  DAMAGE    %s: %s\n            run %u, %s: ", path, f->what, f->d->file,
+    buf_printf(out, "  DAMAGE    %s: %s\n            run %u, %s: ",
+               journal_path(r->j, RUNS, f->d->file).text, f->what, f->d->file,
                runs_kind(f->d->family)->words);
     runs_put_loss(out, f);
     if (f->mendable)
@@ -110,11 +108,8 @@ void runs_put_number(struct buf *out, const char *name, uint64_t value)
 
 static void put_json_finding(struct buf *out, const struct runs *r, const struct runs_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(r->j, RUNS, f->d->file, path);
     buf_text(out, "{\"file\":");
-    json_quote(out, str_of(path));
+    json_quote(out, str_of(journal_path(r->j, RUNS, f->d->file).text));
     buf_printf(out, ",\"family\":\"%s\",", runs_kind(f->d->family)->name);
     runs_put_number(out, "run", f->d->file);
     runs_put_number(out, "entries", f->d->entries);
