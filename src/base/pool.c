@@ -307,8 +307,3 @@ size_t pool_used(const struct pool *p)
 {
     return p->used_bytes;
 }
-
-size_t pool_held(const struct pool *p)
-{
-    return p->held_bytes;
-}

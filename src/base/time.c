@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/time.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -303,20 +306,6 @@ int time_parse_moment(struct str text, int64_t *ret_ms, const char **why)
     return 0;
 }
 
-/* Decimal digits, padded with zeros to at least `width`. */
-static char *put_number(char *p, uint64_t v, int width)
-{
-    char digits[20];
-    int n = 0;
-    do {
-        digits[n++] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v || n < width);
-    while (n > 0)
-        *p++ = digits[--n];
-    return p;
-}
-
 size_t time_format_duration(int64_t ms, char ret[TIME_TEXT])
 {
     uint64_t left = ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms;
@@ -326,11 +315,8 @@ size_t time_format_duration(int64_t ms, char ret[TIME_TEXT])
     for (size_t u = 0; u < TIME_UNITS; u++) {
         uint64_t n = left / (uint64_t)time_units[u].ms;
         left %= (uint64_t)time_units[u].ms;
-        if (n > 0 || (ms == 0 && u == TIME_UNITS - 1)) {
-            p = put_number(p, n, 1);
-            for (const char *name = time_units[u].name; *name; name++)
-                *p++ = *name;
-        }
+        if (n > 0 || (ms == 0 && u == TIME_UNITS - 1))
+            p = stpcpy(buf_digits(p, n), time_units[u].name);
     }
     *p = '\0';
     return (size_t)(p - ret);
@@ -340,50 +326,36 @@ size_t time_format_moment(int64_t ms, char ret[TIME_TEXT])
 {
     bool before = ms % DAY_MS < 0;
     int64_t days = ms / DAY_MS - before;
-    uint64_t of_day = (uint64_t)(ms % DAY_MS + (before ? DAY_MS : 0));
+    long long of_day = ms % DAY_MS + (before ? DAY_MS : 0);
     int64_t year, month, day;
-    char *p = ret;
 
     date_of_days(days, &year, &month, &day);
-    if (year < 0)
-        *p++ = '-';
-    p = put_number(p, (uint64_t)(year < 0 ? -year : year), 4);
-    *p++ = '-';
-    p = put_number(p, (uint64_t)month, 2);
-    *p++ = '-';
-    p = put_number(p, (uint64_t)day, 2);
-    *p++ = 'T';
-    p = put_number(p, of_day / HOUR_MS, 2);
-    *p++ = ':';
-    p = put_number(p, of_day / MINUTE_MS % 60, 2);
-    *p++ = ':';
-    p = put_number(p, of_day / SECOND_MS % 60, 2);
-    *p++ = '.';
-    p = put_number(p, of_day % SECOND_MS, 3);
-    *p++ = 'Z';
-    *p = '\0';
-    return (size_t)(p - ret);
+    return (size_t)snprintf(ret, TIME_TEXT, "%s%04lld-%02lld-%02lldT%02lld:%02lld:%02lld.%03lldZ",
+                            year < 0 ? "-" : "", llabs(year), (long long)month, (long long)day,
+                            of_day / HOUR_MS, of_day / MINUTE_MS % 60, of_day / SECOND_MS % 60,
+                            of_day % SECOND_MS);
+}
+
+static int64_t clock_us(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 int64_t time_wall_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return clock_us(CLOCK_REALTIME) / 1000;
 }
 
 int64_t time_wall_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return clock_us(CLOCK_REALTIME);
 }
 
 int64_t time_mono_us(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    return clock_us(CLOCK_MONOTONIC);
 }
 
 #define CLOCK_SET_US   1000 /* a greater difference: the wall clock was set */

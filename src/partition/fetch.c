@@ -78,8 +78,8 @@ static int item_add(struct fetch *f, const struct run_entry *e, uint32_t number)
 
 static bool may_hold(const struct cold_run *r, struct str key)
 {
-    return r->d.family == key.ptr[0] && run_compare(r->d.first, key) <= 0 &&
-           run_compare(r->d.last, key) >= 0;
+    return r->d.family == key.ptr[0] && str_compare(r->d.first, key) <= 0 &&
+           str_compare(r->d.last, key) >= 0;
 }
 
 /* The entry of the highest version that any run has for a key; NOTFOUND, also if it is a grave.
@@ -218,7 +218,7 @@ static int fetch_page(struct fetch *f)
         struct cold_run *r = f->pinned.runs[i];
 
         if (r->d.family != after.ptr[0] || r->d.number <= f->want.since ||
-            run_compare(r->d.last, after) <= 0)
+            str_compare(r->d.last, after) <= 0)
             continue;
         numbers[n] = r->d.number;
         err = cold_open(f->p, r, &runs[n++]);

@@ -27,16 +27,16 @@ static bool fits_want(void *arg, const struct cold_run *r)
             return false;
         backlog_key(&k, w, (struct cold_point){ 0, 0 });
         backlog_key(&last, w, (struct cold_point){ INT64_MAX, UINT64_MAX });
-        return run_compare(r->d.first, cold_key_str(&last)) <= 0 &&
-               run_compare(r->d.last, cold_key_str(&k)) >= 0;
+        return str_compare(r->d.first, cold_key_str(&last)) <= 0 &&
+               str_compare(r->d.last, cold_key_str(&k)) >= 0;
     }
     if (r->d.family != FAMILY_DUE)
         return false;
     cold_key_due(&k, w->after);
-    if (run_compare(r->d.last, cold_key_str(&k)) <= 0)
+    if (str_compare(r->d.last, cold_key_str(&k)) <= 0)
         return false;
     cold_key_due(&k, (struct cold_point){ w->upto_ms, UINT64_MAX });
-    return run_compare(r->d.first, cold_key_str(&k)) <= 0;
+    return str_compare(r->d.first, cold_key_str(&k)) <= 0;
 }
 
 void load_clear(struct load *l)

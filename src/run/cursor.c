@@ -75,7 +75,7 @@ static int first_entry(struct run_cursor *c)
     int r = next_entry(c);
     if (r == 0)
         return run_damaged(c->run, c->block, "it has no entries");
-    if (r > 0 && c->before.len > 0 && run_compare(c->entry.key, buf_view(&c->before)) <= 0)
+    if (r > 0 && c->before.len > 0 && str_compare(c->entry.key, buf_view(&c->before)) <= 0)
         return run_damaged(c->run, c->block, "its first key is not behind the block before it");
     return r < 0 ? r : 0;
 }
@@ -182,7 +182,7 @@ int run_next(struct run_cursor *c)
 /* Whether an entry with this key is before the wanted key. */
 static bool is_before(struct str key, struct str wanted, bool or_equal)
 {
-    int order = run_compare(key, wanted);
+    int order = str_compare(key, wanted);
     return order < 0 || (order == 0 && !or_equal);
 }
 

@@ -33,8 +33,6 @@ struct run_entry {
     struct str value; /* empty in a grave */
 };
 
-int run_compare(struct str a, struct str b); /* < 0, 0, > 0 */
-
 /* What must be remembered to open a run again. */
 struct run_place {
     uint64_t elements; /* the root is the last of them */

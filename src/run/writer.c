@@ -135,7 +135,7 @@ static int check(struct run_writer *w, const struct run_entry *e)
         return refuse(w, BELFRY_INVALID, "no key, or a grave with a value");
     if (e->value.len > VALUE_MAX)
         return refuse(w, BELFRY_TOOLARGE, "its value is too large");
-    if (w->info.entries > 0 && run_compare(e->key, buf_view(&w->key)) <= 0)
+    if (w->info.entries > 0 && str_compare(e->key, buf_view(&w->key)) <= 0)
         return refuse(w, BELFRY_INVALID, "its key does not rise");
     return 0;
 }

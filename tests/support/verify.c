@@ -13,6 +13,7 @@
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
 #include "record/record.h"
+#include "support/heap_each.h"
 
 struct hashing {
     const struct engine *e;
