@@ -2,11 +2,9 @@
 #include "cli/client.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -27,34 +25,25 @@ static int fail_errno(struct client *c)
     return cli_fail(c->why, BELFRY_IO, "%s", why ? why : strerror(err));
 }
 
-static void set_blocking(int fd, bool blocking)
+/* Limits how long a call may block: SO_SNDTIMEO or SO_RCVTIMEO. 0: without limit. */
+static void set_limit(int fd, int option, int timeout_ms)
 {
-    int flags = fcntl(fd, F_GETFL);
+    struct timeval limit = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000L };
 
-    fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+    setsockopt(fd, SOL_SOCKET, option, &limit, sizeof(limit));
 }
 
 /* 0 or an errno. */
 static int connect_within(int fd, const struct addrinfo *a, int timeout_ms)
 {
-    struct pollfd p = { .fd = fd, .events = POLLOUT };
-    int err = 0, n;
-    socklen_t len = sizeof(err);
+    int err;
 
-    set_blocking(fd, false);
-    if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
-        if (errno != EINPROGRESS)
-            return errno;
-        do
-            n = poll(&p, 1, timeout_ms);
-        while (n < 0 && errno == EINTR);
-        if (n == 0)
-            return ETIMEDOUT;
-        if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
-            return errno;
-    }
-    set_blocking(fd, true);
-    return err;
+    set_limit(fd, SO_SNDTIMEO, timeout_ms);
+    do
+        err = connect(fd, a->ai_addr, a->ai_addrlen) < 0 ? errno : 0;
+    while (err == EINTR);
+    set_limit(fd, SO_SNDTIMEO, 0);
+    return err == EINPROGRESS ? ETIMEDOUT : err;
 }
 
 int client_open(struct client *c, const char *host, const char *port, int timeout_ms)
@@ -123,15 +112,13 @@ static int greet(struct client *c)
 
 int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms)
 {
-    struct timeval limit = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000L };
-    struct timeval none = { 0 };
     int err = client_open(c, host, port, timeout_ms);
 
     if (err < 0)
         return err;
-    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    set_limit(c->fd, SO_RCVTIMEO, timeout_ms);
     err = greet(c);
-    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none));
+    set_limit(c->fd, SO_RCVTIMEO, 0);
     if (err < 0) {
         char why[sizeof(c->why)];
         memcpy(why, c->why, sizeof(why));

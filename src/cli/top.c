@@ -20,9 +20,9 @@
 
 struct top {
     struct cli *cli;
-    struct client client; /* fd -1: away */
-    char away[256];       /* why */
-    struct snapshot now, before;
+    struct client client;          /* fd -1: away */
+    char away[256];                /* why */
+    struct snapshot *now, *before; /* NULL: none so far */
     struct term term;
     bool once; /* --once */
 };
@@ -34,86 +34,81 @@ const struct flag_row top_flags[] = {
 
 /* ---- Drawing ---- */
 
-static double per_second(const struct top *t, int64_t now, int64_t before)
-{
-    double seconds = (double)(t->now.at_us - t->before.at_us) / 1e6;
-
-    if (t->before.at_us == 0 || seconds <= 0 || now < before)
-        return 0;
-    return (double)(now - before) / seconds;
-}
-
 enum kind { COUNT, RATE, DURATION };
 
 /* How a figure is shown, in the lines of the server or in a column of the queues. */
 struct show {
     const char *title;
     enum kind kind;
-    size_t at;        /* offset of the figure in struct figures */
-    size_t also;      /* offset of a figure that is added to it; 0: none */
+    const char *name; /* of the figure */
+    const char *also; /* of a figure that is added to it; NULL: none */
     const char *tone; /* colour of a figure above 0; NULL: none */
     bool if_any;      /* a figure of 0 is left out */
 };
 
-#define AT(member)   .at = offsetof(struct figures, member)
-#define ALSO(member) .also = offsetof(struct figures, member)
-
 static const struct show server_shows[] = {
-    { "jobs     scheduled ", COUNT, AT(scheduled) },
-    { "  ready ", COUNT, AT(ready), .tone = TERM_CYAN },
-    { "  leased ", COUNT, AT(leased), .tone = TERM_YELLOW },
-    { "  done ", COUNT, AT(done) },
-    { "  dead ", COUNT, AT(dead), .tone = TERM_RED },
-    { "  cancelled ", COUNT, AT(cancelled) },
-    { "  on disk ", COUNT, AT(cold_jobs), .if_any = true },
-    { "\nper s    in ", RATE, AT(total_scheduled) },
-    { "  picked ", RATE, AT(total_picked) },
-    { "  done ", RATE, AT(total_succeeded) },
-    { "  failed ", RATE, AT(total_failed), ALSO(total_stalled) },
-    { "  commands ", RATE, AT(commands) },
-    { "  commits ", RATE, AT(commits) },
-    { "\nlateness p50 ", DURATION, AT(lateness_p50_ms) },
-    { "  p99 ", DURATION, AT(lateness_p99_ms) },
-    { "  max ", DURATION, AT(lateness_max_ms) },
-    { "   run time p50 ", DURATION, AT(runtime_p50_ms) },
-    { "  p99 ", DURATION, AT(runtime_p99_ms) },
-    { "   wait p50 ", DURATION, AT(wait_p50_ms) },
-    { "  p99 ", DURATION, AT(wait_p99_ms) },
+    { "jobs     scheduled ", COUNT, .name = "scheduled" },
+    { "  ready ", COUNT, .name = "ready", .tone = TERM_CYAN },
+    { "  leased ", COUNT, .name = "leased", .tone = TERM_YELLOW },
+    { "  done ", COUNT, .name = "done" },
+    { "  dead ", COUNT, .name = "dead", .tone = TERM_RED },
+    { "  cancelled ", COUNT, .name = "cancelled" },
+    { "  on disk ", COUNT, .name = "cold_jobs", .if_any = true },
+    { "\nper s    in ", RATE, .name = "total_scheduled" },
+    { "  picked ", RATE, .name = "total_picked" },
+    { "  done ", RATE, .name = "total_succeeded" },
+    { "  failed ", RATE, .name = "total_failed", .also = "total_stalled" },
+    { "  commands ", RATE, .name = "commands" },
+    { "  commits ", RATE, .name = "commits" },
+    { "\nlateness p50 ", DURATION, .name = "lateness_p50_ms" },
+    { "  p99 ", DURATION, .name = "lateness_p99_ms" },
+    { "  max ", DURATION, .name = "lateness_max_ms" },
+    { "   run time p50 ", DURATION, .name = "runtime_p50_ms" },
+    { "  p99 ", DURATION, .name = "runtime_p99_ms" },
+    { "   wait p50 ", DURATION, .name = "wait_p50_ms" },
+    { "  p99 ", DURATION, .name = "wait_p99_ms" },
 };
 
 static const struct show queue_shows[] = {
-    { "scheduled", COUNT, AT(scheduled) },
-    { "ready", COUNT, AT(ready), .tone = TERM_CYAN },
-    { "leased", COUNT, AT(leased), .tone = TERM_YELLOW },
-    { "dead", COUNT, AT(dead), .tone = TERM_RED },
-    { "waiting", COUNT, AT(waiting_workers) },
-    { "in/s", RATE, AT(total_scheduled) },
-    { "done/s", RATE, AT(total_succeeded) },
-    { "failed/s", RATE, AT(total_failed), ALSO(total_stalled) },
-    { "late p99", DURATION, AT(lateness_p99_ms) },
-    { "run p50", DURATION, AT(runtime_p50_ms) },
-    { "wait p50", DURATION, AT(wait_p50_ms) },
+    { "scheduled", COUNT, .name = "scheduled" },
+    { "ready", COUNT, .name = "ready", .tone = TERM_CYAN },
+    { "leased", COUNT, .name = "leased", .tone = TERM_YELLOW },
+    { "dead", COUNT, .name = "dead", .tone = TERM_RED },
+    { "waiting", COUNT, .name = "waiting_workers" },
+    { "in/s", RATE, .name = "total_scheduled" },
+    { "done/s", RATE, .name = "total_succeeded" },
+    { "failed/s", RATE, .name = "total_failed", .also = "total_stalled" },
+    { "late p99", DURATION, .name = "lateness_p99_ms" },
+    { "run p50", DURATION, .name = "runtime_p50_ms" },
+    { "wait p50", DURATION, .name = "wait_p50_ms" },
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 static int64_t figure(const struct figures *f, const struct show *s)
 {
-    const char *base = (const char *)f;
-
-    return *(const int64_t *)(base + s->at) + (s->also ? *(const int64_t *)(base + s->also) : 0);
+    return f ? figures_int(f, s->name) + (s->also ? figures_int(f, s->also) : 0) : 0;
 }
 
+static double rate_of(const struct top *t, int64_t now, int64_t before)
+{
+    double seconds = t->before ? (double)(t->now->at_us - t->before->at_us) / 1e6 : 0;
+
+    return seconds > 0 && now > before ? (double)(now - before) / seconds : 0;
+}
+
+/* `before` is NULL if the last snapshot has no such queue. */
 static struct quantity figure_text(const struct top *t, const struct show *s,
                                    const struct figures *now, const struct figures *before)
 {
-    double rate = per_second(t, figure(now, s), figure(before, s));
+    int64_t v = figure(now, s);
+    double rate = s->kind == RATE ? rate_of(t, v, figure(before, s)) : 0;
     struct quantity q;
 
     if (s->kind == COUNT)
-        return quantity_count(figure(now, s));
+        return quantity_count(v);
     if (s->kind == DURATION)
-        time_format_duration(figure(now, s), q.text);
+        time_format_duration(v, q.text);
     else if (rate > 0 && rate < 10)
         snprintf(q.text, sizeof(q.text), "%.1f", rate);
     else
@@ -123,62 +118,70 @@ static struct quantity figure_text(const struct top *t, const struct show *s,
 
 static void put_server(const struct top *t, struct buf *out)
 {
-    const struct figures *f = &t->now.server;
+    const struct figures *f = &t->now->server;
+    const struct figures *before = t->before ? &t->before->server : NULL;
+    int64_t run_bytes = figures_int(f, "run_bytes");
     char clock[16], up[TIME_TEXT];
     time_t now = time(NULL);
     struct tm tm;
 
     strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
-    time_format_duration(f->uptime_ms / 1000 * 1000, up);
-    buf_printf(out, "%sbelfry %s%s at %s:%s   up %s   %lld connections   %lld workers waiting",
-               t->term.colour ? TERM_BOLD : "", f->name, t->term.colour ? TERM_PLAIN : "",
-               t->cli->host, t->cli->port, up, (long long)f->connections,
-               (long long)f->waiting_workers);
-    buf_printf(out, "   memory %s   journal %s", quantity_bytes(f->rss_bytes).text,
-               quantity_bytes(f->journal_bytes).text);
-    if (f->run_bytes > 0)
-        buf_printf(out, "   runs %s", quantity_bytes(f->run_bytes).text);
+    time_format_duration(figures_int(f, "uptime_ms") / 1000 * 1000, up);
+    buf_printf(out, "%sbelfry %.*s%s at %s:%s   up %s   %lld connections   %lld workers waiting",
+               t->term.colour ? TERM_BOLD : "", STR_ARG(figures_text(f, "version")),
+               t->term.colour ? TERM_PLAIN : "", t->cli->host, t->cli->port, up,
+               (long long)figures_int(f, "connections"),
+               (long long)figures_int(f, "waiting_workers"));
+    buf_printf(out, "   memory %s   journal %s", quantity_bytes(figures_int(f, "rss_bytes")).text,
+               quantity_bytes(figures_int(f, "journal_bytes")).text);
+    if (run_bytes > 0)
+        buf_printf(out, "   runs %s", quantity_bytes(run_bytes).text);
     buf_printf(out, "   %s\n", clock);
     for (const struct show *s = server_shows; s < server_shows + COUNT_OF(server_shows); s++) {
         bool any = figure(f, s) > 0, toned = any && t->term.colour && s->tone;
 
         if (any || !s->if_any)
             buf_printf(out, "%s%s%s%s", s->title, toned ? s->tone : "",
-                       figure_text(t, s, f, &t->before.server).text, toned ? TERM_PLAIN : "");
+                       figure_text(t, s, f, before).text, toned ? TERM_PLAIN : "");
     }
     buf_text(out, "\n\n");
 }
 
 static void put_row(const struct top *t, struct grid *g, const struct figures *q, bool tenants)
 {
-    static const struct figures none;
-    const struct figures *known = snapshot_queue(&t->before, q);
-    char name[sizeof(q->name) + 16];
+    const struct figures *before = t->before ? snapshot_queue(t->before, q) : NULL;
+    bool paused = figures_int(q, "paused");
+    struct buf name = { 0 };
 
     if (tenants)
-        grid_cell(g, str_of(q->tenant), NULL);
-    snprintf(name, sizeof(name), "%s%s", q->name, q->paused ? " (paused)" : "");
-    grid_cell(g, str_of(name), q->paused ? TERM_DIM : NULL);
+        grid_cell(g, figures_text(q, "tenant"), NULL);
+    buf_str(&name, figures_text(q, "queue"));
+    buf_text(&name, paused ? " (paused)" : "");
+    grid_cell(g, buf_view(&name), paused ? TERM_DIM : NULL);
+    buf_fini(&name);
     for (const struct show *s = queue_shows; s < queue_shows + COUNT_OF(queue_shows); s++)
-        grid_cell(g, str_of(figure_text(t, s, q, known ? known : &none).text),
-                  figure(q, s) > 0 ? s->tone : NULL);
+        grid_cell(g, str_of(figure_text(t, s, q, before).text), figure(q, s) > 0 ? s->tone : NULL);
+}
+
+static int64_t business(const struct figures *q)
+{
+    return figures_int(q, "ready") + figures_int(q, "leased") + figures_int(q, "waiting_workers");
 }
 
 static int by_business(const void *a, const void *b)
 {
-    const struct figures *x = a, *y = b;
-    int64_t bx = x->ready + x->leased + x->waiting_workers;
-    int64_t by = y->ready + y->leased + y->waiting_workers;
+    int64_t x = business(a), y = business(b);
+    int names = str_compare(figures_text(a, "queue"), figures_text(b, "queue"));
 
-    if (bx != by)
-        return bx < by ? 1 : -1;
-    return strcmp(x->name, y->name) ? strcmp(x->name, y->name) : strcmp(x->tenant, y->tenant);
+    if (x != y)
+        return x < y ? 1 : -1;
+    return names ? names : str_compare(figures_text(a, "tenant"), figures_text(b, "tenant"));
 }
 
 static bool has_tenants(const struct snapshot *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->queues[i].tenant, TENANT_DEFAULT) != 0)
+        if (!str_eq(figures_text(&s->queues[i], "tenant"), STR(TENANT_DEFAULT)))
             return true;
     return false;
 }
@@ -186,8 +189,8 @@ static bool has_tenants(const struct snapshot *s)
 static void put_queues(const struct top *t, struct buf *out, size_t lines)
 {
     struct grid g = { 0 };
-    size_t n = t->now.n < lines ? t->now.n : lines;
-    bool tenants = has_tenants(&t->now);
+    size_t n = t->now->n < lines ? t->now->n : lines;
+    bool tenants = has_tenants(t->now);
 
     if (tenants)
         grid_column(&g, STR("tenant"), false, false);
@@ -195,12 +198,12 @@ static void put_queues(const struct top *t, struct buf *out, size_t lines)
     for (size_t i = 0; i < COUNT_OF(queue_shows); i++)
         grid_column(&g, str_of(queue_shows[i].title), true, false);
     for (size_t i = 0; i < n; i++)
-        put_row(t, &g, &t->now.queues[i], tenants);
+        put_row(t, &g, &t->now->queues[i], tenants);
     grid_fit(&g, t->term.width);
     grid_put_head(&g, out, 0, t->term.colour);
     grid_put_rows(&g, out, 0, t->term.colour);
-    if (n < t->now.n)
-        buf_printf(out, "and %zu more\n", t->now.n - n);
+    if (n < t->now->n)
+        buf_printf(out, "and %zu more\n", t->now->n - n);
     grid_fini(&g);
 }
 
@@ -210,34 +213,32 @@ static void put_all(struct top *t, struct buf *out)
 
     if (t->client.fd < 0) {
         buf_printf(out, "the server at %s:%s is away: %s\n\n", t->cli->host, t->cli->port, t->away);
-        if (t->now.at_us == 0)
+        if (!t->now)
             return;
     }
     put_server(t, out);
     if (t->term.tty)
-        qsort(t->now.queues, t->now.n, sizeof(*t->now.queues), by_business);
+        qsort(t->now->queues, t->now->n, sizeof(*t->now->queues), by_business);
     put_queues(t, out, lines);
 }
 
 /* ---- Asking ---- */
 
-static int refresh(struct top *t)
+static bool refresh(struct top *t)
 {
-    struct snapshot s;
+    struct snapshot *s = NULL;
 
-    if (t->client.fd < 0 && client_open_belfry(&t->client, t->cli->host, t->cli->port, 1000) < 0) {
-        snprintf(t->away, sizeof(t->away), "%s", t->client.why);
-        return -1;
-    }
-    if (snapshot_take(&t->client, &s) < 0) {
+    if (t->client.fd >= 0 || client_open_belfry(&t->client, t->cli->host, t->cli->port, 1000) == 0)
+        s = snapshot_new(&t->client);
+    if (!s) {
         snprintf(t->away, sizeof(t->away), "%s", t->client.why);
         client_close(&t->client);
-        return -1;
+        return false;
     }
-    snapshot_fini(&t->before);
+    snapshot_free(t->before);
     t->before = t->now;
     t->now = s;
-    return 0;
+    return true;
 }
 
 /* ---- The screen ---- */
@@ -338,7 +339,7 @@ int top_run(struct cli *cli, int argc, char **argv)
     if (code != CLI_OK)
         return code;
     t.term = term_look(STDOUT_FILENO);
-    if (refresh(&t) < 0) {
+    if (!refresh(&t)) {
         cli_say("%s", t.away);
         code = CLI_OFFLINE;
     } else if (t.once || !t.term.tty) {
@@ -350,7 +351,7 @@ int top_run(struct cli *cli, int argc, char **argv)
     }
     buf_fini(&out);
     client_close(&t.client);
-    snapshot_fini(&t.now);
-    snapshot_fini(&t.before);
+    snapshot_free(t.now);
+    snapshot_free(t.before);
     return code;
 }
