@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/call.h"
@@ -59,11 +58,6 @@ static uint64_t jobs_of(struct following *f)
     return (uint64_t)(client_int(v, 0, "hot_jobs", 0) + client_int(v, 0, "cold_jobs", 0));
 }
 
-static void pause_ms(int ms)
-{
-    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
-}
-
 /* Asks once; the bulk's map is at index BULK. */
 static int ask(struct following *f, const struct resp_values **ret)
 {
@@ -93,7 +87,7 @@ static int follow(const struct cli *cli, struct following *f)
             break;
         looked = (uint64_t)client_int(v, BULK, "looked_at", 0);
         progress_show(&f->progress, looked < total ? looked : total);
-        pause_ms(wait);
+        usleep((useconds_t)wait * 1000);
         wait = wait * 2 < POLL_MS ? wait * 2 : POLL_MS;
     }
     progress_end(&f->progress);

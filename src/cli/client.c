@@ -186,14 +186,6 @@ int client_push(struct client *c)
     return 0;
 }
 
-static int fail_ended(struct client *c)
-{
-    const char *why = client_tls_why();
-
-    return cli_fail(c->why, BELFRY_IO, "the server closed the connection%s%s", why ? ": " : "",
-                    why ? why : "");
-}
-
 /* One receive; 1 if something came, 0 if it would block. */
 static int receive(struct client *c, int flags)
 {
@@ -208,8 +200,11 @@ static int receive(struct client *c, int flags)
     do
         n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, flags);
     while (n < 0 && errno == EINTR);
-    if (n == 0)
-        return fail_ended(c);
+    if (n == 0) {
+        const char *why = client_tls_why();
+        return cli_fail(c->why, BELFRY_IO, "the server closed the connection%s%s", why ? ": " : "",
+                        why ? why : "");
+    }
     if (n < 0 && errno == EAGAIN)
         return flags & MSG_DONTWAIT ? 0 : cli_fail(c->why, BELFRY_IO, "no answer in time");
     if (n < 0)

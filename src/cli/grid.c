@@ -2,8 +2,8 @@
 #include "cli/grid.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/array.h"
 #include "cli/term.h"
 #include "cli/text.h"
 
@@ -31,14 +31,11 @@ size_t grid_column(struct grid *g, struct str title, bool right, bool fixed)
 
 void grid_cell(struct grid *g, struct str text, const char *tone)
 {
-    if (g->cells_n == g->cells_cap) {
-        size_t cap = g->cells_cap ? g->cells_cap * 2 : 64;
-        struct grid_cell *cells = realloc(g->cells, cap * sizeof(*cells));
-        if (!cells)
-            return;
-        g->cells = cells;
-        g->cells_cap = cap;
-    }
+    struct grid_cell *cells = array_grow(g->cells, g->cells_n, &g->cells_cap, sizeof(*g->cells));
+
+    if (!cells)
+        return;
+    g->cells = cells;
     g->cells[g->cells_n++] = (struct grid_cell){ g->text.len, text.len, tone };
     buf_str(&g->text, text);
 }

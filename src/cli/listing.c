@@ -118,12 +118,6 @@ static void finish(struct listing *l)
                 STR_ARG(cursor));
 }
 
-/* How the answer as JSON begins. */
-static void put_name(struct listing *l, const struct resp_values *v)
-{
-    json_quote_in(&l->out, "{", rows_of(v) ? v->at[1].text : STR("jobs"), ":[");
-}
-
 static int follow(struct listing *l, const struct command *c, struct client *client)
 {
     const struct resp_values *v;
@@ -134,7 +128,7 @@ static int follow(struct listing *l, const struct command *c, struct client *cli
         if (ask(l, c, client, &v) < 0)
             return call_lost(client);
         if (first && l->cli->json && v->at[0].type != RESP_ERROR)
-            put_name(l, v);
+            json_quote_in(&l->out, "{", rows_of(v) ? v->at[1].text : STR("jobs"), ":[");
         first = false;
         code = take_page(l, v);
         if (code != CLI_OK)

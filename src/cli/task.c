@@ -18,6 +18,13 @@ static void close_end(int *fd)
     *fd = -1;
 }
 
+static void close_ends(int *in, int *out, int *err)
+{
+    close_end(in);
+    close_end(out);
+    close_end(err);
+}
+
 static void set_number(const char *name, int64_t v)
 {
     char text[24];
@@ -148,9 +155,7 @@ int task_start(struct task *t, const struct task_job *job, char *const *argv, bo
     if (ok && t->pid == 0)
         become(job, argv, in, out, err);
     failed = errno;
-    close_end(&in);
-    close_end(&out);
-    close_end(&err);
+    close_ends(&in, &out, &err);
     if (!ok || t->pid < 0) {
         task_clear(t);
         errno = failed;
@@ -195,26 +200,12 @@ static void feed(struct task *t)
 
 static void keep_tail(struct task *t, const char *data, size_t len)
 {
-    if (len >= TASK_TAIL) {
-        memcpy(t->tail, data + len - TASK_TAIL, TASK_TAIL);
-        t->tail_len = TASK_TAIL;
-        return;
-    }
-    if (t->tail_len + len > TASK_TAIL) {
-        size_t drop = t->tail_len + len - TASK_TAIL;
-        memmove(t->tail, t->tail + drop, t->tail_len - drop);
-        t->tail_len -= drop;
-    }
-    memcpy(t->tail + t->tail_len, data, len);
-    t->tail_len += len;
-}
+    size_t take = len < TASK_TAIL ? len : TASK_TAIL;
+    size_t keep = t->tail_len < TASK_TAIL - take ? t->tail_len : TASK_TAIL - take;
 
-static void take_result(struct task *t, const char *data, size_t len)
-{
-    size_t room = TASK_RESULT_MAX - t->result.len;
-
-    t->cut = t->cut || len > room;
-    buf_append(&t->result, data, len < room ? len : room);
+    memmove(t->tail, t->tail + t->tail_len - keep, keep);
+    memcpy(t->tail + keep, data + len - take, take);
+    t->tail_len = keep + take;
 }
 
 static void pass_on(const char *data, size_t len)
@@ -245,7 +236,10 @@ static void drain(struct task *t, int *fd, bool is_error)
             pass_on(data, (size_t)n);
             keep_tail(t, data, (size_t)n);
         } else {
-            take_result(t, data, (size_t)n);
+            size_t room = TASK_RESULT_MAX - t->result.len;
+
+            t->cut = t->cut || (size_t)n > room;
+            buf_append(&t->result, data, (size_t)n < room ? (size_t)n : room);
         }
     }
 }
@@ -277,9 +271,7 @@ bool task_reap(struct task *t)
     if (waitpid(t->pid, &t->status, WNOHANG) != t->pid)
         return false;
     task_move(t);
-    close_end(&t->in);
-    close_end(&t->out);
-    close_end(&t->err);
+    close_ends(&t->in, &t->out, &t->err);
     return true;
 }
 
@@ -309,9 +301,7 @@ void task_error(const struct task *t, struct buf *out)
 
 void task_clear(struct task *t)
 {
-    close_end(&t->in);
-    close_end(&t->out);
-    close_end(&t->err);
+    close_ends(&t->in, &t->out, &t->err);
     buf_fini(&t->payload);
     buf_fini(&t->result);
     *t = (struct task){ .in = -1, .out = -1, .err = -1 };

@@ -63,23 +63,10 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
     return 0;
 }
 
-void *journal_grow(void *items, size_t count, size_t *cap, size_t size)
-{
-    size_t more = *cap ? 2 * *cap : 16;
-    void *grown;
-
-    if (count < *cap)
-        return items;
-    grown = realloc(items, more * size);
-    if (grown)
-        *cap = more;
-    return grown;
-}
-
 int journal_find(struct journal *j, size_t index, const char *format, ...)
 {
     struct journal_finding *f =
-        journal_grow(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
+        array_grow(j->findings, j->finding_count, &j->finding_cap, sizeof(*j->findings));
     va_list args;
 
     if (!f)
@@ -97,7 +84,7 @@ int journal_find(struct journal *j, size_t index, const char *format, ...)
 static int add_segment(struct journal *j, uint32_t number, bool missing)
 {
     struct journal_segment *s =
-        journal_grow(j->segments, j->segment_count, &j->segment_cap, sizeof(*j->segments));
+        array_grow(j->segments, j->segment_count, &j->segment_cap, sizeof(*j->segments));
 
     if (!s)
         return BELFRY_NOMEM;

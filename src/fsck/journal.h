@@ -15,6 +15,7 @@
 
 #include <limits.h>
 
+#include "base/array.h"
 #include "engine/engine.h"
 #include "record/record.h"
 #include "partition/owner.h"
@@ -106,9 +107,6 @@ enum record_type journal_first_record(struct str commit, struct commit_head *ret
 
 /* How many places are damaged, of those that keep a server from starting. */
 size_t journal_faults(const struct journal *j);
-
-/* Makes room for one more item of `size` bytes in an array. NULL if memory ran out. */
-void *journal_grow(void *items, size_t count, size_t *cap, size_t size);
 
 /* Adds a finding about a segment and marks the segment faulty. 0, NOMEM. */
 int journal_find(struct journal *j, size_t index, const char *format, ...)

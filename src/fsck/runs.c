@@ -209,7 +209,7 @@ static int look_further(struct look *l, const struct journal *j)
 static int add_finding(struct runs *r, const struct runs_finding *f)
 {
     struct runs_finding *grown =
-        journal_grow(r->findings, r->finding_count, &r->finding_cap, sizeof(*grown));
+        array_grow(r->findings, r->finding_count, &r->finding_cap, sizeof(*grown));
 
     if (!grown)
         return BELFRY_NOMEM;
