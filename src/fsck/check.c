@@ -37,8 +37,9 @@ static void put_json_record(struct buf *out, const struct journal *j)
                   ",");
 }
 
-static void put_json(struct buf *out, const struct journal *j, const struct runs *r)
+static void put_json(struct buf *out, const struct runs *r)
 {
+    const struct journal *j = &r->j;
     struct engine_stats stats;
 
     engine_stats(j->engine, &stats);
@@ -115,8 +116,9 @@ static void put_damage(struct buf *out, const struct journal *j)
     }
 }
 
-static void put_text(struct buf *out, const struct journal *j, const struct runs *r)
+static void put_text(struct buf *out, const struct runs *r)
 {
+    const struct journal *j = &r->j;
     struct engine_stats stats;
 
     engine_stats(j->engine, &stats);
@@ -168,22 +170,18 @@ static void put_verdict(struct buf *out, const char *dir, const struct damage *d
 static int check_partition(const struct fsck_options *o, struct store *store, uint16_t partition,
                            struct buf *out, struct damage *damage)
 {
-    struct journal j;
-    struct runs r = { 0 };
-    int err = journal_load(&j, store, o->dir, partition);
+    struct runs r;
+    int err = runs_load(&r, store, partition, o);
 
-    if (!err)
-        err = runs_load(&r, store, &j, o);
     if (!err && o->json)
-        put_json(out, &j, &r);
+        put_json(out, &r);
     else if (!err)
-        put_text(out, &j, &r);
-    damage->fatal += journal_faults(&j);
+        put_text(out, &r);
+    damage->fatal += journal_faults(&r.j);
     damage->runs += r.finding_count;
     for (size_t i = 0; i < r.finding_count; i++)
         damage->mendable += r.findings[i].mendable;
     runs_fini(&r);
-    journal_fini(&j);
     return err;
 }
 

@@ -207,8 +207,9 @@ static void tell_meaning(const char *dir, bool dry, const struct outcome *o)
 }
 
 /* Strays come first: once the journal is whole again, a server would remove them. */
-static int repair_loaded(const struct journal *j, const struct runs *r, bool dry, struct outcome *o)
+static int repair_loaded(const struct runs *r, bool dry, struct outcome *o)
 {
+    const struct journal *j = &r->j;
     int err = runs_keep_strays(r, dry, &o->any);
 
     if (!err && journal_faults(j)) {
@@ -223,16 +224,12 @@ static int repair_loaded(const struct journal *j, const struct runs *r, bool dry
 static int repair_partition(const struct fsck_options *o, struct store *store, uint16_t partition,
                             struct outcome *out)
 {
-    struct journal j;
-    struct runs r = { 0 };
-    int err = journal_load(&j, store, o->dir, partition);
+    struct runs r;
+    int err = runs_load(&r, store, partition, o);
 
     if (!err)
-        err = runs_load(&r, store, &j, o);
-    if (!err)
-        err = repair_loaded(&j, &r, o->dry, out);
+        err = repair_loaded(&r, o->dry, out);
     runs_fini(&r);
-    journal_fini(&j);
     return err;
 }
 

@@ -221,7 +221,7 @@ static int add_finding(struct runs *r, const struct runs_finding *f)
 static int look_at(struct runs *r, struct store *store, const struct run_desc *d)
 {
     struct look l = {
-        .r = r, .d = d, .log = journal_log(r->j, RUNS, d->file), .c = { .skips_damage = true }
+        .r = r, .d = d, .log = journal_log(&r->j, RUNS, d->file), .c = { .skips_damage = true }
     };
     struct runs_sum *sum = &r->sums[runs_kind(d->family) - runs_kinds];
     int err;
@@ -231,7 +231,7 @@ static int look_at(struct runs *r, struct store *store, const struct run_desc *d
     sum->bytes += d->bytes;
     err = read_run(&l, store);
     if (!err && l.f.what[0])
-        err = look_further(&l, r->j);
+        err = look_further(&l, &r->j);
     l.f.d = d;
     l.f.readable = l.read - l.senseless;
     l.f.blocks = l.c.damaged;
@@ -259,17 +259,17 @@ static bool journal_knows(const struct journal *j, uint32_t file)
 static int note_stray(void *arg, struct str name)
 {
     struct runs *r = arg;
-    const struct list *runs = engine_runs(r->j->engine), *node;
+    const struct list *runs = engine_runs(r->j.engine), *node;
     char path[PATH_MAX];
     struct stat st;
 
     list_each (node, runs) {
         uint32_t file = container_of(node, struct cold_run, link)->d.file;
 
-        if (str_eq(name, str_of(journal_log(r->j, RUNS, file).text)))
+        if (str_eq(name, str_of(journal_log(&r->j, RUNS, file).text)))
             return 0;
     }
-    datadir_log_path(r->j->dir, name, path);
+    datadir_log_path(r->j.dir, name, path);
     if (stat(path, &st) < 0) /* gone by now */
         return 0;
     r->stray_count++;
@@ -284,7 +284,7 @@ static int forgive_removed(struct runs *r, struct store *store)
 {
     struct journal now;
     size_t kept = 0;
-    int err = journal_load(&now, store, r->j->dir, r->j->partition);
+    int err = journal_load(&now, store, r->j.dir, r->j.partition);
 
     for (size_t i = 0; i < r->finding_count && !err; i++)
         if (journal_knows(&now, r->findings[i].d->file))
@@ -295,13 +295,16 @@ static int forgive_removed(struct runs *r, struct store *store)
     return err;
 }
 
-int runs_load(struct runs *r, struct store *store, const struct journal *j,
-              const struct fsck_options *o)
+int runs_load(struct runs *r, struct store *store, uint16_t partition, const struct fsck_options *o)
 {
-    struct list *runs = engine_runs(j->engine), *node;
-    int err = 0;
+    struct list *runs, *node;
+    int err;
 
-    *r = (struct runs){ .j = j, .o = o };
+    *r = (struct runs){ .o = o };
+    err = journal_load(&r->j, store, o->dir, partition);
+    if (err)
+        return err;
+    runs = engine_runs(r->j.engine);
     list_each (node, runs)
         r->total += container_of(node, struct cold_run, link)->d.entries;
     show_progress(r, 0);
@@ -311,19 +314,20 @@ int runs_load(struct runs *r, struct store *store, const struct journal *j,
             break;
     }
     show_progress(r, r->total);
-    if (!err && r->finding_count && !j->clean)
+    if (!err && r->finding_count && !r->j.clean)
         err = forgive_removed(r, store);
-    return err ? err : store->ops->list(store, str_of(journal_prefix(j, RUNS).text), note_stray, r);
+    return err ? err
+               : store->ops->list(store, str_of(journal_prefix(&r->j, RUNS).text), note_stray, r);
 }
 
 bool runs_strays_matter(const struct runs *r)
 {
-    return r->stray_count > 0 && journal_faults(r->j) > 0;
+    return r->stray_count > 0 && journal_faults(&r->j) > 0;
 }
 
 void runs_fini(struct runs *r)
 {
+    journal_fini(&r->j);
     free(r->findings);
     buf_fini(&r->strays);
-    *r = (struct runs){ 0 };
 }

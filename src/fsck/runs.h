@@ -42,7 +42,7 @@ struct runs_finding {
 };
 
 struct runs {
-    const struct journal *j; /* borrowed: it outlives the runs */
+    struct journal j;
     struct runs_sum sums[RUNS_KINDS];
     struct runs_finding *findings;
     size_t finding_count;
@@ -56,9 +56,10 @@ struct runs {
     uint64_t total;               /* entries that there are */
 };
 
-/* Reads all runs of a journal that was loaded. Damage is no error but a finding. IO, NOMEM, with
- * store_detail(). The caller calls runs_fini() also after an error. */
-int runs_load(struct runs *r, struct store *store, const struct journal *j,
+/* Reads the journal of a partition and all its runs; `store` is the directory, opened for reading.
+ * Damage is no error but a finding. An error as of journal_load(). The caller calls runs_fini()
+ * also after an error. */
+int runs_load(struct runs *r, struct store *store, uint16_t partition,
               const struct fsck_options *o);
 void runs_fini(struct runs *r);
 

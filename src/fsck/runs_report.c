@@ -47,7 +47,7 @@ static void put_strays(struct buf *out, const struct runs *r)
                r->stray_count == 1 ? "" : "s", quantity_bytes((int64_t)r->stray_bytes).text);
     if (runs_strays_matter(r))
         buf_text(out, ": the records may be among what is damaged; repair keeps the files\n");
-    else if (r->j->clean)
+    else if (r->j.clean)
         buf_text(out, ": left by a crash, harmless; the next start removes them\n");
     else
         buf_text(out, ": being written or left by a crash, harmless; a start removes them\n");
@@ -77,12 +77,12 @@ void runs_put_loss(struct buf *out, const struct runs_finding *f)
 static void put_finding(struct buf *out, const struct runs *r, const struct runs_finding *f)
 {
     buf_printf(out, "  DAMAGE    %s: %s\n            run %u, %s: ",
-               journal_path(r->j, RUNS, f->d->file).text, f->what, f->d->file,
+               journal_path(&r->j, RUNS, f->d->file).text, f->what, f->d->file,
                runs_kind(f->d->family)->words);
     runs_put_loss(out, f);
     if (f->mendable)
         buf_text(out, ": repair can write the rest of it anew, nothing is lost");
-    if (f->missing && r->j->finding_count)
+    if (f->missing && r->j.finding_count)
         buf_text(out, "; or it was dropped by a record that is lost");
     buf_text(out, "\n");
 }
@@ -109,7 +109,7 @@ void runs_put_number(struct buf *out, const char *name, uint64_t value)
 static void put_json_finding(struct buf *out, const struct runs *r, const struct runs_finding *f)
 {
     buf_text(out, "{\"file\":");
-    json_quote(out, str_of(journal_path(r->j, RUNS, f->d->file).text));
+    json_quote(out, str_of(journal_path(&r->j, RUNS, f->d->file).text));
     buf_printf(out, ",\"family\":\"%s\",", runs_kind(f->d->family)->name);
     runs_put_number(out, "run", f->d->file);
     runs_put_number(out, "entries", f->d->entries);
