@@ -14,8 +14,7 @@
 #define DAY_MS    (24 * HOUR_MS)
 #define WEEK_MS   (7 * DAY_MS)
 
-/* In falling order. "ms" is not taken for "m", for a unit ends at a digit or the end of the text.
- */
+/* In falling order. "ms" is not taken for "m": a unit ends at a digit or the end of the text. */
 static const struct {
     const char *name;
     int64_t ms;
@@ -55,7 +54,7 @@ static bool take_number(struct str *s, int64_t max, int64_t *ret)
 }
 
 /* Takes a fraction's digits, after the point, and answers that part of `whole`, rounded down. Ten
- * digits are as many as matter and as fit; further ones are skipped. */
+ * digits fit and matter; further digits are skipped. */
 static bool take_fraction(struct str *s, int64_t whole, int64_t *ret)
 {
     int64_t digits = 0, scale = 1;

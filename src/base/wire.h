@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Numbers and byte strings in records: little-endian fixed widths, LEB128 varints, length-prefixed
+/* Numbers and byte strings in records: little-endian fixed widths, LEB128 varints, length-prefixed
  * bytes. Writers append to a buf. A reader never reads past its end: after the first short or
- * malformed item it is `bad` and every further read gives zero, so a decoder checks once at the
- * end.
- */
+ * malformed item it is `bad` and every further read gives zero. So a decoder checks once. */
 #ifndef BASE_WIRE_H
 #define BASE_WIRE_H
 

@@ -14,7 +14,7 @@ int call_run(struct cli *cli, const struct verb *v, int argc, char **argv);
 /* Connects, or says why not and how to start a server. CLI_OK or CLI_OFFLINE. */
 int call_connect(const struct cli *cli, struct client *ret);
 
-/* Says an error reply ("STALE lease no longer held") and what to do next. CLI_ERROR. */
+/* Says an error reply ("STALE lease no longer held") and its hint. CLI_ERROR. */
 int call_error(struct str text);
 
 /* Says that the connection failed in the middle of a command. CLI_OFFLINE. */

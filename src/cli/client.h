@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A small RESP client over one TCP connection. Commands are queued and sent together, so several
+/* A small RESP client over one TCP connection. Commands are queued and sent together, so several
  * may be under way; replies come in their order. Blocking calls wait for the server; the others
- * never do and serve callers with a poll loop of their own. Not thread-safe.
- */
+ * never do and serve callers with a poll loop of their own. Not thread-safe. */
 #ifndef CLI_CLIENT_H
 #define CLI_CLIENT_H
 

@@ -26,8 +26,8 @@ void client_tls_use(const struct cli *cli)
     options = cli;
 }
 
-/* Ends the relay before OpenSSL ends itself, which it registered earlier. Every answer that matters
- * has come by then. */
+/* Ends the relay before OpenSSL, which registered its own end earlier, ends itself. Every answer
+ * that matters has come by then. */
 static void end(void)
 {
     relay_free(relay, 0);

@@ -99,7 +99,7 @@ static int read_file(struct command *c, const char *path)
     return err;
 }
 
-/* A payload is what was given, or read from where that says. */
+/* Adds the payload: the value itself, or the bytes of the file or input that it names. */
 static int add_payload(struct command *c, const struct arg *a, const char *value, bool named)
 {
     int err = 0;

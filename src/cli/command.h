@@ -5,8 +5,7 @@
  *     schedule hello --in 2s --payload hi   ->   SCHEDULE hello hi IN 2s
  *
  * Positional arguments may be given by position or by name. A payload of `-` is read from standard
- * input, and `--payload @file` from a file. A payload that is missing is read from standard input,
- * unless that is a terminal.
+ * input, as is a missing one unless that is a terminal; `--payload @file` is read from a file.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H

@@ -13,7 +13,7 @@ struct drain {
     uint64_t jobs;
     bool timed;
     uint8_t *seen;                           /* a bit for each job */
-    struct buf filler;                       /* what payloads are made of */
+    struct buf filler;                       /* text of a payload */
     int64_t latest_ms[LOAD_CONNECTIONS_MAX]; /* the latest due time that each connection has seen */
     struct drain_result *ret;
 };

@@ -10,7 +10,7 @@
 
 #define DUE_DIGITS 13 /* a moment in milliseconds */
 
-/* Begins a command with so many words, and the tenant at its end if one is given. */
+/* Begins a command of `words` words; end() adds the tenant if one is given. */
 static void begin(const struct target *t, struct buf *out, size_t words)
 {
     resp_array(out, words + (t->tenant[0] ? 2 : 0));

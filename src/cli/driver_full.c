@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Belfry with everything in use: jobs of ten tenants with a key, an ordering key, a priority, a tag
- * and metadata, taken by workers who serve all tenants. */
+/* Jobs that use everything: ten tenants, keys, ordering keys, priorities, tags and metadata.
+ * Workers serve all tenants. */
 #include "cli/driver.h"
 
 #include <stdio.h>

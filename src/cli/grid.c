@@ -107,8 +107,7 @@ static struct grid_column *widest(struct grid *g)
     return found;
 }
 
-/* Hides columns of at most this worth from the right, the first one never, until the rest fits if
- * cut to cut_to. */
+/* Hides columns of at most this worth, the last first, until the rest fits if cut to cut_to. */
 static size_t hide(struct grid *g, size_t width, int worth, size_t cut_to)
 {
     size_t n = 0;

@@ -17,12 +17,11 @@
 #define PATIENCE_MS   20000
 
 struct late {
-    struct client leases; /* one LEASE is always parked here */
-    struct client
-        finishes; /* a connection of its own, so that commits don't delay a LEASE's answer */
+    struct client leases;   /* one LEASE is always parked here */
+    struct client finishes; /* apart, so that commits don't delay the answer to LEASE */
     struct str queue;
     int timer;
-    uint64_t jobs, ticks; /* how many jobs there are; how many of the timer's moments have passed */
+    uint64_t jobs, ticks; /* all jobs; moments of the timer that have passed */
     int64_t start_ms;     /* of the first job */
     int64_t span_ms;      /* from the first due time to the last */
     struct late_result *ret;

@@ -250,7 +250,7 @@ static bool stream_reply(struct load *l, struct conn *c, struct str reply)
     return true;
 }
 
-/* ---- Rounds: finish what was taken, take the next batch ---- */
+/* ---- Rounds: finish the last batch, take the next ---- */
 
 static void next_round(struct load *l, struct conn *c)
 {

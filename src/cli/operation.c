@@ -6,9 +6,9 @@
 
 #include "cli/cli.h"
 
-int operation_failed(const struct bench *b, const char *what, const char *why)
+int operation_failed(const struct bench *b, const char *step, const char *why)
 {
-    cli_say("bench: %s at %s:%s: %s: %s", b->target.driver->name, b->load.host, b->load.port, what,
+    cli_say("bench: %s at %s:%s: %s: %s", b->target.driver->name, b->load.host, b->load.port, step,
             why);
     return CLI_ERROR;
 }

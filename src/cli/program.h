@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The commands that are not verbs: tools of the command line itself. One row yields dispatch, help
- * and completion.
- */
+/* The commands that are not verbs: tools of the command line. One row yields dispatch, help and
+ * completion. */
 #ifndef CLI_PROGRAM_H
 #define CLI_PROGRAM_H
 
@@ -42,7 +40,7 @@ int bench_measure(struct cli *cli, const struct driver *const *drivers, int argc
 /* offline.c: the programs that work on a data directory without a server. They answer: */
 enum check_exit {
     CHECK_FINE = 0,
-    CHECK_DAMAGED = 2,    /* belfry has said what, where, and what to do */
+    CHECK_DAMAGED = 2,    /* belfry has said where, and how to go on */
     CHECK_UNREADABLE = 3, /* no data directory, or it cannot be read: nothing is known */
 };
 

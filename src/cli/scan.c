@@ -6,8 +6,7 @@ static void advance(struct str *in, size_t n)
     *in = (struct str){ in->ptr + n, in->len - n };
 }
 
-/* Reads the number of a line, and answers where the next line begins: past the end if this line is
- * not whole. */
+/* Reads the number of a line; answers where the next begins: past the end if it is not whole. */
 static size_t number(struct str in, int64_t *ret)
 {
     bool negative = in.len > 1 && in.ptr[1] == '-';

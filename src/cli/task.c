@@ -44,7 +44,7 @@ static void set_bytes(const char *name, struct str s)
 
 #define META_PREFIX "BELFRY_META_"
 
-/* Of another job, if we run for one ourselves. */
+/* Drops the metadata of another job, in case belfry runs for one itself. */
 static void unset_metas(void)
 {
     for (char **at = environ; *at;) {
@@ -64,7 +64,7 @@ static void unset_metas(void)
     unsetenv("TRACESTATE");
 }
 
-/* BELFRY_META_ and the name in capitals, with _ for what a variable's name cannot have. */
+/* BELFRY_META_ and the name in capitals, with _ for all but letters and digits. */
 static void set_meta(const struct task_meta *m)
 {
     char name[sizeof(META_PREFIX) + 128];
@@ -219,7 +219,7 @@ static void pass_on(const char *data, size_t len)
     }
 }
 
-/* Reads what is there from one of the two outputs. */
+/* Reads the bytes that have come from one of the two outputs. */
 static void drain(struct task *t, int *fd, bool is_error)
 {
     char data[16384];

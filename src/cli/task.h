@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A command that runs for one job: a child in a process group of its own. The payload goes in, and
+/* A command that runs for one job: a child in a process group of its own. The payload goes in, and
  * standard error comes out, and standard output if it is wanted. Nothing here blocks or knows a
- * server; the caller has a poll loop.
- */
+ * server; the caller has a poll loop. */
 #ifndef CLI_TASK_H
 #define CLI_TASK_H
 

@@ -203,8 +203,8 @@ static int probe_tail(struct journal *j, struct store *store, struct journal_seg
     return 0;
 }
 
-/* Holds the last segment against what the owner noted: a clean stop tells all that it has; else it
- * has one commit at least. */
+/* Compares the last segment with the owner record: a clean stop noted all commits; else there is
+ * one commit at least. */
 static void expect_end(struct journal *j, struct journal_segment *s)
 {
     const struct owner_note *n = &j->note;
@@ -384,8 +384,8 @@ static size_t count_present(const struct journal *j, uint32_t *ret_first)
     return n;
 }
 
-/* Whether segments came or went since the list was made, or an owner: a server is running then, and
- * what looked damaged may have been a file that was removed and used again. */
+/* Whether segments or an owner came or went since the list was made. Then a server is running, and
+ * a file that looked damaged may have been removed and used again. */
 static bool has_changed(const struct journal *j, struct store *store)
 {
     struct journal now = { .dir = j->dir, .partition = j->partition };

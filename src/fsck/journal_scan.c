@@ -6,7 +6,7 @@
 
 #include "store/salvage.h"
 
-#define FRAME_BYTES 24 /* about what a store adds to a commit */
+#define FRAME_BYTES 24 /* about the bytes that a store adds to a commit */
 
 struct scan {
     struct journal *j;
@@ -129,7 +129,7 @@ static int scan_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
     return 0;
 }
 
-/* Holds the segment against what its neighbours say of it. */
+/* Compares the segment with the words of its neighbours. */
 static int check_chain(struct scan *c)
 {
     struct journal *j = c->j;

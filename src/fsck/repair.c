@@ -129,7 +129,7 @@ static int rewrite_segment(const struct journal *j, size_t index, char ret_kept[
     return err;
 }
 
-/* Says what becomes of one segment, with a line for each finding. */
+/* Tells the fate of one segment, with a line for each finding. */
 static void tell_segment(const struct journal *j, size_t index, const char *kept)
 {
     const struct journal_segment *s = &j->segments[index];
@@ -180,7 +180,7 @@ static int repair_segments(const struct journal *j, bool dry, unsigned long long
     return 0;
 }
 
-/* What was found and done, over all partitions. */
+/* The findings and repairs in all partitions. */
 struct outcome {
     bool any;                /* something was to be repaired */
     unsigned long long lost; /* commits */

@@ -51,7 +51,7 @@ static void show_progress(const struct runs *r, uint64_t done)
         r->o->progress(r->o->arg, done, r->total);
 }
 
-/* Notes what is wrong with the run; only the first note is kept. */
+/* Notes a fault of the run; only the first note is kept. */
 __attribute__((format(printf, 2, 3))) static void look_note(struct look *l, const char *format, ...)
 {
     va_list args;
@@ -87,7 +87,7 @@ static int note_error(struct look *l, int err)
     return 0;
 }
 
-/* Says what is wrong with an entry that is whole; NULL: nothing. */
+/* Names the fault of an entry that can be read; NULL: none. */
 static const char *judge_entry(const struct look *l, const struct run_entry *e)
 {
     struct job_image image;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What `belfry repair` does about runs, which is little: a server goes on without what it cannot
- * read, and nothing that can be read is ever taken away here. A run whose data is whole gets its
- * header, index, filter and root back.
- */
+/* How `belfry repair` treats runs. A server goes on without the entries that it cannot read, and
+ * repair never takes readable entries away. A run whose data is whole gets its header, index,
+ * filter and root back. */
 #include <stdio.h>
 #include <unistd.h>
 

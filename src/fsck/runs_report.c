@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `belfry check` says of runs. */
+/* The report of `belfry check` on runs. */
 #include "base/json_quote.h"
 #include "base/quantity.h"
 #include "fsck/runs.h"

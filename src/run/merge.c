@@ -3,13 +3,10 @@
 
 #include "run/run.h"
 
-/*
- * A binary heap of the cursors that have an entry, the next to be given at its top. Those with the
- * same key as the top are moved on when the top is: so nothing has to be remembered of a key that
- * was given.
- */
+/* A binary heap of the cursors that have an entry, the next to be given at its top. Cursors with
+ * the key of the top are moved on with the top. So no key that was given has to be remembered. */
 
-/* Rising keys, of equal ones the highest version first, of equal versions the earlier run. */
+/* Keys rise; of equal keys the highest version is first, of equal versions the earlier run. */
 static bool precedes(const struct run_cursor *a, const struct run_cursor *b)
 {
     int order = str_compare(a->entry.key, b->entry.key);

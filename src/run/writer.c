@@ -92,8 +92,7 @@ static int finish_index(struct run_writer *w)
     return w->done.failed || w->index.failed || w->names.last.failed ? no_memory(w) : 0;
 }
 
-/* Index blocks are smaller than data blocks: a name is a few bytes, and half of them are decoded to
- * find one. */
+/* Index blocks are smaller than data blocks: half of the names are decoded to find one. */
 static int add_to_index(struct run_writer *w, uint64_t at)
 {
     if (w->index.len == 0) {
