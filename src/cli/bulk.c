@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "cli/call.h"
-#include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/render.h"
 
 #define POLL_FIRST_MS 20
 #define POLL_MS       500
@@ -30,22 +27,6 @@ static struct str tenant_of(const struct command *c)
         if (str_ieq(c->words[i], "tenant"))
             return c->words[i + 1];
     return (struct str){ 0 };
-}
-
-static int print(const struct cli *cli, const struct resp_values *v)
-{
-    struct render r = render_for(STDOUT_FILENO);
-    struct buf out = { 0 };
-    bool printed;
-
-    if (cli->json)
-        json_put(&out, v, BULK);
-    else
-        render_value(&out, v, BULK, &r);
-    buf_text(&out, cli->json ? "\n" : "");
-    printed = call_print(&out);
-    buf_fini(&out);
-    return printed && !is_state(v, STR("failed")) ? CLI_OK : CLI_ERROR;
 }
 
 /* About how many jobs the bulk looks at. */
@@ -77,6 +58,7 @@ static int follow(const struct cli *cli, struct following *f)
     const struct resp_values *v;
     int wait = POLL_FIRST_MS, code;
     uint64_t total = jobs_of(f);
+    struct render r = render_for(STDOUT_FILENO);
 
     progress_begin(&f->progress, "bulk", total, cli->json);
     for (;;) {
@@ -91,7 +73,9 @@ static int follow(const struct cli *cli, struct following *f)
         wait = wait * 2 < POLL_MS ? wait * 2 : POLL_MS;
     }
     progress_end(&f->progress);
-    return code == CLI_OK ? print(cli, v) : code;
+    if (code == CLI_OK && (!call_show(cli, v, BULK, &r) || is_state(v, STR("failed"))))
+        code = CLI_ERROR;
+    return code;
 }
 
 int bulk_run(const struct cli *cli, struct command *c, struct client *client)

@@ -52,13 +52,21 @@ bool call_print(struct buf *out)
     return fflush(stdout) == 0 && ok;
 }
 
-static void put_answer(struct buf *out, const struct command *c, const struct resp_values *answer)
+bool call_show(const struct cli *cli, const struct resp_values *v, size_t at,
+               const struct render *r)
 {
-    struct render r = render_for(STDOUT_FILENO);
+    struct buf out = { 0 };
+    bool printed;
 
-    r.tenants = c->all_tenants;
-    if (strcmp(c->verb->name, "FORECAST") != 0 || !forecast_put(out, answer, &r))
-        render_value(out, answer, 0, &r);
+    if (cli->json) {
+        json_put(&out, v, at);
+        buf_text(&out, "\n");
+    } else if (!r->forecast || !forecast_put(&out, v, r)) {
+        render_value(&out, v, at, r);
+    }
+    printed = call_print(&out);
+    buf_fini(&out);
+    return printed;
 }
 
 /* Whether the answer says that there is nothing. */
@@ -82,29 +90,21 @@ static void say_nothing(const struct verb *verb, const struct resp_value *v)
 
 static int show(const struct cli *cli, const struct command *c, const struct resp_values *answer)
 {
-    const struct verb *v = c->verb;
     const struct resp_value *value = &answer->at[0];
+    struct render r = render_for(STDOUT_FILENO);
     bool empty = is_nothing(value);
-    struct buf out = { 0 };
-    bool printed;
 
     if (value->type == RESP_ERROR)
         return call_error(value->text);
-    if (cli->json)
-        json_put(&out, answer, 0);
-    else if (empty)
-        say_nothing(v, value);
-    else
-        put_answer(&out, c, answer);
-    buf_text(&out, cli->json ? "\n" : "");
-    printed = call_print(&out);
-    buf_fini(&out);
-    if (!printed)
+    r.tenants = c->all_tenants;
+    r.forecast = strcmp(c->verb->name, "FORECAST") == 0;
+    if (empty && !cli->json)
+        say_nothing(c->verb, value);
+    else if (!call_show(cli, answer, 0, &r))
         return CLI_ERROR;
     /* A queue list that is empty is an answer; a job or work that is not there is not. */
-    if (empty && (value->type != RESP_ARRAY || v->flags & VERB_TAKES))
-        return CLI_NOTHING;
-    return CLI_OK;
+    return empty && (value->type != RESP_ARRAY || c->verb->flags & VERB_TAKES) ? CLI_NOTHING
+                                                                               : CLI_OK;
 }
 
 static int call_once(const struct cli *cli, struct command *c, struct client *client)

@@ -20,6 +20,10 @@ int call_error(struct str text);
 /* Says that the connection failed in the middle of a command. CLI_OFFLINE. */
 int call_lost(const struct client *c);
 
+/* Shows the value at index `at` as JSON, or as `r` says; false if that failed. */
+bool call_show(const struct cli *cli, const struct resp_values *v, size_t at,
+               const struct render *r);
+
 /* Writes the bytes to standard output and empties the buffer; false if that failed. */
 bool call_print(struct buf *out);
 

@@ -5,13 +5,11 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/time.h"
 #include "cli/auth.h"
 #include "cli/client_tls.h"
 

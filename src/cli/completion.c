@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/program.h"
 
 /* Everything that a shell needs to know of one command. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/drain.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/driver.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 
 void driver_filler(struct buf *out, size_t bytes)

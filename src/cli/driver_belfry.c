@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/id.h"
 #include "cli/scan.h"
 

@@ -2,7 +2,6 @@
 #include "cli/ping.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 

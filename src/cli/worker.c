@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/time.h"
 #include "cli/call.h"
 #include "cli/offer.h"

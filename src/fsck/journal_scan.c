@@ -129,7 +129,7 @@ static int scan_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
     return 0;
 }
 
-/* Compares the segment with the words of its neighbours. */
+/* Compares the segment with the number of commits that its neighbours tell. */
 static int check_chain(struct scan *c)
 {
     struct journal *j = c->j;
