@@ -13,7 +13,7 @@
 #include "cli/auth.h"
 #include "cli/client_tls.h"
 
-#define READ_BYTES (64u << 10)
+#define READ_BYTES (256u << 10)
 
 static int fail_errno(struct client *c)
 {

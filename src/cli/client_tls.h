@@ -11,8 +11,7 @@
 /* Sets the options for every connection that is opened from now on. Borrowed, and read then. */
 void client_tls_use(const struct cli *cli);
 
-/* Replaces c->fd, connected to `host`, if TLS is asked for. 0, or IO with c->why and c->fd closed.
- */
+/* Replaces c->fd, connected to `host`, if TLS is asked for. 0, or IO with c->why and fd closed. */
 int client_tls_begin(struct client *c, const char *host, int timeout_ms);
 
 /* Why TLS ended a connection; NULL if it did not. Borrowed until the next call. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a benchmark talks to a server: Belfry, or a peer in bench/loadgen. Commands are bytes
- * appended to a buffer; replies are measured, not parsed into values. Only prepare and wipe block.
- */
+ * in a buffer; replies are measured, not parsed into values. Only prepare and wipe block. */
 #ifndef CLI_DRIVER_H
 #define CLI_DRIVER_H
 
@@ -55,8 +54,7 @@ struct driver {
     /* Appends the first commands of a connection; returns how many replies come. May be NULL. */
     unsigned (*greet)(const struct target *t, struct buf *out);
 
-    /* The length of the reply at the start of `in`; 0: it is not whole yet; -1: it is no success.
-     */
+    /* The length of the reply at the start of `in`; 0: not whole yet; -1: an error, or no reply. */
     ssize_t (*scan)(struct str in);
 
     /* Appends the command that adds job number n, which is due now or at driver_due_ms(). From its

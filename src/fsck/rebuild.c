@@ -72,8 +72,8 @@ static int copy_element(void *arg, uint64_t seq, struct str element)
     return 0;
 }
 
-/* Writes the entries of the data blocks. *ret_entries is right also after CORRUPT: no run has them.
- */
+/* Writes the entries of the data blocks. CORRUPT: no run has these; *ret_entries is right even
+ * then. */
 static int write_anew(const struct rebuild *r, struct salvage *to, uint64_t *ret_entries,
                       struct run_info *ret)
 {
