@@ -35,7 +35,7 @@ void json_quote(struct buf *out, struct str s)
     while (i < s.len) {
         size_t from = i, length;
 
-        while (i < s.len && (length = plain_length((struct str){ s.ptr + i, s.len - i })) > 0)
+        while (i < s.len && (length = plain_length(str_from(s, i))) > 0)
             i += length;
         buf_append(out, s.ptr + from, i - from);
         if (i < s.len)

@@ -42,6 +42,12 @@ static inline int str_compare(struct str a, struct str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* The bytes from offset n on. */
+static inline struct str str_from(struct str s, size_t n)
+{
+    return (struct str){ s.ptr + n, s.len - n };
+}
+
 static inline bool str_starts(struct str s, struct str prefix)
 {
     return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;

@@ -48,7 +48,7 @@ static bool take_number(struct str *s, int64_t max, int64_t *ret)
     }
     if (i == 0)
         return false;
-    *s = (struct str){ s->ptr + i, s->len - i };
+    *s = str_from(*s, i);
     *ret = v;
     return true;
 }
@@ -67,7 +67,7 @@ static bool take_fraction(struct str *s, int64_t whole, int64_t *ret)
     }
     if (i == 0)
         return false;
-    *s = (struct str){ s->ptr + i, s->len - i };
+    *s = str_from(*s, i);
     *ret = whole * digits / scale;
     return true;
 }
@@ -80,7 +80,7 @@ static int take_unit(struct str *s)
         n++;
     for (int u = 0; u < (int)TIME_UNITS; u++) {
         if (str_eq((struct str){ s->ptr, n }, str_of(time_units[u].name))) {
-            *s = (struct str){ s->ptr + n, s->len - n };
+            *s = str_from(*s, n);
             return u;
         }
     }
@@ -108,7 +108,7 @@ static int take_part(struct str *s, int *unit, int64_t *ret_ms, const char **why
         return invalid(why, duration_range);
     rest = *s;
     if (s->len > 0 && s->ptr[0] == '.') {
-        *s = (struct str){ s->ptr + 1, s->len - 1 };
+        *s = str_from(*s, 1);
         if (!take_fraction(s, 0, &part))
             return invalid(why, "digits must follow the point in a duration, as in 1.5s");
     }
@@ -123,7 +123,7 @@ static int take_part(struct str *s, int *unit, int64_t *ret_ms, const char **why
         if (s->len > 0)
             return invalid(why,
                            "only the last part of a duration may have a fraction, as in 1m1.5s");
-        rest = (struct str){ rest.ptr + 1, rest.len - 1 };
+        rest = str_from(rest, 1);
         take_fraction(&rest, time_units[u].ms, &part);
     }
     if (number > TIME_DURATION_MAX / time_units[u].ms)
@@ -210,7 +210,7 @@ static bool take_form(struct str *s, const char *form, int64_t *ret)
             return false;
         }
     }
-    *s = (struct str){ s->ptr + n, s->len - n };
+    *s = str_from(*s, n);
     return true;
 }
 
@@ -231,7 +231,7 @@ static int take_zone(struct str *s, int64_t *ret_ms, const char **why)
         return 0;
     }
     int64_t sign = s->ptr[0] == '+' ? 1 : s->ptr[0] == '-' ? -1 : 0;
-    *s = (struct str){ s->ptr + 1, s->len - 1 };
+    *s = str_from(*s, 1);
     if (sign == 0 || !take_form(s, "dd:dd", n) || s->len > 0)
         return invalid(why, moment_form);
     if (n[0] > 23 || n[1] > 59)
@@ -288,7 +288,7 @@ int time_parse_moment(struct str text, int64_t *ret_ms, const char **why)
     if (!take_form(&s, "dddd-dd-ddTdd:dd:dd", n))
         return invalid(why, moment_form);
     if (s.len > 0 && s.ptr[0] == '.') {
-        s = (struct str){ s.ptr + 1, s.len - 1 };
+        s = str_from(s, 1);
         if (!take_fraction(&s, SECOND_MS, &fraction_ms))
             return invalid(why, moment_form);
     }

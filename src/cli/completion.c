@@ -9,28 +9,25 @@
 struct subject {
     struct flag_name name;
     const char *summary;
-    const char *words;                       /* of its first argument; NULL: any */
-    struct flag_row rows[COMMAND_FLAGS_MAX]; /* its own */
-    const struct flag_row *flags;
+    const char *words;            /* of its first argument; NULL: any */
+    const struct flag_row *flags; /* its own */
 };
 
 typedef void subject_fn(const struct subject *s);
 
 static void each_subject(subject_fn *fn)
 {
-    struct subject s;
+    static const struct flag_row none[1];
 
     for (const struct verb *v = verb_table; v->name; v++) {
-        s = (struct subject){ .name = flag_name(str_of(v->name)), .summary = v->summary };
-        command_flags(v, s.rows);
-        s.flags = s.rows;
-        fn(&s);
+        struct flag_row rows[COMMAND_FLAGS_MAX];
+
+        command_flags(v, rows);
+        fn(&(struct subject){ flag_name(str_of(v->name)), v->summary, NULL, rows });
     }
-    for (const struct program *p = program_table; p->name; p++) {
-        s = (struct subject){ flag_name(str_of(p->name)), p->summary, p->words, .flags = p->rows };
-        s.flags = p->rows ? p->rows : s.rows;
-        fn(&s);
-    }
+    for (const struct program *p = program_table; p->name; p++)
+        fn(&(struct subject){ flag_name(str_of(p->name)), p->summary, p->words,
+                              p->rows ? p->rows : none });
 }
 
 static struct flag_name name_of(const struct flag_row *row)

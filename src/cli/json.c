@@ -22,7 +22,7 @@ static void put_double(struct buf *out, struct str s)
     bool finite = s.len > 0 && !memchr(s.ptr, 'n', s.len);
 
     if (finite)
-        buf_str(out, s.ptr[0] == '+' ? (struct str){ s.ptr + 1, s.len - 1 } : s);
+        buf_str(out, s.ptr[0] == '+' ? str_from(s, 1) : s);
     else
         json_quote(out, s);
 }

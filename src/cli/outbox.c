@@ -84,24 +84,18 @@ void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct 
         buf_str(&o->client.out, buf_view(&l->bytes));
 }
 
-static void answer_extend(struct outbox *o, const struct letter *l, const struct resp_values *v)
-{
-    bool gone = v->at[0].type == RESP_ERROR && (str_starts(v->at[0].text, STR("STALE")) ||
-                                                str_starts(v->at[0].text, STR("NOTFOUND")));
-
-    o->extended(o->arg, str_of(l->token), client_int(v, 0, "cancelled", 0), gone);
-}
-
 static void answer(struct outbox *o, struct letter *l, const struct resp_values *v)
 {
     struct str text = v->at[0].text;
+    bool failed = v->at[0].type == RESP_ERROR;
+    bool gone = failed && (str_starts(text, STR("STALE")) || str_starts(text, STR("NOTFOUND")));
 
     if (l->kind == OUTBOX_EXTEND)
-        answer_extend(o, l, v);
-    else if (v->at[0].type == RESP_ERROR && l->again)
+        o->extended(o->arg, str_of(l->token), client_int(v, 0, "cancelled", 0), gone);
+    else if (failed && l->again)
         cli_say("%s: %s was sent again after the connection had failed: %.*s", l->id,
                 names[l->kind], STR_ARG(text));
-    else if (v->at[0].type == RESP_ERROR)
+    else if (failed)
         cli_say("%s: the server refused %s: %.*s", l->id, names[l->kind], STR_ARG(text));
     discard(o, l);
 }

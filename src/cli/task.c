@@ -292,10 +292,10 @@ void task_error(const struct task *t, struct buf *out)
     /* The server keeps 1024 bytes: the end of the text is worth more, from a whole character on. */
     if (tail.len > TASK_TAIL - (out->len - head)) {
         size_t drop = tail.len - (TASK_TAIL - (out->len - head));
-        tail = (struct str){ tail.ptr + drop, tail.len - drop };
+        tail = str_from(tail, drop);
     }
     while (tail.len > 0 && ((unsigned char)tail.ptr[0] & 0xc0) == 0x80)
-        tail = (struct str){ tail.ptr + 1, tail.len - 1 };
+        tail = str_from(tail, 1);
     buf_str(out, tail);
 }
 

@@ -35,8 +35,7 @@ int run_writer_new(const struct run_options *o, struct run_writer **ret)
     struct run_writer *w = calloc(1, sizeof(*w));
     if (w) {
         w->o = *o;
-        if (w->o.block_bytes == 0)
-            w->o.block_bytes = RUN_BLOCK;
+        w->o.block_bytes = o->block_bytes ? o->block_bytes : RUN_BLOCK;
     }
     if (!w || !buf_reserve(&w->key, RUN_KEY_MAX) || !buf_reserve(&w->block, w->o.block_bytes) ||
         (o->filter_items > 0 && !filter_init(&w->filter, o->filter_items))) {
@@ -220,15 +219,13 @@ static int write_filter(struct run_writer *w, struct buf *positions)
 
 static void put_root(struct run_writer *w, uint64_t filters, struct buf *ret)
 {
+    const uint64_t counts[] = { w->data,         w->done_count,  filters,      w->filter.len,
+                                w->info.entries, w->info.graves, w->info.bytes };
+
     wire_put_u8(ret, BLOCK_ROOT);
     wire_put_u8(ret, BLOCK_FORMAT);
-    wire_put_varint(ret, w->data);
-    wire_put_varint(ret, w->done_count);
-    wire_put_varint(ret, filters);
-    wire_put_varint(ret, w->filter.len);
-    wire_put_varint(ret, w->info.entries);
-    wire_put_varint(ret, w->info.graves);
-    wire_put_varint(ret, w->info.bytes);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        wire_put_varint(ret, counts[i]);
 }
 
 static int write_root(struct run_writer *w)
