@@ -39,48 +39,48 @@ enum kind { COUNT, RATE, DURATION };
 /* How a figure is shown, in the lines of the server or in a column of the queues. */
 struct show {
     const char *title;
-    enum kind kind;
     const char *name; /* of the figure */
     const char *also; /* of a figure that is added to it; NULL: none */
     const char *tone; /* colour of a figure above 0; NULL: none */
-    bool if_any;      /* a figure of 0 is left out */
+    enum kind kind;
+    bool if_any; /* a figure of 0 is left out */
 };
 
 static const struct show server_shows[] = {
-    { "jobs     scheduled ", COUNT, .name = "scheduled" },
-    { "  ready ", COUNT, .name = "ready", .tone = TERM_CYAN },
-    { "  leased ", COUNT, .name = "leased", .tone = TERM_YELLOW },
-    { "  done ", COUNT, .name = "done" },
-    { "  dead ", COUNT, .name = "dead", .tone = TERM_RED },
-    { "  cancelled ", COUNT, .name = "cancelled" },
-    { "  on disk ", COUNT, .name = "cold_jobs", .if_any = true },
-    { "\nper s    in ", RATE, .name = "total_scheduled" },
-    { "  picked ", RATE, .name = "total_picked" },
-    { "  done ", RATE, .name = "total_succeeded" },
-    { "  failed ", RATE, .name = "total_failed", .also = "total_stalled" },
-    { "  commands ", RATE, .name = "commands" },
-    { "  commits ", RATE, .name = "commits" },
-    { "\nlateness p50 ", DURATION, .name = "lateness_p50_ms" },
-    { "  p99 ", DURATION, .name = "lateness_p99_ms" },
-    { "  max ", DURATION, .name = "lateness_max_ms" },
-    { "   run time p50 ", DURATION, .name = "runtime_p50_ms" },
-    { "  p99 ", DURATION, .name = "runtime_p99_ms" },
-    { "   wait p50 ", DURATION, .name = "wait_p50_ms" },
-    { "  p99 ", DURATION, .name = "wait_p99_ms" },
+    { "jobs     scheduled ", "scheduled", .kind = COUNT },
+    { "  ready ", "ready", .kind = COUNT, .tone = TERM_CYAN },
+    { "  leased ", "leased", .kind = COUNT, .tone = TERM_YELLOW },
+    { "  done ", "done", .kind = COUNT },
+    { "  dead ", "dead", .kind = COUNT, .tone = TERM_RED },
+    { "  cancelled ", "cancelled", .kind = COUNT },
+    { "  on disk ", "cold_jobs", .kind = COUNT, .if_any = true },
+    { "\nper s    in ", "total_scheduled", .kind = RATE },
+    { "  picked ", "total_picked", .kind = RATE },
+    { "  done ", "total_succeeded", .kind = RATE },
+    { "  failed ", "total_failed", .kind = RATE, .also = "total_stalled" },
+    { "  commands ", "commands", .kind = RATE },
+    { "  commits ", "commits", .kind = RATE },
+    { "\nlateness p50 ", "lateness_p50_ms", .kind = DURATION },
+    { "  p99 ", "lateness_p99_ms", .kind = DURATION },
+    { "  max ", "lateness_max_ms", .kind = DURATION },
+    { "   run time p50 ", "runtime_p50_ms", .kind = DURATION },
+    { "  p99 ", "runtime_p99_ms", .kind = DURATION },
+    { "   wait p50 ", "wait_p50_ms", .kind = DURATION },
+    { "  p99 ", "wait_p99_ms", .kind = DURATION },
 };
 
 static const struct show queue_shows[] = {
-    { "scheduled", COUNT, .name = "scheduled" },
-    { "ready", COUNT, .name = "ready", .tone = TERM_CYAN },
-    { "leased", COUNT, .name = "leased", .tone = TERM_YELLOW },
-    { "dead", COUNT, .name = "dead", .tone = TERM_RED },
-    { "waiting", COUNT, .name = "waiting_workers" },
-    { "in/s", RATE, .name = "total_scheduled" },
-    { "done/s", RATE, .name = "total_succeeded" },
-    { "failed/s", RATE, .name = "total_failed", .also = "total_stalled" },
-    { "late p99", DURATION, .name = "lateness_p99_ms" },
-    { "run p50", DURATION, .name = "runtime_p50_ms" },
-    { "wait p50", DURATION, .name = "wait_p50_ms" },
+    { "scheduled", "scheduled", .kind = COUNT },
+    { "ready", "ready", .kind = COUNT, .tone = TERM_CYAN },
+    { "leased", "leased", .kind = COUNT, .tone = TERM_YELLOW },
+    { "dead", "dead", .kind = COUNT, .tone = TERM_RED },
+    { "waiting", "waiting_workers", .kind = COUNT },
+    { "in/s", "total_scheduled", .kind = RATE },
+    { "done/s", "total_succeeded", .kind = RATE },
+    { "failed/s", "total_failed", .kind = RATE, .also = "total_stalled" },
+    { "late p99", "lateness_p99_ms", .kind = DURATION },
+    { "run p50", "runtime_p50_ms", .kind = DURATION },
+    { "wait p50", "wait_p50_ms", .kind = DURATION },
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
