@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/bench.h"
 #include "cli/client_tls.h"
+#include "cli/program.h"
 #include "loadgen/peers.h"
 
 static const struct driver *const drivers[] = { &driver_belfry,     &driver_belfry_full,
@@ -29,11 +29,12 @@ static int print_help(void)
 
 int main(int argc, char **argv)
 {
-    struct cli cli = { 0 };
+    struct cli cli;
 
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return print_help();
     signal(SIGPIPE, SIG_IGN);
+    cli_init(&cli);
     client_tls_use(&cli);
     return bench_measure(&cli, drivers, argc - 1, argv + 1);
 }

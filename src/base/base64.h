@@ -7,8 +7,8 @@
 
 void base64_put(struct buf *out, struct str bytes);
 
-/* Appends what text stands for. Strict: whole groups of four, padding only at the end, no unused
- * bits. False otherwise; out may have got some bytes then. */
+/* Appends the decoded bytes. False unless text is groups of four, with padding only at the end and
+ * no unused bits; out may have got some bytes then. */
 bool base64_read(struct str text, struct buf *out);
 
 #endif

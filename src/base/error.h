@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Error codes. Functions answer 0 (or a count) or one of these, negative. The names reach the wire
- * ("-STALE lease no longer held"), so neither names nor numbers are ever reused.
- */
+/* Error codes. Functions answer 0 (or a count) or one of these, negative. The names reach the wire
+ * ("-STALE lease no longer held"), so neither names nor numbers are ever reused. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
 #include "base/str.h"
 
-/* Name, number, status in HTTP, what a detail does, text, and what a person at the command line can
- * do about it. Number 19 is BELFRY_COLD. */
+/* Name, number, status in HTTP, use of a detail, text, and a hint for a person at the command line.
+ * Number 19 is BELFRY_COLD. */
 /* clang-format off */
 #define BELFRY_ERRORS(X) \
     X(NOMEM,      1, 503, ADDS, "out of memory", "") \
@@ -40,7 +38,7 @@ enum belfry_error {
 #define BELFRY_ERROR_ENUM(name, number, status, detail, text, hint) BELFRY_##name = -(number),
     BELFRY_ERRORS(BELFRY_ERROR_ENUM)
 #undef BELFRY_ERROR_ENUM
-    /* Stays between the engine and its host, who fetches the job from disk and asks again. */
+    /* Stays between the engine and its host, which fetches the job from disk and asks again. */
     BELFRY_COLD = -19,
 };
 

@@ -83,26 +83,3 @@ void heap_join(struct heap *to, struct heap *from, heap_before_fn *before)
     to->root = link(to->root, from->root, before);
     from->root = NULL;
 }
-
-int heap_each(const struct heap *h, int (*fn)(void *arg, struct heap_node *node), void *arg)
-{
-    struct heap_node *n = h->root;
-
-    while (n) {
-        int answer = fn(arg, n);
-
-        if (answer)
-            return answer;
-        if (n->child) {
-            n = n->child;
-            continue;
-        }
-        while (n && !n->next) { /* back to the parent of this row */
-            while (n->prev && n->prev->child != n)
-                n = n->prev;
-            n = n->prev;
-        }
-        n = n ? n->next : NULL;
-    }
-    return 0;
-}

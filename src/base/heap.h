@@ -31,8 +31,5 @@ void heap_add(struct heap *h, struct heap_node *node, heap_before_fn *before);
 void heap_remove(struct heap *h, struct heap_node *node, heap_before_fn *before);
 /* Moves all of `from` to `to`. */
 void heap_join(struct heap *to, struct heap *from, heap_before_fn *before);
-/* Visits all in no order; what fn returns, if not 0, ends that and is returned. fn changes nothing.
- */
-int heap_each(const struct heap *h, int (*fn)(void *arg, struct heap_node *node), void *arg);
 
 #endif

@@ -35,11 +35,18 @@ void json_quote(struct buf *out, struct str s)
     while (i < s.len) {
         size_t from = i, length;
 
-        while (i < s.len && (length = plain_length((struct str){ s.ptr + i, s.len - i })) > 0)
+        while (i < s.len && (length = plain_length(str_from(s, i))) > 0)
             i += length;
         buf_append(out, s.ptr + from, i - from);
         if (i < s.len)
             put_escape(out, (unsigned char)s.ptr[i++]);
     }
     buf_append(out, "\"", 1);
+}
+
+void json_quote_in(struct buf *out, const char *before, struct str s, const char *after)
+{
+    buf_text(out, before);
+    json_quote(out, s);
+    buf_text(out, after);
 }

@@ -8,4 +8,7 @@
 /* Appends s with its quotes; each byte that is not UTF-8 becomes U+FFFD. */
 void json_quote(struct buf *out, struct str s);
 
+/* Appends s as json_quote() does, with other text around it: `"name":`, s, `,`. */
+void json_quote_in(struct buf *out, const char *before, struct str s, const char *after);
+
 #endif

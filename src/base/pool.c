@@ -141,7 +141,7 @@ static struct pool_chunk *chunk_map(struct pool *p)
     return chunk;
 }
 
-/* Page `at` of a chunk is about to be used: the next ones are probably, too. */
+/* Page `at` of a chunk is about to be used: the next pages probably, too. */
 static void warm_ahead(const struct pool *p, struct pool_chunk *chunk, unsigned at)
 {
     if (p->held_bytes < POOL_WARM || at + POOL_AHEAD / 2 < chunk->warmed ||
@@ -306,9 +306,4 @@ size_t pool_size(size_t size)
 size_t pool_used(const struct pool *p)
 {
     return p->used_bytes;
-}
-
-size_t pool_held(const struct pool *p)
-{
-    return p->held_bytes;
 }

@@ -39,8 +39,8 @@ struct pool {
     struct list chunks_open; /* chunks with a free page */
     struct list chunks_full;
     struct list large; /* objects from malloc */
-    size_t used_bytes;
-    size_t held_bytes;
+    size_t used_bytes; /* in objects, by their classes */
+    size_t held_bytes; /* taken from the system for them */
     size_t keep_bytes;
     size_t kept_bytes;
 };
@@ -60,8 +60,7 @@ void pool_free(struct pool *p, void *ptr, size_t size);
 /* How many bytes an object of this size really takes. */
 size_t pool_size(size_t size);
 
-/* Bytes in objects, by their classes; and bytes taken from the system for them. */
+/* Bytes in objects, by their classes. */
 size_t pool_used(const struct pool *p);
-size_t pool_held(const struct pool *p);
 
 #endif

@@ -3,22 +3,26 @@
 
 #include <stdio.h>
 
-void quantity_count(struct buf *out, int64_t n)
+struct quantity quantity_count(int64_t n)
 {
-    char digits[32];
+    struct quantity q = { "" };
+    char digits[24];
     int len = snprintf(digits, sizeof(digits), "%lld", (long long)n);
     int first = digits[0] == '-';
+    char *p = q.text;
 
     for (int i = 0; i < len; i++) {
         if (i > first && (len - i) % 3 == 0)
-            buf_text(out, ",");
-        buf_append(out, &digits[i], 1);
+            *p++ = ',';
+        *p++ = digits[i];
     }
+    return q;
 }
 
-void quantity_bytes(struct buf *out, int64_t n)
+struct quantity quantity_bytes(int64_t n)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    struct quantity q;
     double v = (double)n;
     size_t unit = 0;
 
@@ -26,8 +30,10 @@ void quantity_bytes(struct buf *out, int64_t n)
         v /= 1024;
         unit++;
     }
-    if (unit == 0)
-        buf_printf(out, "%lld B", (long long)n);
-    else
-        buf_printf(out, v < 10 ? "%.2f %s" : v < 100 ? "%.1f %s" : "%.0f %s", v, units[unit]);
+    snprintf(q.text, sizeof(q.text), "%.*f %s",
+             unit == 0 || v >= 100 ? 0
+             : v < 10              ? 2
+                                   : 1,
+             v, units[unit]);
+    return q;
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers for people. */
+/* Numbers for people, as text for printf: printf("%s", quantity_count(n).text). */
 #ifndef BASE_QUANTITY_H
 #define BASE_QUANTITY_H
 
-#include "base/buf.h"
+#include <stdint.h>
+
+struct quantity {
+    char text[32];
+};
 
 /* "1,234,567" */
-void quantity_count(struct buf *out, int64_t n);
+struct quantity quantity_count(int64_t n);
 
 /* "12.3 MiB" */
-void quantity_bytes(struct buf *out, int64_t n);
+struct quantity quantity_bytes(int64_t n);
 
 #endif

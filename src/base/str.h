@@ -80,6 +80,12 @@ static inline int str_hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* The bytes from offset n on. */
+static inline struct str str_from(struct str s, size_t n)
+{
+    return (struct str){ s.ptr + n, s.len - n };
+}
+
 static inline bool str_starts(struct str s, struct str prefix)
 {
     return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;

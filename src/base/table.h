@@ -63,8 +63,8 @@ struct table_node *table_find(const struct table *t, uint64_t hash,
 
 /* Visits the nodes with (hash & (2^s - 1)) == i, s < 64. Which nodes these are does not depend on
  * the size of the table, so a walk over all stripes stays right while the table grows in between.
- * fn may remove the node it is given but change nothing else; what it returns, if not 0, ends the
- * walk and is returned. */
+ * fn may remove the node it is given but change nothing else. An answer of fn that is not 0 ends
+ * the walk and is returned. */
 int table_each_stripe(const struct table *t, unsigned s, uint64_t i,
                       int (*fn)(void *arg, struct table_node *node), void *arg);
 

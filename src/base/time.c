@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/time.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -11,8 +14,7 @@
 #define DAY_MS    (24 * HOUR_MS)
 #define WEEK_MS   (7 * DAY_MS)
 
-/* In falling order. "ms" is not taken for "m", for a unit ends at a digit or the end of the text.
- */
+/* In falling order. "ms" is not taken for "m": a unit ends at a digit or the end of the text. */
 static const struct {
     const char *name;
     int64_t ms;
@@ -46,13 +48,13 @@ static bool take_number(struct str *s, int64_t max, int64_t *ret)
     }
     if (i == 0)
         return false;
-    *s = (struct str){ s->ptr + i, s->len - i };
+    *s = str_from(*s, i);
     *ret = v;
     return true;
 }
 
 /* Takes a fraction's digits, after the point, and answers that part of `whole`, rounded down. Ten
- * digits are as many as matter and as fit; further ones are skipped. */
+ * digits fit and matter; further digits are skipped. */
 static bool take_fraction(struct str *s, int64_t whole, int64_t *ret)
 {
     int64_t digits = 0, scale = 1;
@@ -65,7 +67,7 @@ static bool take_fraction(struct str *s, int64_t whole, int64_t *ret)
     }
     if (i == 0)
         return false;
-    *s = (struct str){ s->ptr + i, s->len - i };
+    *s = str_from(*s, i);
     *ret = whole * digits / scale;
     return true;
 }
@@ -78,7 +80,7 @@ static int take_unit(struct str *s)
         n++;
     for (int u = 0; u < (int)TIME_UNITS; u++) {
         if (str_eq((struct str){ s->ptr, n }, str_of(time_units[u].name))) {
-            *s = (struct str){ s->ptr + n, s->len - n };
+            *s = str_from(*s, n);
             return u;
         }
     }
@@ -106,7 +108,7 @@ static int take_part(struct str *s, int *unit, int64_t *ret_ms, const char **why
         return invalid(why, duration_range);
     rest = *s;
     if (s->len > 0 && s->ptr[0] == '.') {
-        *s = (struct str){ s->ptr + 1, s->len - 1 };
+        *s = str_from(*s, 1);
         if (!take_fraction(s, 0, &part))
             return invalid(why, "digits must follow the point in a duration, as in 1.5s");
     }
@@ -121,7 +123,7 @@ static int take_part(struct str *s, int *unit, int64_t *ret_ms, const char **why
         if (s->len > 0)
             return invalid(why,
                            "only the last part of a duration may have a fraction, as in 1m1.5s");
-        rest = (struct str){ rest.ptr + 1, rest.len - 1 };
+        rest = str_from(rest, 1);
         take_fraction(&rest, time_units[u].ms, &part);
     }
     if (number > TIME_DURATION_MAX / time_units[u].ms)
@@ -208,7 +210,7 @@ static bool take_form(struct str *s, const char *form, int64_t *ret)
             return false;
         }
     }
-    *s = (struct str){ s->ptr + n, s->len - n };
+    *s = str_from(*s, n);
     return true;
 }
 
@@ -229,7 +231,7 @@ static int take_zone(struct str *s, int64_t *ret_ms, const char **why)
         return 0;
     }
     int64_t sign = s->ptr[0] == '+' ? 1 : s->ptr[0] == '-' ? -1 : 0;
-    *s = (struct str){ s->ptr + 1, s->len - 1 };
+    *s = str_from(*s, 1);
     if (sign == 0 || !take_form(s, "dd:dd", n) || s->len > 0)
         return invalid(why, moment_form);
     if (n[0] > 23 || n[1] > 59)
@@ -286,7 +288,7 @@ int time_parse_moment(struct str text, int64_t *ret_ms, const char **why)
     if (!take_form(&s, "dddd-dd-ddTdd:dd:dd", n))
         return invalid(why, moment_form);
     if (s.len > 0 && s.ptr[0] == '.') {
-        s = (struct str){ s.ptr + 1, s.len - 1 };
+        s = str_from(s, 1);
         if (!take_fraction(&s, SECOND_MS, &fraction_ms))
             return invalid(why, moment_form);
     }
@@ -303,20 +305,6 @@ int time_parse_moment(struct str text, int64_t *ret_ms, const char **why)
     return 0;
 }
 
-/* Decimal digits, padded with zeros to at least `width`. */
-static char *put_number(char *p, uint64_t v, int width)
-{
-    char digits[20];
-    int n = 0;
-    do {
-        digits[n++] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v || n < width);
-    while (n > 0)
-        *p++ = digits[--n];
-    return p;
-}
-
 size_t time_format_duration(int64_t ms, char ret[TIME_TEXT])
 {
     uint64_t left = ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms;
@@ -326,11 +314,8 @@ size_t time_format_duration(int64_t ms, char ret[TIME_TEXT])
     for (size_t u = 0; u < TIME_UNITS; u++) {
         uint64_t n = left / (uint64_t)time_units[u].ms;
         left %= (uint64_t)time_units[u].ms;
-        if (n > 0 || (ms == 0 && u == TIME_UNITS - 1)) {
-            p = put_number(p, n, 1);
-            for (const char *name = time_units[u].name; *name; name++)
-                *p++ = *name;
-        }
+        if (n > 0 || (ms == 0 && u == TIME_UNITS - 1))
+            p = stpcpy(buf_digits(p, n), time_units[u].name);
     }
     *p = '\0';
     return (size_t)(p - ret);
@@ -340,50 +325,36 @@ size_t time_format_moment(int64_t ms, char ret[TIME_TEXT])
 {
     bool before = ms % DAY_MS < 0;
     int64_t days = ms / DAY_MS - before;
-    uint64_t of_day = (uint64_t)(ms % DAY_MS + (before ? DAY_MS : 0));
+    long long of_day = ms % DAY_MS + (before ? DAY_MS : 0);
     int64_t year, month, day;
-    char *p = ret;
 
     date_of_days(days, &year, &month, &day);
-    if (year < 0)
-        *p++ = '-';
-    p = put_number(p, (uint64_t)(year < 0 ? -year : year), 4);
-    *p++ = '-';
-    p = put_number(p, (uint64_t)month, 2);
-    *p++ = '-';
-    p = put_number(p, (uint64_t)day, 2);
-    *p++ = 'T';
-    p = put_number(p, of_day / HOUR_MS, 2);
-    *p++ = ':';
-    p = put_number(p, of_day / MINUTE_MS % 60, 2);
-    *p++ = ':';
-    p = put_number(p, of_day / SECOND_MS % 60, 2);
-    *p++ = '.';
-    p = put_number(p, of_day % SECOND_MS, 3);
-    *p++ = 'Z';
-    *p = '\0';
-    return (size_t)(p - ret);
+    return (size_t)snprintf(ret, TIME_TEXT, "%s%04lld-%02lld-%02lldT%02lld:%02lld:%02lld.%03lldZ",
+                            year < 0 ? "-" : "", llabs(year), (long long)month, (long long)day,
+                            of_day / HOUR_MS, of_day / MINUTE_MS % 60, of_day / SECOND_MS % 60,
+                            of_day % SECOND_MS);
+}
+
+static int64_t clock_us(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 int64_t time_wall_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return clock_us(CLOCK_REALTIME) / 1000;
 }
 
 int64_t time_wall_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return clock_us(CLOCK_REALTIME);
 }
 
 int64_t time_mono_us(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    return clock_us(CLOCK_MONOTONIC);
 }
 
 #define CLOCK_SET_US   1000 /* a greater difference: the wall clock was set */

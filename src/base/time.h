@@ -44,11 +44,10 @@ struct clocks {
 };
 
 void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
-/* As clocks_read, from two readings. The wall clock was set if they are further apart than before.
- */
+/* As clocks_read, from two readings. If they are further apart, the wall clock was set. */
 void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *ret_wall_ms,
                  int64_t *ret_mono_ms);
-/* What CLOCK_MONOTONIC shows when *ret_mono_ms becomes mono_ms. */
+/* The time of CLOCK_MONOTONIC at which *ret_mono_ms becomes mono_ms. */
 int64_t clocks_mono_us(const struct clocks *c, int64_t mono_ms);
 
 #endif

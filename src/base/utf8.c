@@ -37,7 +37,7 @@ bool utf8_valid(struct str s)
         size_t n = utf8_decode(s, &c);
         if (n == 0)
             return false;
-        s = (struct str){ s.ptr + n, s.len - n };
+        s = str_from(s, n);
     }
     return true;
 }

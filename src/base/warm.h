@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Memory that is touched for the first time costs a fault for each of its pages. A thread takes
+/* Memory that is touched for the first time costs a fault for each of its pages. A thread takes
  * these faults ahead of the user of the memory. It is only for speed: before warm_start, or where
- * the system does not know how, the faults come when they come.
- */
+ * the system cannot, the faults come at the first use. */
 #ifndef BASE_WARM_H
 #define BASE_WARM_H
 
@@ -16,8 +14,7 @@ void warm_stop(void); /* when all that was asked for is done */
 
 /* Takes the faults of pages that are about to be used, at once, on the caller's thread. */
 void warm_now(void *memory, size_t bytes);
-/* Has the thread take the faults soon. The pages may be used or given back meanwhile. From any
- * thread. */
+/* The thread takes the faults soon; the pages may be used or freed meanwhile. From any thread. */
 void warm(void *memory, size_t bytes);
 
 #endif

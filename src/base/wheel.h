@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A timing wheel with millisecond resolution: O(1) insert and cancel, timers come out in order of
- * their moment, equal ones in the order in which they went in.
+ * their moment, equal moments in the order of insertion.
  *
  * Eight levels of 64 slots cover 2^48 ms. A timer stands at the level of the highest group of six
  * bits in which its moment differs from the wheel's base, in the slot that this group names:

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Numbers and byte strings in records: little-endian fixed widths, LEB128 varints, length-prefixed
+/* Numbers and byte strings in records: little-endian fixed widths, LEB128 varints, length-prefixed
  * bytes. Writers append to a buf. A reader never reads past its end: after the first short or
- * malformed item it is `bad` and every further read gives zero, so a decoder checks once at the
- * end.
- */
+ * malformed item it is `bad` and every further read gives zero. So a decoder checks once. */
 #ifndef BASE_WIRE_H
 #define BASE_WIRE_H
 
@@ -42,26 +39,34 @@ static inline void wire_put_u64(struct buf *b, uint64_t v)
     buf_append(b, &v, 8);
 }
 
-/* By way of a local pointer: bytes stored through b->ptr might be b itself, as far as C can tell.
- */
-static inline void wire_put_varint(struct buf *b, uint64_t v)
+#define WIRE_VARINT_MAX 10
+
+/* Writes a varint to p, which has room for WIRE_VARINT_MAX bytes; returns its end. */
+static inline char *wire_varint_to(char *p, uint64_t v)
 {
-    char *p;
-    if (!buf_reserve(b, 10))
-        return;
-    p = b->ptr + b->len;
     while (v >= 0x80) {
         *p++ = (char)(v | 0x80);
         v >>= 7;
     }
     *p++ = (char)v;
-    b->len = (size_t)(p - b->ptr);
+    return p;
 }
 
-/* Signed numbers, small either way round. */
+static inline void wire_put_varint(struct buf *b, uint64_t v)
+{
+    if (buf_reserve(b, WIRE_VARINT_MAX))
+        b->len = (size_t)(wire_varint_to(b->ptr + b->len, v) - b->ptr);
+}
+
+/* A signed number as an unsigned one that is small if it is near 0. */
+static inline uint64_t wire_zigzag_of(int64_t v)
+{
+    return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+
 static inline void wire_put_zigzag(struct buf *b, int64_t v)
 {
-    wire_put_varint(b, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
+    wire_put_varint(b, wire_zigzag_of(v));
 }
 
 static inline void wire_put_bytes(struct buf *b, struct str s)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The token that the command line shows to a server. It is in $BELFRY_AUTH, or in the file that
- * $BELFRY_AUTH_FILE or --auth-file names. It is never an argument, which others on the machine
- * could see.
- */
+/* The token that the command line shows to a server. It is in $BELFRY_AUTH, or in the file that
+ * $BELFRY_AUTH_FILE or --auth-file names. Others on the machine could see an argument. */
 #ifndef CLI_AUTH_H
 #define CLI_AUTH_H
 

@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/bulk.h"
-
-#include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/call.h"
-#include "cli/client.h"
-#include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/render.h"
 
 #define POLL_FIRST_MS 20
 #define POLL_MS       500
+#define BULK          1 /* index of the bulk in the answer of BULKS */
 
 /* A bulk that is asked for again and again. */
 struct following {
-    struct client client;
+    struct client *client;
     char id[ID_TEXT + 1];
     struct str tenant; /* empty: the default */
     struct progress progress;
 };
 
-static bool text_is(const struct resp_value *v, const char *text)
+static bool is_state(const struct resp_values *v, struct str state)
 {
-    return v && (v->type == RESP_BULK || v->type == RESP_SIMPLE) && str_eq(v->text, str_of(text));
+    return str_eq(client_text(v, BULK, "state"), state);
 }
 
 static struct str tenant_of(const struct command *c)
@@ -35,54 +29,28 @@ static struct str tenant_of(const struct command *c)
     return (struct str){ 0 };
 }
 
-static int print(const struct cli *cli, const struct resp_values *v, size_t at)
-{
-    const struct resp_value *state = client_field(v, at, "state");
-    struct render r = render_for(STDOUT_FILENO);
-    struct buf out = { 0 };
-    bool printed;
-
-    if (cli->json) {
-        json_put(&out, v, at);
-        buf_text(&out, "\n");
-    } else {
-        render_value(&out, v, at, &r);
-    }
-    printed = call_print(&out);
-    buf_fini(&out);
-    return printed && !text_is(state, "failed") ? CLI_OK : CLI_ERROR;
-}
-
 /* About how many jobs the bulk looks at. */
 static uint64_t jobs_of(struct following *f)
 {
     const struct resp_values *v;
-    struct str words[] = { STR("STATS") };
 
-    if (client_call(&f->client, words, 1, &v) < 0)
+    if (client_call(f->client, CLIENT_WORDS(STR("STATS")), &v) < 0)
         return 0;
     return (uint64_t)(client_int(v, 0, "hot_jobs", 0) + client_int(v, 0, "cold_jobs", 0));
 }
 
-static void pause_ms(int ms)
-{
-    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
-}
-
-/* Asks once; the bulk's map is at *ret_at. */
-static int ask(struct following *f, const struct resp_values **ret, size_t *ret_at)
+/* Asks once; the bulk's map is at index BULK. */
+static int ask(struct following *f, const struct resp_values **ret)
 {
     struct str words[] = { STR("BULKS"), STR("ID"), str_of(f->id), STR("TENANT"), f->tenant };
-    if (client_call(&f->client, words, f->tenant.len ? 5 : 3, ret) < 0)
-        return call_lost(&f->client);
+    if (client_call(f->client, words, f->tenant.len ? 5 : 3, ret) < 0)
+        return call_lost(f->client);
     if ((*ret)->at[0].type == RESP_ERROR)
         return call_error((*ret)->at[0].text);
-    if ((*ret)->at[0].type != RESP_ARRAY || (*ret)->at[0].children == 0) {
-        cli_say("the server's answer is not about the bulk");
-        return CLI_ERROR;
-    }
-    *ret_at = 1;
-    return CLI_OK;
+    if ((*ret)->at[0].type == RESP_ARRAY && (*ret)->at[0].children > 0)
+        return CLI_OK;
+    cli_say("the server's answer is not about the bulk");
+    return CLI_ERROR;
 }
 
 static int follow(const struct cli *cli, struct following *f)
@@ -90,47 +58,41 @@ static int follow(const struct cli *cli, struct following *f)
     const struct resp_values *v;
     int wait = POLL_FIRST_MS, code;
     uint64_t total = jobs_of(f);
-    size_t at = 0;
+    struct render r = render_for(STDOUT_FILENO);
 
     progress_begin(&f->progress, "bulk", total, cli->json);
     for (;;) {
         uint64_t looked;
 
-        code = ask(f, &v, &at);
-        if (code != CLI_OK || !text_is(client_field(v, at, "state"), "running"))
+        code = ask(f, &v);
+        if (code != CLI_OK || !is_state(v, STR("running")))
             break;
-        looked = (uint64_t)client_int(v, at, "looked_at", 0);
+        looked = (uint64_t)client_int(v, BULK, "looked_at", 0);
         progress_show(&f->progress, looked < total ? looked : total);
-        pause_ms(wait);
+        usleep((useconds_t)wait * 1000);
         wait = wait * 2 < POLL_MS ? wait * 2 : POLL_MS;
     }
     progress_end(&f->progress);
-    return code == CLI_OK ? print(cli, v, at) : code;
+    if (code == CLI_OK && (!call_show(cli, v, BULK, &r) || is_state(v, STR("failed"))))
+        code = CLI_ERROR;
+    return code;
 }
 
-int bulk_run(struct cli *cli, struct command *c)
+int bulk_run(const struct cli *cli, struct command *c, struct client *client)
 {
-    struct following f = { .tenant = tenant_of(c) };
+    struct following f = { .client = client, .tenant = tenant_of(c) };
     const struct resp_values *v;
-    const struct resp_value *id;
-    int code;
+    struct str id;
 
-    if (command_check(c) < 0)
-        return cli_usage("%s", c->why);
-    code = call_connect(cli, &f.client);
-    if (code != CLI_OK)
-        return code;
-    if (client_call(&f.client, c->words, c->n, &v) < 0) {
-        code = call_lost(&f.client);
-    } else if (v->at[0].type == RESP_ERROR) {
-        code = call_error(v->at[0].text);
-    } else if ((id = client_field(v, 0, "id")) && id->text.len == ID_TEXT) {
-        memcpy(f.id, id->text.ptr, ID_TEXT);
-        code = follow(cli, &f);
-    } else {
+    if (client_call(client, c->words, c->n, &v) < 0)
+        return call_lost(client);
+    if (v->at[0].type == RESP_ERROR)
+        return call_error(v->at[0].text);
+    id = client_text(v, 0, "id");
+    if (id.len != ID_TEXT) {
         cli_say("the server's answer is not about a bulk");
-        code = CLI_ERROR;
+        return CLI_ERROR;
     }
-    client_close(&f.client);
-    return code;
+    memcpy(f.id, id.ptr, ID_TEXT);
+    return follow(cli, &f);
 }

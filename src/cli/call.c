@@ -4,17 +4,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/bulk.h"
-#include "cli/command.h"
-#include "cli/forecast.h"
 #include "cli/help.h"
 #include "cli/json.h"
-#include "cli/listing.h"
-#include "cli/render.h"
 
 int call_connect(const struct cli *cli, struct client *ret)
 {
-    const char *host = cli_host(cli), *port = cli_port(cli);
+    const char *host = cli->host, *port = cli->port;
 
     int err = client_open_belfry(ret, host, port, CLIENT_CONNECT_MS);
 
@@ -57,24 +52,21 @@ bool call_print(struct buf *out)
     return fflush(stdout) == 0 && ok;
 }
 
-/* Answers that have a better form for people than the usual. */
-static const struct {
-    const char *verb;
-    bool (*put)(struct buf *out, const struct resp_values *v, const struct render *r);
-} forms[] = {
-    { "FORECAST", forecast_put },
-};
-
-static void put_answer(struct buf *out, const struct command *c, const struct resp_values *answer)
+bool call_show(const struct cli *cli, const struct resp_values *v, size_t at,
+               const struct render *r)
 {
-    const struct verb *v = c->verb;
-    struct render r = render_for(STDOUT_FILENO);
+    struct buf out = { 0 };
+    bool printed;
 
-    r.tenants = command_asks_all_tenants(c);
-    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-        if (strcmp(forms[i].verb, v->name) == 0 && forms[i].put(out, answer, &r))
-            return;
-    render_value(out, answer, 0, &r);
+    if (cli->json) {
+        json_put(&out, v, at);
+        buf_text(&out, "\n");
+    } else if (!r->forecast || !forecast_put(&out, v, r)) {
+        render_value(&out, v, at, r);
+    }
+    printed = call_print(&out);
+    buf_fini(&out);
+    return printed;
 }
 
 /* Whether the answer says that there is nothing. */
@@ -98,69 +90,64 @@ static void say_nothing(const struct verb *verb, const struct resp_value *v)
 
 static int show(const struct cli *cli, const struct command *c, const struct resp_values *answer)
 {
-    const struct verb *v = c->verb;
     const struct resp_value *value = &answer->at[0];
+    struct render r = render_for(STDOUT_FILENO);
     bool empty = is_nothing(value);
-    struct buf out = { 0 };
-    bool printed;
 
     if (value->type == RESP_ERROR)
         return call_error(value->text);
-    if (cli->json) {
-        json_put(&out, answer, 0);
-        buf_text(&out, "\n");
-    } else if (empty) {
-        say_nothing(v, value);
-    } else {
-        put_answer(&out, c, answer);
-    }
-    printed = call_print(&out);
-    buf_fini(&out);
-    if (!printed)
+    r.tenants = c->all_tenants;
+    r.forecast = strcmp(c->verb->name, "FORECAST") == 0;
+    if (empty && !cli->json)
+        say_nothing(c->verb, value);
+    else if (!call_show(cli, answer, 0, &r))
         return CLI_ERROR;
     /* A queue list that is empty is an answer; a job or work that is not there is not. */
-    if (empty && (value->type != RESP_ARRAY || v->flags & VERB_TAKES))
-        return CLI_NOTHING;
-    return CLI_OK;
+    return empty && (value->type != RESP_ARRAY || c->verb->flags & VERB_TAKES) ? CLI_NOTHING
+                                                                               : CLI_OK;
 }
 
-static int call_once(const struct cli *cli, struct command *c)
+static int call_once(const struct cli *cli, struct command *c, struct client *client)
 {
     const struct resp_values *answer;
-    struct client client;
-    int code;
 
-    if (command_check(c) < 0)
-        return cli_usage("%s", c->why);
-    code = call_connect(cli, &client);
+    if (client_call(client, c->words, c->n, &answer) < 0)
+        return call_lost(client);
+    return show(cli, c, answer);
+}
+
+static int call_server(const struct cli *cli, struct command *c)
+{
+    call_fn *run = command_pages(c->verb)                  ? listing_run
+                   : command_waits(c->verb) && !c->no_wait ? bulk_run
+                                                           : call_once;
+    struct client client;
+    int code = command_pages(c->verb) ? listing_words(c) : CLI_OK;
+
+    if (code == CLI_OK && command_check(c) < 0)
+        code = cli_usage("%s", c->why);
+    if (code == CLI_OK)
+        code = call_connect(cli, &client);
     if (code != CLI_OK)
         return code;
-    if (client_call(&client, c->words, c->n, &answer) < 0)
-        code = call_lost(&client);
-    else
-        code = show(cli, c, answer);
+    code = run(cli, c, &client);
     client_close(&client);
     return code;
 }
 
 int call_run(struct cli *cli, const struct verb *v, int argc, char **argv)
 {
+    struct flag_name name = flag_name(str_of(v->name));
     struct command c;
-    char name[64];
     int code = CLI_OK;
 
-    help_name(v, name, sizeof(name));
     if (command_parse(&c, cli, v, argc, argv) < 0) {
-        code = cli_usage("%s: %s", name, c.why);
-        cli_say("see belfry help %s", name);
+        code = cli_usage("%s: %s", name.text, c.why);
+        cli_say("see belfry help %s", name.text);
     } else if (cli->help) {
         help_verb(v);
-    } else if (command_pages(v)) {
-        code = listing_run(cli, &c);
-    } else if (command_waits(v) && !c.no_wait) {
-        code = bulk_run(cli, &c);
     } else {
-        code = call_once(cli, &c);
+        code = call_server(cli, &c);
     }
     command_fini(&c);
     return code;

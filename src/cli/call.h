@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "verbs/verb.h"
+#include "cli/command.h"
+#include "cli/render.h"
 
 /* `belfry VERB args`; argv[0..argc) stands behind the name. Answers the exit code. */
 int call_run(struct cli *cli, const struct verb *v, int argc, char **argv);
@@ -13,13 +14,34 @@ int call_run(struct cli *cli, const struct verb *v, int argc, char **argv);
 /* Connects, or says why not and how to start a server. CLI_OK or CLI_OFFLINE. */
 int call_connect(const struct cli *cli, struct client *ret);
 
-/* Says an error reply ("STALE lease no longer held") and what to do next. CLI_ERROR. */
+/* Says an error reply ("STALE lease no longer held") and its hint. CLI_ERROR. */
 int call_error(struct str text);
 
 /* Says that the connection failed in the middle of a command. CLI_OFFLINE. */
 int call_lost(const struct client *c);
 
+/* Shows the value at index `at` as JSON, or as `r` says; false if that failed. */
+bool call_show(const struct cli *cli, const struct resp_values *v, size_t at,
+               const struct render *r);
+
 /* Writes the bytes to standard output and empties the buffer; false if that failed. */
 bool call_print(struct buf *out);
+
+/* ---- Verbs whose answer is shown in another way ---- */
+
+/* Sends a command that has been checked, and shows the answer. Answers the exit code. */
+typedef int call_fn(const struct cli *cli, struct command *c, struct client *client);
+
+/* bulk.c: begins a bulk and follows it until it is over. */
+call_fn bulk_run;
+/* listing.c: takes LIMIT and CURSOR out of the words, before these are checked: LIMIT may be larger
+ * than the server's. CLI_OK or CLI_USAGE. */
+int listing_words(struct command *c);
+/* listing.c: follows the cursors of a verb that answers in pages {jobs, cursor}, until --limit jobs
+ * have been shown (100 if not given), or all of them with --all. */
+call_fn listing_run;
+/* forecast.c: appends a line for each step, in local time, with a bar. False, with nothing written,
+ * if the value is no answer of FORECAST. */
+bool forecast_put(struct buf *out, const struct resp_values *v, const struct render *r);
 
 #endif

@@ -6,54 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *choose(const char *given, const char *variable, const char *otherwise)
+static const char *variable(const char *name, const char *otherwise)
 {
-    const char *set = getenv(variable);
+    const char *set = getenv(name);
 
-    if (given)
-        return given;
     return set && *set ? set : otherwise;
 }
 
-const char *cli_host(const struct cli *c)
+void cli_init(struct cli *c)
 {
-    return choose(c->host, "BELFRY_HOST", "127.0.0.1");
-}
-
-const char *cli_port(const struct cli *c)
-{
-    return choose(c->port, "BELFRY_PORT", CLI_PORT_DEFAULT);
-}
-
-const char *cli_ca(const struct cli *c)
-{
-    return choose(c->ca, "BELFRY_CA", "");
-}
-
-const char *cli_cert(const struct cli *c)
-{
-    return choose(c->cert, "BELFRY_CERT", "");
-}
-
-const char *cli_cert_key(const struct cli *c)
-{
-    return choose(c->cert_key, "BELFRY_CERT_KEY", "");
+    *c = (struct cli){ .host = variable("BELFRY_HOST", "127.0.0.1"),
+                       .port = variable("BELFRY_PORT", "2355"),
+                       .ca = variable("BELFRY_CA", ""),
+                       .cert = variable("BELFRY_CERT", ""),
+                       .cert_key = variable("BELFRY_CERT_KEY", ""),
+                       .tls = strcmp(variable("BELFRY_TLS", "off"), "off") != 0 };
 }
 
 bool cli_tls(const struct cli *c)
 {
-    return c->tls || *cli_ca(c) || *cli_cert(c) || *cli_cert_key(c) ||
-           strcmp(choose(NULL, "BELFRY_TLS", "off"), "off") != 0;
-}
-
-__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list args)
-{
-    fflush(stdout);
-    flockfile(stderr);
-    fputs("belfry: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    funlockfile(stderr);
+    return c->tls || *c->ca || *c->cert || *c->cert_key;
 }
 
 void cli_say(const char *format, ...)
@@ -61,16 +33,11 @@ void cli_say(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(format, args);
+    fflush(stdout);
+    flockfile(stderr);
+    fputs("belfry: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    funlockfile(stderr);
     va_end(args);
-}
-
-int cli_usage(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    say(format, args);
-    va_end(args);
-    return CLI_USAGE;
 }

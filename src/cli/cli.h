@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What every command of the command line shares: the global options and the exit codes. */
+/* The global options and the exit codes, which all commands of the command line share. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* clang-format off */
 #define CLI_EXITS(X)                                                                               \
@@ -20,35 +21,29 @@ enum cli_exit {
 #undef CLI_EXIT_ENUM
 };
 
-#define CLI_PORT_DEFAULT "2355"
-
-/* Options that every command takes. Strings are borrowed from argv. */
+/* Options that every command takes. Strings are borrowed from argv and the environment. */
 struct cli {
-    const char *host; /* NULL: not given */
-    const char *port;
+    const char *host, *port;
+    const char *ca, *cert, *cert_key; /* files; "": none */
     bool tls;
-    const char *ca;
-    const char *cert;
-    const char *cert_key;
     bool json;
     bool help;
 };
 
-/* The option if it was given, else $BELFRY_HOST and $BELFRY_PORT, else 127.0.0.1 and 2355. */
-const char *cli_host(const struct cli *c);
-const char *cli_port(const struct cli *c);
+/* Sets the options from the environment: $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS (not `off`),
+ * $BELFRY_CA, $BELFRY_CERT and $BELFRY_CERT_KEY. The default is 127.0.0.1, 2355, without TLS. */
+void cli_init(struct cli *c);
 
-/* Whether to connect by TLS: if --tls, one of the files below, or $BELFRY_TLS (not `off`) asks. */
+/* Whether to connect by TLS: `tls` or any of the files asks for it. */
 bool cli_tls(const struct cli *c);
-/* The option if it was given, else $BELFRY_CA, $BELFRY_CERT and $BELFRY_CERT_KEY, else "". */
-const char *cli_ca(const struct cli *c);
-const char *cli_cert(const struct cli *c);
-const char *cli_cert_key(const struct cli *c);
 
 /* "belfry: " and a line, on standard error. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Puts a reason into the array `why`, and answers err. */
+#define cli_fail(why, err, ...) (snprintf((why), sizeof(why), __VA_ARGS__), (err))
+
 /* Says the line as cli_say() does, and answers CLI_USAGE. */
-int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define cli_usage(...) (cli_say(__VA_ARGS__), CLI_USAGE)
 
 #endif

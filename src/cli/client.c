@@ -2,65 +2,46 @@
 #include "cli/client.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/time.h"
 #include "cli/auth.h"
 #include "cli/client_tls.h"
 
-#define READ_BYTES (64u << 10)
-
-static int client_fail(struct client *c, int err, const char *text)
-{
-    snprintf(c->why, sizeof(c->why), "%s", text);
-    return err;
-}
+#define READ_BYTES (256u << 10)
 
 static int fail_errno(struct client *c)
 {
     int err = errno;
     const char *why = client_tls_why();
 
-    return client_fail(c, BELFRY_IO, why ? why : strerror(err));
+    return cli_fail(c->why, BELFRY_IO, "%s", why ? why : strerror(err));
 }
 
-static void set_blocking(int fd, bool blocking)
+/* Limits how long a call may block: SO_SNDTIMEO or SO_RCVTIMEO. 0: without limit. */
+static void set_limit(int fd, int option, int timeout_ms)
 {
-    int flags = fcntl(fd, F_GETFL);
+    struct timeval limit = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000L };
 
-    fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+    setsockopt(fd, SOL_SOCKET, option, &limit, sizeof(limit));
 }
 
 /* 0 or an errno. */
 static int connect_within(int fd, const struct addrinfo *a, int timeout_ms)
 {
-    struct pollfd p = { .fd = fd, .events = POLLOUT };
-    int err = 0, n;
-    socklen_t len = sizeof(err);
+    int err;
 
-    set_blocking(fd, false);
-    if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
-        if (errno != EINPROGRESS)
-            return errno;
-        do
-            n = poll(&p, 1, timeout_ms);
-        while (n < 0 && errno == EINTR);
-        if (n == 0)
-            return ETIMEDOUT;
-        if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
-            return errno;
-    }
-    set_blocking(fd, true);
-    return err;
+    set_limit(fd, SO_SNDTIMEO, timeout_ms);
+    do
+        err = connect(fd, a->ai_addr, a->ai_addrlen) < 0 ? errno : 0;
+    while (err == EINTR);
+    set_limit(fd, SO_SNDTIMEO, 0);
+    return err == EINPROGRESS ? ETIMEDOUT : err;
 }
 
 int client_open(struct client *c, const char *host, const char *port, int timeout_ms)
@@ -71,7 +52,7 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     *c = (struct client){ .fd = -1 };
     err = getaddrinfo(host, port, &hints, &all);
     if (err)
-        return client_fail(c, BELFRY_IO, gai_strerror(err));
+        return cli_fail(c->why, BELFRY_IO, "%s", gai_strerror(err));
     err = ECONNREFUSED;
     for (const struct addrinfo *a = all; a && c->fd < 0; a = a->ai_next) {
         int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
@@ -85,7 +66,7 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     }
     freeaddrinfo(all);
     if (c->fd < 0)
-        return client_fail(c, BELFRY_IO, strerror(err));
+        return cli_fail(c->why, BELFRY_IO, "%s", strerror(err));
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     return client_tls_begin(c, host, timeout_ms);
 }
@@ -113,33 +94,29 @@ static int greet(struct client *c)
     int err = say_hello(c, &v);
 
     if (err == BELFRY_PROTOCOL)
-        return client_fail(c, BELFRY_IO, "what answers there is not Belfry");
+        return cli_fail(c->why, BELFRY_IO, "what answers there is not Belfry");
     if (err < 0)
         return err;
     if (v->at[0].type == RESP_ERROR) {
-        snprintf(c->why, sizeof(c->why), "it refused HELLO: %.*s", STR_ARG(v->at[0].text));
-        return str_starts(v->at[0].text, STR("PROTOCOL")) ? BELFRY_IO : BELFRY_WRONGPASS;
+        err = str_starts(v->at[0].text, STR("PROTOCOL")) ? BELFRY_IO : BELFRY_WRONGPASS;
+        return cli_fail(c->why, err, "it refused HELLO: %.*s", STR_ARG(v->at[0].text));
     }
     server = client_field(v, 0, "server");
-    if (server && !str_ieq(server->text, "belfry")) {
-        snprintf(c->why, sizeof(c->why), "what answers there is %.*s, not Belfry",
-                 STR_ARG(server->text));
-        return BELFRY_IO;
-    }
+    if (server && !str_ieq(server->text, "belfry"))
+        return cli_fail(c->why, BELFRY_IO, "what answers there is %.*s, not Belfry",
+                        STR_ARG(server->text));
     return 0;
 }
 
 int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms)
 {
-    struct timeval limit = { .tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000L };
-    struct timeval none = { 0 };
     int err = client_open(c, host, port, timeout_ms);
 
     if (err < 0)
         return err;
-    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    set_limit(c->fd, SO_RCVTIMEO, timeout_ms);
     err = greet(c);
-    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none));
+    set_limit(c->fd, SO_RCVTIMEO, 0);
     if (err < 0) {
         char why[sizeof(c->why)];
         memcpy(why, c->why, sizeof(why));
@@ -159,11 +136,16 @@ void client_close(struct client *c)
     *c = (struct client){ .fd = -1 };
 }
 
+void client_put(struct buf *out, const struct str *words, size_t n)
+{
+    resp_array(out, n);
+    for (size_t i = 0; i < n; i++)
+        resp_bulk(out, words[i]);
+}
+
 void client_add(struct client *c, const struct str *words, size_t n)
 {
-    resp_array(&c->out, n);
-    for (size_t i = 0; i < n; i++)
-        resp_bulk(&c->out, words[i]);
+    client_put(&c->out, words, n);
 }
 
 /* One send; the number of bytes, 0 if it would block. */
@@ -183,7 +165,7 @@ static ssize_t send_some(struct client *c, int flags)
 int client_flush(struct client *c)
 {
     if (c->out.failed)
-        return client_fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return cli_fail(c->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
     while (c->out.len > 0) {
         ssize_t n = send_some(c, 0);
         if (n < 0)
@@ -202,15 +184,6 @@ int client_push(struct client *c)
     return 0;
 }
 
-static int fail_ended(struct client *c)
-{
-    const char *why = client_tls_why();
-
-    snprintf(c->why, sizeof(c->why), "the server closed the connection%s%s", why ? ": " : "",
-             why ? why : "");
-    return BELFRY_IO;
-}
-
 /* One receive; 1 if something came, 0 if it would block. */
 static int receive(struct client *c, int flags)
 {
@@ -221,14 +194,17 @@ static int receive(struct client *c, int flags)
         c->start = 0;
     }
     if (!buf_reserve(&c->in, READ_BYTES))
-        return client_fail(c, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return cli_fail(c->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
     do
         n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, flags);
     while (n < 0 && errno == EINTR);
-    if (n == 0)
-        return fail_ended(c);
+    if (n == 0) {
+        const char *why = client_tls_why();
+        return cli_fail(c->why, BELFRY_IO, "the server closed the connection%s%s", why ? ": " : "",
+                        why ? why : "");
+    }
     if (n < 0 && errno == EAGAIN)
-        return flags & MSG_DONTWAIT ? 0 : client_fail(c, BELFRY_IO, "no answer in time");
+        return flags & MSG_DONTWAIT ? 0 : cli_fail(c->why, BELFRY_IO, "no answer in time");
     if (n < 0)
         return fail_errno(c);
     c->in.len += (size_t)n;
@@ -256,8 +232,8 @@ int client_next(struct client *c, const struct resp_values **ret)
         return 1;
     case RESP_MORE: return 0;
     default:
-        return client_fail(c, BELFRY_PROTOCOL,
-                           c->values.why ? c->values.why : "the answer is malformed");
+        return cli_fail(c->why, BELFRY_PROTOCOL, "%s",
+                        c->values.why ? c->values.why : "the answer is malformed");
     }
 }
 
@@ -284,17 +260,11 @@ int client_call(struct client *c, const struct str *words, size_t n, const struc
 
 const struct resp_value *client_field(const struct resp_values *v, size_t at, const char *name)
 {
-    size_t i = at + 1;
-
     if (at >= v->n || v->at[at].type != RESP_MAP)
         return NULL;
-    for (uint32_t pair = 0; pair < v->at[at].children / 2; pair++) {
-        const struct resp_value *key = &v->at[i];
-        const struct resp_value *value = &v->at[key->next];
-        if (str_ieq(key->text, name))
-            return value;
-        i = value->next;
-    }
+    for (size_t key = at + 1; key < v->at[at].next; key = client_next_key(v, key))
+        if (str_ieq(v->at[key].text, name))
+            return &v->at[v->at[key].next];
     return NULL;
 }
 

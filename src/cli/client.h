@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A small RESP client over one TCP connection. Commands are queued and sent together, so several
+/* A small RESP client over one TCP connection. Commands are queued and sent together, so several
  * may be under way; replies come in their order. Blocking calls wait for the server; the others
- * never do and serve callers with a poll loop of their own. Not thread-safe.
- */
+ * never do and serve callers with a poll loop of their own. Not thread-safe. */
 #ifndef CLI_CLIENT_H
 #define CLI_CLIENT_H
 
 #include "base/buf.h"
+#include "cli/cli.h"
 #include "front/resp.h"
 
 #define CLIENT_CONNECT_MS 5000
@@ -33,6 +32,13 @@ int client_open_belfry(struct client *c, const char *host, const char *port, int
 /* Closes the connection; does nothing if it is closed already. */
 void client_close(struct client *c);
 
+/* The words of a command, as two arguments of the functions below. */
+#define CLIENT_WORDS(...) \
+    (const struct str[]){ __VA_ARGS__ }, sizeof((struct str[]){ __VA_ARGS__ }) / sizeof(struct str)
+
+/* Appends a command to a buffer. */
+void client_put(struct buf *out, const struct str *words, size_t n);
+
 /* Queues a command; nothing is sent yet. */
 void client_add(struct client *c, const struct str *words, size_t n);
 
@@ -55,6 +61,12 @@ int client_push(struct client *c);
 int client_pull(struct client *c);
 /* Gives a reply that has come already: 1, or 0 if there is none yet, PROTOCOL. */
 int client_next(struct client *c, const struct resp_values **ret);
+
+/* The index of the name behind the one at `key`, in a map. */
+static inline size_t client_next_key(const struct resp_values *v, size_t key)
+{
+    return v->at[v->at[key].next].next;
+}
 
 /* The value of a name in the map at index `at`; NULL if there is none or it is no map. */
 const struct resp_value *client_field(const struct resp_values *v, size_t at, const char *name);

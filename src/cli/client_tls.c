@@ -26,8 +26,8 @@ void client_tls_use(const struct cli *cli)
     options = cli;
 }
 
-/* Ends the relay before OpenSSL ends itself, which it registered earlier. Every answer that matters
- * has come by then. */
+/* Ends the relay before OpenSSL, which registered its own end earlier, ends itself. Every answer
+ * that matters has come by then. */
 static void end(void)
 {
     relay_free(relay, 0);
@@ -36,9 +36,9 @@ static void end(void)
 
 static bool prepare(char why[TLS_WHY])
 {
-    struct tls_files files = { .cert = { "--cert", cli_cert(options) },
-                               .key = { "--cert-key", cli_cert_key(options) },
-                               .ca = { "--ca", cli_ca(options) } };
+    struct tls_files files = { .cert = { "--cert", options->cert },
+                               .key = { "--cert-key", options->cert_key },
+                               .ca = { "--ca", options->ca } };
     struct relay_options o = { NULL, CLIENT_CONNECT_MS, CLIENT_CONNECT_MS, NULL };
 
     if (!context)
@@ -126,14 +126,12 @@ int client_tls_begin(struct client *c, const char *host, int timeout_ms)
                 fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
                 return 0;
             }
-            snprintf(c->why, sizeof(c->why), "out of memory or descriptors");
-            return BELFRY_IO;
+            return cli_fail(c->why, BELFRY_IO, "out of memory or descriptors");
         }
     }
     SSL_free(ssl);
     close(fd);
-    snprintf(c->why, sizeof(c->why), "%.250s", why);
-    return BELFRY_IO;
+    return cli_fail(c->why, BELFRY_IO, "%.250s", why);
 }
 
 const char *client_tls_why(void)

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <unistd.h>
 
 static const char *const placeholders[] = {
@@ -22,35 +20,25 @@ struct given {
     bool named[VERB_ARGS_MAX];
     const char *loose[COMMAND_WORDS_MAX]; /* words without a name */
     size_t loose_n;
+    struct str options[COMMAND_WORDS_MAX]; /* names and values, as words of the request */
+    size_t options_n;
     size_t items; /* where those of ARG_ITEMS begin */
 };
 
-static int command_fail(struct command *c, int err, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int command_fail(struct command *c, int err, const char *format, ...)
+/* The word for a value of this type in help: "DURATION". */
+static const char *placeholder_of(const struct arg *a)
 {
-    va_list args;
+    bool known = (size_t)a->type < sizeof(placeholders) / sizeof(*placeholders);
 
-    va_start(args, format);
-    vsnprintf(c->why, sizeof(c->why), format, args);
-    va_end(args);
-    return err;
-}
-
-const char *command_placeholder(const struct arg *a)
-{
     if (a->words)
         return a->words;
-    if ((size_t)a->type >= sizeof(placeholders) / sizeof(*placeholders))
-        return "VALUE";
-    return placeholders[a->type] ? placeholders[a->type] : "VALUE";
+    return known && placeholders[a->type] ? placeholders[a->type] : "VALUE";
 }
 
-bool command_pages(const struct verb *v)
+bool command_has(const struct verb *v, enum arg_type type)
 {
     for (size_t i = 0; i < VERB_ARGS_MAX && v->args[i].name; i++)
-        if (v->args[i].type == ARG_CURSOR)
+        if (v->args[i].type == type)
             return true;
     return false;
 }
@@ -65,23 +53,21 @@ void command_flags(const struct verb *v, struct flag_row *ret)
     size_t n = 0;
 
     for (; n < VERB_ARGS_MAX && v->args[n].name; n++)
-        ret[n] = (struct flag_row){ .name = v->args[n].name,
-                                    .value = command_placeholder(&v->args[n]),
-                                    .help = v->args[n].help,
+        ret[n] = (struct flag_row){ v->args[n].name, placeholder_of(&v->args[n]), v->args[n].help,
                                     .words = v->args[n].words };
     if (command_pages(v))
-        ret[n++] = (struct flag_row){ .name = "all", .help = "shows everything, page after page" };
+        ret[n++] = (struct flag_row){ "all", .help = "shows everything, page after page" };
     if (command_waits(v))
-        ret[n++] = (struct flag_row){ .name = "no_wait",
-                                      .help = "ends at once, without waiting until the bulk is "
-                                              "done" };
+        ret[n++] =
+            (struct flag_row){ "no_wait",
+                               .help = "ends at once, without waiting until the bulk is done" };
     ret[n] = (struct flag_row){ 0 };
 }
 
 static int add_word(struct command *c, struct str word)
 {
     if (c->n == COMMAND_WORDS_MAX)
-        return command_fail(c, BELFRY_INVALID, "too many arguments");
+        return cli_fail(c->why, BELFRY_INVALID, "too many arguments");
     c->words[c->n++] = word;
     return 0;
 }
@@ -92,14 +78,14 @@ static int read_all(struct command *c, int fd, const char *name)
 
     do {
         if (!buf_reserve(&c->payload, 64u << 10))
-            return command_fail(c, BELFRY_NOMEM, "%s: out of memory", name);
+            return cli_fail(c->why, BELFRY_NOMEM, "%s: out of memory", name);
         n = read(fd, c->payload.ptr + c->payload.len, c->payload.cap - c->payload.len);
         if (n > 0)
             c->payload.len += (size_t)n;
         if (c->payload.len > COMMAND_PAYLOAD_MAX)
-            return command_fail(c, BELFRY_TOOLARGE, "%s: larger than any server takes", name);
+            return cli_fail(c->why, BELFRY_TOOLARGE, "%s: larger than any server takes", name);
     } while (n > 0 || (n < 0 && errno == EINTR));
-    return n < 0 ? command_fail(c, BELFRY_IO, "%s: %s", name, strerror(errno)) : 0;
+    return n < 0 ? cli_fail(c->why, BELFRY_IO, "%s: %s", name, strerror(errno)) : 0;
 }
 
 static int read_file(struct command *c, const char *path)
@@ -107,21 +93,20 @@ static int read_file(struct command *c, const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 
     if (fd < 0)
-        return command_fail(c, BELFRY_IO, "%s: %s", path, strerror(errno));
+        return cli_fail(c->why, BELFRY_IO, "%s: %s", path, strerror(errno));
     err = read_all(c, fd, path);
     close(fd);
     return err;
 }
 
-/* A payload is what was given, or read from where that says. */
+/* Adds the payload: the value itself, or the bytes of the file or input that it names. */
 static int add_payload(struct command *c, const struct arg *a, const char *value, bool named)
 {
     int err = 0;
 
     if (!value && isatty(STDIN_FILENO))
-        return command_fail(c, BELFRY_INVALID,
-                            "no %s: give --%s BYTES, or send it on standard input", a->name,
-                            a->name);
+        return cli_fail(c->why, BELFRY_INVALID,
+                        "no %s: give --%s BYTES, or send it on standard input", a->name, a->name);
     if (!value || strcmp(value, "-") == 0)
         err = read_all(c, STDIN_FILENO, "standard input");
     else if (named && value[0] == '@')
@@ -145,7 +130,7 @@ static int add_positional(struct command *c, const struct given *g)
         else if (g->value[i])
             err = add_word(c, str_of(g->value[i]));
         else if (!args[i].optional)
-            return command_fail(c, BELFRY_INVALID, "no %s given", args[i].name);
+            return cli_fail(c->why, BELFRY_INVALID, "no %s given", args[i].name);
     }
     return err;
 }
@@ -165,13 +150,12 @@ static int place_loose(struct command *c, struct given *g)
         }
     }
     if (at < g->loose_n)
-        return command_fail(c, BELFRY_INVALID, "unexpected argument '%s'", g->loose[at]);
+        return cli_fail(c->why, BELFRY_INVALID, "unexpected argument '%s'", g->loose[at]);
     return 0;
 }
 
 /* Takes one flag: a positional argument by its name, --all, or an option's name and value. */
-static int take_flag(struct command *c, struct given *g, struct buf *options, size_t which,
-                     const char *value)
+static int take_flag(struct command *c, struct given *g, size_t which, const char *value)
 {
     const struct arg *a = &c->verb->args[which];
 
@@ -181,36 +165,38 @@ static int take_flag(struct command *c, struct given *g, struct buf *options, si
         return 0;
     }
     if (!a->positional) {
-        struct str words[3] = { str_of(a->name), str_of(value) };
         const char *equals = a->type == ARG_META ? strchr(value, '=') : NULL;
+        struct str *option = &g->options[g->options_n];
 
         if (a->type == ARG_META && !equals)
-            return command_fail(c, BELFRY_INVALID, "--%s: expected NAME=VALUE", a->name);
-        if (equals) {
-            words[1].len = (size_t)(equals - value);
-            words[2] = str_of(equals + 1);
-        }
-        buf_append(options, words, (equals ? 3 : 2) * sizeof(*words));
+            return cli_fail(c->why, BELFRY_INVALID, "--%s: expected NAME=VALUE", a->name);
+        if (g->options_n + 3 > COMMAND_WORDS_MAX)
+            return cli_fail(c->why, BELFRY_INVALID, "too many arguments");
+        option[0] = str_of(a->name);
+        option[1] = equals ? (struct str){ value, (size_t)(equals - value) } : str_of(value);
+        if (equals)
+            option[2] = str_of(equals + 1);
+        g->options_n += equals ? 3 : 2;
         return 0;
     }
     if (g->value[which])
-        return command_fail(c, BELFRY_INVALID, "--%s is given twice", a->name);
+        return cli_fail(c->why, BELFRY_INVALID, "--%s is given twice", a->name);
     g->value[which] = value;
     g->named[which] = true;
     return 0;
 }
 
-static int read_flags(struct command *c, struct flags *f, struct given *g, struct buf *options)
+static int read_flags(struct command *c, struct flags *f, struct given *g)
 {
     int which, err = 0;
 
     while (err == 0 && (which = flag_next(f)) != FLAG_END) {
         if (which == FLAG_BAD)
-            return command_fail(c, BELFRY_INVALID, "%s", f->why);
+            return cli_fail(c->why, BELFRY_INVALID, "%s", f->why);
         if (which >= 0)
-            err = take_flag(c, g, options, (size_t)which, f->value);
+            err = take_flag(c, g, (size_t)which, f->value);
         else if (g->loose_n == COMMAND_WORDS_MAX)
-            return command_fail(c, BELFRY_INVALID, "too many arguments");
+            return cli_fail(c->why, BELFRY_INVALID, "too many arguments");
         else
             g->loose[g->loose_n++] = f->value;
     }
@@ -222,26 +208,20 @@ int command_parse(struct command *c, struct cli *cli, const struct verb *v, int 
     struct flag_row rows[COMMAND_FLAGS_MAX];
     struct flags flags = { .cli = cli, .rows = rows, .argc = argc, .argv = argv };
     struct given given = { 0 };
-    struct buf options = { 0 };
     int err;
 
     *c = (struct command){ .verb = v };
     command_flags(v, rows);
-    err = read_flags(c, &flags, &given, &options);
+    err = read_flags(c, &flags, &given);
     if (err < 0 || cli->help)
-        goto out;
+        return err;
     err = place_loose(c, &given);
     if (err == 0)
         err = add_word(c, str_of(v->name));
     if (err == 0)
         err = add_positional(c, &given);
-    for (size_t at = 0; err == 0 && at < options.len; at += sizeof(struct str)) {
-        struct str word;
-        memcpy(&word, options.ptr + at, sizeof(word));
-        err = add_word(c, word);
-    }
-out:
-    buf_fini(&options);
+    for (size_t i = 0; err == 0 && i < given.options_n; i++)
+        err = add_word(c, given.options[i]);
     return err;
 }
 
@@ -254,17 +234,9 @@ int command_check(struct command *c)
 {
     struct verb_host host = { .max_payload = SIZE_MAX };
     struct arg_value values[VERB_ARGS_MAX] = { 0 };
+    int err = verb_parse(c->verb, &host, c->words, c->n, values, c->why, sizeof(c->why));
 
-    return verb_parse(c->verb, &host, c->words, c->n, values, c->why, sizeof(c->why));
-}
-
-bool command_asks_all_tenants(const struct command *c)
-{
-    struct verb_host host = { .max_payload = SIZE_MAX };
-    struct arg_value values[VERB_ARGS_MAX] = { 0 };
-    char why[sizeof(c->why)];
-
-    return !(c->verb->flags & (VERB_HOLDS | VERB_WIDE)) &&
-           verb_parse(c->verb, &host, c->words, c->n, values, why, sizeof(why)) == 0 &&
-           str_eq(verb_tenant(c->verb, values), STR(TENANT_ALL));
+    c->all_tenants = err == 0 && !(c->verb->flags & (VERB_HOLDS | VERB_WIDE)) &&
+                     str_eq(verb_tenant(c->verb, values), STR(TENANT_ALL));
+    return err;
 }

@@ -5,8 +5,7 @@
  *     schedule hello --in 2s --payload hi   ->   SCHEDULE hello hi IN 2s
  *
  * Positional arguments may be given by position or by name. A payload of `-` is read from standard
- * input, and `--payload @file` from a file. A payload that is missing is read from standard input,
- * unless that is a terminal.
+ * input, as is a missing one unless that is a terminal; `--payload @file` is read from a file.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -21,9 +20,12 @@ struct command {
     const struct verb *verb;
     struct str words[COMMAND_WORDS_MAX]; /* borrowed from argv, the table and payload */
     size_t n;
-    struct buf payload; /* what was read from a file or standard input */
+    struct buf payload; /* the bytes of a file or of standard input */
     bool all;           /* --all, for verbs that come in pages */
     bool no_wait;       /* --no-wait, for verbs that begin something */
+    int64_t limit;      /* of a verb that comes in pages: how many jobs are shown */
+    struct str cursor;  /* of a verb that comes in pages: where it goes on; empty: not given */
+    bool all_tenants;   /* it asks for things of all tenants; set by command_check() */
     char why[320];      /* after an error */
 };
 
@@ -35,20 +37,20 @@ void command_fini(struct command *c);
 /* Checks the words as the server would, but for its limits. 0, INVALID, TOOLARGE with why. */
 int command_check(struct command *c);
 
-/* Whether the command asks for things of all tenants. Its words have been checked. */
-bool command_asks_all_tenants(const struct command *c);
-
 /* The row's arguments as flags, in their order; ret has room for COMMAND_FLAGS_MAX. */
 #define COMMAND_FLAGS_MAX (VERB_ARGS_MAX + 2)
 void command_flags(const struct verb *v, struct flag_row *ret);
 
+/* Whether the verb has an argument of this type. */
+bool command_has(const struct verb *v, enum arg_type type);
+
 /* Whether the verb answers in pages, so that --all makes sense. */
-bool command_pages(const struct verb *v);
+static inline bool command_pages(const struct verb *v)
+{
+    return command_has(v, ARG_CURSOR);
+}
 
 /* Whether the verb begins something that goes on, so that --no-wait makes sense. */
 bool command_waits(const struct verb *v);
-
-/* The word for a value of this type in help: "DURATION". */
-const char *command_placeholder(const struct arg *a);
 
 #endif

@@ -1,64 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/completion.h"
-
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/program.h"
 
 /* Everything that a shell needs to know of one command. */
 struct subject {
-    char name[64];
+    struct flag_name name;
     const char *summary;
-    const char *words;                       /* of its first argument; NULL: any */
-    struct flag_row rows[COMMAND_FLAGS_MAX]; /* its own */
-    const struct flag_row *flags;
+    const char *words;            /* of its first argument; NULL: any */
+    const struct flag_row *flags; /* its own */
 };
 
 typedef void subject_fn(const struct subject *s);
 
 static void each_subject(subject_fn *fn)
 {
-    struct subject s;
+    static const struct flag_row none[1];
 
     for (const struct verb *v = verb_table; v->name; v++) {
-        s = (struct subject){ .summary = v->summary };
-        help_name(v, s.name, sizeof(s.name));
-        command_flags(v, s.rows);
-        s.flags = s.rows;
-        fn(&s);
+        struct flag_row rows[COMMAND_FLAGS_MAX];
+
+        command_flags(v, rows);
+        fn(&(struct subject){ flag_name(str_of(v->name)), v->summary, NULL, rows });
     }
-    for (const struct program *p = program_table; p->name; p++) {
-        s = (struct subject){ .summary = p->summary, .words = p->words };
-        snprintf(s.name, sizeof(s.name), "%s", p->name);
-        s.flags = p->rows ? p->rows : s.rows;
-        fn(&s);
-    }
+    for (const struct program *p = program_table; p->name; p++)
+        fn(&(struct subject){ flag_name(str_of(p->name)), p->summary, p->words,
+                              p->rows ? p->rows : none });
 }
 
-static void print_flag(const char *name)
+static struct flag_name name_of(const struct flag_row *row)
 {
-    fputs("--", stdout);
-    for (; *name; name++)
-        putchar(*name == '_' ? '-' : *name);
+    return flag_name(str_of(row->name));
 }
 
 static void print_flags(const struct flag_row *rows)
 {
-    for (; rows->name; rows++) {
-        putchar(' ');
-        print_flag(rows->name);
-    }
+    for (; rows->name; rows++)
+        printf(" --%s", name_of(rows).text);
 }
 
-/* "a|b|c" with another separator. */
-static void print_words(const char *words, char separator)
+/* "a|b|c" with blanks between, and text around it; nothing if there are no words. */
+static void print_words(const char *before, const char *words, const char *after)
 {
+    if (!words)
+        return;
+    fputs(before, stdout);
     for (; *words; words++)
-        putchar(*words == '|' ? separator : *words);
+        putchar(*words == '|' ? ' ' : *words);
+    fputs(after, stdout);
 }
 
 /* Text inside single quotes; `also` is escaped with a backslash. */
@@ -78,14 +69,13 @@ static void print_quoted(const char *text, const char *also)
 
 static void bash_name(const struct subject *s)
 {
-    printf(" %s", s->name);
+    printf(" %s", s->name.text);
 }
 
 static void bash_case(const struct subject *s)
 {
-    printf("    %s) words='", s->name);
-    if (s->words)
-        print_words(s->words, ' ');
+    printf("    %s) words='", s->name.text);
+    print_words("", s->words, "");
     print_flags(s->flags);
     printf("' ;;\n");
 }
@@ -95,11 +85,8 @@ static void bash_values(const struct subject *s)
     for (const struct flag_row *row = s->flags; row->name; row++) {
         if (!row->words)
             continue;
-        printf("    %s:", s->name);
-        print_flag(row->name);
-        printf(") COMPREPLY=($(compgen -W '");
-        print_words(row->words, ' ');
-        printf("' -- \"$cur\")); return ;;\n");
+        printf("    %s:--%s) COMPREPLY=($(compgen -W '", s->name.text, name_of(row).text);
+        print_words("", row->words, "' -- \"$cur\")); return ;;\n");
     }
 }
 
@@ -138,7 +125,7 @@ static void bash(void)
 
 static void zsh_name(const struct subject *s)
 {
-    printf("        '%s:", s->name);
+    printf("        '%s:", s->name.text);
     print_quoted(s->summary, ":");
     printf("'\n");
 }
@@ -146,32 +133,24 @@ static void zsh_name(const struct subject *s)
 static void zsh_rows(const struct flag_row *rows)
 {
     for (; rows->name; rows++) {
-        printf(" \\\n            '");
-        print_flag(rows->name);
-        printf("%s[", rows->value ? "=" : "");
+        printf(" \\\n            '--%s%s[", name_of(rows).text, rows->value ? "=" : "");
         print_quoted(rows->help, "[]:");
         putchar(']');
         if (rows->value)
             printf(":%s:", rows->name);
-        if (rows->words) {
-            putchar('(');
-            print_words(rows->words, ' ');
-            putchar(')');
-        }
+        print_words("(", rows->words, ")");
         putchar('\'');
     }
 }
 
 static void zsh_case(const struct subject *s)
 {
-    printf("    %s)\n        _arguments", s->name);
+    printf("    %s)\n        _arguments", s->name.text);
     zsh_rows(s->flags);
     zsh_rows(flag_globals);
     if (s->words) {
-        printf(" \\\n            '1:value:(");
-        print_words(s->words, ' ');
-        printf(")'");
-    } else if (strcmp(s->name, "help") == 0) {
+        print_words(" \\\n            '1:value:(", s->words, ")'");
+    } else if (strcmp(s->name.text, "help") == 0) {
         printf(" \\\n            '1:command:(exit-codes");
         each_subject(bash_name);
         printf(")'");
@@ -209,15 +188,9 @@ static void zsh(void)
 static void fish_rows(const char *condition, const struct flag_row *rows)
 {
     for (; rows->name; rows++) {
-        printf("complete -c belfry%s -l '", condition);
-        for (const char *p = rows->name; *p; p++)
-            putchar(*p == '_' ? '-' : *p);
-        printf("'%s", rows->value ? " -x" : "");
-        if (rows->words) {
-            printf(" -a '");
-            print_words(rows->words, ' ');
-            putchar('\'');
-        }
+        printf("complete -c belfry%s -l '%s'%s", condition, name_of(rows).text,
+               rows->value ? " -x" : "");
+        print_words(" -a '", rows->words, "'");
         printf(" -d '");
         print_quoted(rows->help, "");
         printf("'\n");
@@ -228,16 +201,14 @@ static void fish_case(const struct subject *s)
 {
     char condition[128];
 
-    printf("complete -c belfry -n __fish_use_subcommand -f -a '%s' -d '", s->name);
+    printf("complete -c belfry -n __fish_use_subcommand -f -a '%s' -d '", s->name.text);
     print_quoted(s->summary, "");
     printf("'\n");
-    snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'", s->name);
+    snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'", s->name.text);
     fish_rows(condition, s->flags);
-    if (s->words) {
+    if (s->words)
         printf("complete -c belfry%s -f -a '", condition);
-        print_words(s->words, ' ');
-        printf("'\n");
-    }
+    print_words("", s->words, "'\n");
 }
 
 static void fish(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/drain.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -13,7 +12,7 @@ struct drain {
     uint64_t jobs;
     bool timed;
     uint8_t *seen;                           /* a bit for each job */
-    struct buf filler;                       /* what payloads are made of */
+    struct buf filler;                       /* text of a payload */
     int64_t latest_ms[LOAD_CONNECTIONS_MAX]; /* the latest due time that each connection has seen */
     struct drain_result *ret;
 };
@@ -85,14 +84,13 @@ int drain_measure(const struct load_options *o, uint64_t jobs, bool timed, struc
     d.seen = calloc(jobs / 8 + 1, 1);
     driver_filler(&d.filler, o->target->payload_bytes);
     if (o->target->payload_bytes < DRIVER_NUMBER_DIGITS) {
-        snprintf(ret->load.why, sizeof(ret->load.why),
-                 "payloads have no room for a number of %d digits", DRIVER_NUMBER_DIGITS);
-        err = BELFRY_INVALID;
+        err = cli_fail(ret->load.why, BELFRY_INVALID,
+                       "payloads have no room for a number of %d digits", DRIVER_NUMBER_DIGITS);
     } else if (d.seen && !d.filler.failed) {
         err = load_rounds(o, "drain", jobs, until_ms, &d.watch, &ret->load);
         ret->missing = jobs - ret->delivered;
     } else {
-        snprintf(ret->load.why, sizeof(ret->load.why), "%s", error_text(err));
+        err = cli_fail(ret->load.why, err, "%s", error_text(err));
     }
     free(d.seen);
     buf_fini(&d.filler);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Takes and finishes all jobs of a queue and checks them: jobs are known by the number at the front
- * of their payload, so that each must come once, none before its time, and each as it was sent.
- */
+/* Takes and finishes all jobs of a queue and checks them: jobs are known by the number at the front
+ * of their payload. Each must come once, none before its time, and each as it was sent. */
 #ifndef CLI_DRAIN_H
 #define CLI_DRAIN_H
 
@@ -23,9 +21,9 @@ struct drain_result {
     DRAIN_FAULTS(DRAIN_FAULT)
 #undef DRAIN_FAULT
     int64_t earliest_us;   /* the least lateness */
-    struct hist late;      /* microseconds from when it was due to when it was here */
-    uint64_t behind;       /* jobs due before one that the same connection got earlier */
-    int64_t behind_max_ms; /* by how much at most */
+    struct hist late;      /* microseconds from the due time of a job to its arrival */
+    uint64_t behind;       /* jobs due before a job that their connection got earlier */
+    int64_t behind_max_ms; /* the most by which a job was behind */
 };
 
 /* Drains the jobs 0 to `jobs` - 1 of the target's queue; if `timed`, they must be due as

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/driver.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 
 void driver_filler(struct buf *out, size_t bytes)
@@ -51,9 +49,7 @@ int driver_ask(struct client *c, struct str *words, size_t n, const struct resp_
 {
     int err = client_call(c, words, n, ret);
 
-    if (err == 0 && (*ret)->at[0].type == RESP_ERROR) {
-        snprintf(c->why, sizeof(c->why), "%.*s", STR_ARG((*ret)->at[0].text));
-        err = BELFRY_INVALID;
-    }
+    if (err == 0 && (*ret)->at[0].type == RESP_ERROR)
+        return cli_fail(c->why, BELFRY_INVALID, "%.*s", STR_ARG((*ret)->at[0].text));
     return err;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How a benchmark talks to a server: Belfry, or a peer in bench/loadgen that the same generator
- * measures. Commands are bytes appended to a buffer; replies are measured, not parsed into values.
- * Only prepare and wipe block.
- */
+/* How a benchmark talks to a server: Belfry, or a peer in bench/loadgen. Commands are bytes
+ * in a buffer; replies are measured, not parsed into values. Only prepare and wipe block. */
 #ifndef CLI_DRIVER_H
 #define CLI_DRIVER_H
 
@@ -52,14 +49,12 @@ struct driver {
     const char *port; /* its server's usual port; NULL for Belfry's, which the options tell */
     bool belfry;      /* its server is Belfry: it is reached and greeted as by any command */
 
-    /* Makes the commands, and at the server what they need. 0, or an error with c->why. */
+    /* Makes the commands, and the things at the server that they need. 0, or an error with why. */
     int (*prepare)(struct target *t, struct client *c);
-    /* Appends the commands that a connection begins with; returns how many replies come. May be
-     * NULL. */
+    /* Appends the first commands of a connection; returns how many replies come. May be NULL. */
     unsigned (*greet)(const struct target *t, struct buf *out);
 
-    /* The length of the reply at the start of `in`; 0: it is not whole yet; -1: it is an error, or
-     * no reply at all. */
+    /* The length of the reply at the start of `in`; 0: not whole yet; -1: an error, or no reply. */
     ssize_t (*scan)(struct str in);
 
     /* Appends the command that adds job number n, which is due now or at driver_due_ms(). From its
@@ -71,7 +66,7 @@ struct driver {
 
     /* Appends commands that take up to `count` due jobs; returns how many replies come. */
     unsigned (*take)(const struct target *t, struct buf *out, unsigned count);
-    /* Appends the commands that finish the jobs of one such reply, adds the number of their
+    /* Appends the commands that finish the jobs of a reply to `take`, adds the number of their
      * replies, and returns the number of jobs. `w` may be NULL; only Belfry's drivers call it. */
     unsigned (*finish)(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
                        struct driver_watch *w);
@@ -82,17 +77,21 @@ struct driver {
 
 extern const struct driver driver_belfry, driver_belfry_full;
 
-/* Shared by the drivers of Belfry. */
+/* Shared by the drivers of Belfry. driver_belfry_queue() has the queue keep nothing of jobs that
+ * have ended; the others are slots of a driver. */
+int driver_belfry_queue(const struct target *t, struct client *c);
 unsigned driver_belfry_greet(const struct target *t, struct buf *out);
 void driver_belfry_note(struct str reply, char *ret_id);
+void driver_belfry_drop(const struct target *t, struct buf *out, const char *id);
+unsigned driver_belfry_take(const struct target *t, struct buf *out, unsigned count);
 unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
                               unsigned *replies, struct driver_watch *w);
 
-/* Jobs that use everything are spread over so many tenants, and so many ordering keys of each. */
+/* The driver of full jobs has this number of tenants, and of ordering keys of each tenant. */
 #define FULL_TENANTS 10
 #define FULL_LANES   1000
 
-/* Helpers for drivers. Appends so many bytes of text. */
+/* Helpers for drivers. Appends `bytes` bytes of text. */
 void driver_filler(struct buf *out, size_t bytes);
 /* Writes a number as exactly `width` digits. */
 void driver_digits(char *at, size_t width, uint64_t n);
@@ -101,8 +100,7 @@ void driver_word(struct buf *out, const char *prefix, uint64_t n);
 /* Appends the payload in t->now with job n's number at its front. */
 void driver_payload(const struct target *t, struct buf *out, uint64_t n);
 
-/* Asks the server and waits for its reply, in prepare and wipe. An error reply is a failure, too,
- * with c->why. */
+/* Asks the server and waits for its reply, in prepare and wipe. An error reply is a failure. */
 int driver_ask(struct client *c, struct str *words, size_t n, const struct resp_values **ret);
 
 /* When job n is due if it is for later. Jobs are spread evenly over the span, in no order. */

@@ -4,13 +4,12 @@
 
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/id.h"
 #include "cli/scan.h"
 
 #define DUE_DIGITS 13 /* a moment in milliseconds */
 
-/* Begins a command with so many words, and the tenant at its end if one is given. */
+/* Begins a command of `words` words; end() adds the tenant if one is given. */
 static void begin(const struct target *t, struct buf *out, size_t words)
 {
     resp_array(out, words + (t->tenant[0] ? 2 : 0));
@@ -38,13 +37,18 @@ static void head(struct target *t, struct buf *out, size_t words, size_t *ret_id
     buf_fini(&payload);
 }
 
-static int prepare(struct target *t, struct client *c)
+int driver_belfry_queue(const struct target *t, struct client *c)
 {
-    /* Nothing is kept of jobs that have ended. */
     struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"),
                            STR("0"),     STR("TENANT"),    str_of(t->tenant) };
     const struct resp_values *v;
-    int err = driver_ask(c, words, t->tenant[0] ? 6 : 4, &v);
+
+    return driver_ask(c, words, t->tenant[0] ? 6 : 4, &v);
+}
+
+static int prepare(struct target *t, struct client *c)
+{
+    int err = driver_belfry_queue(t, c);
 
     head(t, &t->now, 3, &t->now_id);
     end(t, &t->now);
@@ -76,7 +80,7 @@ void driver_belfry_note(struct str reply, char *ret_id)
     memcpy(ret_id, id.ptr, id.len < ID_TEXT ? id.len : ID_TEXT);
 }
 
-static void drop(const struct target *t, struct buf *out, const char *id)
+void driver_belfry_drop(const struct target *t, struct buf *out, const char *id)
 {
     begin(t, out, 2);
     buf_text(out, "$6\r\nCANCEL\r\n$26\r\n");
@@ -85,7 +89,7 @@ static void drop(const struct target *t, struct buf *out, const char *id)
     end(t, out);
 }
 
-static unsigned take(const struct target *t, struct buf *out, unsigned count)
+unsigned driver_belfry_take(const struct target *t, struct buf *out, unsigned count)
 {
     char digits[16];
 
@@ -162,7 +166,7 @@ const struct driver driver_belfry = {
     .put = put,
     .id_bytes = ID_TEXT,
     .note = driver_belfry_note,
-    .drop = drop,
-    .take = take,
+    .drop = driver_belfry_drop,
+    .take = driver_belfry_take,
     .finish = driver_belfry_finish,
 };

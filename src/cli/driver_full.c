@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Belfry with everything in use: jobs of ten tenants with a key, an ordering key, a priority, a tag
- * and metadata, taken by workers who serve all tenants. */
+/* Jobs that use everything: ten tenants, keys, ordering keys, priorities, tags and metadata.
+ * Workers serve all tenants. */
 #include "cli/driver.h"
 
 #include <stdio.h>
@@ -8,22 +8,16 @@
 #include "base/id.h"
 #include "cli/scan.h"
 
-/* Nothing is kept of jobs that have ended. */
 static int prepare(struct target *t, struct client *c)
 {
     int err = 0;
 
     driver_filler(&t->now, t->payload_bytes);
     for (int i = 0; i < FULL_TENANTS && err == 0; i++) {
-        char tenant[16];
-        struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"),
-                               STR("0"),     STR("TENANT"),    str_of(tenant) };
-        const struct resp_values *v;
-
-        snprintf(tenant, sizeof(tenant), "t%d", i);
-        words[5] = str_of(tenant);
-        err = driver_ask(c, words, 6, &v);
+        snprintf(t->tenant, sizeof(t->tenant), "t%d", i);
+        err = driver_belfry_queue(t, c);
     }
+    snprintf(t->tenant, sizeof(t->tenant), "*"); /* jobs of all tenants are taken and dropped */
     return err;
 }
 
@@ -52,30 +46,6 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
     }
 }
 
-static void drop(const struct target *t, struct buf *out, const char *id)
-{
-    (void)t;
-    resp_array(out, 4);
-    resp_bulk(out, STR("CANCEL"));
-    resp_bulk(out, (struct str){ id, ID_TEXT });
-    resp_bulk(out, STR("TENANT"));
-    resp_bulk(out, STR("*"));
-}
-
-static unsigned take(const struct target *t, struct buf *out, unsigned count)
-{
-    resp_array(out, 8);
-    resp_bulk(out, STR("LEASE"));
-    resp_bulk(out, str_of(t->queue));
-    resp_bulk(out, STR("COUNT"));
-    driver_word(out, "", count);
-    resp_bulk(out, STR("WAIT"));
-    resp_bulk(out, STR("1s"));
-    resp_bulk(out, STR("TENANT"));
-    resp_bulk(out, STR("*"));
-    return 1;
-}
-
 const struct driver driver_belfry_full = {
     .name = "belfry-full",
     .belfry = true,
@@ -85,7 +55,7 @@ const struct driver driver_belfry_full = {
     .put = put,
     .id_bytes = ID_TEXT,
     .note = driver_belfry_note,
-    .drop = drop,
-    .take = take,
+    .drop = driver_belfry_drop,
+    .take = driver_belfry_take,
     .finish = driver_belfry_finish,
 };

@@ -91,7 +91,7 @@ static void put_int(struct buf *out, struct str name, int64_t v, int64_t now_ms,
     } else if (ends_with(name, STR("_ms")) && v >= 0) {
         buf_append(out, text, time_format_duration(v, text));
     } else if (ends_with(name, STR("_bytes")) && v >= 0) {
-        quantity_bytes(out, v);
+        buf_text(out, quantity_bytes(v).text);
     } else {
         buf_int(out, v);
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A named value as a person wants to see it. The name tells what a number means: moments
- * (due_ms, until_ms, …) become local time with a hint, other ..._ms durations, ..._bytes sizes.
- */
+/* A named value for people. The name tells the meaning of a number: moments (due_ms, until_ms, …)
+ * become local time with a hint, other ..._ms durations, ..._bytes sizes. */
 #ifndef CLI_FIELD_H
 #define CLI_FIELD_H
 

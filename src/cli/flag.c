@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,208 +12,215 @@
 #include "cli/auth.h"
 #include "cli/suggest.h"
 
-enum {
-    GLOBAL_HOST,
-    GLOBAL_PORT,
-    GLOBAL_AUTH_FILE,
-    GLOBAL_TLS,
-    GLOBAL_CA,
-    GLOBAL_CERT,
-    GLOBAL_CERT_KEY,
-    GLOBAL_JSON,
-    GLOBAL_HELP
-};
+static bool take_auth_file(struct flags *f, void *ret)
+{
+    (void)ret;
+    auth_use_file(f->value);
+    return true;
+}
 
 const struct flag_row flag_globals[] = {
-    [GLOBAL_HOST] = { .name = "host",
-                      .value = "HOST",
-                      .help = "address of the server; else $BELFRY_HOST, else 127.0.0.1" },
-    [GLOBAL_PORT] = { .name = "port",
-                      .value = "PORT",
-                      .help = "port of the server; else $BELFRY_PORT, else 2355" },
-    [GLOBAL_AUTH_FILE] = { .name = "auth_file",
-                           .value = "FILE",
-                           .help = "file with the token to show; else $BELFRY_AUTH (the token "
-                                   "itself), else the file $BELFRY_AUTH_FILE, else none" },
-    [GLOBAL_TLS] = { .name = "tls",
-                     .help = "connect by TLS; else $BELFRY_TLS (on or off) decides" },
-    [GLOBAL_CA] = { .name = "ca",
-                    .value = "FILE",
-                    .help =
-                        "file of certificates to trust, with --tls; else $BELFRY_CA, else those "
-                        "of the system" },
-    [GLOBAL_CERT] = { .name = "cert",
-                      .value = "FILE",
-                      .help = "certificate of this client, with --tls; else $BELFRY_CERT" },
-    [GLOBAL_CERT_KEY] = { .name = "cert-key",
-                          .value = "FILE",
-                          .help = "key of --cert; else $BELFRY_CERT_KEY" },
-    [GLOBAL_JSON] = { .name = "json", .help = "answer as JSON, for programs" },
-    [GLOBAL_HELP] = { .name = "help", .help = "show this", .letter = 'h' },
+    { "host", "HOST", "address of the server; else $BELFRY_HOST, else 127.0.0.1",
+      FLAG_TEXT(struct cli, host) },
+    { "port", "PORT", "port of the server; else $BELFRY_PORT, else 2355",
+      FLAG_TEXT(struct cli, port) },
+    { "auth_file", "FILE",
+      "file with the token to show; else $BELFRY_AUTH (the token itself), else the file "
+      "$BELFRY_AUTH_FILE, else none",
+      .take = take_auth_file },
+    { "tls", NULL, "connect by TLS; else $BELFRY_TLS (on or off) decides",
+      FLAG_SET(struct cli, tls) },
+    { "ca", "FILE",
+      "file of certificates to trust, with --tls; else $BELFRY_CA, else those of the system",
+      FLAG_TEXT(struct cli, ca) },
+    { "cert", "FILE", "certificate of this client, with --tls; else $BELFRY_CERT",
+      FLAG_TEXT(struct cli, cert) },
+    { "cert-key", "FILE", "key of --cert; else $BELFRY_CERT_KEY", FLAG_TEXT(struct cli, cert_key) },
+    { "json", NULL, "answer as JSON, for programs", FLAG_SET(struct cli, json) },
+    { "help", NULL, "show this", .letter = 'h', FLAG_SET(struct cli, help) },
     { 0 },
 };
+
+bool flag_refuse(struct flags *f, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(f->why, sizeof(f->why), format, args);
+    va_end(args);
+    return false;
+}
+
+struct flag_name flag_name(struct str name)
+{
+    struct flag_name n = { "" };
+
+    for (size_t i = 0; i < name.len && i + 1 < sizeof(n.text); i++)
+        n.text[i] = (char)(name.ptr[i] == '_' ? '-' : tolower((unsigned char)name.ptr[i]));
+    return n;
+}
+
+/* ---- Values ---- */
+
+bool flag_int(struct flags *f, int64_t min, int64_t max, int64_t *ret)
+{
+    char *end;
+    long long v;
+
+    errno = 0;
+    v = strtoll(f->value, &end, 10);
+    if (errno || end == f->value || *end || v < min || v > max)
+        return flag_refuse(f, "'%s' is not a number from %lld to %lld", f->value, (long long)min,
+                           (long long)max);
+    *ret = v;
+    return true;
+}
+
+bool flag_take_set(struct flags *f, void *ret)
+{
+    (void)f;
+    *(bool *)ret = true;
+    return true;
+}
+
+bool flag_take_text(struct flags *f, void *ret)
+{
+    *(const char **)ret = f->value;
+    return true;
+}
+
+bool flag_take_int(struct flags *f, void *ret)
+{
+    int64_t v;
+
+    if (!flag_int(f, f->row->min, f->row->max, &v))
+        return false;
+    memcpy(ret, &v,
+           f->row->size); /* every supported machine is little-endian; see CMakeLists.txt */
+    return true;
+}
+
+bool flag_take_duration(struct flags *f, void *ret)
+{
+    const char *why = "";
+    int64_t ms;
+
+    if (time_parse_duration(str_of(f->value), &ms, &why) < 0)
+        return flag_refuse(f, "'%s': %s", f->value, why);
+    if (ms < f->row->min)
+        return flag_refuse(f, "'%s' is no time at all", f->value);
+    *(int64_t *)ret = ms;
+    return true;
+}
+
+/* ---- Arguments ---- */
 
 static bool is_dash(char c)
 {
     return c == '-' || c == '_';
 }
 
-/* Dashes do not matter: `--key-hold`, `--key_hold`, `--keyhold`. */
-bool flag_is(const char *name, const char *given, size_t len)
+/* Dashes and case do not matter: `--key-hold`, `--key_hold`, `--keyhold`. */
+static bool is_named(const char *name, struct str given)
 {
-    for (size_t i = 0; i < len; i++) {
-        if (i > 0 && is_dash(given[i]))
+    for (size_t i = 0; i < given.len; i++) {
+        if (i > 0 && is_dash(given.ptr[i]))
             continue;
         while (is_dash(*name))
             name++;
-        if (*name++ != tolower((unsigned char)given[i]))
+        if (*name++ != tolower((unsigned char)given.ptr[i]))
             return false;
     }
-    return !*name && len > 0;
+    return !*name && given.len > 0;
 }
 
-static int find_name(const struct flag_row *rows, const char *given, size_t len)
+/* The row of a name, or of a letter if the name is empty. */
+static const struct flag_row *find_row(const struct flag_row *rows, struct str name, char letter)
 {
-    for (int i = 0; rows && rows[i].name; i++)
-        if (flag_is(rows[i].name, given, len))
-            return i;
-    return FLAG_BAD;
+    for (; rows && rows->name; rows++)
+        if (name.len > 0 ? is_named(rows->name, name) : letter && rows->letter == letter)
+            return rows;
+    return NULL;
 }
 
-static int find_letter(const struct flag_row *rows, char letter)
-{
-    for (int i = 0; rows && rows[i].name; i++)
-        if (rows[i].letter == letter)
-            return i;
-    return FLAG_BAD;
-}
-
-static int unknown(struct flags *o, const char *given, size_t len)
+static bool refuse_unknown(struct flags *f, struct str name, char letter)
 {
     struct suggest s;
 
-    suggest_init(&s, (struct str){ given, len });
-    for (int i = 0; o->rows && o->rows[i].name; i++)
-        suggest_offer(&s, o->rows[i].name);
-    for (int i = 0; flag_globals[i].name; i++)
-        suggest_offer(&s, flag_globals[i].name);
-    if (s.best) {
-        char name[64];
-        snprintf(name, sizeof(name), "%s", s.best);
-        for (char *p = name; *p; p++)
-            *p = *p == '_' ? '-' : *p;
-        snprintf(o->why, sizeof(o->why), "unknown option --%.*s; did you mean --%s?", (int)len,
-                 given, name);
-    } else {
-        snprintf(o->why, sizeof(o->why), "unknown option --%.*s", (int)len, given);
-    }
-    return FLAG_BAD;
+    if (letter)
+        return flag_refuse(f, "unknown option -%c", letter);
+    suggest_init(&s, name);
+    for (const struct flag_row *row = f->rows; row && row->name; row++)
+        suggest_offer(&s, row->name);
+    for (const struct flag_row *row = flag_globals; row->name; row++)
+        suggest_offer(&s, row->name);
+    if (!s.best)
+        return flag_refuse(f, "unknown option --%.*s", STR_ARG(name));
+    return flag_refuse(f, "unknown option --%.*s; did you mean --%s?", STR_ARG(name),
+                       flag_name(str_of(s.best)).text);
 }
 
-/* Gives the option its value: what stands behind it in the same argument, or the next argument. */
-static bool take_value(struct flags *o, const struct flag_row *row, const char *attached)
+/* Finds the option's value: the rest of its argument, or the next argument. */
+static bool find_value(struct flags *f, const struct flag_row *row, const char *attached)
 {
-    o->value = attached;
-    if (!row->value) {
-        if (attached)
-            snprintf(o->why, sizeof(o->why), "--%s takes no value", row->name);
-        return !attached;
-    }
-    if (!attached && o->i < o->argc)
-        o->value = o->argv[o->i++];
-    if (!o->value)
-        snprintf(o->why, sizeof(o->why), "--%s needs a value (%s)", row->name, row->value);
-    return o->value;
+    f->row = row;
+    f->value = attached;
+    if (!row->value)
+        return !attached || flag_refuse(f, "--%s takes no value", row->name);
+    if (!attached && f->i < f->argc)
+        f->value = f->argv[f->i++];
+    return f->value || flag_refuse(f, "--%s needs a value (%s)", row->name, row->value);
 }
 
-static bool take_global(struct flags *o, int which, const char *attached)
+static bool store_value(struct flags *f, void *ret)
 {
-    if (!take_value(o, &flag_globals[which], attached))
-        return false;
-    switch (which) {
-    case GLOBAL_HOST: o->cli->host = o->value; break;
-    case GLOBAL_PORT: o->cli->port = o->value; break;
-    case GLOBAL_AUTH_FILE: auth_use_file(o->value); break;
-    case GLOBAL_TLS: o->cli->tls = true; break;
-    case GLOBAL_CA: o->cli->ca = o->value; break;
-    case GLOBAL_CERT: o->cli->cert = o->value; break;
-    case GLOBAL_CERT_KEY: o->cli->cert_key = o->value; break;
-    case GLOBAL_JSON: o->cli->json = true; break;
-    default: o->cli->help = true; break;
-    }
-    return true;
+    return f->row->take(f, (char *)ret + f->row->at);
 }
 
-/* One argument that begins with a dash. FLAG_END: it was a global one, go on. */
-static int take_option(struct flags *o, const char *arg)
+/* Reads one argument that begins with a dash. FLAG_END: it was a global option. */
+static int read_option(struct flags *f, const char *arg)
 {
-    const char *attached = NULL;
-    int own, global;
+    bool is_long = arg[1] == '-';
+    const char *equals = is_long ? strchr(arg, '=') : NULL;
+    const char *attached = is_long ? (equals ? equals + 1 : NULL) : arg[2] ? arg + 2 : NULL;
+    struct str name = { arg + 2, is_long ? strcspn(arg + 2, "=") : 0 };
+    char letter = is_long ? 0 : arg[1];
+    const struct flag_row *own = find_row(f->rows, name, letter);
+    const struct flag_row *global = own ? NULL : find_row(flag_globals, name, letter);
 
-    if (arg[1] == '-') {
-        const char *equals = strchr(arg, '=');
-        size_t len = equals ? (size_t)(equals - arg - 2) : strlen(arg + 2);
-        attached = equals ? equals + 1 : NULL;
-        own = find_name(o->rows, arg + 2, len);
-        global = find_name(flag_globals, arg + 2, len);
-        if (own < 0 && global < 0)
-            return unknown(o, arg + 2, len);
-    } else {
-        attached = arg[2] ? arg + 2 : NULL;
-        own = find_letter(o->rows, arg[1]);
-        global = find_letter(flag_globals, arg[1]);
-        if (own < 0 && global < 0) {
-            snprintf(o->why, sizeof(o->why), "unknown option -%c", arg[1]);
-            return FLAG_BAD;
-        }
-    }
-    if (own >= 0)
-        return take_value(o, &o->rows[own], attached) ? own : FLAG_BAD;
-    return take_global(o, global, attached) ? FLAG_END : FLAG_BAD;
+    if (own)
+        return find_value(f, own, attached) ? (int)(own - f->rows) : FLAG_BAD;
+    if (!global)
+        refuse_unknown(f, name, letter);
+    return global && find_value(f, global, attached) && store_value(f, f->cli) ? FLAG_END
+                                                                               : FLAG_BAD;
 }
 
-int flag_next(struct flags *o)
+int flag_next(struct flags *f)
 {
-    while (o->i < o->argc) {
-        char *arg = o->argv[o->i++];
-        if (!o->ended && strcmp(arg, "--") == 0) {
-            o->ended = true;
+    while (f->i < f->argc) {
+        char *arg = f->argv[f->i++];
+        if (!f->ended && strcmp(arg, "--") == 0) {
+            f->ended = true;
             continue;
         }
-        if (o->ended || arg[0] != '-' || !arg[1]) { /* a lone dash is a word */
-            o->value = arg;
+        if (f->ended || arg[0] != '-' || !arg[1]) { /* a lone dash is a word */
+            f->value = arg;
             return FLAG_WORD;
         }
-        int found = take_option(o, arg);
+        int found = read_option(f, arg);
         if (found != FLAG_END)
             return found;
     }
     return FLAG_END;
 }
 
-bool flag_int(struct flags *o, int64_t min, int64_t max, int64_t *ret)
+int flag_read(struct flags *f, void *ret)
 {
-    char *end;
-    long long v;
+    int which;
 
-    errno = 0;
-    v = strtoll(o->value, &end, 10);
-    if (errno || end == o->value || *end || v < min || v > max) {
-        snprintf(o->why, sizeof(o->why), "'%s' is not a number from %lld to %lld", o->value,
-                 (long long)min, (long long)max);
-        return false;
-    }
-    *ret = v;
-    return true;
-}
-
-bool flag_duration(struct flags *o, int64_t *ret_ms)
-{
-    const char *why = "";
-
-    if (time_parse_duration(str_of(o->value), ret_ms, &why) < 0) {
-        snprintf(o->why, sizeof(o->why), "'%s': %s", o->value, why);
-        return false;
-    }
-    return true;
+    while ((which = flag_next(f)) >= 0)
+        if (!store_value(f, ret))
+            return FLAG_BAD;
+    return which;
 }

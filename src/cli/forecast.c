@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/forecast.h"
-
 #include <time.h>
 
 #include "base/quantity.h"
-#include "cli/client.h"
+#include "cli/call.h"
 #include "cli/term.h"
-#include "cli/text.h"
 
 #define BAR_COLUMNS 40 /* at most */
 
@@ -18,7 +15,7 @@ struct step {
 
 struct scale {
     int64_t most; /* jobs in a step */
-    size_t count_columns;
+    int count_columns;
     size_t bar_columns;
     bool seconds; /* steps are so short that they are shown */
 };
@@ -64,23 +61,11 @@ static void put_bar(struct buf *out, int64_t jobs, int64_t most, size_t columns)
     buf_text(out, parts[eighths % 8]);
 }
 
-static size_t count_columns(int64_t n)
-{
-    struct buf text = { 0 };
-    size_t columns;
-
-    quantity_count(&text, n);
-    columns = text.len;
-    buf_fini(&text);
-    return columns;
-}
-
 static void put_step(struct buf *out, const struct step *s, const struct scale *scale,
                      const struct render *r)
 {
     put_moment(out, s->from_ms, scale->seconds);
-    text_spaces(out, 2 + scale->count_columns - count_columns(s->jobs));
-    quantity_count(out, s->jobs);
+    buf_printf(out, "  %*s", scale->count_columns, quantity_count(s->jobs).text);
     if (s->jobs > 0) {
         buf_text(out, r->colour ? "  " TERM_CYAN : "  ");
         put_bar(out, s->jobs, scale->most, scale->bar_columns);
@@ -102,15 +87,13 @@ bool forecast_put(struct buf *out, const struct resp_values *v, const struct ren
         scale.seconds = scale.seconds || s.to_ms - s.from_ms < 60000;
         all += s.jobs;
     }
-    scale.count_columns = count_columns(scale.most);
+    scale.count_columns = (int)strlen(quantity_count(scale.most).text);
     scale.bar_columns = r->width && r->width < BAR_COLUMNS + 40 ? r->width / 3 : BAR_COLUMNS;
     for (size_t i = 0, at = 1; i < v->at[0].children; i++, at = v->at[at].next) {
         read_step(v, at, &s);
         put_step(out, &s, &scale, r);
     }
     put_moment(out, s.to_ms, scale.seconds);
-    buf_text(out, "  ");
-    quantity_count(out, all);
-    buf_text(out, " jobs in all\n");
+    buf_printf(out, "  %s jobs in all\n", quantity_count(all).text);
     return true;
 }

@@ -2,8 +2,8 @@
 #include "cli/grid.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/array.h"
 #include "cli/term.h"
 #include "cli/text.h"
 
@@ -31,14 +31,11 @@ size_t grid_column(struct grid *g, struct str title, bool right, bool fixed)
 
 void grid_cell(struct grid *g, struct str text, const char *tone)
 {
-    if (g->cells_n == g->cells_cap) {
-        size_t cap = g->cells_cap ? g->cells_cap * 2 : 64;
-        struct grid_cell *cells = realloc(g->cells, cap * sizeof(*cells));
-        if (!cells)
-            return;
-        g->cells = cells;
-        g->cells_cap = cap;
-    }
+    struct grid_cell *cells = array_room(g->cells, g->cells_n, &g->cells_cap, sizeof(*g->cells));
+
+    if (!cells)
+        return;
+    g->cells = cells;
     g->cells[g->cells_n++] = (struct grid_cell){ g->text.len, text.len, tone };
     buf_str(&g->text, text);
 }
@@ -110,8 +107,7 @@ static struct grid_column *widest(struct grid *g)
     return found;
 }
 
-/* Hides columns of at most this worth from the right, the first one never, until the rest fits if
- * cut to cut_to. */
+/* Hides columns of at most this worth, the last first, until the rest fits if cut to cut_to. */
 static size_t hide(struct grid *g, size_t width, int worth, size_t cut_to)
 {
     size_t n = 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Rows and columns of text, laid out for a width. The layout is made once, from the rows there are
- * then, so that a long list can be shown page by page under one heading.
- */
+/* Rows and columns of text, laid out for a width. The layout is made once, from the first rows, so
+ * that a long list can be shown page by page under one heading. */
 #ifndef CLI_GRID_H
 #define CLI_GRID_H
 
@@ -12,10 +10,10 @@
 
 struct grid_column {
     char title[48];
-    bool right;  /* numbers */
-    bool fixed;  /* never cut: ids, numbers */
-    bool hidden; /* not shown: there is no room */
-    int worth; /* 0: every row has nothing, 0 or no; 1: all rows have one number; 2: it says more */
+    bool right;   /* numbers */
+    bool fixed;   /* never cut: ids, numbers */
+    bool hidden;  /* not shown: there is no room */
+    int worth;    /* 0: no row says anything; 1: all rows have one number; 2: it says more */
     size_t width; /* after grid_fit */
 };
 
@@ -46,7 +44,7 @@ void grid_cell(struct grid *g, struct str text, const char *tone);
 /* The width of the rows without cutting. */
 size_t grid_natural(struct grid *g);
 /* Sets widths (0: no limit). If the rows are too wide, columns of little worth are hidden, then the
- * widest are cut, then the last ones are hidden. Returns how many are hidden. */
+ * widest are cut, then the last columns are hidden. Returns how many are hidden. */
 size_t grid_fit(struct grid *g, size_t width);
 
 /* Writes the heading, or the rows. The grid forgets rows that were written, and keeps columns. */

@@ -13,15 +13,6 @@
 #define NAME_COLUMNS 24
 #define LINE_COLUMNS 96
 
-void help_name(const struct verb *v, char *ret, size_t size)
-{
-    size_t i = 0;
-
-    for (; v->name[i] && i + 1 < size; i++)
-        ret[i] = (char)tolower((unsigned char)v->name[i]);
-    ret[i] = 0;
-}
-
 static void heading(const char *text)
 {
     bool colour = term_look(fileno(stdout)).colour;
@@ -61,26 +52,21 @@ static void entry(const char *name, const char *text)
 static void flag_entries(const struct flag_row *rows)
 {
     for (; rows->name; rows++) {
-        char left[160], name[64];
-        size_t i = 0;
-        for (; rows->name[i] && i + 1 < sizeof(name); i++)
-            name[i] = rows->name[i] == '_' ? '-' : rows->name[i];
-        name[i] = 0;
-        snprintf(left, sizeof(left), "%s%c%s--%s%s%s", rows->letter ? "-" : "",
-                 rows->letter ? rows->letter : ' ', rows->letter ? ", " : "", name,
-                 rows->value ? " " : "", rows->value ? rows->value : "");
-        entry(left[0] == ' ' ? left + 1 : left, rows->help);
+        char left[160], letter[] = "-?, ";
+
+        letter[1] = rows->letter;
+        snprintf(left, sizeof(left), "%s--%s%s%s", rows->letter ? letter : "",
+                 flag_name(str_of(rows->name)).text, rows->value ? " " : "",
+                 rows->value ? rows->value : "");
+        entry(left, rows->help);
     }
 }
 
 static void list_verbs(unsigned flags, unsigned mask)
 {
-    for (const struct verb *v = verb_table; v->name; v++) {
-        char name[64];
-        help_name(v, name, sizeof(name));
+    for (const struct verb *v = verb_table; v->name; v++)
         if ((v->flags & mask) == flags)
-            entry(name, v->summary);
-    }
+            entry(flag_name(str_of(v->name)).text, v->summary);
 }
 
 void help_overview(void)
@@ -144,11 +130,9 @@ void help_example(const struct verb *v, struct buf *out)
     struct resp_request r = { 0 };
     struct buf line = { 0 };
     size_t used, at = 1;
-    char name[64];
 
     buf_printf(&line, "%s\r\n", v->example);
-    help_name(v, name, sizeof(name));
-    buf_printf(out, "belfry %s", name);
+    buf_printf(out, "belfry %s", flag_name(str_of(v->name)).text);
     if (resp_read_request(&r, buf_view(&line), SIZE_MAX, &used) == RESP_OK) {
         for (size_t i = 0; at < r.n && v->args[i].name && v->args[i].positional; i++) {
             if (v->args[i].optional && is_option(v, r.args[at]))
@@ -159,12 +143,7 @@ void help_example(const struct verb *v, struct buf *out)
             } while (v->args[i].type == ARG_ITEMS && at < r.n);
         }
         for (; at + 1 < r.n; at += 2) {
-            buf_text(out, " --");
-            for (size_t i = 0; i < r.args[at].len; i++) {
-                char c = r.args[at].ptr[i];
-                buf_printf(out, "%c", c == '_' ? '-' : tolower((unsigned char)c));
-            }
-            buf_text(out, " ");
+            buf_printf(out, " --%s ", flag_name(r.args[at]).text);
             put_quoted(out, r.args[at + 1]);
         }
     }
@@ -174,10 +153,7 @@ void help_example(const struct verb *v, struct buf *out)
 
 static void print_usage(const struct verb *v)
 {
-    char name[64];
-
-    help_name(v, name, sizeof(name));
-    printf("Usage: belfry %s", name);
+    printf("Usage: belfry %s", flag_name(str_of(v->name)).text);
     for (size_t i = 0; i < VERB_ARGS_MAX && v->args[i].name && v->args[i].positional; i++) {
         bool optional = v->args[i].optional || v->args[i].type == ARG_PAYLOAD;
         printf(optional ? " [%s]" : " %s", v->args[i].name);
@@ -186,25 +162,17 @@ static void print_usage(const struct verb *v)
     wrap(v->summary, 0, 0);
 }
 
-static bool has_type(const struct verb *v, enum arg_type type)
-{
-    for (size_t i = 0; i < VERB_ARGS_MAX && v->args[i].name; i++)
-        if (v->args[i].type == type)
-            return true;
-    return false;
-}
-
 static void print_notes(const struct verb *v)
 {
-    if (has_type(v, ARG_PAYLOAD))
+    if (command_has(v, ARG_PAYLOAD))
         printf(
             "\nA payload of - is read from standard input, and --payload @FILE from a file; if it "
             "is left\nout it is read from standard input unless that is a terminal.\n");
-    if (has_type(v, ARG_DURATION))
+    if (command_has(v, ARG_DURATION))
         printf("\nDURATION is like 250ms, 10s, 5m, 1h30m, 2d or 1w.\n");
-    if (has_type(v, ARG_MOMENT))
+    if (command_has(v, ARG_MOMENT))
         printf("%sMOMENT is like 2030-01-31T09:00:00+01:00, or milliseconds since 1970.\n",
-               has_type(v, ARG_DURATION) ? "" : "\n");
+               command_has(v, ARG_DURATION) ? "" : "\n");
 }
 
 void help_verb(const struct verb *v)
@@ -250,7 +218,6 @@ void help_program(const struct program *p)
 int help_unknown(const char *name)
 {
     struct suggest s;
-    char lower[64];
 
     suggest_init(&s, str_of(name));
     for (const struct verb *v = verb_table; v->name; v++)
@@ -259,10 +226,8 @@ int help_unknown(const char *name)
         suggest_offer(&s, p->name);
     if (!s.best)
         return cli_usage("no command '%s'; see belfry help", name);
-    snprintf(lower, sizeof(lower), "%s", s.best);
-    for (char *c = lower; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    return cli_usage("no command '%s'; did you mean '%s'? All are in belfry help", name, lower);
+    return cli_usage("no command '%s'; did you mean '%s'? All are in belfry help", name,
+                     flag_name(str_of(s.best)).text);
 }
 
 int help_topic(const char *topic)

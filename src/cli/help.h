@@ -20,7 +20,4 @@ int help_unknown(const char *name);
 /* A row's example in the form of this command line: "belfry schedule q hi --in 10m". */
 void help_example(const struct verb *v, struct buf *out);
 
-/* The verb's name in lower case. */
-void help_name(const struct verb *v, char *ret, size_t size);
-
 #endif

@@ -5,19 +5,15 @@
 #include "base/json_quote.h"
 #include "base/utf8.h"
 
-static void put_base64(struct buf *out, struct str s)
+static void put_bytes(struct buf *out, struct str s)
 {
+    if (utf8_valid(s)) {
+        json_quote(out, s);
+        return;
+    }
     buf_text(out, "{\"base64\":\"");
     base64_put(out, s);
     buf_text(out, "\"}");
-}
-
-static void put_bytes(struct buf *out, struct str s)
-{
-    if (utf8_valid(s))
-        json_quote(out, s);
-    else
-        put_base64(out, s);
 }
 
 /* JSON has no infinity and no NaN; they stay text. */
@@ -26,7 +22,7 @@ static void put_double(struct buf *out, struct str s)
     bool finite = s.len > 0 && !memchr(s.ptr, 'n', s.len);
 
     if (finite)
-        buf_str(out, s.ptr[0] == '+' ? (struct str){ s.ptr + 1, s.len - 1 } : s);
+        buf_str(out, s.ptr[0] == '+' ? str_from(s, 1) : s);
     else
         json_quote(out, s);
 }
@@ -42,18 +38,16 @@ static void put_key(struct buf *out, const struct resp_value *key)
 static void put_children(struct buf *out, const struct resp_values *v, size_t at)
 {
     bool map = v->at[at].type == RESP_MAP;
-    size_t child = at + 1;
 
     buf_text(out, map ? "{" : "[");
-    for (uint32_t i = 0; i < v->at[at].children; i++) {
-        bool key = map && i % 2 == 0;
-        if (i > 0)
-            buf_text(out, map && i % 2 == 1 ? ":" : ",");
-        if (key)
+    for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next) {
+        buf_text(out, child > at + 1 ? "," : "");
+        if (map) {
             put_key(out, &v->at[child]);
-        else
-            json_put(out, v, child);
-        child = v->at[child].next;
+            buf_text(out, ":");
+            child = v->at[child].next;
+        }
+        json_put(out, v, child);
     }
     buf_text(out, map ? "}" : "]");
 }
@@ -69,11 +63,7 @@ void json_put(struct buf *out, const struct resp_values *v, size_t at)
     case RESP_DOUBLE: put_double(out, value->text); break;
     case RESP_ARRAY:
     case RESP_MAP: put_children(out, v, at); break;
-    case RESP_ERROR:
-        buf_text(out, "{\"error\":");
-        json_quote(out, value->text);
-        buf_text(out, "}");
-        break;
+    case RESP_ERROR: json_quote_in(out, "{\"error\":", value->text, "}"); break;
     default: put_bytes(out, value->text); break;
     }
 }

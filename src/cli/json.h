@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A RESP value as JSON, exactly: integers as numbers, bytes that are UTF-8 as strings, all other
- * bytes as {"base64": "…"}. An error inside a value is {"error": "…"}.
- */
+/* A RESP value as JSON, exactly: integers as numbers, bytes that are UTF-8 as strings, all other
+ * bytes as {"base64": "…"}. An error inside a value is {"error": "…"}. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 

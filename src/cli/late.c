@@ -17,22 +17,15 @@
 #define PATIENCE_MS   20000
 
 struct late {
-    struct client leases; /* one LEASE is always parked here */
-    struct client
-        finishes; /* a connection of its own, so that commits don't delay a LEASE's answer */
+    struct client leases;   /* one LEASE is always parked here */
+    struct client finishes; /* apart, so that commits don't delay the answer to LEASE */
     struct str queue;
     int timer;
-    uint64_t jobs, ticks; /* how many jobs there are; how many of the timer's moments have passed */
+    uint64_t jobs, ticks; /* all jobs; moments of the timer that have passed */
     int64_t start_ms;     /* of the first job */
     int64_t span_ms;      /* from the first due time to the last */
     struct late_result *ret;
 };
-
-static int late_fail(struct late *l, int err, const char *text)
-{
-    snprintf(l->ret->why, sizeof(l->ret->why), "%s", text);
-    return err;
-}
 
 static int64_t due_ms(const struct late *l, uint64_t i)
 {
@@ -66,28 +59,22 @@ static int schedule(struct late *l)
     for (uint64_t i = 0; i < l->jobs; i++) {
         char at[24];
         snprintf(at, sizeof(at), "%" PRId64, due_ms(l, i));
-        struct str words[] = { STR("SCHEDULE"), l->queue,      STR("x"), STR("AT"),
-                               str_of(at),      STR("RETAIN"), STR("0") };
-        client_add(&l->finishes, words, 7);
+        client_add(&l->finishes, CLIENT_WORDS(STR("SCHEDULE"), l->queue, STR("x"), STR("AT"),
+                                              str_of(at), STR("RETAIN"), STR("0")));
     }
     err = client_flush(&l->finishes);
     for (uint64_t i = 0; err == 0 && i < l->jobs; i++) {
         err = client_read(&l->finishes, &v);
-        if (err == 0 && v->at[0].type == RESP_ERROR) {
-            snprintf(l->ret->why, sizeof(l->ret->why), "%.*s", STR_ARG(v->at[0].text));
-            return BELFRY_INVALID;
-        }
+        if (err == 0 && v->at[0].type == RESP_ERROR)
+            return cli_fail(l->ret->why, BELFRY_INVALID, "%.*s", STR_ARG(v->at[0].text));
     }
-    return err < 0 ? late_fail(l, err, l->finishes.why) : 0;
+    return err < 0 ? cli_fail(l->ret->why, err, "%s", l->finishes.why) : 0;
 }
 
 static void lease(struct late *l)
 {
-    struct str words[] = {
-        STR("LEASE"), l->queue, STR("COUNT"), STR(COUNT), STR("WAIT"), STR("30s")
-    };
-
-    client_add(&l->leases, words, 6);
+    client_add(&l->leases, CLIENT_WORDS(STR("LEASE"), l->queue, STR("COUNT"), STR(COUNT),
+                                        STR("WAIT"), STR("30s")));
 }
 
 static void take_job(struct late *l, const struct resp_values *v, size_t at, int64_t now_us)
@@ -98,8 +85,7 @@ static void take_job(struct late *l, const struct resp_values *v, size_t at, int
 
     if (!id || !token || !due)
         return;
-    struct str words[] = { STR("COMPLETE"), id->text, token->text };
-    client_add(&l->finishes, words, 3);
+    client_add(&l->finishes, CLIENT_WORDS(STR("COMPLETE"), id->text, token->text));
     late = now_us - due->number * 1000;
     l->ret->early += late < 0;
     if (l->ret->jobs == 0 || late < l->ret->earliest_us)
@@ -114,16 +100,14 @@ static int take_leases(struct late *l, int64_t now_us)
     int n = client_pull(&l->leases);
 
     while (n > 0 && (n = client_next(&l->leases, &v)) > 0) {
-        size_t job = 1;
         if (v->at[0].type != RESP_ARRAY)
-            return late_fail(l, BELFRY_PROTOCOL, "LEASE answered something else than jobs");
-        for (uint32_t i = 0; i < v->at[0].children; i++) {
+            return cli_fail(l->ret->why, BELFRY_PROTOCOL,
+                            "LEASE answered something else than jobs");
+        for (size_t job = 1; job < v->at[0].next; job = v->at[job].next)
             take_job(l, v, job, now_us);
-            job = v->at[job].next;
-        }
         lease(l);
     }
-    return n < 0 ? late_fail(l, n, l->leases.why) : 0;
+    return n < 0 ? cli_fail(l->ret->why, n, "%s", l->leases.why) : 0;
 }
 
 static void take_tick(struct late *l, int64_t now_us)
@@ -144,7 +128,7 @@ static int take_finishes(struct late *l)
 
     while (n > 0)
         n = client_next(&l->finishes, &v);
-    return n < 0 ? late_fail(l, n, l->finishes.why) : 0;
+    return n < 0 ? cli_fail(l->ret->why, n, "%s", l->finishes.why) : 0;
 }
 
 static int watch(struct late *l, struct progress *p)
@@ -159,7 +143,7 @@ static int watch(struct late *l, struct progress *p)
                                   { .fd = l->leases.fd, .events = POLLIN },
                                   { .fd = l->finishes.fd, .events = POLLIN } };
         if (client_push(&l->leases) < 0 || client_push(&l->finishes) < 0)
-            return late_fail(l, BELFRY_IO, "the connection failed");
+            return cli_fail(l->ret->why, BELFRY_IO, "the connection failed");
         poll(polls, 3, 200);
         now_us = time_wall_us();
         if (polls[0].revents)
@@ -170,7 +154,7 @@ static int watch(struct late *l, struct progress *p)
             err = take_finishes(l);
         progress_show(p, l->ret->jobs);
         if (err == 0 && now_us > end_us)
-            err = late_fail(l, BELFRY_IO, "not all jobs came");
+            err = cli_fail(l->ret->why, BELFRY_IO, "not all jobs came");
     }
     return err;
 }
@@ -178,10 +162,9 @@ static int watch(struct late *l, struct progress *p)
 /* The last COMPLETEs are on their way; they must be carried out before the connection ends. */
 static void settle(struct late *l)
 {
-    struct str words[] = { STR("PING") };
     const struct resp_values *v;
 
-    client_add(&l->finishes, words, 1);
+    client_add(&l->finishes, CLIENT_WORDS(STR("PING")));
     if (client_flush(&l->finishes) < 0)
         return;
     while (client_read(&l->finishes, &v) == 0)
@@ -205,7 +188,7 @@ int late_measure(const char *host, const char *port, const char *queue, uint64_t
     if (err == 0)
         err = client_open_belfry(&l.leases, host, port, CLIENT_CONNECT_MS);
     if (err < 0)
-        late_fail(&l, err, l.finishes.fd < 0 ? l.finishes.why : l.leases.why);
+        err = cli_fail(ret->why, err, "%s", l.finishes.fd < 0 ? l.finishes.why : l.leases.why);
     progress_begin(&p, "late", jobs, quiet);
     if (err == 0)
         err = schedule(&l);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How late jobs come: from the moment a job is due to the moment a waiting worker has it, by the
- * wall clock. In the same process, at moments in between, a bare timer of the kernel shows how late
- * the machine itself is. No scheduler on this machine can beat that.
- */
+/* How late jobs come: from the moment a job is due to the moment a waiting worker has it, by the
+ * wall clock. Between these moments a bare timer of the kernel shows how late the machine itself
+ * is. No scheduler on this machine can beat that. */
 #ifndef CLI_LATE_H
 #define CLI_LATE_H
 

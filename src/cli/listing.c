@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/listing.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/json_quote.h"
 #include "cli/call.h"
-#include "cli/client.h"
 #include "cli/json.h"
 #include "cli/render.h"
 
+#define LISTING_LIMIT 100
+#define LISTING_PAGE  500 /* jobs asked for at a time */
+
 struct listing {
     const struct cli *cli;
-    struct str words[COMMAND_WORDS_MAX + 4]; /* the request without LIMIT and CURSOR */
-    size_t n;
     int64_t left; /* jobs still to be shown */
     uint64_t shown;
     struct buf cursor; /* empty: none */
@@ -23,36 +20,35 @@ struct listing {
     struct buf out;
 };
 
-/* Takes LIMIT and CURSOR out of the words; LIMIT may be larger here than the server's. */
-static int take_words(struct listing *l, struct command *c)
+int listing_words(struct command *c)
 {
-    struct flags f = { 0 };
+    size_t n = 0;
 
-    l->left = c->all ? INT64_MAX : LISTING_LIMIT;
+    c->limit = c->all ? INT64_MAX : LISTING_LIMIT;
     for (size_t i = 0; i < c->n; i++) {
         bool pair = i % 2 == 1 && i + 1 < c->n; /* such verbs have no positional arguments */
         if (pair && str_ieq(c->words[i], "limit")) {
-            f.value = c->words[++i].ptr;
-            if (!flag_int(&f, 1, INT64_MAX, &l->left))
+            struct flags f = { .value = c->words[++i].ptr };
+            if (!flag_int(&f, 1, INT64_MAX, &c->limit))
                 return cli_usage("list: --limit: %s", f.why);
         } else if (pair && str_ieq(c->words[i], "cursor")) {
-            buf_str(&l->cursor, c->words[++i]);
+            c->cursor = c->words[++i];
         } else {
-            l->words[l->n++] = c->words[i];
+            c->words[n++] = c->words[i];
         }
     }
-    memcpy(c->words, l->words, l->n * sizeof(*c->words));
-    c->n = l->n;
-    return command_check(c) < 0 ? cli_usage("%s", c->why) : CLI_OK;
+    c->n = n;
+    return CLI_OK;
 }
 
-static int ask(struct listing *l, struct client *client, const struct resp_values **ret)
+static int ask(struct listing *l, const struct command *c, struct client *client,
+               const struct resp_values **ret)
 {
     struct str words[COMMAND_WORDS_MAX + 4];
-    size_t n = l->n;
+    size_t n = c->n;
     char limit[24];
 
-    memcpy(words, l->words, n * sizeof(*words));
+    memcpy(words, c->words, n * sizeof(*words));
     snprintf(limit, sizeof(limit), "%lld",
              (long long)(l->left < LISTING_PAGE ? l->left : LISTING_PAGE));
     words[n++] = STR("LIMIT");
@@ -66,13 +62,9 @@ static int ask(struct listing *l, struct client *client, const struct resp_value
 
 static void put_json(struct listing *l, const struct resp_values *v, size_t at)
 {
-    size_t job = at + 1;
-
-    for (uint32_t i = 0; i < v->at[at].children; i++) {
-        if (l->shown + i > 0)
-            buf_text(&l->out, ",\n");
+    for (size_t job = at + 1; job < v->at[at].next; job = v->at[job].next) {
+        buf_text(&l->out, l->shown > 0 || job > at + 1 ? ",\n" : "");
         json_put(&l->out, v, job);
-        job = v->at[job].next;
     }
 }
 
@@ -114,41 +106,29 @@ static void finish(struct listing *l)
         buf_text(&l->out, "],\"cursor\":");
         if (cursor.len > 0)
             json_quote(&l->out, cursor);
-        else
-            buf_text(&l->out, "null");
-        buf_text(&l->out, "}\n");
-        call_print(&l->out);
-        return;
+        buf_text(&l->out, cursor.len > 0 ? "}\n" : "null}\n");
+    } else {
+        render_pages_end(&l->pages, &l->out, &l->render);
     }
-    render_pages_end(&l->pages, &l->out, &l->render);
     call_print(&l->out);
-    if (l->shown == 0) {
+    if (!l->cli->json && l->shown == 0)
         cli_say("nothing there");
-    } else if (cursor.len > 0) {
+    else if (!l->cli->json && cursor.len > 0)
         cli_say("there may be more: --all shows everything, --cursor %.*s goes on from here",
                 STR_ARG(cursor));
-    }
 }
 
-/* How the answer as JSON begins. */
-static void put_name(struct listing *l, const struct resp_values *v)
-{
-    buf_text(&l->out, "{");
-    json_quote(&l->out, rows_of(v) ? v->at[1].text : STR("jobs"));
-    buf_text(&l->out, ":[");
-}
-
-static int follow(struct listing *l, struct client *client)
+static int follow(struct listing *l, const struct command *c, struct client *client)
 {
     const struct resp_values *v;
     bool first = true;
     int code;
 
     do {
-        if (ask(l, client, &v) < 0)
+        if (ask(l, c, client, &v) < 0)
             return call_lost(client);
         if (first && l->cli->json && v->at[0].type != RESP_ERROR)
-            put_name(l, v);
+            json_quote_in(&l->out, "{", rows_of(v) ? v->at[1].text : STR("jobs"), ":[");
         first = false;
         code = take_page(l, v);
         if (code != CLI_OK)
@@ -158,20 +138,14 @@ static int follow(struct listing *l, struct client *client)
     return CLI_OK;
 }
 
-int listing_run(struct cli *cli, struct command *c)
+int listing_run(const struct cli *cli, struct command *c, struct client *client)
 {
-    struct listing l = { .cli = cli, .render = render_for(STDOUT_FILENO) };
-    struct client client;
-    int code = take_words(&l, c);
+    struct listing l = { .cli = cli, .left = c->limit, .render = render_for(STDOUT_FILENO) };
+    int code;
 
-    if (code == CLI_OK) {
-        l.render.tenants = command_asks_all_tenants(c);
-        code = call_connect(cli, &client);
-    }
-    if (code == CLI_OK) {
-        code = follow(&l, &client);
-        client_close(&client);
-    }
+    l.render.tenants = c->all_tenants;
+    buf_str(&l.cursor, c->cursor);
+    code = follow(&l, c, client);
     render_pages_fini(&l.pages);
     buf_fini(&l.cursor);
     buf_fini(&l.out);

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/load.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/time.h"
 
-#define READ_BYTES  (256u << 10)
 #define PATIENCE_US 20000000 /* without any reply */
 
 struct command {
@@ -24,11 +19,7 @@ struct command {
 
 /* One connection: its bytes in both directions, and the replies to come. */
 struct conn {
-    int fd;
-    struct buf out;
-    size_t out_at; /* bytes of `out` that were sent */
-    struct buf in;
-    size_t in_at;      /* bytes of `in` that were taken as replies */
+    struct client client;
     bool blocked;      /* the socket took no more; epoll tells when it does */
     unsigned greeting; /* replies to the greeting that are still to come */
 
@@ -74,12 +65,6 @@ bool load_interrupted(void)
     return interrupted;
 }
 
-static int load_fail(struct load *l, int err, const char *text)
-{
-    snprintf(l->ret->why, sizeof(l->ret->why), "%s", text);
-    return err;
-}
-
 static double cpu_seconds(void)
 {
     struct rusage u;
@@ -93,20 +78,17 @@ static double cpu_seconds(void)
 
 static int open_conn(struct load *l, struct conn *c)
 {
-    struct client client;
+    const struct driver *d = l->o->target->driver;
     struct epoll_event e = { .events = EPOLLIN, .data.ptr = c };
-    int err = client_open(&client, l->o->host, l->o->port, CLIENT_CONNECT_MS);
+    int err = client_open(&c->client, l->o->host, l->o->port, CLIENT_CONNECT_MS);
 
     if (err < 0)
-        return load_fail(l, err, client.why);
-    c->fd = client.fd;
-    fcntl(c->fd, F_SETFL, O_NONBLOCK);
+        return cli_fail(l->ret->why, err, "%s", c->client.why);
     c->commands = calloc(l->o->in_flight, sizeof(*c->commands));
-    if (!c->commands || !buf_reserve(&c->in, READ_BYTES))
-        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
-    epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
-    if (l->o->target->driver->greet)
-        c->greeting = l->o->target->driver->greet(l->o->target, &c->out);
+    if (!c->commands)
+        return cli_fail(l->ret->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
+    epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->client.fd, &e);
+    c->greeting = d->greet ? d->greet(l->o->target, &c->client.out) : 0;
     return 0;
 }
 
@@ -117,9 +99,9 @@ static int open_all(struct load *l)
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->conns = calloc(l->o->connections, sizeof(*l->conns));
     if (l->epoll < 0 || !l->conns)
-        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
+        return cli_fail(l->ret->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
     for (unsigned i = 0; i < l->o->connections; i++)
-        l->conns[i].fd = -1;
+        l->conns[i].client.fd = -1;
     for (unsigned i = 0; err == 0 && i < l->o->connections; i++)
         err = open_conn(l, &l->conns[i]);
     return err;
@@ -128,13 +110,9 @@ static int open_all(struct load *l)
 static void close_all(struct load *l)
 {
     for (unsigned i = 0; l->conns && i < l->o->connections; i++) {
-        struct conn *c = &l->conns[i];
-        if (c->fd >= 0)
-            close(c->fd);
-        buf_fini(&c->out);
-        buf_fini(&c->in);
-        buf_fini(&c->next);
-        free(c->commands);
+        client_close(&l->conns[i].client);
+        buf_fini(&l->conns[i].next);
+        free(l->conns[i].commands);
     }
     free(l->conns);
     if (l->epoll >= 0)
@@ -143,41 +121,16 @@ static void close_all(struct load *l)
 
 static int send_some(struct load *l, struct conn *c)
 {
-    while (c->out_at < c->out.len) {
-        ssize_t n = send(c->fd, c->out.ptr + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL);
-        if (n < 0 && errno == EAGAIN)
-            break;
-        if (n < 0 && errno != EINTR)
-            return load_fail(l, BELFRY_IO, strerror(errno));
-        c->out_at += n > 0 ? (size_t)n : 0;
-    }
-    bool blocked = c->out_at < c->out.len;
+    int err = client_push(&c->client);
+    bool blocked = c->client.out.len > 0;
+
+    if (err < 0)
+        return cli_fail(l->ret->why, err, "%s", c->client.why);
     if (blocked != c->blocked) {
         struct epoll_event e = { .events = blocked ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.ptr = c };
-        epoll_ctl(l->epoll, EPOLL_CTL_MOD, c->fd, &e);
+        epoll_ctl(l->epoll, EPOLL_CTL_MOD, c->client.fd, &e);
         c->blocked = blocked;
     }
-    if (!blocked)
-        c->out.len = c->out_at = 0;
-    return 0;
-}
-
-static int receive(struct load *l, struct conn *c)
-{
-    ssize_t n;
-
-    if (c->in_at > 0) {
-        buf_consume(&c->in, c->in_at);
-        c->in_at = 0;
-    }
-    if (!buf_reserve(&c->in, READ_BYTES))
-        return load_fail(l, BELFRY_NOMEM, error_text(BELFRY_NOMEM));
-    n = recv(c->fd, c->in.ptr + c->in.len, c->in.cap - c->in.len, 0);
-    if (n == 0)
-        return load_fail(l, BELFRY_IO, "the server closed the connection");
-    if (n < 0 && errno != EAGAIN && errno != EINTR)
-        return load_fail(l, BELFRY_IO, strerror(errno));
-    c->in.len += n > 0 ? (size_t)n : 0;
     return 0;
 }
 
@@ -185,17 +138,17 @@ static int receive(struct load *l, struct conn *c)
 static int take_replies(struct load *l, struct conn *c, reply_fn *fn)
 {
     for (;;) {
-        struct str rest = { c->in.ptr + c->in_at, c->in.len - c->in_at };
+        struct client *from = &c->client;
+        struct str rest = { from->in.ptr + from->start, from->in.len - from->start };
         ssize_t n = l->o->target->driver->scan(rest);
         if (n == 0)
             return 0;
         if (n < 0) {
             const char *end = memchr(rest.ptr, '\r', rest.len);
-            snprintf(l->ret->why, sizeof(l->ret->why), "the server answered %.*s",
-                     (int)(end ? end - rest.ptr : 0), rest.ptr);
-            return BELFRY_INVALID;
+            return cli_fail(l->ret->why, BELFRY_INVALID, "the server answered %.*s",
+                            (int)(end ? end - rest.ptr : 0), rest.ptr);
         }
-        c->in_at += (size_t)n;
+        from->start += (size_t)n;
         l->heard_us = l->now_us;
         if (c->greeting > 0)
             c->greeting--;
@@ -239,16 +192,14 @@ static void refill(struct load *l, struct conn *c)
     for (; room > 0 && l->made < l->count; room--) {
         struct command *next = &c->commands[(c->oldest + c->under_way++) % window];
         *next = (struct command){ l->now_us, l->made };
-        l->make(l->arg, &c->out, l->made++);
+        l->make(l->arg, &c->client.out, l->made++);
     }
 }
 
 static bool stream_reply(struct load *l, struct conn *c, struct str reply)
 {
-    if (c->under_way == 0) {
-        load_fail(l, 0, "a reply that nobody asked for");
-        return false;
-    }
+    if (c->under_way == 0)
+        return cli_fail(l->ret->why, false, "a reply that nobody asked for");
     struct command command = c->commands[c->oldest];
     c->oldest = (c->oldest + 1) % l->o->in_flight;
     c->under_way--;
@@ -259,7 +210,7 @@ static bool stream_reply(struct load *l, struct conn *c, struct str reply)
     return true;
 }
 
-/* ---- Rounds: finish what was taken, take the next batch ---- */
+/* ---- Rounds: finish the last batch, take the next ---- */
 
 static void next_round(struct load *l, struct conn *c)
 {
@@ -267,12 +218,12 @@ static void next_round(struct load *l, struct conn *c)
 
     if (l->taken >= l->count && c->taken == 0)
         return; /* nothing is left */
-    buf_str(&c->out, buf_view(&c->next));
+    buf_str(&c->client.out, buf_view(&c->next));
     c->next.len = 0;
     c->finishing = c->next_replies;
     c->jobs = c->taken;
     c->next_replies = c->taken = 0;
-    c->taking = d->take(l->o->target, &c->out, l->o->batch);
+    c->taking = d->take(l->o->target, &c->client.out, l->o->batch);
     c->round_us = l->now_us;
 }
 
@@ -287,10 +238,8 @@ static bool round_reply(struct load *l, struct conn *c, struct str reply)
         }
         return true;
     }
-    if (c->taking == 0) {
-        load_fail(l, 0, "a reply that nobody asked for");
-        return false;
-    }
+    if (c->taking == 0)
+        return cli_fail(l->ret->why, false, "a reply that nobody asked for");
     if (l->watch)
         l->watch->conn = (unsigned)(c - l->conns);
     unsigned n = d->finish(l->o->target, reply, &c->next, &c->next_replies, l->watch);
@@ -311,9 +260,10 @@ static int serve(struct load *l, struct conn *c, uint32_t events, bool stream)
     int err = 0;
 
     if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
-        err = receive(l, c);
-    if (err == 0)
-        err = take_replies(l, c, stream ? stream_reply : round_reply);
+        err = client_pull(&c->client);
+    if (err < 0)
+        return cli_fail(l->ret->why, err, "%s", c->client.why);
+    err = take_replies(l, c, stream ? stream_reply : round_reply);
     if (err == 0 && stream)
         refill(l, c);
     return err < 0 ? err : send_some(l, c);
@@ -339,7 +289,7 @@ static int loop(struct load *l, struct progress *p, bool stream)
             err = serve(l, events[i].data.ptr, events[i].events, stream);
         progress_show(p, l->done);
         if (err == 0 && l->now_us - l->heard_us > PATIENCE_US)
-            err = load_fail(l, BELFRY_IO, "no answer for 20 s");
+            err = cli_fail(l->ret->why, BELFRY_IO, "no answer for 20 s");
     }
     return err;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A load generator: one thread, epoll, several connections, each with a window of commands under
+/* A load generator: one thread, epoll, several connections, each with a window of commands under
  * way. It takes little of the machine that it shares with the server: commands are copied from
- * templates and written in batches; replies are read in big pieces and only measured.
- */
+ * templates and written in batches; replies are read in big pieces and only measured. */
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
 
@@ -15,7 +13,7 @@
 #define LOAD_IN_FLIGHT_MAX   65536
 #define LOAD_BATCH_MAX       1000
 
-#define LOAD_IDLE_MS 60000 /* rounds end after so long without a job */
+#define LOAD_IDLE_MS 60000 /* rounds end after this time without a job */
 
 struct load_result;
 

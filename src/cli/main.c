@@ -14,7 +14,7 @@
 #endif
 
 static const struct flag_row own_flags[] = {
-    { .name = "version", .help = "show the version", .letter = 'V' },
+    { "version", NULL, "show the version", .letter = 'V' },
     { 0 },
 };
 
@@ -42,10 +42,12 @@ static int run_command(struct cli *cli, const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct cli cli = { 0 };
+    struct cli cli;
     struct flags f = { .cli = &cli, .rows = own_flags, .argc = argc, .argv = argv, .i = 1 };
-    int which = flag_next(&f);
+    int which;
 
+    cli_init(&cli);
+    which = flag_next(&f);
     setlocale(LC_CTYPE, "C.UTF-8");
     signal(SIGPIPE, SIG_IGN);
     client_tls_use(&cli);

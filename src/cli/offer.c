@@ -12,30 +12,21 @@ static void read_metas(const struct resp_values *v, size_t at, struct task_job *
 
     if (!map || map->type != RESP_MAP)
         return;
-    size_t i = (size_t)(map - v->at) + 1;
-
-    for (uint32_t pair = 0; pair < map->children / 2 && pair < TASK_METAS; pair++) {
-        const struct resp_value *value = &v->at[v->at[i].next];
-
-        ret->metas[ret->meta_count++] = (struct task_meta){ v->at[i].text, value->text };
-        i = value->next;
-    }
+    for (size_t key = (size_t)(map - v->at) + 1; key < map->next && ret->meta_count < TASK_METAS;
+         key = client_next_key(v, key))
+        ret->metas[ret->meta_count++] =
+            (struct task_meta){ v->at[key].text, v->at[v->at[key].next].text };
 }
 
 void offer_read(const struct resp_values *v, size_t at, struct task_job *ret)
 {
-    *ret = (struct task_job){ .id = client_text(v, at, "id"),
-                              .token = client_text(v, at, "token"),
-                              .tenant = client_text(v, at, "tenant"),
-                              .queue = client_text(v, at, "queue"),
-                              .key = client_text(v, at, "key"),
-                              .order = client_text(v, at, "order"),
-                              .recurrence = client_text(v, at, "recurrence"),
-                              .nominal_ms = client_int(v, at, "nominal_ms", 0),
-                              .payload = client_text(v, at, "payload"),
-                              .attempt = client_int(v, at, "attempt", 1),
-                              .due_ms = client_int(v, at, "due_ms", 0),
-                              .priority = client_int(v, at, "priority", 3) };
+    *ret = (struct task_job){ .payload = client_text(v, at, "payload") };
+#define READ_TEXT(name, variable) ret->name = client_text(v, at, #name);
+    TASK_TEXTS(READ_TEXT)
+#undef READ_TEXT
+#define READ_NUMBER(name, variable, otherwise) ret->name = client_int(v, at, #name, otherwise);
+    TASK_NUMBERS(READ_NUMBER)
+#undef READ_NUMBER
     read_metas(v, at, ret);
 }
 

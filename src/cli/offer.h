@@ -9,7 +9,7 @@
 /* Everything that the job's command is told, borrowed from the reply. */
 void offer_read(const struct resp_values *v, size_t at, struct task_job *ret);
 
-/* How long the lease is: as the server tells, or else what is left of it by our clock. */
+/* The length of the lease: as the server tells, or else the time left by our clock. */
 int64_t offer_lease_ms(const struct resp_values *v, size_t at);
 
 #endif

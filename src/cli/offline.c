@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/offline.h"
-
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "fsck/fsck.h"
 #include "cli/help.h"
+#include "cli/program.h"
 #include "cli/progress.h"
 
 const struct flag_row repair_flags[] = {
-    { .name = "dry-run", .help = "say what would be done and lost; change nothing" },
+    { "dry-run", NULL, "say what would be done and lost; change nothing",
+      FLAG_SET(struct fsck_options, dry) },
     { 0 },
 };
 
@@ -19,16 +19,12 @@ static int read_options(struct flags *f, const char *command, struct fsck_option
     const char *env = getenv("BELFRY_DATA");
     int which;
 
-    while ((which = flag_next(f)) != FLAG_END) {
-        if (which == FLAG_BAD || (which == FLAG_WORD && ret->dir)) {
-            cli_say("%s; see belfry help %s",
-                    which == FLAG_BAD ? f->why : "one directory at a time", command);
-            return CHECK_UNREADABLE; /* not the 2 of a wrong command line: that means damage */
-        }
-        if (which == FLAG_WORD)
-            ret->dir = f->value;
-        else
-            ret->dry = true;
+    while ((which = flag_read(f, ret)) == FLAG_WORD && !ret->dir)
+        ret->dir = f->value;
+    if (which != FLAG_END) {
+        cli_say("%s; see belfry help %s", which == FLAG_BAD ? f->why : "one directory at a time",
+                command);
+        return CHECK_UNREADABLE; /* not the 2 of a wrong command line: that means damage */
     }
     if (f->cli->help)
         return help_topic(command);

@@ -6,25 +6,25 @@
 
 #include "cli/cli.h"
 
-int operation_failed(const struct bench *b, const char *what, const char *why)
+int operation_failed(const struct bench *b, const char *step, const char *why)
 {
-    cli_say("bench: %s at %s:%s: %s: %s", b->target.driver->name, b->load.host, b->load.port, what,
+    cli_say("bench: %s at %s:%s: %s: %s", b->target.driver->name, b->load.host, b->load.port, step,
             why);
     return CLI_ERROR;
 }
 
 static void make_later(void *arg, struct buf *out, uint64_t n)
 {
-    struct bench *b = arg;
+    const struct target *t = &((struct bench *)arg)->target;
 
-    b->target.driver->put(&b->target, out, n, false);
+    t->driver->put(t, out, n, false);
 }
 
 static void make_due(void *arg, struct buf *out, uint64_t n)
 {
-    struct bench *b = arg;
+    const struct target *t = &((struct bench *)arg)->target;
 
-    b->target.driver->put(&b->target, out, n, true);
+    t->driver->put(t, out, n, true);
 }
 
 /* Picks one of each `stride` jobs, at a place that differs from stride to stride. */

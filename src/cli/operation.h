@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The operations of a benchmark: each loads a target in its own way, and says what it found. One
- * row yields dispatch and defaults.
- */
+/* The operations of a benchmark: each loads a target in its own way, and prints its result. One row
+ * yields dispatch and defaults. */
 #ifndef CLI_OPERATION_H
 #define CLI_OPERATION_H
 
@@ -28,7 +26,7 @@ struct bench {
     char *ids; /* of the jobs that are dropped afterwards; NULL: none are */
     uint64_t ids_n;
     int64_t sample;     /* how many jobs are shown; 0: none */
-    uint64_t stride;    /* one of so many jobs is shown; 0: none is */
+    uint64_t stride;    /* one job of each `stride` is shown; 0: none is */
     struct buf sampled; /* the jobs that are shown, in JSON */
 };
 
@@ -41,13 +39,13 @@ struct operation {
     bool tenant;   /* it knows tenants */
 };
 
-/* The next name of a list with commas, which it takes off; NULL if there is none such. */
+/* Takes the next name off a list with commas; NULL if no operation has it. */
 const struct operation *operation_next(const char **ops);
 
 /* Runs one. Answers the exit code, with messages written. */
 int operation_run(struct bench *b, const struct operation *op);
 
-/* Says that the benchmark failed in `what`, and why. CLI_ERROR. */
-int operation_failed(const struct bench *b, const char *what, const char *why);
+/* Says at which step the benchmark failed, and why. CLI_ERROR. */
+int operation_failed(const struct bench *b, const char *step, const char *why);
 
 #endif

@@ -69,6 +69,7 @@ void outbox_close(struct outbox *o)
 void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct str token,
                  const char *option, struct str value)
 {
+    struct str words[] = { str_of(names[kind]), id, token, str_of(option ? option : ""), value };
     struct letter *l = calloc(1, sizeof(*l));
 
     if (!l) /* the lease will end by itself */
@@ -76,38 +77,25 @@ void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct 
     l->kind = kind;
     snprintf(l->id, sizeof(l->id), "%.*s", STR_ARG(id));
     snprintf(l->token, sizeof(l->token), "%.*s", STR_ARG(token));
-    resp_array(&l->bytes, option ? 5 : 3);
-    resp_bulk(&l->bytes, str_of(names[kind]));
-    resp_bulk(&l->bytes, id);
-    resp_bulk(&l->bytes, token);
-    if (option) {
-        resp_bulk(&l->bytes, str_of(option));
-        resp_bulk(&l->bytes, value);
-    }
+    client_put(&l->bytes, words, option ? 5 : 3);
     list_append(&o->letters, &l->node);
     o->unanswered += kind != OUTBOX_EXTEND;
     if (o->client.fd >= 0)
         buf_str(&o->client.out, buf_view(&l->bytes));
 }
 
-static void answer_extend(struct outbox *o, const struct letter *l, const struct resp_values *v)
-{
-    bool gone = v->at[0].type == RESP_ERROR && (str_starts(v->at[0].text, STR("STALE")) ||
-                                                str_starts(v->at[0].text, STR("NOTFOUND")));
-
-    o->extended(o->arg, str_of(l->token), client_int(v, 0, "cancelled", 0), gone);
-}
-
 static void answer(struct outbox *o, struct letter *l, const struct resp_values *v)
 {
     struct str text = v->at[0].text;
+    bool failed = v->at[0].type == RESP_ERROR;
+    bool gone = failed && (str_starts(text, STR("STALE")) || str_starts(text, STR("NOTFOUND")));
 
     if (l->kind == OUTBOX_EXTEND)
-        answer_extend(o, l, v);
-    else if (v->at[0].type == RESP_ERROR && l->again)
+        o->extended(o->arg, str_of(l->token), client_int(v, 0, "cancelled", 0), gone);
+    else if (failed && l->again)
         cli_say("%s: %s was sent again after the connection had failed: %.*s", l->id,
                 names[l->kind], STR_ARG(text));
-    else if (v->at[0].type == RESP_ERROR)
+    else if (failed)
         cli_say("%s: the server refused %s: %.*s", l->id, names[l->kind], STR_ARG(text));
     discard(o, l);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The letters of a worker to the server. Ends of jobs are kept until the server has answered, and
- * sent again on a new connection. Heartbeats are not.
- */
+/* The letters of a worker to the server. Ends of jobs are kept until the server has answered, and
+ * sent again on a new connection. Heartbeats are not. */
 #ifndef CLI_OUTBOX_H
 #define CLI_OUTBOX_H
 
@@ -12,7 +10,7 @@
 
 enum outbox_kind { OUTBOX_COMPLETE, OUTBOX_FAIL, OUTBOX_RELEASE, OUTBOX_EXTEND };
 
-/* Tells what a heartbeat found. The token names the lease. */
+/* Tells the answer to a heartbeat. The token names the lease. */
 typedef void outbox_extended_fn(void *arg, struct str token, bool cancelled, bool stale);
 
 struct outbox {

@@ -2,7 +2,6 @@
 #include "cli/ping.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -24,12 +23,6 @@ struct ping {
     struct load_result part;
 };
 
-static int ping_fail(struct ping *p, int err, const char *text)
-{
-    snprintf(p->ret->load.why, sizeof(p->ret->load.why), "%s", text);
-    return err;
-}
-
 static void end_part(struct ping *p)
 {
     hist_merge(&p->ret->load.latency, &p->part.latency);
@@ -43,7 +36,6 @@ static void end_part(struct ping *p)
 /* Sends no PING for moments that this process slept through: the server did not cause those. */
 static void take_tick(struct ping *p)
 {
-    static const struct str words[] = { { "PING", 4 } };
     uint64_t times;
 
     if (read(p->timer, &times, sizeof(times)) != sizeof(times))
@@ -52,7 +44,7 @@ static void take_tick(struct ping *p)
     hist_add(&p->ret->timer, p->now_us - p->begun_us - (int64_t)p->ticks * p->every_us);
     if (p->sent == p->count || p->sent - p->done == RING)
         return;
-    client_add(&p->client, words, 1);
+    client_add(&p->client, CLIENT_WORDS(STR("PING")));
     p->sent_us[p->sent++ % RING] = p->now_us;
 }
 
@@ -63,13 +55,14 @@ static int take_replies(struct ping *p)
 
     while (n > 0 && (n = client_next(&p->client, &v)) > 0) {
         if (v->at[0].type == RESP_ERROR || p->done == p->sent)
-            return ping_fail(p, BELFRY_PROTOCOL, "PING was answered by something else");
+            return cli_fail(p->ret->load.why, BELFRY_PROTOCOL,
+                            "PING was answered by something else");
         hist_add(&p->part.latency, p->now_us - p->sent_us[p->done++ % RING]);
         p->part.jobs++;
         if (p->o->every && p->part.jobs == p->o->every)
             end_part(p);
     }
-    return n < 0 ? ping_fail(p, n, p->client.why) : 0;
+    return n < 0 ? cli_fail(p->ret->load.why, n, "%s", p->client.why) : 0;
 }
 
 static int watch(struct ping *p)
@@ -88,9 +81,9 @@ static int watch(struct ping *p)
         if (err == 0 && polls[0].revents)
             take_tick(p);
         if (err == 0 && client_push(&p->client) < 0)
-            err = ping_fail(p, BELFRY_IO, p->client.why);
+            err = cli_fail(p->ret->load.why, BELFRY_IO, "%s", p->client.why);
         if (err == 0 && p->sent > p->done && p->now_us - p->sent_us[p->done % RING] > PATIENCE_US)
-            err = ping_fail(p, BELFRY_IO, "no answer for a minute");
+            err = cli_fail(p->ret->load.why, BELFRY_IO, "no answer for a minute");
     }
     return err;
 }
@@ -115,7 +108,7 @@ int ping_measure(const struct load_options *o, uint64_t count, int64_t every_ms,
     *ret = (struct ping_result){ 0 };
     err = client_open_belfry(&p.client, o->host, o->port, CLIENT_CONNECT_MS);
     if (err < 0)
-        return ping_fail(&p, err, p.client.why);
+        return cli_fail(ret->load.why, err, "%s", p.client.why);
     p.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     p.begun_us = p.now_us = p.part_us = time_mono_us();
     set_timer(&p);

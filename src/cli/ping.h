@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How long a PING takes while others load the server. One connection sends a PING at fixed moments,
- * whether or not the last one has been answered. So all pings of a second see a server that stands
- * still for that second. The timer's own lateness is measured beside.
- */
+/* How long a PING takes while others load the server. One connection sends a PING at fixed moments,
+ * answered or not. So all pings of a second see a server that stands still for that second. The
+ * lateness of the timer is measured, too. */
 #ifndef CLI_PING_H
 #define CLI_PING_H
 

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/program.h"
 
-#include "cli/bench.h"
 #include "cli/call.h"
-#include "cli/completion.h"
 #include "cli/help.h"
-#include "cli/offline.h"
-#include "cli/top.h"
-#include "cli/work.h"
 
 /* `belfry token create` and so on, for verbs that are one word. */
 static int run_token(struct cli *cli, int argc, char **argv)

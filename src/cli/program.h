@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The commands that are not verbs: tools of the command line itself. One row yields dispatch, help
- * and completion.
- */
+/* The commands that are not verbs: tools of the command line. One row yields dispatch, help and
+ * completion. */
 #ifndef CLI_PROGRAM_H
 #define CLI_PROGRAM_H
 
@@ -23,5 +21,30 @@ struct program {
 extern const struct program program_table[];
 
 const struct program *program_find(struct str name);
+
+/* ---- The programs: each has a file of its name, and answers the exit code ---- */
+
+int bench_run(struct cli *cli, int argc, char **argv);
+int completion_run(struct cli *cli, int argc, char **argv);
+int top_run(struct cli *cli, int argc, char **argv);
+int work_run(struct cli *cli, int argc, char **argv);
+extern const struct flag_row bench_flags[], repair_flags[], top_flags[], work_flags[];
+
+#define COMPLETION_SHELLS "bash|zsh|fish"
+
+/* Does the work of bench_run() with the drivers in a list that NULL closes; the first is the
+ * default. For programs that measure other servers, too. */
+struct driver;
+int bench_measure(struct cli *cli, const struct driver *const *drivers, int argc, char **argv);
+
+/* offline.c: the programs that work on a data directory without a server. They answer: */
+enum check_exit {
+    CHECK_FINE = 0,
+    CHECK_DAMAGED = 2,    /* belfry has said where, and how to go on */
+    CHECK_UNREADABLE = 3, /* no data directory, or it cannot be read: nothing is known */
+};
+
+int check_run(struct cli *cli, int argc, char **argv);
+int repair_run(struct cli *cli, int argc, char **argv);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/quantity.h"
 #include "base/time.h"
 #include "cli/term.h"
@@ -32,9 +33,9 @@ void progress_show(struct progress *p, uint64_t done)
     buf_printf(&out, "\r%-10s ", p->name);
     for (uint64_t i = 0; i < BAR_WIDTH; i++)
         buf_text(&out, i < share ? "█" : "░");
-    buf_printf(&out, " %3d%%  ", (int)(p->total ? done * 100 / p->total : 0));
-    quantity_count(&out, (int64_t)((double)done * 1e6 / (double)(now - p->begun_us + 1)));
-    buf_text(&out, "/s\033[K");
+    buf_printf(
+        &out, " %3d%%  %s/s\033[K", (int)(p->total ? done * 100 / p->total : 0),
+        quantity_count((int64_t)((double)done * 1e6 / (double)(now - p->begun_us + 1))).text);
     fwrite(out.ptr, 1, out.len, stderr);
     fflush(stderr);
     buf_fini(&out);

@@ -37,13 +37,9 @@ static const char *tone_of(struct str name, const struct resp_value *v)
 
 static bool all_maps(const struct resp_values *v, size_t at)
 {
-    size_t child = at + 1;
-
-    for (uint32_t i = 0; i < v->at[at].children; i++) {
+    for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next)
         if (v->at[child].type != RESP_MAP)
             return false;
-        child = v->at[child].next;
-    }
     return v->at[at].type == RESP_ARRAY && v->at[at].children > 0;
 }
 
@@ -58,22 +54,17 @@ static bool is_default(const struct resp_values *v, size_t map)
 /* Whether the column of tenants is left out. */
 static bool all_default(const struct resp_values *v, size_t at, const struct render *r)
 {
-    size_t map = at + 1;
     bool all = !r->tenants;
 
-    for (uint32_t row = 0; all && row < v->at[at].children; row++) {
+    for (size_t map = at + 1; all && map < v->at[at].next; map = v->at[map].next)
         all = is_default(v, map);
-        map = v->at[map].next;
-    }
     return all;
 }
 
 /* Adds a column for each name in the map that has none yet. */
 static void add_columns(struct grid *g, const struct resp_values *v, size_t map, bool no_tenant)
 {
-    size_t i = map + 1;
-
-    for (uint32_t pair = 0; pair < v->at[map].children / 2; pair++) {
+    for (size_t i = map + 1; i < v->at[map].next; i = client_next_key(v, i)) {
         const struct resp_value *key = &v->at[i], *value = &v->at[key->next];
         struct str title = field_title(key->text);
         size_t c = 0;
@@ -82,7 +73,6 @@ static void add_columns(struct grid *g, const struct resp_values *v, size_t map,
         if (c == g->n && !(no_tenant && str_eq(title, STR("tenant"))))
             grid_column(g, title, value->type == RESP_INT && !field_is_moment(key->text),
                         value->type == RESP_INT || str_ieq(title, "id") || str_ieq(title, "token"));
-        i = value->next;
     }
 }
 
@@ -90,15 +80,10 @@ static void add_columns(struct grid *g, const struct resp_values *v, size_t map,
 static const struct resp_value *find_pair(const struct resp_values *v, size_t map,
                                           const char *title, struct str *ret_name)
 {
-    size_t i = map + 1;
-
-    for (uint32_t pair = 0; pair < v->at[map].children / 2; pair++) {
-        const struct resp_value *key = &v->at[i], *value = &v->at[key->next];
-        if (str_eq(field_title(key->text), str_of(title))) {
-            *ret_name = key->text;
-            return value;
-        }
-        i = value->next;
+    for (size_t key = map + 1; key < v->at[map].next; key = client_next_key(v, key)) {
+        *ret_name = v->at[key].text;
+        if (str_eq(field_title(*ret_name), str_of(title)))
+            return &v->at[v->at[key].next];
     }
     return NULL;
 }
@@ -106,11 +91,10 @@ static const struct resp_value *find_pair(const struct resp_values *v, size_t ma
 static void add_rows(struct render_pages *p, const struct resp_values *v, size_t at,
                      const struct render *r)
 {
-    size_t map = at + 1;
     struct buf cell = { 0 };
 
     grid_clear(&p->grid);
-    for (uint32_t row = 0; row < v->at[at].children; row++) {
+    for (size_t map = at + 1; map < v->at[at].next; map = v->at[map].next) {
         for (size_t c = 0; c < p->grid.n; c++) {
             struct str name = { 0 };
             const struct resp_value *value = find_pair(v, map, p->grid.columns[c].title, &name);
@@ -119,7 +103,6 @@ static void add_rows(struct render_pages *p, const struct resp_values *v, size_t
                 field_put(&cell, name, value, r->now_ms, p->style, r->width);
             grid_cell(&p->grid, buf_view(&cell), value ? tone_of(name, value) : NULL);
         }
-        map = v->at[map].next;
     }
     buf_fini(&cell);
 }
@@ -128,14 +111,11 @@ static void add_rows(struct render_pages *p, const struct resp_values *v, size_t
 static void lay_out(struct render_pages *p, const struct resp_values *v, size_t at,
                     const struct render *r, size_t indent)
 {
-    size_t map = at + 1;
     size_t room = r->width > indent ? r->width - indent : r->width;
     bool no_tenant = all_default(v, at, r);
 
-    for (uint32_t row = 0; row < v->at[at].children; row++) {
+    for (size_t map = at + 1; map < v->at[at].next; map = v->at[map].next)
         add_columns(&p->grid, v, map, no_tenant);
-        map = v->at[map].next;
-    }
     p->style = FIELD_FULL;
     add_rows(p, v, at, r);
     if (room > 0 && grid_natural(&p->grid) > room) {
@@ -152,16 +132,14 @@ static void put_map(struct buf *out, const struct resp_values *v, size_t at, con
 void render_page(struct render_pages *p, struct buf *out, const struct resp_values *v, size_t at,
                  const struct render *r, size_t indent)
 {
-    bool first = !p->begun;
-
     if (!all_maps(v, at))
         return;
-    if (first)
-        lay_out(p, v, at, r, indent);
-    if (first)
-        grid_put_head(&p->grid, out, indent, r->colour);
-    else
+    if (p->begun) {
         add_rows(p, v, at, r);
+    } else {
+        lay_out(p, v, at, r, indent);
+        grid_put_head(&p->grid, out, indent, r->colour);
+    }
     grid_put_rows(&p->grid, out, indent, r->colour);
 }
 
@@ -183,24 +161,17 @@ static void put_scalar(struct buf *out, struct str name, const struct resp_value
     const char *tone = r->colour ? tone_of(name, v) : NULL;
     size_t room = r->width > used + 10 ? r->width - used : r->width;
 
-    if (tone)
-        buf_text(out, tone);
+    buf_text(out, tone ? tone : "");
     field_put(out, name, v, r->now_ms, FIELD_FULL, room);
-    if (tone)
-        buf_text(out, TERM_PLAIN);
-    buf_text(out, "\n");
+    buf_text(out, tone ? TERM_PLAIN "\n" : "\n");
 }
 
 static void put_list(struct buf *out, const struct resp_values *v, size_t at,
                      const struct render *r)
 {
-    size_t child = at + 1;
-
-    for (uint32_t i = 0; i < v->at[at].children; i++) {
-        if (i > 0)
-            buf_text(out, ", ");
+    for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next) {
+        buf_text(out, child > at + 1 ? ", " : "");
         field_put(out, STR(""), &v->at[child], r->now_ms, FIELD_FULL, r->width);
-        child = v->at[child].next;
     }
     buf_text(out, "\n");
 }
@@ -226,27 +197,23 @@ static void put_member(struct buf *out, struct str name, const struct resp_value
     }
 }
 
-static bool is_empty(const struct resp_value *v)
+/* Whether the pair whose name is at `key` says nothing. */
+static bool is_left_out(const struct resp_values *v, size_t map, size_t key, const struct render *r)
 {
-    return v->type == RESP_NULL || (v->type == RESP_ARRAY && v->children == 0);
-}
+    const struct resp_value *value = &v->at[v->at[key].next];
 
-/* Whether the pair whose name is at `i` says nothing. */
-static bool is_left_out(const struct resp_values *v, size_t map, size_t i, const struct render *r)
-{
-    return is_empty(&v->at[v->at[i].next]) ||
-           (str_eq(v->at[i].text, STR("tenant")) && !r->tenants && is_default(v, map));
+    return value->type == RESP_NULL || (value->type == RESP_ARRAY && value->children == 0) ||
+           (str_eq(v->at[key].text, STR("tenant")) && !r->tenants && is_default(v, map));
 }
 
 static size_t longest_title(const struct resp_values *v, size_t map, const struct render *r)
 {
-    size_t i = map + 1, longest = 0;
+    size_t longest = 0;
 
-    for (uint32_t pair = 0; pair < v->at[map].children / 2; pair++) {
-        size_t wide = text_columns(field_title(v->at[i].text));
-        if (!is_left_out(v, map, i, r) && wide > longest)
+    for (size_t key = map + 1; key < v->at[map].next; key = client_next_key(v, key)) {
+        size_t wide = text_columns(field_title(v->at[key].text));
+        if (!is_left_out(v, map, key, r) && wide > longest)
             longest = wide;
-        i = v->at[v->at[i].next].next;
     }
     return longest;
 }
@@ -254,34 +221,27 @@ static size_t longest_title(const struct resp_values *v, size_t map, const struc
 static void put_map(struct buf *out, const struct resp_values *v, size_t at, const struct render *r,
                     size_t indent)
 {
-    size_t longest = longest_title(v, at, r), i = at + 1;
+    size_t longest = longest_title(v, at, r);
 
-    for (uint32_t pair = 0; pair < v->at[at].children / 2; pair++) {
-        struct str name = v->at[i].text, title = field_title(name);
-        size_t value = v->at[i].next;
+    for (size_t key = at + 1; key < v->at[at].next; key = client_next_key(v, key)) {
+        struct str name = v->at[key].text;
+        size_t value = v->at[key].next;
         bool nested =
             all_maps(v, value) || (v->at[value].type == RESP_MAP && v->at[value].children > 0);
-        if (is_left_out(v, at, i, r)) {
-            i = v->at[value].next;
+        if (is_left_out(v, at, key, r))
             continue;
-        }
         text_spaces(out, indent);
-        if (r->colour)
-            buf_text(out, TERM_DIM);
-        size_t wide = text_put(out, title, 0);
-        if (r->colour)
-            buf_text(out, TERM_PLAIN);
+        buf_text(out, r->colour ? TERM_DIM : "");
+        size_t wide = text_put(out, field_title(name), 0);
+        buf_text(out, r->colour ? TERM_PLAIN : "");
         if (!nested)
             text_spaces(out, longest - wide + 2);
         put_member(out, name, v, value, r, indent, indent + longest + 2);
-        i = v->at[value].next;
     }
 }
 
 void render_value(struct buf *out, const struct resp_values *v, size_t at, const struct render *r)
 {
-    size_t child = at + 1;
-
     if (v->at[at].type == RESP_MAP) {
         put_map(out, v, at, r, 0);
     } else if (all_maps(v, at)) {
@@ -290,10 +250,8 @@ void render_value(struct buf *out, const struct resp_values *v, size_t at, const
         render_pages_end(&pages, out, r);
         render_pages_fini(&pages);
     } else if (v->at[at].type == RESP_ARRAY) {
-        for (uint32_t i = 0; i < v->at[at].children; i++) {
+        for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next)
             render_value(out, v, child, r);
-            child = v->at[child].next;
-        }
     } else {
         put_scalar(out, STR(""), &v->at[at], r, 0);
     }

@@ -15,7 +15,8 @@
 struct render {
     size_t width; /* 0: no limit, nothing is cut */
     bool colour;
-    bool tenants; /* the tenant is shown in any case */
+    bool tenants;  /* the tenant is shown in any case */
+    bool forecast; /* the answer is FORECAST's, which is shown by lines with bars */
     int64_t now_ms;
 };
 

@@ -15,30 +15,32 @@ static const struct {
 
 #define QUANTILES (sizeof(quantiles) / sizeof(*quantiles))
 
-static void put_us(struct buf *out, uint64_t us)
+static struct quantity us_text(uint64_t us)
 {
+    struct quantity q;
+    double ms = (double)us / 1e3;
+
     if (us < 1000)
-        buf_printf(out, "%lluµs", (unsigned long long)us);
+        snprintf(q.text, sizeof(q.text), "%uµs", (unsigned)us);
     else if (us < 1000000)
-        buf_printf(out,
-                   us < 10000    ? "%.2fms"
-                   : us < 100000 ? "%.1fms"
-                                 : "%.0fms",
-                   (double)us / 1e3);
+        snprintf(q.text, sizeof(q.text), "%.*fms", us < 10000 ? 2 : us < 100000 ? 1 : 0, ms);
     else
-        buf_printf(out, "%.2fs", (double)us / 1e6);
+        snprintf(q.text, sizeof(q.text), "%.2fs", ms / 1e3);
+    return q;
 }
 
 static void put_hist(struct buf *out, const struct hist *h)
 {
-    for (size_t i = 0; i < QUANTILES; i++) {
-        buf_printf(out, "%s ", quantiles[i].name);
-        put_us(out, hist_quantile(h, quantiles[i].share));
-        buf_text(out, "  ");
-    }
-    buf_text(out, "max ");
-    put_us(out, h->max);
-    buf_text(out, "\n");
+    for (size_t i = 0; i < QUANTILES; i++)
+        buf_printf(out, "%s %s  ", quantiles[i].name,
+                   us_text(hist_quantile(h, quantiles[i].share)).text);
+    buf_printf(out, "max %s\n", us_text(h->max).text);
+}
+
+static void put_line(struct buf *out, const char *op, const char *what, const struct hist *h)
+{
+    buf_printf(out, "%-9s %-5s  ", op, what);
+    put_hist(out, h);
 }
 
 /* ---- JSON ---- */
@@ -75,8 +77,9 @@ static void begin(struct result *r, struct buf *out, const char *op, uint64_t jo
     r->begun = true;
 }
 
-static void print(struct buf *out)
+static void finish(struct result *r, struct buf *out)
 {
+    buf_text(out, r->json ? "}\n" : "");
     call_print(out);
     buf_fini(out);
 }
@@ -101,7 +104,6 @@ static void load_json(struct result *r, struct buf *out, const char *op,
     buf_printf(out, ",\"generator_cpu_seconds\":%.3f", l->cpu_seconds);
     histogram(out, "latency_us", &l->latency);
     buf_str(out, more);
-    buf_text(out, "}\n");
 }
 
 static void load_text(struct result *r, struct buf *out, const char *op,
@@ -109,17 +111,13 @@ static void load_text(struct result *r, struct buf *out, const char *op,
 {
     double share = 100 * l->cpu_seconds / (l->seconds > 0 ? l->seconds : 1e-6);
 
-    buf_printf(out, "%-9s ", op);
-    quantity_count(out, (int64_t)rate_of(l));
-    buf_text(out, " jobs/s  (");
-    quantity_count(out, (int64_t)l->jobs);
     buf_printf(out,
-               " jobs of %zu bytes in %.2fs, %u connections, %u %s; this generator took %.0f%% "
-               "of a core)\n%-9s %s  ",
+               "%-9s %s jobs/s  (%s jobs of %zu bytes in %.2fs, %u connections, %u %s; this "
+               "generator took %.0f%% of a core)\n",
+               op, quantity_count((int64_t)rate_of(l)).text, quantity_count((int64_t)l->jobs).text,
                r->target->payload_bytes, l->seconds, o->connections,
-               rounds ? o->batch : o->in_flight, rounds ? "at a time" : "in flight each", share, "",
-               rounds ? "round" : "reply");
-    put_hist(out, &l->latency);
+               rounds ? o->batch : o->in_flight, rounds ? "at a time" : "in flight each", share);
+    put_line(out, "", rounds ? "round" : "reply", &l->latency);
 }
 
 void result_load(struct result *r, const char *op, const struct load_options *o,
@@ -131,7 +129,7 @@ void result_load(struct result *r, const char *op, const struct load_options *o,
         load_json(r, &out, op, o, l, more);
     else
         load_text(r, &out, op, o, l, strcmp(op, "lease") == 0);
-    print(&out);
+    finish(r, &out);
 }
 
 void result_part(struct result *r, const char *op, uint64_t so_far, const struct load_result *part)
@@ -144,28 +142,15 @@ void result_part(struct result *r, const char *op, uint64_t so_far, const struct
         number(&out, "at_ms", time_wall_ms());
         rate(&out, part);
         histogram(&out, "latency_us", &part->latency);
-        buf_text(&out, "}\n");
     } else {
-        buf_printf(&out, "%-9s ", op);
-        quantity_count(&out, (int64_t)so_far);
-        buf_text(&out, ": ");
-        quantity_count(&out, (int64_t)rate_of(part));
-        buf_text(&out, "/s  ");
+        buf_printf(&out, "%-9s %s: %s/s  ", op, quantity_count((int64_t)so_far).text,
+                   quantity_count((int64_t)rate_of(part)).text);
         put_hist(&out, &part->latency);
     }
-    print(&out);
+    finish(r, &out);
 }
 
 /* ---- Others ---- */
-
-static void put_early(struct buf *out, uint64_t early, int64_t earliest_us)
-{
-    if (early > 0)
-        buf_printf(out, "%llu EARLY, by up to %lldµs\n", (unsigned long long)early,
-                   (long long)-earliest_us);
-    else
-        buf_text(out, "none was early\n");
-}
 
 void result_late(struct result *r, const struct late_result *l, int64_t span_ms)
 {
@@ -177,17 +162,18 @@ void result_late(struct result *r, const struct late_result *l, int64_t span_ms)
         number(&out, "earliest_us", l->earliest_us);
         histogram(&out, "late_us", &l->late);
         histogram(&out, "timer_us", &l->timer);
-        buf_text(&out, "}\n");
     } else {
-        buf_text(&out, "late      job    ");
-        put_hist(&out, &l->late);
-        buf_text(&out, "          timer  ");
-        put_hist(&out, &l->timer);
-        buf_printf(&out, "          %llu jobs over %g s; ", (unsigned long long)l->jobs,
+        put_line(&out, "late", "job", &l->late);
+        put_line(&out, "", "timer", &l->timer);
+        buf_printf(&out, "%-9s %llu jobs over %g s; ", "", (unsigned long long)l->jobs,
                    (double)span_ms / 1000);
-        put_early(&out, l->early, l->earliest_us);
+        if (l->early > 0)
+            buf_printf(&out, "%llu EARLY, by up to %lldµs\n", (unsigned long long)l->early,
+                       (long long)-l->earliest_us);
+        else
+            buf_text(&out, "none was early\n");
     }
-    print(&out);
+    finish(r, &out);
 }
 
 void result_ping(struct result *r, const struct ping_result *p)
@@ -199,14 +185,11 @@ void result_ping(struct result *r, const struct ping_result *p)
         rate(&out, &p->load);
         histogram(&out, "latency_us", &p->load.latency);
         histogram(&out, "timer_us", &p->timer);
-        buf_text(&out, "}\n");
     } else {
-        buf_text(&out, "ping      reply  ");
-        put_hist(&out, &p->load.latency);
-        buf_text(&out, "          timer  ");
-        put_hist(&out, &p->timer);
+        put_line(&out, "ping", "reply", &p->load.latency);
+        put_line(&out, "", "timer", &p->timer);
     }
-    print(&out);
+    finish(r, &out);
 }
 
 void result_drain(struct result *r, const struct load_options *o, const struct drain_result *d)
@@ -227,8 +210,7 @@ void result_drain(struct result *r, const struct load_options *o, const struct d
         buf_fini(&more);
     } else {
         load_text(r, &out, "drain", o, &d->load, true);
-        buf_printf(&out, "%-9s late   ", "");
-        put_hist(&out, &d->late);
+        put_line(&out, "", "late", &d->late);
         buf_printf(&out, "%-9s %llu came, %llu behind a later one, by up to %lldms", "",
                    (unsigned long long)d->delivered, (unsigned long long)d->behind,
                    (long long)d->behind_max_ms);
@@ -237,5 +219,5 @@ void result_drain(struct result *r, const struct load_options *o, const struct d
 #undef DRAIN_TEXT
         buf_text(&out, "\n");
     }
-    print(&out);
+    finish(r, &out);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The results of a benchmark on standard output: lines for people, or the elements of a JSON array.
- * Each element is a line of its own and flushed at once, so that a program can follow.
- */
+/* The results of a benchmark on standard output: lines for people, or the elements of a JSON array.
+ * Each element is a line of its own and flushed at once, so that a program can follow. */
 #ifndef CLI_RESULT_H
 #define CLI_RESULT_H
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/scan.h"
 
-static void advance(struct str *in, size_t n)
-{
-    *in = (struct str){ in->ptr + n, in->len - n };
-}
-
-/* Reads the number of a line, and answers where the next line begins: past the end if this line is
- * not whole. */
+/* Reads the number of a line; answers where the next begins: past the end if it is not whole. */
 static size_t number(struct str in, int64_t *ret)
 {
     bool negative = in.len > 1 && in.ptr[1] == '-';
@@ -25,7 +19,7 @@ int64_t scan_head(struct str *in)
     int64_t v;
     size_t n = number(*in, &v);
 
-    advance(in, n <= in->len ? n : in->len);
+    *in = str_from(*in, n <= in->len ? n : in->len);
     return v;
 }
 
@@ -61,7 +55,7 @@ static int scan_one(struct str *in, int64_t *ret_inside)
     }
     if (len > in->len)
         return 0;
-    advance(in, len);
+    *in = str_from(*in, len);
     return 1;
 }
 
@@ -84,7 +78,7 @@ struct str scan_bulk(struct str *in)
     int64_t n = scan_head(in);
     struct str s = { in->ptr, n < 0 ? 0 : (size_t)n };
 
-    advance(in, n < 0 ? 0 : s.len + 2);
+    *in = str_from(*in, n < 0 ? 0 : s.len + 2);
     return s;
 }
 

@@ -8,8 +8,7 @@
 
 #include "base/str.h"
 
-/* The length of the reply at the start of `in`; 0: it is not whole yet; -1: it is an error, or no
- * reply at all. */
+/* The length of the reply at the start of `in`; 0: not whole yet; -1: an error, or no reply. */
 ssize_t scan_reply(struct str in);
 
 /* These are for replies that are whole. Each takes a value off the front of *in. */

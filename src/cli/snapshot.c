@@ -1,79 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/snapshot.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/time.h"
 
-static void read_figures(const struct resp_values *v, size_t at, const char *title,
-                         struct figures *ret)
+static bool keep_reply(struct client *c, enum resp_type expected, struct snapshot_reply *ret)
 {
-    const struct resp_value *name = client_field(v, at, title);
-    const struct resp_value *tenant = client_field(v, at, "tenant");
+    const struct resp_values *v;
+    size_t used;
 
-#define READ(member) ret->member = client_int(v, at, #member, 0);
-    SNAPSHOT_FIGURES(READ)
-#undef READ
-    if (name)
-        snprintf(ret->name, sizeof(ret->name), "%.*s", STR_ARG(name->text));
-    if (tenant)
-        snprintf(ret->tenant, sizeof(ret->tenant), "%.*s", STR_ARG(tenant->text));
+    if (client_read(c, &v) < 0)
+        return false;
+    if (v->at[0].type != expected)
+        return cli_fail(c->why, false, "unexpected answer: %.*s", STR_ARG(v->at[0].text));
+    buf_append(&ret->bytes, c->in.ptr + c->start, c->used);
+    return resp_read_value(&ret->values, buf_view(&ret->bytes), &used) == RESP_OK ||
+           cli_fail(c->why, false, "%s", error_text(BELFRY_NOMEM));
 }
 
-static int ask(struct client *c, enum resp_type expected, const struct resp_values **ret)
+static bool ask_server(struct client *c, struct snapshot *s)
 {
-    int err = client_read(c, ret);
-
-    if (err == 0 && (*ret)->at[0].type != expected) {
-        snprintf(c->why, sizeof(c->why), "unexpected answer: %.*s", STR_ARG((*ret)->at[0].text));
-        err = BELFRY_PROTOCOL;
-    }
-    return err;
+    client_add(c, CLIENT_WORDS(STR("STATS")));
+    client_add(c, CLIENT_WORDS(STR("QUEUES"), STR("TENANT"), STR("*")));
+    if (client_flush(c) < 0 || !keep_reply(c, RESP_MAP, &s->stats))
+        return false;
+    s->at_us = time_mono_us();
+    s->server = (struct figures){ &s->stats.values, 0 };
+    return keep_reply(c, RESP_ARRAY, &s->list);
 }
 
-int snapshot_take(struct client *c, struct snapshot *ret)
+struct snapshot *snapshot_new(struct client *c)
 {
-    struct str stats[] = { STR("STATS") };
-    struct str queues[] = { STR("QUEUES"), STR("TENANT"), STR("*") };
-    struct snapshot s = { 0 };
-    const struct resp_values *v = NULL;
-    size_t queue = 1;
-    int err;
+    struct snapshot *s = calloc(1, sizeof(*s));
+    const struct resp_values *v;
 
-    client_add(c, stats, 1);
-    client_add(c, queues, 3);
-    err = client_flush(c);
-    if (err == 0)
-        err = ask(c, RESP_MAP, &v);
-    if (err == 0) {
-        s.at_us = time_mono_us();
-        read_figures(v, 0, "version", &s.server);
-        err = ask(c, RESP_ARRAY, &v);
+    if (!s || !ask_server(c, s)) {
+        snapshot_free(s);
+        return NULL;
     }
-    if (err < 0 || !v)
-        return err;
-    s.queues = calloc(v->at[0].children + 1, sizeof(*s.queues));
-    for (uint32_t i = 0; s.queues && i < v->at[0].children; i++) {
-        read_figures(v, queue, "queue", &s.queues[s.n++]);
-        queue = v->at[queue].next;
-    }
-    *ret = s;
-    return 0;
+    v = &s->list.values;
+    s->queues = calloc(v->at[0].children + 1, sizeof(*s->queues));
+    for (size_t at = 1; s->queues && at < v->at[0].next; at = v->at[at].next)
+        s->queues[s->n++] = (struct figures){ v, at };
+    return s;
 }
 
-void snapshot_fini(struct snapshot *s)
+static void drop_reply(struct snapshot_reply *r)
 {
+    buf_fini(&r->bytes);
+    resp_values_fini(&r->values);
+}
+
+void snapshot_free(struct snapshot *s)
+{
+    if (!s)
+        return;
+    drop_reply(&s->stats);
+    drop_reply(&s->list);
     free(s->queues);
-    *s = (struct snapshot){ 0 };
+    free(s);
 }
 
 const struct figures *snapshot_queue(const struct snapshot *s, const struct figures *queue)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->queues[i].name, queue->name) == 0 &&
-            strcmp(s->queues[i].tenant, queue->tenant) == 0)
+        if (str_eq(figures_text(&s->queues[i], "queue"), figures_text(queue, "queue")) &&
+            str_eq(figures_text(&s->queues[i], "tenant"), figures_text(queue, "tenant")))
             return &s->queues[i];
     return NULL;
 }

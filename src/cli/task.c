@@ -18,6 +18,13 @@ static void close_end(int *fd)
     *fd = -1;
 }
 
+static void close_ends(int *in, int *out, int *err)
+{
+    close_end(in);
+    close_end(out);
+    close_end(err);
+}
+
 static void set_number(const char *name, int64_t v)
 {
     char text[24];
@@ -37,7 +44,7 @@ static void set_bytes(const char *name, struct str s)
 
 #define META_PREFIX "BELFRY_META_"
 
-/* Of another job, if we run for one ourselves. */
+/* Drops the metadata of another job, in case belfry runs for one itself. */
 static void unset_metas(void)
 {
     for (char **at = environ; *at;) {
@@ -57,7 +64,7 @@ static void unset_metas(void)
     unsetenv("TRACESTATE");
 }
 
-/* BELFRY_META_ and the name in capitals, with _ for what a variable's name cannot have. */
+/* BELFRY_META_ and the name in capitals, with _ for all but letters and digits. */
 static void set_meta(const struct task_meta *m)
 {
     char name[sizeof(META_PREFIX) + 128];
@@ -81,27 +88,18 @@ static void set_meta(const struct task_meta *m)
 
 static void set_environment(const struct task_job *job)
 {
-    set_bytes("BELFRY_ID", job->id);
-    set_bytes("BELFRY_TOKEN", job->token);
-    set_bytes("BELFRY_TENANT", job->tenant);
-    set_bytes("BELFRY_QUEUE", job->queue);
-    set_number("BELFRY_ATTEMPT", job->attempt);
-    set_number("BELFRY_DUE_MS", job->due_ms);
-    set_number("BELFRY_PRIORITY", job->priority);
-    if (job->key.len > 0)
-        set_bytes("BELFRY_KEY", job->key);
-    else
-        unsetenv("BELFRY_KEY");
-    unsetenv("BELFRY_RECURRENCE");
-    unsetenv("BELFRY_NOMINAL_MS");
-    if (job->recurrence.len > 0) {
-        set_bytes("BELFRY_RECURRENCE", job->recurrence);
-        set_number("BELFRY_NOMINAL_MS", job->nominal_ms);
-    }
-    if (job->order.len > 0)
-        set_bytes("BELFRY_ORDER", job->order);
-    else
-        unsetenv("BELFRY_ORDER");
+#define SET_TEXT(name, variable)        \
+    if (job->name.len > 0)              \
+        set_bytes(variable, job->name); \
+    else                                \
+        unsetenv(variable);
+    TASK_TEXTS(SET_TEXT)
+#undef SET_TEXT
+#define SET_NUMBER(name, variable, otherwise) set_number(variable, job->name);
+    TASK_NUMBERS(SET_NUMBER)
+#undef SET_NUMBER
+    if (job->recurrence.len == 0)
+        unsetenv("BELFRY_NOMINAL_MS");
     unset_metas();
     for (size_t i = 0; i < job->meta_count; i++)
         set_meta(&job->metas[i]);
@@ -157,9 +155,7 @@ int task_start(struct task *t, const struct task_job *job, char *const *argv, bo
     if (ok && t->pid == 0)
         become(job, argv, in, out, err);
     failed = errno;
-    close_end(&in);
-    close_end(&out);
-    close_end(&err);
+    close_ends(&in, &out, &err);
     if (!ok || t->pid < 0) {
         task_clear(t);
         errno = failed;
@@ -204,26 +200,12 @@ static void feed(struct task *t)
 
 static void keep_tail(struct task *t, const char *data, size_t len)
 {
-    if (len >= TASK_TAIL) {
-        memcpy(t->tail, data + len - TASK_TAIL, TASK_TAIL);
-        t->tail_len = TASK_TAIL;
-        return;
-    }
-    if (t->tail_len + len > TASK_TAIL) {
-        size_t drop = t->tail_len + len - TASK_TAIL;
-        memmove(t->tail, t->tail + drop, t->tail_len - drop);
-        t->tail_len -= drop;
-    }
-    memcpy(t->tail + t->tail_len, data, len);
-    t->tail_len += len;
-}
+    size_t take = len < TASK_TAIL ? len : TASK_TAIL;
+    size_t keep = t->tail_len < TASK_TAIL - take ? t->tail_len : TASK_TAIL - take;
 
-static void take_result(struct task *t, const char *data, size_t len)
-{
-    size_t room = TASK_RESULT_MAX - t->result.len;
-
-    t->cut = t->cut || len > room;
-    buf_append(&t->result, data, len < room ? len : room);
+    memmove(t->tail, t->tail + t->tail_len - keep, keep);
+    memcpy(t->tail + keep, data + len - take, take);
+    t->tail_len = keep + take;
 }
 
 static void pass_on(const char *data, size_t len)
@@ -237,7 +219,7 @@ static void pass_on(const char *data, size_t len)
     }
 }
 
-/* Reads what is there from one of the two outputs. */
+/* Reads the bytes that have come from one of the two outputs. */
 static void drain(struct task *t, int *fd, bool is_error)
 {
     char data[16384];
@@ -254,7 +236,10 @@ static void drain(struct task *t, int *fd, bool is_error)
             pass_on(data, (size_t)n);
             keep_tail(t, data, (size_t)n);
         } else {
-            take_result(t, data, (size_t)n);
+            size_t room = TASK_RESULT_MAX - t->result.len;
+
+            t->cut = t->cut || (size_t)n > room;
+            buf_append(&t->result, data, (size_t)n < room ? (size_t)n : room);
         }
     }
 }
@@ -286,9 +271,7 @@ bool task_reap(struct task *t)
     if (waitpid(t->pid, &t->status, WNOHANG) != t->pid)
         return false;
     task_move(t);
-    close_end(&t->in);
-    close_end(&t->out);
-    close_end(&t->err);
+    close_ends(&t->in, &t->out, &t->err);
     return true;
 }
 
@@ -309,18 +292,16 @@ void task_error(const struct task *t, struct buf *out)
     /* The server keeps 1024 bytes: the end of the text is worth more, from a whole character on. */
     if (tail.len > TASK_TAIL - (out->len - head)) {
         size_t drop = tail.len - (TASK_TAIL - (out->len - head));
-        tail = (struct str){ tail.ptr + drop, tail.len - drop };
+        tail = str_from(tail, drop);
     }
     while (tail.len > 0 && ((unsigned char)tail.ptr[0] & 0xc0) == 0x80)
-        tail = (struct str){ tail.ptr + 1, tail.len - 1 };
+        tail = str_from(tail, 1);
     buf_str(out, tail);
 }
 
 void task_clear(struct task *t)
 {
-    close_end(&t->in);
-    close_end(&t->out);
-    close_end(&t->err);
+    close_ends(&t->in, &t->out, &t->err);
     buf_fini(&t->payload);
     buf_fini(&t->result);
     *t = (struct task){ .in = -1, .out = -1, .err = -1 };

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A command that runs for one job: a child in a process group of its own. The payload goes in, and
+/* A command that runs for one job: a child in a process group of its own. The payload goes in, and
  * standard error comes out, and standard output if it is wanted. Nothing here blocks or knows a
- * server; the caller has a poll loop.
- */
+ * server; the caller has a poll loop. */
 #ifndef CLI_TASK_H
 #define CLI_TASK_H
 
@@ -48,10 +46,31 @@ struct task_meta {
     struct str name, value;
 };
 
-/* What a command is told of its job. */
+/* The facts about its job that a command is told: the member, which has the name of the field in
+ * LEASE's answer, and the variable of the environment. A fact that is empty has no variable. */
+#define TASK_TEXTS(X)          \
+    X(id, "BELFRY_ID")         \
+    X(token, "BELFRY_TOKEN")   \
+    X(tenant, "BELFRY_TENANT") \
+    X(queue, "BELFRY_QUEUE")   \
+    X(key, "BELFRY_KEY")       \
+    X(order, "BELFRY_ORDER")   \
+    X(recurrence, "BELFRY_RECURRENCE")
+/* Numbers have a value, too, for an answer that lacks them. */
+#define TASK_NUMBERS(X)               \
+    X(attempt, "BELFRY_ATTEMPT", 1)   \
+    X(due_ms, "BELFRY_DUE_MS", 0)     \
+    X(priority, "BELFRY_PRIORITY", 3) \
+    X(nominal_ms, "BELFRY_NOMINAL_MS", 0)
+
 struct task_job {
-    struct str id, token, tenant, queue, key, order, payload, recurrence;
-    int64_t attempt, due_ms, priority, nominal_ms;
+#define TASK_TEXT(name, variable)              struct str name;
+#define TASK_NUMBER(name, variable, otherwise) int64_t name;
+    TASK_TEXTS(TASK_TEXT)
+    TASK_NUMBERS(TASK_NUMBER)
+#undef TASK_TEXT
+#undef TASK_NUMBER
+    struct str payload;
     struct task_meta metas[TASK_METAS];
     size_t meta_count;
 };

@@ -57,7 +57,7 @@ size_t text_put(struct buf *out, struct str bytes, size_t most)
             mark = out->len;
             mark_columns = columns;
         }
-        bytes = (struct str){ bytes.ptr + used, bytes.len - used };
+        bytes = str_from(bytes, used);
     }
     return columns;
 }
@@ -71,7 +71,7 @@ size_t text_columns(struct str text)
         size_t len, wide;
         size_t used = show_one(text, piece, &len, &wide);
         columns += wide;
-        text = (struct str){ text.ptr + used, text.len - used };
+        text = str_from(text, used);
     }
     return columns;
 }

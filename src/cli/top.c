@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,201 +13,197 @@
 #include "cli/call.h"
 #include "cli/grid.h"
 #include "cli/help.h"
+#include "cli/program.h"
 #include "cli/snapshot.h"
 #include "cli/term.h"
 #include "engine/types.h"
 
-enum { ONCE };
-
-const struct flag_row top_flags[] = {
-    [ONCE] = { .name = "once", .help = "print once and end" },
-    { 0 },
-};
-
 struct top {
     struct cli *cli;
-    struct client client; /* fd -1: away */
-    char away[256];       /* why */
-    struct snapshot now, before;
+    struct client client;          /* fd -1: away */
+    char away[256];                /* why */
+    struct snapshot *now, *before; /* NULL: none so far */
     struct term term;
+    bool once; /* --once */
+};
+
+const struct flag_row top_flags[] = {
+    { "once", NULL, "print once and end", FLAG_SET(struct top, once) },
+    { 0 },
 };
 
 /* ---- Drawing ---- */
 
-static double per_second(const struct top *t, int64_t now, int64_t before)
-{
-    double seconds = (double)(t->now.at_us - t->before.at_us) / 1e6;
+enum kind { COUNT, RATE, DURATION };
 
-    if (t->before.at_us == 0 || seconds <= 0 || now < before)
-        return 0;
-    return (double)(now - before) / seconds;
+/* How a figure is shown, in the lines of the server or in a column of the queues. */
+struct show {
+    const char *title;
+    const char *name; /* of the figure */
+    const char *also; /* of a figure that is added to it; NULL: none */
+    const char *tone; /* colour of a figure above 0; NULL: none */
+    enum kind kind;
+    bool if_any; /* a figure of 0 is left out */
+};
+
+static const struct show server_shows[] = {
+    { "jobs     scheduled ", "scheduled", .kind = COUNT },
+    { "  ready ", "ready", .kind = COUNT, .tone = TERM_CYAN },
+    { "  leased ", "leased", .kind = COUNT, .tone = TERM_YELLOW },
+    { "  done ", "done", .kind = COUNT },
+    { "  dead ", "dead", .kind = COUNT, .tone = TERM_RED },
+    { "  cancelled ", "cancelled", .kind = COUNT },
+    { "  on disk ", "cold_jobs", .kind = COUNT, .if_any = true },
+    { "\nper s    in ", "total_scheduled", .kind = RATE },
+    { "  picked ", "total_picked", .kind = RATE },
+    { "  done ", "total_succeeded", .kind = RATE },
+    { "  failed ", "total_failed", .kind = RATE, .also = "total_stalled" },
+    { "  commands ", "commands", .kind = RATE },
+    { "  commits ", "commits", .kind = RATE },
+    { "\nlateness p50 ", "lateness_p50_ms", .kind = DURATION },
+    { "  p99 ", "lateness_p99_ms", .kind = DURATION },
+    { "  max ", "lateness_max_ms", .kind = DURATION },
+    { "   run time p50 ", "runtime_p50_ms", .kind = DURATION },
+    { "  p99 ", "runtime_p99_ms", .kind = DURATION },
+    { "   wait p50 ", "wait_p50_ms", .kind = DURATION },
+    { "  p99 ", "wait_p99_ms", .kind = DURATION },
+};
+
+static const struct show queue_shows[] = {
+    { "scheduled", "scheduled", .kind = COUNT },
+    { "ready", "ready", .kind = COUNT, .tone = TERM_CYAN },
+    { "leased", "leased", .kind = COUNT, .tone = TERM_YELLOW },
+    { "dead", "dead", .kind = COUNT, .tone = TERM_RED },
+    { "waiting", "waiting_workers", .kind = COUNT },
+    { "in/s", "total_scheduled", .kind = RATE },
+    { "done/s", "total_succeeded", .kind = RATE },
+    { "failed/s", "total_failed", .kind = RATE, .also = "total_stalled" },
+    { "late p99", "lateness_p99_ms", .kind = DURATION },
+    { "run p50", "runtime_p50_ms", .kind = DURATION },
+    { "wait p50", "wait_p50_ms", .kind = DURATION },
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+static int64_t figure(const struct figures *f, const struct show *s)
+{
+    return f ? figures_int(f, s->name) + (s->also ? figures_int(f, s->also) : 0) : 0;
 }
 
-static void put_rate(struct buf *out, const char *name, double rate)
+static double rate_of(const struct top *t, int64_t now, int64_t before)
 {
-    buf_text(out, name);
-    if (rate > 0 && rate < 10)
-        buf_printf(out, "%.1f", rate);
+    double seconds = t->before ? (double)(t->now->at_us - t->before->at_us) / 1e6 : 0;
+
+    return seconds > 0 && now > before ? (double)(now - before) / seconds : 0;
+}
+
+/* `before` is NULL if the last snapshot has no such queue. */
+static struct quantity figure_text(const struct top *t, const struct show *s,
+                                   const struct figures *now, const struct figures *before)
+{
+    int64_t v = figure(now, s);
+    double rate = s->kind == RATE ? rate_of(t, v, figure(before, s)) : 0;
+    struct quantity q;
+
+    if (s->kind == COUNT)
+        return quantity_count(v);
+    if (s->kind == DURATION)
+        time_format_duration(v, q.text);
+    else if (rate > 0 && rate < 10)
+        snprintf(q.text, sizeof(q.text), "%.1f", rate);
     else
-        quantity_count(out, (int64_t)(rate + 0.5));
-}
-
-static void put_duration(struct buf *out, const char *name, int64_t ms)
-{
-    char text[TIME_TEXT];
-
-    buf_text(out, name);
-    buf_append(out, text, time_format_duration(ms, text));
-}
-
-static void put_figure(struct buf *out, const char *name, int64_t v, const char *tone,
-                       const struct top *t)
-{
-    bool toned = t->term.colour && tone && v > 0;
-
-    buf_printf(out, "  %s ", name);
-    buf_text(out, toned ? tone : "");
-    quantity_count(out, v);
-    buf_text(out, toned ? TERM_PLAIN : "");
+        q = quantity_count((int64_t)(rate + 0.5));
+    return q;
 }
 
 static void put_server(const struct top *t, struct buf *out)
 {
-    const struct figures *s = &t->now.server, *b = &t->before.server;
-    char clock[16];
+    const struct figures *f = &t->now->server;
+    const struct figures *before = t->before ? &t->before->server : NULL;
+    int64_t run_bytes = figures_int(f, "run_bytes");
+    char clock[16], up[TIME_TEXT];
     time_t now = time(NULL);
     struct tm tm;
 
     strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
-    buf_printf(out, "%sbelfry %s%s at %s:%s   up ", t->term.colour ? TERM_BOLD : "", s->name,
-               t->term.colour ? TERM_PLAIN : "", cli_host(t->cli), cli_port(t->cli));
-    put_duration(out, "", s->uptime_ms / 1000 * 1000);
-    buf_printf(out, "   %lld connections   %lld workers waiting   memory ",
-               (long long)s->connections, (long long)s->waiting_workers);
-    quantity_bytes(out, s->rss_bytes);
-    buf_text(out, "   journal ");
-    quantity_bytes(out, s->journal_bytes);
-    if (s->run_bytes > 0) {
-        buf_text(out, "   runs ");
-        quantity_bytes(out, s->run_bytes);
+    time_format_duration(figures_int(f, "uptime_ms") / 1000 * 1000, up);
+    buf_printf(out, "%sbelfry %.*s%s at %s:%s   up %s   %lld connections   %lld workers waiting",
+               t->term.colour ? TERM_BOLD : "", STR_ARG(figures_text(f, "version")),
+               t->term.colour ? TERM_PLAIN : "", t->cli->host, t->cli->port, up,
+               (long long)figures_int(f, "connections"),
+               (long long)figures_int(f, "waiting_workers"));
+    buf_printf(out, "   memory %s   journal %s", quantity_bytes(figures_int(f, "rss_bytes")).text,
+               quantity_bytes(figures_int(f, "journal_bytes")).text);
+    if (run_bytes > 0)
+        buf_printf(out, "   runs %s", quantity_bytes(run_bytes).text);
+    buf_printf(out, "   %s\n", clock);
+    for (const struct show *s = server_shows; s < server_shows + COUNT_OF(server_shows); s++) {
+        bool any = figure(f, s) > 0, toned = any && t->term.colour && s->tone;
+
+        if (any || !s->if_any)
+            buf_printf(out, "%s%s%s%s", s->title, toned ? s->tone : "",
+                       figure_text(t, s, f, before).text, toned ? TERM_PLAIN : "");
     }
-    buf_printf(out, "   %s\njobs   ", clock);
-    put_figure(out, "scheduled", s->scheduled, NULL, t);
-    put_figure(out, "ready", s->ready, TERM_CYAN, t);
-    put_figure(out, "leased", s->leased, TERM_YELLOW, t);
-    put_figure(out, "done", s->done, NULL, t);
-    put_figure(out, "dead", s->dead, TERM_RED, t);
-    put_figure(out, "cancelled", s->cancelled, NULL, t);
-    if (s->cold_jobs > 0)
-        put_figure(out, "on disk", s->cold_jobs, NULL, t);
-    put_rate(out, "\nper s    in ", per_second(t, s->total_scheduled, b->total_scheduled));
-    put_rate(out, "  picked ", per_second(t, s->total_picked, b->total_picked));
-    put_rate(out, "  done ", per_second(t, s->total_succeeded, b->total_succeeded));
-    put_rate(out, "  failed ",
-             per_second(t, s->total_failed + s->total_stalled, b->total_failed + b->total_stalled));
-    put_rate(out, "  commands ", per_second(t, s->commands, b->commands));
-    put_rate(out, "  commits ", per_second(t, s->commits, b->commits));
-    put_duration(out, "\nlateness p50 ", s->lateness_p50_ms);
-    put_duration(out, "  p99 ", s->lateness_p99_ms);
-    put_duration(out, "  max ", s->lateness_max_ms);
-    put_duration(out, "   run time p50 ", s->runtime_p50_ms);
-    put_duration(out, "  p99 ", s->runtime_p99_ms);
-    put_duration(out, "   wait p50 ", s->wait_p50_ms);
-    put_duration(out, "  p99 ", s->wait_p99_ms);
     buf_text(out, "\n\n");
-}
-
-static void cell_count(struct grid *g, int64_t v, const char *tone)
-{
-    struct buf cell = { 0 };
-
-    quantity_count(&cell, v);
-    grid_cell(g, buf_view(&cell), v > 0 ? tone : NULL);
-    buf_fini(&cell);
-}
-
-static void cell_rate(struct grid *g, double rate)
-{
-    struct buf cell = { 0 };
-
-    put_rate(&cell, "", rate);
-    grid_cell(g, buf_view(&cell), NULL);
-    buf_fini(&cell);
-}
-
-static void cell_duration(struct grid *g, int64_t ms)
-{
-    char text[TIME_TEXT];
-
-    time_format_duration(ms, text);
-    grid_cell(g, str_of(text), NULL);
 }
 
 static void put_row(const struct top *t, struct grid *g, const struct figures *q, bool tenants)
 {
-    static const struct figures none;
-    const struct figures *known = snapshot_queue(&t->before, q);
-    const struct figures *b = known ? known : &none;
+    const struct figures *before = t->before ? snapshot_queue(t->before, q) : NULL;
+    bool paused = figures_int(q, "paused");
     struct buf name = { 0 };
 
     if (tenants)
-        grid_cell(g, str_of(q->tenant), NULL);
-    buf_printf(&name, "%s%s", q->name, q->paused ? " (paused)" : "");
-    grid_cell(g, buf_view(&name), q->paused ? TERM_DIM : NULL);
+        grid_cell(g, figures_text(q, "tenant"), NULL);
+    buf_str(&name, figures_text(q, "queue"));
+    buf_text(&name, paused ? " (paused)" : "");
+    grid_cell(g, buf_view(&name), paused ? TERM_DIM : NULL);
     buf_fini(&name);
-    cell_count(g, q->scheduled, NULL);
-    cell_count(g, q->ready, TERM_CYAN);
-    cell_count(g, q->leased, TERM_YELLOW);
-    cell_count(g, q->dead, TERM_RED);
-    cell_count(g, q->waiting_workers, NULL);
-    cell_rate(g, per_second(t, q->total_scheduled, b->total_scheduled));
-    cell_rate(g, per_second(t, q->total_succeeded, b->total_succeeded));
-    cell_rate(
-        g, per_second(t, q->total_failed + q->total_stalled, b->total_failed + b->total_stalled));
-    cell_duration(g, q->lateness_p99_ms);
-    cell_duration(g, q->runtime_p50_ms);
-    cell_duration(g, q->wait_p50_ms);
+    for (const struct show *s = queue_shows; s < queue_shows + COUNT_OF(queue_shows); s++)
+        grid_cell(g, str_of(figure_text(t, s, q, before).text), figure(q, s) > 0 ? s->tone : NULL);
+}
+
+static int64_t business(const struct figures *q)
+{
+    return figures_int(q, "ready") + figures_int(q, "leased") + figures_int(q, "waiting_workers");
 }
 
 static int by_business(const void *a, const void *b)
 {
-    const struct figures *x = a, *y = b;
-    int64_t bx = x->ready + x->leased + x->waiting_workers;
-    int64_t by = y->ready + y->leased + y->waiting_workers;
+    int64_t x = business(a), y = business(b);
+    int names = str_compare(figures_text(a, "queue"), figures_text(b, "queue"));
 
-    if (bx != by)
-        return bx < by ? 1 : -1;
-    return strcmp(x->name, y->name) ? strcmp(x->name, y->name) : strcmp(x->tenant, y->tenant);
+    if (x != y)
+        return x < y ? 1 : -1;
+    return names ? names : str_compare(figures_text(a, "tenant"), figures_text(b, "tenant"));
 }
 
 static bool has_tenants(const struct snapshot *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->queues[i].tenant, TENANT_DEFAULT) != 0)
+        if (!str_eq(figures_text(&s->queues[i], "tenant"), STR(TENANT_DEFAULT)))
             return true;
     return false;
 }
 
 static void put_queues(const struct top *t, struct buf *out, size_t lines)
 {
-    static const char *const titles[] = { "queue",    "scheduled", "ready",   "leased",
-                                          "dead",     "waiting",   "in/s",    "done/s",
-                                          "failed/s", "late p99",  "run p50", "wait p50" };
     struct grid g = { 0 };
-    size_t n = t->now.n < lines ? t->now.n : lines;
-    bool tenants = has_tenants(&t->now);
+    size_t n = t->now->n < lines ? t->now->n : lines;
+    bool tenants = has_tenants(t->now);
 
     if (tenants)
         grid_column(&g, STR("tenant"), false, false);
-    for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
-        grid_column(&g, str_of(titles[i]), i > 0, false);
+    grid_column(&g, STR("queue"), false, false);
+    for (size_t i = 0; i < COUNT_OF(queue_shows); i++)
+        grid_column(&g, str_of(queue_shows[i].title), true, false);
     for (size_t i = 0; i < n; i++)
-        put_row(t, &g, &t->now.queues[i], tenants);
+        put_row(t, &g, &t->now->queues[i], tenants);
     grid_fit(&g, t->term.width);
     grid_put_head(&g, out, 0, t->term.colour);
     grid_put_rows(&g, out, 0, t->term.colour);
-    if (n < t->now.n)
-        buf_printf(out, "and %zu more\n", t->now.n - n);
+    if (n < t->now->n)
+        buf_printf(out, "and %zu more\n", t->now->n - n);
     grid_fini(&g);
 }
 
@@ -218,37 +212,33 @@ static void put_all(struct top *t, struct buf *out)
     size_t lines = t->term.height > 9 ? t->term.height - 8 : t->term.height ? 1 : SIZE_MAX;
 
     if (t->client.fd < 0) {
-        buf_printf(out, "the server at %s:%s is away: %s\n\n", cli_host(t->cli), cli_port(t->cli),
-                   t->away);
-        if (t->now.at_us == 0)
+        buf_printf(out, "the server at %s:%s is away: %s\n\n", t->cli->host, t->cli->port, t->away);
+        if (!t->now)
             return;
     }
     put_server(t, out);
     if (t->term.tty)
-        qsort(t->now.queues, t->now.n, sizeof(*t->now.queues), by_business);
+        qsort(t->now->queues, t->now->n, sizeof(*t->now->queues), by_business);
     put_queues(t, out, lines);
 }
 
 /* ---- Asking ---- */
 
-static int refresh(struct top *t)
+static bool refresh(struct top *t)
 {
-    struct snapshot s;
+    struct snapshot *s = NULL;
 
-    if (t->client.fd < 0 &&
-        client_open_belfry(&t->client, cli_host(t->cli), cli_port(t->cli), 1000) < 0) {
-        snprintf(t->away, sizeof(t->away), "%s", t->client.why);
-        return -1;
-    }
-    if (snapshot_take(&t->client, &s) < 0) {
+    if (t->client.fd >= 0 || client_open_belfry(&t->client, t->cli->host, t->cli->port, 1000) == 0)
+        s = snapshot_new(&t->client);
+    if (!s) {
         snprintf(t->away, sizeof(t->away), "%s", t->client.why);
         client_close(&t->client);
-        return -1;
+        return false;
     }
-    snapshot_fini(&t->before);
+    snapshot_free(t->before);
     t->before = t->now;
     t->now = s;
-    return 0;
+    return true;
 }
 
 /* ---- The screen ---- */
@@ -337,14 +327,10 @@ int top_run(struct cli *cli, int argc, char **argv)
     struct flags f = { .cli = cli, .rows = top_flags, .argc = argc, .argv = argv };
     struct top t = { .cli = cli, .client.fd = -1 };
     struct buf out = { 0 };
-    bool once = false;
-    int which, code;
+    int code, which = flag_read(&f, &t);
 
-    while ((which = flag_next(&f)) != FLAG_END) {
-        if (which != ONCE)
-            return cli_usage("top: %s", which == FLAG_BAD ? f.why : "unexpected argument");
-        once = true;
-    }
+    if (which != FLAG_END)
+        return cli_usage("top: %s", which == FLAG_BAD ? f.why : "unexpected argument");
     if (cli->help)
         return help_topic("top");
     if (cli->json)
@@ -353,10 +339,10 @@ int top_run(struct cli *cli, int argc, char **argv)
     if (code != CLI_OK)
         return code;
     t.term = term_look(STDOUT_FILENO);
-    if (refresh(&t) < 0) {
+    if (!refresh(&t)) {
         cli_say("%s", t.away);
         code = CLI_OFFLINE;
-    } else if (once || !t.term.tty) {
+    } else if (t.once || !t.term.tty) {
         t.term.height = 0;
         put_all(&t, &out);
         call_print(&out);
@@ -365,7 +351,7 @@ int top_run(struct cli *cli, int argc, char **argv)
     }
     buf_fini(&out);
     client_close(&t.client);
-    snapshot_fini(&t.now);
-    snapshot_fini(&t.before);
+    snapshot_free(t.now);
+    snapshot_free(t.before);
     return code;
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/work.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,32 +6,45 @@
 #include <unistd.h>
 
 #include "cli/help.h"
+#include "cli/program.h"
 #include "cli/worker.h"
 #include "engine/types.h"
 
-enum { JOBS, TENANT, FOR, WORKER, RESULT, ONCE, DRAIN, QUIET };
+static bool take_tenant(struct flags *f, void *ret)
+{
+    struct str name = str_of(f->value);
+
+    if (!name_valid(name) && !str_eq(name, STR(TENANT_ALL)))
+        return flag_refuse(f, "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /, or *");
+    return flag_take_text(f, ret);
+}
+
+/* The worker sends the length of a lease as it was given. */
+static bool take_length(struct flags *f, void *ret)
+{
+    int64_t ms;
+
+    return flag_take_duration(f, &ms) && flag_take_text(f, ret);
+}
 
 const struct flag_row work_flags[] = {
-    [JOBS] = { .name = "jobs",
-               .value = "N",
-               .help = "how many commands run at a time; 1 if not given",
-               .letter = 'j' },
-    [TENANT] = { .name = "tenant",
-                 .value = "NAME",
-                 .help = "the tenant; `default` if not given; `*` for all tenants, which take "
-                         "turns" },
-    [FOR] = { .name = "for",
-              .value = "DURATION",
-              .help = "length of a lease; if not given, that of the job, or else that of the "
-                      "queue. It is extended after each third of it" },
-    [WORKER] = { .name = "worker",
-                 .value = "NAME",
-                 .help = "name of the worker in the history of jobs; host:pid if not given" },
-    [RESULT] = { .name = "result",
-                 .help = "keep standard output as the job's result (up to 64 KiB)" },
-    [ONCE] = { .name = "once", .help = "run one job, wait for it if there is none, then stop" },
-    [DRAIN] = { .name = "drain", .help = "stop when there is no work" },
-    [QUIET] = { .name = "quiet", .help = "say nothing about jobs that end", .letter = 'q' },
+    { "jobs", "N", "how many commands run at a time; 1 if not given", .letter = 'j',
+      FLAG_INT(struct worker_options, slots, 1, WORKER_SLOTS_MAX) },
+    { "tenant", "NAME", "the tenant; `default` if not given; `*` for all tenants, which take turns",
+      .take = take_tenant, FLAG_MEMBER(struct worker_options, tenant) },
+    { "for", "DURATION",
+      "length of a lease; if not given, that of the job, or else that of the queue. It is extended "
+      "after each third of it",
+      .take = take_length, FLAG_MEMBER(struct worker_options, lease_for) },
+    { "worker", "NAME", "name of the worker in the history of jobs; host:pid if not given",
+      FLAG_TEXT(struct worker_options, name) },
+    { "result", NULL, "keep standard output as the job's result (up to 64 KiB)",
+      FLAG_SET(struct worker_options, capture) },
+    { "once", NULL, "run one job, wait for it if there is none, then stop",
+      FLAG_SET(struct worker_options, once) },
+    { "drain", NULL, "stop when there is no work", FLAG_SET(struct worker_options, drain) },
+    { "quiet", NULL, "say nothing about jobs that end", .letter = 'q',
+      FLAG_SET(struct worker_options, quiet) },
     { 0 },
 };
 
@@ -62,55 +73,18 @@ static bool command_exists(const char *name)
     return false;
 }
 
-static bool tenant_is_valid(struct flags *f)
-{
-    struct str name = str_of(f->value);
-
-    if (name_valid(name) || str_eq(name, STR(TENANT_ALL)))
-        return true;
-    snprintf(f->why, sizeof(f->why),
-             "tenant: expected 1-128 characters of A-Z a-z 0-9 . _ - : /, or *");
-    return false;
-}
-
-static bool take_flag(struct worker_options *o, struct flags *f, int which)
-{
-    int64_t n = 0;
-
-    switch (which) {
-    case JOBS:
-        if (!flag_int(f, 1, WORKER_SLOTS_MAX, &n))
-            return false;
-        o->slots = (int)n;
-        break;
-    case TENANT: o->tenant = f->value; return tenant_is_valid(f);
-    case FOR: o->lease_for = f->value; return flag_duration(f, &n);
-    case WORKER: o->name = f->value; break;
-    case RESULT: o->capture = true; break;
-    case ONCE: o->once = true; break;
-    case DRAIN: o->drain = true; break;
-    case QUIET: o->quiet = true; break;
-    default: return false;
-    }
-    return true;
-}
-
 /* The first word names the queues; the second begins the command, which is left alone. */
 static int read_flags(struct worker_options *o, struct flags *f)
 {
-    int which;
+    int which = flag_read(f, o);
 
-    while ((which = flag_next(f)) != FLAG_END) {
-        if (which == FLAG_WORD && o->queues.len == 0) {
-            o->queues = str_of(f->value);
-        } else if (which == FLAG_WORD) {
-            o->argv = &f->argv[f->i - 1];
-            break;
-        } else if (which == FLAG_BAD || !take_flag(o, f, which)) {
-            return cli_usage("work: %s", f->why);
-        }
+    if (which == FLAG_WORD) {
+        o->queues = str_of(f->value);
+        which = flag_read(f, o);
     }
-    return CLI_OK;
+    if (which == FLAG_WORD)
+        o->argv = &f->argv[f->i - 1];
+    return which == FLAG_BAD ? cli_usage("work: %s", f->why) : CLI_OK;
 }
 
 int work_run(struct cli *cli, int argc, char **argv)

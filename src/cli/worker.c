@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/time.h"
 #include "cli/call.h"
 #include "cli/offer.h"
@@ -82,10 +81,10 @@ static void extended(void *arg, struct str token, bool cancelled, bool stale)
 
 static void extend(struct worker *w, struct task *t)
 {
-    bool given = w->o->lease_for;
+    const char *length = w->o->lease_for;
 
-    outbox_tell(&w->outbox, OUTBOX_EXTEND, str_of(t->id), str_of(t->token), given ? "FOR" : NULL,
-                given ? str_of(w->o->lease_for) : (struct str){ 0 });
+    outbox_tell(&w->outbox, OUTBOX_EXTEND, str_of(t->id), str_of(t->token), length ? "FOR" : NULL,
+                str_of(length ? length : ""));
     t->extend_ms = w->now_ms + t->every_ms;
 }
 
@@ -159,7 +158,6 @@ static int64_t lease_length(const struct worker *w, const struct resp_values *v,
 static void begin(struct worker *w, const struct resp_values *v, size_t at)
 {
     struct task *t = w->closing ? NULL : free_slot(w);
-    struct str none = { 0 };
     struct task_job job;
 
     offer_read(v, at, &job);
@@ -169,7 +167,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
     }
     if (!t) {
         outbox_tell(&w->outbox, OUTBOX_RELEASE, job.id, job.token, w->closing ? NULL : "IN",
-                    w->closing ? none : STR("1s"));
+                    STR("1s"));
         return;
     }
     t->every_ms = lease_length(w, v, at) / 3;
@@ -182,28 +180,21 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
 
 static void ask(struct worker *w)
 {
-    struct str words[12];
-    size_t n = 0;
     char count[16];
+    const char *options[][2] = { { "COUNT", count },
+                                 { "WORKER", w->o->name },
+                                 { "WAIT", w->o->drain ? NULL : WAIT },
+                                 { "FOR", w->o->lease_for },
+                                 { "TENANT", w->o->tenant } };
+    struct str words[12] = { STR("LEASE"), w->o->queues };
+    size_t n = 2;
 
     snprintf(count, sizeof(count), "%d", w->o->once ? 1 : w->o->slots - w->running);
-    words[n++] = STR("LEASE");
-    words[n++] = w->o->queues;
-    words[n++] = STR("COUNT");
-    words[n++] = str_of(count);
-    words[n++] = STR("WORKER");
-    words[n++] = str_of(w->o->name);
-    if (!w->o->drain) {
-        words[n++] = STR("WAIT");
-        words[n++] = STR(WAIT);
-    }
-    if (w->o->lease_for) {
-        words[n++] = STR("FOR");
-        words[n++] = str_of(w->o->lease_for);
-    }
-    if (w->o->tenant) {
-        words[n++] = STR("TENANT");
-        words[n++] = str_of(w->o->tenant);
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+        if (!options[i][1])
+            continue;
+        words[n++] = str_of(options[i][0]);
+        words[n++] = str_of(options[i][1]);
     }
     client_add(&w->leases, words, n);
     w->asked = true;
@@ -225,8 +216,6 @@ static void stop_leasing(struct worker *w)
 
 static void take_answer(struct worker *w, const struct resp_values *v)
 {
-    size_t job = 1;
-
     w->asked = false;
     if (v->at[0].type == RESP_ERROR) {
         w->code = call_error(v->at[0].text);
@@ -234,10 +223,8 @@ static void take_answer(struct worker *w, const struct resp_values *v)
         return;
     }
     w->dry = v->at[0].children == 0;
-    for (uint32_t i = 0; i < v->at[0].children; i++) {
+    for (size_t job = 1; job < v->at[0].next; job = v->at[job].next)
         begin(w, v, job);
-        job = v->at[job].next;
-    }
     if ((w->o->once && w->running > 0) || (w->o->drain && w->dry && w->running == 0))
         stop_leasing(w);
     else if (w->closing)
@@ -265,6 +252,7 @@ static int move_leases(struct worker *w)
 
 /* ---- The server ---- */
 
+/* Closes both connections, which clears `why`. */
 static void lost(struct worker *w, const char *why)
 {
     cli_say("the server is away (%s); trying again in %llds; %d running", why,
@@ -277,7 +265,7 @@ static void lost(struct worker *w, const char *why)
 
 static int open_both(struct worker *w, const char **ret_why)
 {
-    const char *host = cli_host(w->o->cli), *port = cli_port(w->o->cli);
+    const char *host = w->o->cli->host, *port = w->o->cli->port;
     int err = outbox_open(&w->outbox, host, port, CONNECT_MS);
 
     *ret_why = w->outbox.client.why;
@@ -295,9 +283,7 @@ static void reconnect(struct worker *w)
     if (connected(w) || w->now_ms < w->retry_ms)
         return;
     if (open_both(w, &why) < 0) {
-        char copy[256]; /* closing clears it */
-        snprintf(copy, sizeof(copy), "%s", why);
-        lost(w, copy);
+        lost(w, why);
         return;
     }
     cli_say("the server is back");
@@ -309,20 +295,16 @@ static void reconnect(struct worker *w)
 
 static void talk(struct worker *w)
 {
-    char why[256];
-
     if (!connected(w))
         return;
     if (outbox_move(&w->outbox) < 0) {
-        snprintf(why, sizeof(why), "%s", w->outbox.client.why);
-        lost(w, why);
+        lost(w, w->outbox.client.why);
     } else if (w->leases.fd >= 0 && move_leases(w) < 0) {
         if (w->closing) { /* it ended the parked LEASE */
             close_leases(w);
             return;
         }
-        snprintf(why, sizeof(why), "%s", w->leases.why);
-        lost(w, why);
+        lost(w, w->leases.why);
     }
     if (connected(w))
         (void)client_push(&w->outbox.client); /* if it fails, the next move finds out */

@@ -14,13 +14,12 @@
 
 #define WORKER_SLOTS_MAX   1000
 #define WORKER_RELEASE     75    /* EX_TEMPFAIL: not now */
-#define WORKER_RELEASE_FOR "10s" /* when such a job is offered again */
+#define WORKER_RELEASE_FOR "10s" /* when a job with that exit status is offered again */
 
 struct worker_options {
     const struct cli *cli;
     struct str queues;
-    const char
-        *tenant; /* whose jobs are taken; NULL: the default tenant's; "*": all tenants', in turns */
+    const char *tenant;    /* its jobs are taken; NULL: the default; "*": all tenants, in turns */
     const char *lease_for; /* the length of a lease, as text; NULL: as the job says */
     const char *name;      /* in the job's history */
     int slots;             /* commands at a time */

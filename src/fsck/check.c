@@ -8,26 +8,15 @@
 #include "fsck/journal.h"
 #include "fsck/runs.h"
 
-/* A finding's file and place: what both forms of the report show. */
-static void put_place(struct buf *out, const struct journal *j, const struct journal_finding *f)
+static struct journal_path path_of(const struct journal *j, const struct journal_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(j, SEGMENTS, j->segments[f->segment].number, path);
-    buf_printf(out, "%s", path);
-    if (f->bytes)
-        buf_printf(out, ": offset %llu", (unsigned long long)f->offset);
+    return journal_path(j, SEGMENTS, j->segments[f->segment].number);
 }
 
 static void put_json_finding(struct buf *out, const struct journal *j,
                              const struct journal_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(j, SEGMENTS, j->segments[f->segment].number, path);
-    buf_text(out, "{\"file\":");
-    json_quote(out, str_of(path));
-    buf_text(out, ",");
+    json_quote_in(out, "{\"file\":", str_of(path_of(j, f).text), ",");
     runs_put_number(out, "segment", j->segments[f->segment].number);
     if (f->bytes) {
         runs_put_number(out, "offset", f->offset);
@@ -36,22 +25,21 @@ static void put_json_finding(struct buf *out, const struct journal *j,
     if (f->lost)
         runs_put_number(out, "first_commit", f->first);
     runs_put_number(out, "commits_lost", f->lost);
-    buf_text(out, "\"what\":");
-    json_quote(out, str_of(f->what));
-    buf_text(out, "}");
+    json_quote_in(out, "\"what\":", str_of(f->what), "}");
 }
 
 static void put_json_record(struct buf *out, const struct journal *j)
 {
     if (!j->record_fault[0] && !j->ownerless)
         return;
-    buf_text(out, "\"damaged_record\":");
-    json_quote(out, str_of(j->record_fault[0] ? j->record_fault : "the owner's record is behind"));
-    buf_text(out, ",");
+    json_quote_in(out, "\"damaged_record\":",
+                  str_of(j->record_fault[0] ? j->record_fault : "the owner's record is behind"),
+                  ",");
 }
 
-static void put_json(struct buf *out, const struct journal *j, const struct runs *r)
+static void put_json(struct buf *out, const struct runs *r)
 {
+    const struct journal *j = &r->j;
     struct engine_stats stats;
 
     engine_stats(j->engine, &stats);
@@ -70,9 +58,7 @@ static void put_json(struct buf *out, const struct journal *j, const struct runs
     buf_text(out, "},");
     if (j->torn_bytes) {
         runs_put_number(out, "torn_bytes", j->torn_bytes);
-        buf_text(out, "\"torn_at\":");
-        json_quote(out, str_of(j->where));
-        buf_text(out, ",");
+        json_quote_in(out, "\"torn_at\":", str_of(j->where), ",");
     }
     put_json_record(out, j);
     runs_put_json(out, r);
@@ -101,9 +87,8 @@ static void put_jobs(struct buf *out, const struct engine_stats *stats)
     for (int i = 0; i < JOB_STATE_COUNT; i++) {
         if (!stats->jobs[i])
             continue;
-        buf_text(out, any ? ", " : "");
-        quantity_count(out, (int64_t)stats->jobs[i]);
-        buf_printf(out, " %s", job_state_name((enum job_state)i));
+        buf_printf(out, "%s%s %s", any ? ", " : "", quantity_count((int64_t)stats->jobs[i]).text,
+                   job_state_name((enum job_state)i));
         any = true;
     }
     buf_text(out, any ? "\n" : "none\n");
@@ -121,28 +106,27 @@ static void put_damage(struct buf *out, const struct journal *j)
     for (size_t i = 0; i < j->finding_count; i++) {
         const struct journal_finding *f = &j->findings[i];
 
-        buf_text(out, "  DAMAGE    ");
-        put_place(out, j, f);
+        buf_printf(out, "  DAMAGE    %s", path_of(j, f).text);
         if (f->bytes)
-            buf_printf(out, ", %llu bytes", (unsigned long long)f->bytes);
+            buf_printf(out, ": offset %llu, %llu bytes", (unsigned long long)f->offset,
+                       (unsigned long long)f->bytes);
         buf_printf(out, ": %s", f->what);
         put_commits(out, f);
         buf_text(out, "\n");
     }
 }
 
-static void put_text(struct buf *out, const struct journal *j, const struct runs *r)
+static void put_text(struct buf *out, const struct runs *r)
 {
+    const struct journal *j = &r->j;
     struct engine_stats stats;
 
     engine_stats(j->engine, &stats);
     buf_printf(out, "partition %u of %s\n", j->partition, j->dir);
-    buf_printf(out, "  journal   %zu segment%s, ", j->segment_count,
-               j->segment_count == 1 ? "" : "s");
-    quantity_count(out, (int64_t)j->commits);
-    buf_text(out, j->commits == 1 ? " commit, " : " commits, ");
-    quantity_bytes(out, (int64_t)j->bytes);
-    buf_printf(out, "\n  epoch     %llu, %s\n", (unsigned long long)j->epoch,
+    buf_printf(out, "  journal   %zu segment%s, %s commit%s, %s\n", j->segment_count,
+               j->segment_count == 1 ? "" : "s", quantity_count((int64_t)j->commits).text,
+               j->commits == 1 ? "" : "s", quantity_bytes((int64_t)j->bytes).text);
+    buf_printf(out, "  epoch     %llu, %s\n", (unsigned long long)j->epoch,
                j->clean ? "closed in order" : "not closed in order, or a server is running");
     put_jobs(out, &stats);
     buf_printf(out, "  queues    %llu\n", (unsigned long long)stats.queues);
@@ -186,22 +170,18 @@ static void put_verdict(struct buf *out, const char *dir, const struct damage *d
 static int check_partition(const struct fsck_options *o, struct store *store, uint16_t partition,
                            struct buf *out, struct damage *damage)
 {
-    struct journal j;
-    struct runs r = { 0 };
-    int err = journal_load(&j, store, o->dir, partition);
+    struct runs r;
+    int err = runs_load(&r, store, partition, o);
 
-    if (!err)
-        err = runs_load(&r, store, &j, o);
     if (!err && o->json)
-        put_json(out, &j, &r);
+        put_json(out, &r);
     else if (!err)
-        put_text(out, &j, &r);
-    damage->fatal += journal_faults(&j);
+        put_text(out, &r);
+    damage->fatal += journal_faults(&r.j);
     damage->runs += r.finding_count;
     for (size_t i = 0; i < r.finding_count; i++)
         damage->mendable += r.findings[i].mendable;
     runs_fini(&r);
-    journal_fini(&j);
     return err;
 }
 

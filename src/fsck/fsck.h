@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A data directory without its server: finding damage, and keeping what is whole. Both functions
+/* A data directory without its server: finding damage, and keeping the whole parts. Both functions
  * block, write their report to standard output, and answer a verdict. An error is an answer without
- * a verdict; fsck_detail() says why.
- */
+ * a verdict; fsck_detail() says why. */
 #ifndef FSCK_FSCK_H
 #define FSCK_FSCK_H
 
@@ -12,7 +10,7 @@
 
 enum fsck_verdict {
     FSCK_FINE,
-    FSCK_DAMAGED, /* the report says what, where, and what to do */
+    FSCK_DAMAGED, /* the report says where, and how to go on */
 };
 
 /* Tells how many entries of runs have been read: 0 in the first call, `total` in the last. */
@@ -21,8 +19,8 @@ typedef void fsck_progress_fn(void *arg, uint64_t done, uint64_t total);
 struct fsck_options {
     const char *dir;            /* the data directory; borrowed */
     bool json;                  /* check: the report is one JSON object */
-    bool dry;                   /* repair: says what would be done and lost, and changes nothing */
-    fsck_progress_fn *progress; /* NULL: nobody watches */
+    bool dry;                   /* repair: tells the effects and the loss, and changes nothing */
+    fsck_progress_fn *progress; /* NULL: none */
     void *arg;
 };
 
@@ -32,13 +30,12 @@ struct fsck_options {
  * directory of this version), IO, NOMEM, CONFLICT (it keeps changing). */
 int fsck_check(const struct fsck_options *o);
 
-/* Keeps what is whole of a damaged directory; no server may be running. FSCK_FINE if the directory
- * is whole now (or, with `dry`, could be made so); FSCK_DAMAGED if runs stay damaged, which does
- * not keep a server from starting. LOCKED, FULL, or an error as of fsck_check(). */
+/* Keeps the whole parts of a damaged directory; no server may be running. FSCK_FINE if the
+ * directory is whole now (or, with `dry`, could be made so); FSCK_DAMAGED if runs stay damaged,
+ * which does not keep a server from starting. LOCKED, FULL, or an error as of fsck_check(). */
 int fsck_repair(const struct fsck_options *o);
 
-/* The reason for the error that the last call on this thread answered, in words; borrowed until the
- * next call. */
+/* The reason for the last error on this thread, in words; borrowed until the next call. */
 const char *fsck_detail(int err);
 
 #endif

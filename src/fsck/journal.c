@@ -14,23 +14,28 @@
 #define TRIES    5
 #define PAUSE_US 200000
 
-void journal_log_prefix(const struct journal *j, const char *kind, char ret[JOURNAL_NAME_BYTES])
+struct journal_name journal_prefix(const struct journal *j, const char *kind)
 {
-    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/%s/", j->partition, kind);
+    struct journal_name n;
+
+    snprintf(n.text, sizeof(n.text), "p%04x/%s/", j->partition, kind);
+    return n;
 }
 
-void journal_log_name(const struct journal *j, const char *kind, uint32_t number,
-                      char ret[JOURNAL_NAME_BYTES])
+struct journal_name journal_log(const struct journal *j, const char *kind, uint32_t number)
 {
-    snprintf(ret, JOURNAL_NAME_BYTES, "p%04x/%s/%010u", j->partition, kind, number);
+    struct journal_name n;
+
+    snprintf(n.text, sizeof(n.text), "p%04x/%s/%010u", j->partition, kind, number);
+    return n;
 }
 
-void journal_path(const struct journal *j, const char *kind, uint32_t number, char ret[PATH_MAX])
+struct journal_path journal_path(const struct journal *j, const char *kind, uint32_t number)
 {
-    char log[JOURNAL_NAME_BYTES];
+    struct journal_path p;
 
-    journal_log_name(j, kind, number, log);
-    datadir_log_path(j->dir, str_of(log), ret);
+    datadir_log_path(j->dir, str_of(journal_log(j, kind, number).text), p.text);
+    return p;
 }
 
 int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
@@ -114,10 +119,7 @@ static int note_name(void *arg, struct str name)
 
 static int list_segments(struct journal *j, struct store *store)
 {
-    char prefix[JOURNAL_NAME_BYTES];
-
-    journal_log_prefix(j, SEGMENTS, prefix);
-    return store->ops->list(store, str_of(prefix), note_name, j);
+    return store->ops->list(store, str_of(journal_prefix(j, SEGMENTS).text), note_name, j);
 }
 
 struct first_record {
@@ -160,12 +162,11 @@ static int read_begins(struct journal *j)
 {
     for (size_t i = 0; i < j->segment_count; i++) {
         struct journal_segment *s = &j->segments[i];
-        char log[JOURNAL_NAME_BYTES];
         int err = 0;
 
-        journal_log_name(j, SEGMENTS, s->number, log);
         if (!s->missing)
-            err = store_salvage(j->dir, str_of(log), take_first, NULL, s);
+            err = store_salvage(j->dir, str_of(journal_log(j, SEGMENTS, s->number).text),
+                                take_first, NULL, s);
         if (err == BELFRY_CORRUPT)
             s->headless = true;
         else if (err < 0)
@@ -189,11 +190,9 @@ static int count_element(void *arg, uint64_t seq, struct str element)
 static int probe_tail(struct journal *j, struct store *store, struct journal_segment *s)
 {
     struct store_tail tail;
-    char log[JOURNAL_NAME_BYTES];
-    int err;
+    int err = store->ops->read(store, str_of(journal_log(j, SEGMENTS, s->number).text), 0, 0,
+                               count_element, NULL, &tail);
 
-    journal_log_name(j, SEGMENTS, s->number, log);
-    err = store->ops->read(store, str_of(log), 0, 0, count_element, NULL, &tail);
     if (err)
         return err == BELFRY_CORRUPT ? 0 : err;
     s->limit = tail.elements;
@@ -205,8 +204,8 @@ static int probe_tail(struct journal *j, struct store *store, struct journal_seg
     return 0;
 }
 
-/* Holds the last segment against what the owner noted: a clean stop tells all that it has; else it
- * has one commit at least. */
+/* Compares the last segment with the owner record: a clean stop noted all commits; else there is
+ * one commit at least. */
 static void expect_end(struct journal *j, struct journal_segment *s)
 {
     const struct owner_note *n = &j->note;
@@ -260,13 +259,11 @@ static int stop_at_first(void *arg, struct str name)
 static int add_missing_end(struct journal *j, struct store *store)
 {
     const struct owner_note *n = &j->note;
-    char prefix[JOURNAL_NAME_BYTES];
     uint32_t next;
     int runs, err = 0;
 
     if (j->segment_count == 0) {
-        journal_log_prefix(j, RUNS, prefix);
-        runs = store->ops->list(store, str_of(prefix), stop_at_first, NULL);
+        runs = store->ops->list(store, str_of(journal_prefix(j, RUNS).text), stop_at_first, NULL);
         if (runs < 0 || !owner_misses_journal(n, runs))
             return runs < 0 ? runs : 0;
         return add_segment(j, n->last ? n->last : 1, true);
@@ -388,8 +385,8 @@ static size_t count_present(const struct journal *j, uint32_t *ret_first)
     return n;
 }
 
-/* Whether segments came or went since the list was made, or an owner: a server is running then, and
- * what looked damaged may have been a file that was removed and used again. */
+/* Whether segments or an owner came or went since the list was made. Then a server is running, and
+ * a file that looked damaged may have been removed and used again. */
 static bool has_changed(const struct journal *j, struct store *store)
 {
     struct journal now = { .dir = j->dir, .partition = j->partition };

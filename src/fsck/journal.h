@@ -15,13 +15,21 @@
 
 #include <limits.h>
 
+#include "base/array.h"
 #include "engine/engine.h"
 #include "record/record.h"
 #include "partition/owner.h"
 #include "store/store.h"
 
-#define JOURNAL_NAME_BYTES 48
-#define JOURNAL_UNKNOWN    UINT64_MAX
+#define JOURNAL_UNKNOWN UINT64_MAX
+
+struct journal_name {
+    char text[48];
+};
+
+struct journal_path {
+    char text[PATH_MAX];
+};
 
 struct journal_segment {
     uint32_t number;
@@ -81,13 +89,13 @@ int journal_store(const char *dir, struct store **ret, uint16_t *ret_partitions)
 int journal_load(struct journal *j, struct store *store, const char *dir, uint16_t partition);
 void journal_fini(struct journal *j);
 
-/* The names of a partition's logs, which have two kinds, and the path of a log's file. */
+/* The name of a log of the partition, the beginning of all names of its kind, and the path of its
+ * file. There are two kinds. */
 #define SEGMENTS "journal"
 #define RUNS     "run"
-void journal_log_prefix(const struct journal *j, const char *kind, char ret[JOURNAL_NAME_BYTES]);
-void journal_log_name(const struct journal *j, const char *kind, uint32_t number,
-                      char ret[JOURNAL_NAME_BYTES]);
-void journal_path(const struct journal *j, const char *kind, uint32_t number, char ret[PATH_MAX]);
+struct journal_name journal_log(const struct journal *j, const char *kind, uint32_t number);
+struct journal_name journal_prefix(const struct journal *j, const char *kind);
+struct journal_path journal_path(const struct journal *j, const char *kind, uint32_t number);
 
 /* Reads one segment into the engine and adds a finding for each fault. The segment's `limit` and
  * `previous` are set before. NOTFOUND (a server removed it meanwhile), IO, NOMEM. */

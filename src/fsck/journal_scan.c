@@ -6,7 +6,7 @@
 
 #include "store/salvage.h"
 
-#define FRAME_BYTES 24 /* about what a store adds to a commit */
+#define FRAME_BYTES 24 /* about the bytes that a store adds to a commit */
 
 struct scan {
     struct journal *j;
@@ -129,7 +129,7 @@ static int scan_damage(void *arg, uint64_t offset, uint64_t bytes, const char *w
     return 0;
 }
 
-/* Holds the segment against what its neighbours say of it. */
+/* Compares the segment with the number of commits that its neighbours tell. */
 static int check_chain(struct scan *c)
 {
     struct journal *j = c->j;
@@ -145,17 +145,16 @@ static int check_chain(struct scan *c)
 int journal_scan(struct journal *j, size_t index)
 {
     struct scan c = { .j = j, .index = index, .s = &j->segments[index] };
-    char log[JOURNAL_NAME_BYTES];
     int err = 0;
 
-    journal_log_name(j, SEGMENTS, c.s->number, log);
     if (c.s->missing) {
         if (journal_find(j, index, "the file is missing%s",
                          j->end_lost ? ", or a commit that is lost told of its removal" : ""))
             return BELFRY_NOMEM;
         c.open = j->finding_count;
     } else {
-        err = store_salvage(j->dir, str_of(log), scan_element, scan_damage, &c);
+        err = store_salvage(j->dir, str_of(journal_log(j, SEGMENTS, c.s->number).text),
+                            scan_element, scan_damage, &c);
     }
     if (err && !(err == BELFRY_CORRUPT && c.s->headless))
         return err;

@@ -8,8 +8,8 @@
 
 #define FILTER_FRAME 24 /* bytes that an element takes besides a piece of a filter */
 
-/* What a run's writer needs of a store: it appends and, at the end, syncs. Elements have the same
- * positions as in any log. */
+/* A store for the writer of a run, which appends and, at the end, syncs. Elements have the
+ * positions that they have in any log. */
 struct sink {
     struct store base;
     struct salvage *to; /* NULL: only measured */
@@ -72,8 +72,8 @@ static int copy_element(void *arg, uint64_t seq, struct str element)
     return 0;
 }
 
-/* Writes what the data blocks hold; *ret_entries is right also if no run can be made of them, which
- * is CORRUPT. */
+/* Writes the entries of the data blocks. CORRUPT: no run has these; *ret_entries is right even
+ * then. */
 static int write_anew(const struct rebuild *r, struct salvage *to, uint64_t *ret_entries,
                       struct run_info *ret)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Writing a run anew from its data blocks, if its header, root, index or filter is damaged. The
+/* Writing a run anew from its data blocks, if its header, root, index or filter is damaged. The
  * journal describes how long the run is and where its root stands, and repair does not change the
- * journal. So the run is replaced only if its entries give a log of exactly that layout.
- */
+ * journal. So the run is replaced only if its entries give a log of exactly that layout. */
 #ifndef FSCK_REBUILD_H
 #define FSCK_REBUILD_H
 
@@ -17,7 +15,7 @@ struct rebuild {
     const struct run_desc *d; /* how the journal describes the run; borrowed */
     uint64_t whole;           /* entries in blocks that can be read without an index */
     bool possible;            /* those are all entries, and give the layout described */
-    uint64_t filter_items;    /* what the new filter is made for; 0: the run has none */
+    uint64_t filter_items;    /* size of the new filter; 0: the run has none */
 };
 
 /* Finds out whether the run can be written anew; the caller has set dir, log and d. Changes

@@ -110,18 +110,17 @@ static int rewrite_segment(const struct journal *j, size_t index, char ret_kept[
 {
     const struct journal_segment *s = &j->segments[index];
     struct rewrite r = { .j = j, .index = index, .s = s, .head = s->head };
-    char log[JOURNAL_NAME_BYTES], path[PATH_MAX];
+    struct journal_name name = journal_log(j, SEGMENTS, s->number);
+    struct str log = str_of(name.text);
     int err;
 
     r.before = index ? target_commits(s - 1) : 0;
-    journal_log_name(j, SEGMENTS, s->number, log);
-    journal_path(j, SEGMENTS, s->number, path);
-    err = s->missing ? salvage_missing(j, str_of(log), path, &r.to)
-                     : salvage_new(j->dir, str_of(log), &r.to);
+    err = s->missing ? salvage_missing(j, log, journal_path(j, SEGMENTS, s->number).text, &r.to)
+                     : salvage_new(j->dir, log, &r.to);
     if (err)
         return err;
     if (!s->missing && !s->headless)
-        err = store_salvage(j->dir, str_of(log), keep_element, NULL, &r);
+        err = store_salvage(j->dir, log, keep_element, NULL, &r);
     if (!err)
         err = fill_up(&r, target_commits(s));
     if (!err)
@@ -130,7 +129,7 @@ static int rewrite_segment(const struct journal *j, size_t index, char ret_kept[
     return err;
 }
 
-/* Says what becomes of one segment, with a line for each finding. */
+/* Tells the fate of one segment, with a line for each finding. */
 static void tell_segment(const struct journal *j, size_t index, const char *kept)
 {
     const struct journal_segment *s = &j->segments[index];
@@ -181,7 +180,7 @@ static int repair_segments(const struct journal *j, bool dry, unsigned long long
     return 0;
 }
 
-/* What was found and done, over all partitions. */
+/* The findings and repairs in all partitions. */
 struct outcome {
     bool any;                /* something was to be repaired */
     unsigned long long lost; /* commits */
@@ -208,8 +207,9 @@ static void tell_meaning(const char *dir, bool dry, const struct outcome *o)
 }
 
 /* Strays come first: once the journal is whole again, a server would remove them. */
-static int repair_loaded(const struct journal *j, const struct runs *r, bool dry, struct outcome *o)
+static int repair_loaded(const struct runs *r, bool dry, struct outcome *o)
 {
+    const struct journal *j = &r->j;
     int err = runs_keep_strays(r, dry, &o->any);
 
     if (!err && journal_faults(j)) {
@@ -224,16 +224,12 @@ static int repair_loaded(const struct journal *j, const struct runs *r, bool dry
 static int repair_partition(const struct fsck_options *o, struct store *store, uint16_t partition,
                             struct outcome *out)
 {
-    struct journal j;
-    struct runs r = { 0 };
-    int err = journal_load(&j, store, o->dir, partition);
+    struct runs r;
+    int err = runs_load(&r, store, partition, o);
 
     if (!err)
-        err = runs_load(&r, store, &j, o);
-    if (!err)
-        err = repair_loaded(&j, &r, o->dry, out);
+        err = repair_loaded(&r, o->dry, out);
     runs_fini(&r);
-    journal_fini(&j);
     return err;
 }
 

@@ -35,7 +35,7 @@ const struct runs_kind *runs_kind(char family)
 struct look {
     struct runs *r;
     const struct run_desc *d;
-    char log[JOURNAL_NAME_BYTES];
+    struct journal_name log;
     struct run *run;
     struct run_cursor c;
     struct buf filter;
@@ -52,7 +52,7 @@ static void show_progress(const struct runs *r, uint64_t done)
         r->o->progress(r->o->arg, done, r->total);
 }
 
-/* Notes what is wrong with the run; only the first note is kept. */
+/* Notes a fault of the run; only the first note is kept. */
 __attribute__((format(printf, 2, 3))) static void look_note(struct look *l, const char *format, ...)
 {
     va_list args;
@@ -88,7 +88,7 @@ static int note_error(struct look *l, int err)
     return 0;
 }
 
-/* Says what is wrong with an entry that is whole; NULL: nothing. */
+/* Names the fault of an entry that can be read; NULL: none. */
 static const char *judge_entry(const struct look *l, const struct run_entry *e)
 {
     struct job_image image;
@@ -176,7 +176,7 @@ static int read_run(struct look *l, struct store *store)
 {
     struct run_place place = { l->d->elements, l->d->root_at };
     const struct run_info *info;
-    int err = run_open(store, str_of(l->log), &place, &l->run);
+    int err = run_open(store, str_of(l->log.text), &place, &l->run);
 
     if (err) {
         l->f.unusable = true;
@@ -194,7 +194,7 @@ static int read_run(struct look *l, struct store *store)
 /* Finds out whether repair could mend the run. */
 static int look_further(struct look *l, const struct journal *j)
 {
-    struct rebuild b = { .dir = j->dir, .log = str_of(l->log), .d = l->d };
+    struct rebuild b = { .dir = j->dir, .log = str_of(l->log.text), .d = l->d };
     int err;
 
     if (l->f.missing || !(l->f.unusable || l->filter_bad))
@@ -221,17 +221,18 @@ static int add_finding(struct runs *r, const struct runs_finding *f)
 
 static int look_at(struct runs *r, struct store *store, const struct run_desc *d)
 {
-    struct look l = { .r = r, .d = d, .c = { .skips_damage = true } };
+    struct look l = {
+        .r = r, .d = d, .log = journal_log(&r->j, RUNS, d->file), .c = { .skips_damage = true }
+    };
     struct runs_sum *sum = &r->sums[runs_kind(d->family) - runs_kinds];
     int err;
 
     sum->runs++;
     sum->entries += d->entries;
     sum->bytes += d->bytes;
-    journal_log_name(r->j, RUNS, d->file, l.log);
     err = read_run(&l, store);
     if (!err && l.f.what[0])
-        err = look_further(&l, r->j);
+        err = look_further(&l, &r->j);
     l.f.d = d;
     l.f.readable = l.read - l.senseless;
     l.f.blocks = l.c.damaged;
@@ -259,16 +260,17 @@ static bool journal_knows(const struct journal *j, uint32_t file)
 static int note_stray(void *arg, struct str name)
 {
     struct runs *r = arg;
-    const struct list *runs = engine_runs(r->j->engine), *node;
-    char known[JOURNAL_NAME_BYTES], path[PATH_MAX];
+    const struct list *runs = engine_runs(r->j.engine), *node;
+    char path[PATH_MAX];
     struct stat st;
 
     list_each (node, runs) {
-        journal_log_name(r->j, RUNS, container_of(node, struct cold_run, link)->d.file, known);
-        if (str_eq(name, str_of(known)))
+        uint32_t file = container_of(node, struct cold_run, link)->d.file;
+
+        if (str_eq(name, str_of(journal_log(&r->j, RUNS, file).text)))
             return 0;
     }
-    datadir_log_path(r->j->dir, name, path);
+    datadir_log_path(r->j.dir, name, path);
     if (stat(path, &st) < 0) /* gone by now */
         return 0;
     r->stray_count++;
@@ -278,20 +280,12 @@ static int note_stray(void *arg, struct str name)
     return r->strays.failed ? BELFRY_NOMEM : 0;
 }
 
-static int list_strays(struct runs *r, struct store *store)
-{
-    char prefix[JOURNAL_NAME_BYTES];
-
-    journal_log_prefix(r->j, RUNS, prefix);
-    return store->ops->list(store, str_of(prefix), note_stray, r);
-}
-
 /* Drops findings about runs that a running server has merged and removed meanwhile: no loss. */
 static int forgive_removed(struct runs *r, struct store *store)
 {
     struct journal now;
     size_t kept = 0;
-    int err = journal_load(&now, store, r->j->dir, r->j->partition);
+    int err = journal_load(&now, store, r->j.dir, r->j.partition);
 
     for (size_t i = 0; i < r->finding_count && !err; i++)
         if (journal_knows(&now, r->findings[i].d->file))
@@ -302,13 +296,16 @@ static int forgive_removed(struct runs *r, struct store *store)
     return err;
 }
 
-int runs_load(struct runs *r, struct store *store, const struct journal *j,
-              const struct fsck_options *o)
+int runs_load(struct runs *r, struct store *store, uint16_t partition, const struct fsck_options *o)
 {
-    struct list *runs = engine_runs(j->engine), *node;
-    int err = 0;
+    struct list *runs, *node;
+    int err;
 
-    *r = (struct runs){ .j = j, .o = o };
+    *r = (struct runs){ .o = o };
+    err = journal_load(&r->j, store, o->dir, partition);
+    if (err)
+        return err;
+    runs = engine_runs(r->j.engine);
     list_each (node, runs)
         r->total += container_of(node, struct cold_run, link)->d.entries;
     show_progress(r, 0);
@@ -318,19 +315,20 @@ int runs_load(struct runs *r, struct store *store, const struct journal *j,
             break;
     }
     show_progress(r, r->total);
-    if (!err && r->finding_count && !j->clean)
+    if (!err && r->finding_count && !r->j.clean)
         err = forgive_removed(r, store);
-    return err ? err : list_strays(r, store);
+    return err ? err
+               : store->ops->list(store, str_of(journal_prefix(&r->j, RUNS).text), note_stray, r);
 }
 
 bool runs_strays_matter(const struct runs *r)
 {
-    return r->stray_count > 0 && journal_faults(r->j) > 0;
+    return r->stray_count > 0 && journal_faults(&r->j) > 0;
 }
 
 void runs_fini(struct runs *r)
 {
+    journal_fini(&r->j);
     free(r->findings);
     buf_fini(&r->strays);
-    *r = (struct runs){ 0 };
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A partition's runs in a data directory. `belfry check` shows them, and `belfry repair` works from
+/* A partition's runs in a data directory. `belfry check` shows them, and `belfry repair` works from
  * them. The journal says which runs count; each of these is read whole. Reading changes nothing. A
- * server may be running: a run that it removes meanwhile is not missed.
- *
- * Damage in a run does not keep a server from starting. The server leaves out the entries that it
- * cannot read.
- */
+ * server may be running: a run that it removes meanwhile is not missed. Damage in a run does not
+ * keep a server from starting. The server leaves out the entries that it cannot read. */
 #ifndef FSCK_RUNS_H
 #define FSCK_RUNS_H
 
@@ -17,7 +13,7 @@
 struct runs_kind {
     char family;
     const char *name;  /* of the family, for programs */
-    const char *words; /* what the family holds, for people */
+    const char *words; /* contents of the family, for people */
 };
 
 #define RUNS_KINDS 7 /* the last is for families that this version does not know */
@@ -42,7 +38,7 @@ struct runs_finding {
 };
 
 struct runs {
-    const struct journal *j; /* borrowed: it outlives the runs */
+    struct journal j;
     struct runs_sum sums[RUNS_KINDS];
     struct runs_finding *findings;
     size_t finding_count;
@@ -51,14 +47,15 @@ struct runs {
     struct buf strays; /* names of logs that no record knows, each with a zero behind it */
     size_t stray_count;
     uint64_t stray_bytes;
-    const struct fsck_options *o; /* borrowed: it says who is told of progress */
+    const struct fsck_options *o; /* borrowed; for its progress function */
     uint64_t done;                /* entries that were read */
     uint64_t total;               /* entries that there are */
 };
 
-/* Reads all runs of a journal that was loaded. Damage is no error but a finding. IO, NOMEM, with
- * store_detail(). The caller calls runs_fini() also after an error. */
-int runs_load(struct runs *r, struct store *store, const struct journal *j,
+/* Reads the journal of a partition and all its runs; `store` is the directory, opened for reading.
+ * Damage is no error but a finding. An error as of journal_load(). The caller calls runs_fini()
+ * also after an error. */
+int runs_load(struct runs *r, struct store *store, uint16_t partition,
               const struct fsck_options *o);
 void runs_fini(struct runs *r);
 
@@ -76,7 +73,7 @@ void runs_put_json(struct buf *out, const struct runs *r);
 void runs_put_number(struct buf *out, const char *name, uint64_t value);
 /* How much of a run can be read, in words. Both commands say it. */
 void runs_put_loss(struct buf *out, const struct runs_finding *f);
-/* How a server treats runs that cannot be mended, and what the user can do. */
+/* How a server treats runs that cannot be mended, and how the user can help. */
 extern const char runs_advice[];
 
 /* ---- runs_repair.c ---- */
@@ -85,7 +82,7 @@ extern const char runs_advice[];
  * before the repair of the journal, after which a server would remove them. Sets *ret_any if there
  * are any. LOCKED, IO. */
 int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any);
-/* Mends the runs that can be mended, and says what becomes of the others, which *left counts. */
+/* Mends the runs that can be mended, and tells of the others, which *left counts. */
 int runs_repair(const struct runs *r, bool dry, bool *ret_any, size_t *left);
 
 #endif

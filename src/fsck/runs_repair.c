@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What `belfry repair` does about runs, which is little: a server goes on without what it cannot
- * read, and nothing that can be read is ever taken away here. A run whose data is whole gets its
- * header, index, filter and root back.
- */
+/* How `belfry repair` treats runs. A server goes on without the entries that it cannot read, and
+ * repair never takes readable entries away. A run whose data is whole gets its header, index,
+ * filter and root back. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -22,18 +20,18 @@ int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any)
     *ret_any = true;
     printf("%zu file%s of runs that no record knows: a server would remove them, but the records\n"
            "may be among what is damaged, so they %s moved to %s/damaged\n",
-           r->stray_count, r->stray_count == 1 ? "" : "s", dry ? "would be" : "are", r->j->dir);
+           r->stray_count, r->stray_count == 1 ? "" : "s", dry ? "would be" : "are", r->j.dir);
     if (dry)
         return 0;
     disk_init(&d, 0);
-    err = datadir_open(&d, r->j->dir, &lock);
+    err = datadir_open(&d, r->j.dir, &lock);
     if (err)
         return err;
     for (size_t at = 0; at < r->strays.len && !err; at += strlen(r->strays.ptr + at) + 1) {
         const char *log = r->strays.ptr + at;
 
-        datadir_log_path(r->j->dir, str_of(log), path);
-        err = aside_move(&d, r->j->dir, path, log, kept);
+        datadir_log_path(r->j.dir, str_of(log), path);
+        err = aside_move(&d, r->j.dir, path, log, kept);
         if (!err)
             printf("    kept as %s\n", kept);
     }
@@ -44,27 +42,24 @@ int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any)
 static void tell_run(const struct runs *r, const struct runs_finding *f)
 {
     struct buf loss = { 0 };
-    char path[PATH_MAX];
 
-    journal_path(r->j, RUNS, f->d->file, path);
     runs_put_loss(&loss, f);
-    printf("run %u, %s: %s: %s\n    %.*s\n", f->d->file, runs_kind(f->d->family)->words, path,
-           f->what, STR_ARG(buf_view(&loss)));
+    printf("run %u, %s: %s: %s\n    %.*s\n", f->d->file, runs_kind(f->d->family)->words,
+           journal_path(&r->j, RUNS, f->d->file).text, f->what, STR_ARG(buf_view(&loss)));
     buf_fini(&loss);
 }
 
 static int mend_run(const struct runs *r, const struct runs_finding *f, bool dry)
 {
-    char log[JOURNAL_NAME_BYTES], kept[PATH_MAX];
-    struct rebuild b = { .dir = r->j->dir, .d = f->d };
+    struct journal_name log = journal_log(&r->j, RUNS, f->d->file);
+    struct rebuild b = { .dir = r->j.dir, .log = str_of(log.text), .d = f->d };
+    char kept[PATH_MAX];
     int err;
 
     if (dry) {
         printf("    what is damaged of it can be written anew: nothing is lost\n");
         return 0;
     }
-    journal_log_name(r->j, RUNS, f->d->file, log);
-    b.log = str_of(log);
     err = rebuild_look(&b);
     if (!err)
         err = rebuild_run(&b, kept);

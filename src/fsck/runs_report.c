@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `belfry check` says of runs. */
+/* The report of `belfry check` on runs. */
 #include "base/json_quote.h"
 #include "base/quantity.h"
 #include "fsck/runs.h"
@@ -11,11 +11,9 @@ const char runs_advice[] =
 
 static void put_amounts(struct buf *out, const struct runs_sum *s)
 {
-    quantity_count(out, (int64_t)s->runs);
-    buf_text(out, s->runs == 1 ? " run, " : " runs, ");
-    quantity_count(out, (int64_t)s->entries);
-    buf_text(out, s->entries == 1 ? " entry, " : " entries, ");
-    quantity_bytes(out, (int64_t)s->bytes);
+    buf_printf(out, "%s run%s, %s entr%s, %s\n", quantity_count((int64_t)s->runs).text,
+               s->runs == 1 ? "" : "s", quantity_count((int64_t)s->entries).text,
+               s->entries == 1 ? "y" : "ies", quantity_bytes((int64_t)s->bytes).text);
 }
 
 static void put_sums(struct buf *out, const struct runs *r)
@@ -33,13 +31,11 @@ static void put_sums(struct buf *out, const struct runs *r)
         return;
     }
     put_amounts(out, &all);
-    buf_text(out, "\n");
     for (size_t i = 0; i < RUNS_KINDS; i++) {
         if (r->sums[i].runs == 0)
             continue;
         buf_printf(out, "              %s: ", runs_kinds[i].words);
         put_amounts(out, &r->sums[i]);
-        buf_text(out, "\n");
     }
 }
 
@@ -47,12 +43,11 @@ static void put_strays(struct buf *out, const struct runs *r)
 {
     if (r->stray_count == 0)
         return;
-    buf_printf(out, "  unused    %zu file%s of runs that no record knows, ", r->stray_count,
-               r->stray_count == 1 ? "" : "s");
-    quantity_bytes(out, (int64_t)r->stray_bytes);
+    buf_printf(out, "  unused    %zu file%s of runs that no record knows, %s", r->stray_count,
+               r->stray_count == 1 ? "" : "s", quantity_bytes((int64_t)r->stray_bytes).text);
     if (runs_strays_matter(r))
         buf_text(out, ": the records may be among what is damaged; repair keeps the files\n");
-    else if (r->j->clean)
+    else if (r->j.clean)
         buf_text(out, ": left by a crash, harmless; the next start removes them\n");
     else
         buf_text(out, ": being written or left by a crash, harmless; a start removes them\n");
@@ -60,28 +55,19 @@ static void put_strays(struct buf *out, const struct runs *r)
 
 void runs_put_loss(struct buf *out, const struct runs_finding *f)
 {
-    uint64_t entries = f->d->entries;
+    struct quantity all = quantity_count((int64_t)f->d->entries);
+    int64_t lost = (int64_t)(f->d->entries - f->readable);
 
     if (f->missing) {
-        buf_text(out, "none of its ");
-        quantity_count(out, (int64_t)entries);
-        buf_text(out, " entries can be read");
+        buf_printf(out, "none of its %s entries can be read", all.text);
     } else if (f->unusable) {
-        buf_text(out, "a server cannot count on any of its ");
-        quantity_count(out, (int64_t)entries);
-        buf_text(out, " entries; ");
-        quantity_count(out, (int64_t)f->whole);
-        buf_text(out, " are whole in the file");
+        buf_printf(out, "a server cannot count on any of its %s entries; %s are whole in the file",
+                   all.text, quantity_count((int64_t)f->whole).text);
     } else {
-        quantity_count(out, (int64_t)f->readable);
-        buf_text(out, " of ");
-        quantity_count(out, (int64_t)entries);
-        buf_text(out, " entries can be read");
-        if (f->readable < entries) {
-            buf_text(out, ", ");
-            quantity_count(out, (int64_t)(entries - f->readable));
-            buf_text(out, " cannot");
-        }
+        buf_printf(out, "%s of %s entries can be read", quantity_count((int64_t)f->readable).text,
+                   all.text);
+        if (lost > 0)
+            buf_printf(out, ", %s cannot", quantity_count(lost).text);
         if (f->blocks)
             buf_printf(out, " (%llu block%s)", (unsigned long long)f->blocks,
                        f->blocks == 1 ? "" : "s");
@@ -90,15 +76,13 @@ void runs_put_loss(struct buf *out, const struct runs_finding *f)
 
 static void put_finding(struct buf *out, const struct runs *r, const struct runs_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(r->j, RUNS, f->d->file, path);
-    buf_printf(out, "  DAMAGE    %s: %s\n            run %u, %s: ", path, f->what, f->d->file,
+    buf_printf(out, "  DAMAGE    %s: %s\n            run %u, %s: ",
+               journal_path(&r->j, RUNS, f->d->file).text, f->what, f->d->file,
                runs_kind(f->d->family)->words);
     runs_put_loss(out, f);
     if (f->mendable)
         buf_text(out, ": repair can write the rest of it anew, nothing is lost");
-    if (f->missing && r->j->finding_count)
+    if (f->missing && r->j.finding_count)
         buf_text(out, "; or it was dropped by a record that is lost");
     buf_text(out, "\n");
 }
@@ -124,11 +108,8 @@ void runs_put_number(struct buf *out, const char *name, uint64_t value)
 
 static void put_json_finding(struct buf *out, const struct runs *r, const struct runs_finding *f)
 {
-    char path[PATH_MAX];
-
-    journal_path(r->j, RUNS, f->d->file, path);
     buf_text(out, "{\"file\":");
-    json_quote(out, str_of(path));
+    json_quote(out, str_of(journal_path(&r->j, RUNS, f->d->file).text));
     buf_printf(out, ",\"family\":\"%s\",", runs_kind(f->d->family)->name);
     runs_put_number(out, "run", f->d->file);
     runs_put_number(out, "entries", f->d->entries);

@@ -66,7 +66,7 @@ static int by_key(const void *a, const void *b)
         return x->head < y->head ? -1 : 1;
     if (x->key[0] == FAMILY_DUE && y->key[0] == FAMILY_DUE && !x->grave && !y->grave)
         return x->seq < y->seq ? -1 : 1;
-    order = run_compare(entry_key(x), entry_key(y));
+    order = str_compare(entry_key(x), entry_key(y));
     if (!order && x->locates)
         return x->seq > y->seq ? -1 : 1;
     return order ? order : x->grave - y->grave;

@@ -48,8 +48,8 @@ struct fetch *partition_fetch(struct partition *p)
 
 static bool may_hold(const struct cold_run *r, struct str key)
 {
-    return r->d.family == key.ptr[0] && run_compare(r->d.first, key) <= 0 &&
-           run_compare(r->d.last, key) >= 0;
+    return r->d.family == key.ptr[0] && str_compare(r->d.first, key) <= 0 &&
+           str_compare(r->d.last, key) >= 0;
 }
 
 /* Finds the entry of the highest version that any run has for a key. NOTFOUND, also if it is a
@@ -189,7 +189,7 @@ static int fetch_page(struct fetch *f)
         struct cold_run *r = f->pinned.runs[i];
 
         if (r->d.family != after.ptr[0] || r->d.number <= f->want.since ||
-            run_compare(r->d.last, after) <= 0)
+            str_compare(r->d.last, after) <= 0)
             continue;
         numbers[n] = r->d.number;
         err = cold_open(f->p, r, &runs[n++]);

@@ -24,8 +24,8 @@ static bool fits_want(void *arg, const struct cold_run *r)
 
     want_key(&after, w, w->backlog ? start : w->after);
     want_key(&last, w, w->backlog ? end : (struct cold_point){ w->upto_ms, UINT64_MAX });
-    return r->d.family == after.bytes[0] && run_compare(r->d.last, cold_key_str(&after)) > 0 &&
-           run_compare(r->d.first, cold_key_str(&last)) <= 0;
+    return r->d.family == after.bytes[0] && str_compare(r->d.last, cold_key_str(&after)) > 0 &&
+           str_compare(r->d.first, cold_key_str(&last)) <= 0;
 }
 
 void load_clear(struct load *l)

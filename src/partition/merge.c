@@ -43,7 +43,7 @@ static bool is_other(void *arg, const struct cold_run *r)
 
 static bool overlaps(const struct cold_run *a, const struct cold_run *b)
 {
-    return run_compare(a->d.first, b->d.last) <= 0 && run_compare(b->d.first, a->d.last) <= 0;
+    return str_compare(a->d.first, b->d.last) <= 0 && str_compare(b->d.first, a->d.last) <= 0;
 }
 
 /* A grave can go when no other run could have an entry at its place. A merge of history reads the
@@ -83,7 +83,7 @@ static int by_prefix(const void *a, const void *b)
 {
     const struct floors *x = a, *y = b;
 
-    return run_compare(cold_key_str(&x->prefix), cold_key_str(&y->prefix));
+    return str_compare(cold_key_str(&x->prefix), cold_key_str(&y->prefix));
 }
 
 static int note_grave(void *arg, struct str key)
@@ -99,7 +99,7 @@ static int note_grave(void *arg, struct str key)
 
 static int by_bytes(const void *a, const void *b)
 {
-    return run_compare(*(const struct str *)a, *(const struct str *)b);
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
 static int sort_graves(struct merge *m)

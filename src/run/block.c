@@ -20,28 +20,6 @@ size_t block_shared(struct str a, struct str b)
     return i;
 }
 
-int run_compare(struct str a, struct str b)
-{
-    size_t n = a.len < b.len ? a.len : b.len;
-    int r = n > 0 ? memcmp(a.ptr, b.ptr, n) : 0;
-    return r != 0 ? r : (a.len > b.len) - (a.len < b.len);
-}
-
-static char *put_varint(char *p, uint64_t v)
-{
-    while (v >= 0x80) {
-        *p++ = (char)(v | 0x80);
-        v >>= 7;
-    }
-    *p++ = (char)v;
-    return p;
-}
-
-static uint64_t zigzag(int64_t v)
-{
-    return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
-}
-
 void block_put_entry(struct buf *b, uint32_t base, struct str before, const struct run_entry *e)
 {
     if (!buf_reserve(b, block_entry_max(e)))
@@ -49,10 +27,10 @@ void block_put_entry(struct buf *b, uint32_t base, struct str before, const stru
     size_t shared = block_shared(before, e->key);
     size_t rest = e->key.len - shared;
     char *p = b->ptr + b->len;
-    p = put_varint(p, shared);
-    p = put_varint(p, rest);
-    p = put_varint(p, zigzag((int64_t)e->version - (int64_t)base));
-    p = put_varint(p, (uint64_t)e->value.len * 2 + e->grave);
+    p = wire_varint_to(p, shared);
+    p = wire_varint_to(p, rest);
+    p = wire_varint_to(p, wire_zigzag_of((int64_t)e->version - (int64_t)base));
+    p = wire_varint_to(p, (uint64_t)e->value.len * 2 + e->grave);
     memcpy(p, e->key.ptr + shared, rest);
     p += rest;
     if (e->value.len > 0)

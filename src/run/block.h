@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of a run's elements. Each begins with its kind; numbers are varints, `zigzag` ones of
- * signed numbers.
+ * The bytes of a run's elements. Each begins with its kind; numbers are varints; signed
+ * numbers are marked `zigzag`.
  *
  *     data    | 1 | base | entry | entry | ...
  *             entry:  | shared | rest | version - base, zigzag | size * 2 + grave | key | value |
@@ -16,8 +16,8 @@
  * is the one that the store told when the block was appended, as the difference to the position
  * before it.
  *
- * Bytes are not trusted: readers answer false for what no writer writes, keys that do not rise
- * included, and never look beyond the end.
+ * Bytes are not trusted: readers answer false for bytes that no writer writes, such as keys
+ * that do not rise, and never look beyond the end.
  */
 #ifndef RUN_BLOCK_H
 #define RUN_BLOCK_H
@@ -34,7 +34,7 @@ enum block_kind {
     BLOCK_ROOT,
 };
 
-/* Reads what block_begin has written. */
+/* Reads the kind, with which each element begins. */
 static inline bool block_is(struct wire_reader *r, enum block_kind kind)
 {
     return wire_u8(r) == kind && !r->bad;
@@ -53,7 +53,7 @@ struct block_entries {
 
 /* Appends an entry; `before` is the key before it in the block (empty: it is the first). */
 void block_put_entry(struct buf *b, uint32_t base, struct str before, const struct run_entry *e);
-/* At most so many bytes are appended: four numbers, key and value. */
+/* The most bytes that block_put_entry() appends: four numbers, key and value. */
 static inline size_t block_entry_max(const struct run_entry *e)
 {
     return (size_t)40 + e->key.len + e->value.len;

@@ -26,6 +26,11 @@ static size_t offset_of(const struct buf *b, const struct wire_reader *r)
     return (size_t)((const char *)r->p - b->ptr);
 }
 
+static int index_damaged(const struct run_cursor *c, uint64_t i, const char *what)
+{
+    return run_damaged(c->run, c->run->root.data + i, what);
+}
+
 /* Number `i` of the index blocks, from its beginning. */
 static int enter_index(struct run_cursor *c, uint64_t i)
 {
@@ -37,7 +42,7 @@ static int enter_index(struct run_cursor *c, uint64_t i)
     bool right = block_is(&in, BLOCK_INDEX);
     c->block_next = wire_varint(&in);
     if (!right || in.bad)
-        return run_damaged(c->run, root->data + i, "it is no index of a run");
+        return index_damaged(c, i, "it is no index of a run");
     c->index_block = i;
     c->index_next = offset_of(&c->index, &in);
     c->index_key.len = 0;
@@ -48,12 +53,11 @@ static int enter_index(struct run_cursor *c, uint64_t i)
 /* The name of the next data block: 1, 0 at the end of the index block, or an error. */
 static int next_name(struct run_cursor *c)
 {
-    const struct block_root *root = &c->run->root;
     struct wire_reader in = reader_at(&c->index, c->index_next);
     if (in.p == in.end)
         return 0;
-    if (!block_next_name(&in, &c->index_key, &c->at) || c->block_next >= root->data)
-        return run_damaged(c->run, root->data + c->index_block, "a name in the index is damaged");
+    if (!block_next_name(&in, &c->index_key, &c->at) || c->block_next >= c->run->root.data)
+        return index_damaged(c, c->index_block, "a name in the index is damaged");
     c->index_next = offset_of(&c->index, &in);
     c->block = c->block_next++;
     return 1;
@@ -75,7 +79,7 @@ static int first_entry(struct run_cursor *c)
     int r = next_entry(c);
     if (r == 0)
         return run_damaged(c->run, c->block, "it has no entries");
-    if (r > 0 && c->before.len > 0 && run_compare(c->entry.key, buf_view(&c->before)) <= 0)
+    if (r > 0 && c->before.len > 0 && str_compare(c->entry.key, buf_view(&c->before)) <= 0)
         return run_damaged(c->run, c->block, "its first key is not behind the block before it");
     return r < 0 ? r : 0;
 }
@@ -123,18 +127,15 @@ static int next_index(struct run_cursor *c)
     const struct block_root *root = &c->run->root;
     uint64_t expected = c->block_next;
     if (!str_eq(buf_view(&c->index_key), block_root_key(root, c->index_block)))
-        return run_damaged(c->run, root->data + c->index_block,
-                           "it does not end with the key that the root has");
+        return index_damaged(c, c->index_block, "it does not end with the key that the root has");
     if (c->index_block + 1 == root->index) {
         c->at_end = expected == root->data;
         return c->at_end ? 0
-                         : run_damaged(c->run, root->data + c->index_block,
-                                       "the index ends before the data does");
+                         : index_damaged(c, c->index_block, "the index ends before the data does");
     }
     int r = enter_index(c, c->index_block + 1);
     if (r == 0 && c->block_next != expected)
-        r = run_damaged(c->run, root->data + c->index_block,
-                        "it does not go on where the index before it ends");
+        r = index_damaged(c, c->index_block, "it does not go on where the index before it ends");
     return r;
 }
 
@@ -152,10 +153,7 @@ static int next_block(struct run_cursor *c)
         if (r < 0) /* without its names nothing is known of the blocks behind */
             return r;
         r = enter_block(c);
-        if (r == 0)
-            return 0;
-        r = leave_out(c, r);
-        if (r < 0)
+        if (r == 0 || (r = leave_out(c, r)) < 0)
             return r;
     }
 }
@@ -182,7 +180,7 @@ int run_next(struct run_cursor *c)
 /* Whether an entry with this key is before the wanted key. */
 static bool is_before(struct str key, struct str wanted, bool or_equal)
 {
-    int order = run_compare(key, wanted);
+    int order = str_compare(key, wanted);
     return order < 0 || (order == 0 && !or_equal);
 }
 
@@ -215,15 +213,14 @@ static int find_block(struct run_cursor *c, struct str key, bool or_equal)
     do {
         r = next_name(c);
         if (r == 0)
-            r = run_damaged(c->run, c->run->root.data + i, "it is not the index that the root has");
+            r = index_damaged(c, i, "it is not the index that the root has");
         if (r < 0)
             return r;
     } while (is_before(buf_view(&c->index_key), key, or_equal));
     r = enter_block(c);
-    if (r == 0)
-        return 0;
-    r = leave_out(c, r);
-    return r < 0 ? r : next_block(c);
+    if (r == 0 || (r = leave_out(c, r)) < 0)
+        return r;
+    return next_block(c);
 }
 
 static int seek(struct run_cursor *c, struct str key, bool or_equal)

@@ -3,16 +3,13 @@
 
 #include "run/run.h"
 
-/*
- * A binary heap of the cursors that have an entry, the next to be given at its top. Those with the
- * same key as the top are moved on when the top is: so nothing has to be remembered of a key that
- * was given.
- */
+/* A binary heap of the cursors that have an entry, the next to be given at its top. Cursors with
+ * the key of the top are moved on with the top. So no key that was given has to be remembered. */
 
-/* Rising keys, of equal ones the highest version first, of equal versions the earlier run. */
+/* Keys rise; of equal keys the highest version is first, of equal versions the earlier run. */
 static bool precedes(const struct run_cursor *a, const struct run_cursor *b)
 {
-    int order = run_compare(a->entry.key, b->entry.key);
+    int order = str_compare(a->entry.key, b->entry.key);
     if (order != 0)
         return order < 0;
     if (a->entry.version != b->entry.version)
@@ -59,8 +56,9 @@ static void set_now(struct run_merge *m)
     m->now = m->live > 0 ? m->heap[0] : NULL;
 }
 
-int run_merge_init_each(struct run_merge *m, struct run *const *runs, size_t n,
-                        const struct str *afters, bool skips_damage)
+/* The cursor of run i is set behind afters[i * step]. */
+static int merge_init(struct run_merge *m, struct run *const *runs, size_t n,
+                      const struct str *afters, size_t step, bool skips_damage)
 {
     *m = (struct run_merge){ .n = n };
     if (n == 0)
@@ -72,7 +70,7 @@ int run_merge_init_each(struct run_merge *m, struct run *const *runs, size_t n,
     for (size_t i = 0; i < n; i++) {
         struct run_cursor *c = &m->cursors[i];
         c->skips_damage = skips_damage;
-        int r = run_seek(c, runs[i], afters[i]);
+        int r = run_seek(c, runs[i], afters[i * step]);
         if (r < 0)
             return r;
         if (!c->at_end)
@@ -87,15 +85,13 @@ int run_merge_init_each(struct run_merge *m, struct run *const *runs, size_t n,
 int run_merge_init(struct run_merge *m, struct run *const *runs, size_t n, struct str after,
                    bool skips_damage)
 {
-    struct str *afters = calloc(n + 1, sizeof(*afters));
-    *m = (struct run_merge){ 0 };
-    if (!afters)
-        return store_fail(BELFRY_NOMEM, "no memory to merge %zu runs", n);
-    for (size_t i = 0; i < n; i++)
-        afters[i] = after;
-    int r = run_merge_init_each(m, runs, n, afters, skips_damage);
-    free(afters);
-    return r;
+    return merge_init(m, runs, n, &after, 0, skips_damage);
+}
+
+int run_merge_init_each(struct run_merge *m, struct run *const *runs, size_t n,
+                        const struct str *afters, bool skips_damage)
+{
+    return merge_init(m, runs, n, afters, 1, skips_damage);
 }
 
 int run_merge_next(struct run_merge *m)

@@ -2,14 +2,14 @@
 /*
  * Sorted runs: immutable logs of entries in the order of their keys, for everything that is kept on
  * disk and found by key or read forward: jobs by due time, the backlog by class, history, the
- * locator. A run knows nothing of what its keys and values mean.
+ * locator. A run does not know the meaning of its keys and values.
  *
  *     elements of the log:  data ... data | index ... index | filter ... filter | root
  *
- * A data block holds entries, each key given as what it does not share with the one before it. An
+ * A data block holds entries, each key without the bytes that it shares with the key before it. An
  * index block names data blocks by their last keys, the root names index blocks by theirs, so a key
  * is found by reading one index block and one data block. The root is small, and is read when a run
- * is opened; nothing else of a run stays in memory. Each block says what kind it is.
+ * is opened; nothing else of a run stays in memory. Each block names its kind.
  *
  * An entry has a version. Where several runs have a key, the entry of the highest version
  * counts; a *grave* is an entry without value that says: there is nothing here.
@@ -33,9 +33,7 @@ struct run_entry {
     struct str value; /* empty in a grave */
 };
 
-int run_compare(struct str a, struct str b); /* < 0, 0, > 0 */
-
-/* What must be remembered to open a run again. */
+/* The facts that are needed to open a run again. */
 struct run_place {
     uint64_t elements; /* the root is the last of them */
     uint64_t root_at;  /* where the store has it: a hint, see store_read */
@@ -58,12 +56,11 @@ struct run_options {
     struct str fence;
     uint64_t epoch;
     size_t block_bytes;    /* 0: RUN_BLOCK */
-    uint64_t filter_items; /* > 0: with a filter for about so many distinct hashes */
+    uint64_t filter_items; /* > 0: with a filter for about this number of distinct hashes */
 };
 
 int run_writer_new(const struct run_options *o, struct run_writer **ret); /* NOMEM */
-/* INVALID if keys do not rise, TOOLARGE for a value of more than 63 MiB. After an error the writer
- * only repeats it. */
+/* INVALID (keys do not rise), TOOLARGE (a value over 63 MiB). The writer repeats an error. */
 int run_writer_add(struct run_writer *w, const struct run_entry *e);
 /* Adds a well mixed hash to the filter. */
 void run_writer_filter(struct run_writer *w, uint64_t hash);

@@ -35,8 +35,7 @@ int run_writer_new(const struct run_options *o, struct run_writer **ret)
     struct run_writer *w = calloc(1, sizeof(*w));
     if (w) {
         w->o = *o;
-        if (w->o.block_bytes == 0)
-            w->o.block_bytes = RUN_BLOCK;
+        w->o.block_bytes = o->block_bytes ? o->block_bytes : RUN_BLOCK;
     }
     if (!w || !buf_reserve(&w->key, RUN_KEY_MAX) || !buf_reserve(&w->block, w->o.block_bytes) ||
         (o->filter_items > 0 && !filter_init(&w->filter, o->filter_items))) {
@@ -92,8 +91,7 @@ static int finish_index(struct run_writer *w)
     return w->done.failed || w->index.failed || w->names.last.failed ? no_memory(w) : 0;
 }
 
-/* Index blocks are smaller than data blocks: a name is a few bytes, and half of them are decoded to
- * find one. */
+/* Index blocks are smaller than data blocks: half of the names are decoded to find one. */
 static int add_to_index(struct run_writer *w, uint64_t at)
 {
     if (w->index.len == 0) {
@@ -135,7 +133,7 @@ static int check(struct run_writer *w, const struct run_entry *e)
         return refuse(w, BELFRY_INVALID, "no key, or a grave with a value");
     if (e->value.len > VALUE_MAX)
         return refuse(w, BELFRY_TOOLARGE, "its value is too large");
-    if (w->info.entries > 0 && run_compare(e->key, buf_view(&w->key)) <= 0)
+    if (w->info.entries > 0 && str_compare(e->key, buf_view(&w->key)) <= 0)
         return refuse(w, BELFRY_INVALID, "its key does not rise");
     return 0;
 }
@@ -221,15 +219,13 @@ static int write_filter(struct run_writer *w, struct buf *positions)
 
 static void put_root(struct run_writer *w, uint64_t filters, struct buf *ret)
 {
+    const uint64_t counts[] = { w->data,         w->done_count,  filters,      w->filter.len,
+                                w->info.entries, w->info.graves, w->info.bytes };
+
     wire_put_u8(ret, BLOCK_ROOT);
     wire_put_u8(ret, BLOCK_FORMAT);
-    wire_put_varint(ret, w->data);
-    wire_put_varint(ret, w->done_count);
-    wire_put_varint(ret, filters);
-    wire_put_varint(ret, w->filter.len);
-    wire_put_varint(ret, w->info.entries);
-    wire_put_varint(ret, w->info.graves);
-    wire_put_varint(ret, w->info.bytes);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        wire_put_varint(ret, counts[i]);
 }
 
 static int write_root(struct run_writer *w)

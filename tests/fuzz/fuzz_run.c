@@ -35,7 +35,7 @@ static int read_through(struct run *r, bool skips_damage, struct buf *key)
     int err = run_seek(&c, r, STR(""));
     while (err == 0 && !c.at_end) {
         CHECK(c.entry.key.len > 0 && c.entry.key.len <= RUN_KEY_MAX);
-        CHECK(run_compare(c.entry.key, buf_view(key)) > 0);
+        CHECK(str_compare(c.entry.key, buf_view(key)) > 0);
         CHECK(!c.entry.grave || c.entry.value.len == 0);
         buf_reset(key, SIZE_MAX);
         buf_str(key, c.entry.key);

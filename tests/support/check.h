@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/offline.h"
+#include "cli/program.h"
 #include "partition/partition.h"
 #include "store/element.h"
 

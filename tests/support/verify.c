@@ -9,6 +9,7 @@
 #include "engine/place/queue.h"
 #include "engine/place/lane.h"
 #include "record/record.h"
+#include "support/heap_each.h"
 
 struct hashing {
     const struct engine *e;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/heap.h"
+#include "support/heap_each.h"
 #include "base/list.h"
 
 #define ITEMS 2000

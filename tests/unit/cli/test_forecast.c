@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "cli/forecast.h"
+#include "cli/call.h"
 #include "support/utc.h"
 
 #define STEP(from, to, jobs) \

@@ -275,7 +275,7 @@ static void merge_of(struct fixture *x, size_t n, size_t each, struct str after)
         model_fini(&m);
     }
     model_sort(&all);
-    while (i < all.n && run_compare(all.entries[i].key, after) <= 0)
+    while (i < all.n && str_compare(all.entries[i].key, after) <= 0)
         i++;
     assert_int_equal(run_merge_init(&merge, runs, n, after, false), 0);
     for (; merge.now; i++) {

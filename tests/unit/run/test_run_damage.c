@@ -156,7 +156,7 @@ static void damage_does_not_keep_seeks_from_what_is_whole(void **state)
         lost += r < 0;
         assert_int_equal(run_seek(&c, v.r, v.m.entries[i].key), 0);
         if (!c.at_end) /* the next one that is whole */
-            assert_true(run_compare(c.entry.key, v.m.entries[i].key) > 0);
+            assert_true(str_compare(c.entry.key, v.m.entries[i].key) > 0);
     }
     assert_true(lost > 0 && lost < 20);
     assert_true(c.damaged > 0);
@@ -236,7 +236,7 @@ static int read_anything(struct store *s, const struct run_place *place)
     }
     err = run_seek(&c, r, STR(""));
     while (err == 0 && !c.at_end) {
-        assert_true(run_compare(c.entry.key, buf_view(&key)) > 0);
+        assert_true(str_compare(c.entry.key, buf_view(&key)) > 0);
         key.len = 0;
         buf_str(&key, c.entry.key);
         err = run_next(&c);
