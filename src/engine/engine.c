@@ -19,6 +19,7 @@
 #include "engine/place/job.h"
 #include "engine/place/key.h"
 #include "engine/place/lane.h"
+#include "engine/place/pushing.h"
 #include "engine/place/queue.h"
 #include "engine/place/tenant.h"
 #include "engine/place/turn.h"
@@ -64,6 +65,7 @@ struct engine *engine_new(const struct engine_options *o)
     tenants_init(e);
     tokens_init(e);
     queues_init(e);
+    unwell_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
     list_init(&e->place.leased);
@@ -86,6 +88,7 @@ void engine_free(struct engine *e)
     bulks_free(e);
     queues_free(e);
     tenants_free(e);
+    unwell_free(e);
     tokens_free(e);
     manifest_free(e);
     buf_fini(&e->place.batch.stale);

@@ -41,12 +41,6 @@ struct engine_options {
      * quiet. NULL: it never is. */
     int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
-    /* Until when nothing of a tenant is to be pushed to a URL, by wall clock; -1: it may. Of
-     * `host`. NULL: it always may. */
-    int64_t (*endpoint_until)(void *host, struct str tenant, struct str url, int64_t now_ms);
-    /* Whether a tenant has as many pushes under way as it may; engine_push_room must follow. NULL:
-     * it never has. */
-    bool (*pushes_full)(void *host, struct str tenant);
 };
 
 #endif

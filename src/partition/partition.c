@@ -187,8 +187,6 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .zone = zone_named,
         .quiet_until = partition_quiet_until,
         .journal = p,
-        .endpoint_until = p->o.endpoint_until,
-        .pushes_full = p->o.pushes_full,
     };
     int err;
 

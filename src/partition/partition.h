@@ -51,9 +51,6 @@ struct partition_options {
     bool listen;
     /* See engine_options. NULL: by the system's time zones. */
     int64_t (*quiet_until)(void *host, struct str quiet, struct str tz, int64_t now_ms);
-    /* Likewise. */
-    int64_t (*endpoint_until)(void *host, struct str tenant, struct str url, int64_t now_ms);
-    bool (*pushes_full)(void *host, struct str tenant);
     void *host;
 };
 

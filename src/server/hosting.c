@@ -79,8 +79,6 @@ static void configure(void *user, struct partition_options *o)
     o->deliver = deliver;
     o->event = events_take;
     o->listen = events_begin(s);
-    o->endpoint_until = push_endpoint_until;
-    o->pushes_full = push_tenant_full;
     o->host = s;
 }
 
@@ -112,6 +110,7 @@ static void opened(struct server *s, int err, const struct partition_report *r)
         return;
     }
     events_opened(s, r->epoch);
+    push_opened(s);
     tell_opened(s, r);
 }
 
