@@ -75,6 +75,7 @@ struct engine *engine_new(const struct engine_options *o)
     list_init(&e->place.due_tasks);
     list_init(&e->place.due_bulks);
     list_init(&e->tasks.walks);
+    list_init(&e->work.late);
     for (int i = 0; i < WHEELS; i++)
         wheel_init(&e->wheels[i], 0);
     return e;
@@ -280,7 +281,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
     buckets_fire(e);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms))) {
-        waiter_timeout(e, container_of(t, struct waiter, timer));
+        waiter_late(e, container_of(t, struct waiter, timer));
         budget--;
     }
 }

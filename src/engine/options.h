@@ -6,12 +6,7 @@
 #include "engine/event.h"
 #include "engine/types.h"
 
-struct job;
 struct zone;
-
-/* Called when a parked LEASE has work (n > 0) or its time is up (n = 0). The waiter is gone after
- * the call. Jobs are to be read with engine_view during the call only. */
-typedef void engine_deliver_fn(void *host, void *owner, struct job *const *jobs, size_t n);
 
 struct engine_options {
     uint16_t partition;
@@ -27,7 +22,6 @@ struct engine_options {
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
-    engine_deliver_fn *deliver;
     engine_event_fn *event; /* see event.h; NULL: nobody listens */
     bool listen;            /* as engine_listen, from the start on */
     void *host;

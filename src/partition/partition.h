@@ -46,7 +46,6 @@ struct partition_options {
     int64_t lookahead_ms; /* jobs are brought to memory so long before they are due. 0: 1 minute */
     int slice_jobs;       /* jobs in a slice of other work, for tests. 0: some hundred */
     unsigned mutant;
-    engine_deliver_fn *deliver;
     engine_event_fn *event; /* see event.h */
     bool listen;
     /* See engine_options. NULL: by the system's time zones. */

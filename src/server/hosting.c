@@ -58,12 +58,6 @@ int hosting_store(struct server *s)
 
 /* ---- Opening ---- */
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host;
-    client_deliver(owner, jobs, n);
-}
-
 static void configure(void *user, struct partition_options *o)
 {
     struct server *s = user;
@@ -76,7 +70,6 @@ static void configure(void *user, struct partition_options *o)
     o->slow_start_ms = s->options.slow_start_ms;
     o->history_disk_bytes = (uint64_t)s->options.history_size;
     o->audit_ms = s->options.audit_retention_ms;
-    o->deliver = deliver;
     o->event = events_take;
     o->listen = events_begin(s);
     o->host = s;
@@ -126,6 +119,12 @@ static void reopened(void *user, int err, const struct partition_report *r)
 }
 
 /* ---- What the host tells ---- */
+
+static void deliver(void *user, void *owner, struct job *const *jobs, size_t n)
+{
+    (void)user;
+    client_deliver(owner, jobs, n);
+}
 
 static void lease(void *user)
 {
@@ -206,6 +205,7 @@ static void failed(void *user, const char *what, int err, const char *detail)
 
 static const struct host_ops hosting_ops = {
     .configure = configure,
+    .deliver = deliver,
     .lease = lease,
     .settled = settled,
     .fetched = fetched,

@@ -100,7 +100,7 @@ void world_adopt(struct world *w)
     char why[JUDGE_TEXT];
     bool paused = plan_pause(w, true);
 
-    engine_advance(w->engine, w->wall_ms, w->mono_ms); /* what expired and came to memory ends */
+    world_advance(w); /* what expired and came to memory ends */
     CHECK(judge_adopt(w->partition, &w->model, why), "%s", why);
     plan_pause(w, paused);
 }
@@ -272,7 +272,6 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .history_bytes = rng_chance(&w->rng, 15) ? (uint64_t)rng_between(&w->rng, 500, 5000) : 0,
         .bulk_page = (size_t)rng_between(&w->rng, 1, rng_chance(&w->rng, 50) ? 4 : 40),
         .mutant = mutant,
-        .deliver = world_deliver,
         .event = watch_event,
         .listen = true,
         .quiet_until = quiet_until,

@@ -9,13 +9,12 @@ uint64_t history_bytes;
 int64_t quiet_end_ms;
 int quiet_asked;
 
-struct delivery delivered;
+struct delivered delivered;
 
-void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
+static void note_delivery(void *owner, struct job *const *jobs, size_t n)
 {
     struct job_view v;
 
-    (void)host;
     delivered.calls++;
     delivered.jobs += n;
     delivered.owner = owner;
@@ -25,6 +24,25 @@ void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
         delivered.id = v.id;
         delivered.token = v.token;
     }
+}
+
+deliver_fn *deliver = note_delivery;
+
+void advance(void)
+{
+    void *owner;
+
+    engine_advance(e, wall, mono);
+    while (engine_timeout(e, &owner))
+        deliver(owner, NULL, 0);
+}
+
+void dispatch(void)
+{
+    struct delivery d;
+
+    while (engine_dispatch(e, &d))
+        deliver(d.owner, d.jobs, d.n);
 }
 
 int64_t quiet_as_set(void *arg, struct str quiet, struct str tz, int64_t now_ms)
@@ -42,8 +60,7 @@ struct engine *make(uint64_t epoch, uint64_t max_running)
                                                 .max_running = max_running,
                                                 .slow_start_ms = slow_start_ms,
                                                 .history_bytes = history_bytes,
-                                                .quiet_until = quiet_as_set,
-                                                .deliver = deliver });
+                                                .quiet_until = quiet_as_set });
 }
 
 void start(uint64_t max_running)
@@ -53,6 +70,7 @@ void start(uint64_t max_running)
     quiet_end_ms = 0;
     quiet_asked = 0;
     memset(&delivered, 0, sizeof(delivered));
+    deliver = note_delivery;
     e = make(1, max_running);
     buf_reserve(&journal, 4096);
     engine_direct(e, &journal, 1, true, 0);
@@ -94,8 +112,8 @@ void pass(int64_t ms)
 {
     wall += ms;
     mono += ms;
-    engine_advance(e, wall, mono);
-    engine_dispatch(e);
+    advance();
+    dispatch();
 }
 
 struct job_id schedule(const char *queue)
@@ -141,7 +159,7 @@ bool lease(const char *queue, struct job_view *ret)
 void complete(struct job_id id, uint64_t token)
 {
     assert_int_equal(engine_complete(e, id, token, (struct str){ 0 }, -1), 0);
-    engine_dispatch(e);
+    dispatch();
 }
 
 struct waiter *wait_at(const char *queue, size_t count)
@@ -151,7 +169,7 @@ struct waiter *wait_at(const char *queue, size_t count)
     struct waiter *w;
 
     assert_int_equal(engine_wait(e, &r, 3600000, (void *)(uintptr_t)queue, &w), 0);
-    engine_dispatch(e);
+    dispatch();
     return w;
 }
 
@@ -163,13 +181,13 @@ void tenant_queue(int i, char ret[32])
 void set_queue(const char *queue, unsigned field, struct queue_settings s)
 {
     assert_int_equal(engine_queue_set(e, str_of(queue), &s, 1u << field), 0);
-    engine_dispatch(e);
+    dispatch();
 }
 
 void set_tenant(const char *name, unsigned field, struct tenant_settings s)
 {
     assert_int_equal(engine_tenant_set(e, str_of(name), &s, 1u << field), 0);
-    engine_dispatch(e);
+    dispatch();
 }
 
 enum hold hold_of(const char *queue)

@@ -27,7 +27,7 @@ extern int64_t quiet_end_ms;   /* it is quiet until then, for who has quiet hour
 extern int quiet_asked;
 
 /* What parked workers were given. */
-struct delivery {
+struct delivered {
     size_t calls;
     size_t jobs;
     void *owner;
@@ -36,9 +36,14 @@ struct delivery {
     int64_t at_ms;
 };
 
-extern struct delivery delivered;
+extern struct delivered delivered;
 
-void deliver(void *host, void *owner, struct job *const *jobs, size_t n);
+/* Called for each of them; a test may put another in its place until the next start(). */
+typedef void deliver_fn(void *owner, struct job *const *jobs, size_t n);
+extern deliver_fn *deliver;
+
+void advance(void);  /* to the clocks as they are */
+void dispatch(void); /* until nobody is left to be served */
 int64_t quiet_as_set(void *arg, struct str quiet, struct str tz, int64_t now_ms);
 struct engine *make(uint64_t epoch, uint64_t max_running);
 void start(uint64_t max_running);

@@ -198,6 +198,8 @@ void queues_init(struct engine *e)
     list_init(&e->place.rich);
     list_init(&e->place.idle);
     list_init(&e->place.turns.dispatch);
+    list_init(&e->place.turns.serving);
+    list_init(&e->place.turns.later);
     list_init(&e->place.turns.unwell);
 }
 

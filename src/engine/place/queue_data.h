@@ -58,7 +58,7 @@ struct class
 /* Where workers wait: at a queue, or at a kind. */
 struct post {
     struct list waits;    /* struct wait_link */
-    struct list dispatch; /* in place.turns.dispatch: may have work for them */
+    struct list dispatch; /* in place.turns.dispatch, serving or later: may have work for them */
     size_t waiters;
     int64_t asked_ms;    /* when a worker last asked here; 0: never */
     struct queue *queue; /* one of the two */

@@ -10,7 +10,8 @@
 /* The ready job of lowest rank that its tenant's maintenance lets pass, or NULL; ret_rank is set if
  * there is one. */
 struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
-void waiter_timeout(struct engine *e, struct waiter *w);
+/* Its time is up: it waits nowhere any more, but for engine_timeout. */
+void waiter_late(struct engine *e, struct waiter *w);
 void waiters_free(struct engine *e);
 
 #endif

@@ -24,11 +24,6 @@ static struct partition *p;
 static struct engine *e;
 static int64_t wall, mono;
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
 static int64_t quiet_hours(void *host, struct str quiet, struct str tz, int64_t now_ms)
 {
     (void)host, (void)tz;
@@ -46,8 +41,7 @@ static void open_partition(void)
                                    .block_bytes = 1024,
                                    .piece_bytes = 8192,
                                    .lookahead_ms = 1000,
-                                   .quiet_until = quiet_hours,
-                                   .deliver = deliver };
+                                   .quiet_until = quiet_hours };
 
     assert_int_equal(partition_open(store, &o, wall, mono, &p, &report), 0);
     e = partition_engine(p);

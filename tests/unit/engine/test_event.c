@@ -31,12 +31,8 @@ static void note(void *host, const struct job_event *ev)
 
 static void open_engine(uint64_t epoch, bool listen)
 {
-    e = engine_new(&(struct engine_options){ .epoch = epoch,
-                                             .seed = 42,
-                                             .quiet_until = quiet_as_set,
-                                             .deliver = deliver,
-                                             .event = note,
-                                             .listen = listen });
+    e = engine_new(&(struct engine_options){
+        .epoch = epoch, .seed = 42, .quiet_until = quiet_as_set, .event = note, .listen = listen });
     buf_reserve(&journal, 4096);
 }
 

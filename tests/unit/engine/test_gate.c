@@ -137,7 +137,7 @@ static void a_parked_worker_gets_it_at_the_end(void **state)
     be_quiet("a", 10 * MINUTE, 0);
     wait_at("*@q", 1);
     id = schedule_notify("a@q");
-    engine_dispatch(e);
+    dispatch();
     assert_int_equal(delivered.calls, 0);
     assert_int_equal(get(id).deferrals, 1);
     pass(10 * MINUTE);
@@ -348,7 +348,7 @@ static void a_passing_job_is_given_in_maintenance(void **state)
     assert_int_equal(explain(held).reason, REASON_MAINTENANCE);
     id = schedule_pass("a@q", 3);
     assert_int_not_equal(explain(id).reason, REASON_MAINTENANCE);
-    engine_dispatch(e);
+    dispatch();
     assert_int_equal(delivered.jobs, 1);
     assert_int_equal(delivered.id.seq, id.seq);
     assert_int_equal(get(held).state, JOB_READY);
@@ -537,7 +537,7 @@ static void the_wait_of_each_lease_is_counted(void **state)
     wait_at("q", 1);
     pass(2000);
     schedule("q");
-    engine_dispatch(e);
+    dispatch();
     assert_int_equal(delivered.jobs, 1);
     engine_stats(e, &s);
     assert_int_equal(s.wait->count, 2);

@@ -19,8 +19,8 @@ static void be_ill(const char *tenant, int64_t for_ms)
 
 static struct engine *make_pushing(uint64_t epoch)
 {
-    return engine_new(&(struct engine_options){
-        .epoch = epoch, .seed = 42, .memory_bytes = UINT64_C(4) << 30, .deliver = deliver });
+    return engine_new(
+        &(struct engine_options){ .epoch = epoch, .seed = 42, .memory_bytes = UINT64_C(4) << 30 });
 }
 
 static int begin(void **state)
