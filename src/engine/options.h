@@ -31,9 +31,6 @@ struct engine_options {
     bool (*may_have)(void *journal, uint64_t hash);
     /* The zone of a name; it is good until the next call. As zonedir_load. NULL: there are none. */
     int (*zone)(void *journal, struct str name, const struct zone **ret, const char **ret_why);
-    /* When quiet hours (as given to engine_tenant_set) that it is in now are over; -1: it is not
-     * quiet. NULL: it never is. */
-    int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
     void *journal;
 };
 

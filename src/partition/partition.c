@@ -184,7 +184,6 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .roll = roll,
         .may_have = cold_may_have,
         .zone = zone_named,
-        .quiet_until = partition_quiet_until,
         .journal = p,
     };
     int err;

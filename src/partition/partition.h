@@ -48,8 +48,6 @@ struct partition_options {
     unsigned mutant;
     engine_event_fn *event; /* see event.h */
     bool listen;
-    /* See engine_options. NULL: by the system's time zones. */
-    int64_t (*quiet_until)(void *host, struct str quiet, struct str tz, int64_t now_ms);
     void *host;
 };
 

@@ -90,7 +90,7 @@ struct tenant_settings {
         max_pending; /* jobs that have not ended, 0: any number; beyond it SCHEDULE is refused */
     int64_t max_running;
     struct rate rate;
-    char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see engine_options.quiet_until; empty: none */
+    char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see recur/quiet.h; empty: none */
     char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
     int64_t spread_ms; /* what they deferred is delivered within this after their end */
 };

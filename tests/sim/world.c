@@ -212,15 +212,6 @@ static int64_t store_clock(void *arg)
     return w->wall_ms;
 }
 
-static int64_t quiet_until(void *host, struct str quiet, struct str tz, int64_t now_ms)
-{
-    const struct world *w = host;
-
-    CHECK(now_ms == engine_now(w->engine), "quiet hours are looked at for another moment");
-    CHECK(str_eq(tz, STR("")) || str_eq(tz, STR("Mars")), "quiet hours in zone %.*s", STR_ARG(tz));
-    return gate_quiet_until(quiet, now_ms);
-}
-
 /* Memory for a few dozen jobs, and everything else as small as that. */
 static void make_cold(struct world *w)
 {
@@ -274,7 +265,6 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .mutant = mutant,
         .event = watch_event,
         .listen = true,
-        .quiet_until = quiet_until,
         .host = w,
     };
     model_init(&w->model, &w->graveyard);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/tenants.h"
 
+#include "recur/zonecache.h"
+
 struct engine *e;
 struct buf journal;
 int64_t wall, mono;
 int64_t slow_start_ms;
 uint64_t history_bytes;
 int64_t quiet_end_ms;
-int quiet_asked;
+int zones_asked;
 
 struct delivered delivered;
 
@@ -45,11 +47,29 @@ void dispatch(void)
         deliver(d.owner, d.jobs, d.n);
 }
 
-int64_t quiet_as_set(void *arg, struct str quiet, struct str tz, int64_t now_ms)
+int zone_named(void *arg, struct str name, const struct zone **ret, const char **ret_why)
 {
-    (void)arg, (void)quiet, (void)tz;
-    quiet_asked++;
-    return now_ms < quiet_end_ms ? quiet_end_ms : -1;
+    static struct zonecache zones;
+
+    (void)arg;
+    zones_asked++;
+    return zonecache_get(&zones, ZONEDIR_DEFAULT, name, ret, ret_why);
+}
+
+void be_quiet(const char *tenant, int64_t ms, int64_t spread_ms)
+{
+    struct tenant_settings s = { .tz = "UTC", .spread_ms = spread_ms };
+    int from, to;
+
+    pass((MINUTE - wall % MINUTE) % MINUTE);
+    quiet_end_ms = wall + ms;
+    from = (int)(wall % DAY / MINUTE);
+    to = (int)(quiet_end_ms % DAY / MINUTE);
+    snprintf(s.quiet, sizeof(s.quiet), "%02d:%02d-%02d:%02d", from / 60, from % 60, to / 60,
+             to % 60);
+    assert_int_equal(engine_tenant_set(e, str_of(tenant), &s,
+                                       1u << TENANT_QUIET | 1u << TENANT_TZ | 1u << TENANT_SPREAD),
+                     0);
 }
 
 struct engine *make(uint64_t epoch, uint64_t max_running)
@@ -60,7 +80,7 @@ struct engine *make(uint64_t epoch, uint64_t max_running)
                                                 .max_running = max_running,
                                                 .slow_start_ms = slow_start_ms,
                                                 .history_bytes = history_bytes,
-                                                .quiet_until = quiet_as_set });
+                                                .zone = zone_named });
 }
 
 void start(uint64_t max_running)
@@ -68,7 +88,7 @@ void start(uint64_t max_running)
     wall = START;
     mono = 1000;
     quiet_end_ms = 0;
-    quiet_asked = 0;
+    zones_asked = 0;
     memset(&delivered, 0, sizeof(delivered));
     deliver = note_delivery;
     e = make(1, max_running);

@@ -85,10 +85,11 @@ struct tenant {
     uint64_t running;
     uint64_t holding; /* bytes of jobs that hold their lanes */
     uint64_t queue_total;
-    bool pushes_full;       /* The host has as many pushes of it under way as it may have. */
-    uint32_t segment;       /* where its settings stand; 0: they are the defaults */
-    int64_t quiet_asked_ms; /* at this moment it was quiet until that one; -1: it was not; */
-    int64_t quiet_until_ms; /* both -1: it has not been asked */
+    bool pushes_full; /* The host has as many pushes of it under way as it may have. */
+    uint32_t segment; /* where its settings stand; 0: they are the defaults */
+    int64_t
+        quiet_asked_ms; /* The engine looked at its quiet hours at this moment; -1: it did not. */
+    int64_t quiet_until_ms; /* They were to end then; -1: it was not quiet. */
     struct tenant_settings settings;
     uint16_t name_len;
     char name[];
