@@ -11,6 +11,7 @@
 #include "engine/place/budget.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
+#include "engine/place/pushing.h"
 #include "engine/place/queue.h"
 #include "engine/tasks/tasks.h"
 #include "engine/work/work.h"
@@ -52,12 +53,14 @@ struct engine *engine_new(const struct engine_options *o)
     tenants_init(e);
     tokens_init(e);
     queues_init(e);
+    unwell_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
     lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.telling);
     for (int i = 0; i < HIDDEN_KINDS; i++)
         list_init(&e->place.due[i]);
     list_init(&e->tasks.walks);
+    list_init(&e->work.late);
     for (int i = 0; i < WHEELS; i++)
         wheel_init(&e->wheels[i], 0);
     return e;
@@ -71,6 +74,7 @@ void engine_free(struct engine *e)
     bulks_free(e);
     queues_free(e);
     tenants_free(e);
+    unwell_free(e);
     tokens_free(e);
     manifest_free(e);
     buf_fini(&e->place.batch.stale);
@@ -241,7 +245,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
     buckets_fire(e);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms))) {
-        waiter_timeout(e, container_of(t, struct waiter, timer));
+        waiter_late(e, container_of(t, struct waiter, timer));
         budget--;
     }
 }

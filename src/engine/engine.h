@@ -50,8 +50,20 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
 /* When engine_advance is needed next, by wall clock and by monotonic clock; INT64_MAX: never. */
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
 
-/* Gives ready jobs to parked waiters. The host calls it after requests and after engine_advance. */
-void engine_dispatch(struct engine *e);
+/* What a parked LEASE got. */
+struct delivery {
+    void *owner;
+    size_t n;
+    struct job *jobs[LEASE_COUNT_MAX]; /* to be read with engine_view before the next call */
+};
+
+/* Gives ready jobs to a parked waiter, which is gone then. False: there is none to be served. To be
+ * called until then, after requests and after engine_advance. */
+bool engine_dispatch(struct engine *e, struct delivery *ret);
+
+/* Ends the wait of a waiter whose time is up; it is gone then. False: there is none. To be called
+ * until then after engine_advance. */
+bool engine_timeout(struct engine *e, void **ret_owner);
 
 int64_t engine_now(const struct engine *e); /* the wall time of the last advance */
 
@@ -118,8 +130,8 @@ void engine_tear(struct engine *e);
 /* Leases up to r->count ready jobs and returns how many. ret_jobs has room for r->count. */
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);
 
-/* Parks a lease request until there is work or wait_ms have passed. Then deliver is called with
- * `owner`. NOMEM. */
+/* Parks a lease request until there is work or wait_ms have passed. Then engine_dispatch or
+ * engine_timeout names `owner`. NOMEM. */
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret);
 void engine_wait_cancel(struct engine *e, struct waiter *w);

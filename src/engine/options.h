@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* What an engine is made with: its limits, and what it may ask its host. */
+/*
+ * What an engine is made with: its limits, and four functions.
+ *
+ * No decision of the engine waits for an answer from above. The host sets facts when they change
+ * (engine_endpoint_set, engine_pushes_set, engine_refuse_new, engine_press), and takes deliveries
+ * when the engine has decided (engine_dispatch, engine_timeout). The functions that are left ask
+ * for no decision, and none of them may call the engine but as it says:
+ *
+ *     event     an output: the record is written and applied, and nothing comes back
+ *     roll      an output: between two records, where a commit may end. The next commit begins
+ *               there, because the next record of the call may stand in another segment
+ *     may_have  a shortcut: true is always right, at the price of a fetch that finds nothing
+ *     zone      a lookup of constants: the rules of a time zone, as the system has them
+ */
 #ifndef ENGINE_OPTIONS_H
 #define ENGINE_OPTIONS_H
 
 #include "engine/event.h"
 #include "engine/types.h"
 
-struct job;
 struct zone;
-
-/* Called when a parked LEASE has work (n > 0) or its time is up (n = 0). The waiter is gone after
- * the call. Jobs are to be read with engine_view during the call only. */
-typedef void engine_deliver_fn(void *host, void *owner, struct job *const *jobs, size_t n);
 
 struct engine_options {
     uint16_t partition;
@@ -27,26 +35,16 @@ struct engine_options {
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
-    engine_deliver_fn *deliver;
-    engine_event_fn *event; /* see event.h; NULL: nobody listens */
+    uint64_t commit_bytes;  /* records beyond which roll is called */
     bool listen;            /* as engine_listen, from the start on */
-    void *host;
-    uint64_t commit_bytes;       /* records beyond which roll is called */
+    engine_event_fn *event; /* see event.h; NULL: nobody listens */
+    void *host;             /* the first argument of event */
     void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
     /* Whether the locator may have an entry of this hash (cold_key_hash). NULL: it may. */
     bool (*may_have)(void *journal, uint64_t hash);
     /* The zone of a name; it is good until the next call. As zonedir_load. NULL: there are none. */
     int (*zone)(void *journal, struct str name, const struct zone **ret, const char **ret_why);
-    /* When quiet hours (as given to engine_tenant_set) that it is in now are over; -1: it is not
-     * quiet. NULL: it never is. */
-    int64_t (*quiet_until)(void *journal, struct str quiet, struct str tz, int64_t now_ms);
-    void *journal;
-    /* Until when nothing of a tenant is to be pushed to a URL, by wall clock; -1: it may. Of
-     * `host`. NULL: it always may. */
-    int64_t (*endpoint_until)(void *host, struct str tenant, struct str url, int64_t now_ms);
-    /* Whether a tenant has as many pushes under way as it may; engine_push_room must follow. NULL:
-     * it never has. */
-    bool (*pushes_full)(void *host, struct str tenant);
+    void *journal; /* the first argument of roll, may_have and zone */
 };
 
 #endif

@@ -13,7 +13,8 @@
 #include "engine/types.h"
 #include "record/webhook.h"
 
-#define PUSH_KIND "~push" /* no queue of a user has this name */
+#define PUSH_KIND        "~push" /* no queue of a user has this name */
+#define ENDPOINT_LOOK_MS 1000    /* when to look again while a probe is on its way */
 
 struct engine;
 struct job;
@@ -24,10 +25,14 @@ int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs);
 /* Where a leased job is pushed to, and how. An empty URL: it has none. */
 struct str engine_push_url(const struct engine *e, const struct job *job,
                            const struct push_settings **ret);
-/* What endpoint_until says may have changed. */
-void engine_push_wake(struct engine *e);
-/* What pushes_full said of a tenant is no longer so. */
-void engine_push_room(struct engine *e, struct str tenant);
+/* Two facts that the host sets when they change. */
+
+/* Nothing is to be pushed to an endpoint (its endpoint_key) before this moment of the monotonic
+ * clock. A moment that has passed: the host waits for the answer to a probe. -1: the endpoint may
+ * be used again. If there is no memory for the fact, its queues are not held. */
+void engine_endpoint_set(struct engine *e, struct str key, int64_t until_ms);
+/* Whether a tenant has as many pushes under way as it may. Nothing of it is pushed while it has. */
+void engine_pushes_set(struct engine *e, struct str tenant, bool full);
 /* Whether a queue's jobs are pushed. */
 bool engine_pushes(const struct engine *e, struct str queue);
 

@@ -16,10 +16,13 @@
 void host_advance(struct host *h)
 {
     int64_t wall_ms, mono_ms;
+    void *owner;
 
     clocks_read(&h->clocks, &wall_ms, &mono_ms);
     if (h->engine)
         engine_advance(h->engine, wall_ms, mono_ms);
+    while (h->engine && engine_timeout(h->engine, &owner))
+        h->ops->deliver(h->user, owner, NULL, 0);
 }
 
 static void on_alarm(void *arg)
@@ -188,7 +191,10 @@ static void refuse_or_accept(struct host *h)
 /* Gives ready jobs to waiting workers, then hands the records to the disk. */
 static void give_out(struct host *h)
 {
-    engine_dispatch(h->engine);
+    struct delivery d;
+
+    while (engine_dispatch(h->engine, &d))
+        h->ops->deliver(h->user, d.owner, d.jobs, d.n);
     h->ops->lease(h->user);
     start_commit(h, true);
 }

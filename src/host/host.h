@@ -39,6 +39,9 @@ enum host_room { HOST_ROOM_DISK, HOST_ROOM_MEMORY };
 struct host_ops {
     /* Fills the options of a partition that is about to be opened; a seed is there already. */
     void (*configure)(void *user, struct partition_options *o);
+    /* A parked LEASE has work (n > 0), or its time is up (n = 0): see engine_wait. Jobs are to be
+     * read with engine_view during the call only. */
+    void (*deliver)(void *user, void *owner, struct job *const *jobs, size_t n);
     /* Jobs may have become ready: the user leases jobs for workers of its own. */
     void (*lease)(void *user);
     /* The durable lsn has grown: answers that waited for it may leave. */

@@ -321,7 +321,7 @@ int64_t entry_gone_ms(const struct run_entry *e)
     }
     if (!family_is_history(e->key.ptr[0]) || !record_get_job(e->value, &image) || !image.has_trail)
         return INT64_MAX;
-    return trail_gone_ms(&image.trail);
+    return trail_image_gone_ms(&image.trail);
 }
 
 static void copy_key(struct cold_key *to, struct str key)

@@ -140,7 +140,7 @@ static int64_t until_of(const struct job_image *image, struct str key, uint32_t 
     case FAMILY_DUE: cold_key_point(key, &p); return p.at_ms;
     case FAMILY_BACKLOG:
     case FAMILY_ASIDE: return number;
-    default: return trail_gone_ms(&image->trail);
+    default: return trail_image_gone_ms(&image->trail);
     }
 }
 

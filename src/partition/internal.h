@@ -221,7 +221,4 @@ int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t 
 void tally_write(const struct tally *t, struct buf *out);
 void tally_fini(struct tally *t);
 
-/* gate.c */
-int64_t partition_quiet_until(void *arg, struct str quiet, struct str tz, int64_t now_ms);
-
 #endif

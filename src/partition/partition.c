@@ -177,7 +177,6 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .audit_ms = p->o.audit_ms,
         .lookahead_ms = p->o.lookahead_ms,
         .mutant = p->o.mutant,
-        .deliver = p->o.deliver,
         .event = p->o.event,
         .listen = p->o.listen,
         .host = p->o.host,
@@ -185,10 +184,7 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .roll = roll,
         .may_have = cold_may_have,
         .zone = zone_named,
-        .quiet_until = partition_quiet_until,
         .journal = p,
-        .endpoint_until = p->o.endpoint_until,
-        .pushes_full = p->o.pushes_full,
     };
     int err;
 

@@ -46,14 +46,8 @@ struct partition_options {
     int64_t lookahead_ms;        /* jobs are loaded so long before they are due. 0: 1 minute */
     int slice_jobs;              /* jobs in a slice of other work, for tests. 0: some hundred */
     unsigned mutant;
-    engine_deliver_fn *deliver;
     engine_event_fn *event; /* see event.h */
     bool listen;
-    /* See engine_options. NULL: by the system's time zones. */
-    int64_t (*quiet_until)(void *host, struct str quiet, struct str tz, int64_t now_ms);
-    /* Likewise. */
-    int64_t (*endpoint_until)(void *host, struct str tenant, struct str url, int64_t now_ms);
-    bool (*pushes_full)(void *host, struct str tenant);
     void *host;
 };
 

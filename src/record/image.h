@@ -44,7 +44,7 @@ struct trail_image {
 };
 
 /* An ended job is kept until then. */
-static inline int64_t trail_gone_ms(const struct trail_image *t)
+static inline int64_t trail_image_gone_ms(const struct trail_image *t)
 {
     return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
 }

@@ -99,7 +99,7 @@ struct tenant_settings {
         max_pending; /* jobs that have not ended, beyond which SCHEDULE is refused; 0: any number */
     int64_t max_running;
     struct rate rate;
-    char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see engine_options.quiet_until; empty: none */
+    char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see recur/quiet.h; empty: none */
     char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
     int64_t spread_ms; /* deferred jobs are delivered within this time after the quiet hours */
 };

@@ -126,6 +126,26 @@ size_t push_origin(const struct push_url *u, char ret[ORIGIN_MAX])
     return (size_t)n;
 }
 
+void endpoint_key_make(struct endpoint_key *ret, struct str tenant, struct str origin)
+{
+    size_t t = tenant.len < NAME_MAX_BYTES ? tenant.len : NAME_MAX_BYTES;
+    size_t o = origin.len < ORIGIN_MAX ? origin.len : ORIGIN_MAX;
+
+    memcpy(ret->text, tenant.ptr, t);
+    ret->text[t] = '\0';
+    memcpy(ret->text + t + 1, origin.ptr, o);
+    ret->text[t + 1 + o] = '\0';
+    ret->tenant_len = t;
+    ret->len = t + 1 + o;
+}
+
+void endpoint_key_of_url(struct endpoint_key *ret, struct str tenant, const struct push_url *u)
+{
+    char origin[ORIGIN_MAX];
+
+    endpoint_key_make(ret, tenant, (struct str){ origin, push_origin(u, origin) });
+}
+
 /* ---- Headers ---- */
 
 static struct str trimmed(struct str s)

@@ -24,6 +24,24 @@ bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why);
 #define ORIGIN_MAX (URL_MAX_BYTES + 16)
 size_t push_origin(const struct push_url *u, char ret[ORIGIN_MAX]);
 
+/* The name of an endpoint: an origin, as one tenant uses it. */
+struct endpoint_key {
+    size_t tenant_len;
+    size_t len;
+    char text[NAME_MAX_BYTES + 1 + ORIGIN_MAX + 1]; /* tenant, zero, origin, zero */
+};
+
+void endpoint_key_make(struct endpoint_key *ret, struct str tenant, struct str origin);
+void endpoint_key_of_url(struct endpoint_key *ret, struct str tenant, const struct push_url *u);
+static inline struct str endpoint_key_of(const struct endpoint_key *k)
+{
+    return (struct str){ k->text, k->len };
+}
+static inline const char *endpoint_key_origin(const struct endpoint_key *k)
+{
+    return k->text + k->tenant_len + 1;
+}
+
 /* The next line "Name: value", both without blanks at their ends; false at the end. */
 bool push_header_next(struct str *rest, struct str *ret_name, struct str *ret_value);
 bool push_headers_check(struct str headers, const char **ret_why);

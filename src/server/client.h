@@ -19,7 +19,7 @@ struct client_ops {
     /* The suspended request's fetch is done: executes the request again, or answers the error. The
      * caller then calls flush. */
     void (*fetched)(struct client *c, int err, const char *detail);
-    /* The engine's deliver call for a parked LEASE. */
+    /* A parked LEASE has jobs, or its time is up: see host_ops. */
     void (*deliver)(struct client *c, struct job *const *jobs, size_t n);
     /* Ends the wait of a parked LEASE with an empty answer, and takes no more requests. */
     void (*drain)(struct client *c);

@@ -60,14 +60,6 @@ int hosting_store(struct server *s)
 
 /* ---- Opening ---- */
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    struct client *c = owner;
-
-    (void)host;
-    c->ops->deliver(c, jobs, n);
-}
-
 static void configure(void *user, struct partition_options *o)
 {
     struct server *s = user;
@@ -80,11 +72,8 @@ static void configure(void *user, struct partition_options *o)
     o->slow_start_ms = s->options.slow_start_ms;
     o->history_disk_bytes = (uint64_t)s->options.history_size;
     o->audit_ms = s->options.audit_retention_ms;
-    o->deliver = deliver;
     o->event = events_take;
     o->listen = events_begin(s);
-    o->endpoint_until = push_endpoint_until;
-    o->pushes_full = push_tenant_full;
     o->host = s;
 }
 
@@ -113,6 +102,7 @@ static void opened(struct server *s, int err, const struct partition_report *r)
         return;
     }
     s->events.epoch = r->epoch;
+    push_opened(s);
     tell_opened(s, r);
 }
 
@@ -128,6 +118,14 @@ static void reopened(void *user, int err, const struct partition_report *r)
 }
 
 /* ---- Calls of the host ---- */
+
+static void deliver(void *user, void *owner, struct job *const *jobs, size_t n)
+{
+    struct client *c = owner;
+
+    (void)user;
+    c->ops->deliver(c, jobs, n);
+}
 
 static void lease(void *user)
 {
@@ -214,6 +212,7 @@ static void failed(void *user, const char *what, int err, const char *detail)
 
 static const struct host_ops hosting_ops = {
     .configure = configure,
+    .deliver = deliver,
     .lease = lease,
     .settled = settled,
     .fetched = fetched,

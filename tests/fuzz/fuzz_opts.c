@@ -10,14 +10,6 @@
 #define START INT64_C(1794778020000)
 #define STEPS 2000
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host;
-    (void)owner;
-    (void)jobs;
-    (void)n;
-}
-
 static int look(void *arg, const struct job_view *v)
 {
     (void)arg;
@@ -92,7 +84,7 @@ static void use(struct engine *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct engine_options o = { .epoch = 1, .seed = 1, .deliver = deliver };
+    struct engine_options o = { .epoch = 1, .seed = 1 };
     struct engine *e = engine_new(&o), *again = engine_new(&o);
     struct buf commit = { 0 }, records = { 0 };
     char *copy = fuzz_copy((struct str){ (const char *)data, size });

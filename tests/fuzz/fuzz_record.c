@@ -6,17 +6,9 @@
 #include "record/record.h"
 #include "support/verify.h"
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host;
-    (void)owner;
-    (void)jobs;
-    (void)n;
-}
-
 static struct engine *make(void)
 {
-    return engine_new(&(struct engine_options){ .epoch = 1, .seed = 1, .deliver = deliver });
+    return engine_new(&(struct engine_options){ .epoch = 1, .seed = 1 });
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -79,11 +79,6 @@ struct yard_of_jobs {
 
 #define jobs_fail(y, ...) drill_fail((y)->why, sizeof((y)->why), __VA_ARGS__)
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
 static bool open_host(struct yard_of_jobs *y, struct host *h)
 {
     struct store_options so = { .log_bytes = SEGMENT, .reserve = 2, .mutant = y->o->mutant };
@@ -95,8 +90,7 @@ static bool open_host(struct yard_of_jobs *y, struct host *h)
                                     .block_bytes = 1024,
                                     .piece_bytes = 8192,
                                     .merge_runs = 3,
-                                    .lookahead_ms = 1000,
-                                    .deliver = deliver };
+                                    .lookahead_ms = 1000 };
     struct partition_report report;
     *h = (struct host){ 0 };
     int r = store_open(DIR, &so, &h->store);

@@ -47,11 +47,6 @@ struct churn {
     uint64_t memory_max;
 };
 
-static void no_delivery(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
 static void churn_open(struct churn *c)
 {
     struct partition_report report;
@@ -61,7 +56,6 @@ static void churn_open(struct churn *c)
         .durable = true,
         .memory_bytes = c->memory_bytes,
         .seed = rng_next(&c->rng),
-        .deliver = no_delivery,
         .host = c,
     };
     int err = partition_open(c->store, &o, c->wall_ms, c->mono_ms, &c->partition, &report);
@@ -87,7 +81,7 @@ static void advance(struct churn *c, int64_t ms)
         engine_advance(c->engine, c->wall_ms, c->mono_ms);
         engine_next_wake(c->engine, &wall, &mono);
     } while (wall <= c->wall_ms || mono <= c->mono_ms);
-    engine_dispatch(c->engine);
+    CHECK(!engine_dispatch(c->engine, &(struct delivery){ 0 }), "nobody waits, and is served");
 }
 
 static void schedule(struct churn *c, int64_t due_ms, size_t bytes)

@@ -55,7 +55,7 @@ void clock_show(struct world *w)
 
     do {
         CHECK(rounds++ < ROUNDS_MAX, "the engine asks for the same moment again and again");
-        engine_advance(w->engine, w->wall_ms, w->mono_ms);
+        world_advance(w);
         engine_next_wake(w->engine, &wall, &mono);
     } while (wall <= engine_now(w->engine) || mono <= w->mono_ms);
 

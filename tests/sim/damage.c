@@ -123,11 +123,6 @@ static const struct store_ops rotten_ops = {
 
 /* ---- The partition ---- */
 
-static void no_delivery(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
 static void ward_open(struct ward *d)
 {
     struct partition_report report;
@@ -361,8 +356,7 @@ static size_t damage(uint64_t seed, unsigned mutant)
                                             .piece_bytes = 5000,
                                             .merge_runs = (unsigned)rng_between(&d.rng, 2, 8),
                                             .lookahead_ms = rng_between(&d.rng, 50, 90000),
-                                            .mutant = mutant,
-                                            .deliver = no_delivery };
+                                            .mutant = mutant };
     CHECK(store_open("memory:", NULL, &d.store.inner) == 0, "no store");
     ward_open(&d);
     while (d.count < JOBS_MAX)

@@ -164,9 +164,8 @@ void world_leased(struct world *w, const struct wait *request, struct job *const
     }
 }
 
-void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
+static void deliver(struct world *w, void *owner, struct job *const *jobs, size_t n)
 {
-    struct world *w = host;
     struct wait *wait = owner;
 
     CHECK(wait->live, "a parked worker is answered twice");
@@ -184,6 +183,15 @@ void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n)
     }
     wait->live = false;
     world_hold_lease(w, "parked LEASE");
+}
+
+void world_advance(struct world *w)
+{
+    void *owner;
+
+    engine_advance(w->engine, w->wall_ms, w->mono_ms);
+    while (engine_timeout(w->engine, &owner))
+        deliver(w, owner, NULL, 0);
 }
 
 /* At most, what a job takes that runs. */
@@ -272,7 +280,10 @@ static void check_rates(struct world *w)
 
 void world_dispatch(struct world *w)
 {
-    engine_dispatch(w->engine);
+    struct delivery d;
+
+    while (engine_dispatch(w->engine, &d))
+        deliver(w, d.owner, d.jobs, d.n);
     world_adopt_met(w);
     for (size_t i = 0; i < WAITS_MAX; i++) {
         struct wait *wait = &w->waits[i];

@@ -135,8 +135,8 @@ static uint64_t first_seed(unsigned mutant)
     switch (mutant) {
     case MUTANT_WALK_BLIND: return 1130;
     case MUTANT_TAKEN_FED: return 270;
-    case MUTANT_OVERTAKING: return 290;
-    case MUTANT_GRAVE_LOST: return 1850;
+    case MUTANT_OVERTAKING: return 925;
+    case MUTANT_GRAVE_LOST: return 100;
     default: return 1;
     }
 }

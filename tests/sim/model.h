@@ -424,7 +424,8 @@ bool model_in_scope(const struct model *m, const struct model_job *job);
 
 /* ---- Gates and slow start: model_gate.c ---- */
 
-/* Quiet hours as text, and what they mean: until when it is quiet, -1 if it is not. */
+/* Quiet hours as text, a part of a period that is made to fit into a day; and what they mean: until
+ * when it is quiet, -1 if it is not. */
 void gate_quiet(char ret[QUIET_MAX_BYTES + 1], int64_t period_ms, int64_t length_ms,
                 int64_t from_ms);
 int64_t gate_quiet_until(struct str quiet, int64_t now_ms);

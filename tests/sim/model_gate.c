@@ -5,26 +5,47 @@
 #include "sim/model_job.h"
 
 #define SLOW_RUNNING 1000
+#define WINDOWS_MAX  6 /* of quiet hours in a day */
+#define MINUTE       INT64_C(60000)
+#define DAY          (24 * 60 * MINUTE)
 
-/* ---- Quiet hours: so many milliseconds in every period, from some moment on ---- */
+/* ---- Quiet hours: windows of every day, in UTC, none of which touches another ---- */
 
 void gate_quiet(char ret[QUIET_MAX_BYTES + 1], int64_t period_ms, int64_t length_ms,
                 int64_t from_ms)
 {
-    snprintf(ret, QUIET_MAX_BYTES + 1, "%lld %lld %lld", (long long)period_ms, (long long)length_ms,
-             (long long)from_ms);
+    int64_t windows = period_ms < DAY / WINDOWS_MAX ? WINDOWS_MAX
+                      : period_ms < DAY             ? DAY / period_ms
+                                                    : 1;
+    int64_t slot = DAY / MINUTE / windows;
+    int64_t length = length_ms * slot / period_ms, from = from_ms * slot / period_ms;
+    size_t used = 0;
+
+    length = length > 0 ? length : 1;
+    for (int64_t i = 0; i < windows; i++, from += slot) {
+        int begin = (int)(from % (DAY / MINUTE)), end = (int)((from + length) % (DAY / MINUTE));
+
+        used += (size_t)snprintf(ret + used, QUIET_MAX_BYTES + 1 - used, "%s%02d:%02d-%02d:%02d",
+                                 i ? ";" : "", begin / 60, begin % 60, end / 60, end % 60);
+    }
 }
 
 int64_t gate_quiet_until(struct str quiet, int64_t now_ms)
 {
     char text[QUIET_MAX_BYTES + 1];
-    long long period, length, from;
+    int from[2], to[2], used;
 
     snprintf(text, sizeof(text), "%.*s", STR_ARG(quiet));
-    if (sscanf(text, "%lld %lld %lld", &period, &length, &from) != 3)
-        return -1;
-    int64_t phase = ((now_ms - from) % period + period) % period;
-    return phase < length ? now_ms + length - phase : -1;
+    for (const char *at = text;
+         sscanf(at, "%d:%d-%d:%d%n", &from[0], &from[1], &to[0], &to[1], &used) == 4;
+         at += used + (at[used] == ';')) {
+        int64_t begin = (from[0] * 60 + from[1]) * MINUTE, end = (to[0] * 60 + to[1]) * MINUTE;
+        int64_t length = (end - begin + DAY) % DAY, phase = (now_ms - begin) % DAY;
+
+        if (phase < length)
+            return now_ms + length - phase;
+    }
+    return -1;
 }
 
 int64_t model_quiet_until(const struct model *m, const struct model_job *job)

@@ -188,7 +188,7 @@ static void open_and_find(struct world *w, bool power, enum ending before)
         cover_event(EVENT_TORN);
     w->epoch = report.epoch;
     w->strict_until_ms = report.clean ? INT64_MIN : w->mono_ms + STRICT_MS;
-    engine_advance(w->engine, w->wall_ms, w->mono_ms);
+    world_advance(w);
     engine_verify(w->engine);
     w->hash = engine_hash(w->engine);
     find_state(w, power);

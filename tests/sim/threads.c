@@ -63,11 +63,6 @@ struct busy {
     uint64_t cancelled;
 };
 
-static void no_delivery(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
 static void *help(void *arg)
 {
     struct helper *h = arg;
@@ -331,7 +326,6 @@ void run_threads(uint64_t seed)
         .piece_bytes = 8192,
         .merge_runs = 3,
         .lookahead_ms = 2000,
-        .deliver = no_delivery,
     };
     struct partition_report report;
     struct partition_stats s;

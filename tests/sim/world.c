@@ -100,7 +100,7 @@ void world_adopt(struct world *w)
     char why[JUDGE_TEXT];
     bool paused = plan_pause(w, true);
 
-    engine_advance(w->engine, w->wall_ms, w->mono_ms); /* what expired and came to memory ends */
+    world_advance(w); /* what expired and came to memory ends */
     CHECK(judge_adopt(w->partition, &w->model, why), "%s", why);
     plan_pause(w, paused);
 }
@@ -212,15 +212,6 @@ static int64_t store_clock(void *arg)
     return w->wall_ms;
 }
 
-static int64_t quiet_until(void *host, struct str quiet, struct str tz, int64_t now_ms)
-{
-    const struct world *w = host;
-
-    CHECK(now_ms == engine_now(w->engine), "quiet hours are looked at for another moment");
-    CHECK(str_eq(tz, STR("")) || str_eq(tz, STR("Mars")), "quiet hours in zone %.*s", STR_ARG(tz));
-    return gate_quiet_until(quiet, now_ms);
-}
-
 /* Memory for a few dozen jobs, and everything else as small as that. */
 static void make_cold(struct world *w)
 {
@@ -272,10 +263,8 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .history_bytes = rng_chance(&w->rng, 15) ? (uint64_t)rng_between(&w->rng, 500, 5000) : 0,
         .bulk_page = (size_t)rng_between(&w->rng, 1, rng_chance(&w->rng, 50) ? 4 : 40),
         .mutant = mutant,
-        .deliver = world_deliver,
         .event = watch_event,
         .listen = true,
-        .quiet_until = quiet_until,
         .host = w,
     };
     model_init(&w->model, &w->graveyard);

@@ -262,7 +262,8 @@ uint64_t world_cold_jobs(const struct world *w); /* on disk */
 void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n);
 /* Hands ready jobs to parked workers, and checks that none is left waiting for nothing. */
 void world_dispatch(struct world *w);
-void world_deliver(void *host, void *owner, struct job *const *jobs, size_t n);
+/* Shows the engine the clocks, and ends the waits that are over. */
+void world_advance(struct world *w);
 /* How many jobs a LEASE must give at least. */
 size_t world_owed(const struct world *w, unsigned queues, size_t count);
 /* Holds the answer of a LEASE back. */

@@ -35,11 +35,6 @@ static int64_t wall, mono;
 static int slice_jobs;  /* of partitions that are opened; 0: as usual */
 static int chore_error; /* the last that a chore ended with */
 
-static inline void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
 static inline int read_log(struct store *s, struct str log, uint64_t from, uint64_t at,
                            store_element_fn *fn, void *arg, struct store_tail *ret)
 {
@@ -93,8 +88,7 @@ static inline void open_partition(void)
                                    .block_bytes = 1024,
                                    .piece_bytes = 8192,
                                    .lookahead_ms = 1000,
-                                   .slice_jobs = slice_jobs,
-                                   .deliver = deliver };
+                                   .slice_jobs = slice_jobs };
 
     assert_int_equal(partition_open(&store.base, &o, wall, mono, &p, &report), 0);
     e = partition_engine(p);

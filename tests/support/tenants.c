@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/tenants.h"
 
+#include "recur/zonecache.h"
+
 struct engine *e;
 struct buf journal;
 int64_t wall, mono;
 int64_t slow_start_ms;
 uint64_t history_bytes;
 int64_t quiet_end_ms;
-int quiet_asked;
+int zones_asked;
 
-struct delivery delivered;
+struct delivered delivered;
 
-void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
+static void note_delivery(void *owner, struct job *const *jobs, size_t n)
 {
     struct job_view v;
 
-    (void)host;
     delivered.calls++;
     delivered.jobs += n;
     delivered.owner = owner;
@@ -27,11 +28,48 @@ void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
     }
 }
 
-int64_t quiet_as_set(void *arg, struct str quiet, struct str tz, int64_t now_ms)
+deliver_fn *deliver = note_delivery;
+
+void advance(void)
 {
-    (void)arg, (void)quiet, (void)tz;
-    quiet_asked++;
-    return now_ms < quiet_end_ms ? quiet_end_ms : -1;
+    void *owner;
+
+    engine_advance(e, wall, mono);
+    while (engine_timeout(e, &owner))
+        deliver(owner, NULL, 0);
+}
+
+void dispatch(void)
+{
+    struct delivery d;
+
+    while (engine_dispatch(e, &d))
+        deliver(d.owner, d.jobs, d.n);
+}
+
+int zone_named(void *arg, struct str name, const struct zone **ret, const char **ret_why)
+{
+    static struct zonecache zones;
+
+    (void)arg;
+    zones_asked++;
+    return zonecache_get(&zones, ZONEDIR_DEFAULT, name, ret, ret_why);
+}
+
+void be_quiet(const char *tenant, int64_t ms, int64_t spread_ms)
+{
+    struct tenant_settings s = { .tz = "UTC", .spread_ms = spread_ms };
+    int from, to;
+
+    pass((MINUTE - wall % MINUTE) % MINUTE);
+    quiet_end_ms = wall + ms;
+    from = (int)(wall % DAY / MINUTE);
+    to = (int)(quiet_end_ms % DAY / MINUTE);
+    snprintf(s.quiet, sizeof(s.quiet), "%02d:%02d-%02d:%02d", from / 60, from % 60, to / 60,
+             to % 60);
+    assert_int_equal(engine_tenant_set(e, str_of(tenant), &s,
+                                       1u << TENANT_QUIET | 1u << TENANT_TZ | 1u << TENANT_SPREAD),
+                     0);
 }
 
 struct engine *make(uint64_t epoch, uint64_t max_running)
@@ -42,8 +80,7 @@ struct engine *make(uint64_t epoch, uint64_t max_running)
                                                 .max_running = max_running,
                                                 .slow_start_ms = slow_start_ms,
                                                 .history_bytes = history_bytes,
-                                                .quiet_until = quiet_as_set,
-                                                .deliver = deliver });
+                                                .zone = zone_named });
 }
 
 void start(uint64_t max_running)
@@ -51,8 +88,9 @@ void start(uint64_t max_running)
     wall = START;
     mono = 1000;
     quiet_end_ms = 0;
-    quiet_asked = 0;
+    zones_asked = 0;
     memset(&delivered, 0, sizeof(delivered));
+    deliver = note_delivery;
     e = make(1, max_running);
     buf_reserve(&journal, 4096);
     engine_direct(e, &journal, 1, true, 0);
@@ -94,8 +132,8 @@ void pass(int64_t ms)
 {
     wall += ms;
     mono += ms;
-    engine_advance(e, wall, mono);
-    engine_dispatch(e);
+    advance();
+    dispatch();
 }
 
 struct job_id schedule(const char *queue)
@@ -141,7 +179,7 @@ bool lease(const char *queue, struct job_view *ret)
 void complete(struct job_id id, uint64_t token)
 {
     assert_int_equal(engine_complete(e, id, token, (struct str){ 0 }, -1), 0);
-    engine_dispatch(e);
+    dispatch();
 }
 
 struct waiter *wait_at(const char *queue, size_t count)
@@ -151,7 +189,7 @@ struct waiter *wait_at(const char *queue, size_t count)
     struct waiter *w;
 
     assert_int_equal(engine_wait(e, &r, 3600000, (void *)(uintptr_t)queue, &w), 0);
-    engine_dispatch(e);
+    dispatch();
     return w;
 }
 
@@ -163,13 +201,13 @@ void tenant_queue(int i, char ret[32])
 void set_queue(const char *queue, unsigned field, struct queue_settings s)
 {
     assert_int_equal(engine_queue_set(e, str_of(queue), &s, 1u << field), 0);
-    engine_dispatch(e);
+    dispatch();
 }
 
 void set_tenant(const char *name, unsigned field, struct tenant_settings s)
 {
     assert_int_equal(engine_tenant_set(e, str_of(name), &s, 1u << field), 0);
-    engine_dispatch(e);
+    dispatch();
 }
 
 enum hold hold_of(const char *queue)

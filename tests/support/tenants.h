@@ -15,19 +15,20 @@
 #include "support/jobs.h"
 #include "support/verify.h"
 
-#define START INT64_C(1794778000000)
-#define DAY   INT64_C(86400000)
+#define START  INT64_C(1794778000000)
+#define DAY    INT64_C(86400000)
+#define MINUTE INT64_C(60000)
 
 extern struct engine *e;
 extern struct buf journal;
 extern int64_t wall, mono;
 extern int64_t slow_start_ms;  /* of engines that are made, 0 at first */
 extern uint64_t history_bytes; /* the same */
-extern int64_t quiet_end_ms;   /* it is quiet until then, for who has quiet hours */
-extern int quiet_asked;
+extern int64_t quiet_end_ms;   /* of the tenant that was last given quiet hours */
+extern int zones_asked;        /* so often an engine asked for a time zone */
 
 /* What parked workers were given. */
-struct delivery {
+struct delivered {
     size_t calls;
     size_t jobs;
     void *owner;
@@ -36,10 +37,15 @@ struct delivery {
     int64_t at_ms;
 };
 
-extern struct delivery delivered;
+extern struct delivered delivered;
 
-void deliver(void *host, void *owner, struct job *const *jobs, size_t n);
-int64_t quiet_as_set(void *arg, struct str quiet, struct str tz, int64_t now_ms);
+/* Called for each of them; a test may put another in its place until the next start(). */
+typedef void deliver_fn(void *owner, struct job *const *jobs, size_t n);
+extern deliver_fn *deliver;
+
+void advance(void);  /* to the clocks as they are */
+void dispatch(void); /* until nobody is left to be served */
+int zone_named(void *arg, struct str name, const struct zone **ret, const char **ret_why);
 struct engine *make(uint64_t epoch, uint64_t max_running);
 void start(uint64_t max_running);
 int setup(void **state);
@@ -61,6 +67,9 @@ struct waiter *wait_at(const char *queue, size_t count);
 /* Queue q of the i-th tenant. */
 void tenant_queue(int i, char ret[32]);
 void set_queue(const char *queue, unsigned field, struct queue_settings s);
+/* Gives a tenant quiet hours that begin now, and end in so many minutes. Now is the next full
+ * minute. */
+void be_quiet(const char *tenant, int64_t ms, int64_t spread_ms);
 void set_tenant(const char *name, unsigned field, struct tenant_settings s);
 enum hold hold_of(const char *queue);
 struct tenant_view tenant(const char *name);

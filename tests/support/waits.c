@@ -42,20 +42,11 @@ static int zone_of(void *arg, struct str name, const struct zone **ret, const ch
     return BELFRY_NOTFOUND;
 }
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host;
-    (void)owner;
-    (void)jobs;
-    (void)n;
-}
-
 static struct engine *make(uint64_t epoch)
 {
     return engine_new(&(struct engine_options){ .epoch = epoch,
                                                 .seed = 42,
                                                 .memory_bytes = UINT64_C(1) << 30,
-                                                .deliver = deliver,
                                                 .commit_bytes = 1,
                                                 .roll = note_cut,
                                                 .zone = zone_of });
@@ -168,7 +159,7 @@ void pass(int64_t ms)
     mono += ms;
     engine_advance(e, wall, mono);
     work();
-    engine_dispatch(e);
+    assert_false(engine_dispatch(e, &(struct delivery){ 0 }));
 }
 
 struct job_id schedule(const struct job_spec *spec)

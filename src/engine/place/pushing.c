@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues that push: their settings, the ring that they give in, and what holds them. */
+/* Queues that push: their settings, the ring that they give in, and endpoints that are left alone.
+ */
 #include "engine/place/pushing.h"
 
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "engine/place/queue.h"
 #include "engine/push.h"
@@ -72,18 +74,107 @@ void queue_push_fini(struct engine *e, struct queue *q)
     free(q->push_text);
 }
 
+/* ---- Endpoints that the host leaves alone ---- */
+
+struct unwell {
+    struct table_node node;
+    struct list link;
+    int64_t until_ms;
+    size_t len;
+    char key[];
+};
+
+static uint64_t unwell_hash(const struct table_node *node)
+{
+    const struct unwell *p = container_of(node, struct unwell, node);
+
+    return XXH3_64bits(p->key, p->len);
+}
+
+static bool unwell_matches(const struct table_node *node, const void *arg)
+{
+    const struct unwell *p = container_of(node, struct unwell, node);
+
+    return str_eq((struct str){ p->key, p->len }, *(const struct str *)arg);
+}
+
+static struct unwell *unwell_find(const struct engine *e, struct str key)
+{
+    struct table_node *node = table_find(&e->place.turns.unwell_table,
+                                         XXH3_64bits(key.ptr, key.len), unwell_matches, &key);
+
+    return node ? container_of(node, struct unwell, node) : NULL;
+}
+
+static struct unwell *unwell_obtain(struct engine *e, struct str key)
+{
+    struct unwell *p = unwell_find(e, key);
+
+    if (!p && (p = calloc(1, sizeof(*p) + key.len))) {
+        p->len = key.len;
+        memcpy(p->key, key.ptr, key.len);
+        table_add(&e->place.turns.unwell_table, &p->node);
+        list_append(&e->place.turns.unwell_list, &p->link);
+    }
+    return p;
+}
+
+static void unwell_forget(struct engine *e, struct unwell *p)
+{
+    table_remove(&e->place.turns.unwell_table, &p->node);
+    list_remove(&p->link);
+    free(p);
+}
+
+/* Every queue that waits for an endpoint has its turn again, and is looked at anew then. */
+static void queues_retry(struct engine *e)
+{
+    while (!list_empty(&e->place.turns.unwell)) {
+        struct queue *q = container_of(e->place.turns.unwell.next, struct queue, turn);
+
+        list_remove(&q->turn);
+        queue_offer(e, q);
+    }
+}
+
+void engine_endpoint_set(struct engine *e, struct str key, int64_t until_ms)
+{
+    struct unwell *p = until_ms < 0 ? unwell_find(e, key) : unwell_obtain(e, key);
+
+    if (!p)
+        return;
+    p->until_ms = until_ms;
+    if (until_ms < 0) {
+        unwell_forget(e, p);
+        queues_retry(e);
+    }
+}
+
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 {
     struct str tenant = tenant_name(q->tenant);
+    const struct unwell *p;
+    struct endpoint_key key;
+    struct push_url u;
+    const char *why;
 
-    if (!queue_pushes(q) || !e->o.endpoint_until || push_is_by_job(&q->settings.push))
+    if (!queue_pushes(q) || e->place.turns.unwell_table.count == 0 ||
+        !push_url_parse(q->settings.push.url, &u, &why)) /* Each job has a URL of its own. */
         return -1;
-    return e->o.endpoint_until(e->o.host, tenant, q->settings.push.url, e->now_ms);
+    endpoint_key_of_url(&key, tenant, &u);
+    p = unwell_find(e, endpoint_key_of(&key));
+    return p ? p->until_ms : -1;
 }
 
-bool tenant_pushes_full(const struct engine *e, const struct queue *q)
+void unwell_init(struct engine *e)
 {
-    struct str tenant = tenant_name(q->tenant);
+    table_init(&e->place.turns.unwell_table, unwell_hash);
+    list_init(&e->place.turns.unwell_list);
+}
 
-    return queue_pushes(q) && e->o.pushes_full && e->o.pushes_full(e->o.host, tenant);
+void unwell_free(struct engine *e)
+{
+    while (!list_empty(&e->place.turns.unwell_list))
+        unwell_forget(e, container_of(e->place.turns.unwell_list.next, struct unwell, link));
+    table_fini(&e->place.turns.unwell_table);
 }

@@ -13,9 +13,11 @@ static inline bool queue_pushes(const struct queue *q)
 {
     return q->settings.push.url.len > 0;
 }
-/* Its endpoint is left alone until then, by wall clock; -1: it is not. */
+
+void unwell_init(struct engine *e);
+void unwell_free(struct engine *e);
+/* The moment until which the host leaves the queue's endpoint alone, as engine_endpoint_set was
+ * told; -1: the host does not. */
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q);
-/* It pushes, and its tenant has as many under way as it may. */
-bool tenant_pushes_full(const struct engine *e, const struct queue *q);
 
 #endif

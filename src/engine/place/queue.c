@@ -156,7 +156,7 @@ void queues_init(struct engine *e)
 {
     named_init(&e->place.names);
     lists_init(&e->place.queues, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
-               &e->place.turns.unwell);
+               &e->place.turns.serving, &e->place.turns.later, &e->place.turns.unwell);
 }
 
 bool queue_is_of(const struct queue *q, struct str tenant)

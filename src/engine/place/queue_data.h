@@ -76,7 +76,7 @@ struct class
 /* Where workers wait: at a queue, or at a kind. */
 struct post {
     struct list waits;    /* of struct wait_link */
-    struct list dispatch; /* in place.turns.dispatch, if there may be work for them */
+    struct list dispatch; /* in place.turns.dispatch, serving or later: may have work for them */
     size_t waiters;
     int64_t asked_ms;    /* when a worker last asked here; 0: never */
     struct queue *queue; /* a post has a queue or a kind */
@@ -103,9 +103,10 @@ struct tenant {
     uint64_t running;
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t queue_total;
+    bool pushes_full;       /* the host has as many of its pushes under way as it may have */
     uint32_t segment;       /* the segment of its settings; 0: they are the defaults */
-    int64_t quiet_asked_ms; /* when the host was last asked for quiet hours; -1: never */
-    int64_t quiet_until_ms; /* what the host said: the end of quiet hours; -1: it was not quiet */
+    int64_t quiet_asked_ms; /* when the engine last looked at its quiet hours; -1: never */
+    int64_t quiet_until_ms; /* their end, as the engine found it; -1: it was not quiet */
     struct tenant_settings settings;
     char text[]; /* its name */
 };

@@ -31,10 +31,10 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     return t;
 }
 
-/* Names are free to choose: a tenant without queues and settings is forgotten. */
+/* Names are free to choose: a tenant without queues, settings and pushes is forgotten. */
 void tenant_settle(struct engine *e, struct tenant *t)
 {
-    if (!list_empty(&t->queues) || t->segment != 0)
+    if (!list_empty(&t->queues) || t->segment != 0 || t->pushes_full)
         return;
     assert(list_empty(&t->parked) && e->place.tenant_total > 0);
     table_remove(&e->place.tenants, &t->by_name.node);
@@ -103,6 +103,7 @@ void tenants_free(struct engine *e)
         struct tenant *t = container_of(e->place.tenant_list.next, struct tenant, link);
 
         t->segment = 0;
+        t->pushes_full = false;
         tenant_settle(e, t);
     }
     table_fini(&e->place.tenants);

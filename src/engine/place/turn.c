@@ -166,7 +166,7 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
         return HOLD_LANES;
     if (queue_endpoint_until(e, q) >= 0)
         return HOLD_ENDPOINT;
-    if (tenant_pushes_full(e, q))
+    if (queue_pushes(q) && t->pushes_full)
         return HOLD_TENANT_PUSHES;
     return HOLD_NONE;
 }

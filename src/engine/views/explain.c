@@ -64,9 +64,10 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
         pause = queue_rate_pause_ms(e, q);
     else if (hold == HOLD_SLOW_START && slow_start_wake(e) != INT64_MAX)
         pause = slow_start_wake(e) - e->mono_ms;
-
-    else if (hold == HOLD_ENDPOINT)
-        pause = queue_endpoint_until(e, q) - e->now_ms;
+    else if (hold == HOLD_ENDPOINT) {
+        pause = queue_endpoint_until(e, q) - e->mono_ms;
+        pause = pause > 0 ? pause : ENDPOINT_LOOK_MS;
+    }
     explain_as(x, reasons[hold], pause > 0 ? e->now_ms + pause : -1, hold_text(hold));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Quiet hours: looked at just before a job would be given out. */
+/* Quiet hours: the engine looks at them just before it would give out a job. */
 #include "engine/work/work.h"
 
 #include "base/time.h"
@@ -8,15 +8,32 @@
 #include "engine/place/queue.h"
 #include "record/opts.h"
 #include "record/record.h"
+#include "recur/quiet.h"
+
+/* The moment at which quiet hours that it is in now are over; -1: it is not quiet. A zone that is
+ * no longer there is taken for UTC, so that jobs go on. */
+static int64_t settings_quiet_until(const struct engine *e, const struct tenant_settings *s)
+{
+    struct str tz = s->tz[0] ? str_of(s->tz) : STR("UTC");
+    struct rule_error error;
+    const struct zone *zone;
+    const char *why;
+    struct quiet q;
+
+    if (!e->o.zone || quiet_parse(str_of(s->quiet), &q, &error) < 0 ||
+        (e->o.zone(e->o.journal, tz, &zone, &why) < 0 &&
+         e->o.zone(e->o.journal, STR("UTC"), &zone, &why) < 0))
+        return -1;
+    return quiet_until(&q, zone, e->now_ms);
+}
 
 int64_t tenant_quiet_until(const struct engine *e, struct tenant *t)
 {
-    if (t->settings.quiet[0] == '\0' || !e->o.quiet_until)
+    if (t->settings.quiet[0] == '\0')
         return -1;
     if (t->quiet_asked_ms != e->now_ms) {
         t->quiet_asked_ms = e->now_ms;
-        t->quiet_until_ms = e->o.quiet_until(e->o.journal, str_of(t->settings.quiet),
-                                             str_of(t->settings.tz), e->now_ms);
+        t->quiet_until_ms = settings_quiet_until(e, &t->settings);
     }
     return t->quiet_until_ms > e->now_ms ? t->quiet_until_ms : -1;
 }

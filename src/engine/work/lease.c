@@ -235,7 +235,8 @@ int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs)
     return k ? (int)lease_some(e, &post, 1, count, &t, ret_jobs) : 0;
 }
 
-static void waiter_free(struct engine *e, struct waiter *w)
+/* It no longer waits at its posts. */
+static void waiter_leave(struct engine *e, struct waiter *w)
 {
     wheel_remove(&w->timer);
     for (size_t i = 0; i < w->link_count; i++) {
@@ -250,7 +251,13 @@ static void waiter_free(struct engine *e, struct waiter *w)
             queue_settle(e, l->post->queue);
         else
             kind_settle(e, l->post->kind);
+        l->post = NULL;
     }
+}
+
+static void waiter_free(struct engine *e, struct waiter *w)
+{
+    waiter_leave(e, w);
     blob_free(&e->pool, w->worker);
     free(w);
     e->work.waiters--;
@@ -312,70 +319,88 @@ void engine_wait_cancel(struct engine *e, struct waiter *w)
     waiter_free(e, w);
 }
 
-void waiter_timeout(struct engine *e, struct waiter *w)
+void waiter_late(struct engine *e, struct waiter *w)
 {
-    void *owner = w->owner;
+    waiter_leave(e, w);
+    list_append(&e->work.late, &w->timer.link);
+}
 
+bool engine_timeout(struct engine *e, void **ret_owner)
+{
+    struct waiter *w;
+
+    if (list_empty(&e->work.late))
+        return false;
+    w = container_of(e->work.late.next, struct waiter, timer.link);
+    *ret_owner = w->owner;
     waiter_free(e, w);
-    e->o.deliver(e->o.host, owner, NULL, 0);
+    return true;
 }
 
 void waiters_free(struct engine *e)
 {
     struct timer *t;
+    void *owner;
 
+    while (engine_timeout(e, &owner))
+        ;
     while ((t = wheel_pop(&e->wheels[WHEEL_WAITS], INT64_MAX)))
         waiter_free(e, container_of(t, struct waiter, timer));
 }
 
 /* False if there was nothing to give. */
-static bool serve(struct engine *e, struct waiter *w)
+static bool serve(struct engine *e, struct waiter *w, struct delivery *ret)
 {
     struct post *posts[LEASE_QUEUES_MAX];
-    struct job *jobs[LEASE_COUNT_MAX];
     struct taker t = { w->for_ms, blob_str(w->worker) };
-    void *owner = w->owner;
-    size_t n;
 
     assert(w->link_count <= LEASE_QUEUES_MAX && w->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < w->link_count; i++)
         posts[i] = w->links[i].post;
-    n = lease_some(e, posts, w->link_count, w->count, &t, jobs);
-    if (n == 0)
+    ret->n = lease_some(e, posts, w->link_count, w->count, &t, ret->jobs);
+    if (ret->n == 0)
         return false;
-    count_wait(e, jobs, n, e->mono_ms - w->since_ms);
+    count_wait(e, ret->jobs, ret->n, e->mono_ms - w->since_ms);
+    ret->owner = w->owner;
     waiter_free(e, w);
-    e->o.deliver(e->o.host, owner, jobs, n);
     return true;
 }
 
-/* A post whose queues hold back is called again by what ends that; one that was not served for want
- * of memory, or because the server is at its limit, stays for the next call. */
-void engine_dispatch(struct engine *e)
+static void post_move(struct post *p, struct list *to)
 {
-    struct list later;
+    list_remove(&p->dispatch);
+    list_append(to, &p->dispatch);
+}
 
-    list_init(&later);
-    while (!list_empty(&e->place.turns.dispatch) && !server_is_full(e)) {
-        struct post *p = container_of(e->place.turns.dispatch.next, struct post, dispatch);
+/* The post that is served now, or NULL at the end of the round. */
+static struct post *post_served(struct turns *t, bool full)
+{
+    if (list_empty(&t->serving) && !list_empty(&t->dispatch) && !full)
+        post_move(container_of(t->dispatch.next, struct post, dispatch), &t->serving);
+    return list_empty(&t->serving) ? NULL : container_of(t->serving.next, struct post, dispatch);
+}
 
-        list_remove(&p->dispatch);
-        while (!list_empty(&p->waits) && post_next(e, p)) {
-            struct wait_link *l = container_of(p->waits.next, struct wait_link, link);
+/* A post whose queues hold back is called again by what ends that; one that was not served for want
+ * of memory, or because the server is at its limit, stays for the next round. */
+bool engine_dispatch(struct engine *e, struct delivery *ret)
+{
+    struct turns *t = &e->place.turns;
+    struct post *p;
 
-            if (!serve(e, l->waiter)) {
-                list_remove(&p->dispatch); /* one that was passed over may have called it again */
-                list_append(&later, &p->dispatch);
-                break;
-            }
+    while ((p = post_served(t, server_is_full(e)))) {
+        bool waits = !list_empty(&p->waits);
+
+        if (waits && post_next(e, p)) {
+            if (serve(e, container_of(p->waits.next, struct wait_link, link)->waiter, ret))
+                return true;
+            post_move(p, &t->later);
+        } else if (waits && server_is_full(e)) {
+            post_move(p, &t->later);
+        } else {
+            list_remove(&p->dispatch);
         }
-        if (server_is_full(e) && !list_empty(&p->waits) && list_empty(&p->dispatch))
-            list_append(&later, &p->dispatch);
     }
-    while (!list_empty(&later)) {
-        struct list *node = later.next;
-
-        list_remove(node);
-        list_append(&e->place.turns.dispatch, node);
-    }
+    while (!list_empty(&t->later))
+        post_move(container_of(t->later.next, struct post, dispatch), &t->dispatch);
+    return false;
 }

@@ -55,22 +55,17 @@ struct str engine_push_url(const struct engine *e, const struct job *j,
     return o.push;
 }
 
-void engine_push_wake(struct engine *e)
-{
-    while (!list_empty(&e->place.turns.unwell)) {
-        struct queue *q = container_of(e->place.turns.unwell.next, struct queue, turn);
-
-        list_remove(&q->turn);
-        queue_offer(e, q);
-    }
-}
-
-void engine_push_room(struct engine *e, struct str tenant)
+void engine_pushes_set(struct engine *e, struct str tenant, bool full)
 {
     struct tenant *t = tenant_find(e, tenant);
 
-    if (t)
+    if (!t)
+        return;
+    t->pushes_full = full;
+    if (!full) {
         tenant_unpark(e, t);
+        tenant_settle(e, t);
+    }
 }
 
 bool engine_pushes(const struct engine *e, struct str name)

@@ -4,6 +4,7 @@
 #define ENGINE_WORK_DATA_H
 
 #include "base/hist.h"
+#include "base/list.h"
 
 struct work {
     bool inside; /* the engine itself asks: jobs of hidden queues are found */
@@ -11,6 +12,7 @@ struct work {
     uint64_t next_token;
     uint64_t random;
     uint64_t waiters;
+    struct list late; /* waiters whose time is up, by their timers */
     struct hist lateness;
     struct hist runtime;
     struct hist wait;

@@ -62,7 +62,10 @@ static void forget_one(struct endpoints *eps)
     }
     if (!least)
         return;
-    eps->forgot = eps->forgot || least->opened > 0;
+    if (least->opened > 0) {
+        memcpy(eps->forgot.text, least->key, least->len);
+        eps->forgot.len = least->len;
+    }
     forget(eps, least);
 }
 
@@ -84,19 +87,6 @@ static struct endpoint *obtain(struct endpoints *eps, struct str key)
     list_append(&eps->all, &p->link);
     eps->count++;
     return p;
-}
-
-void endpoint_key_make(struct endpoint_key *ret, struct str tenant, struct str origin)
-{
-    size_t t = tenant.len < NAME_MAX_BYTES ? tenant.len : NAME_MAX_BYTES;
-    size_t o = origin.len < ORIGIN_MAX ? origin.len : ORIGIN_MAX;
-
-    memcpy(ret->text, tenant.ptr, t);
-    ret->text[t] = '\0';
-    memcpy(ret->text + t + 1, origin.ptr, o);
-    ret->text[t + 1 + o] = '\0';
-    ret->tenant_len = t;
-    ret->len = t + 1 + o;
 }
 
 void endpoints_init(struct endpoints *eps, uint64_t seed)
@@ -187,12 +177,27 @@ bool endpoint_drop(struct endpoints *eps, struct str key)
     return probed;
 }
 
-bool endpoints_forgot(struct endpoints *eps)
+bool endpoints_forgot(struct endpoints *eps, struct endpoint_key *ret)
 {
-    bool forgot = eps->forgot;
+    bool forgot = eps->forgot.len > 0;
 
-    eps->forgot = false;
+    *ret = eps->forgot;
+    eps->forgot.len = 0;
     return forgot;
+}
+
+void endpoints_each(const struct endpoints *eps, int64_t now_ms,
+                    void (*fn)(void *arg, struct str key, int64_t until_ms), void *arg)
+{
+    struct list *node;
+
+    list_each (node, &eps->all) {
+        const struct endpoint *p = container_of(node, struct endpoint, link);
+        struct str key = { p->key, p->len };
+
+        if (p->opened)
+            fn(arg, key, p->probing ? now_ms : endpoint_until(eps, key, now_ms));
+    }
 }
 
 int64_t endpoints_next(const struct endpoints *eps, int64_t now_ms)

@@ -30,27 +30,10 @@ struct endpoints {
     struct table table;
     struct list all;
     size_t count;
-    size_t open; /* circuits that are not closed */
-    bool forgot; /* one of these, since endpoints_forgot was asked */
+    size_t open;                /* circuits that are not closed */
+    struct endpoint_key forgot; /* one of these, since endpoints_forgot was asked; len 0: none */
     uint64_t random;
 };
-
-/* The name of an endpoint, below. */
-struct endpoint_key {
-    size_t tenant_len;
-    size_t len;
-    char text[NAME_MAX_BYTES + 1 + ORIGIN_MAX + 1]; /* tenant, zero, origin, zero */
-};
-
-void endpoint_key_make(struct endpoint_key *ret, struct str tenant, struct str origin);
-static inline struct str endpoint_key_of(const struct endpoint_key *k)
-{
-    return (struct str){ k->text, k->len };
-}
-static inline const char *endpoint_key_origin(const struct endpoint_key *k)
-{
-    return k->text + k->tenant_len + 1;
-}
 
 enum endpoint_change { ENDPOINT_SAME, ENDPOINT_OPENED, ENDPOINT_CLOSED };
 
@@ -66,9 +49,13 @@ bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms);
 enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t now_ms, bool well);
 /* Nobody will know. True: it may have been a probe, and another may be sent now. */
 bool endpoint_drop(struct endpoints *eps, struct str key);
-/* Whether one that was not well was forgotten since the last call, so that what waits for it has
- * nothing more to wait for. */
-bool endpoints_forgot(struct endpoints *eps);
+/* Whether an endpoint that was not well was forgotten since the last call. Its key is *ret. */
+bool endpoints_forgot(struct endpoints *eps, struct endpoint_key *ret);
+
+/* Calls fn for each circuit that is not closed, with the moment until which nothing is to be sent
+ * there; -1: it is half open. While a probe is on its way that moment is now_ms. */
+void endpoints_each(const struct endpoints *eps, int64_t now_ms,
+                    void (*fn)(void *arg, struct str key, int64_t until_ms), void *arg);
 
 /* When the next circuit becomes half open; INT64_MAX: none. */
 int64_t endpoints_next(const struct endpoints *eps, int64_t now_ms);

@@ -63,17 +63,28 @@ static struct engine *engine_of(struct pusher *p)
 
 /* ---- Circuits ---- */
 
-static void key_make(struct endpoint_key *ret, struct str tenant, const struct push_url *u)
+/* Tells the engine until when an endpoint is left alone; -1: it is not. */
+static void tell_until(void *pusher, struct str key, int64_t until_ms)
 {
-    char origin[ORIGIN_MAX];
+    const struct pusher *p = pusher;
 
-    endpoint_key_make(ret, tenant, (struct str){ origin, push_origin(u, origin) });
+    if (p->server->host.engine)
+        engine_endpoint_set(p->server->host.engine, key, until_ms);
 }
 
-static void wake_queues(struct pusher *p)
+static void tell_endpoint(struct pusher *p, const struct endpoint_key *key)
 {
-    if (p->server->host.engine)
-        engine_push_wake(p->server->host.engine);
+    struct str name = endpoint_key_of(key);
+    int64_t until_ms = endpoint_until(&p->endpoints, name, mono_ms());
+
+    tell_until(p, name, until_ms);
+    if (until_ms < 0) /* Jobs may have waited for it. */
+        host_wake(&p->server->host);
+}
+
+static void tell_all(struct pusher *p)
+{
+    endpoints_each(&p->endpoints, mono_ms(), tell_until, p);
     host_wake(&p->server->host);
 }
 
@@ -84,8 +95,9 @@ static void arm_wake(struct pusher *p)
     int64_t now = mono_ms(), next = endpoints_next(&p->endpoints, now);
 
     p->stats.circuits = p->endpoints.open;
-    if (next == INT64_MAX)
-        return;
+    if (next == INT64_MAX ||
+        (uv_is_active((uv_handle_t *)&p->wake) && uv_timer_get_due_in(&p->wake) == 0))
+        return; /* None is to come, or the moment of one has come already. */
     uv_update_time(&p->server->loop);
     uv_timer_start(&p->wake, on_wake, (uint64_t)(next - now), 0);
 }
@@ -94,54 +106,39 @@ static void on_wake(uv_timer_t *timer)
 {
     struct pusher *p = timer->data;
 
-    wake_queues(p);
+    tell_all(p);
     arm_wake(p);
+}
+
+void push_opened(struct server *s)
+{
+    if (s->pusher)
+        tell_all(s->pusher);
 }
 
 static void note_end(struct push *x, bool well)
 {
     struct pusher *p = x->pusher;
+    struct endpoint_key forgotten;
     enum endpoint_change change =
         endpoint_end(&p->endpoints, endpoint_key_of(&x->key), mono_ms(), well);
 
+    if (change == ENDPOINT_CLOSED || !well)
+        tell_endpoint(p, &x->key);
+    if (endpoints_forgot(&p->endpoints, &forgotten)) /* neither a timer nor a probe is for it now */
+        tell_endpoint(p, &forgotten);
     if (change == ENDPOINT_OPENED)
         log_line(&p->server->log, LOG_LEVEL_WARN,
                  "an endpoint fails: it is left alone, and tried again after a pause", "endpoint",
                  endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
-    if (change == ENDPOINT_CLOSED) {
+    if (change == ENDPOINT_CLOSED)
         log_line(&p->server->log, LOG_LEVEL_INFO, "an endpoint is well again", "endpoint",
                  endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
-        wake_queues(p);
-    }
-    if (endpoints_forgot(&p->endpoints)) /* no timer, nor the end of a probe, is for these now */
-        wake_queues(p);
     if (change != ENDPOINT_SAME || p->endpoints.open > 0)
         arm_wake(p);
 }
 
-int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms)
-{
-    const struct server *s = host;
-    struct endpoint_key key;
-    struct push_url u;
-    const char *why;
-    int64_t now = mono_ms(), until;
-
-    if (!s->pusher || s->pusher->endpoints.open == 0 || !push_url_parse(url, &u, &why))
-        return -1;
-    key_make(&key, tenant, &u);
-    until = endpoint_until(&s->pusher->endpoints, endpoint_key_of(&key), now);
-    return until < 0 ? -1 : now_ms + (until - now);
-}
-
 /* ---- One push ---- */
-
-bool push_tenant_full(void *host, struct str tenant)
-{
-    const struct server *s = host;
-
-    return s->pusher && push_share_is_full(&s->pusher->shares, tenant);
-}
 
 static struct str tenant_of(const struct push *x)
 {
@@ -156,7 +153,7 @@ static void push_end(struct push *x)
         outgoing_cancel(x->transfer);
     list_remove(&x->link);
     if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->host.engine) {
-        engine_push_room(p->server->host.engine, tenant_of(x));
+        engine_pushes_set(p->server->host.engine, tenant_of(x), false);
         host_wake(&p->server->host);
     }
     p->bytes -= x->bytes;
@@ -171,7 +168,7 @@ static void push_drop(struct push *x)
     /* No timer is set for an endpoint while it is probed: what waits for it would do so for ever.
      */
     if (endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key)))
-        wake_queues(x->pusher);
+        tell_endpoint(x->pusher, &x->key);
     push_end(x);
 }
 
@@ -319,7 +316,7 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
             refuse(e, v.id, v.token, why);
         return;
     }
-    key_make(&key, v.tenant, &u);
+    endpoint_key_of_url(&key, v.tenant, &u);
     until = endpoint_until(&p->endpoints, endpoint_key_of(&key), now);
     if (until < 0)
         x = push_new(p, &v, url, settings, &key);
@@ -328,7 +325,11 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
         return;
     }
     x->lsn = engine_lsn(e);
+    if (push_share_is_full(&p->shares, tenant_of(x)))
+        engine_pushes_set(e, tenant_of(x), true);
     endpoint_begin(&p->endpoints, endpoint_key_of(&x->key), now);
+    if (endpoint_until(&p->endpoints, endpoint_key_of(&x->key), now) >= 0) /* It is a probe. */
+        engine_endpoint_set(e, endpoint_key_of(&x->key), now);
 }
 
 /* One by one, so that a circuit that is half open is so for one only. */

@@ -19,6 +19,8 @@ int push_open(struct server *s);
  */
 void push_free(struct server *s);
 
+/* There is a new engine: it is told which endpoints are left alone. */
+void push_opened(struct server *s);
 /* Takes jobs to push; in each turn of the loop. */
 void push_turn(struct server *s);
 /* The durable lsn has grown. */
@@ -31,9 +33,6 @@ bool push_idle(const struct server *s);
 /* No more answers are waited for: what has none has failed. */
 void push_give_up(struct server *s);
 
-/* See engine_options. */
-int64_t push_endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms);
-bool push_tenant_full(void *host, struct str tenant);
 const struct push_stats *push_stats(const struct server *s);
 
 #endif

@@ -24,17 +24,6 @@ static struct partition *p;
 static struct engine *e;
 static int64_t wall, mono;
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
-static int64_t quiet_hours(void *host, struct str quiet, struct str tz, int64_t now_ms)
-{
-    (void)host, (void)tz;
-    return quiet.len > 0 && now_ms < START + 8 * HOUR ? START + 8 * HOUR : -1;
-}
-
 static void open_partition(void)
 {
     struct partition_report report;
@@ -45,9 +34,7 @@ static void open_partition(void)
                                    .memory_bytes = MEMORY,
                                    .block_bytes = 1024,
                                    .piece_bytes = 8192,
-                                   .lookahead_ms = 1000,
-                                   .quiet_until = quiet_hours,
-                                   .deliver = deliver };
+                                   .lookahead_ms = 1000 };
 
     assert_int_equal(partition_open(store, &o, wall, mono, &p, &report), 0);
     e = partition_engine(p);
@@ -368,7 +355,7 @@ static void a_clock_set_back_lets_none_of_them_run_early(void **state)
 /* What one tenant's quiet hours put off keeps its keys, and holds up nobody else. */
 static void a_tenant_whose_jobs_keep_their_keys_holds_up_no_other(void **state)
 {
-    struct tenant_settings quiet = { .quiet = "22:00-07:00", .tz = "UTC" };
+    struct tenant_settings quiet = { .quiet = "21:00-05:30", .tz = "UTC" };
     struct job_view v;
     struct fail_result r;
     char order[16];

@@ -390,7 +390,7 @@ static void a_paused_queue_gives_nothing_until_it_is_resumed(void **state)
     assert_int_equal(delivered.calls, 0);
     settings.paused = false;
     engine_queue_set(e, queue, &settings, 1u << QUEUE_PAUSED);
-    engine_dispatch(e);
+    dispatch();
     assert_int_equal(delivered.jobs, 1);
     assert_ptr_equal(delivered.owner, &settings);
 }
@@ -414,6 +414,42 @@ static void a_waiting_worker_is_served_when_a_job_is_due_or_its_time_is_up(void 
     pass(100);
     assert_int_equal(delivered.calls, 2);
     assert_int_equal(delivered.jobs, 2);
+}
+
+/* Its host does as it likes between two deliveries. */
+static void waiters_come_and_go_while_others_are_served(void **state)
+{
+    struct str queue = STR("q");
+    struct lease_request r = { .queues = &queue, .queue_count = 1, .count = 1, .for_ms = -1 };
+    struct waiter *w[4];
+    struct delivery d;
+    void *owner;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        engine_wait(e, &r, 100 + i / 2, &w[i], &w[i]);
+        schedule_in(0);
+    }
+    assert_true(engine_dispatch(e, &d));
+    assert_ptr_equal(d.owner, &w[0]);
+    engine_wait_cancel(e, w[1]);
+    engine_wait(e, &r, 100, &w[3], &w[3]);
+    assert_true(engine_dispatch(e, &d) && d.n == 1);
+    assert_ptr_equal(d.owner, &w[2]);
+    engine_wait_cancel(e, w[3]);
+    assert_false(engine_dispatch(e, &d)); /* a job is left, and nobody waits */
+    assert_true(take(&(struct job_view){ 0 }) > 0);
+
+    engine_wait(e, &r, 100, &w[0], &w[0]);
+    engine_wait(e, &r, 100, &w[1], &w[1]);
+    mono += 100;
+    engine_advance(e, wall, mono);
+    schedule_in(0);
+    assert_false(engine_dispatch(e, &d)); /* their time was up before */
+    engine_wait_cancel(e, w[0]);
+    assert_true(engine_timeout(e, &owner));
+    assert_ptr_equal(owner, &w[1]);
+    assert_false(engine_timeout(e, &owner));
 }
 
 static void new_jobs_are_refused_while_space_is_short_and_completions_go_on(void **state)
@@ -549,6 +585,7 @@ int main(void)
         TEST(an_ended_job_is_forgotten_when_its_retention_is_over),
         TEST(a_paused_queue_gives_nothing_until_it_is_resumed),
         TEST(a_waiting_worker_is_served_when_a_job_is_due_or_its_time_is_up),
+        TEST(waiters_come_and_go_while_others_are_served),
         TEST(new_jobs_are_refused_while_space_is_short_and_completions_go_on),
         TEST(list_pages_through_every_job_once_by_due_time),
         TEST(replay_gives_the_same_state_and_tokens_go_on_growing),

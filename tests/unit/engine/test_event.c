@@ -31,12 +31,8 @@ static void note(void *host, const struct job_event *ev)
 
 static void open_engine(uint64_t epoch, bool listen)
 {
-    e = engine_new(&(struct engine_options){ .epoch = epoch,
-                                             .seed = 42,
-                                             .quiet_until = quiet_as_set,
-                                             .deliver = deliver,
-                                             .event = note,
-                                             .listen = listen });
+    e = engine_new(&(struct engine_options){
+        .epoch = epoch, .seed = 42, .zone = zone_named, .event = note, .listen = listen });
     buf_reserve(&journal, 4096);
 }
 
@@ -45,7 +41,6 @@ static int listening(void **state)
     (void)state;
     wall = START;
     mono = 1000;
-    quiet_end_ms = 0;
     seen[0] = '\0';
     count = last_lsn = 0;
     open_engine(1, true);
@@ -229,16 +224,14 @@ static void expiring_and_quiet_hours_are_told(void **state)
     pass(1000);
     assert_string_equal(told(), "default@q none>scheduled created #0; "
                                 "default@q ready>expired ended #0; ");
-    engine_tenant_set(e, STR("acme"), &(struct tenant_settings){ .quiet = "22:00-07:00" },
-                      1u << TENANT_QUIET);
-    quiet_end_ms = wall + 60000;
+    be_quiet("acme", MINUTE, 0);
     spec = spec_of("acme@q");
     spec.notify = true;
     assert_int_equal(engine_schedule(e, &spec, &r), 0);
     assert_int_equal(lease_some("acme@q", 1, &job), 0);
     assert_string_equal(told(), "acme@q none>scheduled created #0; "
                                 "acme@q ready>scheduled deferred #0; ");
-    assert_int_equal(last.at_ms, wall + 60000);
+    assert_int_equal(last.at_ms, wall + MINUTE);
 }
 
 static void the_trace_comes_along_and_an_overlong_one_is_none(void **state)

@@ -414,7 +414,6 @@ static void in_maintenance_a_first_one_that_passes_gates_is_given(void **state)
 
 static void one_that_quiet_hours_put_off_keeps_its_key(void **state)
 {
-    struct tenant_settings quiet = { .quiet = "22:00-07:00", .tz = "UTC" };
     struct job_id a, b, c;
     struct job_spec spec = spec_of("q");
     struct schedule_result r;
@@ -426,9 +425,7 @@ static void one_that_quiet_hours_put_off_keeps_its_key(void **state)
     a = r.id;
     b = put("x", -1, 3);
     c = put("y", -1, 3);
-    assert_int_equal(
-        engine_tenant_set(e, STR("default"), &quiet, 1u << TENANT_QUIET | 1u << TENANT_TZ), 0);
-    quiet_end_ms = wall + 60000;
+    be_quiet("default", MINUTE, 0);
     complete(c, take(c));
     take_nothing();
     pass(60000);

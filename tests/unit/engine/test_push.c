@@ -8,33 +8,19 @@
 #define URL    "https://example.org/hook"
 #define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-static int64_t ill_until_ms; /* of all endpoints; -1: they are well */
-
-static int64_t endpoint_until(void *host, struct str tenant, struct str url, int64_t now_ms)
+/* The endpoint of URL is left alone so long, as a tenant uses it; -1: it no longer is. */
+static void be_ill(const char *tenant, int64_t for_ms)
 {
-    (void)host;
-    assert_true(str_eq(url, STR(URL)));
-    if (str_eq(tenant, STR("well")))
-        return -1;
-    return now_ms < ill_until_ms ? ill_until_ms : -1;
-}
+    struct endpoint_key key;
 
-static const char *full_tenant; /* NULL: none is */
-
-static bool pushes_full(void *host, struct str tenant)
-{
-    (void)host;
-    return full_tenant && str_eq(tenant, str_of(full_tenant));
+    endpoint_key_make(&key, str_of(tenant), STR("https://example.org:443"));
+    engine_endpoint_set(e, endpoint_key_of(&key), for_ms < 0 ? -1 : mono + for_ms);
 }
 
 static struct engine *make_pushing(uint64_t epoch)
 {
-    return engine_new(&(struct engine_options){ .epoch = epoch,
-                                                .seed = 42,
-                                                .memory_bytes = UINT64_C(4) << 30,
-                                                .endpoint_until = endpoint_until,
-                                                .pushes_full = pushes_full,
-                                                .deliver = deliver });
+    return engine_new(
+        &(struct engine_options){ .epoch = epoch, .seed = 42, .memory_bytes = UINT64_C(4) << 30 });
 }
 
 static int begin(void **state)
@@ -42,8 +28,6 @@ static int begin(void **state)
     (void)state;
     wall = START;
     mono = 1000;
-    ill_until_ms = -1;
-    full_tenant = NULL;
     memset(&delivered, 0, sizeof(delivered));
     e = make_pushing(1);
     buf_reserve(&journal, 4096);
@@ -158,7 +142,7 @@ static void an_endpoint_that_is_ill_keeps_its_jobs_waiting(void **state)
     (void)state;
     set_queue("q", QUEUE_PUSH_URL, url_is(URL));
     id = schedule("q");
-    ill_until_ms = wall + 5000;
+    be_ill("default", 5000);
     assert_false(pushed(&v));
     assert_int_equal(hold_of("q"), HOLD_ENDPOINT);
     assert_int_equal(engine_explain(e, id, &x), 0);
@@ -167,7 +151,10 @@ static void an_endpoint_that_is_ill_keeps_its_jobs_waiting(void **state)
     schedule("q");
     assert_false(pushed(&v));
     pass(5000);
-    engine_push_wake(e);
+    assert_false(pushed(&v)); /* nobody said that it is well */
+    assert_int_equal(engine_explain(e, id, &x), 0);
+    assert_int_equal(x.until_ms, wall + ENDPOINT_LOOK_MS);
+    be_ill("default", -1);
     assert_true(pushed(&v));
     assert_int_equal(v.attempt, 1);
     assert_int_equal(v.id.seq, id.seq);
@@ -182,7 +169,7 @@ static void what_is_ill_for_one_tenant_is_not_for_another(void **state)
     set_queue("well@q", QUEUE_PUSH_URL, url_is(URL));
     schedule("q");
     schedule("well@q");
-    ill_until_ms = wall + 5000;
+    be_ill("default", 5000);
     assert_true(pushed(&v));
     assert_true(str_eq(v.tenant, STR("well")));
     assert_false(pushed(&v));
@@ -201,7 +188,7 @@ static void a_tenant_with_its_share_of_pushes_waits_and_no_other_does(void **sta
     id = schedule("a@q");
     schedule("a@plain");
     schedule("b@q");
-    full_tenant = "a";
+    engine_pushes_set(e, STR("a"), true);
     assert_true(pushed(&v));
     assert_true(str_eq(v.tenant, STR("b")));
     assert_false(pushed(&v));
@@ -209,10 +196,9 @@ static void a_tenant_with_its_share_of_pushes_waits_and_no_other_does(void **sta
     assert_int_equal(engine_explain(e, id, &x), 0);
     assert_int_equal(x.reason, REASON_RUNNING_LIMIT);
     assert_true(lease("a@plain", &v)); /* what workers take is not pushed */
-    full_tenant = NULL;
-    assert_false(pushed(&v)); /* nobody said so */
-    engine_push_room(e, STR("nobody"));
-    engine_push_room(e, STR("a"));
+    engine_pushes_set(e, STR("nobody"), false);
+    assert_false(pushed(&v));
+    engine_pushes_set(e, STR("a"), false);
     assert_true(pushed(&v));
     assert_int_equal(v.id.seq, id.seq);
 }
@@ -224,10 +210,11 @@ static void a_new_url_is_tried_at_once(void **state)
     (void)state;
     set_queue("q", QUEUE_PUSH_URL, url_is(URL));
     schedule("q");
-    ill_until_ms = wall + 5000;
+    be_ill("default", 5000);
     assert_false(pushed(&v));
-    ill_until_ms = -1;
     set_queue("q", QUEUE_PUSH_URL, url_is(URL));
+    assert_false(pushed(&v));
+    set_queue("q", QUEUE_PUSH_URL, url_is("https://other.example/hook"));
     assert_true(pushed(&v));
 }
 

@@ -50,11 +50,11 @@ static void a_stall_a_failure_and_a_release_make_room_too(void **state)
     assert_true(lease("q", &v));
     wait_at("*@q", 1);
     assert_int_equal(engine_fail(e, v.id, v.token, STR("no"), 7200000, false, &f), 0);
-    engine_dispatch(e);
+    dispatch();
     assert_int_equal(delivered.calls, 1);
     wait_at("q", 1);
     assert_int_equal(engine_release(e, delivered.id, delivered.token, 7200000), 0);
-    engine_dispatch(e);
+    dispatch();
     assert_int_equal(delivered.calls, 2);
     pass(1000);
     wait_at("*@q", 1);
@@ -335,7 +335,7 @@ static void maintenance_holds_a_tenants_jobs_until_it_ends(void **state)
     pass(60000);
     assert_int_equal(delivered.calls, 0);
     schedule("b@q"); /* another's */
-    engine_dispatch(e);
+    dispatch();
     assert_int_equal(delivered.calls, 1);
     wait_at("*@q", 5);
     set_tenant("a", TENANT_MAINTENANCE, (struct tenant_settings){ .maintenance = false });
@@ -396,9 +396,8 @@ static void hold(const struct job_view *v)
     held[held_count++].token = v->token;
 }
 
-static void deliver_some(void *host, void *owner, struct job *const *jobs, size_t n)
+static void deliver_some(void *owner, struct job *const *jobs, size_t n)
 {
-    (void)host;
     workers[(uintptr_t)owner].waiter = NULL;
     for (size_t i = 0; i < n; i++) {
         struct job_view v;
@@ -529,10 +528,11 @@ static void no_worker_waits_while_there_is_work_that_nothing_holds_back(void **s
         memset(workers, 0, sizeof(workers));
         engine_free(e);
         journal.len = 0;
-        e = engine_new(&(struct engine_options){
-            .epoch = 1, .seed = seed, .max_running = seed % 3 ? 0 : 12, .deliver = deliver_some });
+        e = engine_new(
+            &(struct engine_options){ .epoch = 1, .seed = seed, .max_running = seed % 3 ? 0 : 12 });
         engine_direct(e, &journal, 1, true, 0);
         engine_start(e, wall, mono, false);
+        deliver = deliver_some;
         for (int step = 0; step < 5000; step++) {
             char name[8];
 
@@ -549,7 +549,7 @@ static void no_worker_waits_while_there_is_work_that_nothing_holds_back(void **s
             case 6: some_lease(); break;
             default: pass(roll(30)); break;
             }
-            engine_dispatch(e);
+            dispatch();
             nobody_waits_for_what_could_be_given(step);
             engine_stats(e, &stats);
             assert_true(seed % 3 || stats.jobs[JOB_LEASED] <= 12);

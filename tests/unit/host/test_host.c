@@ -27,6 +27,7 @@ static struct host host;
 static struct partition_report report;
 static struct {
     int settled;
+    int delivered;
     int leased;
     int fetched;
     int answered;
@@ -39,7 +40,16 @@ static struct job_id wanted; /* by the request that is executed again */
 
 static void deliver(void *user, void *owner, struct job *const *jobs, size_t n)
 {
-    (void)user, (void)owner, (void)jobs, (void)n;
+    struct job_view v;
+
+    (void)user;
+    assert_ptr_equal(owner, &wanted);
+    seen.delivered++;
+    if (n > 0) {
+        engine_view(host.engine, jobs[0], &v);
+        assert_int_equal(v.state, JOB_LEASED);
+        wanted = v.id;
+    }
 }
 
 static void configure(void *user, struct partition_options *o)
@@ -51,7 +61,6 @@ static void configure(void *user, struct partition_options *o)
     o->block_bytes = 1024;
     o->piece_bytes = 8192;
     o->lookahead_ms = 1000;
-    o->deliver = deliver;
 }
 
 static void lease(void *user)
@@ -120,8 +129,8 @@ static void reopened(void *user, int err, const struct partition_report *r)
     seen.reopened++;
 }
 
-static const struct host_ops ops = { configure,    lease,        settled, fetched, answered,
-                                     chore_failed, room_changed, failed,  reopened };
+static const struct host_ops ops = { configure, deliver,      lease,        settled, fetched,
+                                     answered,  chore_failed, room_changed, failed,  reopened };
 
 /* ---- The loop ---- */
 
@@ -243,6 +252,28 @@ static void a_job_is_ready_at_its_time_though_nobody_asks(void **state)
     assert_true(time_wall_ms() >= due);
 }
 
+static void a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up(void **state)
+{
+    struct str queue = STR("q");
+    struct lease_request r = { .queues = &queue, .queue_count = 1, .count = 1, .for_ms = -1 };
+    struct waiter *w;
+    struct job_id id;
+
+    (void)state;
+    host_advance(&host);
+    assert_int_equal(engine_wait(host.engine, &r, HOUR, &wanted, &w), 0);
+    id = schedule("q", time_wall_ms());
+    assert_int_equal(seen.delivered, 0);
+    while (seen.delivered == 0)
+        turn_once();
+    assert_int_equal(wanted.seq, id.seq);
+    wanted.seq = 0;
+    assert_int_equal(engine_wait(host.engine, &r, 20, &wanted, &w), 0);
+    while (seen.delivered == 1)
+        turn_once();
+    assert_int_equal(wanted.seq, 0);
+}
+
 /* Schedules others until a job is on disk. */
 static struct job_id make_cold(void)
 {
@@ -343,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_scheduled_becomes_durable_and_the_user_is_told),
         TEST(a_job_is_ready_at_its_time_though_nobody_asks),
+        TEST(a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up),
         TEST(a_request_that_needs_the_disk_is_executed_again),
         TEST(an_owner_that_went_away_is_not_called),
         TEST(after_a_failed_commit_memory_is_what_is_stored),

@@ -16,21 +16,11 @@ static struct store *store;
 static struct partition *p;
 static struct partition_report report;
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host;
-    (void)owner;
-    (void)jobs;
-    (void)n;
-}
-
 static void open_as(uint64_t segment_bytes, bool durable)
 {
-    struct partition_options o = { .segment_bytes = segment_bytes,
-                                   .commit_bytes = 1000,
-                                   .durable = durable,
-                                   .seed = 1,
-                                   .deliver = deliver };
+    struct partition_options o = {
+        .segment_bytes = segment_bytes, .commit_bytes = 1000, .durable = durable, .seed = 1
+    };
 
     assert_int_equal(partition_open(store, &o, START, 1000, &p, &report), 0);
 }

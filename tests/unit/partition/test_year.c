@@ -90,16 +90,9 @@ static void plan_maintenance(void)
 
 /* ---- The partition ---- */
 
-static void deliver(void *host, void *owner, struct job *const *jobs, size_t n)
-{
-    (void)host, (void)owner, (void)jobs, (void)n;
-}
-
 static void open_partition(void)
 {
-    struct partition_options o = {
-        .segment_bytes = 4 << 20, .durable = true, .seed = 1, .deliver = deliver
-    };
+    struct partition_options o = { .segment_bytes = 4 << 20, .durable = true, .seed = 1 };
     struct partition_report report;
 
     assert_int_equal(partition_open(store, &o, now_ms, now_ms - YEAR_MS + DAY_MS, &p, &report), 0);

@@ -155,6 +155,7 @@ static void a_tenants_failures_are_its_own(void **state)
 
 static void that_one_which_is_not_well_was_forgotten_is_told_once(void **state)
 {
+    struct endpoint_key key;
     char name[32];
 
     (void)state;
@@ -164,13 +165,15 @@ static void that_one_which_is_not_well_was_forgotten_is_told_once(void **state)
             endpoint_end(&eps, str_of(name), now, false);
     }
     assert_int_equal(eps.open, ENDPOINTS_MAX);
-    assert_false(endpoints_forgot(&eps));
+    assert_false(endpoints_forgot(&eps, &key));
     endpoint_end(&eps, A, now, false);
     assert_int_equal(eps.open, ENDPOINTS_MAX - 1);
-    assert_true(endpoints_forgot(&eps));
-    assert_false(endpoints_forgot(&eps));
+    assert_true(endpoints_forgot(&eps, &key));
+    assert_int_equal(endpoint_until(&eps, endpoint_key_of(&key), now), -1);
+    assert_true(str_starts(endpoint_key_of(&key), STR("http://")));
+    assert_false(endpoints_forgot(&eps, &key));
     endpoint_end(&eps, B, now, false); /* A goes, which is closed: nothing waits for it */
-    assert_false(endpoints_forgot(&eps));
+    assert_false(endpoints_forgot(&eps, &key));
 }
 
 static void their_number_is_bounded(void **state)
