@@ -35,6 +35,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct buf *o, const char 
     n = vsnprintf(json, sizeof(json), format, args);
     va_end(args);
     assert(n < (int)sizeof(json));
+    (void)n;
     for (char *p = json; *p; p++)
         *p = *p == '\'' ? '"' : *p;
     if (!strchr("{[:", last) && !strchr("}]", json[0]))

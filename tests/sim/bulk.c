@@ -130,8 +130,11 @@ static void adopt_jobs(struct world *w, struct model_bulk *b)
         struct job_view v;
         int err = look_get(&look, ids[i], &v);
 
-        if (job && was_changed(b, job, err ? NULL : &v))
-            change(w, b, job);
+        if (!job || !was_changed(b, job, err ? NULL : &v))
+            continue;
+        if (!err && job->state == JOB_WAITING) /* a parent's end may have been told before */
+            model_after_told(&w->model, job, v.after, v.after_count);
+        change(w, b, job);
     }
     look_end(&look);
     free(ids);

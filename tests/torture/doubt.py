@@ -106,7 +106,7 @@ _MOVES = ("cold_jobs", "loaded_jobs", "runs", "fed_batches", "merged_runs")
 
 
 def listing(player, pipe):
-    """All that LIST shows, by id. A job may be shown again if it moves meanwhile; if none does that is wrong."""
+    """All that LIST shows, by id. A job may be shown again if jobs move meanwhile; if none does that is wrong."""
     for _ in range(20):
         before = pipe.call("STATS")
         rows = {}
@@ -114,9 +114,10 @@ def listing(player, pipe):
             rows.setdefault(row["id"], []).append(row)
         after = pipe.call("STATS")
         again = [id for id, several in rows.items() if len(several) > 1 and several[0]["queue"] not in (b"stall", b"ticks")]
-        if not again or all(before[name] == after[name] for name in _MOVES):
+        moved = any(before[name] != after[name] for name in _MOVES)
+        if not again or not moved:
             break
-    for id in again:
+    for id in again if not moved else ():
         job = player.model.by_id.get(id)
         player.complain(f"LIST shows {id.decode()} {len(rows[id])} times", *([job] if job else []))
     return {id: several[-1] for id, several in rows.items()}

@@ -338,10 +338,13 @@ class Model:
 
     def counts(self, lo, hi):
         """Of each queue and state, the least and the most that may be counted. A job that waits on disk for room may be
-        counted as ready before its time; those that are neither leased nor waiting are `unstarted` in any case."""
+        counted as ready before its time, and when it has expired; those that are neither leased nor waiting are `unstarted`
+        in any case."""
         least, most = collections.Counter(), collections.Counter()
         for job in self.jobs:
             states = set(self.states(job, lo, hi))
+            if job.expire is not None and job.shape.state == "scheduled" and job.shape.at <= hi:
+                states |= {"scheduled", "ready"}
             unstarted = states & {"scheduled", "ready"}
             if unstarted:
                 most[job.queue.name, "unstarted"] += 1
