@@ -179,11 +179,11 @@ def rests(w):
 
 
 def end_of(path, payload):
-    """Where the commit ends that has this payload, if nothing but zeros follows its few bytes; else None. What is
-    further behind may be of an earlier use of the file."""
+    """Where the commit ends that has this payload, if it is the last; else None. Sixteen zeros are written behind the
+    last commit. What is further behind may be of an earlier use of the file."""
     data = path.read_bytes()
     at = data.rfind(payload)
-    end = data.find(bytes(24), at)
+    end = data.find(bytes(16), at)
     return end if at >= 0 and 0 <= end < at + 200 else None
 
 
