@@ -379,25 +379,14 @@ struct field_row {
 #define ROW(kind, name, what) { #kind, #name, what },
 #define ROWS(kind, FIELDS)    static const struct field_row kind##_rows[] = { FIELDS(ROW){ 0 } }
 
-ROWS(begin, BEGIN_FIELDS);
+#define RECORD_ROWS(NAME, codec, FIELDS, good) ROWS(codec, FIELDS);
+ROW_RECORDS(RECORD_ROWS)
+COLD_ROW_RECORDS(RECORD_ROWS)
+#undef RECORD_ROWS
 ROWS(put, IMAGE_FIELDS);
 ROWS(trail, TRAIL_FIELDS);
 ROWS(later, TRAIL_LATER_FIELDS);
-ROWS(lease, LEASE_FIELDS);
-ROWS(extend, EXTEND_FIELDS);
-ROWS(back, BACK_FIELDS);
-ROWS(end, END_FIELDS);
-ROWS(move, MOVE_FIELDS);
-ROWS(mark, MARK_FIELDS);
-ROWS(fed, FED_FIELDS);
-ROWS(merged, MERGED_FIELDS);
 ROWS(loaded, LOADED_FIELDS);
-ROWS(taken, TAKEN_FIELDS);
-ROWS(grave, GRAVE_FIELDS);
-ROWS(tally, TALLY_FIELDS);
-ROWS(cold, COLD_FIELDS);
-ROWS(told, TOLD_FIELDS);
-ROWS(listen, LISTEN_FIELDS);
 ROWS(token, TOKEN_FIELDS);
 ROWS(token_live, TOKEN_LIVE_FIELDS);
 #undef ROW
@@ -446,26 +435,19 @@ static void put_fields(struct buf *out, const struct field_row *rows)
 static const struct field_row *fields_of(enum record_type type)
 {
     switch (type) {
-    case RECORD_BEGIN: return begin_rows;
+#define RECORD_CASE(NAME, codec, FIELDS, good) \
+    case RECORD_##NAME: return codec##_rows;
+        ROW_RECORDS(RECORD_CASE)
+        COLD_ROW_RECORDS(RECORD_CASE)
+#undef RECORD_CASE
     case RECORD_PUT: return put_rows;
-    case RECORD_LEASE: return lease_rows;
-    case RECORD_EXTEND: return extend_rows;
-    case RECORD_BACK: return back_rows;
-    case RECORD_END: return end_rows;
-    case RECORD_MOVE: return move_rows;
-    case RECORD_MARK: return mark_rows;
-    case RECORD_FED: return fed_rows;
-    case RECORD_MERGED: return merged_rows;
     case RECORD_LOADED: return loaded_rows;
-    case RECORD_TAKEN: return taken_rows;
-    case RECORD_GRAVE: return grave_rows;
-    case RECORD_TALLY: return tally_rows;
-    case RECORD_COLD: return cold_rows;
-    case RECORD_TOLD: return told_rows;
-    case RECORD_LISTEN: return listen_rows;
     case RECORD_TOKEN: return token_rows;
-    default: return NULL;
+    case RECORD_QUEUE:
+    case RECORD_TENANT:
+    case RECORD_RUN: break; /* see put_besides */
     }
+    return NULL;
 }
 
 /* What stands in a body besides its rows. */

@@ -15,15 +15,7 @@ void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)
     wire_put_zigzag(out, wall_ms);
 }
 
-CODEC(BEGIN, begin, BEGIN_FIELDS, true)
-CODEC(LEASE, lease, LEASE_FIELDS, true)
-CODEC(EXTEND, extend, EXTEND_FIELDS, true)
-CODEC(BACK, back, BACK_FIELDS, true)
-CODEC(END, end, END_FIELDS, state_is_ended(ret->state))
-CODEC(MOVE, move, MOVE_FIELDS, true)
-CODEC(MARK, mark, MARK_FIELDS, true)
-CODEC(TOLD, told, TOLD_FIELDS, true)
-CODEC(LISTEN, listen, LISTEN_FIELDS, true)
+ROW_RECORDS(CODEC)
 
 /* ---- Jobs ---- */
 

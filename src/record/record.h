@@ -146,6 +146,19 @@ FIELD_STRUCT(told_record, TOLD_FIELDS);
     F(NUMBER, listener, "of the listener's id: its sequence number")
 FIELD_STRUCT(listen_record, LISTEN_FIELDS);
 
+/* Records whose body is its rows: name, codec, rows, and a condition on `ret`, the decoded record.
+ */
+#define ROW_RECORDS(X)                                  \
+    X(BEGIN, begin, BEGIN_FIELDS, true)                 \
+    X(LEASE, lease, LEASE_FIELDS, true)                 \
+    X(EXTEND, extend, EXTEND_FIELDS, true)              \
+    X(BACK, back, BACK_FIELDS, true)                    \
+    X(END, end, END_FIELDS, state_is_ended(ret->state)) \
+    X(MOVE, move, MOVE_FIELDS, true)                    \
+    X(MARK, mark, MARK_FIELDS, true)                    \
+    X(TOLD, told, TOLD_FIELDS, true)                    \
+    X(LISTEN, listen, LISTEN_FIELDS, true)
+
 #define TOKEN_FIELDS(F)            \
     F(BYTES, name, "of the token") \
     F(BYTE, gone, "1: it was revoked, and its body ends here; else 0")

@@ -4,12 +4,7 @@
 #include "record/codec.h"
 #include "record/coldkey.h"
 
-CODEC(FED, fed, FED_FIELDS, true)
-CODEC(MERGED, merged, MERGED_FIELDS, true)
-CODEC(TAKEN, taken, TAKEN_FIELDS, ret->key.len > 0)
-CODEC(GRAVE, grave, GRAVE_FIELDS, ret->key.len > 0)
-CODEC(TALLY, tally, TALLY_FIELDS, ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES)
-CODEC(COLD, cold, COLD_FIELDS, true)
+COLD_ROW_RECORDS(CODEC)
 
 void record_put_loaded(struct buf *out, const struct loaded_record *from)
 {

@@ -67,4 +67,13 @@ FIELD_STRUCT(tally_record, TALLY_FIELDS);
     F(NUMBER, next_grave, "its serial number")
 FIELD_STRUCT(cold_record, COLD_FIELDS);
 
+/* As ROW_RECORDS. */
+#define COLD_ROW_RECORDS(X)                                                                \
+    X(FED, fed, FED_FIELDS, true)                                                          \
+    X(MERGED, merged, MERGED_FIELDS, true)                                                 \
+    X(TAKEN, taken, TAKEN_FIELDS, ret->key.len > 0)                                        \
+    X(GRAVE, grave, GRAVE_FIELDS, ret->key.len > 0)                                        \
+    X(TALLY, tally, TALLY_FIELDS, ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES) \
+    X(COLD, cold, COLD_FIELDS, true)
+
 #endif
