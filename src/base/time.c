@@ -53,8 +53,8 @@ static bool take_number(struct str *s, int64_t max, int64_t *ret)
     return true;
 }
 
-/* Takes a fraction's digits, after the point, and answers that part of `whole`, rounded down. Ten
- * digits fit and matter; further digits are skipped. */
+/* Takes the digits behind a decimal point and answers that fraction of `whole`, rounded down: "25"
+ * of 1000 is 250. Ten digits count; further digits are skipped. */
 static bool take_fraction(struct str *s, int64_t whole, int64_t *ret)
 {
     int64_t digits = 0, scale = 1;

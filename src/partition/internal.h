@@ -202,8 +202,8 @@ int items_add(struct items *x, const struct run_entry *e, uint32_t number);
 /* No further entry comes: from now on items point to their bodies. */
 void items_settle(struct items *x);
 void items_fini(struct items *x);
-/* The moment from which an entry of history or the locator, not a grave, no longer matters;
- * INT64_MAX: time does not tell. */
+/* The moment from which an entry of history or of the locator no longer matters. The entry must be
+ * no grave. INT64_MAX: the entry has no such moment. */
 int64_t entry_gone_ms(const struct run_entry *e);
 
 /* tally.c: counts by queue and slot. */

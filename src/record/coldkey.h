@@ -92,8 +92,10 @@ static inline struct str cold_key_str(const struct cold_key *k)
     return (struct str){ k->bytes, k->len };
 }
 
-/* The value of an entry of the locator: the place of a job, and how long the job can be there. The
- * latter is a moment, or for families A and B the number of the run. */
+/* The value of an entry of the locator: the place of a job, and a bound behind which the job has
+ * left the place. In family D the bound is the due time: the job has left when the frontier has
+ * passed it. In P and X it is the moment of forgetting. In A and B it is the number of the run: the
+ * job has left when all runs of A and B are newer. */
 void cold_place_put(struct buf *out, struct str place, int64_t until);
 bool cold_place_get(struct str value, struct str *ret_place, int64_t *ret_until);
 

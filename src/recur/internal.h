@@ -150,7 +150,8 @@ bool search_day(struct search *s, int64_t *day);
 /* Of the times of one day: how many BYSETPOS leaves of those before that second. */
 int64_t search_day_rank(const struct recur *r, int second);
 
-/* How far an interval has to go, made when it is first needed. */
+/* The jump of the rule, made when it is first needed. A jump tells after how many periods a rule
+ * with an INTERVAL meets its set of times; see jump.c. */
 const struct jump *search_jump(struct search *s);
 
 /* The first nominal time >= from_s; false if there is none, or the search gave up. */

@@ -216,8 +216,8 @@ static bool is_dir(const char *path, const struct dirent *e)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Adds the logs in the directory `path`. `name` has PATH_MAX bytes, of which `len` are the
- * beginning of the names of these logs. */
+/* Adds the logs below the directory `path` whose names start with `prefix`. `name` is a buffer of
+ * PATH_MAX bytes; its first `len` bytes are the name of this directory. */
 static int walk(const char *path, char *name, size_t len, struct str prefix, struct names *ret)
 {
     DIR *d = opendir(path);

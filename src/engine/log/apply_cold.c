@@ -161,8 +161,8 @@ static void uncount_stale(struct engine *e, struct str bytes)
 
 #define EVICTED_TOGETHER 64
 
-/* In replay: the jobs leave memory here. They are all over memory, so some are fetched to the
- * cache together. */
+/* In replay: removes the jobs of a FED record from memory, except stale ones. The jobs are
+ * scattered over memory, so 64 at a time are fetched to the processor's cache together. */
 static int fed_evict(struct engine *e, struct str seqs, const struct stale *stale)
 {
     struct wire_reader r = wire_reader_of(seqs);

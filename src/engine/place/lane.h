@@ -64,7 +64,7 @@ bool order_is_early(const struct engine *e, const struct class *c, struct cold_p
 /* Sets aside jobs that are in the way of others. */
 void order_shed(struct engine *e, struct class *c, int *budget);
 struct job *order_tail(const struct class *c); /* the first of its tail, or NULL */
-/* Jobs that come before those on disk are on their way to memory or to disk. */
+/* Whether jobs that come before those on disk are on their way to memory or to disk. */
 bool order_waits(const struct engine *e, const struct class *c);
 /* Lets jobs of the tail go on. */
 void order_drain(struct engine *e, struct class *c, int *budget);

@@ -294,7 +294,8 @@ int engine_schedule_ask(struct engine *e, const struct job_spec *s)
     return schedule_check(e, s, true, &q, &holder);
 }
 
-/* Whether an earlier one of these has its key: it will be there when this one is scheduled. */
+/* The earlier item of the batch with the key of item i, or NULL. That item will have the key when
+ * item i is scheduled. */
 static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
 {
     for (size_t k = 0; specs[i].key.len > 0 && k < i; k++)
