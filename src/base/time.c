@@ -158,8 +158,8 @@ int time_parse_duration(struct str text, int64_t *ret_ms, const char **why)
     return 0;
 }
 
-/* Days since 1970-01-01 in the proleptic Gregorian calendar, counted in eras of 400 years that
- * start in March, so that the leap day is the last of its year. */
+/* Days since 1970-01-01 in the proleptic Gregorian calendar. The function counts in eras of 400
+ * years that start in March, so that the leap day is the last day of its year. */
 static int64_t days_of_date(int64_t year, int64_t month, int64_t day)
 {
     year -= month <= 2;

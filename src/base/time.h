@@ -2,9 +2,11 @@
 /*
  * Durations and moments as people write them. Both are integer milliseconds.
  *
- * Duration: "250ms 10s 5m 1h30m 2d 1w", units in falling order, each at most once, a fraction in
- * the last one ("1.5s"); a bare integer is milliseconds. Moment: RFC 3339 with zone, or integer
- * milliseconds since 1970; between 1970 and the end of the year 9999.
+ * Duration: "250ms", "10s", "5m", "1h30m", "2d" or "1w". Units come in falling order, each at most
+ * once. The last number may have a fraction ("1.5s"). A bare integer is milliseconds.
+ *
+ * Moment: RFC 3339 with zone, or integer milliseconds since 1970. It is between 1970 and the end of
+ * the year 9999.
  */
 #ifndef BASE_TIME_H
 #define BASE_TIME_H

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The engine of one partition: a pure state machine. Time, requests and stored records go in;
- * records, answers and deliveries come out. It reads no clock, file, socket or environment, and
- * starts no thread; all calls come from one thread.
+ * records, answers and deliveries come out. The engine reads no clock, file, socket or environment,
+ * and starts no thread. All calls come from one thread.
  *
- * A request is executed in three steps: check (nothing changes on error), write a record of what
- * was decided, apply that record. Replay applies the same records with the same code, so memory is
- * always what the journal says. What follows from time alone (a scheduled job becoming ready, the
- * end of retention) has no record: it is derived again from the recorded moments.
+ * The engine executes a request in three steps. It checks the request; an error changes nothing. It
+ * writes a record of its decision. It applies that record. Replay applies the stored records with
+ * these functions, so memory is always what the journal says. A change that follows from time alone
+ * has no record: a scheduled job becomes ready, a retention ends. The engine derives such a change
+ * again from the recorded moments.
  *
- * Records are numbered by an lsn that grows by one for each. The host makes records durable and
- * then releases what waited for them: an answer may leave once the durable lsn has reached
- * engine_visible_lsn() as it was when the request had been executed.
+ * Each record has a number, its lsn, which grows by one. The host makes records durable, and then
+ * releases the answers that waited for them. An answer may leave once the durable lsn has reached
+ * the value that engine_visible_lsn() had when the request had been executed.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -208,9 +209,9 @@ int engine_find_key(struct engine *e, struct str queue, struct str order, struct
                     struct job_id *ret);
 
 /* One page of jobs that match, by (due, id) within the stripe of the table or the run that it comes
- * from. A job that does not change meanwhile is in exactly one page; a job that moves between
- * memory and disk may be in two. The work is bounded: a page may be short or empty though there is
- * more. INVALID: the cursor is bad. NOMEM, COLD. */
+ * from. A job that does not change meanwhile is in exactly one page. A job that moves between
+ * memory and disk may be in several. The work is bounded, so a page may be short or empty although
+ * there are more. INVALID: the cursor is bad. NOMEM, COLD. */
 int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor);

@@ -37,7 +37,7 @@ struct engine_options {
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     uint64_t commit_bytes;  /* records beyond which roll is called */
     bool listen;            /* as engine_listen, from the start on */
-    engine_event_fn *event; /* see event.h; NULL: nobody listens */
+    engine_event_fn *event; /* see event.h; NULL: there is no listener */
     void *host;             /* the first argument of event */
     void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
     /* Whether the locator may have an entry of this hash (cold_key_hash). NULL: it may. */

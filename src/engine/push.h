@@ -2,10 +2,10 @@
 /*
  * Queues that push.
  *
- * A queue with a URL pushes: its jobs are leased by the server itself, in turns of all such queues,
- * and by nobody else. With `job` for its URL each of its jobs has one of its own. The two are not
- * mixed, and the latter has no headers: whoever may add jobs does not decide where a queue's
- * headers are sent.
+ * A queue with a URL pushes: the server itself leases its jobs, and no worker does. All such queues
+ * take turns. If the URL of a queue is `job`, each of its jobs has a URL of its own. A queue has
+ * one of the two forms. A queue of the form `job` has no headers, so a producer, which chooses the
+ * URLs of its jobs, does not decide where the headers of a queue are sent.
  */
 #ifndef ENGINE_PUSH_H
 #define ENGINE_PUSH_H

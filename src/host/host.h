@@ -8,8 +8,8 @@
  *     committer       writes one commit after the other                    committer.c
  *     pool            chores and fetches                                   chores.c, errand.c
  *
- * Each turn of the loop is one host_turn: ready jobs go to waiting workers, gathered records go to
- * the committer, jobs move between memory and disk, chores begin, and alarms are set to the
+ * Each turn of the loop is one host_turn. Ready jobs go to waiting workers, and gathered records go
+ * to the committer. Jobs move between memory and disk, and chores begin. Alarms are set to the
  * engine's next moments. The user calls host_turn from a prepare handle, after its own requests
  * that had to wait. The loop must turn twice a second even if nothing happens, because a chore that
  * failed begins anew in a later turn.

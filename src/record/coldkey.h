@@ -38,8 +38,9 @@ static inline bool family_is_backlog(char family)
     return family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
 }
 
-/* The number of a class in keys and records. A class has the jobs of a queue with one priority
- * (1-5), with an ordering key, whatever their priority, or with leave to pass all gates. */
+/* The number of a class in keys and records. Classes 1 to 5 have the jobs of a queue with that
+ * priority. Class 7 has its jobs with an ordering key, of any priority. Class 8 has its jobs that
+ * pass all gates. */
 #define CLASS_ORDERED 7
 #define CLASS_PASSING 8
 /* Only records have this number: for jobs of the ordered class that were set aside. */

@@ -77,8 +77,8 @@ struct remainders {
 
 #define JUMP_RUNS_MAX 168 /* the hours of a week always fit */
 
-/* The times that an interval is to meet, as runs on the circle of a day, or of a week if the rule
- * names days of the week. In periods. */
+/* The times that an interval must meet, as runs on a circle, counted in periods. The circle is a
+ * week if the rule names days of the week, and a day otherwise. */
 struct jump {
     int64_t round, shift;
     int n;

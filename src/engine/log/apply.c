@@ -38,8 +38,8 @@ int apply_put(struct engine *e, const struct job_image *r)
         return err;
     }
     if (old) {
-        /* A LIST that is under way knows the job by that. A job that went back to disk is no longer
-         * missed, else two bulks that move the same jobs would never end. */
+        /* A LIST that is under way knows the job by `loaded`. A job that went back to disk is no
+         * longer missed; otherwise two bulks that move equal jobs would never end. */
         j->loaded = old->loaded;
         job_leave(e, old);
     }
