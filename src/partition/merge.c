@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Merging the runs that merge_choose.c chose. Entries that no longer count are left out. Runs by
- * due time are cut into stretches of time. History whose time is over is counted as it goes.
+ * due time are cut into stretches of time. Entries of history whose time is over are left out and
+ * counted.
  */
 #include "partition/internal.h"
 

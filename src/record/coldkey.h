@@ -5,8 +5,8 @@
  *     D at seq                   scheduled, beyond the frontier
  *     B queue 0 class at seq     due or about to be, but their class has no room in memory
  *     A queue 0 lane at seq      set aside: their ordering key is stuck, see lane.h
- *     P queue 0 ended seq        done and cancelled: as long as there is room
- *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
+ *     P queue 0 ended seq        done, cancelled, expired: as long as there is room
+ *     X queue 0 ended seq        dead, or ended with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> its place, if its id does not say
  *
  * The value of an entry is the body of a PUT record (record.h); in the locator it is a place.

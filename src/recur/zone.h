@@ -10,10 +10,10 @@
  *     clock set forward: L in the gap        ->  the end of the gap
  *     clock set back:    L is shown twice    ->  the first of the two
  *
- * so it never goes back as L goes on. Its inverse is zone_peak(t): the latest local time that has
- * been shown by t. zone_moment(L) > t if and only if L > zone_peak(t), which is how a search for
- * "the first after t" finds its start. All times are whole seconds; offsets are seconds east of
- * UTC. Moments may be anything within the years -200,000 .. 200,000.
+ * So zone_moment(L) never goes back as L goes on. Its inverse is zone_peak(t): the latest local
+ * time that has been shown by t. zone_moment(L) > t if and only if L > zone_peak(t). By this a
+ * search for "the first after t" finds its start. All times are whole seconds; offsets are seconds
+ * east of UTC. Moments may be anything within the years -200,000 .. 200,000.
  */
 #ifndef RECUR_ZONE_H
 #define RECUR_ZONE_H

@@ -193,8 +193,8 @@ int datadir_check(const char *dir)
 }
 
 /*
- * Log "a" is the file a.log, and log "a.log/b" needs a directory of that name, so a directory's
- * name that ends in ".log" gets a '+' behind it, which no name has.
+ * Log "a" is the file a.log, and log "a.log/b" needs a directory of that name. So the name of a
+ * directory that ends in ".log" gets a '+' behind it. No log has a '+' in its name.
  */
 void datadir_log_path(const char *dir, struct str log, char ret[PATH_MAX])
 {

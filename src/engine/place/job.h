@@ -129,9 +129,10 @@ bool blob_set(struct pool *p, struct blob **slot, struct str s);
 void batch_init(struct batch *b);
 /* A job of the batch changes: its entry in the run will not count. */
 void batch_stale(struct engine *e, struct job *j);
-/* The batch that is being gathered must not write the job (again). Either the batch has an older
- * image of it, and FED names each job once. Or the job came from disk after the batch began, and
- * its grave, which is not in the batch, would hide the new entry. Such a job waits in WHEEL_LEFT.
+/* Whether the batch that is being gathered must not write the job (again). Either the batch has an
+ * older image of it, and FED names each job once. Or the job came from disk after the batch began,
+ * and its grave, which is not in the batch, would hide the new entry. Such a job waits in
+ * WHEEL_LEFT.
  */
 bool batch_is_left(const struct engine *e, const struct job *j);
 bool batch_takes_tails(const struct engine *e);

@@ -15,7 +15,7 @@
 #define TURN_MAX     256         /* jobs taken in one turn of the loop */
 #define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */
 #define AGAIN_MS     1000        /* a push that could not be begun is tried again after this */
-#define NO_URL_MS    60000       /* a job without a URL is tried again after this */
+#define NO_URL_MS    60000 /* the pause of a job without a URL: the queue must get one first */
 #define SLOW_DISK_MS (PUSH_MARGIN_MS / 2)
 
 struct push {
@@ -411,8 +411,7 @@ void push_reset(struct server *s)
     drop_all(&s->pusher->running);
 }
 
-/* Gives back the jobs that were not sent, so that they need not wait for the end of their leases.
- */
+/* Gives back the jobs that were not sent. So they need not wait for the end of their leases. */
 void push_drain(struct server *s)
 {
     struct pusher *p = s->pusher;
