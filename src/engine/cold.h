@@ -78,8 +78,8 @@ uint64_t engine_run_changes(const struct engine *e);
 /* The item that the last request needs, which answered COLD. The host has the item looked up, gives
  * the answer, and executes the request again, both in one turn. */
 const struct cold_want *engine_want(const struct engine *e);
-/* Borrows the answer until engine_answer(e, NULL). COLD: jobs moved meanwhile, look them up again.
- */
+/* Borrows the answer until engine_answer(e, NULL). COLD: jobs moved meanwhile, and the host must
+ * look them up again. */
 int engine_answer(struct engine *e, struct cold_answer *a);
 
 /* ---- Runs ---- */

@@ -167,8 +167,8 @@ void cold_close(struct cold_run *r);
 /* Reads the filter of a pinned run of the locator, as long as there is room for filters. */
 void cold_load_filter(struct partition *p, struct cold_run *r);
 bool cold_may_have(void *partition, uint64_t hash);
-/* Removes logs of runs that no record names. If a run that a record names is missing, the others
- * are kept: they may be what is left of it. */
+/* Removes logs of runs that no record names. If a run that a record names is missing, it removes
+ * none: they may be the remains of that run. */
 int cold_remove_strays(struct partition *p);
 /* Notes in the journal that a part of the run could not be read. */
 void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable);

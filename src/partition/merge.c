@@ -345,8 +345,8 @@ static int merge_all(struct chore *c, struct run_merge *in, struct counts *count
     return err;
 }
 
-/* Opens the inputs, and for history the others, too: their newer entries have been counted already.
- */
+/* Opens the inputs. For history it also opens the other runs of the family, whose newer entries
+ * have been counted already. */
 static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
 {
     struct merge *m = &c->merge;

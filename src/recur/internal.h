@@ -116,8 +116,8 @@ struct search {
 #define SEARCH_DAY_END INT64_C(2932900) /* a few days into the year 10000 */
 
 bool recur_is_empty(const struct recur *r);
-/* Elapsed time meets other local times with each offset of the zone: true if it meets none of the
- * rule's with any that is used from a moment on. */
+/* Elapsed time meets other local times with each offset of the zone. True: with every offset in use
+ * from a moment on, it meets no local time of the rule. */
 bool elapsed_never_meets(const struct recur *r, const struct jump *j, int64_t since_s);
 
 int days_year_kind(int64_t year);

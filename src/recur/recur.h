@@ -46,9 +46,9 @@ struct recur_spec {
     const struct zone *zone; /* must outlive the recurrence */
     int64_t start_ms;        /* 0 .. TIME_MOMENT_MAX */
     uint64_t seed;           /* for H in cron: a hash of the recurrence's name */
-    /* Dates that are left out and added, separated by commas, as in iCalendar: with Z a moment,
-     * without Z a local time, a date alone all of that local day or, added, START's time of day
-     * on it. Seconds are compared, not fractions. May be empty. */
+    /* Dates that are left out and added, separated by commas, as in iCalendar. With Z it is a
+     * moment, without Z a local time. A date alone leaves out all of that local day; if added, it
+     * means START's time of day on it. Seconds are compared, not fractions. May be empty. */
     struct str exdate, rdate;
 };
 

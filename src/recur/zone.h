@@ -53,8 +53,8 @@ int64_t zone_moment(const struct zone *z, int64_t local_s, enum zone_fit *ret_fi
 
 int64_t zone_peak(const struct zone *z, int64_t utc_s);
 
-/* All offsets that it has from a moment on, some perhaps more than once: the i-th is filled in if
- * it is still used then. */
+/* All offsets that a zone has from a moment on, some perhaps more than once. The i-th is filled in
+ * if the zone still uses it then. */
 size_t zone_offsets(const struct zone *z);
 bool zone_offset(const struct zone *z, size_t i, int64_t since_s, int32_t *ret);
 

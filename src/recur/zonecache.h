@@ -23,8 +23,8 @@ struct zonecache {
     uint64_t uses;
 };
 
-/* As zonedir_load, and blocks as that does if the zone is not there yet. The zone is the cache's:
- * it lives until the next call. */
+/* Answers as zonedir_load, and blocks as that does if the cache does not have the zone yet. The
+ * cache owns the zone, which lives until the next call. */
 int zonecache_get(struct zonecache *c, const char *dir, struct str name, const struct zone **ret,
                   const char **ret_why);
 void zonecache_fini(struct zonecache *c);

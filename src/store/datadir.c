@@ -116,8 +116,8 @@ static int make_format(struct disk *d, const char *dir)
     return r < 0 ? disk_fail(r, path, "write") : 0;
 }
 
-/* The format file is made after the directory lasts, with all above it. So a directory with a
- * format file is not synced again. */
+/* The format file is made when the directory, with all directories above it, is durable. So a
+ * directory with a format file is not synced again. */
 static int make_dir(struct disk *d, const char *dir)
 {
     int r = check_format(dir) == BELFRY_NOTFOUND ? disk_make_dirs(d, dir) : 0;
@@ -147,9 +147,9 @@ static int check_length(const char *dir)
     return 0;
 }
 
-/* The format file lasts before there is anything else: without it no later start would know the
- * other files as its own. An existing format file may be of a process that was killed before it
- * had synced the file. */
+/* The format file is durable before any other file is made: without it, no later start would know
+ * the other files as its own. A process that was killed before its sync may have left the format
+ * file. */
 static int settle_format(struct disk *d, const char *dir)
 {
     int r = check_format(dir);

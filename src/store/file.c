@@ -117,8 +117,8 @@ static int append_in_reserve(struct file *f, struct logfile *log, const struct s
     return r;
 }
 
-/* Acquires a log for an append, sync or removal, which the contract has the caller make one at a
- * time. `r` is what the check of its arguments answered. */
+/* Acquires a log for an append, sync or removal, which the caller makes one at a time, as the
+ * contract says. `r` is the result of the check of its arguments. */
 static int enter(struct file *f, int r, struct str name, struct logfile **ret)
 {
     if (r == 0)

@@ -10,8 +10,8 @@
 #include "record/name.h"
 #include "record/record_cold.h"
 
-/* n jobs went to disk. When running, their memory is freed later and they are uncounted now; in
- * replay each is uncounted as it goes. */
+/* Counts n jobs that went to disk. A running engine frees their memory later, and uncounts them
+ * now. Replay uncounts each job when it leaves memory. */
 static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     tally_add(e, q, slot, n);

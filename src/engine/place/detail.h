@@ -13,8 +13,7 @@ int engine_plain(struct engine *e, int err); /* nothing to add to the error's ow
 int engine_scratch(struct engine *e);
 
 /* How many jobs a slice has: fewer where a test asks for it, so that a few jobs make several
- * slices.
- */
+ * slices. */
 static inline int engine_slice(const struct engine *e, int usual)
 {
     return e->o.slice_jobs > 0 && e->o.slice_jobs < usual ? e->o.slice_jobs : usual;

@@ -34,8 +34,8 @@ struct blob {
     char bytes[];
 };
 
-/* A job of 100 bytes takes 192, as there may be millions. `tail` has the options, then the payload.
- */
+/* The struct is small, because there may be millions of jobs: a job with 100 bytes of payload takes
+ * 192 bytes. `tail` has the options, then the payload. */
 struct job {
     struct timer timer;
     struct table_node by_seq;

@@ -423,8 +423,8 @@ int bulk_step(struct engine *e)
     return done;
 }
 
-/* The last read failed: one job of a page is left out; a page is tried again, and given up in the
- * end. */
+/* The last read failed. If it was for one job of a page, the bulk leaves the job out. If it was for
+ * a page, the bulk tries again, and gives up in the end. */
 void bulk_skip(struct engine *e)
 {
     struct job *j = job_find(e, e->tasks.bulk_asks);

@@ -165,8 +165,8 @@ static void push_end(struct push *x)
 /* Ends a push that was not sent, or whose outcome is unknown. */
 static void push_drop(struct push *x)
 {
-    /* No timer is set for an endpoint while it is probed: what waits for it would do so for ever.
-     */
+    /* No timer is set for an endpoint while it is probed. Without this call, queues that wait for
+     * it would wait for ever. */
     if (endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key)))
         tell_endpoint(x->pusher, &x->key);
     push_end(x);
