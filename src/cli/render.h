@@ -3,8 +3,7 @@
  * A RESP value for people. A map becomes lines of name and value. An array of maps becomes a table
  * that is cut to the width of the terminal. Any other value becomes text. Lines of a map that would
  * say nothing (null, or an empty array) are left out. The tenant of jobs and queues is shown only
- * if one of them belongs to another tenant than the default one, because most servers have no
- * other.
+ * if one of them has another tenant than `default`. Most servers have no other tenant.
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H

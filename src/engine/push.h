@@ -4,8 +4,8 @@
  *
  * A queue with a URL pushes: the server itself leases its jobs, and no worker does. All such queues
  * take turns. If the URL of a queue is `job`, each of its jobs has a URL of its own. A queue has
- * one of the two forms. A queue of the form `job` has no headers, so a producer, which chooses the
- * URLs of its jobs, does not decide where the headers of a queue are sent.
+ * one of the two forms. A queue of the form `job` has no headers. Otherwise a producer, which
+ * chooses the URL, would decide where the headers of a queue are sent.
  */
 #ifndef ENGINE_PUSH_H
 #define ENGINE_PUSH_H

@@ -21,9 +21,9 @@ static bool admits_period(const struct recur *r, int64_t second)
            (r->unit_s > 1 || (rule->seconds >> (second % 60) & 1));
 }
 
-/* For periods shorter than a day. Over the days, the rule comes to every period of the day whose
- * distance to START's is a multiple of the greatest common divisor of interval and day. It comes to
- * no other period. */
+/* For periods shorter than a day. Let g be the greatest common divisor of interval and day. Over
+ * the days, the rule comes to every period of the day whose distance to START's is a multiple of g,
+ * and to no other. */
 static bool times_of_day_never_meet(const struct recur *r)
 {
     int64_t divisor = common_divisor(r->interval, CIVIL_DAY / r->unit_s) * r->unit_s;

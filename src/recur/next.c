@@ -76,7 +76,7 @@ static bool next_local(struct search *s, int64_t from_s, struct candidate *ret)
 
 /*
  * Called when the stretch that from_s is in has no further occurrence. Moves from_s on to a moment
- * before which no other stretch has one. The clock may be set back by less than NEAR, so the search
+ * before which no other stretch has one. The clock may be set back by less than NEAR. So the search
  * for local times begins NEAR earlier, and the new moment is NEAR before the time found. False:
  * there is no occurrence at all.
  */
