@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An intrusive pairing heap: adding and joining in constant time, taking any node out in O(log n)
- * over a series of calls. No memory is needed. The caller says which node comes before which,
- * equally for all calls on one heap. A node's place must not change while it is in a heap.
+ * An intrusive pairing heap. Adding and joining take constant time; taking any node out takes
+ * O(log n) over a series of calls. The heap allocates nothing. The caller says which node comes
+ * before which, by one function for all calls on a heap. The order of a node must not change while
+ * it is in a heap.
  *
- *     root          a node's child comes after it, and so do the child's siblings;
- *      |            prev is the sibling before, or of the first one the parent
+ *     root                     The child of a node and its siblings come after the node.
+ *      |                       `prev` is the sibling before; of the first sibling it is the parent.
  *     child - next - next
  */
 #ifndef BASE_HEAP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A histogram of non-negative numbers with about 6 % resolution: 16 buckets per power of two.
- * Fixed size, no allocation; covers everything up to 2^40, beyond which values count as 2^40. */
+/* A histogram of non-negative numbers with about 6 % resolution: 16 buckets per power of two. It
+ * has a fixed size and allocates nothing. A value above 2^40 counts as 2^40. */
 #ifndef BASE_HIST_H
 #define BASE_HIST_H
 

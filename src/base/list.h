@@ -19,8 +19,8 @@ struct list {
     for ((node) = (head)->next, (after) = (node)->next; (node) != (head); \
          (node) = (after), (after) = (node)->next)
 
-/* Visits the things of a ring, which are linked by a member. The thing must stay in its ring; in
- * the second form it may leave. */
+/* Visits the structs that a ring links by `member`. The body must not remove the visited struct
+ * from the ring; with list_each_of_safe it may. */
 #define list_each_of(type, thing, head, member)                                              \
     for (type *thing = container_of((head)->next, type, member); &(thing)->member != (head); \
          (thing) = container_of((thing)->member.next, type, member))

@@ -9,9 +9,9 @@
  *
  *     chunk  | headers of pages | page 1 | page 2 | ... | page 63 |
  *
- * so an object's address gives its page's header. A page without objects goes back to the system,
- * but each class keeps one, so that an object that comes and goes costs no system call; and the
- * pool keeps as many as pool_keep says, for whichever class needs one next.
+ * So the address of an object gives the header of its page. A page without objects goes back to the
+ * system, with two exceptions. Each class keeps one, so that an object that comes and goes costs no
+ * system call. The pool keeps as many as pool_keep says, for the next class that needs a page.
  *
  * Under AddressSanitizer every object comes from malloc, so that a use after free is found.
  */

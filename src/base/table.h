@@ -61,9 +61,9 @@ struct table_node *table_find(const struct table *t, uint64_t hash,
                               bool (*match)(const struct table_node *node, const void *key),
                               const void *key);
 
-/* Visits the nodes with (hash & (2^s - 1)) == i, s < 64. Which nodes these are does not depend on
- * the size of the table, so a walk over all stripes stays right while the table grows in between.
- * fn may remove the node it is given but change nothing else. An answer of fn that is not 0 ends
+/* Visits the nodes with (hash & (2^s - 1)) == i, s < 64. The size of the table does not matter for
+ * this choice. So a walk over all stripes stays right while the table grows in between. fn may
+ * remove the node that it is given, but change nothing else. An answer of fn that is not 0 ends
  * the walk and is returned. */
 int table_each_stripe(const struct table *t, unsigned s, uint64_t i,
                       int (*fn)(void *arg, struct table_node *node), void *arg);
@@ -76,8 +76,8 @@ static inline struct table_node **table_bucket(const struct table *t, uint64_t h
     return &t->segments[b >> TABLE_SEGMENT_BITS][b & (TABLE_SEGMENT - 1)];
 }
 
-/* For a caller that will look for many hashes: it fetches the bucket first, and once that is near,
- * its first node. */
+/* For a caller that will look for many hashes. It first fetches the bucket of each to the
+ * processor's cache, and then the first node of the bucket. */
 static inline void table_near_bucket(const struct table *t, uint64_t hash)
 {
     __builtin_prefetch(table_bucket(t, hash));

@@ -53,8 +53,8 @@ static bool take_number(struct str *s, int64_t max, int64_t *ret)
     return true;
 }
 
-/* Takes a fraction's digits, after the point, and answers that part of `whole`, rounded down. Ten
- * digits fit and matter; further digits are skipped. */
+/* Takes the digits behind a decimal point and answers that fraction of `whole`, rounded down: "25"
+ * of 1000 is 250. Ten digits count; further digits are skipped. */
 static bool take_fraction(struct str *s, int64_t whole, int64_t *ret)
 {
     int64_t digits = 0, scale = 1;
@@ -158,8 +158,8 @@ int time_parse_duration(struct str text, int64_t *ret_ms, const char **why)
     return 0;
 }
 
-/* Days since 1970-01-01 in the proleptic Gregorian calendar, counted in eras of 400 years that
- * start in March, so that the leap day is the last of its year. */
+/* Days since 1970-01-01 in the proleptic Gregorian calendar. The function counts in eras of 400
+ * years that start in March, so that the leap day is the last day of its year. */
 static int64_t days_of_date(int64_t year, int64_t month, int64_t day)
 {
     year -= month <= 2;

@@ -2,9 +2,11 @@
 /*
  * Durations and moments as people write them. Both are integer milliseconds.
  *
- * Duration: "250ms 10s 5m 1h30m 2d 1w", units in falling order, each at most once, a fraction in
- * the last one ("1.5s"); a bare integer is milliseconds. Moment: RFC 3339 with zone, or integer
- * milliseconds since 1970; between 1970 and the end of the year 9999.
+ * Duration: "250ms", "10s", "5m", "1h30m", "2d" or "1w". Units come in falling order, each at most
+ * once. The last number may have a fraction ("1.5s"). A bare integer is milliseconds.
+ *
+ * Moment: RFC 3339 with zone, or integer milliseconds since 1970. It is between 1970 and the end of
+ * the year 9999.
  */
 #ifndef BASE_TIME_H
 #define BASE_TIME_H
@@ -37,8 +39,9 @@ static inline int64_t time_mono_ms(void)
     return time_mono_us() / 1000;
 }
 
-/* Both clocks in milliseconds that turn together: a span that begins at a millisecond of one and is
- * measured by the other ends at that one's millisecond, not at the one before. */
+/* Both clocks in milliseconds that turn together. A span may begin at a millisecond of one clock
+ * and be measured by the other. It then ends at a whole millisecond of the first, not one before.
+ */
 struct clocks {
     int64_t apart_us; /* the wall clock less the monotonic one; 0: not read yet */
 };

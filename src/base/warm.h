@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is touched for the first time costs a fault for each of its pages. A thread takes
  * these faults ahead of the user of the memory. It is only for speed: before warm_start, or where
- * the system cannot, the faults come at the first use. */
+ * the system cannot do this, the faults come at the first use. */
 #ifndef BASE_WARM_H
 #define BASE_WARM_H
 

@@ -3,8 +3,9 @@
  * A timing wheel with millisecond resolution: O(1) insert and cancel, timers come out in order of
  * their moment, equal moments in the order of insertion.
  *
- * Eight levels of 64 slots cover 2^48 ms. A timer stands at the level of the highest group of six
- * bits in which its moment differs from the wheel's base, in the slot that this group names:
+ * Eight levels of 64 slots cover 2^48 ms. The bits of a moment are read in groups of six. Take the
+ * highest group in which the moment of a timer differs from the wheel's base. This group is the
+ * level of the timer, and its value is the slot:
  *
  *     level 0   64 slots of 1 ms       moments that differ from base in the last 6 bits only
  *     level 1   64 slots of 64 ms      ... in the last 12 bits

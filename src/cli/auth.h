@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The token that the command line shows to a server. It is in $BELFRY_AUTH, or in the file that
- * $BELFRY_AUTH_FILE or --auth-file names. Others on the machine could see an argument. */
+ * $BELFRY_AUTH_FILE or --auth-file names. There is no flag for the token itself,
+ * because other users of the machine can see arguments. */
 #ifndef CLI_AUTH_H
 #define CLI_AUTH_H
 

@@ -37,8 +37,8 @@ call_fn bulk_run;
 /* listing.c: takes LIMIT and CURSOR out of the words, before these are checked: LIMIT may be larger
  * than the server's. CLI_OK or CLI_USAGE. */
 int listing_words(struct command *c);
-/* listing.c: follows the cursors of a verb that answers in pages {jobs, cursor}, until --limit jobs
- * have been shown (100 if not given), or all of them with --all. */
+/* listing.c: shows the pages {jobs, cursor} of a verb, one after the other, by their cursors. It
+ * ends after --limit jobs (100 if not given), or with --all after all of them. */
 call_fn listing_run;
 /* forecast.c: appends a line for each step, in local time, with a bar. False, with nothing written,
  * if the value is no answer of FORECAST. */

@@ -5,7 +5,8 @@
  *     schedule hello --in 2s --payload hi   ->   SCHEDULE hello hi IN 2s
  *
  * Positional arguments may be given by position or by name. A payload of `-` is read from standard
- * input, as is a missing one unless that is a terminal; `--payload @file` is read from a file.
+ * input. So is a missing payload, unless standard input is a terminal. The payload of
+ * `--payload @file` is read from that file.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H

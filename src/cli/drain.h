@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes and finishes all jobs of a queue and checks them: jobs are known by the number at the front
- * of their payload. Each must come once, none before its time, and each as it was sent. */
+/* Takes and finishes all jobs of a queue, and checks them. The number at the front of its payload
+ * identifies a job. Each job must come once, not before its time, and as it was sent. */
 #ifndef CLI_DRAIN_H
 #define CLI_DRAIN_H
 

@@ -77,8 +77,8 @@ struct driver {
 
 extern const struct driver driver_belfry, driver_belfry_full;
 
-/* Shared by the drivers of Belfry. driver_belfry_queue() has the queue keep nothing of jobs that
- * have ended; the others are slots of a driver. */
+/* Both drivers of Belfry use these functions. driver_belfry_queue() sets the queue to keep no ended
+ * jobs. The other functions are slots of a driver. */
 int driver_belfry_queue(const struct target *t, struct client *c);
 unsigned driver_belfry_greet(const struct target *t, struct buf *out);
 void driver_belfry_note(struct str reply, char *ret_id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A named value for people. The name tells the meaning of a number: moments (due_ms, until_ms, …)
- * become local time with a hint, other ..._ms durations, ..._bytes sizes. */
+/* A named value for people. The name tells the meaning of a number. A moment (due_ms, until_ms, …)
+ * is shown as local time and "in 3m". Any other ..._ms is shown as a duration, and ..._bytes as a
+ * size. */
 #ifndef CLI_FIELD_H
 #define CLI_FIELD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The letters of a worker to the server. Ends of jobs are kept until the server has answered, and
- * sent again on a new connection. Heartbeats are not. */
+/* The letters of a worker to the server. The outbox keeps the end of a job until the server has
+ * answered, and sends it again on a new connection. It keeps no heartbeats. */
 #ifndef CLI_OUTBOX_H
 #define CLI_OUTBOX_H
 

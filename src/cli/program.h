@@ -32,8 +32,8 @@ extern const struct flag_row bench_flags[], repair_flags[], top_flags[], work_fl
 
 #define COMPLETION_SHELLS "bash|zsh|fish"
 
-/* Does the work of bench_run() with the drivers in a list that NULL closes; the first is the
- * default. For programs that measure other servers, too. */
+/* Does the work of bench_run() with a NULL-terminated list of drivers; the first is the default.
+ * Programs that also measure other servers call it. */
 struct driver;
 int bench_measure(struct cli *cli, const struct driver *const *drivers, int argc, char **argv);
 

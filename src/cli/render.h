@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A RESP value for people: a map as lines of name and value, an array of maps as a table that is
- * cut to the width of the terminal, anything else as text. Lines of a map that would say nothing
- * (null, or an empty array) are left out. The tenant of jobs and queues is shown only if one of
- * them is not the default tenant's: most servers have no other.
+ * A RESP value for people. A map becomes lines of name and value. An array of maps becomes a table
+ * that is cut to the width of the terminal. Any other value becomes text. Lines of a map that would
+ * say nothing (null, or an empty array) are left out. The tenant of jobs and queues is shown only
+ * if one of them has another tenant than `default`. Most servers have no other tenant.
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H

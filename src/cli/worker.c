@@ -200,8 +200,8 @@ static void ask(struct worker *w)
     w->asked = true;
 }
 
-/* Takes no more jobs. A parked LEASE is ended by closing our side of its connection, so that jobs
- * that are on their way still come and can be given back. */
+/* Takes no more jobs. Closing our side of its connection ends a parked LEASE. So jobs that are on
+ * their way still come, and the worker can give them back. */
 static void stop_leasing(struct worker *w)
 {
     if (w->closing)

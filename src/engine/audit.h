@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log: who changed what, and when. An entry is an ended job of one hidden queue, with its
- * payload. It is kept like a dead job, whatever happens to other history: it goes to disk and is
- * forgotten like one. The entries of all tenants are in one log, in the order in which they were
- * made. */
+/* The audit log: who changed what, and when. An entry is an ended job of one hidden queue, and the
+ * payload of the job is the entry. The engine keeps entries, feeds them to disk and forgets them as
+ * it does with dead jobs. So a limit on other history drops none of them. One log has the entries
+ * of all tenants, in the order of their making. */
 #ifndef ENGINE_AUDIT_H
 #define ENGINE_AUDIT_H
 

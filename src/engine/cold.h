@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cold jobs, as the engine sees them: which runs there are, which of their entries count, and how
- * jobs move between them and memory. The engine reads no run. It says what it wants, the partition
- * reads, and the engine decides what the answer is worth by then. */
+ * jobs move between them and memory. The engine reads no run. It says what it wants, and the
+ * partition reads. Jobs may have moved by then, so the engine decides what the answer is worth. */
 #ifndef ENGINE_COLD_H
 #define ENGINE_COLD_H
 
@@ -75,11 +75,11 @@ uint64_t engine_moves(const struct engine *e);
 /* A number that changes whenever runs do. */
 uint64_t engine_run_changes(const struct engine *e);
 
-/* What the request needs that answered COLD. The host has it looked up, gives the answer, and
- * executes the request again in the same turn. */
+/* The item that the last request needs, which answered COLD. The host has the item looked up, gives
+ * the answer, and executes the request again, both in one turn. */
 const struct cold_want *engine_want(const struct engine *e);
-/* Borrows the answer until engine_answer(e, NULL). COLD: jobs moved meanwhile, look them up again.
- */
+/* Borrows the answer until engine_answer(e, NULL). COLD: jobs moved meanwhile, and the host must
+ * look them up again. */
 int engine_answer(struct engine *e, struct cold_answer *a);
 
 /* ---- Runs ---- */

@@ -89,8 +89,8 @@ void engine_free(struct engine *e)
     free(e);
 }
 
-/* Once for each lease, or a server that starts again and again would never end it: that it was
- * given is written down. */
+/* A lease gets its grace once. Otherwise a server that starts again and again would never end the
+ * lease. A record notes that the grace was given. */
 static void give_grace(struct engine *e, const struct trail *t)
 {
     struct buf pending = { 0 };

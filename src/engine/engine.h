@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The engine of one partition: a pure state machine. Time, requests and stored records go in;
- * records, answers and deliveries come out. It reads no clock, file, socket or environment, and
- * starts no thread; all calls come from one thread.
+ * records, answers and deliveries come out. The engine reads no clock, file, socket or environment,
+ * and starts no thread. All calls come from one thread.
  *
- * A request is executed in three steps: check (nothing changes on error), write a record of what
- * was decided, apply that record. Replay applies the same records with the same code, so memory is
- * always what the journal says. What follows from time alone (a scheduled job becoming ready, the
- * end of retention) has no record: it is derived again from the recorded moments.
+ * The engine executes a request in three steps. It checks the request; an error changes nothing. It
+ * writes a record of its decision. It applies that record. Replay applies the stored records with
+ * these functions, so memory is always what the journal says. A change that follows from time alone
+ * has no record: a scheduled job becomes ready, a retention ends. The engine derives such a change
+ * again from the recorded moments.
  *
- * Records are numbered by an lsn that grows by one for each. The host makes records durable and
- * then releases what waited for them: an answer may leave once the durable lsn has reached
- * engine_visible_lsn() as it was when the request had been executed.
+ * Each record has a number, its lsn, which grows by one. The host makes records durable, and then
+ * releases the answers that waited for them. An answer may leave once the durable lsn has reached
+ * the value that engine_visible_lsn() had when the request had been executed.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -36,9 +37,9 @@ void engine_free(struct engine *e); /* drops parked waiters without a call; acce
  */
 int engine_replay(struct engine *e, struct str commit, uint32_t segment);
 
-/* Ends replay. A lease that has less than LEASE_GRACE_MS left gets that, once until its worker says
- * something. engine_direct must have been called. `strict` (the last stop was unclean): during the
- * first minute the answer to a LEASE waits for its record, too. */
+/* Ends replay. A lease that has less than LEASE_GRACE_MS left gets LEASE_GRACE_MS, once until its
+ * worker says something. engine_direct must have been called. `strict` (the last stop was unclean):
+ * during the first minute the answer to a LEASE waits for its record, too. */
 void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool strict);
 
 /* ---- Time ---- */
@@ -57,12 +58,12 @@ struct delivery {
     struct job *jobs[LEASE_COUNT_MAX]; /* to be read with engine_view before the next call */
 };
 
-/* Gives ready jobs to a parked waiter, which is gone then. False: there is none to be served. To be
- * called until then, after requests and after engine_advance. */
+/* Gives ready jobs to a parked waiter, whose wait ends by that. False: no waiter can be served. The
+ * host calls it until it answers false, after requests and after engine_advance. */
 bool engine_dispatch(struct engine *e, struct delivery *ret);
 
-/* Ends the wait of a waiter whose time is up; it is gone then. False: there is none. To be called
- * until then after engine_advance. */
+/* Ends the wait of a waiter whose time is up. False: there is no such waiter. The host calls it
+ * until it answers false, after engine_advance. */
 bool engine_timeout(struct engine *e, void **ret_owner);
 
 int64_t engine_now(const struct engine *e); /* the wall time of the last advance */
@@ -89,8 +90,8 @@ uint64_t engine_offered_lsn(const struct engine *e);
 
 /* Copies forward the jobs of a commit of segment `segment` whose newest images stand there. */
 int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
-/* Copies forward all else that stands in segment `segment`. The host calls it before it drops the
- * segment. */
+/* Copies forward everything but jobs that stands in segment `segment`. The host calls it before it
+ * drops the segment. */
 int engine_copy_rest(struct engine *e, uint32_t segment);
 /* Jobs whose image stands in this segment. A segment with none need not be read before it is
  * dropped. */
@@ -110,16 +111,16 @@ void engine_scope(struct engine *e, struct str tenant);
 /* While it is set, requests that would add jobs answer FULL, and bulks that need room wait. */
 void engine_refuse_new(struct engine *e, bool refuse);
 
-/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job there is), NOTFOUND (of AFTER), PAST, LIMIT,
- * FULL, NOMEM. */
+/* INVALID, TOOLARGE, KEYEXISTS (ret->id is the job that has the key), NOTFOUND (of AFTER), PAST,
+ * LIMIT, FULL, NOMEM. */
 int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
 
 /* Schedules all jobs or none, in one commit. Together they may be as large as one job. *ret_at is
  * the first that is refused. Errors as above; after NOMEM see engine_torn. */
 int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
                         struct schedule_result *ret, size_t *ret_at);
-/* What engine_schedule would answer now; COLD: ask again. The jobs that it needs are in memory
- * then. */
+/* Answers what engine_schedule would answer now. After COLD the caller asks again; the jobs that
+ * engine_schedule needs are in memory then. */
 int engine_schedule_ask(struct engine *e, const struct job_spec *spec);
 /* Memory ran out in the middle of a commit that must be whole. The host must discard the engine
  * with all records since the last commit, and make it again from the journal. */
@@ -160,9 +161,9 @@ int engine_delete(struct engine *e, struct job_id id);
 
 /* ---- The engine's own work ---- */
 
-/* Does a slice of it: telling jobs that those they wait for have ended, recurrences, bulks. 1:
- * there may be more; 2: there may be more, but other work comes first; 0: there is nothing to do
- * now; COLD, as a request; NOMEM. */
+/* Does a slice of this work: it tells listeners of ended jobs, fires recurrences, and runs bulks.
+ * 1: there may be more. 2: there may be more, but other work comes first. 0: there is nothing to do
+ * now. COLD, as a request; NOMEM. */
 int engine_task(struct engine *e);
 /* While it is set, bulks wait: they bring jobs to memory and write to the journal. */
 void engine_press(struct engine *e, bool pressed);
@@ -208,9 +209,9 @@ int engine_find_key(struct engine *e, struct str queue, struct str order, struct
                     struct job_id *ret);
 
 /* One page of jobs that match, by (due, id) within the stripe of the table or the run that it comes
- * from. A job that does not change meanwhile is in exactly one page; a job that moves between
- * memory and disk may be in two. The work is bounded: a page may be short or empty though there is
- * more. INVALID: the cursor is bad. NOMEM, COLD. */
+ * from. A job that does not change meanwhile is in exactly one page. A job that moves between
+ * memory and disk may be in several. The work is bounded, so a page may be short or empty although
+ * there are more. INVALID: the cursor is bad. NOMEM, COLD. */
 int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor);

@@ -50,8 +50,8 @@ struct job_event {
     uint32_t attempt; /* the attempt that began or ended; else how many there were */
     int outcome;      /* enum attempt_outcome of the attempt that ended; -1: none did */
     int64_t start_ms; /* of the attempt that began or ended; -1: none */
-    int64_t late_ms;  /* likewise: how late it began */
-    uint64_t token;   /* likewise; a secret between server and worker */
+    int64_t late_ms;  /* how late that attempt began; -1: none */
+    uint64_t token;   /* of that attempt; a secret between server and worker */
     struct str tenant;
     struct str queue; /* without the tenant */
     struct str worker;

@@ -4,8 +4,8 @@
  *
  * No decision of the engine waits for an answer from above. The host sets facts when they change
  * (engine_endpoint_set, engine_pushes_set, engine_refuse_new, engine_press), and takes deliveries
- * when the engine has decided (engine_dispatch, engine_timeout). The functions that are left ask
- * for no decision, and none of them may call the engine but as it says:
+ * when the engine has decided (engine_dispatch, engine_timeout). The four functions ask for no
+ * decision. None of them may call the engine, except as its comment says:
  *
  *     event     an output: the record is written and applied, and nothing comes back
  *     roll      an output: between two records, where a commit may end. The next commit begins
@@ -37,7 +37,7 @@ struct engine_options {
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     uint64_t commit_bytes;  /* records beyond which roll is called */
     bool listen;            /* as engine_listen, from the start on */
-    engine_event_fn *event; /* see event.h; NULL: nobody listens */
+    engine_event_fn *event; /* see event.h; NULL: there is no listener */
     void *host;             /* the first argument of event */
     void (*roll)(void *journal); /* may call engine_direct. NULL: never called */
     /* Whether the locator may have an entry of this hash (cold_key_hash). NULL: it may. */

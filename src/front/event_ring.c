@@ -8,10 +8,12 @@
 /*
  *     tail                      head
  *     v                         v
- *     +-------+-------+---------+- - - - -+      an entry is never split: one that does not fit at
- *     | entry | entry | entry   |         |      the end is at the start, and `wrapped` is its
- * number
  *     +-------+-------+---------+- - - - -+
+ *     | entry | entry | entry   |         |
+ *     +-------+-------+---------+- - - - -+
+ *
+ * An entry is never split. An entry that does not fit at the end stands at the start, and `wrapped`
+ * is its number.
  */
 struct entry {
     size_t size; /* with the bytes of its slices */

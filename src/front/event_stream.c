@@ -163,8 +163,8 @@ void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf
     buf_text(out, "\n");
 }
 
-/* It has an id, so that a reader continues there when it connects again, although no event was for
- * it. */
+/* A beat has an id. So a reader that connects again continues there, although no event was for it.
+ */
 void event_stream_beat(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
     buf_text(out, ": alive\n");

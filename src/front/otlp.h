@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces of jobs, as OTLP in JSON (opentelemetry-proto, ExportTraceServiceRequest). Spans follow
- * from events one by one, so nothing has to be remembered of a job:
+ * Traces of jobs, as OTLP in JSON (opentelemetry-proto, ExportTraceServiceRequest). Each
+ * span follows from one event, so the server remembers nothing of a job:
  *
- *     whoever scheduled it (traceparent)
+ *     the producer's span (traceparent)
  *      └─ schedule Q     when it was taken
  *          ├─ deliver Q  each attempt, from its lease to its end
  *          │   └─ finish Q   when it ended, if with that attempt;

@@ -412,7 +412,7 @@ const char *session_auth_why(int err)
                : error_text(err);
 }
 
-/* While memory is short, a session may add once in a millisecond, so that clients that add little
+/* While memory is short, a session may add jobs once in a millisecond. So clients that add little
  * do not wait for clients that add much. */
 static bool lacks_room(struct session *s, const struct session_target *t)
 {

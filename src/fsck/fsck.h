@@ -30,9 +30,9 @@ struct fsck_options {
  * directory of this version), IO, NOMEM, CONFLICT (it keeps changing). */
 int fsck_check(const struct fsck_options *o);
 
-/* Keeps the whole parts of a damaged directory; no server may be running. FSCK_FINE if the
- * directory is whole now (or, with `dry`, could be made so); FSCK_DAMAGED if runs stay damaged,
- * which does not keep a server from starting. LOCKED, FULL, or an error as of fsck_check(). */
+/* Keeps the whole parts of a damaged directory; no server may be running. FSCK_FINE: the directory
+ * is whole now or, with `dry`, could be made whole. FSCK_DAMAGED: some runs stay damaged, which
+ * does not keep a server from starting. LOCKED, FULL, or an error of fsck_check(). */
 int fsck_repair(const struct fsck_options *o);
 
 /* The reason for the last error on this thread, in words; borrowed until the next call. */

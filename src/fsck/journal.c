@@ -185,8 +185,8 @@ static int count_element(void *arg, uint64_t seq, struct str element)
     return 0;
 }
 
-/* Takes the server's view of a segment that may end in half-written bytes. If that is not
- * where the trouble is, its limit stays unknown. */
+/* Takes the server's view of a segment that may end in half-written bytes. If the trouble is
+ * elsewhere, the limit of the segment stays unknown. */
 static int probe_tail(struct journal *j, struct store *store, struct journal_segment *s)
 {
     struct store_tail tail;

@@ -102,8 +102,9 @@ static bool is_as_described(const struct run_info *i, const struct run_desc *d)
            i->place.root_at == d->root_at;
 }
 
-/* A filter's size does not follow from the entries. But it stands right before the root, so it has
- * as many bytes as the root of a run without filter is too far ahead. 0 if that makes no sense. */
+/* A filter's size does not follow from the entries. But it stands right before the root. So its
+ * bytes are the distance between the real root and the root of this run without a filter. 0: that
+ * makes no sense. */
 static uint64_t filter_items_of(const struct run_desc *d, const struct run_info *bare)
 {
     uint64_t pieces = d->elements - bare->place.elements;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Repairing a journal: each faulty segment is written anew with everything whole that it has. For a
- * commit that is lost an empty one takes its place, so that all others keep their numbers and every
- * segment still has the length that the next one tells of.
+ * Repairing a journal: each faulty segment is written anew with everything whole that it has. An
+ * empty commit takes the place of each lost one. So all other commits keep their numbers, and every
+ * segment has the length that the next segment tells.
  */
 #include "fsck/fsck.h"
 

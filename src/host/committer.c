@@ -160,8 +160,8 @@ int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *
         free(c);
         return BELFRY_NOMEM;
     }
-    /* After the thread, as the loop would keep the handle. The thread first needs it for a commit.
-     */
+    /* The handle is made after the thread: if the thread fails, the loop has no handle to close.
+     * The thread first needs it for a commit. */
     uv_async_init(loop, &c->async, on_async);
     c->async.data = c;
     *ret = c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log thread: it writes one commit at a time and says when it is done. While it is busy the
- * next commit gathers, so that a slow disk makes commits larger, not slower.
+ * The committer: a thread that writes one commit at a time and says when it is done. While it is
+ * busy, the next commit gathers, so that a slow disk makes commits larger, not slower.
  *
  * All calls come from the loop's thread.
  */
@@ -25,8 +25,8 @@ int committer_new(uv_loop_t *loop, int64_t sync_interval_ms, committer_done_fn *
 /* Hands over a commit of p. No other commit may be under way. */
 void committer_write(struct committer *c, struct partition *p, struct commit *commit);
 
-/* Writes a commit on the calling thread, which saves two changes of thread. The log thread must be
- * idle. It pays for a lone client while the disk is quick. Answers as commit_write. */
+/* Writes a commit on the calling thread, which saves two changes of thread. The committer must be
+ * idle. This pays for a lone client while the disk is quick. Answers as commit_write. */
 int committer_write_now(struct committer *c, struct commit *commit);
 /* Whether the last writes took so little time that the loop may wait for the next. */
 bool committer_is_quick(struct committer *c);

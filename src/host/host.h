@@ -5,11 +5,11 @@
  * is its user, and so are tests.
  *
  *     loop's thread   the user's requests ─> engine ─> records, gathered    host.c
- *     log thread      writes one commit after the other                    committer.c
+ *     committer       writes one commit after the other                    committer.c
  *     pool            chores and fetches                                   chores.c, errand.c
  *
- * Each turn of the loop is one host_turn: ready jobs go to waiting workers, gathered records go to
- * the log thread, jobs move between memory and disk, chores begin, and alarms are set to the
+ * Each turn of the loop is one host_turn. Ready jobs go to waiting workers, and gathered records go
+ * to the committer. Jobs move between memory and disk, and chores begin. Alarms are set to the
  * engine's next moments. The user calls host_turn from a prepare handle, after its own requests
  * that had to wait. The loop must turn twice a second even if nothing happens, because a chore that
  * failed begins anew in a later turn.
@@ -96,14 +96,14 @@ struct host {
     int64_t rebuilt_ms; /* monotonic: when the partition was last opened anew; 0: never */
 };
 
-/* Puts the host on the loop and starts the log thread. For sync_interval_ms see committer_new. IO:
- * there are no alarms. NOMEM: there is no log thread. host_stop and host_fini must follow even
+/* Puts the host on the loop and starts the committer. For sync_interval_ms see committer_new. IO:
+ * there are no alarms. NOMEM: there is no committer. host_stop and host_fini must follow even
  * after an error. */
 int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync_interval_ms,
               const struct host_ops *ops, void *user);
 /* Opens the partition. Blocks; answers as partition_open. */
 int host_open(struct host *h, struct partition_report *ret);
-/* Ends the log thread. The user then closes all handles of the loop and runs it until it ends. */
+/* Ends the committer. The user then closes all handles of the loop and runs it until it ends. */
 void host_stop(struct host *h);
 /* After the loop has ended: writes the gathered records and closes the partition. Does nothing if
  * host_init was never called. */

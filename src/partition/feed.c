@@ -72,8 +72,9 @@ static int by_key(const void *a, const void *b)
     return order ? order : x->grave - y->grave;
 }
 
-/* Sorts by the head first, byte by byte from the lowest, leaving out bytes that are equal in all
- * entries; then entries with equal heads by their keys. `spare` has room for all entries. */
+/* Sorts entries by their heads, byte by byte from the lowest, without bytes that are equal in all
+ * entries. Then it sorts entries with equal heads by their keys. `spare` has room for all entries.
+ */
 static struct entry *sort(struct entry *entries, struct entry *spare, size_t n)
 {
     for (unsigned shift = 0; shift < 64; shift += 8) {

@@ -167,8 +167,8 @@ void cold_close(struct cold_run *r);
 /* Reads the filter of a pinned run of the locator, as long as there is room for filters. */
 void cold_load_filter(struct partition *p, struct cold_run *r);
 bool cold_may_have(void *partition, uint64_t hash);
-/* Removes logs of runs that no record names. If a run that a record names is missing, the others
- * are kept: they may be what is left of it. */
+/* Removes logs of runs that no record names. If a run that a record names is missing, it removes
+ * none: they may be the remains of that run. */
 int cold_remove_strays(struct partition *p);
 /* Notes in the journal that a part of the run could not be read. */
 void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable);
@@ -202,8 +202,8 @@ int items_add(struct items *x, const struct run_entry *e, uint32_t number);
 /* No further entry comes: from now on items point to their bodies. */
 void items_settle(struct items *x);
 void items_fini(struct items *x);
-/* The moment from which an entry of history or the locator, not a grave, no longer matters;
- * INT64_MAX: time does not tell. */
+/* The moment from which an entry of history or of the locator no longer matters. The entry must be
+ * no grave. INT64_MAX: the entry has no such moment. */
 int64_t entry_gone_ms(const struct run_entry *e);
 
 /* tally.c: counts by queue and slot. */

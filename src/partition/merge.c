@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Merging the runs that merge_choose.c chose. Entries that no longer count are left out. Runs by
- * due time are cut into stretches of time. History whose time is over is counted as it goes.
+ * due time are cut into stretches of time. Entries of history whose time is over are left out and
+ * counted.
  */
 #include "partition/internal.h"
 
@@ -344,8 +345,8 @@ static int merge_all(struct chore *c, struct run_merge *in, struct counts *count
     return err;
 }
 
-/* Opens the inputs, and for history the others, too: their newer entries have been counted already.
- */
+/* Opens the inputs. For history it also opens the other runs of the family, whose newer entries
+ * have been counted already. */
 static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
 {
     struct merge *m = &c->merge;

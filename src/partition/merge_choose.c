@@ -2,10 +2,11 @@
 /*
  * Which runs are merged, so that a lookup reads few of them:
  *
- *     D           eight runs of all times are split into stretches of time; eight runs of one
- * stretch become one B A L P X   eight runs of about one size become one
+ *     D           eight runs of all times are split into stretches of time;
+ *                 eight runs of one stretch become one
+ *     B A L P X   eight runs of about one size become one
  *
- * History whose time is over is not merged, but counted and dropped whole.
+ * A run of history whose time is over is not merged, but counted and dropped whole.
  */
 #include "partition/internal.h"
 
@@ -110,7 +111,7 @@ static bool find_group(struct partition *p, struct group *ret)
     return false;
 }
 
-/* Whether no entry of D counts, and all its runs can go at once. A run that stayed alone could have
+/* Whether no entry of D counts, and all its runs can go at once. If one run stayed, it could have
  * jobs whose graves were in another. */
 static bool due_is_empty(struct partition *p)
 {
@@ -181,8 +182,8 @@ static struct cold_run *sweep(struct partition *p)
     return history;
 }
 
-/* A run of history that goes. If its time is over, all such runs of its family go with it: so jobs
- * go together with graves that say that they had been counted. */
+/* A run of history that goes. If its time is over, all such runs of its family go with it. So jobs
+ * go together with the graves that say that they were counted before. */
 struct going {
     struct partition *p;
     const struct cold_run *run;

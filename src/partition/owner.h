@@ -30,7 +30,7 @@ struct owner_note {
 void owner_name(uint16_t partition, char ret[OWNER_NAME]);
 void owner_text(const struct owner_note *n, char ret[OWNER_TEXT]);
 
-/* Reads the owner record. If there is none, it is known that there was no journal. ret_version is
+/* Reads the owner record. If there is none, the note says that there was no journal. ret_version is
  * the epoch. CORRUPT, IO. */
 int owner_read(struct store *s, uint16_t partition, struct owner_note *ret, uint64_t *ret_version);
 

@@ -123,8 +123,8 @@ static void close_gathering(struct partition *p)
     p->stats.committed_bytes += bytes;
 }
 
-/* The engine's call when a commit is as large as it should be: what one turn gathers has no bound,
- * but an element of a log has. */
+/* The engine calls this when a commit is as large as it should be. The records of one turn have no
+ * bound, but an element of a log has. */
 static void roll(void *arg)
 {
     close_gathering(arg);

@@ -3,7 +3,8 @@
  * Reclaiming the oldest segment, so that the journal stays within a small multiple of the live
  * state. The chore reads the segment slice by slice, and the engine copies live records forward. A
  * record says that the journal begins with the next segment. Once all that is durable, the chore
- * removes the oldest. A crash at any point leaves both or only the copies; replay takes the newer.
+ * removes the oldest. A crash leaves the segment and copies, or only the copies; replay takes the
+ * newer image of a job.
  */
 #include "base/wire.h"
 #include "partition/internal.h"

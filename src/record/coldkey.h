@@ -5,8 +5,8 @@
  *     D at seq                   scheduled, beyond the frontier
  *     B queue 0 class at seq     due or about to be, but their class has no room in memory
  *     A queue 0 lane at seq      set aside: their ordering key is stuck, see lane.h
- *     P queue 0 ended seq        done and cancelled: as long as there is room
- *     X queue 0 ended seq        dead, or done with a key that is held: until their time is over
+ *     P queue 0 ended seq        done, cancelled, expired: as long as there is room
+ *     X queue 0 ended seq        dead, or ended with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> its place, if its id does not say
  *
  * The value of an entry is the body of a PUT record (record.h); in the locator it is a place.
@@ -38,8 +38,9 @@ static inline bool family_is_backlog(char family)
     return family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
 }
 
-/* The number of a class in keys and records. A class has the jobs of a queue with one priority
- * (1-5), with an ordering key, whatever their priority, or with leave to pass all gates. */
+/* The number of a class in keys and records. Classes 1 to 5 have the jobs of a queue with that
+ * priority. Class 7 has its jobs with an ordering key, of any priority. Class 8 has its jobs that
+ * pass all gates. */
 #define CLASS_ORDERED 7
 #define CLASS_PASSING 8
 /* Only records have this number: for jobs of the ordered class that were set aside. */
@@ -92,8 +93,10 @@ static inline struct str cold_key_str(const struct cold_key *k)
     return (struct str){ k->bytes, k->len };
 }
 
-/* The value of an entry of the locator: the place of a job, and how long the job can be there. The
- * latter is a moment, or for families A and B the number of the run. */
+/* The value of an entry of the locator: the place of a job, and a bound behind which the job has
+ * left the place. In family D the bound is the due time: the job has left when the frontier has
+ * passed it. In P and X it is the moment of forgetting. In A and B it is the number of the run: the
+ * job has left when all runs of A and B are newer. */
 void cold_place_put(struct buf *out, struct str place, int64_t until);
 bool cold_place_get(struct str value, struct str *ret_place, int64_t *ret_until);
 

@@ -12,7 +12,7 @@
 
 /* A job's life: a state, its name for users, its part of life, and the states that may follow it.
  * Numbers of states are on disk. WAITING (for other jobs) and READY follow from a job's moment and
- * the clock, so a record that ends or leases a job may meet it as SCHEDULED. A bulk is DONE without
+ * the clock. So a record that ends or leases a job may find it SCHEDULED. A bulk is DONE without
  * a lease. */
 #define JOB_STATES(X)                                                                            \
     X(SCHEDULED, "scheduled", AHEAD,                                                             \

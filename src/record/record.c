@@ -112,8 +112,8 @@ static void get_rate(struct wire_reader *r, struct rate *ret)
         r->bad = true;
 }
 
-/* Settings that most queues do not have are a number and bytes each, so that a reader can pass over
- * those that it does not know. */
+/* A setting that most queues do not have is written as a number and bytes. So a reader can pass
+ * over a setting that it does not know. */
 enum queue_tag { QUEUE_TAG_PUSH = 1 };
 
 static void put_push(struct buf *ret, const struct queue_settings *from)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The proleptic Gregorian calendar as arithmetic on whole days since 1970-01-01 and whole seconds
- * since its midnight. "Local seconds" are those that a wall clock shows, counted as those, with
- * no zone attached. Weekdays are 0 for Monday to 6 for Sunday. The calendar repeats itself,
+ * since its midnight. "Local seconds" count what a wall clock shows, as if it were UTC; they know
+ * no zone. Weekdays are 0 for Monday to 6 for Sunday. The calendar repeats itself,
  * weekdays included, after CIVIL_CYCLE_YEARS.
  */
 #ifndef RECUR_CIVIL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The days of a year that a rule admits: what each part says as a set, and what all have in common.
- */
+/* The days of a year that a rule admits. Each part of the rule is a set of days; the rule admits
+ * the days that all sets have in common. */
 #include "recur/internal.h"
 
 struct year {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules that can be seen to have no nominal time at all, so that no search need find it out. Those
- * left over end by the steps of a search. */
+/* Finds rules that can be seen to have no nominal time at all, so that no search is needed. For any
+ * other rule without a nominal time, a search ends by its number of steps. */
 #include "recur/internal.h"
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -21,8 +21,9 @@ static bool admits_period(const struct recur *r, int64_t second)
            (r->unit_s > 1 || (rule->seconds >> (second % 60) & 1));
 }
 
-/* Periods shorter than a day come, in time, at all those of the day that differ from START's by a
- * multiple of what the interval and the day have in common, and at no others. */
+/* For periods shorter than a day. Let g be the greatest common divisor of interval and day. Over
+ * the days, the rule comes to every period of the day whose distance to START's is a multiple of g,
+ * and to no other. */
 static bool times_of_day_never_meet(const struct recur *r)
 {
     int64_t divisor = common_divisor(r->interval, CIVIL_DAY / r->unit_s) * r->unit_s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first nominal time from a local time on. Nothing is walked through from START: a period that
- * counts is found by division, a day in the year's set by its bits, a time of day by rank.
+ * The first nominal time from a local time on. The search does not walk from START on. It finds a
+ * period that counts by division, a day by the bits of the year's set, and a time of day by rank.
  */
 #include "recur/internal.h"
 

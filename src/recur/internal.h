@@ -77,8 +77,8 @@ struct remainders {
 
 #define JUMP_RUNS_MAX 168 /* the hours of a week always fit */
 
-/* The times that an interval is to meet, as runs on the circle of a day, or of a week if the rule
- * names days of the week. In periods. */
+/* The times that an interval must meet, as runs on a circle, counted in periods. The circle is a
+ * week if the rule names days of the week, and a day otherwise. */
 struct jump {
     int64_t round, shift;
     int n;
@@ -116,8 +116,8 @@ struct search {
 #define SEARCH_DAY_END INT64_C(2932900) /* a few days into the year 10000 */
 
 bool recur_is_empty(const struct recur *r);
-/* Elapsed time meets other local times with each offset of the zone: true if it meets none of the
- * rule's with any that is used from a moment on. */
+/* Elapsed time meets other local times with each offset of the zone. True: with every offset in use
+ * from a moment on, it meets no local time of the rule. */
 bool elapsed_never_meets(const struct recur *r, const struct jump *j, int64_t since_s);
 
 int days_year_kind(int64_t year);
@@ -150,7 +150,8 @@ bool search_day(struct search *s, int64_t *day);
 /* Of the times of one day: how many BYSETPOS leaves of those before that second. */
 int64_t search_day_rank(const struct recur *r, int second);
 
-/* How far an interval has to go, made when it is first needed. */
+/* The jump of the rule, made when it is first needed. A jump tells after how many periods a rule
+ * with an INTERVAL meets its set of times; see jump.c. */
 const struct jump *search_jump(struct search *s);
 
 /* The first nominal time >= from_s; false if there is none, or the search gave up. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where an interval first meets a set of times of the day or week. Every INTERVAL-th period goes
- * round the clock, or round the week; stepping along may take years of periods, but the first that
- * falls into a stretch of the circle is found as the greatest common divisor is: by remainders.
+ * round the clock, or round the week. Going from one to the next may take years of periods. The
+ * first that falls into a stretch of the circle is found by remainders instead, as the greatest
+ * common divisor is.
  */
 #include "recur/internal.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a moment to the next occurrence. A search has a place from which it goes on, and what that
- * is depends on the pace: a local second (PACE_LOCAL), a second of UTC (PACE_SHOWN, PACE_ELAPSED),
- * a millisecond (PACE_EVERY). In each the order of places is the order of moments.
+ * From a moment to the next occurrence. A search has a place from which it goes on. The pace of
+ * the rule tells the unit of the place: a local second (PACE_LOCAL), a second of UTC (PACE_SHOWN,
+ * PACE_ELAPSED), a millisecond (PACE_EVERY). In each pace, the order of places is the order of
+ * moments.
  */
 #include "base/error.h"
 #include "base/time.h"
@@ -74,10 +75,10 @@ static bool next_local(struct search *s, int64_t from_s, struct candidate *ret)
 }
 
 /*
- * There is none in the stretch that from_s is in: goes on to a moment before which there is none in
- * any other. What the clock shows may go back by less than NEAR, so local times are looked at from
- * that much earlier, and what they lead to is approached as carefully. False if there is none at
- * all.
+ * Called when the stretch that from_s is in has no further occurrence. Moves from_s on to a moment
+ * before which no other stretch has one. The clock may be set back by less than NEAR. So the search
+ * for local times begins NEAR earlier, and the new moment is NEAR before the time found. False:
+ * there is no occurrence at all.
  */
 static bool leave_stretch(struct search *s, const struct zone_stretch *in, int64_t *from_s)
 {

@@ -4,16 +4,16 @@
  *
  *     22:00-07:00;sat,sun 00:00-24:00;mon-fri 12:30-13:30
  *
- * Each window has the days on which it begins (every day if none is named) and two times; one whose
- * end is not after its start ends on the next day. Where windows touch or overlap they are one.
+ * Each window has two times, and the days on which it begins (every day if none is named). A window
+ * whose end is not after its start ends on the next day. Windows that touch or overlap are one.
  *
  * It is quiet whenever the clock on the wall shows a time of a window:
  *
  *     clock set forward   a window that ends in the gap is over at the end of the gap
- *     clock set back      a time that is shown twice is quiet both times, and a window that is
- *                         shown again is over when it has been shown for the last time
+ *     clock set back      a time that is shown twice is quiet both times; if the clock shows a
+ *                         window twice, it ends with the second showing
  *
- * All of it is arithmetic, with work that does not depend on the moment.
+ * All of this is arithmetic: the amount of work does not depend on the moment.
  */
 #ifndef RECUR_QUIET_H
 #define RECUR_QUIET_H

@@ -143,8 +143,8 @@ static int settle_every(struct recur *r, struct str text, struct rule_error *ret
     return BELFRY_INVALID;
 }
 
-/* Appends the dates of a list; `day_s` is the second of the day of those without a time, or -1 if
- * they stand for all of it. The error is put behind the name of the list. */
+/* Appends the dates of a list. `day_s` is the second of the day for dates without a time; -1: such
+ * a date stands for the whole day. An error names the list first. */
 static int read_dates(struct recur *r, struct str text, const char *name, int64_t day_s, size_t *n,
                       struct rule_error *ret_error)
 {

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recurrences: when does a rule fire next? Pure: no clock, no file; a struct recur is immutable, so
- * any number of threads may ask it.
+ * Recurrences: when does a rule fire next? The functions read no clock and no file. A struct recur
+ * is immutable, so any number of threads may ask it.
  *
  * A rule fires at nominal local times, counted from START as the clock of the zone shows it. START
  * itself fires only if the rule fits it, and nothing fires before START. The fraction of START's
- * second is kept by all occurrences but cron's. How local times become moments is one of three:
+ * second is kept by all occurrences but cron's. Local times become moments in one of three
+ * ways:
  *
- * 1. Rules that name the time of day (DAILY to YEARLY; HOURLY and finer with BYHOUR; cron unless
- * its hour field admits every hour): at that local time. If it does not exist, at the end of the
- * gap; if it exists twice, the first time only. Nominal times that meet at the end of a gap are one
- *    occurrence, that of the earliest.
- * 2. Rules that fire whenever the clock shows a minute or second, whatever the hour (HOURLY and
- *    finer with BYMINUTE, BYSECOND or BYSETPOS but no BYHOUR; cron with every hour): at each moment
- *    at which the clock shows it. A repeated hour is an hour like any other, so that no hole of an
- *    hour opens in autumn, and what a gap leaves out the next hour has.
+ * 1. The rule names the time of day: DAILY to YEARLY; HOURLY and finer with BYHOUR; cron unless its
+ *    hour field admits every hour. It fires at that local time. If that time does not exist, the
+ *    rule fires at the end of the gap; if it exists twice, at the first of the two. Nominal times
+ *    that meet at the end of a gap are one occurrence, that of the earliest.
+ * 2. The rule names a minute or second, whatever the hour: HOURLY and finer with BYMINUTE, BYSECOND
+ *    or BYSETPOS but no BYHOUR; cron with every hour. It fires at each moment at which the clock
+ *    shows that. A repeated hour is an hour like any other, so that autumn has no hour without an
+ *    occurrence. The times that a gap leaves out come in the next hour.
  * 3. EVERY, and HOURLY, MINUTELY and SECONDLY with none of these parts: elapsed time from START.
  *    FREQ=HOURLY;INTERVAL=6 is every six hours, through changes of the clock. BYMONTH, BYDAY,
  *    BYMONTHDAY and BYYEARDAY look at the local date of each.
  *
- * COUNT counts nominal times from START, in 2 and 3 moments; excluded ones count, additional ones
- * (RDATE) do not. An occurrence's moment is its identity: no two share one.
+ * COUNT counts nominal times from START on, and moments in ways 2 and 3. Excluded times count;
+ * additional ones (RDATE) do not. The moment of an occurrence is its identity: no two share one.
  *
  * A search takes RECUR_STEPS_MAX steps at most, of well below a microsecond each; nearly all take
- * some tens. Its answer is exact: the next occurrence; none up to the year 9999; or, if it would
- * take more steps to know, INVALID: so far seen only where COUNT is counted over centuries.
+ * some tens. Its answer is exact: the next occurrence, or none up to the year 9999. If it would
+ * take more steps to know, the answer is INVALID. This was seen only where COUNT is counted over
+ * centuries.
  */
 #ifndef RECUR_RECUR_H
 #define RECUR_RECUR_H
@@ -44,9 +46,9 @@ struct recur_spec {
     const struct zone *zone; /* must outlive the recurrence */
     int64_t start_ms;        /* 0 .. TIME_MOMENT_MAX */
     uint64_t seed;           /* for H in cron: a hash of the recurrence's name */
-    /* Dates that are left out and added, separated by commas, as in iCalendar: with Z a moment,
-     * without Z a local time, a date alone all of that local day or, added, START's time of day
-     * on it. Seconds are compared, not fractions. May be empty. */
+    /* Dates that are left out and added, separated by commas, as in iCalendar. With Z it is a
+     * moment, without Z a local time. A date alone leaves out all of that local day; if added, it
+     * means START's time of day on it. Seconds are compared, not fractions. May be empty. */
     struct str exdate, rdate;
 };
 
@@ -73,8 +75,7 @@ struct recur_occurrence {
 
 /* The place of a caller that goes from one occurrence to the next, so that COUNT need not be
  * counted from START again. It is zero at first, and after the rule was changed. A state says a
- * fact
- * ("n nominal times are at or before at_ms"), so it may be kept, lost, or used for earlier and
+ * fact: "n nominal times are at or before at_ms". So it may be kept, lost, or used for earlier and
  * later moments: the answers do not change. */
 struct recur_state {
     uint64_t n;
@@ -82,10 +83,10 @@ struct recur_state {
     uint32_t steps; /* of the last search */
 };
 
-/* The first occurrence after a moment. 1 with *ret filled in; 0: never again; INVALID: it takes too
- * many steps to know. `state` may be NULL. Microseconds, but for COUNT without state: some tens of
- * them ten years after START, and INVALID some centuries after it, if days have to be counted one
- * by one. */
+/* The first occurrence after a moment. 1: *ret is filled in. 0: never again. INVALID: it takes too
+ * many steps to know. `state` may be NULL. The call takes microseconds. COUNT without state takes
+ * some tens of them ten years after START. If days must be counted one by one, the answer is
+ * INVALID some centuries after START. */
 int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
                struct recur_occurrence *ret);
 

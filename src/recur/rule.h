@@ -3,14 +3,15 @@
  * Rules as data: what RRULE and cron text say, as sets, before any start or zone comes into it.
  *
  * RRULE follows RFC 5545 with its restrictions; either case, an optional "RRULE:" in front. Beyond
- * the RFC: second 60 is taken as 59 (section 3.3.12 says so), UNTIL as a date lasts to the end of
- * that local day, UNTIL without Z is local time.
+ * the RFC: second 60 is taken as 59, as section 3.3.12 says. UNTIL as a date lasts to the end of
+ * that local day. UNTIL without Z is local time.
  *
  * cron: five fields (minute, hour, day of month, month, day of week) of *, numbers, names, ranges,
- * steps and lists; or @hourly and the like. If neither day field begins with * either one will do,
- * otherwise both must fit, as in every cron since 1987. H stands for one value of its field, chosen
- * by the seed, H(0-29) for one of a range, H/15 and H(0-29)/10 for steps from a chosen first value.
- * A plain H as the day of month is 1 to 28, so that every month has it.
+ * steps and lists; or @hourly and the like. If neither day field begins with *, one of the two must
+ * fit; otherwise both must, as in every cron since 1987. H stands for one value of its field, which
+ * the seed chooses, and H(0-29) for one value of a range. H/15 and H(0-29)/10 are steps from a
+ * first value that the seed chooses. A plain H as the day of month is 1 to 28, so that every month
+ * has it.
  */
 #ifndef RECUR_RULE_H
 #define RECUR_RULE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How many nominal times there are between two. They are counted by larger units: whole years or
- * periods of days; runs of elapsed time up to midnight; and where INTERVAL is in seconds, minutes
- * or hours and there are sets of these as well, whole hours, by a table of remainders.
+ * periods of days, and runs of elapsed time up to midnight. A rule may have an INTERVAL in seconds,
+ * minutes or hours, and sets of these as well. Then whole hours are counted, by a table of
+ * remainders.
  */
 #include "recur/internal.h"
 

@@ -19,9 +19,9 @@
 #define TZFILE_CHANGES_MAX 4096u
 #define TZFILE_MAGIC       "TZif"
 
-/* 0; CORRUPT for a file that is no sound zone file (ret_why, if not NULL, gets a static sentence);
- * INVALID for a file that counts leap seconds, as moments here do not; NOMEM. The bytes are not
- * kept. */
+/* Parses a zone file, and keeps no pointer to the bytes. CORRUPT: the file is no sound zone file;
+ * ret_why, if not NULL, gets a static sentence. INVALID: the file counts leap seconds, but Belfry's
+ * moments do not. NOMEM. */
 int tzfile_parse(struct str bytes, struct zone **ret, const char **ret_why);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rule at the end of a zone file: a POSIX TZ string, such as "CET-1CEST,M3.5.0,M10.5.0/3",
- * which holds for all moments after the file's table. With the extensions of TZif version 3: times
- * of change from -167 to 167 hours.
+ * which holds for all moments after the file's table. The extension of TZif version 3 is read too:
+ * times of change from -167 to 167 hours.
  */
 #ifndef RECUR_TZRULE_H
 #define RECUR_TZRULE_H

@@ -10,10 +10,10 @@
  *     clock set forward: L in the gap        ->  the end of the gap
  *     clock set back:    L is shown twice    ->  the first of the two
  *
- * so it never goes back as L goes on. Its inverse is zone_peak(t): the latest local time that has
- * been shown by t. zone_moment(L) > t if and only if L > zone_peak(t), which is how a search for
- * "the first after t" finds its start. All times are whole seconds; offsets are seconds east of
- * UTC. Moments may be anything within the years -200,000 .. 200,000.
+ * So zone_moment(L) never goes back as L goes on. Its inverse is zone_peak(t): the latest local
+ * time that has been shown by t. zone_moment(L) > t if and only if L > zone_peak(t). By this a
+ * search for "the first after t" finds its start. All times are whole seconds; offsets are seconds
+ * east of UTC. Moments may be anything within the years -200,000 .. 200,000.
  */
 #ifndef RECUR_ZONE_H
 #define RECUR_ZONE_H
@@ -53,8 +53,8 @@ int64_t zone_moment(const struct zone *z, int64_t local_s, enum zone_fit *ret_fi
 
 int64_t zone_peak(const struct zone *z, int64_t utc_s);
 
-/* All offsets that it has from a moment on, some perhaps more than once: the i-th is filled in if
- * it is still used then. */
+/* All offsets that a zone has from a moment on, some perhaps more than once. The i-th is filled in
+ * if the zone still uses it then. */
 size_t zone_offsets(const struct zone *z);
 bool zone_offset(const struct zone *z, size_t i, int64_t since_s, int32_t *ret);
 

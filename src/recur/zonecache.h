@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The zones that were asked for last, so that a zone is read from disk once and not with every
- * request. At most ZONECACHE_MAX of them, some kilobytes each. A zone stays as it was read: new
- * files of the system are seen when it has been dropped, or after a restart. For one thread.
+ * request. The cache has at most ZONECACHE_MAX zones, of some kilobytes each. A zone stays as it
+ * was read. A new zone file of the system is read when the cache has dropped the zone, or after a
+ * restart. A cache is for one thread.
  */
 #ifndef RECUR_ZONECACHE_H
 #define RECUR_ZONECACHE_H
@@ -22,8 +23,8 @@ struct zonecache {
     uint64_t uses;
 };
 
-/* As zonedir_load, and blocks as that does if the zone is not there yet. The zone is the cache's:
- * it lives until the next call. */
+/* Answers as zonedir_load, and blocks as that does if the cache does not have the zone yet. The
+ * cache owns the zone, which lives until the next call. */
 int zonecache_get(struct zonecache *c, const char *dir, struct str name, const struct zone **ret,
                   const char **ret_why);
 void zonecache_fini(struct zonecache *c);

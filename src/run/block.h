@@ -60,8 +60,9 @@ static inline size_t block_entry_max(const struct run_entry *e)
 }
 
 bool block_entries_init(struct block_entries *b, struct str element);
-/* 1 and the next entry, 0 at the end, < 0 if it is damaged. `key` holds the key before it (empty at
- * the beginning), has room for RUN_KEY_MAX bytes, and gets the entry's, to which ret points. */
+/* Reads the next entry. 1: *ret is the entry. 0: the block has ended. < 0: it is damaged. `key` has
+ * room for RUN_KEY_MAX bytes. It holds the key before (empty at the beginning), and gets the key of
+ * the entry, to which ret points. */
 int block_next_entry(struct block_entries *b, struct buf *key, struct run_entry *ret);
 
 /* ---- Names of blocks, in index blocks and the root ---- */

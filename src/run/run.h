@@ -7,9 +7,9 @@
  *     elements of the log:  data ... data | index ... index | filter ... filter | root
  *
  * A data block holds entries, each key without the bytes that it shares with the key before it. An
- * index block names data blocks by their last keys, the root names index blocks by theirs, so a key
- * is found by reading one index block and one data block. The root is small, and is read when a run
- * is opened; nothing else of a run stays in memory. Each block names its kind.
+ * index block names data blocks by their last keys, and the root names index blocks by theirs. So
+ * a reader finds a key with one index block and one data block. The root is small, and is read when
+ * a run is opened; nothing else of a run stays in memory. Each block names its kind.
  *
  * An entry has a version. Where several runs have a key, the entry of the highest version
  * counts; a *grave* is an entry without value that says: there is nothing here.

@@ -48,8 +48,8 @@ void client_fini(struct client *c);
 
 /* Sees to it that flush is called when the next commit is durable. */
 void client_await_commit(struct client *c);
-/* Has the request looked at again in a later turn: as soon as there is room for the jobs that it
- * adds, if it lacked that, and otherwise as soon as the disk keeps up. */
+/* Has the request executed again in a later turn. A request that lacked room for its jobs waits
+ * until there is room. Any other request waits until the disk keeps up. */
 void client_queue(struct client *c);
 /* Ends the wait of a parked LEASE with an empty answer. */
 void client_end_wait(struct client *c);

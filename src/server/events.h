@@ -2,8 +2,8 @@
 /*
  * Events of jobs: the engine's events go to a ring (front/event_ring.h). When they are durable, the
  * streams of /v1/events, the log and the tracer read them there. The engine makes events only while
- * there is a reader, and for a while after the last one left, so that a reader that connects again
- * goes on where it was.
+ * there is a reader, and for a while after the last one left. So a reader that connects again goes
+ * on where it was.
  */
 #ifndef SERVER_EVENTS_H
 #define SERVER_EVENTS_H

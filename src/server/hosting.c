@@ -32,8 +32,8 @@ static uint64_t log_bytes(const struct options *o)
 }
 
 /* A commit may be larger than several small segments: the spares together have room for the
- * largest. That is a job with a payload that is to replace its own, or the record of a batch that
- * went to disk. */
+ * largest. The largest is a job together with the payload that will replace its own, or the record
+ * of a batch that went to disk. */
 static unsigned reserve(const struct options *o)
 {
     int64_t job = 2 * o->max_payload, fed = o->memory / FED_PART;

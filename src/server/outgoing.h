@@ -4,10 +4,10 @@
  * protocol, and resolves names in threads of its own.
  *
  * Everything is bounded: the requests at a time, the time of each, the bytes read of an answer.
- * Redirects are not followed, no proxy is taken from the environment, certificates are verified,
- * URLs are http or https without a user's name. A guard sees the address of each connection as it
- * is made, whatever the name resolved to. Kept connections serve later requests of one `struct
- * outgoing` only, so each use with its own rules has its own.
+ * Redirects are not followed, and no proxy is taken from the environment. Certificates are
+ * verified. URLs are http or https, without a user's name. A guard sees the address of each
+ * connection as it is made, whatever the name resolved to. A kept connection serves later requests
+ * of its `struct outgoing` only. So callers with different rules have a `struct outgoing` each.
  *
  * All calls are made on the loop's thread.
  */

@@ -116,8 +116,8 @@ static int make_format(struct disk *d, const char *dir)
     return r < 0 ? disk_fail(r, path, "write") : 0;
 }
 
-/* The format file is made after the directory lasts, with all above it. So a directory with a
- * format file is not synced again. */
+/* The format file is made when the directory, with all directories above it, is durable. So a
+ * directory with a format file is not synced again. */
 static int make_dir(struct disk *d, const char *dir)
 {
     int r = check_format(dir) == BELFRY_NOTFOUND ? disk_make_dirs(d, dir) : 0;
@@ -147,9 +147,9 @@ static int check_length(const char *dir)
     return 0;
 }
 
-/* The format file lasts before there is anything else: without it no later start would know the
- * other files as its own. An existing format file may be of a process that was killed before it
- * had synced the file. */
+/* The format file is durable before any other file is made: without it, no later start would know
+ * the other files as its own. A process that was killed before its sync may have left the format
+ * file. */
 static int settle_format(struct disk *d, const char *dir)
 {
     int r = check_format(dir);
@@ -193,8 +193,8 @@ int datadir_check(const char *dir)
 }
 
 /*
- * Log "a" is the file a.log, and log "a.log/b" needs a directory of that name, so a directory's
- * name that ends in ".log" gets a '+' behind it, which no name has.
+ * Log "a" is the file a.log, and log "a.log/b" needs a directory of that name. So the name of a
+ * directory that ends in ".log" gets a '+' behind it. No log has a '+' in its name.
  */
 void datadir_log_path(const char *dir, struct str log, char ret[PATH_MAX])
 {
@@ -216,8 +216,8 @@ static bool is_dir(const char *path, const struct dirent *e)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Adds the logs in the directory `path`. `name` has PATH_MAX bytes, of which `len` are the
- * beginning of the names of these logs. */
+/* Adds the logs below the directory `path` whose names start with `prefix`. `name` is a buffer of
+ * PATH_MAX bytes; its first `len` bytes are the name of this directory. */
 static int walk(const char *path, char *name, size_t len, struct str prefix, struct names *ret)
 {
     DIR *d = opendir(path);

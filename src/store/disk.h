@@ -4,7 +4,7 @@
  * through hooks, so that a test can make the real store meet a failing disk.
  *
  * Functions answer 0 or a negative errno, because only the caller knows what a failure means.
- * disk_fail makes an error of base/error.h of it, with detail. All of them block.
+ * disk_fail makes an error of base/error.h of that errno, with detail. All functions block.
  */
 #ifndef STORE_DISK_H
 #define STORE_DISK_H

@@ -18,11 +18,11 @@
  * The checksum is seeded by name, salt, seq, offset and length. The salt is random, and new each
  * time a file becomes a log. So neither old bytes of a recycled file nor a copy of an element in
  * another place are ever taken for an element. Bodies hold bytes of users. The mask keeps them from
- * looking like headers, each of which would cost a search a checksum.
+ * looking like headers, because a search computes a checksum for each header that it meets.
  *
- * FIRM says that everything before this element was durable when it was written. So a bad element
- * before a FIRM one is damage. Before other elements it may be left of unpromised writes after a
- * loss of power, which reach the disk in any order.
+ * FIRM says: when this element was written, all elements before it were durable. So a bad element
+ * before a FIRM one is damage. A bad element before other elements may come from a loss of power:
+ * writes that were not synced reach the disk in any order.
  */
 #ifndef STORE_ELEMENT_H
 #define STORE_ELEMENT_H

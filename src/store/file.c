@@ -75,8 +75,9 @@ static int create_in(struct file *f, struct logfile *log, const struct store_app
     return r;
 }
 
-/* The first append makes the log. It takes a spare file only if the caller asks for the reserve. A
- * bulk write, which is synced once at its end, leaves the reserve alone. */
+/* Makes the log, at its first append. An append with `reserved` (the journal) takes a spare file if
+ * there is one. Any other append (a run, synced once at its end) makes a new file and leaves the
+ * reserve alone. */
 static int create(struct file *f, struct logfile *log, const struct store_append *a)
 {
     if (a->seq != 0)
@@ -116,8 +117,8 @@ static int append_in_reserve(struct file *f, struct logfile *log, const struct s
     return r;
 }
 
-/* Acquires a log for an append, sync or removal, which the contract has the caller make one at a
- * time. `r` is what the check of its arguments answered. */
+/* Acquires a log for an append, sync or removal, which the caller makes one at a time, as the
+ * contract says. `r` is the result of the check of its arguments. */
 static int enter(struct file *f, int r, struct str name, struct logfile **ret)
 {
     if (r == 0)
@@ -322,7 +323,8 @@ static int sync_cells(struct file *f)
     return r < 0 ? disk_fail(r, f->cells_dir, "sync directory") : 0;
 }
 
-/* A reader is shown only cells that a loss of power does not change. */
+/* Syncs the directory of cells if the last sync failed. So a reader sees only cells that a loss of
+ * power does not change. */
 static int end_doubt(struct file *f)
 {
     if (!atomic_load(&f->in_doubt) || STORE_MUTANT(f->disk.mutant, DOUBT_SHOWN))

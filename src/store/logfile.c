@@ -271,8 +271,8 @@ static int rewrite(struct logfile *f, struct disk *d, uint64_t from)
  * After a failed sync the kernel may have dropped data while it counts the pages as clean. Then the
  * next sync succeeds and writes nothing. This may also have happened to an earlier process. So
  * everything behind the last place known to be durable is written again; the caller has just
- * scanned it. A torn tail is cut off, not just terminated: whole elements behind it would fit again
- * behind later ones.
+ * scanned it. A torn tail is cut off, not just terminated. Otherwise whole elements in it could fit
+ * behind later elements again.
  */
 static int restore(struct logfile *f, struct disk *d)
 {

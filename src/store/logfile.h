@@ -66,11 +66,13 @@ void logfile_free(struct logfile *f);
 /* Opens the file and checks its header. NOTFOUND, CORRUPT, IO. */
 int logfile_open(struct logfile *f, bool read_only);
 
-/* Makes the file at `beside` (open as fd, which is taken over on success only) this log, with its
- * header and its first element (none if empty) on disk, still under that name. FULL, IO. */
+/* Makes the file at `beside` this log. Its header and its first element (none if empty) are on disk
+ * then, and the file still has that name. The file is open as `fd`, which the log takes over on
+ * success only. FULL, IO. */
 int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside,
                    struct str element);
-/* Moves the file from there to the name of the log. IO: the log is poisoned if it has its name. */
+/* Moves the file from `beside` to the name of the log. IO: the log is poisoned if it has its name.
+ */
 int logfile_place(struct logfile *f, struct disk *d, const char *beside, bool durable);
 
 /* Append (without fencing), sync and read of the store contract. */

@@ -27,8 +27,8 @@ int memory_tear(struct store *s, struct str name, uint64_t torn_bytes);
 /* Removes a cell, as if its file had been removed. */
 void memory_forget(struct store *s, struct str cell);
 
-/* A loss of power. Of the elements of a log that are not durable, the first ones are kept, a random
- * number of them; a log that keeps no element vanishes. `pick` gives a number in [0, bound]. */
+/* A loss of power. A log keeps its durable elements and a random number of those behind them. A log
+ * that keeps no element vanishes. `pick` gives a number in [0, bound]. */
 void memory_lose(struct store *s, uint64_t (*pick)(void *arg, uint64_t bound), void *arg);
 
 #endif

@@ -79,8 +79,8 @@ struct store_ops {
      * succeeds on it. */
     int (*append)(struct store *s, const struct store_append *a);
 
-    /* Makes all whole elements of the log survive power loss, also those written by an earlier
-     * process, and cuts a torn tail off so that the log ends cleanly. NOTFOUND. */
+    /* Makes all whole elements of the log survive power loss, also those of an earlier process.
+     * It cuts off a torn tail, so that the log ends cleanly. NOTFOUND. */
     int (*sync)(struct store *s, struct str log);
 
     /* A hint: most of the log will not be read soon, so the store may drop its caches of it. Like a
@@ -88,12 +88,12 @@ struct store_ops {
     void (*cool)(struct store *s, struct str log);
 
     /* Gives elements from number `from` on, in order. A bad element without a whole one behind it
-     * is a torn tail, which ret tells; else it is CORRUPT, with detail that names file and offset.
-     * NOTFOUND. ret may be NULL, and is set only if the end was reached.
+     * is a torn tail, which ret tells. Any other bad element is CORRUPT, with detail that names
+     * file and offset. NOTFOUND. ret may be NULL, and is set only if the end was reached.
      *
      * `at` is 0, or the hint that the append of element `from` gave. A read with a hint looks at
-     * nothing before that element, nor behind the element at which the callback stops, and waits
-     * for no other call on the log. CORRUPT if that element is not there whole. A read without hint
+     * nothing before that element, nor behind the element at which the callback stops. It waits for
+     * no other call on the log. CORRUPT: that element is not there whole. A read without a hint
      * waits for other such reads, appends and syncs of its log.
      *
      * A log may be removed while it is read: the reader is given true elements, then perhaps

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts of OpenSSL: certificates, keys, and the authorities to believe. TLS 1.2 and 1.3; ciphers
- * that encrypt and authenticate in one; no renegotiation and no compression. No session is resumed,
+ * Contexts of OpenSSL: certificates, keys, and the authorities to believe. They allow TLS 1.2 and
+ * 1.3, and ciphers that encrypt and authenticate in one. They allow neither renegotiation nor
+ * compression. No session is resumed,
  * so a certificate that is no longer accepted is refused from the next connection on.
  *
  * Every file is PEM. The text of an error names the setting, the file and the mistake.

@@ -50,13 +50,13 @@ int relay_new(const struct relay_options *o, struct relay **ret);
 /* Gives bytes under way time_ms to be sent after all plain ends were closed. Accepts NULL. */
 void relay_free(struct relay *r, int time_ms);
 
-/* Sets the times of relay_options, for what begins from now on. */
+/* Sets the times of relay_options, for handshakes and closings that begin from now on. */
 void relay_set_times(struct relay *r, int handshake_ms, int close_ms);
 
 /* Takes over the socket and ssl, which is set to accept, to connect, or is past its handshake.
  * Answers the plain end, which is nonblocking and closed on exec. -1: there is no memory or no
- * descriptor. Then `gone` is not called, nor for a ticket that is NULL. Socket and ssl are taken
- * over in any case. */
+ * descriptor; then the relay does not call `gone`. It never calls `gone` for a ticket that is NULL.
+ * The relay takes over socket and ssl in any case. */
 int relay_add(struct relay *r, SSL *ssl, int net, const char *label, void *ticket);
 
 /* Takes the failures. False: there were none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Places as callers see them. A cursor, or the id of an event, is a place in a walk over the jobs
- * of all tenants, and would show names and numbers of other tenants. So a caller that is confined
- * to its tenant gets it sealed by a key of the server: cursors by AES-256-GCM, ids as one block of
+ * of all tenants. It would show names and numbers of other tenants. So a caller that is confined to
+ * its tenant gets it sealed by a key of the server: cursors by AES-256-GCM, ids as one block of
  * AES-256. A seal is valid for one tenant and one purpose.
  */
 #ifndef VERBS_SEAL_H
@@ -19,8 +19,8 @@ struct seal {
 
 #define SEAL_PAIR_TEXT 22
 
-/* Appends a text of that length for two numbers, always the same for these numbers; nothing on an
- * error. */
+/* Appends a text of SEAL_PAIR_TEXT bytes for two numbers. Equal numbers give equal texts. On an
+ * error it appends nothing. */
 void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out);
 /* False if the text has another form. A text that seal_pair has not made gives random numbers. */
 bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b);

@@ -18,8 +18,8 @@ bool memory_is_pressed(const struct engine *e);
 bool graves_fill_memory(const struct engine *e);
 /* The jobs of the class on disk are not before this point. */
 void class_from(struct engine *e, struct class *c, struct cold_point from);
-/* The clock was set back: jobs that are not due any more leave the tails, where they would keep
- * others back. */
+/* The clock was set back: jobs that are not due any more leave the tails, where they would hold up
+ * other jobs. */
 void tails_rewind(struct engine *e);
 bool tail_comes_first(const struct class *c); /* no job on disk is before the first of its tail */
 

@@ -34,8 +34,8 @@ struct absent {
 
 #define PASTS_MAX 4096 /* a batch may wait for as many jobs */
 
-/* Jobs on disk that have ended, and ids of no job. They hold for this number of moves. A request
- * that names several jobs is told of one at a time. */
+/* Known ids: those of jobs on disk that have ended, and those of no job. This knowledge holds while
+ * the number of moves is `moves`. A request that names several jobs learns of one at a time. */
 struct pasts {
     uint64_t moves;
     uint64_t wipes; /* how many times all jobs were forgotten */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The runs on disk, and which of their entries count: the frontier and the floors, up to which jobs
- * have been loaded; the graves of jobs that were taken out one by one; and the counts of the rest.
- */
+/* The runs on disk, and which of their entries count. The frontier and the floors tell up to which
+ * point jobs have been loaded. Graves stand for jobs that were taken out one by one. The counts are
+ * those of all other entries. */
 #include "engine/cold/cold.h"
 
 #include <assert.h>

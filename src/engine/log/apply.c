@@ -38,8 +38,8 @@ int apply_put(struct engine *e, const struct job_image *r)
         return err;
     }
     if (old) {
-        /* A LIST that is under way knows the job by that. A job that went back to disk is no longer
-         * missed, else two bulks that move the same jobs would never end. */
+        /* A LIST that is under way knows the job by `loaded`. A job that went back to disk is no
+         * longer missed; otherwise two bulks that move equal jobs would never end. */
         j->loaded = old->loaded;
         job_leave(e, old);
     }
@@ -233,8 +233,8 @@ static bool has_listener(const struct job *j, uint64_t seq)
     return false;
 }
 
-/* Where one more option goes: behind the key, which stands first, and before all that a newer
- * version may have added, as nothing behind that can be read. */
+/* The place of one more option: behind the key, which stands first. Options that a newer version
+ * added come after it, because nothing behind an unknown option can be read. */
 static size_t room_for_opt(const struct job *j)
 {
     struct wire_reader r = job_opts_reader(j);

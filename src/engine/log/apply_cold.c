@@ -10,8 +10,8 @@
 #include "record/name.h"
 #include "record/record_cold.h"
 
-/* n jobs went to disk. When running, their memory is freed later and they are uncounted now; in
- * replay each is uncounted as it goes. */
+/* Counts n jobs that went to disk. A running engine frees their memory later, and uncounts them
+ * now. Replay uncounts each job when it leaves memory. */
 static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
     tally_add(e, q, slot, n);
@@ -161,8 +161,8 @@ static void uncount_stale(struct engine *e, struct str bytes)
 
 #define EVICTED_TOGETHER 64
 
-/* In replay: the jobs leave memory here. They are all over memory, so some are fetched to the
- * cache together. */
+/* In replay: removes the jobs of a FED record from memory, except stale ones. The jobs are
+ * scattered over memory, so 64 at a time are fetched to the processor's cache together. */
 static int fed_evict(struct engine *e, struct str seqs, const struct stale *stale)
 {
     struct wire_reader r = wire_reader_of(seqs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: drafted before a record is applied, while the attempt that it ends can still be seen;
- * told once the record is applied. */
+/* Events. The engine drafts an event before it applies the record, while the attempt that the
+ * record ends can still be seen. It tells the event once the record is applied. */
 #include "engine/event.h"
 
 #include "engine/log/log.h"

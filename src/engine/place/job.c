@@ -149,8 +149,8 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     if (!memory)
         return NULL;
     j = (struct job *)(void *)(memory + before);
-    /* Written as a whole, so that fresh memory is not read before. The last byte is the first of
-     * the tail, which is never empty. */
+    /* The struct is written as a whole, so that fresh memory is not read before it is written. The
+     * last byte is the first of the tail, which is never empty. */
     *j = (struct job){
         .timer.at_ms = image->at_ms,
         .seq = image->seq,

@@ -42,8 +42,8 @@ void job_place_hot(struct engine *e, struct job *j, enum job_state state);
 void job_unplace(struct engine *e, struct job *j);
 /* Finds a job that is not leased another place, by the clock and the room of now. */
 void job_place_again(struct engine *e, struct job *j);
-/* Both find other places: for the jobs of a wheel up to a moment, or for those of a list that are
- * not due now. */
+/* Both functions find other places: the first for the jobs of a wheel up to a moment, the second
+ * for the jobs of a list that are not due now. */
 void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *budget);
 void jobs_rewind(struct engine *e, struct list *head);
 /* Places jobs that are in no place, but in this list by their timers. */
@@ -129,10 +129,10 @@ bool blob_set(struct pool *p, struct blob **slot, struct str s);
 void batch_init(struct batch *b);
 /* A job of the batch changes: its entry in the run will not count. */
 void batch_stale(struct engine *e, struct job *j);
-/* The batch that is being gathered must not write the job (again). Either the batch has an older
- * image of it, and FED names each job once. Or the job came from disk after the batch began, and
- * its grave, which is not in the batch, would hide the new entry. Such a job waits in WHEEL_LEFT.
- */
+/* Whether the batch that is being gathered must not write the job (again). Either the batch has an
+ * older image of it, and FED names each job once. Or the job came from disk after the batch began,
+ * and its grave, which is not in the batch, would hide the new entry. Such a job waits in
+ * WHEEL_LEFT. */
 bool batch_is_left(const struct engine *e, const struct job *j);
 bool batch_takes_tails(const struct engine *e);
 /* The family and key under which the job goes to a run. */

@@ -6,10 +6,12 @@
  *                               |  \
  *     keys (queue, key) --------+   +--> struct queue: ready lists, waiters, ended jobs
  *
- * The timer of a job links it into the container of its place (PLACES). A leased job has its trail
- * there instead. An ended job has both: its timer fires when it is forgotten or its key is free,
- * but not while others are to be told. A job that is being fed is in a list of the batch. It counts
- * as it will on disk: as ready, though its moment may be up to the lookahead away.
+ * The timer of a job links it into the container of its place (PLACES). The trail of
+ * a leased job does this instead. An ended job uses both: its trail stands in a list of its queue,
+ * and its timer fires when the job is forgotten or its key is free. The timer is not set while
+ * listeners are to be told. A job that is
+ * being fed is in a list of the batch. It already counts as it will on disk: as ready, though its
+ * moment may be up to the lookahead away.
  */
 #ifndef ENGINE_JOB_DATA_H
 #define ENGINE_JOB_DATA_H
@@ -32,8 +34,8 @@ struct blob {
     char bytes[];
 };
 
-/* A job of 100 bytes takes 192, as there may be millions. `tail` has the options, then the payload.
- */
+/* The struct is small, because there may be millions of jobs: a job with 100 bytes of payload takes
+ * 192 bytes. `tail` has the options, then the payload. */
 struct job {
     struct timer timer;
     struct table_node by_seq;

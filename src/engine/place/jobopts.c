@@ -44,8 +44,8 @@ int64_t job_attempts(const struct job *j)
     return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
 }
 
-/* A job that waits in a tail or on disk counts as ready; whether it is follows from the time. One
- * in a ready list stays so when the clock is set back. */
+/* A job that waits in a tail or on disk counts as ready, but the clock tells whether it is. A job
+ * in a ready list stays ready when the clock is set back. */
 enum job_state job_state_now(const struct engine *e, const struct job *j)
 {
     if (!e->started || !state_is_ahead(j->state))

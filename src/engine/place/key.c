@@ -59,8 +59,8 @@ static bool has_lost(const struct job *j, const struct job *owner)
            (!state_is_ended(owner->state) || owner->trail->hold_ms >= j->trail->hold_ms);
 }
 
-/* Another job takes the key of an ended one: its hold was over then, though by the clock as it is
- * now, set back since, it may seem not to be. */
+/* Another job takes the key of an ended job. The hold was over when this happened. If the clock was
+ * set back since, the hold may seem to last. */
 static int hold_over(struct engine *e, struct job *j)
 {
     if (!state_is_ended(j->state))

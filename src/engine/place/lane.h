@@ -4,10 +4,10 @@
  * the order of (due, seq).
  *
  * A lane is made of the jobs that contend for it: due and hot jobs, the leased job, and the job
- * that owns the lane because it was leased and has not ended (its retry may be hours away). A lane
- * has no structure of its own. Its first job is in place.lanes, and the others are in a heap of
- * that one. Only the first can be given out: if it is ready, it is in queue.firsts or
- * queue.retries.
+ * that owns the lane. A job owns its lane if it was leased and has not ended; its retry may be
+ * hours away. A lane has no structure of its own. Its first job is in place.lanes, and the other
+ * jobs are in a heap of the first. Only the first can be given out: if it is ready, it is in
+ * queue.firsts or queue.retries.
  *
  *     place.lanes: (queue, key) ----> first ---> heap of those behind it
  *                                       |
@@ -17,10 +17,10 @@
  *
  *     hot (memory) --- backlog runs (disk) --- tail (memory)
  *
- * Hot jobs always come before all others, so the first of a lane in memory is the first there is. A
- * due job therefore waits in the tail until all jobs that could be before it have come: from the
- * wheels, from the runs by due time (the frontier), from the backlog. A job that has to be hot
- * though there is no room sends the last of the hot jobs to the tail.
+ * Hot jobs always come before all others, so the first job of a lane in memory is the first of the
+ * lane. A due job therefore waits in the tail until all jobs that could be before it have come:
+ * from the wheels, from the runs by due time (the frontier), from the backlog. A job that has to be
+ * hot though there is no room sends the last of the hot jobs to the tail.
  *
  * A lane may be stuck, and the jobs behind its first would fill the room of the class. When memory
  * is crowded, the last of them are set aside (aside.c). They wait in memory and then on disk until
@@ -64,7 +64,7 @@ bool order_is_early(const struct engine *e, const struct class *c, struct cold_p
 /* Sets aside jobs that are in the way of others. */
 void order_shed(struct engine *e, struct class *c, int *budget);
 struct job *order_tail(const struct class *c); /* the first of its tail, or NULL */
-/* Jobs that come before those on disk are on their way to memory or to disk. */
+/* Whether jobs that come before those on disk are on their way to memory or to disk. */
 bool order_waits(const struct engine *e, const struct class *c);
 /* Lets jobs of the tail go on. */
 void order_drain(struct engine *e, struct class *c, int *budget);

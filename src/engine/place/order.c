@@ -130,8 +130,8 @@ static void hot_evict(struct engine *e, struct class *c)
     to_tail(e, c, j);
 }
 
-/* While so many can be given out, those behind them are not in the way: their turn comes soon, and
- * a class is read from disk far faster than lane by lane. */
+/* Whether many firsts can be given out. Then the jobs behind them are not in the way: their turn
+ * comes soon. And a class is read from disk far faster than lane by lane. */
 static bool has_many_firsts(const struct engine *e, const struct queue *q)
 {
     return !tenant_is_shut(e, q->tenant) && q->first_count > e->o.memory_bytes / FIRSTS_PART;

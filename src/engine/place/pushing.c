@@ -52,7 +52,7 @@ int queue_push_set(struct engine *e, struct queue *q, const struct push_settings
         free(text);
         return BELFRY_NOMEM;
     }
-    /* What is set may be what it has. */
+    /* The new texts may be slices of the old ones. */
     q->settings.push = (struct push_settings){
         .url = keep(&at, s->url),
         .headers = keep(&at, s->headers),

@@ -115,9 +115,9 @@ static bool is_idle(const struct queue *q)
     return q->post.waiters == 0 && q->asides == 0 && q->segment == 0 && q->tally_segment == 0;
 }
 
-/* Names are free to choose, so queues come and go with their jobs. Useless ones are forgotten,
- * oldest first, when there are many and another is made. Not sooner: a caller may be looking at
- * one. */
+/* Names are free to choose, so queues come and go with their jobs. When there are many and another
+ * is made, the engine forgets useless ones, oldest first. It forgets none earlier, because a caller
+ * may be looking at one. */
 void queue_settle(struct engine *e, struct queue *q)
 {
     bool idle = is_idle(q);

@@ -27,7 +27,7 @@ static inline int64_t job_rank(const struct job *j)
 /* So many jobs more are in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
 void queues_free(struct engine *e);
-bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: anybody's */
+bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: of any tenant */
 
 /* ---- class.c: the classes of a queue, and their shares of memory ---- */
 

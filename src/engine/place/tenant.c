@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tenants, and kinds: the queues of one name of all tenants. Whose turn it is stands in turn.c. */
+/* Tenants, and kinds: the queues of one name of all tenants. turn.c has their turns. */
 #include "engine/place/queue.h"
 
 #include <assert.h>

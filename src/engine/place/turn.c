@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose turn it is.
+ * Turns: which queue is served next.
  *
- * A queue belongs to a tenant, and with the queues of the same name of other tenants to a kind.
- * Workers ask one queue, or a kind: then the kind's tenants take turns.
+ * A queue belongs to a tenant, and to a kind: the queues of one name of all tenants. A worker asks
+ * one queue, or a kind. In a kind, the tenants take turns.
  *
  *     kind mail ---> ring: acme@mail, mail, zeta@mail ...   have ready jobs; the first is served
- *     tenant acme -> parked: acme@mail, acme@sms            would be, but for its limit, or its
- *                                                           maintenance
+ *     tenant acme -> parked: acme@mail, acme@sms            have ready jobs, but a limit or the
+ *                                                           maintenance of the tenant holds them
  *
- * What keeps a queue from giving (enum hold) is looked at when its turn comes, not when it begins:
- * then the queue leaves the ring, and comes back by the event that ends it. So picking never walks
- * over queues that cannot give, and one that waits costs nothing.
+ * The engine looks at the hold of a queue (enum hold) when the turn of the queue comes, not when
+ * the hold begins. A held queue leaves the ring, and the event that ends the hold brings it back.
+ * So picking never walks over queues that cannot give, and a queue that waits costs nothing.
  */
 #include "engine/place/queue.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries never change, and all entries in memory go to disk together. So entries on disk are older
- * than those in memory. A page is behind a point in this order, in memory or on disk. */
+/* Entries of the audit log never change, and all entries in memory go to disk together. So entries
+ * on disk are older than those in memory. A page begins behind a point in this order, be it in
+ * memory or on disk. */
 #include "engine/audit.h"
 
 #include <stdlib.h>

@@ -3,17 +3,17 @@
  * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk. It does to
  * each job that matches what a request would do, a slice at a time. Each slice is one commit with
  * its counts. The position of the walk is in memory only: after a restart the walk begins anew. A
- * job that was done no longer matches, or is as it should be: cancelled, put back, deleted, marked,
- * or due at the new moment. So each job is counted once.
+ * job that the bulk has changed no longer matches, or is as it should be: cancelled, put back,
+ * deleted, marked, or due at the new moment. So each job is counted once.
  *
- * A bulk leaves jobs alone that came after it, by their sequence numbers. It also leaves jobs alone
- * that a worker got since, if it put back or moved them: they may have run, and be dead or waiting
- * again.
+ * A bulk leaves jobs alone that came after it, by their sequence numbers. A bulk that puts back or
+ * moves jobs also leaves those alone that a worker got since. Such a job may have run, and be dead
+ * or waiting again.
  *
- * A dry run must count each job once. Jobs that come to memory while the walk is on disk are looked
- * at there, as the walk may not have met them. So a job that was counted in D, and is loaded from
- * there then, is uncounted. In other families a job may be counted twice. If jobs went back to disk
- * where the walk has been (see walk.c), the dry run counts anew.
+ * A dry run must count each job once. While the walk is on disk, jobs come to memory. The walk
+ * looks at them there, because it may not have met them on disk. So a job that was counted in D,
+ * and is then loaded from there, is uncounted. In other families a job may be counted twice. If
+ * jobs went back to disk where the walk has been (see walk.c), the dry run counts anew.
  */
 #include "engine/bulk.h"
 
@@ -423,8 +423,8 @@ int bulk_step(struct engine *e)
     return done;
 }
 
-/* The last read failed: one job of a page is left out; a page is tried again, and given up in the
- * end. */
+/* The last read failed. If it was for one job of a page, the bulk leaves the job out. If it was for
+ * a page, the bulk tries again, and gives up in the end. */
 void bulk_skip(struct engine *e)
 {
     struct job *j = job_find(e, e->tasks.bulk_asks);

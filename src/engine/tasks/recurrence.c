@@ -214,8 +214,8 @@ static bool is_missed(const struct engine *e, int64_t nominal_ms)
     return late_ms > MISSED_MS || (MUTANT(e->o.mutant, MISSED_EARLY) && late_ms == MISSED_MS);
 }
 
-/* Where one was missed, those up to now are looked at together: `last` makes the last of them,
- * which need not be a missed one; `skip` makes those that were not missed. */
+/* If a nominal time was missed, CATCHUP decides about all times up to now together. `last` makes
+ * the last of them, which need not be a missed one. `skip` makes those that were not missed. */
 static void note_missed(const struct engine *e, struct recurrence *r)
 {
     if (!is_missed(e, r->next_ms) || r->skip_ms >= r->next_ms || r->queued > 0 ||

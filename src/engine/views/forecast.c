@@ -6,8 +6,8 @@
 #include "engine/place/queue.h"
 #include "record/name.h"
 
-/* How much of a run is due before a moment, by its summary: it has equally many entries between any
- * two neighbouring points. */
+/* The part of a run that is due before a moment, by its summary. The run has equally many entries
+ * between any two neighbouring points of the summary. */
 static double part_before(const struct run_desc *d, int64_t ms)
 {
     unsigned n = d->spread_count;

@@ -358,7 +358,7 @@ static int list_memory(struct engine *e, const struct list_filter *f, job_fn *fn
     table_each_stripe(&e->place.jobs, cursor->stripes_log2, stripe_of(cursor), page_visit, &p);
     heap_sort(p.heap, p.n);
     first = cursor->phase == LIST_MEMORY && cursor->due_ms == 0 && cursor->seq == 0;
-    if (f->looked && first) /* the other pages of a stripe look at the same jobs */
+    if (f->looked && first) /* the other pages of a stripe look at its jobs again */
         *f->looked += p.looked;
     cursor_advance(e, cursor, &p);
     for (size_t i = 0; i < p.n && answer == 0; i++) {

@@ -10,8 +10,8 @@
 #include "record/record.h"
 #include "recur/quiet.h"
 
-/* The moment at which quiet hours that it is in now are over; -1: it is not quiet. A zone that is
- * no longer there is taken for UTC, so that jobs go on. */
+/* The end of the quiet hours that hold now; -1: it is not quiet. A zone that no longer exists
+ * counts as UTC, so that jobs go on. */
 static int64_t settings_quiet_until(const struct engine *e, const struct tenant_settings *s)
 {
     struct str tz = s->tz[0] ? str_of(s->tz) : STR("UTC");

@@ -15,8 +15,9 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-/* When it becomes ready: at once if it is due. With an ordering key it is due when it says, also
- * before now, as that is its place in the order. */
+/* The moment at which a job becomes ready. A job that is due becomes ready now. A job with an
+ * ordering key has its due time as this moment, even if that is past: it is its place in the order.
+ */
 static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
 {
     return ordered || due > e->now_ms ? due : e->now_ms;
@@ -181,8 +182,8 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     return 0;
 }
 
-/* What a job would meet: its queue, or NULL; and the job that has its key, or NULL. Such a job on
- * disk comes to memory if it is to be replaced, or if `take`. An error, or 0. */
+/* Finds the queue of a new job, or NULL, and the job that has its key, or NULL. A holder of the key
+ * that is on disk comes to memory if it is to be replaced, or if `take`. 0, or an error. */
 static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
                           struct queue **ret_queue, struct job **ret_holder)
 {
@@ -294,7 +295,8 @@ int engine_schedule_ask(struct engine *e, const struct job_spec *s)
     return schedule_check(e, s, true, &q, &holder);
 }
 
-/* Whether an earlier one of these has its key: it will be there when this one is scheduled. */
+/* The earlier item of the batch with the key of item i, or NULL. That item will have the key when
+ * item i is scheduled. */
 static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
 {
     for (size_t k = 0; specs[i].key.len > 0 && k < i; k++)

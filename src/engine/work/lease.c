@@ -99,12 +99,12 @@ struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *r
     return best;
 }
 
-/* Whose turn it is there, or NULL. */
+/* The queue of the post whose turn it is, or NULL. */
 static struct queue *post_next(struct engine *e, const struct post *p)
 {
     if (p->kind)
         return kind_next(e, p->kind);
-    /* Those that push serve nobody else. */
+    /* Queues that push serve no worker. */
     return !queue_pushes(p->queue) && queue_gives(e, p->queue) ? p->queue : NULL;
 }
 
@@ -131,7 +131,7 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
     return best;
 }
 
-/* 0: it may be given. 1: it was put out of the way. Else an error. */
+/* 0: the job may be given out. 1: it has expired, or quiet hours put it off. Else an error. */
 static int pass_over(struct engine *e, struct job *j)
 {
     int64_t quiet;
@@ -168,7 +168,7 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
     size_t taken = 0, bytes = 0, passed_over = 0;
     bool in_turn = false;
 
-    /* What is leased must stay in memory, so there is an end to it. */
+    /* Leased jobs must stay in memory, so their bytes have a limit. */
     while (taken < count && bytes < LEASE_BYTES_MAX &&
            e->place.bytes[WHERE_LEASED] < budget_share(e, SHARE_LEASED)) {
         struct job *j = best_of(e, posts, n, &in_turn);
@@ -380,8 +380,8 @@ static struct post *post_served(struct turns *t, bool full)
     return list_empty(&t->serving) ? NULL : container_of(t->serving.next, struct post, dispatch);
 }
 
-/* A post whose queues hold back is called again by what ends that; one that was not served for want
- * of memory, or because the server is at its limit, stays for the next round. */
+/* A post whose queues are held is called again by the event that ends the hold. A post that was not
+ * served because memory is short or the server is at its limit stays for the next round. */
 bool engine_dispatch(struct engine *e, struct delivery *ret)
 {
     struct turns *t = &e->place.turns;

@@ -88,8 +88,8 @@ int engine_answer(struct engine *e, struct cold_answer *a)
     return BELFRY_COLD;
 }
 
-/* A job that was not started in time ends before a request changes it: its timer may not have
- * fired, or it was on disk. NULL with NOTFOUND if the job is gone by that, or NOMEM. */
+/* Ends a job that was not started in time, before a request changes it. Its timer may not have
+ * fired, or it was on disk. NULL with NOTFOUND if the job is forgotten by that, or with NOMEM. */
 static struct job *settled(struct engine *e, struct job *j, int *ret_err)
 {
     uint64_t seq = j->seq;

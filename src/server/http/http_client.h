@@ -67,8 +67,9 @@ static inline bool http_is_ready(const struct http_client *c)
 /* Executes a request that is whole, if its turn has come: it is ready then, or it waits. */
 void http_start(struct http_client *c);
 
-/* libmicrohttpd calls these: with the first line of a request; with its headers, with pieces of its
- * body, at its end and after it was resumed; when it is over. */
+/* libmicrohttpd calls these functions. It calls http_on_uri with the first line of a request. It
+ * calls http_on_request with the headers, with each piece of the body, at the end, and after it was
+ * resumed. It calls http_on_completed when the request is over. */
 void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection);
 enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection, const char *url,
                                 const char *method, const char *version, const char *data,

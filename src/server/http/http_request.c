@@ -169,8 +169,8 @@ static bool is_json(const char *type)
     return rest && strchr("; \t", *rest); /* or the end */
 }
 
-/* A name that only this machine has, or an address; not a name that the owner of a page could have
- * had resolved to this machine. */
+/* Whether the host is a name that only this machine has, or an address. The owner of a web page
+ * could let any other name resolve to this machine. */
 static bool is_own_host(const char *host)
 {
     size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");

@@ -161,7 +161,7 @@ enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t
         forget(eps, p);
         return was_open ? ENDPOINT_CLOSED : ENDPOINT_SAME;
     }
-    /* What was on its way when it opened says nothing new. */
+    /* A request that was on its way when the circuit opened tells nothing new. */
     if (was_open ? p->probing : ++p->failures >= ENDPOINT_FAILURES)
         open_it(eps, p, now_ms);
     return !was_open && p->opened > 0 ? ENDPOINT_OPENED : ENDPOINT_SAME;

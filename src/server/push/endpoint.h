@@ -7,10 +7,10 @@
  *                                      ^                     │
  *                                      └── the probe fails: ─┘ a pause twice as long, up to 5 min
  *
- * While a circuit is open nothing is sent there, so that jobs keep their attempts; when it is half
- * open, one request is. Only endpoints that failed are known here, and no more than ENDPOINTS_MAX:
- * beyond that the one that will be tried soonest is forgotten. Moments are of a monotonic clock
- * that the caller reads.
+ * While a circuit is open, the server sends nothing to the endpoint, so that jobs keep their
+ * attempts. While it is half open, the server sends one request. Only endpoints that failed are
+ * known here, and no more than ENDPOINTS_MAX. Beyond that, the one that will be tried soonest is
+ * forgotten. Moments are of a monotonic clock that the caller reads.
  */
 #ifndef SERVER_ENDPOINT_H
 #define SERVER_ENDPOINT_H

@@ -14,8 +14,8 @@
 
 #define TURN_MAX     256         /* jobs taken in one turn of the loop */
 #define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */
-#define AGAIN_MS     1000        /* when what could not be begun is tried again */
-#define NO_URL_MS    60000 /* and what has no URL, which takes somebody to give the queue one */
+#define AGAIN_MS     1000        /* a push that could not be begun is tried again after this */
+#define NO_URL_MS    60000 /* the pause of a job without a URL: the queue must get one first */
 #define SLOW_DISK_MS (PUSH_MARGIN_MS / 2)
 
 struct push {
@@ -162,17 +162,18 @@ static void push_end(struct push *x)
     free(x);
 }
 
-/* It was not sent, or nobody knows what became of it. */
+/* Ends a push that was not sent, or whose outcome is unknown. */
 static void push_drop(struct push *x)
 {
-    /* No timer is set for an endpoint while it is probed: what waits for it would do so for ever.
-     */
+    /* No timer is set for an endpoint while it is probed. Without this call, queues that wait for
+     * it would wait for ever. */
     if (endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key)))
         tell_endpoint(x->pusher, &x->key);
     push_end(x);
 }
 
-/* STALE and the like: the lease ended before the answer came. Then the job is somebody else's. */
+/* Tells the engine the outcome. An error such as STALE means that the lease ended before the answer
+ * came. Then the job no longer belongs to this push. */
 static void settle(struct engine *e, const struct push *x, const struct push_verdict *v,
                    const struct outgoing_answer *a)
 {
@@ -410,7 +411,7 @@ void push_reset(struct server *s)
     drop_all(&s->pusher->running);
 }
 
-/* What was not sent is given back, so that it need not wait for the end of its lease. */
+/* Gives back the jobs that were not sent. So they need not wait for the end of their leases. */
 void push_drain(struct server *s)
 {
     struct pusher *p = s->pusher;

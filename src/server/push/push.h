@@ -5,9 +5,9 @@
  *
  *     engine_push_lease ──> waiting ── lease durable ──> running ── answer ──> COMPLETE, FAIL, ...
  *
- * What a crash leaves: the lease. It ends, the job is delivered again, and its endpoint may see it
- * twice. Bounded: pushes at a time, bytes of payload at a time, of both what one tenant may have,
- * endpoints remembered.
+ * A crash leaves the lease behind. The lease ends, the job is delivered again, and its endpoint may
+ * see it twice. Pushes and bytes of payload under way are bounded, in all and for each tenant. The
+ * number of endpoints that the server remembers is bounded too.
  */
 #ifndef SERVER_PUSH_H
 #define SERVER_PUSH_H

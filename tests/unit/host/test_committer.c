@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log thread on a disk that is full for a while. */
+/* The committer on a disk that is full for a while. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
