@@ -149,9 +149,11 @@ int events_want(struct server *s)
 {
     int err = s->events.ring.bytes ? 0 : open_ring(s);
 
-    if (!err)
-        engine_listen(s->host.engine, true);
-    return err;
+    if (err)
+        return err;
+    engine_listen(s->host.engine, true);
+    s->events.used_ms = time_mono_ms(); /* The reader may be gone before the next sweep. */
+    return 0;
 }
 
 void events_take(void *host, const struct job_event *ev)
