@@ -135,13 +135,9 @@ static void lease(void *user)
 static void settled(void *user)
 {
     struct server *s = user;
-    struct list *node, *after;
 
-    list_each_safe (node, after, &s->host.uncommitted) {
-        struct client *c = container_of(node, struct client, uncommitted);
-
+    list_each_of_safe (struct client, c, &s->host.uncommitted, uncommitted)
         c->ops->flush(c);
-    }
     events_settled(s);
     push_flush(s);
 }

@@ -58,7 +58,7 @@ static void guest_free(struct server *s, struct guest *g)
 
 void tls_collect(struct server *s)
 {
-    struct list gone, *node, *after;
+    struct list gone;
 
     if (!s->tls)
         return;
@@ -66,8 +66,8 @@ void tls_collect(struct server *s)
     pthread_mutex_lock(&s->tls->lock);
     list_splice(&gone, &s->tls->gone);
     pthread_mutex_unlock(&s->tls->lock);
-    list_each_safe (node, after, &gone)
-        guest_free(s, container_of(node, struct guest, gone));
+    list_each_of_safe (struct guest, g, &gone, gone)
+        guest_free(s, g);
 }
 
 const char *tls_options_wrong(const struct options *o)

@@ -119,20 +119,14 @@ static int confine_stream(struct http_client *c, struct event_stream *stream, ch
     return 0;
 }
 
-static struct http_stream *stream_of(struct list *node)
-{
-    return container_of(node, struct http_stream, link);
-}
-
 /* The streams of tokens of this client's tenant. */
 static uint64_t streams_beside(const struct http_client *c)
 {
     struct str tenant = identity_tenant(&c->client.session.who);
-    struct list *node;
     uint64_t n = 0;
 
-    list_each (node, &c->client.server->events.streams) {
-        const struct identity *who = &stream_of(node)->client->client.session.who;
+    list_each_of (struct http_stream, st, &c->client.server->events.streams, link) {
+        const struct identity *who = &st->client->client.session.who;
 
         n += who->confined && str_eq(identity_tenant(who), tenant);
     }
@@ -211,11 +205,7 @@ void http_stream_free(struct http_client *c)
 
 void http_streams_feed(struct server *s)
 {
-    struct list *node;
-
-    list_each (node, &s->events.streams) {
-        struct http_stream *st = stream_of(node);
-
+    list_each_of (struct http_stream, st, &s->events.streams, link) {
         if (!st->client->suspended)
             continue;
         fill_stream(st);
@@ -226,13 +216,9 @@ void http_streams_feed(struct server *s)
 
 void http_streams_sweep(struct server *s, int64_t mono_ms)
 {
-    struct list *node;
-
     if (!list_empty(&s->events.streams))
         host_advance(&s->host); /* without requests nothing else notices that a token has expired */
-    list_each (node, &s->events.streams) {
-        struct http_stream *st = stream_of(node);
-
+    list_each_of (struct http_stream, st, &s->events.streams, link) {
         if (!st->client->suspended)
             continue;
         check_rights(st);
