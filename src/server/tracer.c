@@ -199,23 +199,19 @@ static bool is_header_value(struct str s)
 }
 
 /* Reads name=value,name=value, the form that other exporters take from the environment. */
-static int read_headers(struct tracer *t, const char *text)
+static int read_headers(struct tracer *t, struct str text)
 {
     static const char expected[] = "name=value, with commas between, 15 of them at most";
 
     buf_str(&t->headers, STR("Content-Type: application/json\0"));
-    for (int n = 1; *text; n++) {
-        size_t len = strcspn(text, ",");
-        const char *equals = memchr(text, '=', len);
-        struct str name = { text, equals ? (size_t)(equals - text) : 0 }, value = { 0 };
+    for (int n = 1; text.len > 0; n++) {
+        struct str value = str_cut(&text, ',');
+        struct str name = str_trim(str_cut(&value, '='), " ");
 
-        if (equals)
-            value = str_trim((struct str){ equals + 1, len - name.len - 1 }, " ");
-        name = str_trim(name, " ");
+        value = str_trim(value, " ");
         if (n == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
             return refuse_option(t->server, "otlp_headers", expected);
         buf_printf(&t->headers, "%.*s: %.*s%c", STR_ARG(name), STR_ARG(value), '\0');
-        text += len + (text[len] == ',');
     }
     return t->headers.failed ? BELFRY_NOMEM : 0;
 }
@@ -248,7 +244,7 @@ int tracer_new(struct server *s, struct tracer **ret)
     uv_timer_init(&s->loop, &t->timer);
     err = read_endpoint(t, s->options.otlp.endpoint);
     if (!err)
-        err = read_headers(t, s->options.otlp.headers);
+        err = read_headers(t, str_of(s->options.otlp.headers));
     if (!err)
         err = outgoing_new(&s->loop, &one, &t->outgoing);
     if (err)
