@@ -10,7 +10,6 @@
 #include "server/push/push.h"
 #include "server/tls.h"
 #include "server/tracer.h"
-#include "server/verbhost.h"
 
 #define SWEEP_MS 500
 

@@ -73,6 +73,9 @@ struct server {
     struct pusher *pusher;
 };
 
+/* Fills in the server as verbs see it; in verbhost.c. */
+void verbhost_init(struct server *s);
+
 /* Opens everything. Errors are in the log. */
 int server_init(struct server *s);
 /* Serves until SIGTERM or SIGINT. Answers the exit code of the process. */

@@ -140,7 +140,7 @@ static const char *one_too_many(const struct http_client *c)
     const struct server *s = c->client.server;
     uint64_t most = (uint64_t)s->options.max_streams;
 
-    if (s->events.stream_count >= most)
+    if (list_length(&s->events.streams) >= most)
         return "there are as many streams as max_streams allows";
     if (c->client.session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
         return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
@@ -178,7 +178,6 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     }
     st->client = c;
     list_append(&v->streams, &st->link);
-    v->stream_count++;
     c->stream = st;
     event_stream_hello(&st->stream, v->epoch, &st->out);
     http_watch(c);
@@ -197,7 +196,6 @@ void http_stream_free(struct http_client *c)
     if (!st)
         return;
     list_remove(&st->link);
-    c->client.server->events.stream_count--;
     buf_fini(&st->out);
     free(st);
     c->stream = NULL;

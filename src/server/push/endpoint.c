@@ -24,7 +24,6 @@ static void endpoint_forget(struct endpoints *eps, struct endpoint *p)
 {
     table_remove(&eps->table, &p->named.node);
     list_remove(&p->link);
-    eps->count--;
     eps->open -= p->opened > 0;
     free(p);
 }
@@ -53,14 +52,13 @@ static struct endpoint *endpoint_obtain(struct endpoints *eps, struct str key)
 
     if (p)
         return p;
-    if (eps->count >= ENDPOINTS_MAX)
+    if (eps->table.count >= ENDPOINTS_MAX)
         forget_one(eps);
     p = calloc(1, sizeof(*p) + key.len);
     if (!p)
         return NULL;
     named_add(&eps->table, &p->named, p->key, key);
     list_append(&eps->all, &p->link);
-    eps->count++;
     return p;
 }
 

@@ -29,7 +29,6 @@
 struct endpoints {
     struct table table;
     struct list all;
-    size_t count;
     size_t open;                /* circuits that are not closed */
     struct endpoint_key forgot; /* one of these, since endpoints_forgot was asked; len 0: none */
     uint64_t random;
