@@ -3,10 +3,7 @@
 
 #include "base/time.h"
 #include "server/client.h"
-#include "server/hosting.h"
 #include "server/http/http.h"
-#include "server/listen.h"
-#include "server/notify.h"
 #include "server/push/push.h"
 #include "server/tls.h"
 #include "server/tracer.h"
