@@ -8,9 +8,8 @@
 /*
  *     tail                      head
  *     v                         v
- *     +-------+-------+---------+- - - - -+      an entry is never split: one that does not fit at
- *     | entry | entry | entry   |         |      the end is at the start, and `wrapped` is its
- * number
+ *     +-------+-------+---------+- - - - -+      An entry is never split: one that does not fit at
+ *     | entry | entry | entry   |         |      the end is at the start. Its number is `wrapped`.
  *     +-------+-------+---------+- - - - -+
  */
 struct entry {

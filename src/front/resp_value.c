@@ -50,12 +50,12 @@ static enum resp_status read_line(struct value_reader *r, struct str *ret)
     return RESP_OK;
 }
 
+/* Counts downwards, because there is one more negative number than positive ones. */
 static bool parse_int(struct str s, int64_t *ret)
 {
     bool negative = s.len > 0 && s.ptr[0] == '-';
     size_t i = negative || (s.len > 0 && s.ptr[0] == '+') ? 1 : 0;
-    int64_t v =
-        0; /* counts downwards, because there is one more negative number than positive ones */
+    int64_t v = 0;
     if (i == s.len)
         return false;
     for (; i < s.len; i++) {

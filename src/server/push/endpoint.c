@@ -10,7 +10,7 @@ struct endpoint {
     struct list link;
     unsigned failures; /* in a row, while it is closed */
     unsigned opened;   /* times in a row; 0: it is closed */
-    bool probing;      /* a request that decides is on its way */
+    bool probing;      /* A request that decides is on its way. */
     int64_t until_ms;  /* of an open one */
     char key[];
 };
@@ -28,7 +28,7 @@ static void endpoint_forget(struct endpoints *eps, struct endpoint *p)
     free(p);
 }
 
-/* The one that matters least: a closed one, else the one that is tried first. */
+/* Forgets the endpoint that matters least: a closed one, else the one that is tried first. */
 static void forget_one(struct endpoints *eps)
 {
     struct endpoint *least = NULL;
@@ -45,7 +45,7 @@ static void forget_one(struct endpoints *eps)
     endpoint_forget(eps, least);
 }
 
-/* NULL if out of memory: then it is as if it were well. */
+/* NULL if out of memory: then the endpoint counts as well. */
 static struct endpoint *endpoint_obtain(struct endpoints *eps, struct str key)
 {
     struct endpoint *p = endpoint_find(eps, key);
@@ -99,7 +99,7 @@ bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms)
     return true;
 }
 
-/* Three quarters to five quarters of it, so that not all come back at once. */
+/* Three quarters to five quarters of a pause, so that not all endpoints come back at once. */
 static int64_t around(struct endpoints *eps, int64_t ms)
 {
     eps->random ^= eps->random << 13;
@@ -134,7 +134,7 @@ enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t
         endpoint_forget(eps, p);
         return was_open ? ENDPOINT_CLOSED : ENDPOINT_SAME;
     }
-    /* What was on its way when it opened says nothing new. */
+    /* A request that was on its way when the circuit opened says nothing new. */
     if (was_open ? p->probing : ++p->failures >= ENDPOINT_FAILURES)
         open_it(eps, p, now_ms);
     return !was_open && p->opened > 0 ? ENDPOINT_OPENED : ENDPOINT_SAME;

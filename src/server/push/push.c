@@ -14,8 +14,8 @@
 
 #define TURN_MAX     256         /* jobs taken in one turn of the loop */
 #define BYTES_MAX    (64u << 20) /* payload under way, beyond which none is taken */
-#define AGAIN_MS     1000        /* when what could not be begun is tried again */
-#define NO_URL_MS    60000 /* and what has no URL, which takes somebody to give the queue one */
+#define AGAIN_MS     1000        /* when a push that could not begin is tried again */
+#define NO_URL_MS    60000       /* when a job is tried again whose queue has to be given a URL */
 #define SLOW_DISK_MS (PUSH_MARGIN_MS / 2)
 
 struct push {
@@ -23,7 +23,7 @@ struct push {
     struct pusher *pusher;
     struct job_id id;
     uint64_t token;
-    uint64_t lsn; /* what makes its lease durable */
+    uint64_t lsn; /* Its lease is durable with this record. */
     int64_t leased_ms;
     int64_t timeout_ms;
     size_t bytes;
@@ -42,7 +42,7 @@ struct pusher {
     struct list running;
     size_t bytes;
     bool draining;
-    uv_timer_t wake; /* when a circuit becomes half open */
+    uv_timer_t wake; /* rings when a circuit becomes half open */
     struct push_stats stats;
 };
 
@@ -157,19 +157,19 @@ static void push_end(struct push *x)
     free(x);
 }
 
-/* It was not sent, or nobody knows what became of it. */
+/* The push was not sent, or its outcome is unknown. */
 static void push_drop(struct push *x)
 {
-    /* No timer is set for an endpoint while it is probed: what waits for it would do so for ever.
-     */
+    /* No timer is set for an endpoint while it is probed: its jobs would wait for ever. */
     if (endpoint_drop(&x->pusher->endpoints, endpoint_key_of(&x->key)))
         tell_endpoint(x->pusher, &x->key);
     push_end(x);
 }
 
-/* STALE and the like: the lease ended before the answer came. Then the job is somebody else's. */
-static void settle(struct engine *e, const struct push *x, const struct push_verdict *v,
-                   const struct outgoing_answer *a)
+/* STALE is ignored: the lease ended before the answer came, and another worker may have the job.
+ */
+static void settle_push(struct engine *e, const struct push *x, const struct push_verdict *v,
+                        const struct outgoing_answer *a)
 {
     struct fail_result ignored;
 
@@ -195,12 +195,12 @@ static void on_done(void *arg, const struct outgoing_answer *a)
     host_advance(&p->server->host);
     e = engine_of(p);
     if (e)
-        settle(e, x, &v, a);
+        settle_push(e, x, &v, a);
     note_end(x, v.well);
     push_end(x);
 }
 
-/* False: the lease is no longer ours. */
+/* False: the lease has ended. */
 static bool still_leased(struct engine *e, const struct push *x)
 {
     struct extend_result ignored;
@@ -252,7 +252,7 @@ void push_flush(struct server *s)
 
 /* ---- Taking jobs ---- */
 
-/* Everything is copied: what it points to lasts only until the engine's next call. */
+/* Copies everything: slices of the view last only until the engine's next call. */
 static struct push *push_new(struct pusher *p, const struct job_view *v, struct str url,
                              const struct push_settings *settings, const struct endpoint_key *key)
 {
@@ -280,7 +280,7 @@ static struct push *push_new(struct pusher *p, const struct job_view *v, struct 
     return x;
 }
 
-static void take(struct pusher *p, struct engine *e, const struct job *job)
+static void take_job(struct pusher *p, struct engine *e, const struct job *job)
 {
     const struct push_settings *settings;
     struct str url = engine_push_url(e, job, &settings);
@@ -294,7 +294,7 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
 
     engine_view(e, job, &v);
     if (!push_url_parse(url, &u, &why)) {
-        /* It was there before the queue's URL became `job`: no reason to lose it. */
+        /* The job was there before the queue's URL became `job`, and is kept. */
         if (url.len == 0)
             engine_release(e, v.id, v.token, NO_URL_MS);
         else
@@ -317,7 +317,7 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
         engine_endpoint_set(e, endpoint_key_of(&x->key), now);
 }
 
-/* One by one, so that a circuit that is half open is so for one only. */
+/* Leases jobs one by one, so that a circuit that is half open lets one of them pass. */
 void push_turn(struct server *s)
 {
     struct pusher *p = s->pusher;
@@ -328,7 +328,7 @@ void push_turn(struct server *s)
     while (e && p->stats.running < (uint64_t)s->options.push.max && p->bytes < BYTES_MAX) {
         if (engine_push_lease(e, 1, &job) <= 0)
             return;
-        take(p, e, job);
+        take_job(p, e, job);
         if (++n == TURN_MAX) {
             host_wake(&s->host);
             return;
@@ -393,7 +393,8 @@ void push_reset(struct server *s)
     drop_all(&s->pusher->running);
 }
 
-/* What was not sent is given back, so that it need not wait for the end of its lease. */
+/* Jobs that were not sent are given back, so that they need not wait for the end of their leases.
+ */
 void push_drain(struct server *s)
 {
     struct pusher *p = s->pusher;
@@ -408,7 +409,7 @@ void push_drain(struct server *s)
     drop_all(&p->waiting);
 }
 
-/* So that it need not wait for the end of its lease. It was sent, so it is an attempt. */
+/* Jobs that were sent fail, as attempts, so that they need not wait for the end of their leases. */
 void push_give_up(struct server *s)
 {
     struct pusher *p = s->pusher;
