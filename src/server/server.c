@@ -141,7 +141,6 @@ static int init_loop(struct server *s)
 
     if (uv_loop_init(&s->loop) != 0)
         return BELFRY_IO;
-    s->has_loop = true;
     s->turn.data = s->sweep.data = s->drain.data = s;
     uv_prepare_init(&s->loop, &s->turn);
     uv_prepare_start(&s->turn, on_turn);
@@ -198,7 +197,7 @@ void server_fini(struct server *s)
     http_stop(s);
     events_stop(s);
     push_free(s);
-    if (s->has_loop) {
+    if (s->host.loop) {
         host_stop(&s->host);
         uv_walk(&s->loop, close_handle, NULL);
         uv_run(&s->loop, UV_RUN_DEFAULT);

@@ -54,7 +54,6 @@ struct server {
     uv_signal_t signals[3];
     int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches no earlier */
     int64_t drain_until_ms; /* monotonic */
-    bool has_loop;
     bool stopping;
     int port; /* as bound */
 

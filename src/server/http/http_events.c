@@ -93,25 +93,15 @@ struct MHD_Response *http_stream_response(struct http_client *c)
     return r;
 }
 
-/* The tenant that the request names; empty: none. */
-static struct str tenant_given(const struct http_client *c)
-{
-    for (size_t i = 1; i + 1 < c->call.n; i += 2)
-        if (str_ieq(c->call.words[i], "tenant"))
-            return c->call.words[i + 1];
-    return STR("");
-}
-
 /* A token of a tenant sees only events of that tenant. */
 static int confine_stream(struct http_client *c, struct event_stream *stream, char *why,
                           size_t why_size)
 {
     const struct identity *who = &c->client.session.who;
-    struct str given = tenant_given(c);
 
     if (!who->confined)
         return 0;
-    if (given.len > 0 && !str_eq(given, identity_tenant(who))) {
+    if (stream->has_tenant && !str_eq(str_of(stream->tenant), identity_tenant(who))) {
         snprintf(why, why_size, "it is for tenant %.*s only", STR_ARG(identity_tenant(who)));
         return BELFRY_NOPERM;
     }

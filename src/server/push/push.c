@@ -26,7 +26,6 @@ struct push {
     uint64_t lsn; /* Its lease is durable with this record. */
     int64_t leased_ms;
     int64_t timeout_ms;
-    size_t bytes;
     struct push_request request;
     struct outgoing_transfer *transfer;
     struct endpoint_key key;
@@ -41,7 +40,6 @@ struct pusher {
     struct list waiting;
     struct list running;
     size_t bytes;
-    bool draining;
     uv_timer_t wake; /* rings when a circuit becomes half open */
     struct push_stats stats;
 };
@@ -147,11 +145,12 @@ static void push_end(struct push *x)
     if (x->transfer)
         outgoing_cancel(x->transfer);
     list_remove(&x->link);
-    if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->host.engine) {
+    if (push_share_return(&p->shares, tenant_of(x), x->request.body.len) &&
+        p->server->host.engine) {
         engine_pushes_set(p->server->host.engine, tenant_of(x), false);
         host_wake(&p->server->host);
     }
-    p->bytes -= x->bytes;
+    p->bytes -= x->request.body.len;
     p->stats.running--;
     push_request_fini(&x->request);
     free(x);
@@ -273,8 +272,7 @@ static struct push *push_new(struct pusher *p, const struct job_view *v, struct 
     x->token = v->token;
     x->leased_ms = time_mono_ms();
     x->timeout_ms = settings->timeout_ms;
-    x->bytes = v->payload.len;
-    p->bytes += x->bytes;
+    p->bytes += v->payload.len;
     p->stats.running++;
     list_append(&p->waiting, &x->link);
     return x;
@@ -321,7 +319,7 @@ static void take_job(struct pusher *p, struct engine *e, const struct job *job)
 void push_turn(struct server *s)
 {
     struct pusher *p = s->pusher;
-    struct engine *e = p && !p->draining ? engine_of(p) : NULL;
+    struct engine *e = p && !s->stopping ? engine_of(p) : NULL;
     struct job *job;
     int n = 0;
 
@@ -402,7 +400,6 @@ void push_drain(struct server *s)
 
     if (!p)
         return;
-    p->draining = true;
     if (e)
         list_each_of (struct push, x, &p->waiting, link)
             engine_release(e, x->id, x->token, 0);
