@@ -112,7 +112,7 @@ int event_stream_init(struct event_stream *s, const struct str *words, size_t n,
 
     if (err)
         return err;
-    *s = (struct event_stream){ 0 };
+    *s = (struct event_stream){ .has_tenant = args[TENANT].set };
     set_tenant(s, verb_tenant(&event_options, args));
     if (args[QUEUE].set)
         copy(s->queue, args[QUEUE].str);

@@ -20,6 +20,7 @@ extern const struct verb event_options;
 
 struct event_stream {
     const struct engine *confined;   /* the engine whose key seals ids; NULL: ids are plain */
+    bool has_tenant;                 /* The query names the tenant. */
     char tenant[NAME_MAX_BYTES + 1]; /* empty: all tenants */
     char queue[NAME_MAX_BYTES + 1];  /* empty: all queues */
     unsigned states;                 /* bits 1 << enum job_state */

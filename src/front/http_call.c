@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/base64.h"
 #include "front/http_fields.h"
 
@@ -35,18 +36,14 @@ int fields_refuse(struct fields *f, const struct arg *a, const char *why)
 
 void words_add(struct http_call *c, struct str word)
 {
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? 2 * c->cap : 32;
-        struct str *grown = realloc(c->words, cap * sizeof(*grown));
+    struct str *words = array_room(c->words, c->n, &c->cap, sizeof(*words));
 
-        if (!grown) {
-            c->failed = true;
-            return;
-        }
-        c->words = grown;
-        c->cap = cap;
+    if (!words) {
+        c->failed = true;
+        return;
     }
-    c->words[c->n++] = word;
+    c->words = words;
+    words[c->n++] = word;
 }
 
 static size_t index_of(const struct fields *f, const struct arg *a)

@@ -78,13 +78,9 @@ void http_problem(struct buf *out, const char *code, int status, struct str deta
 {
     buf_text(out, "{\"type\":\"urn:belfry:error:");
     buf_text(out, code);
-    buf_text(out, "\",\"title\":");
-    json_quote(out, str_of(title_of(code, status)));
-    buf_text(out, ",\"status\":");
+    json_quote_in(out, "\",\"title\":", str_of(title_of(code, status)), ",\"status\":");
     buf_int(out, status);
-    buf_text(out, ",\"code\":");
-    json_quote(out, str_of(code));
-    buf_text(out, ",\"detail\":");
+    json_quote_in(out, ",\"code\":", str_of(code), ",\"detail\":");
     quote_any(out, detail);
     buf_text(out, "}");
 }

@@ -26,23 +26,14 @@ static bool is_item(const struct json_reply *j)
     return j->item && j->depth == 1 && !j->level[0].map;
 }
 
-static void put_name(struct buf *out, const char *name)
-{
-    json_quote(out, str_of(name));
-    buf_text(out, ":");
-}
-
 /* Writes what goes before a value that is no name. */
 static void begin_value(struct json_reply *j, bool single)
 {
     j->outcome = JSON_OUTCOME_BODY;
-    if (j->depth == 0) {
-        buf_text(j->out, "{");
-        put_name(j->out, j->name ? j->name : "value");
-    } else if (single && is_item(j)) {
-        buf_text(j->out, "{");
-        put_name(j->out, j->item);
-    }
+    if (j->depth == 0)
+        json_quote_in(j->out, "{", str_of(j->name ? j->name : "value"), ":");
+    else if (single && is_item(j))
+        json_quote_in(j->out, "{", str_of(j->item), ":");
 }
 
 /* Closes complete arrays and maps, from the inside out. */

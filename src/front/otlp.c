@@ -171,9 +171,9 @@ static void put_span(const struct job_event *ev, const struct trace_context *c,
                (long long)(ev->now_ms > s->start_ms ? ev->now_ms : s->start_ms));
     put_attributes(ev, s, out);
     if (s->failed) {
-        buf_printf(out, ",\"status\":{\"code\":%d,\"message\":", STATUS_ERROR);
-        json_quote(out, utf8_valid(ev->error) ? ev->error : STR("(bytes)"));
-        buf_text(out, "}");
+        buf_printf(out, ",\"status\":{\"code\":%d", STATUS_ERROR);
+        json_quote_in(out, ",\"message\":", utf8_valid(ev->error) ? ev->error : STR("(bytes)"),
+                      "}");
     }
     buf_text(out, "}");
 }

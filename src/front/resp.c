@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void resp_request_fini(struct resp_request *r)
 {
     free(r->args);
@@ -22,13 +24,10 @@ static enum resp_status bad(struct resp_request *r, const char *why)
 /* Grown as arguments arrive rather than by the announced count, which costs a liar nothing. */
 static bool args_grow(struct resp_request *r)
 {
-    size_t cap = r->cap ? r->cap * 2 : 16;
-    struct str *args = realloc(r->args, cap * sizeof *args);
-    if (!args)
-        return false;
-    r->args = args;
-    r->cap = cap;
-    return true;
+    struct str *args = array_room(r->args, r->cap, &r->cap, sizeof *args);
+    if (args)
+        r->args = args;
+    return args != NULL;
 }
 
 /* More digits than any allowed length has, and too few to overflow. */

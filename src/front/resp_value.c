@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define VALUE_DEPTH 32
 #define VALUE_NODES (1u << 22)
 #define VALUE_BULK  (INT64_C(1) << 30)
@@ -48,12 +50,12 @@ static enum resp_status read_line(struct value_reader *r, struct str *ret)
     return RESP_OK;
 }
 
+/* Counts downwards, because there is one more negative number than positive ones. */
 static bool parse_int(struct str s, int64_t *ret)
 {
     bool negative = s.len > 0 && s.ptr[0] == '-';
     size_t i = negative || (s.len > 0 && s.ptr[0] == '+') ? 1 : 0;
-    int64_t v =
-        0; /* counts downwards, because there is one more negative number than positive ones */
+    int64_t v = 0;
     if (i == s.len)
         return false;
     for (; i < s.len; i++) {
@@ -71,14 +73,11 @@ static bool parse_int(struct str s, int64_t *ret)
 /* A node at the end of the array, or NULL. Valid until the next one. */
 static struct resp_value *add_node(struct resp_values *v)
 {
-    if (v->n == v->cap) {
-        size_t cap = v->cap ? v->cap * 2 : 16;
-        struct resp_value *at = v->n < VALUE_NODES ? realloc(v->at, cap * sizeof *at) : NULL;
-        if (!at)
-            return NULL;
-        v->at = at;
-        v->cap = cap;
-    }
+    struct resp_value *at =
+        v->n < VALUE_NODES ? array_room(v->at, v->n, &v->cap, sizeof *at) : NULL;
+    if (!at)
+        return NULL;
+    v->at = at;
     struct resp_value *node = &v->at[v->n++];
     *node = (struct resp_value){ .next = (uint32_t)v->n };
     return node;

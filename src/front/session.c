@@ -390,7 +390,7 @@ int session_auth(struct session *s, const struct session_target *t, struct str u
                  struct str password)
 {
     struct str address = str_of(s->address);
-    int64_t mono_ms = time_mono_us() / 1000;
+    int64_t mono_ms = time_mono_ms();
     uint32_t failures;
     int err;
 

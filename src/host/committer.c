@@ -87,8 +87,7 @@ static void sync_locked(struct committer *c)
     uv_mutex_unlock(&c->mutex);
     err = partition_sync(p);
     uv_mutex_lock(&c->mutex);
-    if (err) { /* The log refuses appends from now on: the next write fails, and the host acts on
-                * that. */
+    if (err) { /* The log refuses appends now: the next write fails, and the host acts on it. */
         snprintf(c->detail, sizeof(c->detail), "%s", store_detail());
         c->sync_at_ms = time_mono_ms() + c->sync_interval_ms;
     }

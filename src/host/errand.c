@@ -90,7 +90,6 @@ struct errand *errand_begin(struct host *h, void *owner)
     e->owner = owner;
     e->work.data = e;
     e->begun_us = time_mono_us();
-    list_init(&e->link);
     list_append(&h->errands_waiting, &e->link);
     send_waiting(h);
     return e;

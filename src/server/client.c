@@ -18,8 +18,7 @@ void client_init(struct client *c, struct server *s, const struct client_ops *op
     session_init(&c->session, ++s->next_conn);
     peer_text(peer, c->session.address, sizeof(c->session.address));
     c->session.remote = !peer_is_loopback(peer);
-    list_init(&c->uncommitted);
-    list_init(&c->resume);
+    lists_init(&c->uncommitted, &c->resume);
     list_append(&s->clients, &c->all);
 }
 
@@ -77,23 +76,19 @@ void client_cut_off(struct client *c, const char *why)
 void clients_check_tokens(struct server *s)
 {
     uint64_t now = engine_token_generation(s->host.engine);
-    struct list *node, *after;
 
     if (s->token_generation == now)
         return;
     s->token_generation = now;
-    list_each_safe (node, after, &s->clients) {
-        struct client *c = client_of_all(node);
-
+    list_each_of_safe (struct client, c, &s->clients, all)
         if (identity_check(&c->session.who, s->host.engine, c->session.remote) < 0)
             c->ops->drain(c);
-    }
 }
 
 void clients_close(struct server *s)
 {
     while (!list_empty(&s->clients)) {
-        struct client *c = client_of_all(s->clients.next);
+        struct client *c = container_of(s->clients.next, struct client, all);
 
         c->ops->close(c);
     }

@@ -63,11 +63,6 @@ void client_cut_off(struct client *c, const char *why);
 void clients_check_tokens(struct server *s);
 void clients_close(struct server *s);
 
-static inline struct client *client_of_all(struct list *node)
-{
-    return container_of(node, struct client, all);
-}
-
 /* The partition and the server as requests see them. */
 static inline struct session_target client_target(struct server *s)
 {

@@ -103,13 +103,11 @@ void events_stop(struct server *s)
 void events_stats(const struct server *s, struct verb_host_stats *ret)
 {
     const struct events *v = &s->events;
-    struct tracer_stats t = tracer_stats(v->tracer);
 
-    ret->event_streams = v->stream_count;
+    ret->event_streams = list_length(&v->streams);
     ret->events = v->taken;
     ret->events_missed = v->missed;
-    ret->spans_exported = t.exported;
-    ret->spans_dropped = t.dropped;
+    tracer_stats(v->tracer, ret);
 }
 
 /* Whether the log or the tracer reads events. */
@@ -149,9 +147,11 @@ int events_want(struct server *s)
 {
     int err = s->events.ring.bytes ? 0 : open_ring(s);
 
-    if (!err)
-        engine_listen(s->host.engine, true);
-    return err;
+    if (err)
+        return err;
+    engine_listen(s->host.engine, true);
+    s->events.used_ms = time_mono_ms(); /* The reader may be gone before the next sweep. */
+    return 0;
 }
 
 void events_take(void *host, const struct job_event *ev)
@@ -200,7 +200,7 @@ void events_sweep(struct server *s, int64_t mono_ms)
 
     log_skipped(s, mono_ms);
     http_streams_sweep(s, mono_ms);
-    if (v->stream_count > 0 || is_logged(s))
+    if (!list_empty(&v->streams) || is_logged(s))
         v->used_ms = mono_ms;
     if (!v->ring.bytes || !s->host.engine || mono_ms - v->used_ms < LINGER_MS)
         return;

@@ -17,9 +17,8 @@ struct tracer;
 
 struct events {
     struct event_ring ring;
-    uint64_t epoch;      /* of the partition */
-    struct list streams; /* of http_events.c */
-    uint64_t stream_count;
+    uint64_t epoch;             /* of the partition */
+    struct list streams;        /* of http_events.c */
     struct event_cursor cursor; /* the place of the log and the tracer */
     uint64_t taken;             /* from the engine, so far */
     uint64_t missed;            /* by the log and the tracer */

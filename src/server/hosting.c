@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/hosting.h"
-
+/*
+ * The server as the user of a host. It opens store and partition by the options, and passes the
+ * calls of the host on to clients, pushes, events and the log.
+ */
 #include "base/time.h"
 #include "host/threadpool.h"
 #include "server/client.h"
 #include "server/events.h"
-#include "server/listen.h"
 #include "server/push/push.h"
 
 #define MORE_THREADS \
     "allow more threads or address space: ulimit -u, ulimit -v, TasksMax of systemd"
-#define COMMIT_LEAST                                                                          \
-    (64 << 10)            /* The host gathers so many bytes of records before a large record. \
-                           */
-#define FED_PART      256 /* The record of a batch mostly stays below this part. */
+#define COMMIT_LEAST  (64 << 10) /* bytes of records that the host gathers before a large record */
+#define FED_PART      256        /* The record of a batch mostly stays below this part. */
 #define RESERVE_LEAST 2
 #define RESERVE_MOST  500
 #define TELL_MS       1000
@@ -135,13 +134,9 @@ static void lease(void *user)
 static void settled(void *user)
 {
     struct server *s = user;
-    struct list *node, *after;
 
-    list_each_safe (node, after, &s->host.uncommitted) {
-        struct client *c = container_of(node, struct client, uncommitted);
-
+    list_each_of_safe (struct client, c, &s->host.uncommitted, uncommitted)
         c->ops->flush(c);
-    }
     events_settled(s);
     push_flush(s);
 }

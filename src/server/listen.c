@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/listen.h"
-
+/* The listening socket: it accepts connections, and refuses politely when there are too many. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -11,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/conn.h"
 #include "server/tls.h"
 
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up other clients */

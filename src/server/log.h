@@ -21,8 +21,7 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
 
 struct log_field {
     const char *name;
-    struct str
-        text; /* ptr NULL: the number counts. Bytes that are no UTF-8 become question marks. */
+    struct str text; /* ptr NULL: the number counts. Bytes that are no UTF-8 become `?`. */
     int64_t number;
 };
 

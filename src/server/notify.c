@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/notify.h"
-
+/* Tells the service manager the server's state, by the protocol of systemd: a datagram to
+ * $NOTIFY_SOCKET. Does nothing without that variable. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/time.h"
+#include "server/server.h"
 
 void notify_send(const char *state)
 {

@@ -154,11 +154,7 @@ static char *read_line(char *ret, int size, void *stream)
     if (f->code || f->left.len == 0)
         return NULL;
     f->line++;
-    const char *lf = memchr(f->left.ptr, '\n', f->left.len);
-    size_t len = lf ? (size_t)(lf - f->left.ptr) : f->left.len;
-    struct str line = { f->left.ptr, len };
-    f->left.ptr += len + (lf != NULL);
-    f->left.len -= len + (lf != NULL);
+    struct str line = str_cut(&f->left, '\n');
     while (line.len > 0 && strchr(" \t\r", line.ptr[0]) && line.ptr[0])
         line = (struct str){ line.ptr + 1, line.len - 1 }; /* inih joins indented lines */
     if (memchr(line.ptr, 0, line.len))

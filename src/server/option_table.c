@@ -212,16 +212,14 @@ static bool parse_number(struct str s, bool units, int64_t *ret)
 
 static bool parse_word(struct str s, const char *words, int64_t *ret)
 {
-    for (int64_t i = 0;; i++) {
-        size_t len = strcspn(words, "|");
-        if (str_eq(s, (struct str){ words, len })) {
+    struct str rest = str_of(words);
+    for (int64_t i = 0; rest.len > 0; i++) {
+        if (str_eq(s, str_cut(&rest, '|'))) {
             *ret = i;
             return true;
         }
-        if (!words[len])
-            return false;
-        words += len + 1;
     }
+    return false;
 }
 
 bool option_parse(const struct option_row *row, struct str text, int64_t *ret)

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
+
+#include "base/named.h"
 
 void peer_set(struct peer *p, const struct sockaddr *a)
 {
@@ -45,11 +46,12 @@ void peer_text(const struct peer *p, char *ret, size_t size)
 /* ---- Connections by address ---- */
 
 struct address {
-    struct table_node node;
-    uint64_t bits; /* IPv4: the address behind 32 ones, with which no IPv6 address of use begins */
+    struct named named; /* first: by its bits */
+    char bits[sizeof(uint64_t)];
     uint64_t counts[PEER_KINDS];
 };
 
+/* IPv4: the address behind 32 ones, with which no IPv6 address of use begins. */
 static uint64_t bits_of(const struct peer *p)
 {
     uint64_t bits = 0;
@@ -61,33 +63,17 @@ static uint64_t bits_of(const struct peer *p)
     return bits;
 }
 
-static uint64_t hash_bits(uint64_t bits)
-{
-    return XXH3_64bits(&bits, sizeof(bits));
-}
-
-static uint64_t hash_node(const struct table_node *node)
-{
-    return hash_bits(((const struct address *)(const void *)node)->bits);
-}
-
-static bool address_matches(const struct table_node *node, const void *key)
-{
-    return ((const struct address *)(const void *)node)->bits == *(const uint64_t *)key;
-}
-
 static struct address *find_address(const struct peers *ps, const struct peer *p)
 {
     uint64_t bits = bits_of(p);
 
-    return (struct address *)(void *)table_find(&ps->table, hash_bits(bits), address_matches,
-                                                &bits);
+    return (struct address *)named_find(&ps->table, (struct str){ (char *)&bits, sizeof(bits) });
 }
 
 void peers_init(struct peers *ps)
 {
     memset(ps->totals, 0, sizeof(ps->totals));
-    table_init(&ps->table, hash_node);
+    named_init(&ps->table);
 }
 
 static int free_node(void *arg, struct table_node *node)
@@ -125,14 +111,14 @@ uint64_t peers_count(const struct peers *ps, const struct peer *p)
 bool peers_add(struct peers *ps, const struct peer *p, enum peer_kind kind)
 {
     struct address *a = find_address(ps, p);
+    uint64_t bits = bits_of(p);
 
     ps->totals[kind]++;
     if (!a) {
         a = calloc(1, sizeof(*a));
         if (!a)
             return false;
-        a->bits = bits_of(p);
-        table_add(&ps->table, &a->node);
+        named_add(&ps->table, &a->named, a->bits, (struct str){ (char *)&bits, sizeof(bits) });
     }
     a->counts[kind]++;
     return true;
@@ -150,6 +136,6 @@ void peers_remove(struct peers *ps, const struct peer *p, enum peer_kind kind, b
     for (size_t i = 0; i < PEER_KINDS; i++)
         if (a->counts[i] > 0)
             return;
-    table_remove(&ps->table, &a->node);
+    table_remove(&ps->table, &a->named.node);
     free(a);
 }

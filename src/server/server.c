@@ -3,14 +3,10 @@
 
 #include "base/time.h"
 #include "server/client.h"
-#include "server/hosting.h"
 #include "server/http/http.h"
-#include "server/listen.h"
-#include "server/notify.h"
 #include "server/push/push.h"
 #include "server/tls.h"
 #include "server/tracer.h"
-#include "server/verbhost.h"
 
 #define SWEEP_MS 500
 
@@ -56,14 +52,9 @@ static void on_turn(uv_prepare_t *handle)
 
 static bool all_sent(struct server *s)
 {
-    struct list *node;
-
-    list_each (node, &s->clients) {
-        const struct client *c = client_of_all(node);
-
+    list_each_of (struct client, c, &s->clients, all)
         if (c->ops->has_output(c))
             return false;
-    }
     return true;
 }
 
@@ -87,8 +78,6 @@ static void on_drain(uv_timer_t *timer)
 
 static void begin_stop(struct server *s)
 {
-    struct list *node, *after;
-
     if (s->stopping)
         return;
     log_info(&s->log, "stopping: no new requests, finishing what is under way");
@@ -97,11 +86,8 @@ static void begin_stop(struct server *s)
     host_drain(&s->host);
     s->drain_until_ms = time_mono_ms() + s->options.drain_timeout_ms;
     listen_pause(s);
-    list_each_safe (node, after, &s->clients) {
-        struct client *c = client_of_all(node);
-
+    list_each_of_safe (struct client, c, &s->clients, all)
         c->ops->drain(c);
-    }
     push_drain(s);
     uv_timer_start(&s->drain, on_drain, 0, 5);
 }
@@ -140,13 +126,9 @@ static void on_sweep(uv_timer_t *timer)
 {
     struct server *s = timer->data;
     int64_t now = time_mono_ms();
-    struct list *node, *after;
 
-    list_each_safe (node, after, &s->clients) {
-        struct client *c = client_of_all(node);
-
+    list_each_of_safe (struct client, c, &s->clients, all)
         c->ops->sweep(c, now);
-    }
     tls_sweep(s);
     events_sweep(s, now);
 }
@@ -159,7 +141,6 @@ static int init_loop(struct server *s)
 
     if (uv_loop_init(&s->loop) != 0)
         return BELFRY_IO;
-    s->has_loop = true;
     s->turn.data = s->sweep.data = s->drain.data = s;
     uv_prepare_init(&s->loop, &s->turn);
     uv_prepare_start(&s->turn, on_turn);
@@ -181,9 +162,7 @@ int server_init(struct server *s)
         push_open, http_open,     hosting_pool, listen_open,
     };
 
-    list_init(&s->clients);
-    list_init(&s->resume);
-    list_init(&s->no_room);
+    lists_init(&s->clients, &s->resume, &s->no_room);
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);
@@ -218,7 +197,7 @@ void server_fini(struct server *s)
     http_stop(s);
     events_stop(s);
     push_free(s);
-    if (s->has_loop) {
+    if (s->host.loop) {
         host_stop(&s->host);
         uv_walk(&s->loop, close_handle, NULL);
         uv_run(&s->loop, UV_RUN_DEFAULT);

@@ -54,7 +54,6 @@ struct server {
     uv_signal_t signals[3];
     int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches no earlier */
     int64_t drain_until_ms; /* monotonic */
-    bool has_loop;
     bool stopping;
     int port; /* as bound */
 
@@ -72,6 +71,37 @@ struct server {
     struct events events;
     struct pusher *pusher;
 };
+
+/* Takes over a socket as a connection of RESP, with which every connection begins; closes it if
+ * there is no memory. */
+void conn_open(struct server *s, int fd, const struct peer *peer);
+
+/* Opens the data directory. Errors of this call and the next three are in the log. */
+int hosting_store(struct server *s);
+/* Starts the host on the server's loop. */
+int hosting_start(struct server *s);
+/* Opens the partition. */
+int hosting_open(struct server *s);
+/* Starts the pool of threads for chores and fetches. */
+int hosting_pool(struct server *s);
+
+/* Raises the limit on open files as far as it goes, and lowers max_connections to leave the journal
+ * its descriptors. */
+void listen_fit(struct server *s);
+/* Binds, listens, tells the log and the port file. IO with a log line. */
+int listen_open(struct server *s);
+void listen_pause(struct server *s);
+void listen_resume(struct server *s);
+void listen_close(struct server *s);
+
+/* Sends "READY=1", "STOPPING=1", or several states with line breaks between, to the service
+ * manager. */
+void notify_send(const char *state);
+/* Tells that the server reads its configuration again. READY=1 must follow. */
+void notify_reloading(void);
+
+/* Fills in the server as verbs see it. */
+void verbhost_init(struct server *s);
 
 /* Opens everything. Errors are in the log. */
 int server_init(struct server *s);

@@ -7,7 +7,6 @@
 
 #include "base/time.h"
 #include "front/http_route.h"
-#include "server/conn.h"
 #include "tls/context.h"
 #include "tls/relay.h"
 
@@ -58,7 +57,7 @@ static void guest_free(struct server *s, struct guest *g)
 
 void tls_collect(struct server *s)
 {
-    struct list gone, *node, *after;
+    struct list gone;
 
     if (!s->tls)
         return;
@@ -66,11 +65,12 @@ void tls_collect(struct server *s)
     pthread_mutex_lock(&s->tls->lock);
     list_splice(&gone, &s->tls->gone);
     pthread_mutex_unlock(&s->tls->lock);
-    list_each_safe (node, after, &gone)
-        guest_free(s, container_of(node, struct guest, gone));
+    list_each_of_safe (struct guest, g, &gone, gone)
+        guest_free(s, g);
 }
 
-const char *tls_options_wrong(const struct options *o)
+/* Why these options do not go together, or NULL. */
+static const char *options_wrong(const struct options *o)
 {
     if (o->tls.mode == TLS_OFF && (o->tls.cert[0] || o->tls.key[0] || o->tls.client_ca[0]))
         return "tls_cert, tls_key or tls_client_ca is given, but tls is off: say tls = on or only";
@@ -139,7 +139,7 @@ int tls_open(struct server *s)
 {
     struct relay_options o = { enough, (int)s->options.tls.handshake_timeout_ms,
                                (int)s->options.client_timeout_ms, on_gone };
-    const char *wrong = tls_options_wrong(&s->options);
+    const char *wrong = options_wrong(&s->options);
     char why[TLS_WHY];
     int err;
 

@@ -19,8 +19,6 @@
     "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: " \
     "close\r\n\r\n" TLS_PLAIN_WHY ": ask with https\n"
 
-/* Why these options do not go together, or NULL. */
-const char *tls_options_wrong(const struct options *o);
 /* Why the server must not listen at this address, and what to do about it; NULL: it may. */
 const char *tls_bind_refusal(const struct options *o, const struct peer *at, bool has_tokens);
 /* Whether this peer may speak as it does, by TLS or without. */

@@ -31,9 +31,10 @@ struct tracer {
     struct buf body;  /* The batch that is being sent. */
     unsigned sending; /* The number of its spans; 0: there is no batch. */
     unsigned tries;
-    int64_t tell_ms;  /* monotonic: the log hears of the next error no earlier */
-    int64_t drain_ms; /* monotonic: until when a stop waits; 0: no stop has begun */
-    struct tracer_stats stats;
+    int64_t tell_ms;   /* monotonic: the log hears of the next error no earlier */
+    int64_t drain_ms;  /* monotonic: until when a stop waits; 0: no stop has begun */
+    uint64_t exported; /* spans */
+    uint64_t dropped;  /* spans */
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -77,14 +78,14 @@ static void on_done(void *arg, const struct outgoing_answer *a)
 
     t->transfer = NULL;
     if (a->outcome == OUTGOING_ANSWERED && a->status >= 200 && a->status < 300) {
-        t->stats.exported += t->sending;
+        t->exported += t->sending;
         next_batch(t);
     } else if (is_passing(a) && ++t->tries < TRIES) {
         tell_failure(t, a, "it is tried again");
         arm_timer(t, PAUSE_MS << (t->tries - 1));
     } else {
         tell_failure(t, a, "the batch is dropped");
-        t->stats.dropped += t->sending;
+        t->dropped += t->sending;
         next_batch(t);
     }
 }
@@ -102,8 +103,6 @@ static void send_batch(struct tracer *t)
 
     if (outgoing_start(t->outgoing, &r, &t->transfer) < 0)
         on_done(t, &(struct outgoing_answer){ .outcome = OUTGOING_UNREACHABLE,
-                                              .retry_after = "",
-                                              .location = "",
                                               .error = "out of memory" });
 }
 
@@ -114,7 +113,7 @@ static void take_batch(struct tracer *t)
     t->gathered = 0;
     buf_reset(&t->spans, GATHER_BYTES / 4);
     if (t->body.failed) {
-        t->stats.dropped += t->sending;
+        t->dropped += t->sending;
         t->sending = 0;
         buf_reset(&t->body, 0);
     }
@@ -141,7 +140,7 @@ void tracer_event(struct tracer *t, const struct job_event *ev)
     if (t->gathered >= GATHER_SPANS || t->spans.len >= GATHER_BYTES) {
         struct buf counted = { 0 };
 
-        t->stats.dropped += otlp_spans(ev, true, &counted);
+        t->dropped += otlp_spans(ev, true, &counted);
         buf_fini(&counted);
         return;
     }
@@ -149,7 +148,7 @@ void tracer_event(struct tracer *t, const struct job_event *ev)
     if (t->spans.failed) {
         t->spans.len = before;
         t->spans.failed = false;
-        t->stats.dropped += n;
+        t->dropped += n;
         return;
     }
     t->gathered += n;
@@ -169,9 +168,10 @@ bool tracer_drain(struct tracer *t)
     return time_mono_ms() >= t->drain_ms || t->tries > 0;
 }
 
-struct tracer_stats tracer_stats(const struct tracer *t)
+void tracer_stats(const struct tracer *t, struct verb_host_stats *ret)
 {
-    return t ? t->stats : (struct tracer_stats){ 0 };
+    ret->spans_exported = t ? t->exported : 0;
+    ret->spans_dropped = t ? t->dropped : 0;
 }
 
 /* ---- Beginning and ending ---- */
@@ -199,23 +199,19 @@ static bool is_header_value(struct str s)
 }
 
 /* Reads name=value,name=value, the form that other exporters take from the environment. */
-static int read_headers(struct tracer *t, const char *text)
+static int read_headers(struct tracer *t, struct str text)
 {
     static const char expected[] = "name=value, with commas between, 15 of them at most";
 
     buf_str(&t->headers, STR("Content-Type: application/json\0"));
-    for (int n = 1; *text; n++) {
-        size_t len = strcspn(text, ",");
-        const char *equals = memchr(text, '=', len);
-        struct str name = { text, equals ? (size_t)(equals - text) : 0 }, value = { 0 };
+    for (int n = 1; text.len > 0; n++) {
+        struct str value = str_cut(&text, ',');
+        struct str name = str_trim(str_cut(&value, '='), " ");
 
-        if (equals)
-            value = str_trim((struct str){ equals + 1, len - name.len - 1 }, " ");
-        name = str_trim(name, " ");
+        value = str_trim(value, " ");
         if (n == OTLP_HEADERS_MAX || !is_header_name(name) || !is_header_value(value))
             return refuse_option(t->server, "otlp_headers", expected);
         buf_printf(&t->headers, "%.*s: %.*s%c", STR_ARG(name), STR_ARG(value), '\0');
-        text += len + (text[len] == ',');
     }
     return t->headers.failed ? BELFRY_NOMEM : 0;
 }
@@ -248,7 +244,7 @@ int tracer_new(struct server *s, struct tracer **ret)
     uv_timer_init(&s->loop, &t->timer);
     err = read_endpoint(t, s->options.otlp.endpoint);
     if (!err)
-        err = read_headers(t, s->options.otlp.headers);
+        err = read_headers(t, str_of(s->options.otlp.headers));
     if (!err)
         err = outgoing_new(&s->loop, &one, &t->outgoing);
     if (err)

@@ -13,11 +13,6 @@
 
 struct tracer;
 
-struct tracer_stats {
-    uint64_t exported; /* spans */
-    uint64_t dropped;
-};
-
 /* *ret is NULL if no receiver is configured. INVALID, with a log line. */
 int tracer_new(struct server *s, struct tracer **ret);
 /* Gives up spans that were not sent. The loop must run once more to close the handles. Accepts
@@ -29,6 +24,7 @@ void tracer_event(struct tracer *t, const struct job_event *ev);
 /* Sends the gathered spans at once. True: none are left, or the receiver does not take them. */
 bool tracer_drain(struct tracer *t);
 
-struct tracer_stats tracer_stats(const struct tracer *t); /* accepts NULL */
+/* Fills in the figures about spans. Accepts NULL. */
+void tracer_stats(const struct tracer *t, struct verb_host_stats *ret);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/verbhost.h"
-
+/* The server as verbs see it: facts of the process and its disk, and the log. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>

@@ -78,8 +78,7 @@ void link_drop(struct link *l)
         return;
     l->relay->lingering -= l->stage == STAGE_LINGER;
     l->stage = STAGE_DEAD;
-    list_remove(&l->all);
-    list_append(&l->relay->dead, &l->all);
+    list_move(&l->relay->dead, &l->all);
 }
 
 void link_free(struct link *l)

@@ -20,7 +20,7 @@
 
 static void take_arrived(struct relay *r, bool *ret_stop, int64_t *ret_stop_ms)
 {
-    struct list arrived, *node, *after;
+    struct list arrived;
     uint64_t n;
 
     list_init(&arrived);
@@ -32,11 +32,8 @@ static void take_arrived(struct relay *r, bool *ret_stop, int64_t *ret_stop_ms)
     *ret_stop = r->stop;
     *ret_stop_ms = r->stop_ms;
     pthread_mutex_unlock(&r->lock);
-    list_each_safe (node, after, &arrived) {
-        struct link *l = container_of(node, struct link, all);
-
-        list_remove(node);
-        list_append(&r->links, node);
+    list_each_of_safe (struct link, l, &arrived, all) {
+        list_move(&r->links, &l->all);
         if (l->stage == STAGE_HANDSHAKE)
             link_limit(l, atomic_load(&r->handshake_ms));
         link_go_on(l);
@@ -56,12 +53,8 @@ static void free_links(struct list *links)
 /* Ends links that have taken too long. */
 static void sweep(struct relay *r, int64_t now)
 {
-    struct list *node, *after;
-
     r->timed = false;
-    list_each_safe (node, after, &r->links) {
-        struct link *l = container_of(node, struct link, all);
-
+    list_each_of_safe (struct link, l, &r->links, all) {
         r->timed = r->timed || l->until_ms;
         if (!l->until_ms || now < l->until_ms)
             continue;
@@ -73,10 +66,8 @@ static void sweep(struct relay *r, int64_t now)
 
 static bool all_sent(const struct relay *r)
 {
-    struct list *node;
-
-    list_each (node, &r->links)
-        if (container_of(node, struct link, all)->stage != STAGE_LINGER)
+    list_each_of (struct link, l, &r->links, all)
+        if (l->stage != STAGE_LINGER)
             return false;
     return true;
 }
@@ -151,9 +142,7 @@ int relay_new(const struct relay_options *o, struct relay **ret)
     r->enough = o->enough;
     r->gone = o->gone;
     relay_set_times(r, o->handshake_ms, o->close_ms);
-    list_init(&r->links);
-    list_init(&r->dead);
-    list_init(&r->arrived);
+    lists_init(&r->links, &r->dead, &r->arrived);
     pthread_mutex_init(&r->lock, NULL);
     r->scratch = malloc(PIECE_BYTES);
     r->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -30,13 +30,13 @@ static const struct reply_ops noting = { .error = note_error };
 struct batch_item {
     struct item item;
     struct note note;
-    struct schedule_result result;
 };
 
 struct batch {
     struct verb_call *call;
     struct batch_item *items;
     struct job_spec *specs;
+    struct schedule_result *results;
     size_t n;
 };
 
@@ -153,13 +153,12 @@ static bool check_items(const struct batch *b)
 
 static void run_all(const struct batch *b)
 {
-    struct schedule_result *results = check_items(b) ? calloc(b->n, sizeof(*results)) : NULL;
     size_t failed = 0;
     int err;
 
-    if (!results)
+    if (!check_items(b))
         return;
-    err = engine_schedule_all(b->call->engine, b->specs, b->n, results, &failed);
+    err = engine_schedule_all(b->call->engine, b->specs, b->n, b->results, &failed);
     if (err == BELFRY_COLD) {
         verb_error(b->call, err, "");
     } else if (err) {
@@ -167,9 +166,8 @@ static void run_all(const struct batch *b)
     } else {
         reply_array(b->call->reply, b->n);
         for (size_t i = 0; i < b->n; i++)
-            reply_id(b->call->reply, results[i].id);
+            reply_id(b->call->reply, b->results[i].id);
     }
-    free(results);
 }
 
 /* Everything that is needed from disk is fetched first. After that the request is not run again. */
@@ -185,15 +183,15 @@ static void run_each(const struct batch *b)
     }
     reply_array(b->call->reply, b->n);
     for (size_t i = 0; i < b->n; i++) {
-        struct batch_item *item = &b->items[i];
-        int err = item->note.code ? 0 : engine_schedule(e, &b->specs[i], &item->result);
+        const struct note *note = &b->items[i].note;
+        int err = note->code ? 0 : engine_schedule(e, &b->specs[i], &b->results[i]);
 
-        if (item->note.code)
-            refuse_item(b, i, item->note.code, item->note.text);
+        if (note->code)
+            refuse_item(b, i, note->code, note->text);
         else if (err)
             refuse_job(b, i, err);
         else
-            reply_id(b->call->reply, item->result.id);
+            reply_id(b->call->reply, b->results[i].id);
     }
 }
 
@@ -206,7 +204,8 @@ void run_batch(struct verb_call *c)
         return;
     b.items = calloc(b.n, sizeof(*b.items));
     b.specs = calloc(b.n, sizeof(*b.specs));
-    if (b.items && b.specs) {
+    b.results = calloc(b.n, sizeof(*b.results));
+    if (b.items && b.specs && b.results) {
         for (size_t i = 0; i < b.n; i++) {
             item_parse(c, &at, &b.items[i]);
             b.specs[i] = b.items[i].item.spec;
@@ -220,4 +219,5 @@ void run_batch(struct verb_call *c)
     }
     free(b.items);
     free(b.specs);
+    free(b.results);
 }

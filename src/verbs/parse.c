@@ -70,16 +70,15 @@ static int parse_int(const struct parse *p, const struct arg *a, struct str s, i
 
 static int parse_word(const struct parse *p, const struct arg *a, struct str s, int64_t *ret)
 {
-    const char *word = a->words;
+    struct str rest = str_of(a->words);
 
-    for (int64_t i = 0; *word; i++) {
-        size_t len = strcspn(word, "|");
+    for (int64_t i = 0; rest.len > 0; i++) {
+        struct str word = str_cut(&rest, '|');
 
-        if (len == s.len && strncasecmp(word, s.ptr, len) == 0) {
+        if (word.len == s.len && strncasecmp(word.ptr, s.ptr, s.len) == 0) {
             *ret = i;
             return 0;
         }
-        word += len + (word[len] == '|');
     }
     snprintf(p->why, p->why_size, "%s: expected one of %s", a->name, a->words);
     return BELFRY_INVALID;

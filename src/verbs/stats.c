@@ -16,23 +16,6 @@
     SHOW_INT("memory_bytes", p.memory_bytes, METRIC("memory_bytes", "Memory by the account that the budget limits.")), \
     SHOW_INT("memory_limit_bytes", h.memory_limit_bytes, METRIC("memory_limit_bytes", "The budget."))
 
-#define ACCESS_FIGURES \
-    SHOW_INT("", tokens, METRIC("tokens", "Tokens that there are.")), \
-    SHOW_INT("", h.auth_failures, METRIC("auth_failures_total", "Tokens that were shown and are none.")), \
-    SHOW_INT("", h.auth_refused, METRIC("auth_refused_total", "Attempts to show a token that were refused unseen, after many failures."))
-
-#define EVENTS_FIGURES \
-    SHOW_INT("", h.event_streams, METRIC("event_streams", "Readers of /v1/events.")), \
-    SHOW_INT("", h.events, METRIC("events_total", "Changes of jobs that were told to those who listen.")), \
-    SHOW_INT("", h.events_missed, METRIC("events_missed_total", "Of them, those that the log and traces missed.")), \
-    SHOW_INT("", h.spans_exported, METRIC("otlp_spans_exported_total", "Spans that the OTLP receiver took.")), \
-    SHOW_INT("", h.spans_dropped, METRIC("otlp_spans_dropped_total", "Spans that it did not take in time."))
-
-#define DISK_FIGURES \
-    SHOW_INT("", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")), \
-    SHOW_INT("", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")), \
-    SHOW_INT("", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused."))
-
 #define JOBS_FIGURES \
     SHOW_INT("hot_jobs", s.hot_jobs, METRIC("hot_jobs", "Jobs in memory, of any state.")), \
     SHOW_INT("cold_jobs", s.cold_jobs, METRIC("cold_jobs", "Jobs on disk only."))
@@ -126,13 +109,21 @@ const struct shape_field stats_fields[] = {
 const struct shape_field server_metrics[] = {
     SERVER_FIGURES,
     MEMORY_FIGURES,
-    ACCESS_FIGURES,
+    SHOW_INT("", tokens, METRIC("tokens", "Tokens that there are.")),
+    SHOW_INT("", h.auth_failures, METRIC("auth_failures_total", "Tokens that were shown and are none.")),
+    SHOW_INT("", h.auth_refused, METRIC("auth_refused_total", "Attempts to show a token that were refused unseen, after many failures.")),
     { 0 },
 };
 
 const struct shape_field storage_metrics[] = {
-    EVENTS_FIGURES,
-    DISK_FIGURES,
+    SHOW_INT("", h.event_streams, METRIC("event_streams", "Readers of /v1/events.")),
+    SHOW_INT("", h.events, METRIC("events_total", "Changes of jobs that were told to those who listen.")),
+    SHOW_INT("", h.events_missed, METRIC("events_missed_total", "Of them, those that the log and traces missed.")),
+    SHOW_INT("", h.spans_exported, METRIC("otlp_spans_exported_total", "Spans that the OTLP receiver took.")),
+    SHOW_INT("", h.spans_dropped, METRIC("otlp_spans_dropped_total", "Spans that it did not take in time.")),
+    SHOW_INT("", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")),
+    SHOW_INT("", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")),
+    SHOW_INT("", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused.")),
     JOBS_FIGURES,
     RUNS_FIGURES,
     JOURNAL_FIGURES,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/drive.h"
+#include "support/drive.h"
 #include "power/drill.h"
 #include "power/turns.h"
 #include "support/verify.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/drive.h"
+#include "support/drive.h"
 #include "sim/rng.h"
 #include "sim/run.h"
 #include "sim/trace.h"

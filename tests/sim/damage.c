@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/cold.h"
-#include "host/drive.h"
+#include "support/drive.h"
 #include "sim/rng.h"
 #include "sim/run.h"
 #include "sim/trace.h"

@@ -8,7 +8,7 @@
 
 #include "fsck/journal.h"
 #include "fsck/runs.h"
-#include "host/drive.h"
+#include "support/drive.h"
 #include "run/block.h"
 
 #define JOBS   6000 /* scheduled, every third with a key */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "host/drive.h"
+#include "support/drive.h"
 #include "support/verify.h"
 
 #define START  INT64_C(1794778000000)

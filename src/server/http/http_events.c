@@ -93,25 +93,15 @@ struct MHD_Response *http_stream_response(struct http_client *c)
     return r;
 }
 
-/* The tenant that the request names; empty: none. */
-static struct str tenant_given(const struct http_client *c)
-{
-    for (size_t i = 1; i + 1 < c->call.n; i += 2)
-        if (str_ieq(c->call.words[i], "tenant"))
-            return c->call.words[i + 1];
-    return STR("");
-}
-
 /* A token of a tenant sees only events of that tenant. */
 static int confine_stream(struct http_client *c, struct event_stream *stream, char *why,
                           size_t why_size)
 {
     const struct identity *who = &c->client.session.who;
-    struct str given = tenant_given(c);
 
     if (!who->confined)
         return 0;
-    if (given.len > 0 && !str_eq(given, identity_tenant(who))) {
+    if (stream->has_tenant && !str_eq(str_of(stream->tenant), identity_tenant(who))) {
         snprintf(why, why_size, "it is for tenant %.*s only", STR_ARG(identity_tenant(who)));
         return BELFRY_NOPERM;
     }
@@ -119,20 +109,14 @@ static int confine_stream(struct http_client *c, struct event_stream *stream, ch
     return 0;
 }
 
-static struct http_stream *stream_of(struct list *node)
-{
-    return container_of(node, struct http_stream, link);
-}
-
 /* The streams of tokens of this client's tenant. */
 static uint64_t streams_beside(const struct http_client *c)
 {
     struct str tenant = identity_tenant(&c->client.session.who);
-    struct list *node;
     uint64_t n = 0;
 
-    list_each (node, &c->client.server->events.streams) {
-        const struct identity *who = &stream_of(node)->client->client.session.who;
+    list_each_of (struct http_stream, st, &c->client.server->events.streams, link) {
+        const struct identity *who = &st->client->client.session.who;
 
         n += who->confined && str_eq(identity_tenant(who), tenant);
     }
@@ -146,7 +130,7 @@ static const char *one_too_many(const struct http_client *c)
     const struct server *s = c->client.server;
     uint64_t most = (uint64_t)s->options.max_streams;
 
-    if (s->events.stream_count >= most)
+    if (list_length(&s->events.streams) >= most)
         return "there are as many streams as max_streams allows";
     if (c->client.session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
         return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
@@ -184,7 +168,6 @@ void http_stream_begin(struct http_client *c, const char *last_id)
     }
     st->client = c;
     list_append(&v->streams, &st->link);
-    v->stream_count++;
     c->stream = st;
     event_stream_hello(&st->stream, v->epoch, &st->out);
     http_watch(c);
@@ -203,7 +186,6 @@ void http_stream_free(struct http_client *c)
     if (!st)
         return;
     list_remove(&st->link);
-    c->client.server->events.stream_count--;
     buf_fini(&st->out);
     free(st);
     c->stream = NULL;
@@ -211,11 +193,7 @@ void http_stream_free(struct http_client *c)
 
 void http_streams_feed(struct server *s)
 {
-    struct list *node;
-
-    list_each (node, &s->events.streams) {
-        struct http_stream *st = stream_of(node);
-
+    list_each_of (struct http_stream, st, &s->events.streams, link) {
         if (!st->client->suspended)
             continue;
         fill_stream(st);
@@ -226,13 +204,9 @@ void http_streams_feed(struct server *s)
 
 void http_streams_sweep(struct server *s, int64_t mono_ms)
 {
-    struct list *node;
-
     if (!list_empty(&s->events.streams))
         host_advance(&s->host); /* without requests nothing else notices that a token has expired */
-    list_each (node, &s->events.streams) {
-        struct http_stream *st = stream_of(node);
-
+    list_each_of (struct http_stream, st, &s->events.streams, link) {
         if (!st->client->suspended)
             continue;
         check_rights(st);

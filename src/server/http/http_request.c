@@ -55,10 +55,10 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
 
 /* ---- Answers ---- */
 
+/* Without memory for the header the answer is right, too. */
 static void add_header(struct MHD_Response *r, const char *name, const char *value)
 {
-    MHD_add_response_header(r, name,
-                            value); /* Without memory for the header the answer is right, too. */
+    MHD_add_response_header(r, name, value);
 }
 
 static void add_allow(const struct http_client *c, struct MHD_Response *r)

@@ -2,110 +2,83 @@
 #include "server/push/endpoint.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
+
+#include "base/named.h"
 
 struct endpoint {
-    struct table_node node;
+    struct named named; /* first: by its key */
     struct list link;
     unsigned failures; /* in a row, while it is closed */
     unsigned opened;   /* times in a row; 0: it is closed */
-    bool probing;      /* a request that decides is on its way */
+    bool probing;      /* A request that decides is on its way. */
     int64_t until_ms;  /* of an open one */
-    size_t len;
     char key[];
 };
 
-static uint64_t hash_of_node(const struct table_node *node)
+static struct endpoint *endpoint_find(const struct endpoints *eps, struct str key)
 {
-    const struct endpoint *p = container_of(node, struct endpoint, node);
-
-    return XXH3_64bits(p->key, p->len);
+    return (struct endpoint *)named_find(&eps->table, key);
 }
 
-static bool matches(const struct table_node *node, const void *arg)
+static void endpoint_forget(struct endpoints *eps, struct endpoint *p)
 {
-    const struct endpoint *p = container_of(node, struct endpoint, node);
-
-    return str_eq((struct str){ p->key, p->len }, *(const struct str *)arg);
-}
-
-static struct endpoint *find(const struct endpoints *eps, struct str key)
-{
-    struct table_node *node;
-
-    if (eps->count == 0)
-        return NULL;
-    node = table_find(&eps->table, XXH3_64bits(key.ptr, key.len), matches, &key);
-    return node ? container_of(node, struct endpoint, node) : NULL;
-}
-
-static void forget(struct endpoints *eps, struct endpoint *p)
-{
-    table_remove(&eps->table, &p->node);
+    table_remove(&eps->table, &p->named.node);
     list_remove(&p->link);
-    eps->count--;
     eps->open -= p->opened > 0;
     free(p);
 }
 
-/* The one that matters least: a closed one, else the one that is tried first. */
+/* Forgets the endpoint that matters least: a closed one, else the one that is tried first. */
 static void forget_one(struct endpoints *eps)
 {
     struct endpoint *least = NULL;
-    struct list *node;
 
-    list_each (node, &eps->all) {
-        struct endpoint *p = container_of(node, struct endpoint, link);
-
+    list_each_of (struct endpoint, p, &eps->all, link)
         if (!least || (p->opened ? p->until_ms : -1) < (least->opened ? least->until_ms : -1))
             least = p;
-    }
     if (!least)
         return;
     if (least->opened > 0) {
-        memcpy(eps->forgot.text, least->key, least->len);
-        eps->forgot.len = least->len;
+        eps->forgot.len = least->named.name.len;
+        memcpy(eps->forgot.text, least->key, eps->forgot.len);
     }
-    forget(eps, least);
+    endpoint_forget(eps, least);
 }
 
-/* NULL if out of memory: then it is as if it were well. */
-static struct endpoint *obtain(struct endpoints *eps, struct str key)
+/* NULL if out of memory: then the endpoint counts as well. */
+static struct endpoint *endpoint_obtain(struct endpoints *eps, struct str key)
 {
-    struct endpoint *p = find(eps, key);
+    struct endpoint *p = endpoint_find(eps, key);
 
     if (p)
         return p;
-    if (eps->count >= ENDPOINTS_MAX)
+    if (eps->table.count >= ENDPOINTS_MAX)
         forget_one(eps);
     p = calloc(1, sizeof(*p) + key.len);
     if (!p)
         return NULL;
-    p->len = key.len;
-    memcpy(p->key, key.ptr, key.len);
-    table_add(&eps->table, &p->node);
+    named_add(&eps->table, &p->named, p->key, key);
     list_append(&eps->all, &p->link);
-    eps->count++;
     return p;
 }
 
 void endpoints_init(struct endpoints *eps, uint64_t seed)
 {
     *eps = (struct endpoints){ .random = seed | 1 };
-    table_init(&eps->table, hash_of_node);
+    named_init(&eps->table);
     list_init(&eps->all);
 }
 
 void endpoints_fini(struct endpoints *eps)
 {
     while (!list_empty(&eps->all))
-        forget(eps, container_of(eps->all.next, struct endpoint, link));
+        endpoint_forget(eps, container_of(eps->all.next, struct endpoint, link));
     table_fini(&eps->table);
 }
 
 int64_t endpoint_until(const struct endpoints *eps, struct str key, int64_t now_ms)
 {
-    const struct endpoint *p = find(eps, key);
+    const struct endpoint *p = endpoint_find(eps, key);
 
     if (!p || p->opened == 0)
         return -1;
@@ -116,7 +89,7 @@ int64_t endpoint_until(const struct endpoints *eps, struct str key, int64_t now_
 
 bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms)
 {
-    struct endpoint *p = find(eps, key);
+    struct endpoint *p = endpoint_find(eps, key);
 
     if (!p || p->opened == 0)
         return true;
@@ -126,7 +99,7 @@ bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms)
     return true;
 }
 
-/* Three quarters to five quarters of it, so that not all come back at once. */
+/* Three quarters to five quarters of a pause, so that not all endpoints come back at once. */
 static int64_t around(struct endpoints *eps, int64_t ms)
 {
     eps->random ^= eps->random << 13;
@@ -151,14 +124,14 @@ static void open_it(struct endpoints *eps, struct endpoint *p, int64_t now_ms)
 
 enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t now_ms, bool well)
 {
-    struct endpoint *p = well ? find(eps, key) : obtain(eps, key);
+    struct endpoint *p = well ? endpoint_find(eps, key) : endpoint_obtain(eps, key);
     bool was_open;
 
     if (!p)
         return ENDPOINT_SAME;
     was_open = p->opened > 0;
     if (well) {
-        forget(eps, p);
+        endpoint_forget(eps, p);
         return was_open ? ENDPOINT_CLOSED : ENDPOINT_SAME;
     }
     /* A request that was on its way when the circuit opened tells nothing new. */
@@ -169,7 +142,7 @@ enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t
 
 bool endpoint_drop(struct endpoints *eps, struct str key)
 {
-    struct endpoint *p = find(eps, key);
+    struct endpoint *p = endpoint_find(eps, key);
     bool probed = p && p->probing;
 
     if (p)
@@ -189,29 +162,20 @@ bool endpoints_forgot(struct endpoints *eps, struct endpoint_key *ret)
 void endpoints_each(const struct endpoints *eps, int64_t now_ms,
                     void (*fn)(void *arg, struct str key, int64_t until_ms), void *arg)
 {
-    struct list *node;
-
-    list_each (node, &eps->all) {
-        const struct endpoint *p = container_of(node, struct endpoint, link);
-        struct str key = { p->key, p->len };
-
+    list_each_of (const struct endpoint, p, &eps->all, link)
         if (p->opened)
-            fn(arg, key, p->probing ? now_ms : endpoint_until(eps, key, now_ms));
-    }
+            fn(arg, p->named.name,
+               p->probing ? now_ms : endpoint_until(eps, p->named.name, now_ms));
 }
 
 int64_t endpoints_next(const struct endpoints *eps, int64_t now_ms)
 {
     int64_t next = INT64_MAX;
-    struct list *node;
 
     if (eps->open == 0)
         return next;
-    list_each (node, &eps->all) {
-        const struct endpoint *p = container_of(node, struct endpoint, link);
-
+    list_each_of (const struct endpoint, p, &eps->all, link)
         if (p->opened && !p->probing && p->until_ms > now_ms && p->until_ms < next)
             next = p->until_ms;
-    }
     return next;
 }

@@ -29,9 +29,8 @@
 struct endpoints {
     struct table table;
     struct list all;
-    size_t count;
     size_t open;                /* circuits that are not closed */
-    struct endpoint_key forgot; /* one of these, since endpoints_forgot was asked; len 0: none */
+    struct endpoint_key forgot; /* an open one, since the last endpoints_forgot; len 0: none */
     uint64_t random;
 };
 
@@ -45,9 +44,11 @@ int64_t endpoint_until(const struct endpoints *eps, struct str key, int64_t now_
 
 /* A request is to be sent: false if it may not. True: endpoint_end or endpoint_drop must follow. */
 bool endpoint_begin(struct endpoints *eps, struct str key, int64_t now_ms);
-/* How it went. OPENED: the circuit did just now, for the first time; CLOSED: it is well again. */
+/* The request ended. OPENED: the circuit was closed until now; CLOSED: the endpoint is well again.
+ */
 enum endpoint_change endpoint_end(struct endpoints *eps, struct str key, int64_t now_ms, bool well);
-/* Nobody will know. True: it may have been a probe, and another may be sent now. */
+/* The outcome stays unknown. True: the request may have been a probe, and another may be sent now.
+ */
 bool endpoint_drop(struct endpoints *eps, struct str key);
 /* Whether an endpoint that was not well was forgotten since the last call. Its key is *ret. */
 bool endpoints_forgot(struct endpoints *eps, struct endpoint_key *ret);

@@ -23,10 +23,9 @@ struct push {
     struct pusher *pusher;
     struct job_id id;
     uint64_t token;
-    uint64_t lsn; /* what makes its lease durable */
+    uint64_t lsn; /* Its lease is durable with this record. */
     int64_t leased_ms;
     int64_t timeout_ms;
-    size_t bytes;
     struct push_request request;
     struct outgoing_transfer *transfer;
     struct endpoint_key key;
@@ -41,15 +40,9 @@ struct pusher {
     struct list waiting;
     struct list running;
     size_t bytes;
-    bool draining;
-    uv_timer_t wake; /* when a circuit becomes half open */
+    uv_timer_t wake; /* rings when a circuit becomes half open */
     struct push_stats stats;
 };
-
-static int64_t mono_ms(void)
-{
-    return time_mono_us() / 1000;
-}
 
 static struct engine *engine_of(struct pusher *p)
 {
@@ -75,7 +68,7 @@ static void tell_until(void *pusher, struct str key, int64_t until_ms)
 static void tell_endpoint(struct pusher *p, const struct endpoint_key *key)
 {
     struct str name = endpoint_key_of(key);
-    int64_t until_ms = endpoint_until(&p->endpoints, name, mono_ms());
+    int64_t until_ms = endpoint_until(&p->endpoints, name, time_mono_ms());
 
     tell_until(p, name, until_ms);
     if (until_ms < 0) /* Jobs may have waited for it. */
@@ -84,7 +77,7 @@ static void tell_endpoint(struct pusher *p, const struct endpoint_key *key)
 
 static void tell_all(struct pusher *p)
 {
-    endpoints_each(&p->endpoints, mono_ms(), tell_until, p);
+    endpoints_each(&p->endpoints, time_mono_ms(), tell_until, p);
     host_wake(&p->server->host);
 }
 
@@ -92,7 +85,7 @@ static void on_wake(uv_timer_t *timer);
 
 static void arm_wake(struct pusher *p)
 {
-    int64_t now = mono_ms(), next = endpoints_next(&p->endpoints, now);
+    int64_t now = time_mono_ms(), next = endpoints_next(&p->endpoints, now);
 
     p->stats.circuits = p->endpoints.open;
     if (next == INT64_MAX ||
@@ -121,19 +114,19 @@ static void note_end(struct push *x, bool well)
     struct pusher *p = x->pusher;
     struct endpoint_key forgotten;
     enum endpoint_change change =
-        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), mono_ms(), well);
+        endpoint_end(&p->endpoints, endpoint_key_of(&x->key), time_mono_ms(), well);
 
     if (change == ENDPOINT_CLOSED || !well)
         tell_endpoint(p, &x->key);
     if (endpoints_forgot(&p->endpoints, &forgotten)) /* neither a timer nor a probe is for it now */
         tell_endpoint(p, &forgotten);
     if (change == ENDPOINT_OPENED)
-        log_line(&p->server->log, LOG_LEVEL_WARN,
+        log_warn(&p->server->log,
                  "an endpoint fails: it is left alone, and tried again after a pause", "endpoint",
-                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
+                 endpoint_key_origin(&x->key), "tenant", x->key.text);
     if (change == ENDPOINT_CLOSED)
-        log_line(&p->server->log, LOG_LEVEL_INFO, "an endpoint is well again", "endpoint",
-                 endpoint_key_origin(&x->key), "tenant", x->key.text, NULL);
+        log_info(&p->server->log, "an endpoint is well again", "endpoint",
+                 endpoint_key_origin(&x->key), "tenant", x->key.text);
     if (change != ENDPOINT_SAME || p->endpoints.open > 0)
         arm_wake(p);
 }
@@ -152,11 +145,12 @@ static void push_end(struct push *x)
     if (x->transfer)
         outgoing_cancel(x->transfer);
     list_remove(&x->link);
-    if (push_share_return(&p->shares, tenant_of(x), x->bytes) && p->server->host.engine) {
+    if (push_share_return(&p->shares, tenant_of(x), x->request.body.len) &&
+        p->server->host.engine) {
         engine_pushes_set(p->server->host.engine, tenant_of(x), false);
         host_wake(&p->server->host);
     }
-    p->bytes -= x->bytes;
+    p->bytes -= x->request.body.len;
     p->stats.running--;
     push_request_fini(&x->request);
     free(x);
@@ -174,8 +168,8 @@ static void push_drop(struct push *x)
 
 /* Tells the engine the outcome. An error such as STALE means that the lease ended before the answer
  * came. Then the job no longer belongs to this push. */
-static void settle(struct engine *e, const struct push *x, const struct push_verdict *v,
-                   const struct outgoing_answer *a)
+static void settle_push(struct engine *e, const struct push *x, const struct push_verdict *v,
+                        const struct outgoing_answer *a)
 {
     struct fail_result ignored;
 
@@ -201,17 +195,17 @@ static void on_done(void *arg, const struct outgoing_answer *a)
     host_advance(&p->server->host);
     e = engine_of(p);
     if (e)
-        settle(e, x, &v, a);
+        settle_push(e, x, &v, a);
     note_end(x, v.well);
     push_end(x);
 }
 
-/* False: the lease is no longer ours. */
+/* False: the lease has ended. */
 static bool still_leased(struct engine *e, const struct push *x)
 {
     struct extend_result ignored;
 
-    if (mono_ms() - x->leased_ms < SLOW_DISK_MS)
+    if (time_mono_ms() - x->leased_ms < SLOW_DISK_MS)
         return true;
     return engine_extend(e, x->id, x->token, &(struct extend_spec){ .for_ms = -1, .progress = -1 },
                          &ignored) == 0;
@@ -239,21 +233,17 @@ static void push_start(struct engine *e, struct push *x)
         push_drop(x);
         return;
     }
-    list_remove(&x->link);
-    list_append(&p->running, &x->link);
+    list_move(&p->running, &x->link);
 }
 
 void push_flush(struct server *s)
 {
     struct pusher *p = s->pusher;
     struct engine *e = p && !list_empty(&p->waiting) ? engine_of(p) : NULL;
-    struct list *node, *after;
 
     if (!e)
         return;
-    list_each_safe (node, after, &p->waiting) {
-        struct push *x = container_of(node, struct push, link);
-
+    list_each_of_safe (struct push, x, &p->waiting, link) {
         if (x->lsn > s->host.durable_lsn)
             break;
         push_start(e, x);
@@ -262,14 +252,7 @@ void push_flush(struct server *s)
 
 /* ---- Taking jobs ---- */
 
-static void refuse(struct engine *e, struct job_id id, uint64_t token, const char *why)
-{
-    struct fail_result ignored;
-
-    engine_fail(e, id, token, str_of(why), -1, true, &ignored);
-}
-
-/* Everything is copied: what it points to lasts only until the engine's next call. */
+/* Copies everything: slices of the view last only until the engine's next call. */
 static struct push *push_new(struct pusher *p, const struct job_view *v, struct str url,
                              const struct push_settings *settings, const struct endpoint_key *key)
 {
@@ -288,20 +271,20 @@ static struct push *push_new(struct pusher *p, const struct job_view *v, struct 
     x->pusher = p;
     x->id = v->id;
     x->token = v->token;
-    x->leased_ms = mono_ms();
+    x->leased_ms = time_mono_ms();
     x->timeout_ms = settings->timeout_ms;
-    x->bytes = v->payload.len;
-    p->bytes += x->bytes;
+    p->bytes += v->payload.len;
     p->stats.running++;
     list_append(&p->waiting, &x->link);
     return x;
 }
 
-static void take(struct pusher *p, struct engine *e, const struct job *job)
+static void take_job(struct pusher *p, struct engine *e, const struct job *job)
 {
     const struct push_settings *settings;
     struct str url = engine_push_url(e, job, &settings);
-    int64_t now = mono_ms(), until;
+    int64_t now = time_mono_ms(), until;
+    struct fail_result ignored;
     struct endpoint_key key;
     struct push_url u;
     struct job_view v;
@@ -310,11 +293,11 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
 
     engine_view(e, job, &v);
     if (!push_url_parse(url, &u, &why)) {
-        /* It was there before the queue's URL became `job`: no reason to lose it. */
+        /* The job was there before the queue's URL became `job`, and is kept. */
         if (url.len == 0)
             engine_release(e, v.id, v.token, NO_URL_MS);
         else
-            refuse(e, v.id, v.token, why);
+            engine_fail(e, v.id, v.token, str_of(why), -1, true, &ignored);
         return;
     }
     endpoint_key_of_url(&key, v.tenant, &u);
@@ -333,18 +316,18 @@ static void take(struct pusher *p, struct engine *e, const struct job *job)
         engine_endpoint_set(e, endpoint_key_of(&x->key), now);
 }
 
-/* One by one, so that a circuit that is half open is so for one only. */
+/* Leases jobs one by one, so that a circuit that is half open lets one of them pass. */
 void push_turn(struct server *s)
 {
     struct pusher *p = s->pusher;
-    struct engine *e = p && !p->draining ? engine_of(p) : NULL;
+    struct engine *e = p && !s->stopping ? engine_of(p) : NULL;
     struct job *job;
     int n = 0;
 
     while (e && p->stats.running < (uint64_t)s->options.push.max && p->bytes < BYTES_MAX) {
         if (engine_push_lease(e, 1, &job) <= 0)
             return;
-        take(p, e, job);
+        take_job(p, e, job);
         if (++n == TURN_MAX) {
             host_wake(&s->host);
             return;
@@ -374,10 +357,9 @@ int push_open(struct server *s)
         return BELFRY_NOMEM;
     if (!push_guard_parse(str_of(s->options.push.allow), &p->guard, &bad)) {
         snprintf(word, sizeof(word), "%.*s", bad.len < 100 ? (int)bad.len : 100, bad.ptr);
-        log_line(&s->log, LOG_LEVEL_ERROR, "push_allow is not valid", "value", word, "expected",
-                 "networks such as 10.1.0.0/16, addresses, `private` or `loopback`, with commas "
-                 "between, 64 at most",
-                 NULL);
+        log_error(&s->log, "push_allow is not valid", "value", word, "expected",
+                  "networks such as 10.1.0.0/16, addresses, `private` or `loopback`, with commas "
+                  "between, 64 at most");
         free(p);
         return BELFRY_INVALID;
     }
@@ -387,8 +369,7 @@ int push_open(struct server *s)
         return BELFRY_NOMEM;
     }
     p->server = s;
-    list_init(&p->waiting);
-    list_init(&p->running);
+    lists_init(&p->waiting, &p->running);
     push_shares_init(&p->shares, (uint64_t)s->options.push.max, BYTES_MAX);
     endpoints_init(&p->endpoints, (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15));
     p->wake.data = p;
@@ -416,37 +397,27 @@ void push_drain(struct server *s)
 {
     struct pusher *p = s->pusher;
     struct engine *e = p ? engine_of(p) : NULL;
-    struct list *node;
 
     if (!p)
         return;
-    p->draining = true;
-    if (e) {
-        list_each (node, &p->waiting) {
-            struct push *x = container_of(node, struct push, link);
-
+    if (e)
+        list_each_of (struct push, x, &p->waiting, link)
             engine_release(e, x->id, x->token, 0);
-        }
-    }
     drop_all(&p->waiting);
 }
 
-/* So that it need not wait for the end of its lease. It was sent, so it is an attempt. */
+/* Jobs that were sent fail, as attempts, so that they need not wait for the end of their leases. */
 void push_give_up(struct server *s)
 {
     struct pusher *p = s->pusher;
     struct engine *e = p ? engine_of(p) : NULL;
     struct fail_result ignored;
-    struct list *node;
 
     if (!e)
         return;
-    list_each (node, &p->running) {
-        struct push *x = container_of(node, struct push, link);
-
+    list_each_of (struct push, x, &p->running, link)
         engine_fail(e, x->id, x->token, STR("the server was stopped before the endpoint answered"),
                     -1, false, &ignored);
-    }
     push_reset(s);
 }
 

@@ -25,12 +25,12 @@ void push_opened(struct server *s);
 void push_turn(struct server *s);
 /* The durable lsn has grown. */
 void push_flush(struct server *s);
-/* The engine is about to be discarded: what is under way is dropped. */
+/* The engine is about to be discarded: pushes under way are dropped. */
 void push_reset(struct server *s);
-/* No more are begun. */
+/* Begins no more pushes. */
 void push_drain(struct server *s);
 bool push_idle(const struct server *s);
-/* No more answers are waited for: what has none has failed. */
+/* Waits for no more answers: a push without one has failed. */
 void push_give_up(struct server *s);
 
 const struct push_stats *push_stats(const struct server *s);

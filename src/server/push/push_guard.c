@@ -127,30 +127,22 @@ static bool add_rules(struct push_guard *g, const struct guard_rule *rules, size
 /* Reads "10.0.0.0/8" or an address. */
 static bool parse_net(struct str word, struct guard_rule *ret)
 {
-    const char *slash = memchr(word.ptr, '/', word.len);
-    size_t len = slash ? (size_t)(slash - word.ptr) : word.len;
+    bool has_bits = memchr(word.ptr, '/', word.len) != NULL;
+    struct str address = str_cut(&word, '/');
+    bool is_v6 = memchr(address.ptr, ':', address.len) != NULL;
+    uint64_t most = is_v6 ? 128 : 32, bits = most;
     char text[INET6_ADDRSTRLEN];
-    unsigned most, bits = 0;
 
-    *ret = (struct guard_rule){ .family = memchr(word.ptr, ':', len) ? AF_INET6 : AF_INET };
-    if (len >= sizeof(text))
+    if (address.len >= sizeof(text))
         return false;
-    memcpy(text, word.ptr, len);
-    text[len] = '\0';
+    memcpy(text, address.ptr, address.len);
+    text[address.len] = '\0';
+    *ret = (struct guard_rule){ .family = is_v6 ? AF_INET6 : AF_INET };
     if (inet_pton(ret->family, text, ret->address) != 1)
         return false;
-    most = ret->family == AF_INET ? 32 : 128;
-    ret->bits = most;
-    if (!slash)
-        return true;
-    if (len + 1 == word.len || word.len - len > 4)
+    if (has_bits && (word.len > 3 || !str_number(word, &bits)))
         return false;
-    for (size_t i = len + 1; i < word.len; i++) {
-        if (word.ptr[i] < '0' || word.ptr[i] > '9')
-            return false;
-        bits = bits * 10 + (unsigned)(word.ptr[i] - '0');
-    }
-    ret->bits = bits;
+    ret->bits = (unsigned)bits;
     return bits <= most;
 }
 
@@ -169,17 +161,12 @@ bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_b
 {
     ret->count = 0;
     while (text.len > 0) {
-        const char *comma = memchr(text.ptr, ',', text.len);
-        struct str word = { text.ptr, comma ? (size_t)(comma - text.ptr) : text.len };
-        size_t used = word.len + (comma != NULL);
+        struct str word = str_trim(str_cut(&text, ','), " ");
 
-        word = str_trim(word, " ");
         if (!parse_word(word, ret)) {
             *ret_bad = word;
             return false;
         }
-        text.ptr += used;
-        text.len -= used;
     }
     return true;
 }

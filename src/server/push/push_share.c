@@ -2,38 +2,19 @@
 #include "server/push/push_share.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
-#include "base/list.h"
+#include "base/named.h"
 
 struct share {
-    struct table_node node;
-    uint64_t count; /* never 0 */
+    struct named named; /* first: by its tenant */
+    uint64_t count;     /* never 0 */
     uint64_t bytes;
-    size_t len;
     char tenant[];
 };
 
-static uint64_t hash_of(const struct table_node *node)
-{
-    const struct share *x = container_of(node, struct share, node);
-
-    return XXH3_64bits(x->tenant, x->len);
-}
-
-static bool share_matches(const struct table_node *node, const void *arg)
-{
-    const struct share *x = container_of(node, struct share, node);
-
-    return str_eq((struct str){ x->tenant, x->len }, *(const struct str *)arg);
-}
-
 static struct share *find_share(const struct push_shares *s, struct str tenant)
 {
-    struct table_node *node =
-        table_find(&s->table, XXH3_64bits(tenant.ptr, tenant.len), share_matches, &tenant);
-
-    return node ? container_of(node, struct share, node) : NULL;
+    return (struct share *)named_find(&s->table, tenant);
 }
 
 static bool is_full(const struct push_shares *s, const struct share *x)
@@ -43,7 +24,7 @@ static bool is_full(const struct push_shares *s, const struct share *x)
 
 void push_shares_init(struct push_shares *s, uint64_t count, uint64_t bytes)
 {
-    table_init(&s->table, hash_of);
+    named_init(&s->table);
     s->count_max = count - count / 2; /* of 1 that is 1 */
     s->bytes_max = bytes - bytes / 2;
 }
@@ -68,9 +49,7 @@ bool push_share_take(struct push_shares *s, struct str tenant, size_t bytes)
         x = calloc(1, sizeof(*x) + tenant.len);
         if (!x)
             return false;
-        x->len = tenant.len;
-        memcpy(x->tenant, tenant.ptr, tenant.len);
-        table_add(&s->table, &x->node);
+        named_add(&s->table, &x->named, x->tenant, tenant);
     }
     x->count++;
     x->bytes += bytes;
@@ -89,7 +68,7 @@ bool push_share_return(struct push_shares *s, struct str tenant, size_t bytes)
     x->count--;
     full = x->count > 0 && is_full(s, x);
     if (x->count == 0) {
-        table_remove(&s->table, &x->node);
+        table_remove(&s->table, &x->named.node);
         free(x);
     }
     return was_full && !full;

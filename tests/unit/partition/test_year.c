@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/recurrence.h"
-#include "host/drive.h"
+#include "support/drive.h"
 #include "store/store.h"
 #include "support/verify.h"
 

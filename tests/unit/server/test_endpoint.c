@@ -53,7 +53,7 @@ static void a_circuit_opens_after_failures_in_a_row_and_only_then(void **state)
             assert_int_equal(request(A, false), ENDPOINT_SAME);
         assert_int_equal(request(A, true), ENDPOINT_SAME);
     }
-    assert_int_equal(eps.count, 0);
+    assert_int_equal(eps.table.count, 0);
     open_a();
     assert_true(endpoint_until(&eps, A, now) > now);
     assert_false(endpoint_begin(&eps, A, now));
@@ -77,7 +77,7 @@ static void one_probe_decides(void **state)
     assert_false(endpoint_begin(&eps, A, now));
     assert_true(endpoint_until(&eps, A, now) > now);
     assert_int_equal(endpoint_end(&eps, A, now, true), ENDPOINT_CLOSED);
-    assert_int_equal(eps.open + eps.count, 0);
+    assert_int_equal(eps.open + eps.table.count, 0);
     assert_int_equal(endpoints_next(&eps, now), INT64_MAX);
 }
 
@@ -186,7 +186,7 @@ static void their_number_is_bounded(void **state)
         int n = snprintf(name, sizeof(name), "http://h%d:80", i);
 
         request((struct str){ name, (size_t)n }, false);
-        assert_true(eps.count <= ENDPOINTS_MAX);
+        assert_true(eps.table.count <= ENDPOINTS_MAX);
     }
     assert_true(endpoint_until(&eps, A, now) > now); /* those that are closed go first */
     assert_int_equal(eps.open, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "host/drive.h"
+#include "support/drive.h"
 
 bool drive_round(struct partition *p, drive_chore_fn *ended, void *arg)
 {

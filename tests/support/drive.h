@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drives a partition on the calling thread, without a loop or other threads: chores run where they
- * begin. For users that may block, and for tests, which own the time.
+ * begin. For tests, which own the time.
  */
-#ifndef HOST_DRIVE_H
-#define HOST_DRIVE_H
+#ifndef TESTS_DRIVE_H
+#define TESTS_DRIVE_H
 
 #include "partition/partition.h"
 
