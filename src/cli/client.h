@@ -29,18 +29,15 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
  * token), INVALID (the token cannot be read), or an error as of client_open(). */
 int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms);
 
-/* Closes the connection; does nothing if it is closed already. */
+/* Closes the connection, if it is open, and keeps why. */
 void client_close(struct client *c);
 
 /* The words of a command, as two arguments of the functions below. */
 #define CLIENT_WORDS(...) \
     (const struct str[]){ __VA_ARGS__ }, sizeof((struct str[]){ __VA_ARGS__ }) / sizeof(struct str)
 
-/* Appends a command to a buffer. */
+/* Appends a command to a buffer. In c->out it waits for the next flush or push. */
 void client_put(struct buf *out, const struct str *words, size_t n);
-
-/* Queues a command; nothing is sent yet. */
-void client_add(struct client *c, const struct str *words, size_t n);
 
 /* Sends all that is queued. Blocks. 0, IO. */
 int client_flush(struct client *c);

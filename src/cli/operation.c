@@ -166,8 +166,7 @@ static int run_late(struct bench *b, uint64_t jobs)
     int64_t span_ms = b->span_ms ? b->span_ms : LATE_SPAN_MS;
     struct late_result r;
 
-    if (late_measure(b->load.host, b->load.port, b->target.queue, jobs, span_ms, b->load.quiet,
-                     &r) < 0)
+    if (late_measure(&b->load, jobs, span_ms, &r) < 0)
         return operation_failed(b, b->op, r.why);
     result_late(&b->result, &r, span_ms);
     return r.early ? CLI_ERROR : CLI_OK;

@@ -44,7 +44,7 @@ static void take_tick(struct ping *p)
     hist_add(&p->ret->timer, p->now_us - p->begun_us - (int64_t)p->ticks * p->every_us);
     if (p->sent == p->count || p->sent - p->done == RING)
         return;
-    client_add(&p->client, CLIENT_WORDS(STR("PING")));
+    client_put(&p->client.out, CLIENT_WORDS(STR("PING")));
     p->sent_us[p->sent++ % RING] = p->now_us;
 }
 
