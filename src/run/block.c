@@ -92,14 +92,6 @@ int block_next_entry(struct block_entries *b, struct buf *key, struct run_entry 
     return 1;
 }
 
-void block_names_reset(struct block_names *n, struct buf *out)
-{
-    n->out = out;
-    n->last.len = 0;
-    n->at = 0;
-    n->count = 0;
-}
-
 void block_put_name(struct block_names *n, struct str key, uint64_t at)
 {
     size_t shared = block_shared(buf_view(&n->last), key);
@@ -110,7 +102,6 @@ void block_put_name(struct block_names *n, struct str key, uint64_t at)
     n->last.len = 0;
     buf_str(&n->last, key);
     n->at = at;
-    n->count++;
 }
 
 bool block_next_name(struct wire_reader *in, struct buf *key, uint64_t *at)

@@ -68,14 +68,11 @@ int block_next_entry(struct block_entries *b, struct buf *key, struct run_entry 
 
 struct block_names {
     struct buf *out;
-    struct buf last; /* key of the last name */
-    uint64_t at;
-    uint64_t count;
+    struct buf last; /* key of the last name; empty: the next is the first of its block */
+    uint64_t at;     /* position in the last name; 0 before the first */
 };
 
 void block_put_name(struct block_names *n, struct str key, uint64_t at);
-/* Starts anew, in another block. */
-void block_names_reset(struct block_names *n, struct buf *out);
 
 /* Reads a name: `key` and *at are those before it (empty and 0 at the beginning) and become its. */
 bool block_next_name(struct wire_reader *in, struct buf *key, uint64_t *at);
