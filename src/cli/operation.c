@@ -35,14 +35,6 @@ static bool is_sampled(const struct bench *b, uint64_t n)
     return n % b->stride == (part * part * UINT64_C(2654435761) >> 7) % b->stride;
 }
 
-static void note_sample(struct bench *b, uint64_t n, const char *id)
-{
-    buf_printf(&b->sampled, "%s{\"n\":%llu,\"id\":\"%.*s\",\"due_ms\":%lld}",
-               b->sampled.len ? "," : ",\"sample\":[", (unsigned long long)n,
-               (int)strnlen(id, b->target.driver->id_bytes), id,
-               (long long)driver_due_ms(&b->target, n));
-}
-
 static void note_id(void *arg, uint64_t n, struct str reply)
 {
     struct bench *b = arg;
@@ -52,7 +44,10 @@ static void note_id(void *arg, uint64_t n, struct str reply)
         b->target.driver->note(reply, b->ids + b->ids_n++ * b->target.driver->id_bytes);
     if (b->stride && is_sampled(b, n)) {
         b->target.driver->note(reply, id);
-        note_sample(b, n, id);
+        buf_printf(&b->sampled, "%s{\"n\":%llu,\"id\":\"%.*s\",\"due_ms\":%lld}",
+                   b->sampled.len ? "," : ",\"sample\":[", (unsigned long long)n,
+                   (int)strnlen(id, b->target.driver->id_bytes), id,
+                   (long long)driver_due_ms(&b->target, n));
     }
 }
 

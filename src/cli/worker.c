@@ -437,9 +437,8 @@ static bool finished(const struct worker *w)
 {
     if (!w->closing || w->running > 0 || w->leases.fd >= 0)
         return false;
-    if (!connected(w) && w->outbox.unanswered > 0 && w->stops < 2)
-        return false; /* one more stop gives up on telling */
-    return w->outbox.unanswered == 0 || !connected(w);
+    /* A second stop gives up on telling a server that is away. */
+    return w->outbox.unanswered == 0 || (!connected(w) && w->stops >= 2);
 }
 
 static void loop(struct worker *w)

@@ -2,7 +2,6 @@
 #include "fsck/rebuild.h"
 
 #include "run/block.h"
-#include "run/filter.h"
 #include "store/element.h"
 #include "store/salvage.h"
 

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "run/filter.h"
 #include "run/reader.h"
 
 enum { FETCHED = 1 };

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "run/block.h"
-#include "run/filter.h"
 #include "run/run.h"
 
 #define FILTER_PIECE (1u << 20)
