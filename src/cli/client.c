@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "cli/auth.h"
-#include "cli/client_tls.h"
 
 #define READ_BYTES (256u << 10)
 

@@ -59,6 +59,19 @@ int client_pull(struct client *c);
 /* Gives a reply that has come already: 1, or 0 if there is none yet, PROTOCOL. */
 int client_next(struct client *c, const struct resp_values **ret);
 
+/* ---- client_tls.c: the caller waits for the handshake. From then on a relay (tls/relay.h) has the
+ * connection, and the client's descriptor is a plain one. So poll loops need not know of TLS. ----
+ */
+
+/* Sets the options for every connection that is opened from now on. Borrowed, and read then. */
+void client_tls_use(const struct cli *cli);
+/* Replaces c->fd, connected to `host`, if TLS is asked for. 0, or IO with c->why and fd closed. */
+int client_tls_begin(struct client *c, const char *host, int timeout_ms);
+/* Why TLS ended a connection; NULL if it did not. Borrowed until the next call. */
+const char *client_tls_why(void);
+
+/* ---- Values of a reply ---- */
+
 /* The index of the name behind the one at `key`, in a map. */
 static inline size_t client_next_key(const struct resp_values *v, size_t key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/client_tls.h"
+#include "cli/client.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

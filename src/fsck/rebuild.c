@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fsck/rebuild.h"
+#include "fsck/runs.h"
 
 #include "run/block.h"
 #include "store/element.h"
