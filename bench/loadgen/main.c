@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/client_tls.h"
+#include "cli/client.h"
 #include "cli/program.h"
 #include "loadgen/peers.h"
 

@@ -88,26 +88,22 @@ static inline uint32_t class_size(unsigned class)
     return (9 + (class - POOL_SMALL_STEPS) % 8) << (6 + doubling);
 }
 
-void pool_init(struct pool *p)
+void pool_init(struct pool *p, size_t keep_bytes)
 {
-    for (unsigned i = 0; i < POOL_CLASSES; i++) {
+    *p = (struct pool){ .keep_bytes = keep_bytes };
+    for (unsigned i = 0; i < POOL_CLASSES; i++)
         list_init(&p->classes[i].open);
-        p->classes[i].empty = NULL;
-    }
-    list_init(&p->chunks_open);
-    list_init(&p->chunks_full);
-    list_init(&p->large);
-    p->used_bytes = p->held_bytes = p->keep_bytes = p->kept_bytes = 0;
+    lists_init(&p->chunks_open, &p->chunks_full, &p->large);
 }
 
-void pool_keep(struct pool *p, size_t bytes)
+static char *chunk_base(const struct pool_chunk *chunk)
 {
-    p->keep_bytes = bytes;
+    return (char *)((uintptr_t)chunk & ~(POOL_CHUNK - 1));
 }
 
 static void chunk_unmap(struct pool_chunk *chunk)
 {
-    munmap((void *)((uintptr_t)chunk & ~(POOL_CHUNK - 1)), POOL_CHUNK);
+    munmap(chunk_base(chunk), POOL_CHUNK);
 }
 
 void pool_fini(struct pool *p)
@@ -117,9 +113,8 @@ void pool_fini(struct pool *p)
         return;
     list_each_safe (node, after, &p->large)
         free(node);
+    list_splice(&p->chunks_open, &p->chunks_full);
     list_each_safe (node, after, &p->chunks_open)
-        chunk_unmap(container_of(node, struct pool_chunk, link));
-    list_each_safe (node, after, &p->chunks_full)
         chunk_unmap(container_of(node, struct pool_chunk, link));
     memset(p, 0, sizeof *p);
 }
@@ -149,8 +144,7 @@ static void warm_ahead(const struct pool *p, struct pool_chunk *chunk, unsigned 
         return;
     unsigned from = at < chunk->warmed ? chunk->warmed : at + 1;
     unsigned to = from + POOL_AHEAD < POOL_CHUNK_PAGES ? from + POOL_AHEAD : POOL_CHUNK_PAGES;
-    warm((char *)((uintptr_t)chunk & ~(POOL_CHUNK - 1)) + (size_t)from * POOL_PAGE,
-         (size_t)(to - from) * POOL_PAGE);
+    warm(chunk_base(chunk) + (size_t)from * POOL_PAGE, (size_t)(to - from) * POOL_PAGE);
     chunk->warmed = to;
 }
 
@@ -164,17 +158,15 @@ static struct pool_page *page_new(struct pool *p, unsigned class)
     bool kept = chunk->kept != 0;
     unsigned at = (unsigned)__builtin_ctzll(kept ? chunk->kept : chunk->free);
     chunk->free &= ~(UINT64_C(1) << at);
-    if (!chunk->free) {
-        list_remove(&chunk->link);
-        list_append(&p->chunks_full, &chunk->link);
-    }
+    if (!chunk->free)
+        list_move(&p->chunks_full, &chunk->link);
     struct pool_page *page = &chunk->pages[at - 1];
     uint32_t size = class_size(class);
     *page = (struct pool_page){
         .fresh = POOL_PAGE / size,
         .capacity = POOL_PAGE / size,
         .size = size,
-        .base = (char *)(((uintptr_t)chunk & ~(POOL_CHUNK - 1)) + at * (size_t)POOL_PAGE),
+        .base = chunk_base(chunk) + at * (size_t)POOL_PAGE,
     };
     /* A class that grows gets its pages in one go, not by sixteen faults. */
     if (p->classes[class].pages++ >= POOL_GROWING && !kept) {
@@ -273,8 +265,7 @@ static void page_emptied(struct pool *p, struct pool_class *c, struct pool_page 
     }
     c->empty = page;
     /* Last in line, so that it stays empty while others have room. */
-    list_remove(&page->link);
-    list_append(&c->open, &page->link);
+    list_move(&c->open, &page->link);
 }
 
 void pool_free(struct pool *p, void *ptr, size_t size)
@@ -301,9 +292,4 @@ void pool_free(struct pool *p, void *ptr, size_t size)
 size_t pool_size(size_t size)
 {
     return size <= POOL_OBJECT_MAX ? class_size(class_of(size)) : size;
-}
-
-size_t pool_used(const struct pool *p)
-{
-    return p->used_bytes;
 }

@@ -11,7 +11,7 @@
  *
  * So the address of an object gives the header of its page. A page without objects goes back to the
  * system, with two exceptions. Each class keeps one, so that an object that comes and goes costs no
- * system call. The pool keeps as many as pool_keep says, for the next class that needs a page.
+ * system call. The pool keeps as many as pool_init was told, for the next class that needs a page.
  *
  * Under AddressSanitizer every object comes from malloc, so that a use after free is found.
  */
@@ -41,14 +41,12 @@ struct pool {
     struct list large; /* objects from malloc */
     size_t used_bytes; /* in objects, by their classes */
     size_t held_bytes; /* taken from the system for them */
-    size_t keep_bytes;
-    size_t kept_bytes;
+    size_t keep_bytes; /* the most memory without objects that is not given back */
+    size_t kept_bytes; /* memory without objects that was not given back */
 };
 
-/* A pool must not be moved once initialised. */
-void pool_init(struct pool *p);
-/* How much memory without objects is kept rather than given back; 0 at first. */
-void pool_keep(struct pool *p, size_t bytes);
+/* A pool must not be moved once initialised. It keeps this much memory without objects. */
+void pool_init(struct pool *p, size_t keep_bytes);
 /* Frees every object there is. */
 void pool_fini(struct pool *p);
 
@@ -59,8 +57,5 @@ void pool_free(struct pool *p, void *ptr, size_t size);
 
 /* How many bytes an object of this size really takes. */
 size_t pool_size(size_t size);
-
-/* Bytes in objects, by their classes. */
-size_t pool_used(const struct pool *p);
 
 #endif

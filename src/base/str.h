@@ -43,9 +43,7 @@ static inline int str_compare(struct str a, struct str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* Takes the bytes up to a separator, or all of them, from the front of *rest, and the separator
- * too.
- */
+/* Takes the bytes up to a separator, or all of them, and the separator from the front of *rest. */
 static inline struct str str_cut(struct str *rest, char separator)
 {
     const char *end = rest->len ? memchr(rest->ptr, separator, rest->len) : NULL;

@@ -53,23 +53,32 @@ static bool take_number(struct str *s, int64_t max, int64_t *ret)
     return true;
 }
 
-/* Takes the digits behind a decimal point and answers that fraction of `whole`, rounded down: "25"
- * of 1000 is 250. Ten digits count; further digits are skipped. */
-static bool take_fraction(struct str *s, int64_t whole, int64_t *ret)
+struct fraction {
+    int64_t digits, scale;
+};
+
+/* Takes a point and the digits behind it, if there is a point. Ten digits count; further digits are
+ * skipped. False if there is none. */
+static bool take_fraction(struct str *s, struct fraction *ret)
 {
-    int64_t digits = 0, scale = 1;
-    size_t i = 0;
+    size_t i = 1;
+    *ret = (struct fraction){ 0, 1 };
+    if (s->len == 0 || s->ptr[0] != '.')
+        return true;
     for (; i < s->len && is_digit(s->ptr[i]); i++) {
-        if (i < 10) {
-            digits = digits * 10 + (s->ptr[i] - '0');
-            scale *= 10;
+        if (i <= 10) {
+            ret->digits = ret->digits * 10 + (s->ptr[i] - '0');
+            ret->scale *= 10;
         }
     }
-    if (i == 0)
-        return false;
     *s = str_from(*s, i);
-    *ret = whole * digits / scale;
-    return true;
+    return i > 1;
+}
+
+/* That part of `whole`, rounded down. */
+static int64_t fraction_of(const struct fraction *f, int64_t whole)
+{
+    return whole * f->digits / f->scale;
 }
 
 /* Takes the letters at the start of s; the index of their unit, or -1. */
@@ -97,8 +106,8 @@ static const char duration_range[] =
 /* One "90m" or "1.5s" at the start of s, with a unit smaller than the one before. */
 static int take_part(struct str *s, int *unit, int64_t *ret_ms, const char **why)
 {
-    int64_t number, part = 0;
-    struct str rest;
+    struct fraction fraction;
+    int64_t number;
 
     if (s->ptr[0] == '-')
         return invalid(why, "a duration cannot be negative: expected one such as 10s or 1h30m");
@@ -106,12 +115,8 @@ static int take_part(struct str *s, int *unit, int64_t *ret_ms, const char **why
         return invalid(why, duration_form);
     if (!take_number(s, TIME_DURATION_MAX, &number))
         return invalid(why, duration_range);
-    rest = *s;
-    if (s->len > 0 && s->ptr[0] == '.') {
-        *s = str_from(*s, 1);
-        if (!take_fraction(s, 0, &part))
-            return invalid(why, "digits must follow the point in a duration, as in 1.5s");
-    }
+    if (!take_fraction(s, &fraction))
+        return invalid(why, "digits must follow the point in a duration, as in 1.5s");
     int u = take_unit(s);
     if (u < 0)
         return invalid(why, s->len == 0 ? "the unit is missing: expected one of ms, s, m, h, d, w, "
@@ -119,17 +124,12 @@ static int take_part(struct str *s, int *unit, int64_t *ret_ms, const char **why
                                         : duration_form);
     if (u <= *unit)
         return invalid(why, "each unit may appear once, larger ones first, as in 1d12h or 1h30m");
-    if (rest.ptr[0] == '.') {
-        if (s->len > 0)
-            return invalid(why,
-                           "only the last part of a duration may have a fraction, as in 1m1.5s");
-        rest = str_from(rest, 1);
-        take_fraction(&rest, time_units[u].ms, &part);
-    }
+    if (fraction.scale > 1 && s->len > 0)
+        return invalid(why, "only the last part of a duration may have a fraction, as in 1m1.5s");
     if (number > TIME_DURATION_MAX / time_units[u].ms)
         return invalid(why, duration_range);
     *unit = u;
-    *ret_ms = number * time_units[u].ms + part;
+    *ret_ms = number * time_units[u].ms + fraction_of(&fraction, time_units[u].ms);
     return 0;
 }
 
@@ -276,7 +276,8 @@ static int parse_milliseconds(struct str s, int64_t *ret_ms, const char **why)
 
 int time_parse_moment(struct str text, int64_t *ret_ms, const char **why)
 {
-    int64_t n[6], fraction_ms = 0, zone_ms;
+    int64_t n[6], zone_ms;
+    struct fraction fraction;
     struct str s = text;
 
     if (s.len == 0)
@@ -285,20 +286,15 @@ int time_parse_moment(struct str text, int64_t *ret_ms, const char **why)
         return invalid(why, moment_range);
     if (s.len < 5 || s.ptr[4] != '-')
         return parse_milliseconds(s, ret_ms, why);
-    if (!take_form(&s, "dddd-dd-ddTdd:dd:dd", n))
+    if (!take_form(&s, "dddd-dd-ddTdd:dd:dd", n) || !take_fraction(&s, &fraction))
         return invalid(why, moment_form);
-    if (s.len > 0 && s.ptr[0] == '.') {
-        s = str_from(s, 1);
-        if (!take_fraction(&s, SECOND_MS, &fraction_ms))
-            return invalid(why, moment_form);
-    }
     int err = take_zone(&s, &zone_ms, why);
     if (!err)
         err = check_date_time(n, why);
     if (err)
         return err;
     int64_t ms = days_of_date(n[0], n[1], n[2]) * DAY_MS + n[3] * HOUR_MS + n[4] * MINUTE_MS +
-                 n[5] * SECOND_MS + fraction_ms - zone_ms;
+                 n[5] * SECOND_MS + fraction_of(&fraction, SECOND_MS) - zone_ms;
     if (ms < 0 || ms > TIME_MOMENT_MAX)
         return invalid(why, moment_range);
     *ret_ms = ms;

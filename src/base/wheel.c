@@ -130,14 +130,8 @@ void wheel_rewind(struct wheel *w, int64_t base_ms)
 
     list_init(&all);
     for (unsigned level = 0; level < WHEEL_LEVELS; level++) {
-        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++) {
-            while (!list_empty(&w->slots[level][slot])) {
-                struct list *node = w->slots[level][slot].next;
-
-                list_remove(node);
-                list_append(&all, node);
-            }
-        }
+        for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
+            list_splice(&all, &w->slots[level][slot]);
         w->occupied[level] = 0;
     }
     w->base_ms = base_ms;

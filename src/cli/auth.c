@@ -9,12 +9,6 @@
 
 #define TOKEN_MAX 512
 
-void auth_use_file(const char *path)
-{
-    setenv("BELFRY_AUTH_FILE", path, 1);
-    unsetenv("BELFRY_AUTH"); /* else that token would come first */
-}
-
 /* The text without the blanks and line breaks at its end. */
 static struct str trimmed(const char *text, size_t len)
 {

@@ -11,7 +11,4 @@
  * be read or holds no token. */
 int auth_token(struct buf *out, char *why, size_t why_size);
 
-/* Sets the file, for this process and for the commands that it runs. */
-void auth_use_file(const char *path);
-
 #endif

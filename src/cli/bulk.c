@@ -43,12 +43,10 @@ static uint64_t jobs_of(struct following *f)
 static int ask(struct following *f, const struct resp_values **ret)
 {
     struct str words[] = { STR("BULKS"), STR("ID"), str_of(f->id), STR("TENANT"), f->tenant };
-    if (client_call(f->client, words, f->tenant.len ? 5 : 3, ret) < 0)
-        return call_lost(f->client);
-    if ((*ret)->at[0].type == RESP_ERROR)
-        return call_error((*ret)->at[0].text);
-    if ((*ret)->at[0].type == RESP_ARRAY && (*ret)->at[0].children > 0)
-        return CLI_OK;
+    int code = call_ask(f->client, words, f->tenant.len ? 5 : 3, ret);
+
+    if (code != CLI_OK || ((*ret)->at[0].type == RESP_ARRAY && (*ret)->at[0].children > 0))
+        return code;
     cli_say("the server's answer is not about the bulk");
     return CLI_ERROR;
 }
@@ -83,11 +81,10 @@ int bulk_run(const struct cli *cli, struct command *c, struct client *client)
     struct following f = { .client = client, .tenant = tenant_of(c) };
     const struct resp_values *v;
     struct str id;
+    int code = call_ask(client, c->words, c->n, &v);
 
-    if (client_call(client, c->words, c->n, &v) < 0)
-        return call_lost(client);
-    if (v->at[0].type == RESP_ERROR)
-        return call_error(v->at[0].text);
+    if (code != CLI_OK)
+        return code;
     id = client_text(v, 0, "id");
     if (id.len != ID_TEXT) {
         cli_say("the server's answer is not about a bulk");

@@ -24,7 +24,7 @@ int call_connect(const struct cli *cli, struct client *ret)
     return CLI_OFFLINE;
 }
 
-int call_lost(const struct client *c)
+static int call_lost(const struct client *c)
 {
     cli_say("the connection failed: %s", c->why);
     cli_say("whether the command was carried out is not known");
@@ -42,6 +42,13 @@ int call_error(struct str text)
     if (row && row->hint[0])
         cli_say("%s", row->hint);
     return CLI_ERROR;
+}
+
+int call_ask(struct client *c, const struct str *words, size_t n, const struct resp_values **ret)
+{
+    if (client_call(c, words, n, ret) < 0)
+        return call_lost(c);
+    return (*ret)->at[0].type == RESP_ERROR ? call_error((*ret)->at[0].text) : CLI_OK;
 }
 
 bool call_print(struct buf *out)
@@ -88,14 +95,18 @@ static void say_nothing(const struct verb *verb, const struct resp_value *v)
         cli_say("no such %s", verb_thing(verb));
 }
 
-static int show(const struct cli *cli, const struct command *c, const struct resp_values *answer)
+static int call_once(const struct cli *cli, struct command *c, struct client *client)
 {
-    const struct resp_value *value = &answer->at[0];
     struct render r = render_for(STDOUT_FILENO);
-    bool empty = is_nothing(value);
+    const struct resp_values *answer;
+    const struct resp_value *value;
+    int code = call_ask(client, c->words, c->n, &answer);
+    bool empty;
 
-    if (value->type == RESP_ERROR)
-        return call_error(value->text);
+    if (code != CLI_OK)
+        return code;
+    value = &answer->at[0];
+    empty = is_nothing(value);
     r.tenants = c->all_tenants;
     r.forecast = strcmp(c->verb->name, "FORECAST") == 0;
     if (empty && !cli->json)
@@ -105,15 +116,6 @@ static int show(const struct cli *cli, const struct command *c, const struct res
     /* A queue list that is empty is an answer; a job or work that is not there is not. */
     return empty && (value->type != RESP_ARRAY || c->verb->flags & VERB_TAKES) ? CLI_NOTHING
                                                                                : CLI_OK;
-}
-
-static int call_once(const struct cli *cli, struct command *c, struct client *client)
-{
-    const struct resp_values *answer;
-
-    if (client_call(client, c->words, c->n, &answer) < 0)
-        return call_lost(client);
-    return show(cli, c, answer);
 }
 
 static int call_server(const struct cli *cli, struct command *c)

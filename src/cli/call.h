@@ -17,8 +17,9 @@ int call_connect(const struct cli *cli, struct client *ret);
 /* Says an error reply ("STALE lease no longer held") and its hint. CLI_ERROR. */
 int call_error(struct str text);
 
-/* Says that the connection failed in the middle of a command. CLI_OFFLINE. */
-int call_lost(const struct client *c);
+/* Sends a command and takes its reply. CLI_OK; or CLI_OFFLINE or CLI_ERROR, with messages written,
+ * if the connection failed or the reply is an error. */
+int call_ask(struct client *c, const struct str *words, size_t n, const struct resp_values **ret);
 
 /* Shows the value at index `at` as JSON, or as `r` says; false if that failed. */
 bool call_show(const struct cli *cli, const struct resp_values *v, size_t at,

@@ -23,11 +23,6 @@ void cli_init(struct cli *c)
                        .tls = strcmp(variable("BELFRY_TLS", "off"), "off") != 0 };
 }
 
-bool cli_tls(const struct cli *c)
-{
-    return c->tls || *c->ca || *c->cert || *c->cert_key;
-}
-
 void cli_say(const char *format, ...)
 {
     va_list args;

@@ -24,7 +24,7 @@ enum cli_exit {
 /* Options that every command takes. Strings are borrowed from argv and the environment. */
 struct cli {
     const char *host, *port;
-    const char *ca, *cert, *cert_key; /* files; "": none */
+    const char *ca, *cert, *cert_key; /* files, each of which asks for TLS; "": none */
     bool tls;
     bool json;
     bool help;
@@ -33,9 +33,6 @@ struct cli {
 /* Sets the options from the environment: $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS (not `off`),
  * $BELFRY_CA, $BELFRY_CERT and $BELFRY_CERT_KEY. The default is 127.0.0.1, 2355, without TLS. */
 void cli_init(struct cli *c);
-
-/* Whether to connect by TLS: `tls` or any of the files asks for it. */
-bool cli_tls(const struct cli *c);
 
 /* "belfry: " and a line, on standard error. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "cli/auth.h"
-#include "cli/client_tls.h"
 
 #define READ_BYTES (256u << 10)
 
@@ -117,12 +116,8 @@ int client_open_belfry(struct client *c, const char *host, const char *port, int
     set_limit(c->fd, SO_RCVTIMEO, timeout_ms);
     err = greet(c);
     set_limit(c->fd, SO_RCVTIMEO, 0);
-    if (err < 0) {
-        char why[sizeof(c->why)];
-        memcpy(why, c->why, sizeof(why));
+    if (err < 0)
         client_close(c);
-        memcpy(c->why, why, sizeof(why));
-    }
     return err;
 }
 
@@ -130,10 +125,11 @@ void client_close(struct client *c)
 {
     if (c->fd >= 0)
         close(c->fd);
+    c->fd = -1;
+    c->start = c->used = 0;
     buf_fini(&c->in);
     buf_fini(&c->out);
     resp_values_fini(&c->values);
-    *c = (struct client){ .fd = -1 };
 }
 
 void client_put(struct buf *out, const struct str *words, size_t n)
@@ -143,45 +139,30 @@ void client_put(struct buf *out, const struct str *words, size_t n)
         resp_bulk(out, words[i]);
 }
 
-void client_add(struct client *c, const struct str *words, size_t n)
+/* Sends all that is queued, or as much as the socket takes without blocking. */
+static int send_queued(struct client *c, int flags)
 {
-    client_put(&c->out, words, n);
-}
-
-/* One send; the number of bytes, 0 if it would block. */
-static ssize_t send_some(struct client *c, int flags)
-{
-    ssize_t n;
-
-    do
-        n = send(c->fd, c->out.ptr, c->out.len, flags | MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return errno == EAGAIN ? 0 : fail_errno(c);
-    buf_consume(&c->out, (size_t)n);
-    return n;
+    while (c->out.len > 0) {
+        ssize_t n = send(c->fd, c->out.ptr, c->out.len, flags | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? 0 : fail_errno(c);
+        buf_consume(&c->out, (size_t)n);
+    }
+    return 0;
 }
 
 int client_flush(struct client *c)
 {
     if (c->out.failed)
         return cli_fail(c->why, BELFRY_NOMEM, "%s", error_text(BELFRY_NOMEM));
-    while (c->out.len > 0) {
-        ssize_t n = send_some(c, 0);
-        if (n < 0)
-            return (int)n;
-    }
-    return 0;
+    return send_queued(c, 0);
 }
 
 int client_push(struct client *c)
 {
-    while (c->out.len > 0) {
-        ssize_t n = send_some(c, MSG_DONTWAIT);
-        if (n <= 0)
-            return (int)n;
-    }
-    return 0;
+    return send_queued(c, MSG_DONTWAIT);
 }
 
 /* One receive; 1 if something came, 0 if it would block. */
@@ -253,7 +234,7 @@ int client_call(struct client *c, const struct str *words, size_t n, const struc
 {
     int err;
 
-    client_add(c, words, n);
+    client_put(&c->out, words, n);
     err = client_flush(c);
     return err < 0 ? err : client_read(c, ret);
 }

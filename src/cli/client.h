@@ -29,18 +29,15 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
  * token), INVALID (the token cannot be read), or an error as of client_open(). */
 int client_open_belfry(struct client *c, const char *host, const char *port, int timeout_ms);
 
-/* Closes the connection; does nothing if it is closed already. */
+/* Closes the connection, if it is open, and keeps why. */
 void client_close(struct client *c);
 
 /* The words of a command, as two arguments of the functions below. */
 #define CLIENT_WORDS(...) \
     (const struct str[]){ __VA_ARGS__ }, sizeof((struct str[]){ __VA_ARGS__ }) / sizeof(struct str)
 
-/* Appends a command to a buffer. */
+/* Appends a command to a buffer. In c->out it waits for the next flush or push. */
 void client_put(struct buf *out, const struct str *words, size_t n);
-
-/* Queues a command; nothing is sent yet. */
-void client_add(struct client *c, const struct str *words, size_t n);
 
 /* Sends all that is queued. Blocks. 0, IO. */
 int client_flush(struct client *c);
@@ -61,6 +58,19 @@ int client_push(struct client *c);
 int client_pull(struct client *c);
 /* Gives a reply that has come already: 1, or 0 if there is none yet, PROTOCOL. */
 int client_next(struct client *c, const struct resp_values **ret);
+
+/* ---- client_tls.c: the caller waits for the handshake. From then on a relay (tls/relay.h) has the
+ * connection, and the client's descriptor is a plain one. So poll loops need not know of TLS. ----
+ */
+
+/* Sets the options for every connection that is opened from now on. Borrowed, and read then. */
+void client_tls_use(const struct cli *cli);
+/* Replaces c->fd, connected to `host`, if TLS is asked for. 0, or IO with c->why and fd closed. */
+int client_tls_begin(struct client *c, const char *host, int timeout_ms);
+/* Why TLS ended a connection; NULL if it did not. Borrowed until the next call. */
+const char *client_tls_why(void);
+
+/* ---- Values of a reply ---- */
 
 /* The index of the name behind the one at `key`, in a map. */
 static inline size_t client_next_key(const struct resp_values *v, size_t key)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/client_tls.h"
+#include "cli/client.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -82,11 +82,11 @@ static void explain(SSL *ssl, const char *host, char why[TLS_WHY])
 
 static bool shake_hands(SSL *ssl, int fd, const char *host, int timeout_ms, char why[TLS_WHY])
 {
-    int64_t until = time_mono_us() / 1000 + timeout_ms;
+    int64_t until = time_mono_ms() + timeout_ms;
 
     for (;;) {
         struct pollfd p = { .fd = fd };
-        int64_t left = until - time_mono_us() / 1000;
+        int64_t left = until - time_mono_ms();
         int result, error;
 
         ERR_clear_error();
@@ -112,7 +112,7 @@ int client_tls_begin(struct client *c, const char *host, int timeout_ms)
     SSL *ssl = NULL;
     int fd = c->fd;
 
-    if (!options || !cli_tls(options))
+    if (!options || !(options->tls || *options->ca || *options->cert || *options->cert_key))
         return 0;
     c->fd = -1;
     if (prepare(why))

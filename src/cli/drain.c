@@ -21,18 +21,12 @@ struct drain {
 static uint64_t number_of(const struct drain *d, struct str payload)
 {
     size_t width = DRIVER_NUMBER_DIGITS;
-    uint64_t n = 0;
+    uint64_t n;
 
     if (payload.len != d->filler.len ||
         memcmp(payload.ptr + width, d->filler.ptr + width, payload.len - width) != 0)
         return UINT64_MAX;
-    for (size_t i = 0; i < width; i++) {
-        unsigned digit = (unsigned)(payload.ptr[i] - '0');
-        if (digit > 9)
-            return UINT64_MAX;
-        n = n * 10 + digit;
-    }
-    return n < d->jobs ? n : UINT64_MAX;
+    return str_number((struct str){ payload.ptr, width }, &n) && n < d->jobs ? n : UINT64_MAX;
 }
 
 static void note_order(struct drain *d, int64_t due_ms)

@@ -24,15 +24,9 @@ void driver_digits(char *at, size_t width, uint64_t n)
 
 void driver_word(struct buf *out, const char *prefix, uint64_t n)
 {
-    char text[32], *end = text + sizeof(text), *at = end;
-    size_t len = strlen(prefix);
+    char text[32], *end = buf_digits(stpcpy(text, prefix), n);
 
-    do {
-        *--at = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    memcpy(at -= len, prefix, len);
-    resp_bulk(out, (struct str){ at, (size_t)(end - at) });
+    resp_bulk(out, (struct str){ text, (size_t)(end - text) });
 }
 
 void driver_payload(const struct target *t, struct buf *out, uint64_t n)

@@ -77,16 +77,6 @@ struct driver {
 
 extern const struct driver driver_belfry, driver_belfry_full;
 
-/* Both drivers of Belfry use these functions. driver_belfry_queue() sets the queue to keep no ended
- * jobs. The other functions are slots of a driver. */
-int driver_belfry_queue(const struct target *t, struct client *c);
-unsigned driver_belfry_greet(const struct target *t, struct buf *out);
-void driver_belfry_note(struct str reply, char *ret_id);
-void driver_belfry_drop(const struct target *t, struct buf *out, const char *id);
-unsigned driver_belfry_take(const struct target *t, struct buf *out, unsigned count);
-unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
-                              unsigned *replies, struct driver_watch *w);
-
 /* The driver of full jobs has this number of tenants, and of ordering keys of each tenant. */
 #define FULL_TENANTS 10
 #define FULL_LANES   1000

@@ -37,7 +37,8 @@ static void head(struct target *t, struct buf *out, size_t words, size_t *ret_id
     buf_fini(&payload);
 }
 
-int driver_belfry_queue(const struct target *t, struct client *c)
+/* Has the queue keep nothing of jobs that have ended. */
+static int make_queue(const struct target *t, struct client *c)
 {
     struct str words[] = { STR("QUEUE"), str_of(t->queue), STR("RETAIN"),
                            STR("0"),     STR("TENANT"),    str_of(t->tenant) };
@@ -48,7 +49,7 @@ int driver_belfry_queue(const struct target *t, struct client *c)
 
 static int prepare(struct target *t, struct client *c)
 {
-    int err = driver_belfry_queue(t, c);
+    int err = make_queue(t, c);
 
     head(t, &t->now, 3, &t->now_id);
     end(t, &t->now);
@@ -73,14 +74,14 @@ static void put(const struct target *t, struct buf *out, uint64_t n, bool due)
         driver_digits(out->ptr + at + t->later_gap, DUE_DIGITS, (uint64_t)driver_due_ms(t, n));
 }
 
-void driver_belfry_note(struct str reply, char *ret_id)
+static void note_id(struct str reply, char *ret_id)
 {
     struct str id = scan_bulk(&reply);
 
     memcpy(ret_id, id.ptr, id.len < ID_TEXT ? id.len : ID_TEXT);
 }
 
-void driver_belfry_drop(const struct target *t, struct buf *out, const char *id)
+static void drop(const struct target *t, struct buf *out, const char *id)
 {
     begin(t, out, 2);
     buf_text(out, "$6\r\nCANCEL\r\n$26\r\n");
@@ -89,16 +90,13 @@ void driver_belfry_drop(const struct target *t, struct buf *out, const char *id)
     end(t, out);
 }
 
-unsigned driver_belfry_take(const struct target *t, struct buf *out, unsigned count)
+static unsigned take(const struct target *t, struct buf *out, unsigned count)
 {
-    char digits[16];
-
-    snprintf(digits, sizeof(digits), "%u", count);
     begin(t, out, 6);
     resp_bulk(out, STR("LEASE"));
     resp_bulk(out, str_of(t->queue));
     resp_bulk(out, STR("COUNT"));
-    resp_bulk(out, str_of(digits));
+    driver_word(out, "", count);
     resp_bulk(out, STR("WAIT"));
     resp_bulk(out, STR("1s"));
     end(t, out);
@@ -106,8 +104,8 @@ unsigned driver_belfry_take(const struct target *t, struct buf *out, unsigned co
 }
 
 /* Appends a COMPLETE for each job. Members are found by name, in RESP2's flat form of a map. */
-unsigned driver_belfry_finish(const struct target *t, struct str reply, struct buf *out,
-                              unsigned *replies, struct driver_watch *w)
+static unsigned finish(const struct target *t, struct str reply, struct buf *out, unsigned *replies,
+                       struct driver_watch *w)
 {
     int64_t jobs = scan_head(&reply);
 
@@ -141,7 +139,7 @@ unsigned driver_belfry_finish(const struct target *t, struct str reply, struct b
 }
 
 /* Shows the token, which was good for the connection before these. */
-unsigned driver_belfry_greet(const struct target *t, struct buf *out)
+static unsigned greet(const struct target *t, struct buf *out)
 {
     struct buf token = { 0 };
     char why[64];
@@ -157,16 +155,52 @@ unsigned driver_belfry_greet(const struct target *t, struct buf *out)
     return some;
 }
 
-const struct driver driver_belfry = {
-    .name = "belfry",
-    .belfry = true,
-    .prepare = prepare,
-    .greet = driver_belfry_greet,
-    .scan = scan_reply,
-    .put = put,
-    .id_bytes = ID_TEXT,
-    .note = driver_belfry_note,
-    .drop = driver_belfry_drop,
-    .take = driver_belfry_take,
-    .finish = driver_belfry_finish,
-};
+/* ---- Full jobs: ten tenants, keys, ordering keys, priorities, tags and metadata ---- */
+
+static int full_prepare(struct target *t, struct client *c)
+{
+    int err = 0;
+
+    driver_filler(&t->now, t->payload_bytes);
+    for (int i = 0; i < FULL_TENANTS && err == 0; i++) {
+        snprintf(t->tenant, sizeof(t->tenant), "t%d", i);
+        err = make_queue(t, c);
+    }
+    snprintf(t->tenant, sizeof(t->tenant), "*"); /* workers serve all tenants */
+    return err;
+}
+
+static void full_put(const struct target *t, struct buf *out, uint64_t n, bool due)
+{
+    resp_array(out, due ? 16 : 18);
+    resp_bulk(out, STR("SCHEDULE"));
+    resp_bulk(out, str_of(t->queue));
+    driver_payload(t, out, n);
+    resp_bulk(out, STR("TENANT"));
+    driver_word(out, "t", n % FULL_TENANTS);
+    resp_bulk(out, STR("PRIORITY"));
+    driver_word(out, "", 1 + n / FULL_TENANTS % 5);
+    resp_bulk(out, STR("KEY"));
+    driver_word(out, "key-", n);
+    resp_bulk(out, STR("ORDER"));
+    driver_word(out, "lane-", n / FULL_TENANTS % FULL_LANES);
+    resp_bulk(out, STR("TAG"));
+    resp_bulk(out, STR("bench"));
+    resp_bulk(out, STR("META"));
+    resp_bulk(out, STR("source"));
+    resp_bulk(out, STR("belfry-bench"));
+    if (!due) {
+        resp_bulk(out, STR("AT"));
+        driver_word(out, "", (uint64_t)driver_due_ms(t, n));
+    }
+}
+
+#define DRIVER(label, prepare_fn, put_fn)                                                        \
+    {                                                                                            \
+        .name = (label), .belfry = true, .prepare = (prepare_fn), .greet = greet,                \
+        .scan = scan_reply, .put = (put_fn), .id_bytes = ID_TEXT, .note = note_id, .drop = drop, \
+        .take = take, .finish = finish,                                                          \
+    }
+
+const struct driver driver_belfry = DRIVER("belfry", prepare, put);
+const struct driver driver_belfry_full = DRIVER("belfry-full", full_prepare, full_put);

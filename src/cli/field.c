@@ -26,7 +26,8 @@ struct str field_title(struct str name)
     return ends_with(name, STR("_ms")) ? (struct str){ name.ptr, name.len - 3 } : name;
 }
 
-void field_relative(struct buf *out, int64_t ms, int64_t now_ms)
+/* "in 3m", "2s ago", "now" */
+static void put_relative(struct buf *out, int64_t ms, int64_t now_ms)
 {
     static const struct {
         int64_t ms;
@@ -54,7 +55,8 @@ void field_relative(struct buf *out, int64_t ms, int64_t now_ms)
         buf_text(out, " ago");
 }
 
-void field_moment(struct buf *out, int64_t ms)
+/* Local time: RFC 3339 with offset; milliseconds only if there are any. */
+static void put_moment(struct buf *out, int64_t ms)
 {
     int64_t whole = ms / 1000 - (ms % 1000 < 0);
     time_t seconds = (time_t)whole;
@@ -81,12 +83,12 @@ static void put_int(struct buf *out, struct str name, int64_t v, int64_t now_ms,
 
     if (field_is_moment(name) && v > 0) {
         if (style == FIELD_BRIEF) {
-            field_relative(out, v, now_ms);
+            put_relative(out, v, now_ms);
             return;
         }
-        field_moment(out, v);
+        put_moment(out, v);
         buf_text(out, " (");
-        field_relative(out, v, now_ms);
+        put_relative(out, v, now_ms);
         buf_text(out, ")");
     } else if (ends_with(name, STR("_ms")) && v >= 0) {
         buf_append(out, text, time_format_duration(v, text));

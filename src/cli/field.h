@@ -23,10 +23,4 @@ struct str field_title(struct str name);
 void field_put(struct buf *out, struct str name, const struct resp_value *v, int64_t now_ms,
                enum field_style style, size_t most);
 
-/* "in 3m", "2s ago", "now" */
-void field_relative(struct buf *out, int64_t ms, int64_t now_ms);
-
-/* Local time: RFC 3339 with offset; milliseconds only if there are any. */
-void field_moment(struct buf *out, int64_t ms);
-
 #endif

@@ -9,13 +9,14 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "cli/auth.h"
 #include "cli/suggest.h"
 
+/* Sets the file for auth_token(), and for the commands that this process runs. */
 static bool take_auth_file(struct flags *f, void *ret)
 {
     (void)ret;
-    auth_use_file(f->value);
+    setenv("BELFRY_AUTH_FILE", f->value, 1);
+    unsetenv("BELFRY_AUTH"); /* else that token would come first */
     return true;
 }
 
@@ -145,11 +146,10 @@ static const struct flag_row *find_row(const struct flag_row *rows, struct str n
 
 static bool refuse_unknown(struct flags *f, struct str name, char letter)
 {
-    struct suggest s;
+    struct suggest s = { .given = name };
 
     if (letter)
         return flag_refuse(f, "unknown option -%c", letter);
-    suggest_init(&s, name);
     for (const struct flag_row *row = f->rows; row && row->name; row++)
         suggest_offer(&s, row->name);
     for (const struct flag_row *row = flag_globals; row->name; row++)

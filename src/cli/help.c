@@ -217,9 +217,8 @@ void help_program(const struct program *p)
 
 int help_unknown(const char *name)
 {
-    struct suggest s;
+    struct suggest s = { .given = str_of(name) };
 
-    suggest_init(&s, str_of(name));
     for (const struct verb *v = verb_table; v->name; v++)
         suggest_offer(&s, v->name);
     for (const struct program *p = program_table; p->name; p++)

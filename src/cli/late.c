@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "cli/progress.h"
 
 #define HEAD_START_MS 1000 /* least time to schedule the jobs before the first is due */
 #define HEAD_SHARE    20   /* the head start is at least this part of the span */
@@ -59,8 +58,8 @@ static int schedule(struct late *l)
     for (uint64_t i = 0; i < l->jobs; i++) {
         char at[24];
         snprintf(at, sizeof(at), "%" PRId64, due_ms(l, i));
-        client_add(&l->finishes, CLIENT_WORDS(STR("SCHEDULE"), l->queue, STR("x"), STR("AT"),
-                                              str_of(at), STR("RETAIN"), STR("0")));
+        client_put(&l->finishes.out, CLIENT_WORDS(STR("SCHEDULE"), l->queue, STR("x"), STR("AT"),
+                                                  str_of(at), STR("RETAIN"), STR("0")));
     }
     err = client_flush(&l->finishes);
     for (uint64_t i = 0; err == 0 && i < l->jobs; i++) {
@@ -73,8 +72,8 @@ static int schedule(struct late *l)
 
 static void lease(struct late *l)
 {
-    client_add(&l->leases, CLIENT_WORDS(STR("LEASE"), l->queue, STR("COUNT"), STR(COUNT),
-                                        STR("WAIT"), STR("30s")));
+    client_put(&l->leases.out, CLIENT_WORDS(STR("LEASE"), l->queue, STR("COUNT"), STR(COUNT),
+                                            STR("WAIT"), STR("30s")));
 }
 
 static void take_job(struct late *l, const struct resp_values *v, size_t at, int64_t now_us)
@@ -85,7 +84,7 @@ static void take_job(struct late *l, const struct resp_values *v, size_t at, int
 
     if (!id || !token || !due)
         return;
-    client_add(&l->finishes, CLIENT_WORDS(STR("COMPLETE"), id->text, token->text));
+    client_put(&l->finishes.out, CLIENT_WORDS(STR("COMPLETE"), id->text, token->text));
     late = now_us - due->number * 1000;
     l->ret->early += late < 0;
     if (l->ret->jobs == 0 || late < l->ret->earliest_us)
@@ -164,7 +163,7 @@ static void settle(struct late *l)
 {
     const struct resp_values *v;
 
-    client_add(&l->finishes, CLIENT_WORDS(STR("PING")));
+    client_put(&l->finishes.out, CLIENT_WORDS(STR("PING")));
     if (client_flush(&l->finishes) < 0)
         return;
     while (client_read(&l->finishes, &v) == 0)
@@ -172,24 +171,23 @@ static void settle(struct late *l)
             return;
 }
 
-int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs,
-                 int64_t span_ms, bool quiet, struct late_result *ret)
+int late_measure(const struct load_options *o, uint64_t jobs, int64_t span_ms,
+                 struct late_result *ret)
 {
-    struct late l = {
-        .leases.fd = -1, .finishes.fd = -1, .queue = str_of(queue), .jobs = jobs, .span_ms = span_ms
-    };
+    struct late l = { .leases.fd = -1, .finishes.fd = -1, .jobs = jobs, .span_ms = span_ms };
     struct progress p;
     int err;
 
     *ret = (struct late_result){ 0 };
     l.ret = ret;
+    l.queue = str_of(o->target->queue);
     l.timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-    err = client_open_belfry(&l.finishes, host, port, CLIENT_CONNECT_MS);
+    err = client_open_belfry(&l.finishes, o->host, o->port, CLIENT_CONNECT_MS);
     if (err == 0)
-        err = client_open_belfry(&l.leases, host, port, CLIENT_CONNECT_MS);
+        err = client_open_belfry(&l.leases, o->host, o->port, CLIENT_CONNECT_MS);
     if (err < 0)
         err = cli_fail(ret->why, err, "%s", l.finishes.fd < 0 ? l.finishes.why : l.leases.why);
-    progress_begin(&p, "late", jobs, quiet);
+    progress_begin(&p, "late", jobs, o->quiet);
     if (err == 0)
         err = schedule(&l);
     if (err == 0)

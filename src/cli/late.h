@@ -5,8 +5,7 @@
 #ifndef CLI_LATE_H
 #define CLI_LATE_H
 
-#include "base/hist.h"
-#include "cli/client.h"
+#include "cli/load.h"
 
 #define LATE_SPAN_MS 10000 /* the default of the span over which jobs are due */
 
@@ -20,8 +19,9 @@ struct late_result {
 };
 
 /* Schedules `jobs` jobs, due over the span, waits for them and completes them. Blocks for longer
- * than the span. 0, or an error with ret->why. */
-int late_measure(const char *host, const char *port, const char *queue, uint64_t jobs,
-                 int64_t span_ms, bool quiet, struct late_result *ret);
+ * than the span. Of `o` only the address, the queue and `quiet` count. 0, or an error with
+ * ret->why. */
+int late_measure(const struct load_options *o, uint64_t jobs, int64_t span_ms,
+                 struct late_result *ret);
 
 #endif

@@ -57,7 +57,7 @@ static int ask(struct listing *l, const struct command *c, struct client *client
         words[n++] = STR("CURSOR");
         words[n++] = buf_view(&l->cursor);
     }
-    return client_call(client, words, n, ret);
+    return call_ask(client, words, n, ret);
 }
 
 static void put_json(struct listing *l, const struct resp_values *v, size_t at)
@@ -80,8 +80,6 @@ static int take_page(struct listing *l, const struct resp_values *v)
     const struct resp_value *jobs = rows_of(v);
     const struct resp_value *cursor = client_field(v, 0, "cursor");
 
-    if (v->at[0].type == RESP_ERROR)
-        return call_error(v->at[0].text);
     if (!jobs || !cursor || jobs->type != RESP_ARRAY) {
         cli_say("the server's answer is not a page of a list");
         return CLI_ERROR;
@@ -125,17 +123,16 @@ static int follow(struct listing *l, const struct command *c, struct client *cli
     int code;
 
     do {
-        if (ask(l, c, client, &v) < 0)
-            return call_lost(client);
-        if (first && l->cli->json && v->at[0].type != RESP_ERROR)
+        code = ask(l, c, client, &v);
+        if (code == CLI_OK && first && l->cli->json)
             json_quote_in(&l->out, "{", rows_of(v) ? v->at[1].text : STR("jobs"), ":[");
         first = false;
-        code = take_page(l, v);
-        if (code != CLI_OK)
-            return code;
-    } while (l->cursor.len > 0 && l->left > 0);
-    finish(l);
-    return CLI_OK;
+        if (code == CLI_OK)
+            code = take_page(l, v);
+    } while (code == CLI_OK && l->cursor.len > 0 && l->left > 0);
+    if (code == CLI_OK)
+        finish(l);
+    return code;
 }
 
 int listing_run(const struct cli *cli, struct command *c, struct client *client)
@@ -146,7 +143,7 @@ int listing_run(const struct cli *cli, struct command *c, struct client *client)
     l.render.tenants = c->all_tenants;
     buf_str(&l.cursor, c->cursor);
     code = follow(&l, c, client);
-    render_pages_fini(&l.pages);
+    grid_fini(&l.pages.grid);
     buf_fini(&l.cursor);
     buf_fini(&l.out);
     return code;

@@ -45,9 +45,8 @@ struct load {
     load_took_fn *took;
     void *arg;
     struct driver_watch *watch;
-    int64_t idle_us;         /* rounds end at this moment if no job comes */
-    struct load_result part; /* the part that is under way */
-    int64_t part_us;         /* when that part began */
+    int64_t idle_us; /* rounds end at this moment if no job comes */
+    struct load_part part;
 };
 
 /* Handles one reply; false ends the load with why. */
@@ -159,25 +158,23 @@ static int take_replies(struct load *l, struct conn *c, reply_fn *fn)
 
 /* ---- Parts ---- */
 
-static void end_part(struct load *l)
+void load_end_part(const struct load_options *o, struct load_part *p, uint64_t done, int64_t now_us,
+                   struct load_result *whole)
 {
-    struct load_result *p = &l->part;
-
-    hist_merge(&l->ret->latency, &p->latency);
-    p->seconds = (double)(l->now_us - l->part_us) / 1e6;
-    if (l->o->part && p->jobs > 0)
-        l->o->part(l->o->part_arg, l->done, p);
-    *p = (struct load_result){ 0 };
-    l->part_us = l->now_us;
+    hist_merge(&whole->latency, &p->sum.latency);
+    p->sum.seconds = (double)(now_us - p->begun_us) / 1e6;
+    if (o->part && p->sum.jobs > 0)
+        o->part(o->part_arg, done, &p->sum);
+    *p = (struct load_part){ .begun_us = now_us };
 }
 
 static void count_done(struct load *l, unsigned jobs)
 {
     l->done += jobs;
-    l->part.jobs += jobs;
+    l->part.sum.jobs += jobs;
     l->last_us = l->now_us;
-    if (l->o->every && l->part.jobs >= l->o->every)
-        end_part(l);
+    if (l->o->every && l->part.sum.jobs >= l->o->every)
+        load_end_part(l->o, &l->part, l->done, l->now_us, l->ret);
 }
 
 /* ---- A stream of commands ---- */
@@ -203,7 +200,7 @@ static bool stream_reply(struct load *l, struct conn *c, struct str reply)
     struct command command = c->commands[c->oldest];
     c->oldest = (c->oldest + 1) % l->o->in_flight;
     c->under_way--;
-    hist_add(&l->part.latency, l->now_us - command.sent_us);
+    hist_add(&l->part.sum.latency, l->now_us - command.sent_us);
     if (l->took)
         l->took(l->arg, command.number, reply);
     count_done(l, 1);
@@ -247,7 +244,7 @@ static bool round_reply(struct load *l, struct conn *c, struct str reply)
     l->taken += n;
     if (--c->taking == 0) {
         if (c->taken > 0)
-            hist_add(&l->part.latency, l->now_us - c->round_us);
+            hist_add(&l->part.sum.latency, l->now_us - c->round_us);
         next_round(l, c);
     }
     return true;
@@ -301,7 +298,7 @@ static int run(struct load *l, const char *name, bool stream)
     int64_t begun;
     int err = open_all(l);
 
-    begun = l->now_us = l->heard_us = l->last_us = l->part_us = time_mono_us();
+    begun = l->now_us = l->heard_us = l->last_us = l->part.begun_us = time_mono_us();
     progress_begin(&p, name, l->count, l->o->quiet);
     for (unsigned i = 0; err == 0 && i < l->o->connections; i++) {
         if (stream)
@@ -313,7 +310,7 @@ static int run(struct load *l, const char *name, bool stream)
     if (err == 0)
         err = loop(l, &p, stream);
     progress_end(&p);
-    end_part(l);
+    load_end_part(l->o, &l->part, l->done, l->now_us, l->ret);
     l->ret->jobs = l->done;
     l->ret->seconds = (double)(l->last_us - begun) / 1e6;
     l->ret->cpu_seconds = cpu_seconds() - cpu;

@@ -42,6 +42,16 @@ struct load_result {
     char why[256];       /* after an error */
 };
 
+/* The part of a load that is under way. */
+struct load_part {
+    struct load_result sum;
+    int64_t begun_us;
+};
+
+/* Adds a part to the whole, tells of it, and begins the next part; `done` jobs are done. */
+void load_end_part(const struct load_options *o, struct load_part *p, uint64_t done, int64_t now_us,
+                   struct load_result *whole);
+
 /* Appends command number n. */
 typedef void load_make_fn(void *arg, struct buf *out, uint64_t n);
 /* Takes the reply to command number n. */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/call.h"
-#include "cli/client_tls.h"
 #include "cli/help.h"
 #include "cli/program.h"
 

@@ -56,16 +56,17 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
         progress_show(p, done);
 }
 
-static int run_offline(struct flags *f, const char *command,
-                       int (*work)(const struct fsck_options *o))
+static int run_offline(struct cli *cli, int argc, char **argv, const struct flag_row *rows,
+                       const char *command, int (*work)(const struct fsck_options *o))
 {
+    struct flags f = { .cli = cli, .rows = rows, .argc = argc, .argv = argv };
     struct fsck_options o = { 0 };
     struct progress progress;
-    int result = read_options(f, command, &o);
+    int result = read_options(&f, command, &o);
 
     if (result >= 0)
         return result;
-    o.json = f->cli->json;
+    o.json = cli->json;
     o.progress = o.json ? NULL : show_progress;
     o.arg = &progress;
     result = work(&o);
@@ -76,14 +77,10 @@ static int run_offline(struct flags *f, const char *command,
 
 int check_run(struct cli *cli, int argc, char **argv)
 {
-    struct flags f = { .cli = cli, .argc = argc, .argv = argv };
-
-    return run_offline(&f, "check", fsck_check);
+    return run_offline(cli, argc, argv, NULL, "check", fsck_check);
 }
 
 int repair_run(struct cli *cli, int argc, char **argv)
 {
-    struct flags f = { .cli = cli, .rows = repair_flags, .argc = argc, .argv = argv };
-
-    return run_offline(&f, "repair", fsck_repair);
+    return run_offline(cli, argc, argv, repair_flags, "repair", fsck_repair);
 }

@@ -35,14 +35,6 @@ static bool is_sampled(const struct bench *b, uint64_t n)
     return n % b->stride == (part * part * UINT64_C(2654435761) >> 7) % b->stride;
 }
 
-static void note_sample(struct bench *b, uint64_t n, const char *id)
-{
-    buf_printf(&b->sampled, "%s{\"n\":%llu,\"id\":\"%.*s\",\"due_ms\":%lld}",
-               b->sampled.len ? "," : ",\"sample\":[", (unsigned long long)n,
-               (int)strnlen(id, b->target.driver->id_bytes), id,
-               (long long)driver_due_ms(&b->target, n));
-}
-
 static void note_id(void *arg, uint64_t n, struct str reply)
 {
     struct bench *b = arg;
@@ -52,7 +44,10 @@ static void note_id(void *arg, uint64_t n, struct str reply)
         b->target.driver->note(reply, b->ids + b->ids_n++ * b->target.driver->id_bytes);
     if (b->stride && is_sampled(b, n)) {
         b->target.driver->note(reply, id);
-        note_sample(b, n, id);
+        buf_printf(&b->sampled, "%s{\"n\":%llu,\"id\":\"%.*s\",\"due_ms\":%lld}",
+                   b->sampled.len ? "," : ",\"sample\":[", (unsigned long long)n,
+                   (int)strnlen(id, b->target.driver->id_bytes), id,
+                   (long long)driver_due_ms(&b->target, n));
     }
 }
 
@@ -166,8 +161,7 @@ static int run_late(struct bench *b, uint64_t jobs)
     int64_t span_ms = b->span_ms ? b->span_ms : LATE_SPAN_MS;
     struct late_result r;
 
-    if (late_measure(b->load.host, b->load.port, b->target.queue, jobs, span_ms, b->load.quiet,
-                     &r) < 0)
+    if (late_measure(&b->load, jobs, span_ms, &r) < 0)
         return operation_failed(b, b->op, r.why);
     result_late(&b->result, &r, span_ms);
     return r.early ? CLI_ERROR : CLI_OK;

@@ -41,25 +41,19 @@ void outbox_fini(struct outbox *o)
 
 int outbox_open(struct outbox *o, const char *host, const char *port, int timeout_ms)
 {
-    struct list *node;
     int err = client_open_belfry(&o->client, host, port, timeout_ms);
 
     if (err < 0)
         return err;
-    list_each (node, &o->letters) {
-        struct letter *l = container_of(node, struct letter, node);
+    list_each_of (struct letter, l, &o->letters, node)
         buf_str(&o->client.out, buf_view(&l->bytes));
-    }
     return 0;
 }
 
 void outbox_close(struct outbox *o)
 {
-    struct list *node, *after;
-
     client_close(&o->client);
-    list_each_safe (node, after, &o->letters) {
-        struct letter *l = container_of(node, struct letter, node);
+    list_each_of_safe (struct letter, l, &o->letters, node) {
         l->again = true;
         if (l->kind == OUTBOX_EXTEND)
             discard(o, l);

@@ -17,21 +17,11 @@ struct ping {
     struct ping_result *ret;
     struct client client;
     int timer;
-    int64_t every_us, begun_us, now_us, part_us;
+    int64_t every_us, begun_us, now_us;
     uint64_t count, ticks, sent, done;
     int64_t sent_us[RING];
-    struct load_result part;
+    struct load_part part;
 };
-
-static void end_part(struct ping *p)
-{
-    hist_merge(&p->ret->load.latency, &p->part.latency);
-    p->part.seconds = (double)(p->now_us - p->part_us) / 1e6;
-    if (p->o->part && p->part.jobs > 0)
-        p->o->part(p->o->part_arg, p->done, &p->part);
-    p->part = (struct load_result){ 0 };
-    p->part_us = p->now_us;
-}
 
 /* Sends no PING for moments that this process slept through: the server did not cause those. */
 static void take_tick(struct ping *p)
@@ -44,7 +34,7 @@ static void take_tick(struct ping *p)
     hist_add(&p->ret->timer, p->now_us - p->begun_us - (int64_t)p->ticks * p->every_us);
     if (p->sent == p->count || p->sent - p->done == RING)
         return;
-    client_add(&p->client, CLIENT_WORDS(STR("PING")));
+    client_put(&p->client.out, CLIENT_WORDS(STR("PING")));
     p->sent_us[p->sent++ % RING] = p->now_us;
 }
 
@@ -57,10 +47,10 @@ static int take_replies(struct ping *p)
         if (v->at[0].type == RESP_ERROR || p->done == p->sent)
             return cli_fail(p->ret->load.why, BELFRY_PROTOCOL,
                             "PING was answered by something else");
-        hist_add(&p->part.latency, p->now_us - p->sent_us[p->done++ % RING]);
-        p->part.jobs++;
-        if (p->o->every && p->part.jobs == p->o->every)
-            end_part(p);
+        hist_add(&p->part.sum.latency, p->now_us - p->sent_us[p->done++ % RING]);
+        p->part.sum.jobs++;
+        if (p->o->every && p->part.sum.jobs == p->o->every)
+            load_end_part(p->o, &p->part, p->done, p->now_us, &p->ret->load);
     }
     return n < 0 ? cli_fail(p->ret->load.why, n, "%s", p->client.why) : 0;
 }
@@ -110,10 +100,10 @@ int ping_measure(const struct load_options *o, uint64_t count, int64_t every_ms,
     if (err < 0)
         return cli_fail(ret->load.why, err, "%s", p.client.why);
     p.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    p.begun_us = p.now_us = p.part_us = time_mono_us();
+    p.begun_us = p.now_us = p.part.begun_us = time_mono_us();
     set_timer(&p);
     err = watch(&p);
-    end_part(&p);
+    load_end_part(o, &p.part, p.done, p.now_us, &ret->load);
     ret->load.jobs = p.done;
     ret->load.seconds = (double)(p.now_us - p.begun_us) / 1e6;
     close(p.timer);

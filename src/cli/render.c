@@ -150,11 +150,6 @@ void render_pages_end(const struct render_pages *p, struct buf *out, const struc
                    r->colour ? TERM_DIM : "", p->hidden, r->colour ? TERM_PLAIN : "");
 }
 
-void render_pages_fini(struct render_pages *p)
-{
-    grid_fini(&p->grid);
-}
-
 static void put_scalar(struct buf *out, struct str name, const struct resp_value *v,
                        const struct render *r, size_t used)
 {
@@ -189,7 +184,7 @@ static void put_member(struct buf *out, struct str name, const struct resp_value
         struct render_pages pages = { 0 };
         buf_text(out, "\n");
         render_page(&pages, out, v, at, r, indent + INDENT);
-        render_pages_fini(&pages);
+        grid_fini(&pages.grid);
     } else if (value->type == RESP_ARRAY && value->children > 0) {
         put_list(out, v, at, r);
     } else {
@@ -248,7 +243,7 @@ void render_value(struct buf *out, const struct resp_values *v, size_t at, const
         struct render_pages pages = { 0 };
         render_page(&pages, out, v, at, r, 0);
         render_pages_end(&pages, out, r);
-        render_pages_fini(&pages);
+        grid_fini(&pages.grid);
     } else if (v->at[at].type == RESP_ARRAY) {
         for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next)
             render_value(out, v, child, r);

@@ -26,7 +26,7 @@ struct render render_for(int fd);
 /* The value at index `at`, with a line break at its end. */
 void render_value(struct buf *out, const struct resp_values *v, size_t at, const struct render *r);
 
-/* A table in several pages. The caller zeroes it first. */
+/* A table in several pages. The caller zeroes it first, and ends its grid. */
 struct render_pages {
     struct grid grid;
     bool begun;
@@ -39,6 +39,5 @@ void render_page(struct render_pages *p, struct buf *out, const struct resp_valu
                  const struct render *r, size_t indent);
 /* Says after the last page how many columns could not be shown. */
 void render_pages_end(const struct render_pages *p, struct buf *out, const struct render *r);
-void render_pages_fini(struct render_pages *p);
 
 #endif

@@ -6,11 +6,6 @@
 
 #define LONGEST 32
 
-void suggest_init(struct suggest *s, struct str given)
-{
-    *s = (struct suggest){ .given = given, .distance = SIZE_MAX };
-}
-
 static size_t min3(size_t a, size_t b, size_t c)
 {
     size_t ab = a < b ? a : b;
@@ -55,7 +50,7 @@ void suggest_offer(struct suggest *s, const char *name)
     if (s->given.len >= 3 && strlen(name) > s->given.len &&
         strncasecmp(name, s->given.ptr, s->given.len) == 0)
         distance = 1;
-    if (distance <= most && distance < s->distance) {
+    if (distance <= most && (!s->best || distance < s->distance)) {
         s->distance = distance;
         s->best = name;
     }

@@ -6,12 +6,11 @@
 #include "base/str.h"
 
 struct suggest {
-    struct str given;
+    struct str given; /* the caller sets it, and zeroes the rest */
     const char *best; /* NULL if nothing is near */
-    size_t distance;
+    size_t distance;  /* of the best */
 };
 
-void suggest_init(struct suggest *s, struct str given);
 /* `name` is borrowed; case does not matter. */
 void suggest_offer(struct suggest *s, const char *name);
 

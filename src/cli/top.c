@@ -8,20 +8,40 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/quantity.h"
 #include "base/time.h"
 #include "cli/call.h"
 #include "cli/grid.h"
 #include "cli/help.h"
 #include "cli/program.h"
-#include "cli/snapshot.h"
 #include "cli/term.h"
 #include "engine/types.h"
 
+/* The figures of the server, or of a queue: the map at index `at` of a reply. Borrowed. */
+struct figures {
+    const struct resp_values *v;
+    size_t at;
+};
+
+/* A reply that is kept. */
+struct snapshot_reply {
+    struct buf bytes;
+    struct resp_values values;
+};
+
+/* The figures of a server and its queues at a moment. */
+struct snapshot {
+    struct snapshot_reply stats, list; /* of STATS and QUEUES */
+    struct figures server;
+    struct figures *queues; /* sorted by name, as the server gives them */
+    size_t n;
+    int64_t at_us; /* monotonic */
+};
+
 struct top {
     struct cli *cli;
-    struct client client;          /* fd -1: away */
-    char away[256];                /* why */
+    struct client client;          /* fd -1: away; it says why */
     struct snapshot *now, *before; /* NULL: none so far */
     struct term term;
     bool once; /* --once */
@@ -31,6 +51,86 @@ const struct flag_row top_flags[] = {
     { "once", NULL, "print once and end", FLAG_SET(struct top, once) },
     { 0 },
 };
+
+/* ---- Snapshots ---- */
+
+static int64_t figures_int(const struct figures *f, const char *name)
+{
+    return client_int(f->v, f->at, name, 0);
+}
+
+static struct str figures_text(const struct figures *f, const char *name)
+{
+    return client_text(f->v, f->at, name);
+}
+
+static void drop_reply(struct snapshot_reply *r)
+{
+    buf_fini(&r->bytes);
+    resp_values_fini(&r->values);
+}
+
+static void snapshot_free(struct snapshot *s)
+{
+    if (!s)
+        return;
+    drop_reply(&s->stats);
+    drop_reply(&s->list);
+    free(s->queues);
+    free(s);
+}
+
+static bool keep_reply(struct client *c, enum resp_type expected, struct snapshot_reply *ret)
+{
+    const struct resp_values *v;
+    size_t used;
+
+    if (client_read(c, &v) < 0)
+        return false;
+    if (v->at[0].type != expected)
+        return cli_fail(c->why, false, "unexpected answer: %.*s", STR_ARG(v->at[0].text));
+    buf_append(&ret->bytes, c->in.ptr + c->start, c->used);
+    return resp_read_value(&ret->values, buf_view(&ret->bytes), &used) == RESP_OK ||
+           cli_fail(c->why, false, "%s", error_text(BELFRY_NOMEM));
+}
+
+static bool ask_server(struct client *c, struct snapshot *s)
+{
+    client_put(&c->out, CLIENT_WORDS(STR("STATS")));
+    client_put(&c->out, CLIENT_WORDS(STR("QUEUES"), STR("TENANT"), STR("*")));
+    if (client_flush(c) < 0 || !keep_reply(c, RESP_MAP, &s->stats))
+        return false;
+    s->at_us = time_mono_us();
+    s->server = (struct figures){ &s->stats.values, 0 };
+    return keep_reply(c, RESP_ARRAY, &s->list);
+}
+
+/* Asks with STATS and QUEUES of all tenants. Blocks. NULL after an error, with c->why. */
+static struct snapshot *snapshot_new(struct client *c)
+{
+    struct snapshot *s = calloc(1, sizeof(*s));
+    const struct resp_values *v;
+
+    if (!s || !ask_server(c, s)) {
+        snapshot_free(s);
+        return NULL;
+    }
+    v = &s->list.values;
+    s->queues = calloc(v->at[0].children + 1, sizeof(*s->queues));
+    for (size_t at = 1; s->queues && at < v->at[0].next; at = v->at[at].next)
+        s->queues[s->n++] = (struct figures){ v, at };
+    return s;
+}
+
+/* That queue in this snapshot; NULL if it is not there. */
+static const struct figures *snapshot_queue(const struct snapshot *s, const struct figures *queue)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (str_eq(figures_text(&s->queues[i], "queue"), figures_text(queue, "queue")) &&
+            str_eq(figures_text(&s->queues[i], "tenant"), figures_text(queue, "tenant")))
+            return &s->queues[i];
+    return NULL;
+}
 
 /* ---- Drawing ---- */
 
@@ -212,7 +312,8 @@ static void put_all(struct top *t, struct buf *out)
     size_t lines = t->term.height > 9 ? t->term.height - 8 : t->term.height ? 1 : SIZE_MAX;
 
     if (t->client.fd < 0) {
-        buf_printf(out, "the server at %s:%s is away: %s\n\n", t->cli->host, t->cli->port, t->away);
+        buf_printf(out, "the server at %s:%s is away: %s\n\n", t->cli->host, t->cli->port,
+                   t->client.why);
         if (!t->now)
             return;
     }
@@ -231,7 +332,6 @@ static bool refresh(struct top *t)
     if (t->client.fd >= 0 || client_open_belfry(&t->client, t->cli->host, t->cli->port, 1000) == 0)
         s = snapshot_new(&t->client);
     if (!s) {
-        snprintf(t->away, sizeof(t->away), "%s", t->client.why);
         client_close(&t->client);
         return false;
     }
@@ -276,9 +376,9 @@ static void draw(const struct top *t, const struct buf *lines)
 static bool wait_key(void)
 {
     struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
-    int64_t until = time_mono_us() / 1000 + 1000, now;
+    int64_t until = time_mono_ms() + 1000, now;
 
-    while (!interrupted && (now = time_mono_us() / 1000) < until) {
+    while (!interrupted && (now = time_mono_ms()) < until) {
         char key = 0;
         if (poll(&p, 1, (int)(until - now)) <= 0)
             continue;
@@ -340,7 +440,7 @@ int top_run(struct cli *cli, int argc, char **argv)
         return code;
     t.term = term_look(STDOUT_FILENO);
     if (!refresh(&t)) {
-        cli_say("%s", t.away);
+        cli_say("%s", t.client.why);
         code = CLI_OFFLINE;
     } else if (t.once || !t.term.tty) {
         t.term.height = 0;

@@ -12,7 +12,6 @@
 
 #include "base/time.h"
 #include "cli/call.h"
-#include "cli/offer.h"
 #include "cli/outbox.h"
 #include "cli/task.h"
 
@@ -20,6 +19,8 @@
 #define CONNECT_MS     2000
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 30000
+#define GUESS_MIN_MS   1000 /* least length of a lease that only our clock tells */
+#define GUESS_MAX_MS   60000
 #define HALF_CLOSE_MS  2000 /* how long the server may take to end a parked LEASE */
 
 struct worker {
@@ -144,15 +145,43 @@ static void finish(struct worker *w, struct task *t)
     w->dry = false;
 }
 
-/* The length of the lease: as the user gave it, or as the server offers. */
+static void read_metas(const struct resp_values *v, size_t at, struct task_job *ret)
+{
+    const struct resp_value *map = client_field(v, at, "meta");
+
+    if (!map || map->type != RESP_MAP)
+        return;
+    for (size_t key = (size_t)(map - v->at) + 1; key < map->next && ret->meta_count < TASK_METAS;
+         key = client_next_key(v, key))
+        ret->metas[ret->meta_count++] =
+            (struct task_meta){ v->at[key].text, v->at[v->at[key].next].text };
+}
+
+/* Everything that the job's command is told, borrowed from the map at index `at` of the reply. */
+static void read_offer(const struct resp_values *v, size_t at, struct task_job *ret)
+{
+    *ret = (struct task_job){ .payload = client_text(v, at, "payload") };
+#define READ_TEXT(name, variable) ret->name = client_text(v, at, #name);
+    TASK_TEXTS(READ_TEXT)
+#undef READ_TEXT
+#define READ_NUMBER(name, variable, otherwise) ret->name = client_int(v, at, #name, otherwise);
+    TASK_NUMBERS(READ_NUMBER)
+#undef READ_NUMBER
+    read_metas(v, at, ret);
+}
+
+/* The length of the lease: as the user gave it, as the server tells, or else the time left by our
+ * clock. */
 static int64_t lease_length(const struct worker *w, const struct resp_values *v, size_t at)
 {
+    int64_t ms = client_int(v, at, "until_ms", 0) - time_wall_ms();
     const char *why;
-    int64_t ms;
 
     if (w->o->lease_for && time_parse_duration(str_of(w->o->lease_for), &ms, &why) == 0)
         return ms;
-    return offer_lease_ms(v, at);
+    if (ms < GUESS_MIN_MS || ms > GUESS_MAX_MS)
+        ms = ms < GUESS_MIN_MS ? GUESS_MIN_MS : GUESS_MAX_MS;
+    return client_int(v, at, "lease_ms", ms);
 }
 
 static void begin(struct worker *w, const struct resp_values *v, size_t at)
@@ -160,7 +189,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
     struct task *t = w->closing ? NULL : free_slot(w);
     struct task_job job;
 
-    offer_read(v, at, &job);
+    read_offer(v, at, &job);
     if (t && task_start(t, &job, w->o->argv, w->o->capture, w->now_ms) < 0) {
         cli_say("%.*s: cannot start its command: %s", STR_ARG(job.id), strerror(errno));
         t = NULL;
@@ -196,7 +225,7 @@ static void ask(struct worker *w)
         words[n++] = str_of(options[i][0]);
         words[n++] = str_of(options[i][1]);
     }
-    client_add(&w->leases, words, n);
+    client_put(&w->leases.out, words, n);
     w->asked = true;
 }
 
@@ -252,7 +281,6 @@ static int move_leases(struct worker *w)
 
 /* ---- The server ---- */
 
-/* Closes both connections, which clears `why`. */
 static void lost(struct worker *w, const char *why)
 {
     cli_say("the server is away (%s); trying again in %llds; %d running", why,
@@ -402,16 +430,15 @@ static void wait_for_something(struct worker *w)
         if (w->tasks[i].pid)
             n += task_polls(&w->tasks[i], &w->polls[n]);
     poll(w->polls, n, sleep_ms(w));
-    w->now_ms = time_mono_us() / 1000;
+    w->now_ms = time_mono_ms();
 }
 
 static bool finished(const struct worker *w)
 {
     if (!w->closing || w->running > 0 || w->leases.fd >= 0)
         return false;
-    if (!connected(w) && w->outbox.unanswered > 0 && w->stops < 2)
-        return false; /* one more stop gives up on telling */
-    return w->outbox.unanswered == 0 || !connected(w);
+    /* A second stop gives up on telling a server that is away. */
+    return w->outbox.unanswered == 0 || (!connected(w) && w->stops >= 2);
 }
 
 static void loop(struct worker *w)
@@ -449,7 +476,7 @@ int worker_run(const struct worker_options *o)
 {
     struct worker w = { .o = o, .leases.fd = -1, .backoff_ms = BACKOFF_MIN_MS };
 
-    w.now_ms = time_mono_us() / 1000;
+    w.now_ms = time_mono_ms();
     outbox_init(&w.outbox, extended, &w);
     if (!prepare(&w, o->slots)) {
         cli_say("cannot set up: %s", strerror(errno));

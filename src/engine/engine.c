@@ -44,8 +44,7 @@ struct engine *engine_new(const struct engine_options *o)
     engine_listen(e, o->listen);
     e->log.next_seq = 1;
     e->cold.walk = 1;
-    pool_init(&e->pool);
-    pool_keep(&e->pool, budget_share(e, SHARE_KEPT));
+    pool_init(&e->pool, budget_share(e, SHARE_KEPT));
     jobs_init(e);
     keys_init(e);
     lanes_init(e);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "fsck/rebuild.h"
+#include "fsck/runs.h"
 
 #include "run/block.h"
-#include "run/filter.h"
 #include "store/element.h"
 #include "store/salvage.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "fsck/records.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "fsck/aside.h"
 #include "store/datadir.h"
 #include "store/cellfile.h"
 
@@ -12,6 +12,29 @@
 #define EPOCHS_SKIPPED 1000
 /* The new epoch if neither journal nor record tells one: beyond that of any server. */
 #define EPOCHS_UNKNOWN (UINT64_C(1) << 20)
+
+int records_keep(struct disk *d, const char *dir, const char *path, const char *name,
+                 char ret_kept[PATH_MAX])
+{
+    unsigned n = 0;
+    int err;
+
+    do {
+        int at = snprintf(ret_kept, PATH_MAX, "%s/damaged/", dir);
+
+        snprintf(ret_kept + at, PATH_MAX - (size_t)at, "%s.%u", name, ++n);
+        for (char *c = ret_kept + at; (c = strchr(c, '/')); c++)
+            *c = '+';
+    } while (access(ret_kept, F_OK) == 0);
+    err = disk_make_parent(d, ret_kept);
+    if (!err && rename(path, ret_kept) < 0)
+        err = -errno;
+    if (!err)
+        err = disk_sync_parent(d, ret_kept);
+    if (!err)
+        err = disk_sync_parent(d, path);
+    return err ? disk_fail(err, ret_kept, "move") : 0;
+}
 
 /* The path that a failure's detail begins with: "data/records/meta: offset 0: why". */
 static bool failed_path(char ret[PATH_MAX])
@@ -44,7 +67,7 @@ static int set_aside(struct disk *d, const char *dir, bool dry, bool *ret_any)
         if (dry)
             return 0;
         name = strrchr(path, '/');
-        err = aside_move(d, dir, path, name ? name + 1 : path, kept);
+        err = records_keep(d, dir, path, name ? name + 1 : path, kept);
         if (err)
             return err;
         printf("    the damaged file is kept as %s\n", kept);

@@ -4,6 +4,13 @@
 #define FSCK_RECORDS_H
 
 #include "fsck/journal.h"
+#include "store/disk.h"
+
+/* Puts a file aside that a server would remove or refuse. It is kept as DIR/damaged/NAME.N,
+ * durably, with a '+' for each slash in `name`. The caller holds the directory's lock. ret_kept is
+ * the new path. IO, FULL, with store_detail(). */
+int records_keep(struct disk *d, const char *dir, const char *path, const char *name,
+                 char ret_kept[PATH_MAX]);
 
 /* Moves records that cannot be read to DIR/damaged and says so; with `dry` it only says so. Sets
  * *ret_any if there are any. LOCKED, IO, with store_detail(). */

@@ -247,12 +247,10 @@ static int look_at(struct runs *r, struct store *store, const struct run_desc *d
 
 /* ---- All of them ---- */
 
-static bool journal_knows(const struct journal *j, uint32_t file)
+static bool journal_knows(const struct journal *j, struct str log)
 {
-    const struct list *runs = engine_runs(j->engine), *node;
-
-    list_each (node, runs)
-        if (container_of(node, struct cold_run, link)->d.file == file)
+    list_each_of (const struct cold_run, run, engine_runs(j->engine), link)
+        if (str_eq(log, str_of(journal_log(j, RUNS, run->d.file).text)))
             return true;
     return false;
 }
@@ -260,16 +258,11 @@ static bool journal_knows(const struct journal *j, uint32_t file)
 static int note_stray(void *arg, struct str name)
 {
     struct runs *r = arg;
-    const struct list *runs = engine_runs(r->j.engine), *node;
     char path[PATH_MAX];
     struct stat st;
 
-    list_each (node, runs) {
-        uint32_t file = container_of(node, struct cold_run, link)->d.file;
-
-        if (str_eq(name, str_of(journal_log(&r->j, RUNS, file).text)))
-            return 0;
-    }
+    if (journal_knows(&r->j, name))
+        return 0;
     datadir_log_path(r->j.dir, name, path);
     if (stat(path, &st) < 0) /* gone by now */
         return 0;
@@ -288,7 +281,7 @@ static int forgive_removed(struct runs *r, struct store *store)
     int err = journal_load(&now, store, r->j.dir, r->j.partition);
 
     for (size_t i = 0; i < r->finding_count && !err; i++)
-        if (journal_knows(&now, r->findings[i].d->file))
+        if (journal_knows(&now, str_of(journal_log(&now, RUNS, r->findings[i].d->file).text)))
             r->findings[kept++] = r->findings[i];
     if (!err)
         r->finding_count = kept;
@@ -298,7 +291,7 @@ static int forgive_removed(struct runs *r, struct store *store)
 
 int runs_load(struct runs *r, struct store *store, uint16_t partition, const struct fsck_options *o)
 {
-    struct list *runs, *node;
+    struct list *runs;
     int err;
 
     *r = (struct runs){ .o = o };
@@ -306,14 +299,12 @@ int runs_load(struct runs *r, struct store *store, uint16_t partition, const str
     if (err)
         return err;
     runs = engine_runs(r->j.engine);
-    list_each (node, runs)
-        r->total += container_of(node, struct cold_run, link)->d.entries;
+    list_each_of (struct cold_run, run, runs, link)
+        r->total += run->d.entries;
     show_progress(r, 0);
-    list_each (node, runs) {
-        err = look_at(r, store, &container_of(node, struct cold_run, link)->d);
-        if (err)
-            break;
-    }
+    list_each_of (struct cold_run, run, runs, link)
+        if (!err)
+            err = look_at(r, store, &run->d);
     show_progress(r, r->total);
     if (!err && r->finding_count && !r->j.clean)
         err = forgive_removed(r, store);

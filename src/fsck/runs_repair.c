@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "fsck/aside.h"
+#include "fsck/records.h"
 #include "fsck/runs.h"
 #include "store/datadir.h"
 
@@ -31,7 +31,7 @@ int runs_keep_strays(const struct runs *r, bool dry, bool *ret_any)
         const char *log = r->strays.ptr + at;
 
         datadir_log_path(r->j.dir, str_of(log), path);
-        err = aside_move(&d, r->j.dir, path, log, kept);
+        err = records_keep(&d, r->j.dir, path, log, kept);
         if (!err)
             printf("    kept as %s\n", kept);
     }

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-size_t block_shared(struct str a, struct str b)
+/* How many bytes two keys have in common at their beginnings. */
+static size_t shared_bytes(struct str a, struct str b)
 {
     size_t n = a.len < b.len ? a.len : b.len;
     size_t i = 0;
@@ -24,7 +25,7 @@ void block_put_entry(struct buf *b, uint32_t base, struct str before, const stru
 {
     if (!buf_reserve(b, block_entry_max(e)))
         return;
-    size_t shared = block_shared(before, e->key);
+    size_t shared = shared_bytes(before, e->key);
     size_t rest = e->key.len - shared;
     char *p = b->ptr + b->len;
     p = wire_varint_to(p, shared);
@@ -92,17 +93,9 @@ int block_next_entry(struct block_entries *b, struct buf *key, struct run_entry 
     return 1;
 }
 
-void block_names_reset(struct block_names *n, struct buf *out)
-{
-    n->out = out;
-    n->last.len = 0;
-    n->at = 0;
-    n->count = 0;
-}
-
 void block_put_name(struct block_names *n, struct str key, uint64_t at)
 {
-    size_t shared = block_shared(buf_view(&n->last), key);
+    size_t shared = shared_bytes(buf_view(&n->last), key);
     wire_put_varint(n->out, shared);
     wire_put_varint(n->out, key.len - shared);
     wire_put_zigzag(n->out, (int64_t)(at - n->at));
@@ -110,7 +103,6 @@ void block_put_name(struct block_names *n, struct str key, uint64_t at)
     n->last.len = 0;
     buf_str(&n->last, key);
     n->at = at;
-    n->count++;
 }
 
 bool block_next_name(struct wire_reader *in, struct buf *key, uint64_t *at)

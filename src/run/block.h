@@ -6,7 +6,7 @@
  *     data    | 1 | base | entry | entry | ...
  *             entry:  | shared | rest | version - base, zigzag | size * 2 + grave | key | value |
  *     index   | 2 | number of the first data block it names | name | name | ...
- *     filter  | 3 | bits |                                        (filter.h)
+ *     filter  | 3 | bits |                                        (filter.c)
  *     root    | 4 | format | data, index and filter blocks | bytes of the filter | entries | graves
  *             | bytes of all elements before the root | name of each index block | position of each
  *             filter block |
@@ -40,9 +40,6 @@ static inline bool block_is(struct wire_reader *r, enum block_kind kind)
     return wire_u8(r) == kind && !r->bad;
 }
 
-/* How many bytes two keys have in common at their beginnings. */
-size_t block_shared(struct str a, struct str b);
-
 /* ---- Entries of a data block ---- */
 
 /* The block as far as it was read. */
@@ -69,17 +66,28 @@ int block_next_entry(struct block_entries *b, struct buf *key, struct run_entry 
 
 struct block_names {
     struct buf *out;
-    struct buf last; /* key of the last name */
-    uint64_t at;
-    uint64_t count;
+    struct buf last; /* key of the last name; empty: the next is the first of its block */
+    uint64_t at;     /* position in the last name; 0 before the first */
 };
 
 void block_put_name(struct block_names *n, struct str key, uint64_t at);
-/* Starts anew, in another block. */
-void block_names_reset(struct block_names *n, struct buf *out);
 
 /* Reads a name: `key` and *at are those before it (empty and 0 at the beginning) and become its. */
 bool block_next_name(struct wire_reader *in, struct buf *key, uint64_t *at);
+
+/* ---- Filters ---- */
+
+/* A blocked Bloom filter: the hash chooses 64 bytes, and FILTER_PROBES bits in them, so that a
+ * question costs one or two cache lines. With about ten bits for each item one answer in a hundred
+ * is a wrong "yes"; with twice as many bits one in two thousand. The bytes on disk are those in
+ * memory, any multiple of 64. */
+#define FILTER_BITS   10 /* for each item */
+#define FILTER_PROBES 6
+#define FILTER_BLOCK  64u
+
+/* All zeros, in the size for `items` items. False if there is no memory. */
+bool filter_init(struct buf *f, uint64_t items);
+void filter_add(struct buf *f, uint64_t hash);
 
 /* ---- The root ---- */
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "run/filter.h"
-
-#include "run/run.h"
+#include "run/block.h"
 
 bool filter_init(struct buf *f, uint64_t items)
 {

@@ -8,7 +8,6 @@
 struct run {
     struct store *store;
     char log[STORE_NAME_MAX + 1];
-    struct run_place place;
     struct run_info info;
     struct block_root root;
 };

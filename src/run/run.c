@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "run/filter.h"
 #include "run/reader.h"
 
 enum { FETCHED = 1 };
@@ -35,8 +34,8 @@ int run_damaged(const struct run *r, uint64_t seq, const char *what)
 static int read_root(struct run *r)
 {
     struct buf element = { 0 };
-    uint64_t seq = r->place.elements - 1;
-    int err = run_fetch(r, seq, r->place.root_at, &element);
+    uint64_t seq = r->info.place.elements - 1;
+    int err = run_fetch(r, seq, r->info.place.root_at, &element);
     if (err == 0) {
         err = block_root_decode(buf_view(&element), &r->root);
         if (err == BELFRY_NOMEM)
@@ -50,10 +49,8 @@ static int read_root(struct run *r)
                      root->data + root->index + root->filters != seq))
         err = run_damaged(r, seq, "the root is that of another run");
     if (err == 0)
-        r->info = (struct run_info){ .place = r->place,
-                                     .entries = root->entries,
-                                     .graves = root->graves,
-                                     .bytes = root->bytes + element.len };
+        r->info = (struct run_info){ r->info.place, root->entries, root->graves,
+                                     root->bytes + element.len };
     buf_fini(&element);
     return err;
 }
@@ -66,7 +63,7 @@ int run_open(struct store *store, struct str log, const struct run_place *place,
     if (!r)
         return store_fail(BELFRY_NOMEM, "%.*s: no memory to read it", STR_ARG(log));
     r->store = store;
-    r->place = *place;
+    r->info.place = *place;
     memcpy(r->log, log.ptr, log.len);
     int err = read_root(r);
     if (err < 0) {
@@ -88,12 +85,6 @@ void run_close(struct run *r)
 const struct run_info *run_about(const struct run *r)
 {
     return &r->info;
-}
-
-size_t run_memory(const struct run *r)
-{
-    return sizeof(*r) + r->root.keys.cap + (size_t)r->root.index * sizeof(*r->root.names) +
-           ((size_t)r->root.filters + 1) * sizeof(*r->root.filter_at);
 }
 
 static int copy_entry(const struct run_entry *e, struct buf *hold, struct run_entry *ret)
@@ -144,7 +135,7 @@ int run_filter_load(struct run *r, struct buf *ret)
     if (err == 0 && ret->failed)
         err = store_fail(BELFRY_NOMEM, "%s: no memory for its filter", r->log);
     if (err == 0 && (ret->len != r->root.filter_bytes || ret->len % FILTER_BLOCK != 0))
-        err = run_damaged(r, r->place.elements - 1, "the filter has another size");
+        err = run_damaged(r, r->info.place.elements - 1, "the filter has another size");
     buf_fini(&piece);
     return err;
 }

@@ -76,8 +76,7 @@ struct run;
 
 /* Reads the root. CORRUPT, NOTFOUND, IO, NOMEM. */
 int run_open(struct store *store, struct str log, const struct run_place *place, struct run **ret);
-void run_close(struct run *r); /* accepts NULL */
-size_t run_memory(const struct run *r);
+void run_close(struct run *r);                         /* accepts NULL */
 const struct run_info *run_about(const struct run *r); /* borrowed */
 
 /* The entry of a key: its value is copied into *hold, to which ret's slices point. NOTFOUND. */

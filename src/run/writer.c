@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "run/block.h"
-#include "run/filter.h"
 #include "run/run.h"
 
 #define FILTER_PIECE (1u << 20)
@@ -35,6 +34,7 @@ int run_writer_new(const struct run_options *o, struct run_writer **ret)
     struct run_writer *w = calloc(1, sizeof(*w));
     if (w) {
         w->o = *o;
+        w->names.out = &w->index;
         w->o.block_bytes = o->block_bytes ? o->block_bytes : RUN_BLOCK;
     }
     if (!w || !buf_reserve(&w->key, RUN_KEY_MAX) || !buf_reserve(&w->block, w->o.block_bytes) ||
@@ -97,7 +97,8 @@ static int add_to_index(struct run_writer *w, uint64_t at)
     if (w->index.len == 0) {
         wire_put_u8(&w->index, BLOCK_INDEX);
         wire_put_varint(&w->index, w->data - 1);
-        block_names_reset(&w->names, &w->index);
+        w->names.last.len = 0;
+        w->names.at = 0;
     }
     block_put_name(&w->names, buf_view(&w->key), at);
     return w->index.len < w->o.block_bytes / 8 ? 0 : finish_index(w);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/runs.h"
 
+#include "run/reader.h"
 #include "support/tempdir.h"
 
 static int setup(void **state, bool memory)
@@ -155,6 +156,13 @@ void expect_entry(const struct run_entry *e, const struct run_entry *want)
     assert_int_equal(e->version, want->version);
     assert_int_equal(e->grave, want->grave);
     assert_true(str_eq(e->value, want->value));
+}
+
+/* The bytes that an open run takes. */
+static size_t run_memory(const struct run *r)
+{
+    return sizeof(*r) + r->root.keys.cap + (size_t)r->root.index * sizeof(*r->root.names) +
+           ((size_t)r->root.filters + 1) * sizeof(*r->root.filter_at);
 }
 
 struct run *write_run(struct store *s, const char *log, const struct model *m, size_t block_bytes,

@@ -121,7 +121,7 @@ bool graves_fill_memory(const struct engine *e)
 
 bool memory_is_pressed(const struct engine *e)
 {
-    return pool_used(&e->pool) > budget_share(e, SHARE_FULL) &&
+    return e->pool.used_bytes > budget_share(e, SHARE_FULL) &&
            e->place.asides.bytes > budget_share(e, SHARE_WORTHY);
 }
 
@@ -131,7 +131,7 @@ bool engine_feed_due(const struct engine *e)
     if (e->place.batch.active || e->place.batch.empty_lsn == e->lsn ||
         !wheel_is_empty(&e->wheels[WHEEL_LEFT]))
         return false;
-    return graves_are_many(e) || (pool_used(&e->pool) > budget_share(e, SHARE_FULL) &&
+    return graves_are_many(e) || (e->pool.used_bytes > budget_share(e, SHARE_FULL) &&
                                   (e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_WORTHY) ||
                                    e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_WORTHY) ||
                                    e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
@@ -463,7 +463,7 @@ bool engine_work(struct engine *e)
 
 uint64_t engine_memory(const struct engine *e)
 {
-    return pool_used(&e->pool) +
+    return e->pool.used_bytes +
            (e->place.jobs.buckets + e->place.keys.buckets + e->place.lanes.buckets +
             e->cold.graves.buckets + e->place.asides.by_lane.buckets) *
                sizeof(struct table_node *) +

@@ -296,17 +296,16 @@ static void every_example_of_the_table_becomes_the_same_request(void **state)
 
 static void the_nearest_name_is_suggested(void **state)
 {
-    struct suggest s;
+    struct suggest s = { .given = STR("shcedule") };
     (void)state;
-    suggest_init(&s, STR("shcedule"));
     suggest_offer(&s, "LEASE");
     suggest_offer(&s, "SCHEDULE");
     suggest_offer(&s, "RESCHEDULE");
     assert_string_equal(s.best, "SCHEDULE");
-    suggest_init(&s, STR("comp"));
+    s = (struct suggest){ .given = STR("comp") };
     suggest_offer(&s, "COMPLETE");
     assert_string_equal(s.best, "COMPLETE");
-    suggest_init(&s, STR("xyzzy"));
+    s = (struct suggest){ .given = STR("xyzzy") };
     suggest_offer(&s, "LEASE");
     assert_null(s.best);
 }

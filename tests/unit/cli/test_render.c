@@ -267,7 +267,7 @@ static void later_pages_keep_the_layout_of_the_first(void **state)
     render_page(&pages, &out, &second, 0, &r, 0);
     buf_append(&out, "", 1);
     assert_string_equal(out.ptr, "key  n\naa   1\nbbbbb  22\n"); /* wider, but nothing is lost */
-    render_pages_fini(&pages);
+    grid_fini(&pages.grid);
     buf_fini(&out);
     resp_values_fini(&first);
     resp_values_fini(&second);
