@@ -154,14 +154,12 @@ void cold_load_filter(struct partition *p, struct cold_run *r)
 {
     struct run *run;
     struct buf filter = { 0 };
-    struct opened *o;
-    bool known;
 
     if (cold_open(p, r, &run) < 0)
         return;
     pthread_mutex_lock(&p->open_lock);
-    o = r->opened;
-    known = o->has_filter || p->filter_bytes > p->o.memory_bytes / 8;
+    struct opened *o = r->opened;
+    bool known = o->has_filter || p->filter_bytes > p->o.memory_bytes / 8;
     pthread_mutex_unlock(&p->open_lock);
     if (known || run_filter_load(run, &filter) < 0)
         return;
@@ -210,10 +208,9 @@ static int note_stray(void *arg, struct str name)
     struct strays *s = arg;
     const struct cold_run *r;
     char known[NAME_BYTES] = { 0 };
-    uint32_t file;
 
     memcpy(known, name.ptr, name.len < NAME_BYTES ? name.len : NAME_BYTES - 1);
-    file = (uint32_t)strtoul(strrchr(known, '/') + 1, NULL, 10);
+    uint32_t file = (uint32_t)strtoul(strrchr(known, '/') + 1, NULL, 10);
     if (file > s->last_file)
         s->last_file = file;
     each_run (r, engine_runs(s->p->engine)) {
@@ -251,10 +248,9 @@ int cold_remove_strays(struct partition *p)
 {
     struct strays s = { .p = p };
     char prefix[NAME_BYTES];
-    int err;
 
     snprintf(prefix, sizeof(prefix), "p%04x/run/", p->o.number);
-    err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
+    int err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
     if (!err && s.known == run_count(p))
         err = remove_strays(&s);
     else if (!err)
@@ -268,12 +264,11 @@ int cold_remove_strays(struct partition *p)
 int items_add(struct items *x, const struct run_entry *e, uint32_t number)
 {
     struct cold_item *grown = array_room(x->at, x->n, &x->cap, sizeof(*grown));
-    struct cold_item *item;
 
     if (!grown)
         return BELFRY_NOMEM;
     x->at = grown;
-    item = &grown[x->n++];
+    struct cold_item *item = &grown[x->n++];
     *item = (struct cold_item){
         .number = number,
         .key_len = e->key.len,
@@ -413,11 +408,10 @@ int out_end(struct out_run *o)
     struct run_info info;
     struct run_desc *d = &o->d;
     struct cold_point last;
-    int err;
 
     if (!o->writer)
         return 0;
-    err = run_writer_end(o->writer, &info);
+    int err = run_writer_end(o->writer, &info);
     run_writer_free(o->writer);
     o->writer = NULL;
     if (err)

@@ -128,10 +128,9 @@ static int add_located(struct fetch *f, const struct cold_key *k)
 static int fetch_id(struct fetch *f)
 {
     struct cold_key k;
-    int err;
 
     cold_key_due(&k, (struct cold_point){ f->want.id.due_ms, f->want.id.seq });
-    err = add_place(f, cold_key_str(&k));
+    int err = add_place(f, cold_key_str(&k));
     cold_key_of_seq(&k, f->want.id.seq);
     return err ? err : add_located(f, &k);
 }

@@ -74,10 +74,9 @@ bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
                      struct str *ret_queue)
 {
     struct wire_reader r = wire_reader_of(body);
-    uint64_t at;
 
     wire_varint(&r); /* seq */
-    at = (uint64_t)wire_zigzag(&r);
+    uint64_t at = (uint64_t)wire_zigzag(&r);
     *ret_state = wire_u8(&r);
     wire_u8(&r);                     /* priority */
     at += (uint64_t)wire_zigzag(&r); /* due, from birth */

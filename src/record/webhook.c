@@ -92,7 +92,6 @@ static bool authority_parse(struct str s, struct push_url *ret, const char **ret
 bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why)
 {
     struct str s = url;
-    size_t n;
 
     if (url.len > URL_MAX_BYTES)
         return push_refuse(ret_why, "expected a URL of at most 2000 bytes");
@@ -101,7 +100,7 @@ bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why)
             return push_refuse(ret_why,
                                "expected a URL in plain ASCII, other characters as %XX, and no "
                                "fragment");
-    n = span(s, ":");
+    size_t n = span(s, ":");
     if (str_ieq((struct str){ s.ptr, n }, "https"))
         *ret = (struct push_url){ .secure = true, .port = 443 };
     else if (str_ieq((struct str){ s.ptr, n }, "http"))
@@ -162,13 +161,12 @@ bool push_header_next(struct str *rest, struct str *ret_name, struct str *ret_va
 {
     while (rest->len > 0) {
         struct str line = { rest->ptr, span(*rest, "\n") };
-        size_t n;
 
         skip(rest, line.len + (line.len < rest->len));
         line = trimmed(line);
         if (line.len == 0)
             continue;
-        n = span(line, ":");
+        size_t n = span(line, ":");
         *ret_name = (struct str){ line.ptr, n };
         skip(&line, n + (n < line.len));
         *ret_value = trimmed(line);

@@ -301,7 +301,6 @@ static const struct class *class_of_key(const struct engine *e, struct str key)
 bool cold_counts(const struct engine *e, struct str key, uint32_t number)
 {
     struct cold_point p;
-    const struct class *c;
 
     if (!cold_key_point(key, &p) || grave_find(e, key))
         return false;
@@ -309,7 +308,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
         return point_after(p, e->place.frontier);
     if (key.ptr[0] != FAMILY_BACKLOG)
         return true;
-    c = class_of_key(e, key);
+    const struct class *c = class_of_key(e, key);
     return c && point_after(p, floor_of(c, number));
 }
 

@@ -235,14 +235,13 @@ static void feed_job(struct engine *e, struct job *j, struct buf *out)
 {
     struct cold_key key;
     struct job_image image;
-    size_t body;
 
     assert(!j->fed && !job_is_waste(e, j));
     job_cold_key(j, &key);
     walk_misses(e, j, key.bytes[0]);
     job_image_of(j, &image);
     feed_head(out, needs_locator(j) ? FEED_LOCATE : 0, j->seq, cold_key_str(&key));
-    body = out->len;
+    size_t body = out->len;
     record_put_image(out, &image);
     if (!out->failed) {
         uint32_t len = (uint32_t)(out->len - body);

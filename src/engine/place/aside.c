@@ -237,11 +237,10 @@ bool asides_load(struct engine *e, struct load_want *ret)
     for (int i = 0; i < LOOKED_AT && !list_empty(&e->place.asides.lows); i++) {
         struct aside *a = container_of(e->place.asides.lows.next, struct aside, low.link);
         uint64_t room = hot_room(e) / 16;
-        enum refill now;
         bool disk;
 
         be_low(e, a);
-        now = aside_judge(e, a, LANE_LOW, &disk);
+        enum refill now = aside_judge(e, a, LANE_LOW, &disk);
         if (now == REFILL_NOT)
             list_remove(&a->low.link);
         if (now != REFILL_NOW || !disk)

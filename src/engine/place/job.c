@@ -138,17 +138,14 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
     struct job_opts o = { 0 };
-    size_t before;
-    char *memory;
-    struct job *j;
 
     if (!opts_are_bare(image->opts))
         job_opts_read(image->opts, image->born_ms, &o);
-    before = o.order.len > 0 ? sizeof(struct spot) : 0;
-    memory = pool_alloc(&e->pool, before + size);
+    size_t before = o.order.len > 0 ? sizeof(struct spot) : 0;
+    char *memory = pool_alloc(&e->pool, before + size);
     if (!memory)
         return NULL;
-    j = (struct job *)(void *)(memory + before);
+    struct job *j = (struct job *)(void *)(memory + before);
     /* Written as a whole, so that fresh memory is not read before. The last byte is the first of
      * the tail, which is never empty. */
     *j = (struct job){

@@ -153,7 +153,6 @@ void engine_endpoint_set(struct engine *e, struct str key, int64_t until_ms)
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 {
     struct str tenant = tenant_name(q->tenant);
-    const struct unwell *p;
     struct endpoint_key key;
     struct push_url u;
     const char *why;
@@ -162,7 +161,7 @@ int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
         !push_url_parse(q->settings.push.url, &u, &why)) /* Each job has a URL of its own. */
         return -1;
     endpoint_key_of_url(&key, tenant, &u);
-    p = unwell_find(e, endpoint_key_of(&key));
+    const struct unwell *p = unwell_find(e, endpoint_key_of(&key));
     return p ? p->until_ms : -1;
 }
 

@@ -14,8 +14,6 @@ static uint32_t *segment_slot(const struct engine *e, uint32_t segment)
 
 void segment_add(struct engine *e, uint32_t segment)
 {
-    uint32_t *slot;
-
     if (e->place.segments.count == 0)
         e->place.segments.first = segment;
     while (e->place.segments.first < segment && e->place.segments.count > 0 &&
@@ -41,7 +39,7 @@ void segment_add(struct engine *e, uint32_t segment)
         e->place.segments.jobs = grown;
         e->place.segments.count = n;
     }
-    slot = segment_slot(e, segment);
+    uint32_t *slot = segment_slot(e, segment);
     if (slot)
         ++*slot;
 }

@@ -19,7 +19,6 @@ int engine_loaded(struct engine *e, const struct load_result *r)
         .upto_seq = r->end && r->backlog ? UINT64_MAX : r->upto.seq,
     };
     struct buf images = { 0 };
-    int err;
 
     if (r->moves !=
         e->cold.moves) /* a job that was read may have been taken out and put back, changed */
@@ -36,7 +35,7 @@ int engine_loaded(struct engine *e, const struct load_result *r)
         record.count++;
     }
     record.images = buf_view(&images);
-    err = images.failed ? engine_plain(e, BELFRY_NOMEM) : emit_loaded(e, &record);
+    int err = images.failed ? engine_plain(e, BELFRY_NOMEM) : emit_loaded(e, &record);
     if (!err && !r->backlog)
         bulks_loaded(e, record.images);
     buf_fini(&images);

@@ -50,14 +50,12 @@ static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
 static int lease_one(struct engine *e, struct job *j, const struct taker *t)
 {
     struct job_opts o;
-    struct lease_record r;
-    int err;
 
     assert(j->state == JOB_READY && !job_is_waste(e, j));
     if (e->work.next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
         return engine_error(e, BELFRY_FULL, "the tokens of this epoch are used up: restart");
     job_opts_get(j, &o);
-    r = (struct lease_record){
+    struct lease_record r = {
         .seq = j->seq,
         .start_ms = e->now_ms,
         .lease_ms = queue_pushes(j->queue) ? j->queue->settings.push.timeout_ms + PUSH_MARGIN_MS
@@ -71,7 +69,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     r.until_ms = e->now_ms + r.lease_ms;
     r.token = new_token(e);
     assert(r.until_ms >= r.start_ms);
-    err = emit_lease(e, &r);
+    int err = emit_lease(e, &r);
     if (!err) {
         count_lateness(e, j->queue, r.late_ms);
         COUNT(e, j->queue, picked);
@@ -116,12 +114,11 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
 
     for (size_t i = 0; i < n; i++) {
         struct queue *q = posts[i] ? post_next(e, posts[i]) : NULL;
-        struct job *j;
         int64_t rank;
 
         if (!q)
             continue;
-        j = queue_head(e, q, &rank);
+        struct job *j = queue_head(e, q, &rank);
         if (j && (!best || rank < best_rank)) {
             best = j;
             best_rank = rank;
@@ -203,7 +200,6 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
 {
     struct post *posts[LEASE_QUEUES_MAX];
     struct taker t = { r->for_ms, r->worker };
-    size_t n;
 
     assert(r->queue_count <= LEASE_QUEUES_MAX && r->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < r->queue_count; i++) {
@@ -221,7 +217,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
         if (posts[i])
             posts[i]->asked_ms = e->now_ms;
     }
-    n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
+    size_t n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
     count_wait(e, ret_jobs, n, 0);
     return (int)n;
 }
@@ -327,11 +323,9 @@ void waiter_late(struct engine *e, struct waiter *w)
 
 bool engine_timeout(struct engine *e, void **ret_owner)
 {
-    struct waiter *w;
-
     if (list_empty(&e->work.late))
         return false;
-    w = container_of(e->work.late.next, struct waiter, timer.link);
+    struct waiter *w = container_of(e->work.late.next, struct waiter, timer.link);
     *ret_owner = w->owner;
     waiter_free(e, w);
     return true;
