@@ -2,6 +2,7 @@
 /* Applying records about jobs on disk, by the rules of apply.c. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "engine/cold/cold.h"
 #include "engine/log/log.h"
 #include "engine/place/job.h"
@@ -129,13 +130,10 @@ static int dig_graves(struct engine *e, const struct fed_record *fed, struct sta
         if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX ||
             !stored_name_valid(item.queue) || item.slot >= COLD_SLOTS)
             return BELFRY_CORRUPT;
-        if (ret->n == cap) {
-            uint64_t *grown = realloc(ret->seqs, (cap = 2 * cap + 64) * sizeof(uint64_t));
-
-            if (!grown)
-                return BELFRY_NOMEM;
-            ret->seqs = grown;
-        }
+        uint64_t *grown = array_room(ret->seqs, ret->n, &cap, sizeof(uint64_t));
+        if (!grown)
+            return BELFRY_NOMEM;
+        ret->seqs = grown;
         if (!queue_obtain(e, item.queue) ||
             (!MUTANT(e->o.mutant, DUPLICATE_FEED) &&
              grave_add(e, item.key, fed->serial + ret->n, item.gone_ms) < 0))
@@ -257,7 +255,7 @@ static int loaded_enter(struct engine *e, const struct job_image *image, char fa
     if (!MUTANT(e->o.mutant, TAKEN_FED))
         j->left = 1; /* its grave is younger than a batch that is being gathered */
     walk_loads(e, j, family);
-    j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
+    j->near = family_is_backlog(family) && hot;
     if (j->ordered && family == FAMILY_ASIDE)
         spot_of(j)->back = 1;
     int err = job_enter(e, j, hot);

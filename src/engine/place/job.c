@@ -278,7 +278,7 @@ static bool is_held_back(const struct engine *e, const struct class *c, const st
 
     if (MUTANT(e->o.mutant, OVERTAKING))
         return false;
-    if (c->closed && e->place.batch.active && e->place.batch.tails && !e->place.batch.fed)
+    if (c->closed && batch_takes_tails(e))
         return true; /* its tail is on its way to disk */
     /* A job before all those on disk overtakes none. After a restart the oldest jobs are such. */
     if (class_is_on_disk(c) && point_after(at, c->from))

@@ -139,10 +139,8 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
     job_opts_read(image.opts, nominal_ms, &o);
     if (o.order.len > 0) /* their order is that of the times they are for */
         image.at_ms = nominal_ms;
-    if (opts->failed) {
-        opts->failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     err = emit_put(e, &image);
     if (err)
         return err;

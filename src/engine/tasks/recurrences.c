@@ -279,9 +279,7 @@ int engine_recurrence_delete(struct engine *e, struct str tenant, struct str nam
     int err;
     const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
-    if (!j)
-        return err;
-    return emit_gone(e, j);
+    return j ? emit_gone(e, j) : err;
 }
 
 struct listing {
