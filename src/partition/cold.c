@@ -17,26 +17,17 @@ void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES
 
 /* ---- Pins: on the engine's thread ---- */
 
-static size_t run_count(struct partition *p)
-{
-    struct list *node;
-    size_t n = 0;
-
-    list_each (node, engine_runs(p->engine))
-        n++;
-    return n;
-}
-
 int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
              struct pinned *ret)
 {
     struct cold_run *r;
 
-    *ret = (struct pinned){ .runs = malloc((run_count(p) + 1) * sizeof(struct cold_run *)) };
+    *ret = (struct pinned){ .runs = malloc((list_length(engine_runs(p->engine)) + 1) *
+                                           sizeof(struct cold_run *)) };
     if (!ret->runs)
         return BELFRY_NOMEM;
     each_run (r, engine_runs(p->engine)) {
-        if (!r->unreadable && fits(arg, r)) {
+        if (!r->unreadable && (!fits || fits(arg, r))) {
             r->pins++;
             ret->runs[ret->n++] = r;
         }
@@ -78,22 +69,19 @@ void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable)
 
 /* ---- Opening: on any thread ---- */
 
-static struct opened *open_now(struct partition *p, const struct cold_run *r, int *ret_err)
+static int open_now(struct partition *p, const struct cold_run *r, struct opened **ret)
 {
     char log[NAME_BYTES];
     struct opened *o = calloc(1, sizeof(*o));
     struct run_place place = { r->d.elements, r->d.root_at };
 
-    *ret_err = BELFRY_NOMEM;
-    if (!o)
-        return NULL;
     cold_log_name(p, r->d.file, log);
-    *ret_err = run_open(p->store, str_of(log), &place, &o->run);
-    if (*ret_err) {
+    int err = o ? run_open(p->store, str_of(log), &place, &o->run) : BELFRY_NOMEM;
+    if (err)
         free(o);
-        return NULL;
-    }
-    return o;
+    else
+        *ret = o;
+    return err;
 }
 
 static void opened_free(struct opened *o)
@@ -107,18 +95,16 @@ static void opened_free(struct opened *o)
 
 int cold_open(struct partition *p, struct cold_run *r, struct run **ret)
 {
-    struct opened *o, *other;
-    int err;
-
     pthread_mutex_lock(&p->open_lock);
-    o = r->opened;
+    struct opened *o = r->opened;
     pthread_mutex_unlock(&p->open_lock);
     if (!o) {
-        o = open_now(p, r, &err);
-        if (!o)
+        int err = open_now(p, r, &o);
+
+        if (err)
             return err;
         pthread_mutex_lock(&p->open_lock);
-        other = r->opened;
+        struct opened *other = r->opened;
         if (!other)
             r->opened = o;
         pthread_mutex_unlock(&p->open_lock);
@@ -251,7 +237,7 @@ int cold_remove_strays(struct partition *p)
 
     snprintf(prefix, sizeof(prefix), "p%04x/run/", p->o.number);
     int err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
-    if (!err && s.known == run_count(p))
+    if (!err && s.known == list_length(engine_runs(p->engine)))
         err = remove_strays(&s);
     else if (!err)
         pass_strays(&s);
@@ -366,7 +352,6 @@ static int out_begin(struct out_run *o, char family, bool split, uint64_t filter
 {
     struct run_options options = {
         .store = o->p->store,
-        .log = { 0 },
         .fence = str_of(o->p->fence),
         .epoch = o->p->epoch,
         .block_bytes = o->p->o.block_bytes,
@@ -391,10 +376,8 @@ static int out_begin(struct out_run *o, char family, bool split, uint64_t filter
 int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool split,
             uint64_t filter_items)
 {
-    int err = 0;
+    int err = o->writer ? 0 : out_begin(o, e->key.ptr[0], split, filter_items);
 
-    if (!o->writer)
-        err = out_begin(o, e->key.ptr[0], split, filter_items);
     if (err)
         return err;
     out_describe(o, e, gone_ms);

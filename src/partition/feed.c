@@ -283,7 +283,6 @@ static int feed_run(struct chore *c)
     struct feed *f = &c->feed;
     struct sorting s = { .mutant = c->p->o.mutant };
     int err = read_batch(&s, buf_view(&f->batch), f->file, !MUTANT(c->p->o.mutant, LOCATOR_LOST));
-
     struct entry *spare = err ? NULL : malloc((s.n + 1) * sizeof(*spare));
 
     if (!err && !spare)

@@ -2,8 +2,9 @@
 /*
  * Which runs are merged, so that a lookup reads few of them:
  *
- *     D           eight runs of all times are split into stretches of time; eight runs of one
- * stretch become one B A L P X   eight runs of about one size become one
+ *     D           eight runs of all times are split into stretches of time
+ *                 eight runs of one stretch become one
+ *     B A L P X   eight runs of about one size become one
  *
  * History whose time is over is not merged, but counted and dropped whole.
  */
