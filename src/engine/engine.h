@@ -32,8 +32,7 @@ void engine_free(struct engine *e); /* drops parked waiters without a call; acce
 
 /* ---- Replay: before engine_start only ---- */
 
-/* Applies the records of one commit, which stands in segment `segment`. CORRUPT: it is malformed.
- */
+/* Applies the records of one commit, which stands in this segment. CORRUPT: it is malformed. */
 int engine_replay(struct engine *e, struct str commit, uint32_t segment);
 
 /* Ends replay. A lease that has less than LEASE_GRACE_MS left gets that, once until its worker says

@@ -311,8 +311,7 @@ static void copy_key(struct cold_key *to, struct str key)
     memcpy(to->bytes, key.ptr, key.len);
 }
 
-/* Keeps points that are equally many entries apart. When there is no room, every second one goes.
- */
+/* Keeps points that are equally many entries apart. If there is no room, every second one goes. */
 static void out_point(struct out_run *o, int64_t at_ms)
 {
     struct run_desc *d = &o->d;

@@ -341,8 +341,7 @@ static int merge_all(struct chore *c, struct run_merge *in, struct counts *count
     return err;
 }
 
-/* Opens the inputs, and for history the others, too: their newer entries have been counted already.
- */
+/* Opens the inputs, and for history the others, too: their newer entries were counted before. */
 static int open_inputs(struct chore *c, struct run **runs, size_t *ret_n)
 {
     struct merge *m = &c->merge;

@@ -38,8 +38,7 @@ static struct segment *last_segment(struct partition *p)
     return p->segment_count ? &p->segments[p->segment_count - 1] : NULL;
 }
 
-/* A commit with memory for its head, so that writing the head cannot fail; NULL if memory ran out.
- */
+/* A commit with memory for its head, so that writing the head cannot fail. NULL: out of memory. */
 static struct commit *commit_new(struct partition *p)
 {
     struct commit *c;
@@ -209,8 +208,7 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
 }
 
 /* From 1 MiB up a segment has this much room beyond its nominal size, so that its last commit fits
- * when the disk is full. A commit that does not fit in a smaller segment takes the space of spares.
- */
+ * when the disk is full. A commit that does not fit in a smaller segment takes space of spares. */
 static uint64_t default_commit_bytes(uint64_t segment_bytes)
 {
     uint64_t bytes = segment_bytes / 16;

@@ -193,8 +193,7 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
            (slot != COLD_ASIDE || ret->first.seq > 0);
 }
 
-/* The length stands before the description, so that a reader can leave out what it does not know.
- */
+/* The length stands before the description: a reader passes over fields that it does not know. */
 void run_desc_put(struct buf *out, const struct run_desc *from)
 {
     size_t start = out->len + 4;

@@ -80,8 +80,7 @@ extern const char walk_families[WALK_FAMILIES];
 uint32_t walk_begin(struct engine *e);
 /* A job came to memory from this family. */
 void walk_loads(struct engine *e, struct job *j, char family);
-/* A job goes to a family. A walk that has been there, and has not met the job in memory, misses it.
- */
+/* A job goes to a family. A walk that was there, and has not met the job in memory, misses it. */
 void walk_misses(struct engine *e, const struct job *j, char family);
 /* The first family where a walk may have missed jobs since the walk of this number began; or 0. */
 char walk_missed(const struct engine *e, uint32_t walk);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The runs on disk, and which of their entries count: the frontier and the floors, up to which jobs
- * have been loaded; the graves of jobs that were taken out one by one; and the counts of the rest.
- */
+ * have been loaded; the graves of jobs that were taken out one by one; the counts of the rest. */
 #include "engine/cold/cold.h"
 
 #include <assert.h>

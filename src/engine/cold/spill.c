@@ -26,8 +26,7 @@
 
 /* ---- Classes ---- */
 
-/* Jobs on disk are loaded a little before they are due, though there may be no room for them then.
- */
+/* Jobs on disk are loaded a little before they are due, though there may be no room for them. */
 void class_from(struct engine *e, struct class *c, struct cold_point from)
 {
     c->from = from;
@@ -89,8 +88,7 @@ void tails_rewind(struct engine *e)
 /* Jobs are all over memory: those that come next are asked for in time. */
 static void prefetch_job(const void *job)
 {
-    uintptr_t at =
-        (uintptr_t)job; /* a number: the job may be NULL, and NULL + 64 is undefined in C */
+    uintptr_t at = (uintptr_t)job; /* the job may be NULL, and NULL + 64 is undefined in C */
 
     __builtin_prefetch(job);
     __builtin_prefetch((const void *)(at + 64));

@@ -78,8 +78,7 @@ int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment)
     return record_walk(commit, NULL, copy_record, &c);
 }
 
-/* A line of a tally: of a class or aside, about a run or lane, the point up to which it was read.
- */
+/* A line of a tally: the point up to which a class was read in a run, or a lane that is aside. */
 static void put_floor(struct buf *out, unsigned kind, uint64_t number, struct cold_point at)
 {
     wire_put_u8(out, (uint8_t)kind);

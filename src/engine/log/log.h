@@ -75,8 +75,7 @@ bool event_draft_back(const struct engine *e, const struct back_record *r, struc
 bool event_draft_end(const struct engine *e, const struct end_record *r, struct event_draft *d);
 bool event_draft_move(const struct engine *e, const struct move_record *r, struct event_draft *d);
 
-/* Tells the host of an event after its record was applied with the result `err`, which it returns.
- */
+/* Tells the host of an event, if its record was applied: `err` is 0. Returns `err`. */
 static inline int event_tell(const struct engine *e, struct event_draft *d, int err)
 {
     if (d && !err) {

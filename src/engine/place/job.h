@@ -131,8 +131,7 @@ void batch_init(struct batch *b);
 void batch_stale(struct engine *e, struct job *j);
 /* The batch that is being gathered must not write the job (again). Either the batch has an older
  * image of it, and FED names each job once. Or the job came from disk after the batch began, and
- * its grave, which is not in the batch, would hide the new entry. Such a job waits in WHEEL_LEFT.
- */
+ * its grave, which is not in the batch, would hide the new entry. The job waits in WHEEL_LEFT. */
 bool batch_is_left(const struct engine *e, const struct job *j);
 bool batch_takes_tails(const struct engine *e);
 /* The family and key under which the job goes to a run. */

@@ -32,8 +32,7 @@ struct blob {
     char bytes[];
 };
 
-/* A job of 100 bytes takes 192, as there may be millions. `tail` has the options, then the payload.
- */
+/* There may be millions: a job of 100 bytes takes 192. `tail` has the options, then the payload. */
 struct job {
     struct timer timer;
     struct table_node by_seq;

@@ -42,9 +42,8 @@ struct place {
     struct table keys;
     struct table lanes; /* the first job of each lane */
     struct asides asides;
-    struct list
-        arrived; /* classes whose tails wait for other jobs to become ready, by class.arrived */
-    struct table names; /* queues by name */
+    struct list arrived; /* classes, by class.arrived: their tails wait for jobs to become ready */
+    struct table names;  /* queues by name */
     struct queue
         *recent; /* the queue that was last asked for by name, which is mostly the next one, too */
     struct list queues;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues that push: their settings, the ring that they give in, and endpoints that are left alone.
- */
+/* Queues that push: their settings, the ring that they give in, endpoints that are left alone. */
 #include "engine/place/pushing.h"
 
 #include <stdlib.h>

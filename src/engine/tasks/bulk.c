@@ -350,8 +350,7 @@ static int bulk_slice(struct engine *e, struct job *j)
     int err = 0, recorded;
 
     assert(j->queue->hidden == HIDDEN_BULK);
-    if (!bulk_decode(job_payload(j), &b) ||
-        b.state != BULK_RUNNING) { /* damaged: it stays for BULKS to show */
+    if (!bulk_decode(job_payload(j), &b) || b.state != BULK_RUNNING) { /* damaged: BULKS shows it */
         job_unplace(e, j);
         j->timer.at_ms = AT_NEVER;
         job_place(e, j, JOB_SCHEDULED);

@@ -241,8 +241,7 @@ int engine_bulks(struct engine *e, struct str tenant,
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
     n = gather_bulks(e, q, jobs);
-    ended =
-        err ? e->cold.answer->n : 0; /* those on disk are the older ones, and go at their time */
+    ended = err ? e->cold.answer->n : 0; /* bulks on disk are the older ones */
     for (size_t i = 0; i < n; i++)
         ended += state_is_ended(jobs[i]->state);
     skip = ended > BULK_KEEP ? ended - BULK_KEEP : 0;

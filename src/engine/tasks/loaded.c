@@ -20,8 +20,7 @@ int engine_loaded(struct engine *e, const struct load_result *r)
     };
     struct buf images = { 0 };
 
-    if (r->moves !=
-        e->cold.moves) /* a job that was read may have been taken out and put back, changed */
+    if (r->moves != e->cold.moves) /* a job that was read may be back there, changed */
         return 0;
     if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
         return 0; /* jobs on their way to disk may come before it */
