@@ -267,11 +267,6 @@ void engine_scope(struct engine *e, struct str tenant)
     e->scope = str_eq(tenant, STR(TENANT_ALL)) ? (struct str){ 0 } : tenant;
 }
 
-uint64_t engine_pick_steps(const struct engine *e)
-{
-    return e->place.turns.pick_steps;
-}
-
 int64_t engine_now(const struct engine *e)
 {
     return e->now_ms;

@@ -180,9 +180,6 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg);
 
-/* Queues that picking has looked at so far: for tests. */
-uint64_t engine_pick_steps(const struct engine *e);
-
 /* ---- Tenants ---- */
 
 /* INVALID. The caller checks quiet hours and zone. */

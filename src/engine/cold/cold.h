@@ -46,7 +46,6 @@ int64_t image_gone_ms(const struct job_image *image);
 void grave_remove(struct engine *e, struct grave *g);
 /* NOMEM, with nothing changed. */
 int floor_raise(struct class *c, uint32_t number, struct cold_point upto);
-struct cold_point floor_of(const struct class *c, uint32_t number);
 /* The counts or floors of a queue change. */
 void tally_touch(const struct engine *e, struct queue *q);
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n);

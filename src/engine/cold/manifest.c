@@ -116,7 +116,7 @@ uint64_t engine_moves(const struct engine *e)
 
 /* ---- Floors ---- */
 
-struct cold_point floor_of(const struct class *c, uint32_t number)
+static struct cold_point floor_of(const struct class *c, uint32_t number)
 {
     for (size_t i = 0; i < c->floor_count; i++)
         if (c->floors[i].number >= number)

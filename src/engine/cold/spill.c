@@ -281,7 +281,6 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 
     while (*n > 0 && !list_empty(&e->place.batch.source)) {
         j = container_of(e->place.batch.source.next, struct job, timer.link);
-
         --*n;
         if (stays(e, j)) {
             job_place_again(e, j);

@@ -8,7 +8,8 @@
 #include "engine/place/detail.h"
 #include "record/record_cold.h"
 
-void commit_roll(struct engine *e)
+/* Closes the commit if it is large enough. */
+static void commit_roll(struct engine *e)
 {
     if (e->o.roll && e->log.out->len >= e->o.commit_bytes)
         e->o.roll(e->o.journal);

@@ -26,7 +26,6 @@ extern const struct str opts_none; /* of a job without options */
 bool commit_begin(struct engine *e);
 /* `before` is what commit_begin returned; `err` is the result of the work, which it returns. */
 int commit_end(struct engine *e, bool before, int err);
-void commit_roll(struct engine *e); /* closes the commit if it is large enough */
 int emit_lease(struct engine *e, const struct lease_record *r);
 int emit_back(struct engine *e, const struct back_record *r);
 int emit_end(struct engine *e, const struct end_record *r);

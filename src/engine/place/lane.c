@@ -204,13 +204,12 @@ static struct job *put_in(struct engine *e, struct job *first, struct job *j)
 void lane_set(struct engine *e, struct job *j, bool in)
 {
     struct spot *s = spot_of(j);
-    struct job *first;
 
     assert(j->ordered);
     assert(!s->listed || s->member == SPOT_FIRST);
     if (s->member == SPOT_NONE && !in)
         return;
-    first = s->member == SPOT_FIRST ? j : lane_first(e, j);
+    struct job *first = s->member == SPOT_FIRST ? j : lane_first(e, j);
     if (s->member != SPOT_NONE) {
         first = take_out(e, first, j);
         aside_touch(e, j->queue, s->hash);

@@ -26,7 +26,7 @@ struct turns {
     struct list unwell;   /* queues whose endpoint is left alone, by queue.turn */
     struct table unwell_table; /* struct unwell, endpoints that the host leaves alone, by key */
     struct list unwell_list;   /* all of them */
-    uint64_t pick_steps;       /* queues that picking has looked at so far */
+    uint64_t pick_steps;       /* queues that picking has looked at so far: for tests */
 };
 
 /* How many images of jobs stand in each segment of the journal. */

@@ -21,7 +21,7 @@
 
 /* ---- The job of a recurrence ---- */
 
-struct str recurrence_name(const struct job *j)
+static struct str recurrence_name(const struct job *j)
 {
     struct job_opts o;
 

@@ -76,7 +76,9 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     return err;
 }
 
-struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
+/* The ready job of lowest rank, or NULL; in maintenance among those that pass all gates. *ret_rank
+ * is set if there is one. */
+static struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
 {
     struct job *best = lanes_head(e, q);
 
