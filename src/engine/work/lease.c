@@ -115,7 +115,7 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
 
     for (size_t i = 0; i < n; i++) {
         struct queue *q = posts[i] ? post_next(e, posts[i]) : NULL;
-        int64_t rank;
+        int64_t rank = 0;
 
         if (!q)
             continue;
