@@ -213,7 +213,7 @@ int record_walk(struct str commit, struct commit_head *ret_head,
                 int (*fn)(void *arg, enum record_type type, struct str body), void *arg);
 
 /* One remembered attempt, in trail_image.history. */
-void record_put_attempt(struct buf *out, const struct attempt *a);
+void record_put_attempt(struct buf *out, const struct attempt *from);
 bool record_get_attempt(struct wire_reader *r, struct attempt *ret);
 
 #endif
