@@ -16,16 +16,14 @@ struct cold_run {
     struct run_desc d;
     uint32_t segment; /* the segment of the record that says it exists */
     unsigned pins;
-    bool gone; /* the run no longer counts: it is removed when no pin is left */
-    bool busy; /* the run is being merged */
-    int64_t
-        going_ms; /* busy: history that is kept until then, not longer, is left out and uncounted */
-    struct buf
-        taken; /* busy: tallies of history that was taken out meanwhile, and is not uncounted */
-    bool unreadable; /* not even the index of the run can be read */
-    uint64_t lsn;    /* gone: of the record that said so */
-    void *opened;    /* of the partition */
-    char *keys;      /* the bytes of d.first and d.last */
+    bool gone;        /* the run no longer counts: it is removed when no pin is left */
+    bool busy;        /* the run is being merged */
+    int64_t going_ms; /* busy: history that is kept until then at most is left out, uncounted */
+    struct buf taken; /* busy: tallies of history that was taken out, and is not uncounted */
+    bool unreadable;  /* not even the index of the run can be read */
+    uint64_t lsn;     /* gone: of the record that said so */
+    void *opened;     /* of the partition */
+    char *keys;       /* the bytes of d.first and d.last */
 };
 
 /* ---- Jobs that a request needs ---- */
@@ -113,8 +111,7 @@ void engine_history_dropped(struct engine *e, struct str tallies);
 
 /* What a batch is made of, as bytes in the order in which the engine came by them:
  *     flags u8 | seq u64 | length of key u16 | length of body u32 | key | body */
-#define FEED_GRAVE \
-    1u /* an entry without a body; its seq is the moment until which a job could be at its key */
+#define FEED_GRAVE  1u /* no body; its seq is the moment until which a job could be at its key */
 #define FEED_LOCATE 2u /* the job is not where its id says, or it has a key */
 
 /* Whether memory has enough jobs that belong on disk. */
@@ -147,12 +144,11 @@ struct load_want {
     bool backlog;
     struct str queue; /* of the class, if backlog; valid until the engine's next call */
     unsigned class;
-    uint64_t lane; /* CLASS_ASIDE: only jobs of this lane */
-    size_t count;  /* CLASS_ASIDE: no more jobs than this */
-    struct cold_point
-        after;       /* by due time: the frontier; CLASS_ASIDE: jobs up to here have been loaded */
-    int64_t upto_ms; /* by due time: only jobs up to this moment */
-    size_t bytes;    /* about so many bytes */
+    uint64_t lane;           /* CLASS_ASIDE: only jobs of this lane */
+    size_t count;            /* CLASS_ASIDE: no more jobs than this */
+    struct cold_point after; /* by due time: the frontier; CLASS_ASIDE: jobs up to it are loaded */
+    int64_t upto_ms;         /* by due time: only jobs up to this moment */
+    size_t bytes;            /* about so many bytes */
 };
 
 struct load_result {

@@ -55,11 +55,10 @@ struct engine *engine_new(const struct engine_options *o)
     unwell_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
-    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.telling);
+    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.telling,
+               &e->tasks.walks, &e->work.late);
     for (int i = 0; i < HIDDEN_KINDS; i++)
         list_init(&e->place.due[i]);
-    list_init(&e->tasks.walks);
-    list_init(&e->work.late);
     for (int i = 0; i < WHEELS; i++)
         wheel_init(&e->wheels[i], 0);
     return e;
@@ -130,9 +129,8 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
         t->timer.at_ms = mono_ms + time_left(e, t);
         wheel_add(&e->wheels[WHEEL_LEASES], &t->timer);
     }
-    list_each_of (struct queue, q, &e->place.queues, link) {
+    list_each_of (struct queue, q, &e->place.queues, link)
         past_sort(q);
-    }
     engine_advance(e, wall_ms, mono_ms);
 }
 
@@ -266,11 +264,6 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
 void engine_scope(struct engine *e, struct str tenant)
 {
     e->scope = str_eq(tenant, STR(TENANT_ALL)) ? (struct str){ 0 } : tenant;
-}
-
-uint64_t engine_pick_steps(const struct engine *e)
-{
-    return e->place.turns.pick_steps;
 }
 
 int64_t engine_now(const struct engine *e)

@@ -33,8 +33,7 @@ void engine_free(struct engine *e); /* drops parked waiters without a call; acce
 
 /* ---- Replay: before engine_start only ---- */
 
-/* Applies the records of one commit, which stands in segment `segment`. CORRUPT: it is malformed.
- */
+/* Applies the records of one commit, which stands in this segment. CORRUPT: it is malformed. */
 int engine_replay(struct engine *e, struct str commit, uint32_t segment);
 
 /* Ends replay. A lease that has less than LEASE_GRACE_MS left gets LEASE_GRACE_MS, once until its
@@ -181,9 +180,6 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
  * stops when fn returns other than 0. NOMEM. */
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg);
-
-/* Queues that picking has looked at so far: for tests. */
-uint64_t engine_pick_steps(const struct engine *e);
 
 /* ---- Tenants ---- */
 

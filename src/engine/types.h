@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests to the engine: plain data, slices borrowed unless said otherwise. Answers are in view.h.
- */
+/* Requests to the engine: plain data, borrowed slices unless noted. Answers are in view.h. */
 #ifndef ENGINE_TYPES_H
 #define ENGINE_TYPES_H
 
@@ -63,8 +62,7 @@ struct extend_spec {
 
 struct extend_result {
     int64_t until_ms;
-    bool cancelled; /* a client asked for it: the worker should stop, as the job will not be retried
-                     */
+    bool cancelled; /* a client cancelled the job: the worker should stop, no retry follows */
 };
 
 #define CANCEL_OUTCOMES(X)    \

@@ -17,26 +17,17 @@ void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES
 
 /* ---- Pins: on the engine's thread ---- */
 
-static size_t run_count(struct partition *p)
-{
-    struct list *node;
-    size_t n = 0;
-
-    list_each (node, engine_runs(p->engine))
-        n++;
-    return n;
-}
-
 int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
              struct pinned *ret)
 {
     struct cold_run *r;
 
-    *ret = (struct pinned){ .runs = malloc((run_count(p) + 1) * sizeof(struct cold_run *)) };
+    *ret = (struct pinned){ .runs = malloc((list_length(engine_runs(p->engine)) + 1) *
+                                           sizeof(struct cold_run *)) };
     if (!ret->runs)
         return BELFRY_NOMEM;
     each_run (r, engine_runs(p->engine)) {
-        if (!r->unreadable && fits(arg, r)) {
+        if (!r->unreadable && (!fits || fits(arg, r))) {
             r->pins++;
             ret->runs[ret->n++] = r;
         }
@@ -78,22 +69,19 @@ void cold_mark_broken(struct partition *p, struct cold_run *r, bool unreadable)
 
 /* ---- Opening: on any thread ---- */
 
-static struct opened *open_now(struct partition *p, const struct cold_run *r, int *ret_err)
+static int open_now(struct partition *p, const struct cold_run *r, struct opened **ret)
 {
     char log[NAME_BYTES];
     struct opened *o = calloc(1, sizeof(*o));
     struct run_place place = { r->d.elements, r->d.root_at };
 
-    *ret_err = BELFRY_NOMEM;
-    if (!o)
-        return NULL;
     cold_log_name(p, r->d.file, log);
-    *ret_err = run_open(p->store, str_of(log), &place, &o->run);
-    if (*ret_err) {
+    int err = o ? run_open(p->store, str_of(log), &place, &o->run) : BELFRY_NOMEM;
+    if (err)
         free(o);
-        return NULL;
-    }
-    return o;
+    else
+        *ret = o;
+    return err;
 }
 
 static void opened_free(struct opened *o)
@@ -107,18 +95,16 @@ static void opened_free(struct opened *o)
 
 int cold_open(struct partition *p, struct cold_run *r, struct run **ret)
 {
-    struct opened *o, *other;
-    int err;
-
     pthread_mutex_lock(&p->open_lock);
-    o = r->opened;
+    struct opened *o = r->opened;
     pthread_mutex_unlock(&p->open_lock);
     if (!o) {
-        o = open_now(p, r, &err);
-        if (!o)
+        int err = open_now(p, r, &o);
+
+        if (err)
             return err;
         pthread_mutex_lock(&p->open_lock);
-        other = r->opened;
+        struct opened *other = r->opened;
         if (!other)
             r->opened = o;
         pthread_mutex_unlock(&p->open_lock);
@@ -154,14 +140,12 @@ void cold_load_filter(struct partition *p, struct cold_run *r)
 {
     struct run *run;
     struct buf filter = { 0 };
-    struct opened *o;
-    bool known;
 
     if (cold_open(p, r, &run) < 0)
         return;
     pthread_mutex_lock(&p->open_lock);
-    o = r->opened;
-    known = o->has_filter || p->filter_bytes > p->o.memory_bytes / 8;
+    struct opened *o = r->opened;
+    bool known = o->has_filter || p->filter_bytes > p->o.memory_bytes / 8;
     pthread_mutex_unlock(&p->open_lock);
     if (known || run_filter_load(run, &filter) < 0)
         return;
@@ -210,10 +194,9 @@ static int note_stray(void *arg, struct str name)
     struct strays *s = arg;
     const struct cold_run *r;
     char known[NAME_BYTES] = { 0 };
-    uint32_t file;
 
     memcpy(known, name.ptr, name.len < NAME_BYTES ? name.len : NAME_BYTES - 1);
-    file = (uint32_t)strtoul(strrchr(known, '/') + 1, NULL, 10);
+    uint32_t file = (uint32_t)strtoul(strrchr(known, '/') + 1, NULL, 10);
     if (file > s->last_file)
         s->last_file = file;
     each_run (r, engine_runs(s->p->engine)) {
@@ -251,11 +234,10 @@ int cold_remove_strays(struct partition *p)
 {
     struct strays s = { .p = p };
     char prefix[NAME_BYTES];
-    int err;
 
     snprintf(prefix, sizeof(prefix), "p%04x/run/", p->o.number);
-    err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
-    if (!err && s.known == run_count(p))
+    int err = p->store->ops->list(p->store, str_of(prefix), note_stray, &s);
+    if (!err && s.known == list_length(engine_runs(p->engine)))
         err = remove_strays(&s);
     else if (!err)
         pass_strays(&s);
@@ -268,12 +250,11 @@ int cold_remove_strays(struct partition *p)
 int items_add(struct items *x, const struct run_entry *e, uint32_t number)
 {
     struct cold_item *grown = array_room(x->at, x->n, &x->cap, sizeof(*grown));
-    struct cold_item *item;
 
     if (!grown)
         return BELFRY_NOMEM;
     x->at = grown;
-    item = &grown[x->n++];
+    struct cold_item *item = &grown[x->n++];
     *item = (struct cold_item){
         .number = number,
         .key_len = e->key.len,
@@ -330,8 +311,7 @@ static void copy_key(struct cold_key *to, struct str key)
     memcpy(to->bytes, key.ptr, key.len);
 }
 
-/* Keeps points that are equally many entries apart. When there is no room, every second one goes.
- */
+/* Keeps points that are equally many entries apart. If there is no room, every second one goes. */
 static void out_point(struct out_run *o, int64_t at_ms)
 {
     struct run_desc *d = &o->d;
@@ -371,7 +351,6 @@ static int out_begin(struct out_run *o, char family, bool split, uint64_t filter
 {
     struct run_options options = {
         .store = o->p->store,
-        .log = { 0 },
         .fence = str_of(o->p->fence),
         .epoch = o->p->epoch,
         .block_bytes = o->p->o.block_bytes,
@@ -396,10 +375,8 @@ static int out_begin(struct out_run *o, char family, bool split, uint64_t filter
 int out_add(struct out_run *o, const struct run_entry *e, int64_t gone_ms, bool split,
             uint64_t filter_items)
 {
-    int err = 0;
+    int err = o->writer ? 0 : out_begin(o, e->key.ptr[0], split, filter_items);
 
-    if (!o->writer)
-        err = out_begin(o, e->key.ptr[0], split, filter_items);
     if (err)
         return err;
     out_describe(o, e, gone_ms);
@@ -413,11 +390,10 @@ int out_end(struct out_run *o)
     struct run_info info;
     struct run_desc *d = &o->d;
     struct cold_point last;
-    int err;
 
     if (!o->writer)
         return 0;
-    err = run_writer_end(o->writer, &info);
+    int err = run_writer_end(o->writer, &info);
     run_writer_free(o->writer);
     o->writer = NULL;
     if (err)

@@ -60,13 +60,12 @@ static uint64_t head_of(struct str key)
 static int by_key(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    int order;
 
     if (x->head != y->head)
         return x->head < y->head ? -1 : 1;
     if (x->key[0] == FAMILY_DUE && y->key[0] == FAMILY_DUE && !x->grave && !y->grave)
         return x->seq < y->seq ? -1 : 1;
-    order = str_compare(entry_key(x), entry_key(y));
+    int order = str_compare(entry_key(x), entry_key(y));
     if (!order && x->locates)
         return x->seq > y->seq ? -1 : 1;
     return order ? order : x->grave - y->grave;
@@ -150,12 +149,11 @@ static int add_located(struct sorting *s, struct str key, struct str body, uint3
     struct job_image image;
     struct cold_key k;
     struct str user_key, order;
-    bool ended;
     int err = 0;
 
     if (!record_get_job(body, &image))
         return BELFRY_CORRUPT;
-    ended = state_is_ended(image.state);
+    bool ended = state_is_ended(image.state);
     cold_keys_of(image.opts, &user_key, &order);
     if (key.ptr[0] != FAMILY_DUE || image.at_ms != image.born_ms) {
         cold_key_of_seq(&k, image.seq);
@@ -286,7 +284,6 @@ static int feed_run(struct chore *c)
     struct feed *f = &c->feed;
     struct sorting s = { .mutant = c->p->o.mutant };
     int err = read_batch(&s, buf_view(&f->batch), f->file, !MUTANT(c->p->o.mutant, LOCATOR_LOST));
-
     struct entry *spare = err ? NULL : malloc((s.n + 1) * sizeof(*spare));
 
     if (!err && !spare)

@@ -11,13 +11,6 @@
 
 #define PAGE_DEAD 10000 /* entries that do not count, which a page may pass over */
 
-static bool fits_any(void *arg, const struct cold_run *r)
-{
-    (void)arg;
-    (void)r;
-    return true;
-}
-
 /* Pins the present runs. This comes before each try. */
 static int fetch_prepare(struct fetch *f)
 {
@@ -25,7 +18,7 @@ static int fetch_prepare(struct fetch *f)
     f->answer.moves = engine_moves(f->p->engine);
     f->answer.more = false;
     f->items.n = f->items.bodies.len = 0;
-    return cold_pin(f->p, fits_any, NULL, &f->pinned);
+    return cold_pin(f->p, NULL, NULL, &f->pinned);
 }
 
 struct fetch *partition_fetch(struct partition *p)
@@ -128,10 +121,9 @@ static int add_located(struct fetch *f, const struct cold_key *k)
 static int fetch_id(struct fetch *f)
 {
     struct cold_key k;
-    int err;
 
     cold_key_due(&k, (struct cold_point){ f->want.id.due_ms, f->want.id.seq });
-    err = add_place(f, cold_key_str(&k));
+    int err = add_place(f, cold_key_str(&k));
     cold_key_of_seq(&k, f->want.id.seq);
     return err ? err : add_located(f, &k);
 }

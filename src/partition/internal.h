@@ -151,7 +151,7 @@ static inline struct cold_run *run_of(struct list *node)
     for ((r) = run_of((head)->next); &(r)->link != (head); (r) = run_of((r)->link.next))
 
 void cold_log_name(const struct partition *p, uint32_t file, char ret[NAME_BYTES]);
-/* Pins the runs for which `fits` is true. NOMEM. */
+/* Pins the runs for which `fits` is true, or all if it is NULL. NOMEM. */
 int cold_pin(struct partition *p, bool (*fits)(void *arg, const struct cold_run *r), void *arg,
              struct pinned *ret);
 void cold_unpin(struct pinned *pinned);

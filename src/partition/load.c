@@ -48,14 +48,6 @@ static uint32_t youngest_backlog(struct partition *p)
     return number;
 }
 
-/* A slice becomes one record, which must not be larger than a commit or a segment. */
-static size_t most_loaded(const struct partition *p)
-{
-    uint64_t most = p->commit_bytes < p->o.segment_bytes ? p->commit_bytes : p->o.segment_bytes;
-
-    return (size_t)most;
-}
-
 /* A loaded job stands in the journal once more until it has ended. On a full disk loads must leave
  * half of the reserve to the records that end jobs. */
 static bool space_is_scarce(const struct partition *p)
@@ -66,14 +58,14 @@ static bool space_is_scarce(const struct partition *p)
 static bool load_begin(struct partition *p, struct chore *c)
 {
     struct load *l = &c->load;
+    /* A slice becomes one record, which must not be larger than a commit or a segment. */
+    uint64_t most = p->commit_bytes < p->o.segment_bytes ? p->commit_bytes : p->o.segment_bytes;
 
-    if (space_is_scarce(p))
-        return false;
-    if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes ||
+    if (space_is_scarce(p) || partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes ||
         !engine_load_next(p->engine, !feed_waits(p), &l->want))
         return false;
-    if (l->want.bytes > most_loaded(p) && !MUTANT(p->o.mutant, LOAD_UNBOUNDED))
-        l->want.bytes = most_loaded(p);
+    if (l->want.bytes > most && !MUTANT(p->o.mutant, LOAD_UNBOUNDED))
+        l->want.bytes = (size_t)most;
     if (l->want.backlog) {
         memcpy(l->queue, l->want.queue.ptr, l->want.queue.len);
         l->want.queue.ptr = l->queue;

@@ -63,12 +63,11 @@ static int note_floor(void *arg, struct str queue, unsigned class)
 {
     struct merge *m = arg;
     struct floors *grown = realloc(m->floors, (m->floor_count + 1) * sizeof(*grown));
-    struct floors *f;
 
     if (!grown)
         return BELFRY_NOMEM;
     m->floors = grown;
-    f = &grown[m->floor_count];
+    struct floors *f = &grown[m->floor_count];
     cold_key_queue(&f->prefix, FAMILY_BACKLOG, queue, class, (struct cold_point){ 0, 0 });
     f->prefix.len -= 16;
     f->points = malloc(m->inputs.n * sizeof(*f->points));
@@ -194,13 +193,13 @@ static struct cold_point floor_for(const struct merge *m, const struct run_entry
 {
     const struct cold_point none = { -1, 0 }, all = { INT64_MAX, UINT64_MAX };
     struct floors wanted;
-    const struct floors *f;
 
     if (e->key.len < 17 || e->key.len > COLD_KEY_MAX || m->floor_count == 0)
         return none;
     wanted.prefix.len = e->key.len - 16;
     memcpy(wanted.prefix.bytes, e->key.ptr, wanted.prefix.len);
-    f = bsearch(&wanted, m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
+    const struct floors *f =
+        bsearch(&wanted, m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
     if (f)
         return f->points[input];
     return e->grave && !MUTANT(m->mutant, GRAVE_LOST) ? none : all;
@@ -260,14 +259,13 @@ static int uncount(const struct merge *m, struct counts *c, const struct run_ent
     unsigned state;
     struct str queue;
     int64_t at;
-    enum cold_slot slot;
     int err = 0;
 
     if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
         return 0;
     if (!record_peek_job(e->value, &state, &at, &queue))
         return BELFRY_CORRUPT;
-    slot = cold_slot_of(m->family, state, cold_key_class(e->key));
+    enum cold_slot slot = cold_slot_of(m->family, state, cold_key_class(e->key));
     if (entry_gone_ms(e) >= m->now_ms)
         err = tally_count(&c->dropped, queue, slot, 1, e->key);
     return err ? err : tally_count(&c->gone, queue, slot, -1, e->key);
@@ -290,11 +288,10 @@ static int bury(const struct merge *m, const struct run_merge *in, struct out_ru
 static bool cuts(const struct merge *m, const struct out_run *out, struct str key, int64_t *stretch)
 {
     struct cold_point p;
-    int64_t now;
 
     if (m->family != FAMILY_DUE || !cold_key_point(key, &p))
         return false;
-    now = merge_stretch(p.at_ms, m->now_ms);
+    int64_t now = merge_stretch(p.at_ms, m->now_ms);
     if (now == *stretch)
         return false;
     if (out->writer &&

@@ -92,12 +92,11 @@ static bool is_busy(const struct partition *p, int64_t now_ms)
 static bool find_group(struct partition *p, struct group *ret)
 {
     const struct cold_run *r;
-    bool busy;
 
     ret->now_ms = engine_now(p->engine);
     ret->small = 1 + p->o.piece_bytes / 16;
     ret->most = p->o.history_disk_bytes / HISTORY_PARTS;
-    busy = is_busy(p, ret->now_ms);
+    bool busy = is_busy(p, ret->now_ms);
     each_run (r, engine_runs(p->engine)) {
         size_t enough = p->o.merge_runs;
 
@@ -212,12 +211,11 @@ static bool looked_just_now(struct partition *p)
 
 bool merge_choose(struct partition *p, struct merge *m, int *ret_err)
 {
-    struct cold_run *history;
     struct group g;
 
     if (looked_just_now(p))
         return false;
-    history = sweep(p);
+    struct cold_run *history = sweep(p);
     if (history) {
         m->expires = true;
         m->family = history->d.family;

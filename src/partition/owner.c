@@ -42,10 +42,9 @@ int owner_read(struct store *s, uint16_t partition, struct owner_note *ret, uint
     char name[OWNER_NAME], value[OWNER_TEXT] = { 0 };
     struct store_cell r = { 0 };
     struct owner_note note = { 0 };
-    int err;
 
     owner_name(partition, name);
-    err = store_get(s, str_of(name), value, sizeof(value) - 1, &r);
+    int err = store_get(s, str_of(name), value, sizeof(value) - 1, &r);
     if (err == BELFRY_NOTFOUND) {
         *ret = (struct owner_note){ .clean = true, .known = true };
         *ret_version = 0;

@@ -38,8 +38,7 @@ static struct segment *last_segment(struct partition *p)
     return p->segment_count ? &p->segments[p->segment_count - 1] : NULL;
 }
 
-/* A commit with memory for its head, so that writing the head cannot fail; NULL if memory ran out.
- */
+/* A commit with memory for its head, so that writing the head cannot fail. NULL: out of memory. */
 static struct commit *commit_new(struct partition *p)
 {
     struct commit *c;
@@ -186,12 +185,11 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .zone = zone_named,
         .journal = p,
     };
-    int err;
 
     p->engine = engine_new(&o);
     if (!p->engine)
         return BELFRY_NOMEM;
-    err = partition_replay(p, ret);
+    int err = partition_replay(p, ret);
     if (!err)
         err = cold_remove_strays(p);
     if (!err)
@@ -210,8 +208,7 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
 }
 
 /* From 1 MiB up a segment has this much room beyond its nominal size, so that its last commit fits
- * when the disk is full. A commit that does not fit in a smaller segment takes the space of spares.
- */
+ * when the disk is full. A commit that does not fit in a smaller segment takes space of spares. */
 static uint64_t default_commit_bytes(uint64_t segment_bytes)
 {
     uint64_t bytes = segment_bytes / 16;
@@ -226,7 +223,6 @@ int partition_open(struct store *store, const struct partition_options *o, int64
 {
     struct partition *p = calloc(1, sizeof(*p));
     struct partition_report report = { 0 };
-    int err;
 
     if (!p)
         return BELFRY_NOMEM;
@@ -244,7 +240,7 @@ int partition_open(struct store *store, const struct partition_options *o, int64
     p->o.slice_bytes = o->slice_bytes ? o->slice_bytes : SLICE_BYTES_DEFAULT;
     p->commit_bytes = o->commit_bytes ? o->commit_bytes : default_commit_bytes(p->o.segment_bytes);
     owner_name(o->number, p->fence);
-    err = tenure_look(p);
+    int err = tenure_look(p);
     if (!err)
         err = check_meta(store, o->number);
     if (!err)
@@ -270,11 +266,9 @@ bool partition_idle(const struct partition *p)
 
 void partition_close(struct partition *p)
 {
-    bool safe;
-
     if (!p)
         return;
-    safe = !p->gathering || p->o.durable || partition_sync(p) == 0;
+    bool safe = !p->gathering || p->o.durable || partition_sync(p) == 0;
     if (safe && partition_idle(p))
         tenure_end(p);
     chores_fini(p);
@@ -333,10 +327,9 @@ static int read_back(struct commit *c, struct str log)
 static int sync_segment(struct partition *p, uint32_t number)
 {
     char log[NAME_BYTES];
-    int err;
 
     partition_log_name(p, number, log);
-    err = p->store->ops->sync(p->store, str_of(log));
+    int err = p->store->ops->sync(p->store, str_of(log));
     return err == BELFRY_NOTFOUND ? 0 : err;
 }
 

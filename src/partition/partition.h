@@ -80,14 +80,12 @@ struct commit *partition_take(struct partition *p);
 /* Appends the commit. If that is in doubt, it reads back. FULL: nothing was written, and the commit
  * may be written again later. Any other error: the partition must be closed and opened anew. */
 int commit_write(struct commit *c);
-/* Whether the commit takes as long as most: it neither begins a segment nor is synced out of turn.
- */
+/* Whether the commit takes as long as most: it begins no segment, nor is it synced out of turn. */
 bool commit_is_plain(const struct commit *c);
 /* After commit_write answered 0. */
 void partition_settle(struct partition *p, struct commit *c);
 
-/* Writes all gathered records, on this thread. No commit may be under way. Answers as commit_write.
- */
+/* Writes all gathered records on this thread. No commit is under way. Answers as commit_write. */
 int partition_flush(struct partition *p);
 
 /* Whether no record is gathered or being written. */

@@ -117,7 +117,6 @@ static int reclaim_run(struct chore *c)
 {
     struct store *s = c->p->store;
     char log[NAME_BYTES];
-    int err;
 
     if (c->step == RECLAIM_UNLINK)
         cold_log_name(c->p, c->unlink->d.file, log);
@@ -125,7 +124,7 @@ static int reclaim_run(struct chore *c)
         partition_log_name(c->p, c->slice.segment.number, log);
     if (c->step != RECLAIM_READ)
         return s->ops->remove(s, str_of(log));
-    err = s->ops->read(s, str_of(log), c->slice.from, 0, keep_element, c, NULL);
+    int err = s->ops->read(s, str_of(log), c->slice.from, 0, keep_element, c, NULL);
     return err == 1 ? 0 : err;
 }
 

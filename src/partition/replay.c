@@ -111,11 +111,10 @@ int partition_replay(struct partition *p, struct partition_report *ret)
 {
     struct store_tail tail = { 0 }, before_tail = { 0 };
     char prefix[NAME_BYTES], log[NAME_BYTES];
-    int err;
 
     partition_log_name(p, 0, prefix);
     *(strrchr(prefix, '/') + 1) = '\0';
-    err = p->store->ops->list(p->store, str_of(prefix), note_name, p);
+    int err = p->store->ops->list(p->store, str_of(prefix), note_name, p);
     for (size_t i = 0; i < p->segment_count && !err; i++) {
         struct segment *s = &p->segments[i];
         struct replay r = { .p = p, .number = s->number };

@@ -71,7 +71,6 @@ static void item_count(struct tally_item *item, enum cold_slot slot, int64_t n, 
 
 int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key)
 {
-    uint64_t hash;
     struct tally_item *item = t->last;
 
     if (slot == COLD_ASIDE)
@@ -80,7 +79,7 @@ int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t 
         item_count(item, slot, n, key);
         return 0;
     }
-    hash = XXH3_64bits(queue.ptr, queue.len) | 1;
+    uint64_t hash = XXH3_64bits(queue.ptr, queue.len) | 1;
     if (2 * t->n >= t->cap && grow(t) < 0)
         return BELFRY_NOMEM;
     item = slot_for(t, hash, queue);

@@ -197,11 +197,9 @@ static int check_end(const struct partition *p, const struct store_tail *tail)
 
 int tenure_check(const struct partition *p, const struct store_tail *tail)
 {
-    int err;
-
     if (!p->note.present && MUTANT(p->o.mutant, OWNER_FORGOTTEN))
         return 0;
-    err = check_end(p, tail); /* first: its records tell where the beginning is */
+    int err = check_end(p, tail); /* first: its records tell where the beginning is */
     if (!err)
         err = check_beginning(p);
     return err ? err : check_epoch(p);
@@ -267,12 +265,11 @@ void tenure_end(struct partition *p)
 {
     const struct segment *last = last_written(p);
     struct owner_note n = p->note;
-    struct ending e;
     char log[NAME_BYTES];
 
     if (!last)
         return;
-    e = (struct ending){ .seq = last->elements - 1 };
+    struct ending e = { .seq = last->elements - 1 };
     partition_log_name(p, last->number, log);
     if (p->store->ops->read(p->store, str_of(log), e.seq, 0, hash_element, &e, NULL) != 1)
         return;

@@ -34,12 +34,11 @@ int backoff_parse(struct str text, struct backoff *ret, const char **why)
     struct backoff b = { .exponential = str_starts(text, STR("exp:")) };
     bool fixed = str_starts(text, STR("fixed:"));
     size_t prefix = b.exponential ? 4 : fixed ? 6 : 0;
-    int err;
 
     if (text.len == 0 || text.len > BACKOFF_MAX_BYTES)
         return backoff_refuse(why, "expected a back-off like 1m,5m,15m or exp:2s:1h or fixed:20s");
-    err = parse_steps((struct str){ text.ptr + prefix, text.len - prefix }, prefix ? ':' : ',', &b,
-                      why);
+    int err = parse_steps((struct str){ text.ptr + prefix, text.len - prefix }, prefix ? ':' : ',',
+                          &b, why);
     if (err)
         return err;
     if (b.exponential && (b.count != 2 || b.steps[0] == 0 || b.steps[0] > b.steps[1]))

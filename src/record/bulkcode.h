@@ -58,8 +58,7 @@ const char *bulk_state_name(enum bulk_state s);
     F(BYTES, error, "why it failed")
 FIELD_STRUCT(bulk, BULK_FIELDS);
 
-/* Whether the action needs room, in memory or on disk, after it has ended. Other actions make room.
- */
+/* Whether the action needs room, in memory or on disk, after its end. Other actions make room. */
 static inline bool bulk_adds(enum bulk_action a)
 {
     return a == BULK_RESCHEDULE || a == BULK_REDRIVE;

@@ -180,10 +180,8 @@ void tally_put(struct buf *out, const struct tally_entry *t)
 
 bool tally_get(struct wire_reader *r, struct tally_entry *ret)
 {
-    unsigned slot;
-
     ret->queue = wire_bytes(r);
-    slot = wire_u8(r);
+    unsigned slot = wire_u8(r);
     ret->slot = (enum cold_slot)slot;
     ret->n = wire_zigzag(r);
     if (slot < COLD_SLOTS && slot_is_backlog(ret->slot)) {
@@ -195,12 +193,10 @@ bool tally_get(struct wire_reader *r, struct tally_entry *ret)
            (slot != COLD_ASIDE || ret->first.seq > 0);
 }
 
-/* The length stands before the description, so that a reader can leave out what it does not know.
- */
+/* The length stands before the description: a reader passes over fields that it does not know. */
 void run_desc_put(struct buf *out, const struct run_desc *from)
 {
     size_t start = out->len + 4;
-    uint32_t len;
 
     wire_put_u32(out, 0);
     RUN_FIRST_FIELDS(PUT_FIELD)
@@ -209,7 +205,7 @@ void run_desc_put(struct buf *out, const struct run_desc *from)
     wire_put_varint(out, from->spread_count);
     for (unsigned i = 0; i < from->spread_count; i++)
         wire_put_zigzag(out, from->spread[i] - (i ? from->spread[i - 1] : 0));
-    len = (uint32_t)(out->len - start);
+    uint32_t len = (uint32_t)(out->len - start);
     if (!out->failed)
         memcpy(out->ptr + start - 4, &len, 4);
 }

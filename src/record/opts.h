@@ -37,15 +37,13 @@ enum job_opt {
     OPT_AFTER = 12,     /* a job that this job waits for; there may be several */
     OPT_AFTERFAIL = 13, /* enum after_fail */
     OPT_LISTENER = 14,  /* a job that is told of the end of this job; there may be several */
-    OPT_NOMINAL =
-        15, /* the job is an occurrence: its nominal time, and the name of its recurrence */
+    OPT_NOMINAL = 15,   /* of an occurrence: its nominal time, and its recurrence's name */
 };
 
 /* One option, as it stands in the tail of a job. */
 struct opt {
     enum job_opt type;
-    struct str
-        bytes; /* KEY, BACKOFF, ORDER, TAG, PUSH; META: its name; NOMINAL: the recurrence's */
+    struct str bytes; /* KEY, BACKOFF, ORDER, TAG, PUSH; META: name; NOMINAL: the recurrence's */
     struct str value; /* META */
     int64_t number;   /* all other options; AFTER, LISTENER: due time of the id */
     uint64_t seq;     /* AFTER, LISTENER */

@@ -66,10 +66,9 @@ bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
                      struct str *ret_queue)
 {
     struct wire_reader r = wire_reader_of(body);
-    uint64_t at;
 
     wire_varint(&r); /* seq */
-    at = (uint64_t)wire_zigzag(&r);
+    uint64_t at = (uint64_t)wire_zigzag(&r);
     *ret_state = wire_u8(&r);
     wire_u8(&r);                     /* priority */
     at += (uint64_t)wire_zigzag(&r); /* due, from birth */
@@ -151,78 +150,61 @@ static void get_tagged(struct wire_reader *r, struct queue_settings *ret)
     }
 }
 
-static void put_queue_settings(struct buf *out, const struct queue_settings *from)
+void record_put_queue(struct buf *out, const struct queue_record *record)
 {
+    const struct queue_settings *from = &record->settings;
+    size_t mark = record_open(out, RECORD_QUEUE);
+
+    wire_put_bytes(out, record->tenant);
+    wire_put_bytes(out, record->queue);
     QUEUE_FIRST_FIELDS(PUT_SETTING)
     QUEUE_LATER_FIELDS(PUT_SETTING)
     put_push(out, from);
+    record_close(out, mark);
 }
 
-static void get_queue_settings(struct wire_reader *r, struct queue_settings *ret)
+bool record_get_queue(struct str body, struct queue_record *record)
 {
+    struct wire_reader reader = wire_reader_of(body), *r = &reader;
+    struct queue_settings *ret = &record->settings;
+
+    record->tenant = wire_bytes(r);
+    record->queue = wire_bytes(r);
     *ret = (struct queue_settings){ .push = queue_defaults.push };
     QUEUE_FIRST_FIELDS(GET_SETTING)
     if (r->p < r->end) {
         QUEUE_LATER_FIELDS(GET_SETTING)
     }
     get_tagged(r, ret);
+    return !r->bad && ret->backoff[0] && record->queue.len > 0 &&
+           record->queue.len <= QUEUE_MAX_BYTES && ret->lease_ms > 0 &&
+           ret->lease_ms <= LEASE_MAX_MS && ret->attempts >= 0 && ret->past_grace_ms >= -1 &&
+           ret->max_running >= 0;
 }
 
-void record_put_queue(struct buf *out, const struct queue_record *from)
+void record_put_tenant(struct buf *out, const struct tenant_record *record)
 {
-    size_t mark = record_open(out, RECORD_QUEUE);
+    const struct tenant_settings *from = &record->settings;
+    size_t mark = record_open(out, RECORD_TENANT);
 
-    wire_put_bytes(out, from->tenant);
-    wire_put_bytes(out, from->queue);
-    put_queue_settings(out, &from->settings);
+    wire_put_bytes(out, record->name);
+    TENANT_FIELDS(PUT_SETTING)
     record_close(out, mark);
 }
 
-bool record_get_queue(struct str body, struct queue_record *ret)
+bool record_get_tenant(struct str body, struct tenant_record *record)
 {
-    struct wire_reader r = wire_reader_of(body);
-    const struct queue_settings *s = &ret->settings;
+    struct wire_reader reader = wire_reader_of(body), *r = &reader;
+    struct tenant_settings *ret = &record->settings;
 
-    ret->tenant = wire_bytes(&r);
-    ret->queue = wire_bytes(&r);
-    get_queue_settings(&r, &ret->settings);
-    return !r.bad && s->backoff[0] && ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES &&
-           s->lease_ms > 0 && s->lease_ms <= LEASE_MAX_MS && s->attempts >= 0 &&
-           s->past_grace_ms >= -1 && s->max_running >= 0;
-}
-
-static void put_tenant_settings(struct buf *out, const struct tenant_settings *from)
-{
-    TENANT_FIELDS(PUT_SETTING)
-}
-
-static void get_tenant_settings(struct wire_reader *r, struct tenant_settings *ret)
-{
+    record->name = wire_bytes(r);
     *ret = (struct tenant_settings){ 0 };
     TENANT_FIRST_FIELDS(GET_SETTING)
     if (r->p < r->end) {
         TENANT_LATER_FIELDS(GET_SETTING)
     }
-}
-
-void record_put_tenant(struct buf *out, const struct tenant_record *from)
-{
-    size_t mark = record_open(out, RECORD_TENANT);
-
-    wire_put_bytes(out, from->name);
-    put_tenant_settings(out, &from->settings);
-    record_close(out, mark);
-}
-
-bool record_get_tenant(struct str body, struct tenant_record *ret)
-{
-    struct wire_reader r = wire_reader_of(body);
-    const struct tenant_settings *s = &ret->settings;
-
-    ret->name = wire_bytes(&r);
-    get_tenant_settings(&r, &ret->settings);
-    return !r.bad && name_valid(ret->name) && s->weight > 0 && s->weight <= WEIGHT_MAX &&
-           s->max_pending >= 0 && s->max_running >= 0;
+    return !r->bad && name_valid(record->name) && ret->weight > 0 && ret->weight <= WEIGHT_MAX &&
+           ret->max_pending >= 0 && ret->max_running >= 0;
 }
 
 /* ---- Tokens ---- */

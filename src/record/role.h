@@ -5,7 +5,7 @@
 
 #define TOKEN_HASH_BYTES 32
 #define TOKEN_KEY_NAME \
-    "~key" /* not a token: the server's own secret; no token can have this name */
+    "~key" /* the server's own secret, not a token; no token can have this name */
 
 /* The numbers are on disk. Users see and write the names. */
 #define ROLES(X)               \

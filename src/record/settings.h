@@ -93,10 +93,9 @@ enum tenant_field {
 #define WEIGHT_MAX 1000
 
 struct tenant_settings {
-    int64_t weight;   /* jobs that the tenant gives in its turn */
-    bool maintenance; /* only jobs that pass all gates are given */
-    int64_t
-        max_pending; /* jobs that have not ended, beyond which SCHEDULE is refused; 0: any number */
+    int64_t weight;      /* jobs that the tenant gives in its turn */
+    bool maintenance;    /* only jobs that pass all gates are given */
+    int64_t max_pending; /* SCHEDULE is refused beyond so many jobs that have not ended; 0: any */
     int64_t max_running;
     struct rate rate;
     char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see recur/quiet.h; empty: none */

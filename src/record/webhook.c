@@ -57,25 +57,20 @@ static bool host_valid(struct str host)
 
 static bool port_read(struct str text, unsigned *ret)
 {
-    unsigned port = 0;
+    uint64_t port;
 
-    for (size_t i = 0; i < text.len; i++) {
-        if (!isdigit((unsigned char)text.ptr[i]) || i >= 5)
-            return false;
-        port = port * 10 + (unsigned)(text.ptr[i] - '0');
-    }
-    *ret = port;
-    return text.len > 0 && port > 0 && port <= 65535;
+    if (text.len > 5 || !str_number(text, &port) || port == 0 || port > 65535)
+        return false;
+    *ret = (unsigned)port;
+    return true;
 }
 
 static bool authority_parse(struct str s, struct push_url *ret, const char **ret_why)
 {
-    size_t n;
-
     if (memchr(s.ptr, '@', s.len))
         return push_refuse(ret_why,
                            "expected no name or password in the URL: headers carry credentials");
-    n = s.len > 0 && s.ptr[0] == '[' ? span(s, "]") + 1 : span(s, ":");
+    size_t n = s.len > 0 && s.ptr[0] == '[' ? span(s, "]") + 1 : span(s, ":");
     n = n < s.len ? n : s.len;
     ret->host = (struct str){ s.ptr, n };
     if (!host_valid(ret->host))
@@ -92,7 +87,6 @@ static bool authority_parse(struct str s, struct push_url *ret, const char **ret
 bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why)
 {
     struct str s = url;
-    size_t n;
 
     if (url.len > URL_MAX_BYTES)
         return push_refuse(ret_why, "expected a URL of at most 2000 bytes");
@@ -101,7 +95,7 @@ bool push_url_parse(struct str url, struct push_url *ret, const char **ret_why)
             return push_refuse(ret_why,
                                "expected a URL in plain ASCII, other characters as %XX, and no "
                                "fragment");
-    n = span(s, ":");
+    size_t n = span(s, ":");
     if (str_ieq((struct str){ s.ptr, n }, "https"))
         *ret = (struct push_url){ .secure = true, .port = 443 };
     else if (str_ieq((struct str){ s.ptr, n }, "http"))
@@ -161,16 +155,11 @@ static struct str trimmed(struct str s)
 bool push_header_next(struct str *rest, struct str *ret_name, struct str *ret_value)
 {
     while (rest->len > 0) {
-        struct str line = { rest->ptr, span(*rest, "\n") };
-        size_t n;
+        struct str line = trimmed(str_cut(rest, '\n'));
 
-        skip(rest, line.len + (line.len < rest->len));
-        line = trimmed(line);
         if (line.len == 0)
             continue;
-        n = span(line, ":");
-        *ret_name = (struct str){ line.ptr, n };
-        skip(&line, n + (n < line.len));
+        *ret_name = str_cut(&line, ':');
         *ret_value = trimmed(line);
         return true;
     }

@@ -88,8 +88,7 @@ int cellfile_load(const char *dir, bool sweep, struct cellset *ret)
     DIR *d = opendir(dir);
     struct dirent *e;
     int r = 0;
-    if (!d &&
-        errno == ENOENT) /* No cell was ever written, or all are gone: the caller finds out. */
+    if (!d && errno == ENOENT) /* There are no cells, or none any more: the caller finds out. */
         return 0;
     if (!d)
         return disk_fail(-errno, dir, "open");

@@ -165,25 +165,22 @@ static int settle_format(struct disk *d, const char *dir)
 
 int datadir_open(struct disk *d, const char *dir, int *ret_lock)
 {
-    int fd;
+    int fd = -1;
     int r = check_length(dir);
-    if (r < 0)
-        return r;
-    r = make_dir(d, dir);
-    if (r < 0)
-        return r;
-    r = lock(dir, &fd);
+    if (r == 0)
+        r = make_dir(d, dir);
+    if (r == 0)
+        r = lock(dir, &fd);
     if (r < 0)
         return r;
     r = settle_format(d, dir);
     if (r == 0)
         r = make_tree(d, dir);
-    if (r < 0) {
+    if (r == 0)
+        *ret_lock = fd;
+    else
         close(fd);
-        return r;
-    }
-    *ret_lock = fd;
-    return 0;
+    return r;
 }
 
 int datadir_check(const char *dir)

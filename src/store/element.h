@@ -94,8 +94,7 @@ struct element {
     struct str body; /* in the window, until its next use */
 };
 
-/* Looks at `offset`, where element `seq` should be. Answers an element_kind, or a negative errno.
- */
+/* Looks for element `seq` at `offset`. Answers an element_kind, or a negative errno. */
 int element_at(struct window *w, const struct log_key *key, uint64_t offset, uint64_t seq,
                struct element *ret);
 

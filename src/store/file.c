@@ -478,8 +478,7 @@ static int start_spares(struct file *f, uint64_t bytes, unsigned reserve)
 {
     char dir[PATH_MAX];
     struct inodes logs = { 0 };
-    /* A segment ends a little behind its expected size, at most an eighth. Spares are whole pages.
-     */
+    /* A segment ends at most an eighth behind its expected size. Spares are whole pages. */
     bytes = (bytes + bytes / 8 + LOG_START + 4095) & ~UINT64_C(4095);
     struct spares_options o = { dir, bytes, reserve, &f->base.low, &logs };
     snprintf(dir, sizeof dir, "%s/spare", f->dir);

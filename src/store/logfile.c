@@ -105,8 +105,7 @@ int logfile_create(struct logfile *f, struct disk *d, int fd, const char *beside
         lay_out(iov + 1, head, element);
         count = 4;
     }
-    /* The sync comes before the name, durable or not: a file with the name of a log has a header.
-     */
+    /* The sync precedes the name, durable or not: a file with a log's name has a header. */
     int r = disk_write(d, fd, iov, count, 0);
     if (r == 0 && !STORE_MUTANT(d->mutant, NAME_FIRST))
         r = disk_sync(d, fd);

@@ -42,10 +42,7 @@ static void forget(struct logtable *t, struct logfile *f)
 
 static void make_room(struct logtable *t)
 {
-    struct list *node;
-    struct list *after;
-    list_each_safe (node, after, &t->used) {
-        struct logfile *f = container_of(node, struct logfile, node);
+    list_each_of_safe (struct logfile, f, &t->used, node) {
         if (t->logs.count < LOGTABLE_OPEN)
             break;
         if (f->users == 0 && logfile_settled(f))
@@ -78,8 +75,7 @@ int logtable_acquire(struct logtable *t, const char *dir, struct str name, struc
         r = store_fail(BELFRY_NOTFOUND, "%s: no such log", f->path);
     if (r == 0) {
         f->users++;
-        list_remove(&f->node);
-        list_append(&t->used, &f->node);
+        list_move(&t->used, &f->node);
         *ret = f;
     }
     pthread_mutex_unlock(&t->lock);

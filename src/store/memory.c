@@ -17,8 +17,7 @@ struct memory_element {
 };
 
 struct memory_log {
-    struct str name;
-    char *name_bytes;
+    struct str name; /* points into name_bytes */
     struct memory_element **elements;
     size_t count;
     size_t cap;
@@ -27,6 +26,7 @@ struct memory_log {
     bool refusing;       /* a write failed: no appends until sync */
     unsigned readers;    /* calls of read that may be in a callback */
     bool gone;           /* it was removed: its last reader frees it */
+    char name_bytes[];   /* terminated */
 };
 
 /* `lock` guards all of it. It is not held in callbacks: `readers` keeps their elements. */
@@ -61,17 +61,16 @@ static void log_free(struct memory_log *log)
     for (size_t i = 0; i < log->count; i++)
         free(log->elements[i]);
     free(log->elements);
-    free(log->name_bytes);
     free(log);
 }
 
 static struct memory_log *log_new(struct memory *m, struct str name)
 {
-    struct memory_log *log = nameset_reserve(&m->logs) < 0 ? NULL : calloc(1, sizeof(*log));
-    if (!log || !(log->name_bytes = strndup(name.ptr, name.len))) {
-        free(log);
+    bool room = nameset_reserve(&m->logs) == 0;
+    struct memory_log *log = room ? calloc(1, sizeof(*log) + name.len + 1) : NULL;
+    if (!log)
         return NULL;
-    }
+    memcpy(log->name_bytes, name.ptr, name.len);
     log->name = (struct str){ log->name_bytes, name.len };
     nameset_add(&m->logs, &log->name);
     return log;

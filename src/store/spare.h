@@ -66,8 +66,7 @@ void spares_offer(struct spares *p, uint64_t number);
 /* Removes a spare for its space. False if there is none. */
 bool spares_drop(struct spares *p);
 
-/* Between the two calls the maker takes no space. The first waits for the spare that is being made.
- */
+/* Between the two calls the maker takes no space. The first waits while a spare is made. */
 void spares_lend(struct spares *p);
 void spares_return(struct spares *p);
 

@@ -455,3 +455,8 @@ void engine_verify(const struct engine *e)
     CHECK(c.live_bytes == e->place.live_bytes);
     CHECK(length(&e->place.leased) == e->place.states[JOB_LEASED]);
 }
+
+uint64_t engine_pick_steps(const struct engine *e)
+{
+    return e->place.turns.pick_steps;
+}

@@ -9,5 +9,7 @@
 uint64_t engine_hash(const struct engine *e);
 /* Recounts everything kept as a count and checks every index; aborts on a difference. */
 void engine_verify(const struct engine *e);
+/* Queues that picking has looked at so far. */
+uint64_t engine_pick_steps(const struct engine *e);
 
 #endif

@@ -46,7 +46,6 @@ int64_t image_gone_ms(const struct job_image *image);
 void grave_remove(struct engine *e, struct grave *g);
 /* NOMEM, with nothing changed. */
 int floor_raise(struct class *c, uint32_t number, struct cold_point upto);
-struct cold_point floor_of(const struct class *c, uint32_t number);
 /* The counts or floors of a queue change. */
 void tally_touch(const struct engine *e, struct queue *q);
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n);
@@ -80,8 +79,7 @@ extern const char walk_families[WALK_FAMILIES];
 uint32_t walk_begin(struct engine *e);
 /* A job came to memory from this family. */
 void walk_loads(struct engine *e, struct job *j, char family);
-/* A job goes to a family. A walk that has been there, and has not met the job in memory, misses it.
- */
+/* A job goes to a family. A walk that was there, and has not met the job in memory, misses it. */
 void walk_misses(struct engine *e, const struct job *j, char family);
 /* The first family where a walk may have missed jobs since the walk of this number began; or 0. */
 char walk_missed(const struct engine *e, uint32_t walk);

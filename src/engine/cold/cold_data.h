@@ -59,9 +59,8 @@ struct cold {
     struct table graves;
     struct list grave_list;
     uint64_t next_grave;
-    struct cold_point
-        frontier_noted;        /* the frontier as the journal knows it: it is behind the true one */
-    uint32_t frontier_segment; /* the segment of frontier_noted; 0: none */
+    struct cold_point frontier_noted; /* the frontier in the journal, behind the true one */
+    uint32_t frontier_segment;        /* the segment of frontier_noted; 0: none */
     int64_t counts[COLD_SLOTS];
     int64_t hidden_counts[COLD_SLOTS]; /* the part of `counts` that belongs to hidden queues */
     struct cold_want want;

@@ -115,8 +115,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     }
     if (c->hot_bytes == 0 || c->hot_bytes < hot_room(e) / 16)
         return true;
-    /* Jobs that were loaded too early, before the clock was set back, must not keep out due ones.
-     */
+    /* Jobs that were loaded before the clock was set back must not keep out due ones. */
     if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
         return true;
     /* Jobs that become due are loaded, though the class has its share of later ones. */

@@ -117,7 +117,7 @@ uint64_t engine_moves(const struct engine *e)
 
 /* ---- Floors ---- */
 
-struct cold_point floor_of(const struct class *c, uint32_t number)
+static struct cold_point floor_of(const struct class *c, uint32_t number)
 {
     for (size_t i = 0; i < c->floor_count; i++)
         if (c->floors[i].number >= number)
@@ -198,15 +198,11 @@ int engine_classes_on_disk(const struct engine *e,
 
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg)
 {
-    const struct list *node;
     int answer = 0;
 
-    for (node = e->cold.grave_list.next; node != &e->cold.grave_list && !answer;
-         node = node->next) {
-        const struct grave *g = container_of(node, struct grave, link);
-
-        answer = fn(arg, (struct str){ g->key, g->len });
-    }
+    list_each_of (const struct grave, g, &e->cold.grave_list, link)
+        if (!answer)
+            answer = fn(arg, (struct str){ g->key, g->len });
     return answer;
 }
 
@@ -250,11 +246,8 @@ struct grave *grave_find(const struct engine *e, struct str key)
 
 int64_t image_gone_ms(const struct job_image *image)
 {
-    const struct trail_image *t = &image->trail;
-
-    if (!state_is_ended(image->state) || !image->has_trail)
-        return 0;
-    return t->keep_ms > t->hold_ms ? t->keep_ms : t->hold_ms;
+    return state_is_ended(image->state) && image->has_trail ? trail_image_gone_ms(&image->trail)
+                                                            : 0;
 }
 
 int grave_add(struct engine *e, struct str key, uint64_t serial, int64_t gone_ms)
@@ -301,7 +294,6 @@ static const struct class *class_of_key(const struct engine *e, struct str key)
 bool cold_counts(const struct engine *e, struct str key, uint32_t number)
 {
     struct cold_point p;
-    const struct class *c;
 
     if (!cold_key_point(key, &p) || grave_find(e, key))
         return false;
@@ -309,7 +301,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
         return point_after(p, e->place.frontier);
     if (key.ptr[0] != FAMILY_BACKLOG)
         return true;
-    c = class_of_key(e, key);
+    const struct class *c = class_of_key(e, key);
     return c && point_after(p, floor_of(c, number));
 }
 

@@ -26,8 +26,7 @@
 
 /* ---- Classes ---- */
 
-/* Jobs on disk are loaded a little before they are due, though there may be no room for them then.
- */
+/* Jobs on disk are loaded a little before they are due, though there may be no room for them. */
 void class_from(struct engine *e, struct class *c, struct cold_point from)
 {
     c->from = from;
@@ -89,8 +88,7 @@ void tails_rewind(struct engine *e)
 /* Jobs are all over memory: those that come next are asked for in time. */
 static void prefetch_job(const void *job)
 {
-    uintptr_t at =
-        (uintptr_t)job; /* a number: the job may be NULL, and NULL + 64 is undefined in C */
+    uintptr_t at = (uintptr_t)job; /* the job may be NULL, and NULL + 64 is undefined in C */
 
     __builtin_prefetch(job);
     __builtin_prefetch((const void *)(at + 64));
@@ -235,14 +233,13 @@ static void feed_job(struct engine *e, struct job *j, struct buf *out)
 {
     struct cold_key key;
     struct job_image image;
-    size_t body;
 
     assert(!j->fed && !job_is_waste(e, j));
     job_cold_key(j, &key);
     walk_misses(e, j, key.bytes[0]);
     job_image_of(j, &image);
     feed_head(out, needs_locator(j) ? FEED_LOCATE : 0, j->seq, cold_key_str(&key));
-    body = out->len;
+    size_t body = out->len;
     record_put_image(out, &image);
     if (!out->failed) {
         uint32_t len = (uint32_t)(out->len - body);
@@ -284,7 +281,6 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 
     while (*n > 0 && !list_empty(&e->place.batch.source)) {
         j = container_of(e->place.batch.source.next, struct job, timer.link);
-
         --*n;
         if (stays(e, j)) {
             job_place_again(e, j);

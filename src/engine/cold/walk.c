@@ -31,22 +31,18 @@ void walk_loads(struct engine *e, struct job *j, char family)
 {
     j->loaded = e->cold.walk & WALKS;
     e->cold.walk_loaded = true;
-    j->again = family == FAMILY_BACKLOG || family == FAMILY_ASIDE;
-    if (family == FAMILY_PAST || family == FAMILY_KEPT) /* it has ended, and may begin anew */
+    j->again = family_is_backlog(family);
+    if (family_is_history(family)) /* it has ended, and may begin anew */
         for (int i = 0; i < WALK_FAMILIES; i++)
             walk_mark(e, j, walk_families[i]);
 }
 
 void walk_misses(struct engine *e, const struct job *j, char family)
 {
-    bool misses;
+    /* A job that was set aside came from there, not from the backlog, if it is `back`. */
+    bool misses = family == FAMILY_DUE || (family == FAMILY_BACKLOG && j->again) ||
+                  (family == FAMILY_ASIDE && j->again && spot_of(j)->back);
 
-    switch (family) {
-    case FAMILY_DUE: misses = true; break;
-    case FAMILY_BACKLOG: misses = j->again; break;
-    case FAMILY_ASIDE: misses = j->again && spot_of(j)->back; break; /* not from the backlog */
-    default: misses = false;
-    }
     if (misses && j->loaded)
         walk_mark(e, j, family);
 }

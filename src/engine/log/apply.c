@@ -27,12 +27,11 @@ int apply_put(struct engine *e, const struct job_image *r)
     struct job *old = r->seq < e->log.next_seq ? job_find(e, r->seq) : NULL;
     struct queue *q = queue_obtain(e, r->queue);
     struct job *j = q ? job_new(e, r, q) : NULL;
-    int err;
 
     if (!j)
         return BELFRY_NOMEM;
     j->left = old && (old->fed || old->left);
-    err = job_enter(e, j, false);
+    int err = job_enter(e, j, false);
     if (err < 0) {
         job_free(e, j);
         return err;
@@ -51,11 +50,10 @@ int apply_put(struct engine *e, const struct job_image *r)
 int apply_lease(struct engine *e, const struct lease_record *r)
 {
     struct job *j = job_find(e, r->seq);
-    struct trail *t;
 
     if (!j)
         return 0;
-    t = j->trail ? j->trail : trail_new(e, j);
+    struct trail *t = j->trail ? j->trail : trail_new(e, j);
     if (!t)
         return BELFRY_NOMEM;
     if (!blob_set(&e->pool, &t->worker, r->worker)) {
@@ -238,10 +236,9 @@ static bool has_listener(const struct job *j, uint64_t seq)
 static size_t room_for_opt(const struct job *j)
 {
     struct wire_reader r = job_opts_reader(j);
-    size_t at;
     struct opt o;
+    size_t at = (size_t)((const char *)r.p - j->tail);
 
-    at = (size_t)((const char *)r.p - j->tail);
     if (job_opt_next(&r, &o) && o.type == OPT_KEY)
         at = (size_t)((const char *)r.p - j->tail);
     return at;
@@ -250,11 +247,10 @@ static size_t room_for_opt(const struct job *j)
 int apply_listen(struct engine *e, const struct listen_record *r)
 {
     struct job *j = job_find(e, r->seq);
-    size_t at;
 
     if (!j || state_is_ended(j->state) || has_listener(j, r->listener))
         return 0;
-    at = room_for_opt(j);
+    size_t at = room_for_opt(j);
     e->scratch.len = 0;
     buf_str(&e->scratch, (struct str){ j->tail, at });
     opts_put_id(&e->scratch, OPT_LISTENER, (struct job_id){ r->due_ms, 0, r->listener });
@@ -267,11 +263,10 @@ int apply_listen(struct engine *e, const struct listen_record *r)
 int apply_move(struct engine *e, const struct move_record *r)
 {
     struct job *j = job_find(e, r->seq);
-    struct trail *t;
 
     if (!j)
         return 0;
-    t = j->trail || !r->deferred ? j->trail : trail_new(e, j);
+    struct trail *t = j->trail || !r->deferred ? j->trail : trail_new(e, j);
     if (r->deferred && !t)
         return BELFRY_NOMEM;
     job_unplace(e, j);
@@ -308,14 +303,13 @@ int apply_mark(struct engine *e, const struct mark_record *r)
 int apply_queue(struct engine *e, const struct queue_record *r)
 {
     struct queue *q = queue_obtain(e, r->queue);
-    struct push_settings push;
 
     if (!q)
         return BELFRY_NOMEM;
     if (queue_push_set(e, q, &r->settings.push) < 0)
         return BELFRY_NOMEM;
     bucket_change(e, &q->bucket, &q->settings.rate, &r->settings.rate);
-    push = q->settings.push;
+    struct push_settings push = q->settings.push;
     q->settings = r->settings;
     q->settings.push = push;
     q->segment = e->segment;
@@ -365,11 +359,10 @@ static int replay_record(void *arg, enum record_type type, struct str body)
 int engine_replay(struct engine *e, struct str commit, uint32_t segment)
 {
     struct commit_head head = { 0 };
-    int err;
 
     assert(!e->started);
     e->segment = segment;
-    err = record_walk(commit, &head, replay_record, e);
+    int err = record_walk(commit, &head, replay_record, e);
     if (head.epoch > e->log.last_epoch)
         e->log.last_epoch = head.epoch;
     return err;

@@ -2,6 +2,7 @@
 /* Applying records about jobs on disk, by the rules of apply.c. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "engine/cold/cold.h"
 #include "engine/log/log.h"
 #include "engine/place/job.h"
@@ -54,11 +55,10 @@ static int check_tallies(struct engine *e, struct str tallies)
 
     while (r.p < r.end) {
         struct tally_entry t;
-        struct queue *q;
 
         if (!tally_get(&r, &t))
             return BELFRY_CORRUPT;
-        q = queue_obtain(e, t.queue);
+        struct queue *q = queue_obtain(e, t.queue);
         if (!q || (t.slot == COLD_ASIDE && !aside_obtain(e, q, t.lane)))
             return BELFRY_NOMEM;
     }
@@ -71,12 +71,10 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
 
     while (r.p < r.end) {
         struct tally_entry t = { 0 };
-        struct queue *q;
-        struct class *c;
 
         tally_get(&r, &t);
-        q = queue_obtain(e, t.queue);
-        c = class_at_slot(q, t.slot);
+        struct queue *q = queue_obtain(e, t.queue);
+        struct class *c = class_at_slot(q, t.slot);
         if (t.slot == COLD_ASIDE)
             aside_fed(e, q, t.lane, t.first);
         else if (c && (!class_is_on_disk(c) || point_after(c->from, t.first)))
@@ -132,13 +130,10 @@ static int dig_graves(struct engine *e, const struct fed_record *fed, struct sta
         if (r.bad || item.key.len == 0 || item.key.len > COLD_KEY_MAX ||
             !stored_name_valid(item.queue) || item.slot >= COLD_SLOTS)
             return BELFRY_CORRUPT;
-        if (ret->n == cap) {
-            uint64_t *grown = realloc(ret->seqs, (cap = 2 * cap + 64) * sizeof(uint64_t));
-
-            if (!grown)
-                return BELFRY_NOMEM;
-            ret->seqs = grown;
-        }
+        uint64_t *grown = array_room(ret->seqs, ret->n, &cap, sizeof(uint64_t));
+        if (!grown)
+            return BELFRY_NOMEM;
+        ret->seqs = grown;
         if (!queue_obtain(e, item.queue) ||
             (!MUTANT(e->o.mutant, DUPLICATE_FEED) &&
              grave_add(e, item.key, fed->serial + ret->n, item.gone_ms) < 0))
@@ -254,17 +249,16 @@ static int loaded_enter(struct engine *e, const struct job_image *image, char fa
 {
     struct queue *q = queue_obtain(e, image->queue);
     struct job *j = q ? job_new(e, image, q) : NULL;
-    int err;
 
     if (!j)
         return BELFRY_NOMEM;
     if (!MUTANT(e->o.mutant, TAKEN_FED))
         j->left = 1; /* its grave is younger than a batch that is being gathered */
     walk_loads(e, j, family);
-    j->near = (family == FAMILY_BACKLOG || family == FAMILY_ASIDE) && hot;
+    j->near = family_is_backlog(family) && hot;
     if (j->ordered && family == FAMILY_ASIDE)
         spot_of(j)->back = 1;
-    err = job_enter(e, j, hot);
+    int err = job_enter(e, j, hot);
     if (err < 0) {
         job_free(e, j);
         return err;
@@ -335,15 +329,13 @@ static int apply_aside_loaded(struct engine *e, const struct loaded_record *r)
 {
     struct queue *q = queue_obtain(e, r->queue);
     struct aside *a = q ? aside_obtain(e, q, r->lane) : NULL;
-    struct cold_point from;
-    int err;
 
     if (!a)
         return BELFRY_NOMEM;
-    from = a->from;
+    struct cold_point from = a->from;
     a->pinned = true;
     a->from = (struct cold_point){ r->upto_at, r->upto_seq };
-    err = enter_all(e, r, FAMILY_ASIDE);
+    int err = enter_all(e, r, FAMILY_ASIDE);
     if (err == BELFRY_NOMEM)
         a->from = from;
     tally_touch(e, q);
@@ -357,14 +349,13 @@ static int apply_class_loaded(struct engine *e, const struct loaded_record *r)
     struct cold_point upto = { r->upto_at, r->upto_seq }, from;
     struct queue *q = queue_obtain(e, r->queue);
     struct class *c = q ? class_numbered(q, r->class) : NULL;
-    int err;
 
     if (!c)
         return q ? BELFRY_CORRUPT : BELFRY_NOMEM;
     from = c->from;
     if (point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
         class_from(e, c, upto);
-    err = enter_all(e, r, FAMILY_BACKLOG);
+    int err = enter_all(e, r, FAMILY_BACKLOG);
     if (!err && floor_raise(c, r->number, upto) < 0) {
         leave_again(e, r, r->count, FAMILY_BACKLOG);
         err = BELFRY_NOMEM;
@@ -378,11 +369,9 @@ static int apply_class_loaded(struct engine *e, const struct loaded_record *r)
 
 int apply_loaded(struct engine *e, const struct loaded_record *r)
 {
-    int err;
-
     if (r->queue.len > 0)
         return r->class == CLASS_ASIDE ? apply_aside_loaded(e, r) : apply_class_loaded(e, r);
-    err = enter_all(e, r, FAMILY_DUE);
+    int err = enter_all(e, r, FAMILY_DUE);
     if (err)
         return err;
     frontier_set(e, (struct cold_point){ r->upto_at, r->upto_seq });

@@ -27,11 +27,10 @@ static int copy_job(struct engine *e, struct job *j)
     struct job_image image;
     size_t start = e->log.out->len;
     uint32_t before = j->segment;
-    int err;
 
     job_image_of(j, &image);
     record_put_job(e->log.out, &image);
-    err = copy_settle(e, start, &j->segment);
+    int err = copy_settle(e, start, &j->segment);
     if (!err) {
         segment_sub(e, before);
         segment_add(e, j->segment);
@@ -153,7 +152,6 @@ static int copy_settings(struct engine *e, struct queue *q)
 static int copy_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
     size_t start = e->log.out->len;
-    int err;
 
     if (!q->tally_changed && tally_is_nothing(q) && oldest == UINT32_MAX) {
         q->tally_segment = 0;
@@ -161,7 +159,7 @@ static int copy_tally(struct engine *e, struct queue *q, uint32_t oldest)
         return 0;
     }
     put_tally(e, q, oldest);
-    err = copy_settle(e, start, &q->tally_segment);
+    int err = copy_settle(e, start, &q->tally_segment);
     q->tally_changed = q->tally_changed && err;
     return err;
 }
@@ -188,10 +186,9 @@ static void put_run(struct buf *out, const void *thing)
 {
     const struct cold_run *r = thing;
     struct buf desc = { 0 };
-    struct str bytes;
 
     run_desc_put(&desc, &r->d);
-    bytes = buf_view(&desc);
+    struct str bytes = buf_view(&desc);
     record_put_run(out, &bytes);
     out->failed = out->failed || desc.failed;
     buf_fini(&desc);
@@ -251,14 +248,13 @@ static int copy_list(const struct copying *c, const struct list *head, size_t li
 static int copy_frontier(struct engine *e, uint32_t segment)
 {
     size_t start = e->log.out->len;
-    int err;
 
     if (!e->cold.frontier_segment || e->cold.frontier_segment > segment)
         return 0;
     record_put_cold(e->log.out,
                     &(struct cold_record){ e->place.frontier.at_ms, e->place.frontier.seq,
                                            e->cold.next_file, e->cold.next_grave });
-    err = copy_settle(e, start, &e->cold.frontier_segment);
+    int err = copy_settle(e, start, &e->cold.frontier_segment);
     if (!err)
         e->cold.frontier_noted = e->place.frontier;
     return err;

@@ -8,7 +8,8 @@
 #include "engine/place/detail.h"
 #include "record/record_cold.h"
 
-void commit_roll(struct engine *e)
+/* Closes the commit if it is large enough. */
+static void commit_roll(struct engine *e)
 {
     if (e->o.roll && e->log.out->len >= e->o.commit_bytes)
         e->o.roll(e->o.journal);
@@ -152,21 +153,19 @@ uint64_t engine_last_epoch(const struct engine *e)
 
 int engine_fed(struct engine *e, const struct feed_result *r)
 {
-    int err;
-
     assert(e->place.batch.active && !e->place.batch.gathering && !e->place.batch.fed);
     if (e->place.batch.stale.failed)
         return BELFRY_NOMEM;
-    err = emit_fed(e, &(struct fed_record){
-                          .frontier_at = e->place.frontier.at_ms,
-                          .frontier_seq = e->place.frontier.seq,
-                          .graves = e->place.batch.graves,
-                          .serial = e->cold.next_grave,
-                          .runs = r->runs,
-                          .seqs = r->seqs,
-                          .tallies = r->tallies,
-                          .stale = buf_view(&e->place.batch.stale),
-                      });
+    int err = emit_fed(e, &(struct fed_record){
+                              .frontier_at = e->place.frontier.at_ms,
+                              .frontier_seq = e->place.frontier.seq,
+                              .graves = e->place.batch.graves,
+                              .serial = e->cold.next_grave,
+                              .runs = r->runs,
+                              .seqs = r->seqs,
+                              .tallies = r->tallies,
+                              .stale = buf_view(&e->place.batch.stale),
+                          });
     if (!err)
         buf_fini(&e->place.batch.stale);
     return err;
@@ -190,12 +189,11 @@ static void put_taken(struct engine *e, struct str drops, struct buf *out)
 int engine_merged(struct engine *e, struct str drops, struct str runs, struct str tallies)
 {
     struct buf all = { 0 };
-    int err;
 
     put_taken(e, drops, &all); /* first, so that no count is below 0 in between */
     buf_str(&all, tallies);
-    err = all.failed ? engine_plain(e, BELFRY_NOMEM)
-                     : emit_merged(e, &(struct merged_record){ drops, runs, buf_view(&all) });
+    int err = all.failed ? engine_plain(e, BELFRY_NOMEM)
+                         : emit_merged(e, &(struct merged_record){ drops, runs, buf_view(&all) });
     buf_fini(&all);
     return err;
 }

@@ -26,7 +26,6 @@ extern const struct str opts_none; /* of a job without options */
 bool commit_begin(struct engine *e);
 /* `before` is what commit_begin returned; `err` is the result of the work, which it returns. */
 int commit_end(struct engine *e, bool before, int err);
-void commit_roll(struct engine *e); /* closes the commit if it is large enough */
 int emit_lease(struct engine *e, const struct lease_record *r);
 int emit_back(struct engine *e, const struct back_record *r);
 int emit_end(struct engine *e, const struct end_record *r);
@@ -75,8 +74,7 @@ bool event_draft_back(const struct engine *e, const struct back_record *r, struc
 bool event_draft_end(const struct engine *e, const struct end_record *r, struct event_draft *d);
 bool event_draft_move(const struct engine *e, const struct move_record *r, struct event_draft *d);
 
-/* Tells the host of an event after its record was applied with the result `err`, which it returns.
- */
+/* Tells the host of an event, if its record was applied: `err` is 0. Returns `err`. */
 static inline int event_tell(const struct engine *e, struct event_draft *d, int err)
 {
     if (d && !err) {

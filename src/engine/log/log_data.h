@@ -9,10 +9,9 @@ struct log {
     struct buf *out; /* the commit that is open */
     uint64_t visible_lsn;
     uint64_t offered_lsn;
-    int64_t
-        strict_until_ms; /* monotonic: until then the answer to a LEASE waits for its record, too */
-    uint32_t oldest;     /* the segment that the journal begins with; 0: no record says */
-    uint64_t last_epoch; /* the greatest epoch of any commit that was replayed */
+    int64_t strict_until_ms; /* monotonic: until then a LEASE's answer waits for its record, too */
+    uint32_t oldest;         /* the segment that the journal begins with; 0: no record says */
+    uint64_t last_epoch;     /* the greatest epoch of any commit that was replayed */
     uint64_t next_seq;
     bool whole;     /* records belong into one commit until commit_end */
     bool listening; /* the host is told of events */

@@ -131,8 +131,7 @@ bool aside_take_last(struct engine *e, struct job *j)
     if (!a)
         return false;
     aside_add(e, a, j);
-    if (lane_is_taken(e, a->queue,
-                      a->lane)) /* else a job has left the lane, which is looked at soon */
+    if (lane_is_taken(e, a->queue, a->lane)) /* else the lane is looked at soon */
         list_remove(&a->low.link);
     return true;
 }
@@ -169,26 +168,26 @@ static bool next_of(const struct aside *a, struct cold_point *ret, bool *ret_dis
     return !is_somewhere(a->feeds) && is_somewhere(*ret);
 }
 
-enum refill { REFILL_NOT, REFILL_LATER, REFILL_NOW };
-
-/* Whether some of it should come back. NOT: it is not low. */
-static enum refill aside_judge(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
+/* Whether some of it should come back now. If the lane has enough, the aside is no longer low. */
+static bool aside_is_wanted(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
 {
     const struct class *c = &a->queue->classes[INDEX_ORDERED];
     unsigned behind = lane_behind(e, a->queue, a->lane);
     struct cold_point at;
 
-    if (lane_is_taken(e, a->queue, a->lane) && (memory_is_crowded(e) || behind >= enough))
-        return REFILL_NOT;
+    if (lane_is_taken(e, a->queue, a->lane) && (memory_is_crowded(e) || behind >= enough)) {
+        list_remove(&a->low.link);
+        return false;
+    }
     if (!next_of(a, &at, ret_disk))
-        return REFILL_LATER;
+        return false;
     if (at.at_ms > e->now_ms) {
         list_remove(&a->low.link);
         a->low.at_ms = at.at_ms;
         wheel_add(&e->wheels[WHEEL_SLEEPERS], &a->low);
-        return REFILL_LATER;
+        return false;
     }
-    return order_is_early(e, c, at) || class_is_glutted(e, c) ? REFILL_LATER : REFILL_NOW;
+    return !order_is_early(e, c, at) && !class_is_glutted(e, c);
 }
 
 /* Lets jobs come back from memory. */
@@ -200,14 +199,9 @@ static void aside_refill(struct engine *e, struct aside *a, int *budget)
     bool disk;
 
     for (; a && *budget > 0; --*budget, a = aside_find(e, q, lane)) {
-        enum refill now = aside_judge(e, a, enough, &disk);
-        struct job *j = first_of(&a->waiting);
-
-        if (now == REFILL_NOT)
-            list_remove(&a->low.link);
-        if (now != REFILL_NOW || disk)
+        if (!aside_is_wanted(e, a, enough, &disk) || disk)
             return;
-        job_place_again(e, j);
+        job_place_again(e, first_of(&a->waiting));
         enough = LANE_HOT;
     }
 }
@@ -237,14 +231,10 @@ bool asides_load(struct engine *e, struct load_want *ret)
     for (int i = 0; i < LOOKED_AT && !list_empty(&e->place.asides.lows); i++) {
         struct aside *a = container_of(e->place.asides.lows.next, struct aside, low.link);
         uint64_t room = hot_room(e) / 16;
-        enum refill now;
         bool disk;
 
         be_low(e, a);
-        now = aside_judge(e, a, LANE_LOW, &disk);
-        if (now == REFILL_NOT)
-            list_remove(&a->low.link);
-        if (now != REFILL_NOW || !disk)
+        if (!aside_is_wanted(e, a, LANE_LOW, &disk) || !disk)
             continue;
         *ret = (struct load_want){
             .backlog = true,

@@ -26,8 +26,7 @@ struct batch {
                            nothing either */
     uint64_t graves;    /* serial of the last grave in the batch */
     struct buf stale;   /* jobs of the batch that changed: see struct fed_record */
-    struct buf
-        hints; /* addresses of the jobs of the batch, some of them freed: for prefetching only */
+    struct buf hints;   /* for prefetching: addresses of the batch's jobs, some of them freed */
     size_t buried;
 };
 

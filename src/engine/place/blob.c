@@ -3,11 +3,9 @@
 
 struct blob *blob_new(struct pool *p, struct str s)
 {
-    struct blob *b;
-
     if (s.len == 0)
         return NULL;
-    b = pool_alloc(p, sizeof(*b) + s.len);
+    struct blob *b = pool_alloc(p, sizeof(*b) + s.len);
     if (b) {
         b->len = (uint32_t)s.len;
         memcpy(b->bytes, s.ptr, s.len);

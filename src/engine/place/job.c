@@ -138,17 +138,14 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
 {
     size_t size = offsetof(struct job, tail) + image->opts.len + image->payload.len;
     struct job_opts o = { 0 };
-    size_t before;
-    char *memory;
-    struct job *j;
 
     if (!opts_are_bare(image->opts))
         job_opts_read(image->opts, image->born_ms, &o);
-    before = o.order.len > 0 ? sizeof(struct spot) : 0;
-    memory = pool_alloc(&e->pool, before + size);
+    size_t before = o.order.len > 0 ? sizeof(struct spot) : 0;
+    char *memory = pool_alloc(&e->pool, before + size);
     if (!memory)
         return NULL;
-    j = (struct job *)(void *)(memory + before);
+    struct job *j = (struct job *)(void *)(memory + before);
     /* The struct is written as a whole, so that fresh memory is not read before it is written. The
      * last byte is the first of the tail, which is never empty. */
     *j = (struct job){
@@ -281,7 +278,7 @@ static bool is_held_back(const struct engine *e, const struct class *c, const st
 
     if (MUTANT(e->o.mutant, OVERTAKING))
         return false;
-    if (c->closed && e->place.batch.active && e->place.batch.tails && !e->place.batch.fed)
+    if (c->closed && batch_takes_tails(e))
         return true; /* its tail is on its way to disk */
     /* A job before all those on disk overtakes none. After a restart the oldest jobs are such. */
     if (class_is_on_disk(c) && point_after(at, c->from))

@@ -74,16 +74,14 @@ static int hold_over(struct engine *e, struct job *j)
 int key_take(struct engine *e, struct job *j)
 {
     struct job_opts o;
-    struct key_entry *entry;
-    uint64_t hash;
 
     if (job_is_bare(j))
         return 0;
     job_opts_get(j, &o);
     if (o.key.len == 0)
         return 0;
-    hash = key_hash(j->queue, o.order, o.key);
-    entry = entry_find(e, j->queue, o.order, o.key, hash);
+    uint64_t hash = key_hash(j->queue, o.order, o.key);
+    struct key_entry *entry = entry_find(e, j->queue, o.order, o.key, hash);
     if (!entry) {
         entry = pool_alloc(&e->pool, sizeof(*entry));
         if (!entry)

@@ -160,8 +160,6 @@ static void become_first(struct engine *e, struct job *j, struct heap followers,
 static struct job *take_out(struct engine *e, struct job *first, struct job *j)
 {
     struct spot *s = spot_of(j);
-    struct heap rest;
-    struct job *next;
 
     assert(first && s->member == (first == j ? SPOT_FIRST : SPOT_BEHIND));
     s->member = SPOT_NONE;
@@ -171,10 +169,10 @@ static struct job *take_out(struct engine *e, struct job *first, struct job *j)
         return first;
     }
     table_remove(&e->place.lanes, &s->by_lane);
-    rest = s->followers;
+    struct heap rest = s->followers;
     if (!rest.root)
         return NULL;
-    next = job_of_line(rest.root);
+    struct job *next = job_of_line(rest.root);
     heap_remove(&rest, rest.root, line_order(e));
     become_first(e, next, rest, s->behind - 1);
     return next;
@@ -206,13 +204,12 @@ static struct job *put_in(struct engine *e, struct job *first, struct job *j)
 void lane_set(struct engine *e, struct job *j, bool in)
 {
     struct spot *s = spot_of(j);
-    struct job *first;
 
     assert(j->ordered);
     assert(!s->listed || s->member == SPOT_FIRST);
     if (s->member == SPOT_NONE && !in)
         return;
-    first = s->member == SPOT_FIRST ? j : lane_first(e, j);
+    struct job *first = s->member == SPOT_FIRST ? j : lane_first(e, j);
     if (s->member != SPOT_NONE) {
         first = take_out(e, first, j);
         aside_touch(e, j->queue, s->hash);

@@ -11,13 +11,11 @@
 struct job;
 struct queue;
 
-/* A spot stands in front of an ordered job's own memory, so that it is there whenever it is needed.
- */
+/* A spot stands in front of an ordered job's own memory, so it is there whenever it is needed. */
 struct spot {
     struct table_node by_lane; /* of the first of a lane: in place.lanes */
     uint64_t hash;             /* of queue and ordering key; see table_entry_hash */
-    struct heap_node
-        line; /* behind the first: in its heap; first and ready: in queue.firsts or .retries */
+    struct heap_node line;   /* in the heap of the first; a ready first: queue.firsts or .retries */
     struct heap followers;   /* of the first: the jobs behind it */
     struct heap_node by_due; /* in the heap that `in` names */
     unsigned char in;        /* enum spot_in */

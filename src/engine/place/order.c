@@ -228,10 +228,8 @@ void order_drain(struct engine *e, struct class *c, int *budget)
 void orders_arrive(struct engine *e, int *budget)
 {
     list_each_of_safe (struct class, c, &e->place.arrived, arrived) {
-        const struct job *tail;
-
         order_drain(e, c, budget);
-        tail = order_tail(c);
+        const struct job *tail = order_tail(c);
         if (!tail || (*budget > 0 && tail->timer.at_ms < unfired_ms(e)))
             list_remove(&c->arrived);
     }

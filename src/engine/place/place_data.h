@@ -26,7 +26,7 @@ struct turns {
     struct list unwell;   /* queues whose endpoint is left alone, by queue.turn */
     struct table unwell_table; /* struct unwell, endpoints that the host leaves alone, by key */
     struct list unwell_list;   /* all of them */
-    uint64_t pick_steps;       /* queues that picking has looked at so far */
+    uint64_t pick_steps;       /* queues that picking has looked at so far: for tests */
 };
 
 /* How many images of jobs stand in each segment of the journal. */
@@ -42,9 +42,8 @@ struct place {
     struct table keys;
     struct table lanes; /* the first job of each lane */
     struct asides asides;
-    struct list
-        arrived; /* classes whose tails wait for other jobs to become ready, by class.arrived */
-    struct table names; /* queues by name */
+    struct list arrived; /* classes, by class.arrived: their tails wait for jobs to become ready */
+    struct table names;  /* queues by name */
     struct queue
         *recent; /* the queue that was last asked for by name, which is mostly the next one, too */
     struct list queues;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues that push: their settings, the ring that they give in, and endpoints that are left alone.
- */
+/* Queues that push: their settings, the ring that they give in, endpoints that are left alone. */
 #include "engine/place/pushing.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "engine/place/queue.h"
 #include "engine/push.h"
@@ -77,33 +75,17 @@ void queue_push_fini(struct engine *e, struct queue *q)
 /* ---- Endpoints that the host leaves alone ---- */
 
 struct unwell {
-    struct table_node node;
+    struct named by_key;
     struct list link;
     int64_t until_ms;
-    size_t len;
-    char key[];
+    char text[]; /* the key */
 };
-
-static uint64_t unwell_hash(const struct table_node *node)
-{
-    const struct unwell *p = container_of(node, struct unwell, node);
-
-    return XXH3_64bits(p->key, p->len);
-}
-
-static bool unwell_matches(const struct table_node *node, const void *arg)
-{
-    const struct unwell *p = container_of(node, struct unwell, node);
-
-    return str_eq((struct str){ p->key, p->len }, *(const struct str *)arg);
-}
 
 static struct unwell *unwell_find(const struct engine *e, struct str key)
 {
-    struct table_node *node = table_find(&e->place.turns.unwell_table,
-                                         XXH3_64bits(key.ptr, key.len), unwell_matches, &key);
+    struct named *found = named_find(&e->place.turns.unwell_table, key);
 
-    return node ? container_of(node, struct unwell, node) : NULL;
+    return found ? container_of(found, struct unwell, by_key) : NULL;
 }
 
 static struct unwell *unwell_obtain(struct engine *e, struct str key)
@@ -111,9 +93,7 @@ static struct unwell *unwell_obtain(struct engine *e, struct str key)
     struct unwell *p = unwell_find(e, key);
 
     if (!p && (p = calloc(1, sizeof(*p) + key.len))) {
-        p->len = key.len;
-        memcpy(p->key, key.ptr, key.len);
-        table_add(&e->place.turns.unwell_table, &p->node);
+        named_add(&e->place.turns.unwell_table, &p->by_key, p->text, key);
         list_append(&e->place.turns.unwell_list, &p->link);
     }
     return p;
@@ -121,7 +101,7 @@ static struct unwell *unwell_obtain(struct engine *e, struct str key)
 
 static void unwell_forget(struct engine *e, struct unwell *p)
 {
-    table_remove(&e->place.turns.unwell_table, &p->node);
+    table_remove(&e->place.turns.unwell_table, &p->by_key.node);
     list_remove(&p->link);
     free(p);
 }
@@ -153,7 +133,6 @@ void engine_endpoint_set(struct engine *e, struct str key, int64_t until_ms)
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 {
     struct str tenant = tenant_name(q->tenant);
-    const struct unwell *p;
     struct endpoint_key key;
     struct push_url u;
     const char *why;
@@ -162,13 +141,13 @@ int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
         !push_url_parse(q->settings.push.url, &u, &why)) /* Each job has a URL of its own. */
         return -1;
     endpoint_key_of_url(&key, tenant, &u);
-    p = unwell_find(e, endpoint_key_of(&key));
+    const struct unwell *p = unwell_find(e, endpoint_key_of(&key));
     return p ? p->until_ms : -1;
 }
 
 void unwell_init(struct engine *e)
 {
-    table_init(&e->place.turns.unwell_table, unwell_hash);
+    named_init(&e->place.turns.unwell_table);
     list_init(&e->place.turns.unwell_list);
 }
 

@@ -11,11 +11,9 @@
 
 struct queue *queue_find(const struct engine *e, struct str name)
 {
-    struct named *found;
-
     if (e->place.recent && str_eq(queue_name(e->place.recent), name))
         return e->place.recent;
-    found = named_find(&e->place.names, name);
+    struct named *found = named_find(&e->place.names, name);
     return found ? container_of(found, struct queue, by_name) : NULL;
 }
 

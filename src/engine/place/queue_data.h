@@ -68,9 +68,8 @@ struct class
     struct heap waiting; /* the tail, the first job first */
     struct heap feeding; /* the part of the tail that is to be fed */
     uint64_t tailed;     /* jobs of the tail, in WHEEL_SPARE, and on their way to disk */
-    struct list
-        arrived;     /* in place.arrived: some of the tail waits for other jobs to become ready */
-    struct list fed; /* in batch.orders */
+    struct list arrived; /* in place.arrived: some of the tail waits for jobs to become ready */
+    struct list fed;     /* in batch.orders */
 };
 
 /* Where workers wait: at a queue, or at a kind. */

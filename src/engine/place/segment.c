@@ -14,34 +14,28 @@ static uint32_t *segment_slot(const struct engine *e, uint32_t segment)
 
 void segment_add(struct engine *e, uint32_t segment)
 {
-    uint32_t *slot;
+    struct segments *s = &e->place.segments;
 
-    if (e->place.segments.count == 0)
-        e->place.segments.first = segment;
-    while (e->place.segments.first < segment && e->place.segments.count > 0 &&
-           e->place.segments.jobs[0] == 0) {
-        e->place.segments.first++;
-        e->place.segments.count--;
-        memmove(e->place.segments.jobs, e->place.segments.jobs + 1,
-                e->place.segments.count * sizeof(uint32_t));
-        if (e->place.segments.count == 0)
-            e->place.segments.first = segment;
+    while (s->first < segment && s->count > 0 && s->jobs[0] == 0) {
+        s->first++;
+        s->count--;
+        memmove(s->jobs, s->jobs + 1, s->count * sizeof(uint32_t));
     }
-    if (segment >= e->place.segments.first &&
-        segment - e->place.segments.first >= e->place.segments.count) {
-        size_t n = segment - e->place.segments.first + 1;
-        uint32_t *grown = realloc(e->place.segments.jobs, n * sizeof(uint32_t));
+    if (s->count == 0)
+        s->first = segment;
+    if (segment >= s->first && segment - s->first >= s->count) {
+        size_t n = segment - s->first + 1;
+        uint32_t *grown = realloc(s->jobs, n * sizeof(uint32_t));
 
         if (!grown) { /* from now on every segment is read before it is dropped */
-            e->place.segments.unknown = true;
+            s->unknown = true;
             return;
         }
-        memset(grown + e->place.segments.count, 0,
-               (n - e->place.segments.count) * sizeof(uint32_t));
-        e->place.segments.jobs = grown;
-        e->place.segments.count = n;
+        memset(grown + s->count, 0, (n - s->count) * sizeof(uint32_t));
+        s->jobs = grown;
+        s->count = n;
     }
-    slot = segment_slot(e, segment);
+    uint32_t *slot = segment_slot(e, segment);
     if (slot)
         ++*slot;
 }

@@ -246,13 +246,9 @@ void tenant_unpark(struct engine *e, struct tenant *t)
 
 void lulls_end(struct engine *e, const struct tenant *t)
 {
-    struct list *node, *after;
-
     if (lanes_are_full(e, t) && e->place.bytes[WHERE_OWNS_LANE] >= budget_share(e, SHARE_OWNERS))
         return; /* other tenants have no more room than before, either */
-    list_each_safe (node, after, &e->place.turns.lulls) {
-        struct queue *q = container_of(node, struct queue, lull);
-
+    list_each_of_safe (struct queue, q, &e->place.turns.lulls, lull) {
         if (lanes_are_full(e, q->tenant))
             continue;
         list_remove(&q->lull);
@@ -283,8 +279,7 @@ void queue_took(struct engine *e, struct queue *q, bool in_turn)
     if (!in_turn || --q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
         return;
     q->credit = q->tenant->settings.weight;
-    list_remove(&q->turn);
-    list_append(&q->serves->ring, &q->turn);
+    list_move(&q->serves->ring, &q->turn);
 }
 
 /* A lease ended: queues that were at their limit may go on. */

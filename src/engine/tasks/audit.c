@@ -16,8 +16,7 @@
 
 #define FORMAT 1
 
-/* The texts of an entry, in the order of its payload: member, and the bytes beyond which it is cut.
- */
+/* The texts of an entry, in the order of its payload: member, and the most bytes that it keeps. */
 #define AUDIT_TEXTS(X)          \
     X(tenant, NAME_MAX_BYTES)   \
     X(user, AUDIT_TEXT_MAX)     \

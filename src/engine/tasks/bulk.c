@@ -184,12 +184,11 @@ static int next_page(struct engine *e, const struct job *j, struct bulk *b, stru
     struct paging p = { b, w };
     enum list_phase before = (enum list_phase)w->cursor.phase;
     bool first = !w->cursor.more;
-    int err;
 
     f.once = b->dry;
     w->n = w->at = 0;
     w->again = w->cursor.more && (w->cursor.phase == LIST_LOADED || w->cursor.walk >> WALK_BITS);
-    err = engine_list(e, &f, note_job, &p, &w->cursor);
+    int err = engine_list(e, &f, note_job, &p, &w->cursor);
     if (err < 0)
         return err;
     w->tries = 0;
@@ -347,20 +346,17 @@ int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uin
 static int bulk_slice(struct engine *e, struct job *j)
 {
     uint64_t lsn = e->lsn;
-    bool before;
-    struct bulk_walk *w;
     struct bulk b;
     int err = 0, recorded;
 
     assert(j->queue->hidden == HIDDEN_BULK);
-    if (!bulk_decode(job_payload(j), &b) ||
-        b.state != BULK_RUNNING) { /* damaged: it stays for BULKS to show */
+    if (!bulk_decode(job_payload(j), &b) || b.state != BULK_RUNNING) { /* damaged: BULKS shows it */
         job_unplace(e, j);
         j->timer.at_ms = AT_NEVER;
         job_place(e, j, JOB_SCHEDULED);
         return 1;
     }
-    w = walk_of(e, j);
+    struct bulk_walk *w = walk_of(e, j);
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
     if (!w->begun)
@@ -372,7 +368,7 @@ static int bulk_slice(struct engine *e, struct job *j)
         return err;
     w->begun = true;
     w->uncounts = 0;
-    before = commit_begin(e);
+    bool before = commit_begin(e);
     err = do_page(e, j, &b, w);
     if (w->at == w->n && w->last)
         bulk_finish(e, &b, BULK_DONE);

@@ -25,13 +25,12 @@ static unsigned states_for(enum bulk_action a)
 static int bad_state(struct engine *e, enum bulk_action a)
 {
     struct buf names = { 0 };
-    int err;
 
     for (int s = 0; s < JOB_STATE_COUNT; s++)
         if (states_for(a) >> s & 1)
             buf_printf(&names, "%s%s", names.len ? ", " : "", job_state_name((enum job_state)s));
-    err = engine_error(e, BELFRY_INVALID, "state: %s is about jobs that are %.*s",
-                       bulk_action_name(a), (int)names.len, names.len ? names.ptr : "");
+    int err = engine_error(e, BELFRY_INVALID, "state: %s is about jobs that are %.*s",
+                           bulk_action_name(a), (int)names.len, names.len ? names.ptr : "");
     buf_fini(&names);
     return err;
 }
@@ -110,10 +109,9 @@ static struct job *bulk_find(struct engine *e, struct str tenant, struct job_id 
                              int *ret_err)
 {
     char buf[QUEUE_MAX_BYTES];
-    struct job *j;
 
     e->work.inside = true;
-    j = job_seek(e, id, take, ret_err);
+    struct job *j = job_seek(e, id, take, ret_err);
     e->work.inside = false;
     if (j && str_eq(hidden_queue_name(tenant, HIDDEN_BULK, buf), queue_name(j->queue)))
         return j;
@@ -200,12 +198,11 @@ static int show_disk(struct engine *e, size_t skip, int (*fn)(void *arg, const s
 
     for (size_t i = skip; i < e->cold.answer->n && !err; i++) {
         struct job_image image;
-        struct bulk_view v;
 
         if (!record_get_job(e->cold.answer->items[i].body, &image))
             continue;
-        v = view_of((struct job_id){ image.born_ms, e->o.partition, image.seq }, image.born_ms,
-                    image.payload);
+        struct bulk_view v = view_of((struct job_id){ image.born_ms, e->o.partition, image.seq },
+                                     image.born_ms, image.payload);
         err = fn(arg, &v);
     }
     return err;
@@ -234,20 +231,17 @@ int engine_bulks(struct engine *e, struct str tenant,
 {
     char buf[QUEUE_MAX_BYTES];
     const struct queue *q = queue_find(e, hidden_queue_name(tenant, HIDDEN_BULK, buf));
-    const struct job **jobs;
     size_t n, ended, skip;
-    int err;
+    int err = q ? want_ended(e, q) : 0;
 
-    err = q ? want_ended(e, q) : 0;
     if (!q || err < 0)
         return err;
-    jobs = malloc((list_length(&q->logged) + list_length(&e->place.due[HIDDEN_BULK]) + 1) *
-                  sizeof(*jobs));
+    const struct job **jobs = malloc(
+        (list_length(&q->logged) + list_length(&e->place.due[HIDDEN_BULK]) + 1) * sizeof(*jobs));
     if (!jobs)
         return engine_plain(e, BELFRY_NOMEM);
     n = gather_bulks(e, q, jobs);
-    ended =
-        err ? e->cold.answer->n : 0; /* those on disk are the older ones, and go at their time */
+    ended = err ? e->cold.answer->n : 0; /* bulks on disk are the older ones */
     for (size_t i = 0; i < n; i++)
         ended += state_is_ended(jobs[i]->state);
     skip = ended > BULK_KEEP ? ended - BULK_KEEP : 0;

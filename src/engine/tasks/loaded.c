@@ -19,10 +19,8 @@ int engine_loaded(struct engine *e, const struct load_result *r)
         .upto_seq = r->end && r->backlog ? UINT64_MAX : r->upto.seq,
     };
     struct buf images = { 0 };
-    int err;
 
-    if (r->moves !=
-        e->cold.moves) /* a job that was read may have been taken out and put back, changed */
+    if (r->moves != e->cold.moves) /* a job that was read may be back there, changed */
         return 0;
     if (r->backlog && r->class == CLASS_ORDERED && batch_takes_tails(e))
         return 0; /* jobs on their way to disk may come before it */
@@ -36,7 +34,7 @@ int engine_loaded(struct engine *e, const struct load_result *r)
         record.count++;
     }
     record.images = buf_view(&images);
-    err = images.failed ? engine_plain(e, BELFRY_NOMEM) : emit_loaded(e, &record);
+    int err = images.failed ? engine_plain(e, BELFRY_NOMEM) : emit_loaded(e, &record);
     if (!err && !r->backlog)
         bulks_loaded(e, record.images);
     buf_fini(&images);

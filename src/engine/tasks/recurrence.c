@@ -21,7 +21,7 @@
 
 /* ---- The job of a recurrence ---- */
 
-struct str recurrence_name(const struct job *j)
+static struct str recurrence_name(const struct job *j)
 {
     struct job_opts o;
 
@@ -139,10 +139,8 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
     job_opts_read(image.opts, nominal_ms, &o);
     if (o.order.len > 0) /* their order is that of the times they are for */
         image.at_ms = nominal_ms;
-    if (opts->failed) {
-        opts->failed = false;
-        return engine_plain(e, BELFRY_NOMEM);
-    }
+    if (engine_scratch(e) < 0)
+        return BELFRY_NOMEM;
     err = emit_put(e, &image);
     if (err)
         return err;
@@ -167,14 +165,11 @@ static bool is_too_late(const struct engine *e, const struct recurrence *r, int6
 static int make_or_skip(struct engine *e, const struct job *j, struct recurrence *r,
                         int64_t nominal_ms, bool *ret_made)
 {
-    int err;
-
     if (is_too_late(e, r, nominal_ms)) {
         ledger_skip(r, nominal_ms, nominal_ms, 1, LEDGER_EXPIRED);
         return 0;
     }
-    err = recurrence_make(e, j, r, nominal_ms, false);
-
+    int err = recurrence_make(e, j, r, nominal_ms, false);
     *ret_made = !err;
     if (err != BELFRY_LIMIT)
         return err;
@@ -306,14 +301,13 @@ int recurrence_fire(struct engine *e, struct job *j)
 {
     struct recurrence r;
     struct recur *rule;
-    int err;
 
     assert(j->queue->hidden && j->state == JOB_READY);
     if (!recurrence_read(e, j, &r)) /* damaged */
         return put_off(e, j, AT_NEVER);
     if (wake_ms(&r) > e->now_ms) /* it was put off, and is not due by the clock as it is now */
         return put_off(e, j, wake_ms(&r));
-    err = recurrence_rule(e, recurrence_name(j), &r, &rule);
+    int err = recurrence_rule(e, recurrence_name(j), &r, &rule);
     if (err == BELFRY_NOMEM)
         return err;
     if (err) /* its zone is gone from the system: it may come back */

@@ -19,10 +19,9 @@ static struct job *recurrence_find(struct engine *e, struct str tenant, struct s
 {
     char buf[QUEUE_MAX_BYTES];
     struct queue *q = queue_find(e, hidden_queue_name(tenant, HIDDEN_RECURRENCE, buf));
-    struct job *j;
 
     *ret_err = BELFRY_NOTFOUND;
-    j = q ? key_seek(e, q, (struct str){ 0 }, name, take, ret_err) : NULL;
+    struct job *j = q ? key_seek(e, q, (struct str){ 0 }, name, take, ret_err) : NULL;
     if (!j && *ret_err == BELFRY_NOTFOUND)
         engine_error(e, BELFRY_NOTFOUND, "there is no recurrence %.*s", STR_ARG(name));
     return j;
@@ -67,14 +66,13 @@ static int count_passed(struct engine *e, struct str name, const struct recurren
     struct recur_state state = r->state;
     struct recur *rule;
     int64_t at = r->next_ms;
-    int err;
 
     *ret_n = 0;
     if (at < 0 || at > e->now_ms)
         return 0;
     *ret_n = 1;
     *ret_upto = at;
-    err = recurrence_rule(e, name, r, &rule);
+    int err = recurrence_rule(e, name, r, &rule);
     if (err) /* its zone is gone: there is that one at least */
         return err == BELFRY_NOMEM ? err : 0;
     while (*ret_n < PASSED_MAX && (at = recurrence_after(rule, at, &state)) >= 0 &&
@@ -187,10 +185,9 @@ static int recurrence_change(struct engine *e, const struct recurrence_spec *s, 
         .skip_ms = -1,
     };
     struct recurrence old;
-    struct job *j;
     int err;
+    struct job *j = recurrence_find(e, s->tenant, s->name, true, &err);
 
-    j = recurrence_find(e, s->tenant, s->name, true, &err);
     if (!j && err != BELFRY_NOTFOUND)
         return err;
     if (j && !recurrence_read(e, j, &old))
@@ -256,7 +253,6 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
 {
     struct recurrence r;
     int64_t nominal = e->now_ms;
-    bool before;
     int err;
     const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
@@ -268,7 +264,7 @@ int engine_recurrence_run(struct engine *e, struct str tenant, struct str name, 
         return engine_error(e, BELFRY_CORRUPT, "what is stored of it cannot be read: delete it");
     while (is_taken(&r, nominal)) /* two in one millisecond are two */
         nominal++;
-    before = commit_begin(e);
+    bool before = commit_begin(e);
     err = recurrence_make(e, j, &r, nominal, true);
     if (!err) {
         *ret = r.ledger[r.ledger_count - 1].id;
@@ -283,9 +279,7 @@ int engine_recurrence_delete(struct engine *e, struct str tenant, struct str nam
     int err;
     const struct job *j = recurrence_find(e, tenant, name, true, &err);
 
-    if (!j)
-        return err;
-    return emit_gone(e, j);
+    return j ? emit_gone(e, j) : err;
 }
 
 struct listing {

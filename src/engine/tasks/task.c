@@ -43,10 +43,9 @@ static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
 static int tell_one(struct engine *e, const struct job *ended, struct job_id id)
 {
     int err;
-    struct job *j;
 
     id.partition = e->o.partition;
-    j = job_seek(e, id, false, &err);
+    struct job *j = job_seek(e, id, false, &err);
     if (j && !j->queue->hidden && !after_waits(j, ended))
         return 0; /* not any more: on disk it keeps its place among others */
     if (j)
@@ -118,12 +117,11 @@ static int task_step(struct engine *e)
 int engine_task(struct engine *e)
 {
     struct str scope = e->scope;
-    int done;
 
     assert(!e->work.inside && e->started);
     e->scope = (struct str){ 0 };
     e->work.inside = true;
-    done = task_step(e);
+    int done = task_step(e);
     e->work.inside = false;
     e->scope = scope;
     return done;

@@ -16,7 +16,6 @@ int recurrence_fire(struct engine *e, struct job *j);
 int recurrence_told(struct engine *e, struct job *j, const struct job *ended);
 
 /* Calls between recurrence.c and recurrences.c. */
-struct str recurrence_name(const struct job *j);
 bool recurrence_read(const struct engine *e, const struct job *j, struct recurrence *ret);
 /* Replaces the job of a recurrence by one with this content. NOMEM. */
 int recurrence_put(struct engine *e, const struct job *j, const struct recurrence *r);

@@ -409,13 +409,11 @@ static int show_page(struct engine *e, const struct list_filter *f, job_fn *fn, 
     for (size_t i = 0; i < e->cold.answer->n && answer == 0; i++) {
         struct job_image image;
         struct job_view v;
-        struct queue *q;
-        struct job *j;
 
         if (!record_get_job(e->cold.answer->items[i].body, &image))
             continue;
-        q = queue_obtain(e, image.queue);
-        j = q ? job_new(e, &image, q) : NULL;
+        struct queue *q = queue_obtain(e, image.queue);
+        struct job *j = q ? job_new(e, &image, q) : NULL;
         if (!j)
             return BELFRY_NOMEM;
         if (job_passes(e, f, j)) {
@@ -459,7 +457,6 @@ static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, 
                      struct list_cursor *cursor)
 {
     struct cold_answer *a = e->cold.answer;
-    int answer;
 
     if (cursor->key_len == 0) {
         cursor->key[0] = next_family(0, f);
@@ -474,7 +471,7 @@ static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, 
     want_page(e, f, cursor);
     if (!want_is_answered(e))
         return BELFRY_COLD;
-    answer = show_page(e, f, fn, arg);
+    int answer = show_page(e, f, fn, arg);
     cursor->more = true;
     if (!page_is_last(e, f)) {
         cursor->key_len = (uint16_t)a->last_len;

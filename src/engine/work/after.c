@@ -101,8 +101,7 @@ static int parent_state(struct engine *e, struct job_id id)
     if (state == PAST_UNKNOWN && (here || !e->log.whole))
         state = seek_state(e, id);
     /* In the middle of a batch all facts are known that the batch was checked with (see
-     * check_again). So an item moved this job to where it had expired, and it is forgotten already.
-     */
+     * check_again). So an item moved this job to where it had expired, and it is forgotten. */
     if (e->log.whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
         return JOB_EXPIRED;
     return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;

@@ -63,7 +63,6 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
         .error = error,
         .result = result,
     };
-    int err;
 
     assert(state_is_ended(state) && !state_is_ended(j->state));
     job_opts_get(j, &o);
@@ -74,7 +73,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
     if (state == JOB_DONE && o.key.len > 0 && s->key_hold_ms > 0 &&
         !MUTANT(e->o.mutant, HOLD_FORGOTTEN))
         r.hold_ms = after(e, s->key_hold_ms);
-    err = emit_end(e, &r);
+    int err = emit_end(e, &r);
     if (err)
         return err;
     if (state == JOB_DEAD)
@@ -190,7 +189,6 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
                     int64_t again_ms)
 {
     struct job *j;
-    struct queue *q;
     int err = job_of_token(e, id, token, &j);
 
     if (err)
@@ -198,7 +196,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
     if (result.len > RESULT_MAX_BYTES)
         return engine_error(e, BELFRY_TOOLARGE, "result: %zu bytes, the limit is %d", result.len,
                             RESULT_MAX_BYTES);
-    q = j->queue;
+    struct queue *q = j->queue;
     count_runtime(e, j);
     if (j->trail->flags & TRAIL_REPLACING)
         err = job_replace(e, j, ATTEMPT_DONE, (struct str){ 0 });
@@ -224,13 +222,12 @@ int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str e
                 int64_t retry_ms, bool final, struct fail_result *ret)
 {
     struct job *j;
-    struct queue *q;
     uint64_t cancelled = e->counters.cancelled;
     int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
-    q = j->queue;
+    struct queue *q = j->queue;
     count_runtime(e, j);
     err = attempt_fail(e, j, ATTEMPT_FAILED, cut(error, ERROR_MAX_BYTES), retry_ms, final);
     if (err)
@@ -248,12 +245,11 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
                   struct extend_result *ret)
 {
     struct job *j;
-    struct extend_record r;
     int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
-    r = (struct extend_record){
+    struct extend_record r = {
         .seq = j->seq,
         .lease_ms = x->for_ms >= 0 ? x->for_ms : j->trail->lease_ms,
         .progress = x->progress,
@@ -272,12 +268,11 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
 int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t in_ms)
 {
     struct job *j;
-    struct queue *q;
     int err = job_of_token(e, id, token, &j);
 
     if (err)
         return err;
-    q = j->queue;
+    struct queue *q = j->queue;
     err = end_as_marked(e, j, ATTEMPT_RELEASED, (struct str){ 0 });
     if (err == 0)
         err =
@@ -321,11 +316,10 @@ int engine_delete(struct engine *e, struct job_id id)
 {
     int err;
     struct job *j = job_seek(e, id, false, &err);
-    enum job_state state;
 
     if (!j)
         return err;
-    state = job_state_now(e, j);
+    enum job_state state = job_state_now(e, j);
     if (!state_is_ended(state))
         return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(state));
     j = job_seek(e, id, true, &err);

@@ -79,7 +79,6 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
 {
     struct backoff b;
     const char *why;
-    int err;
 
     if (!q && !queue_name_valid(s->queue))
         return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
@@ -95,7 +94,7 @@ int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s
         return engine_error(e, BELFRY_INVALID, "lease: expected 1ms to 1w");
     if (s->backoff.len > 0 && backoff_parse(s->backoff, &b, &why) < 0)
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
-    err = push_spec_check(e, q, s);
+    int err = push_spec_check(e, q, s);
     return err ? err : check_labels(e, s);
 }
 
@@ -189,7 +188,6 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
 {
     struct queue *q = *ret_queue = queue_find(e, s->queue);
     int err = spec_check(e, q, s);
-    struct job *holder;
     struct job_id lost;
     size_t waits;
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
@@ -202,7 +200,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
                             (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
     if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
         key_absent(e, s->queue, s->order, s->key);
-    holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
+    struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
     if (holder && state_is_ahead(holder->state) &&
         (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
         holder = key_seek(e, q, s->order, s->key, true, &err);
@@ -222,7 +220,6 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
 static int put_waiting(struct engine *e, const struct job_spec *s, struct job_image *image)
 {
     struct job_id id = { image->born_ms, e->o.partition, image->seq }, lost;
-    bool before;
     size_t waits;
     int err = after_check(e, s, &waits, &lost);
 
@@ -230,7 +227,7 @@ static int put_waiting(struct engine *e, const struct job_spec *s, struct job_im
         return err;
     if (waits > 0)
         image->at_ms = AT_NEVER;
-    before = commit_begin(e);
+    bool before = commit_begin(e);
     err = emit_put(e, image);
     if (!err) {
         err = lost.seq ? after_lost(e, job_find(e, id.seq), lost) : after_listen(e, s, id);
@@ -243,15 +240,13 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct queue
                         struct schedule_result *ret)
 {
     int64_t due = s->due_ms < 0 ? e->now_ms : s->due_ms;
-    struct job_image image;
-    int err;
 
     e->scratch.len = 0;
     spec_opts(&e->scratch, s, e->now_ms - due);
     after_put(e, &e->scratch, s);
     if (engine_scratch(e) < 0)
         return BELFRY_NOMEM;
-    image = (struct job_image){
+    struct job_image image = {
         .seq = e->log.next_seq,
         .born_ms = due,
         .state = JOB_SCHEDULED,
@@ -262,7 +257,7 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct queue
         .opts = buf_view(&e->scratch),
         .payload = s->payload,
     };
-    err = s->after_count > 0 ? put_waiting(e, s, &image) : emit_put(e, &image);
+    int err = s->after_count > 0 ? put_waiting(e, s, &image) : emit_put(e, &image);
     if (err)
         return err;
     ret->id = (struct job_id){ due, e->o.partition, image.seq };
@@ -363,11 +358,10 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
                         struct schedule_result *ret, size_t *ret_at)
 {
     int err = check_again(e, specs, n, ret_at);
-    bool before;
 
     if (err)
         return err;
-    before = commit_begin(e);
+    bool before = commit_begin(e);
     for (size_t i = 0; i < n && !err; i++) {
         *ret_at = i;
         err = engine_schedule(e, &specs[i], &ret[i]);
@@ -469,7 +463,6 @@ int engine_redrive(struct engine *e, struct job_id id)
 {
     int err;
     struct job *j = job_claim(e, id, JOB_BIT(DEAD), false, &err);
-    const struct job *rival;
 
     if (!j)
         return err;
@@ -478,7 +471,7 @@ int engine_redrive(struct engine *e, struct job_id id)
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
-    rival = key_rival(e, j, &err);
+    const struct job *rival = key_rival(e, j, &err);
     if (rival)
         return key_exists(e, rival);
     return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
@@ -547,14 +540,13 @@ static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
 int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
 {
     struct queue *q = queue_find(e, name);
-    int n;
 
     if (refuse_full(e))
         return BELFRY_FULL;
     if (!q)
         return 0;
     batch_release_dead(e, q);
-    n = redrive_hot(e, q, limit);
+    int n = redrive_hot(e, q, limit);
     if (n != 0 || q->cold[COLD_DEAD] <= 0)
         return n;
     n = fetch_dead(e, q, limit);

@@ -18,9 +18,8 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-#define PASSED_OVER_MAX                                                                           \
-    5000 /* expired or deferred by one request; after that it finds nothing, the next one goes on \
-          */
+/* Jobs that one request may expire or defer. After that it finds nothing, and the next goes on. */
+#define PASSED_OVER_MAX 5000
 
 struct taker {
     int64_t for_ms;
@@ -50,14 +49,12 @@ static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
 static int lease_one(struct engine *e, struct job *j, const struct taker *t)
 {
     struct job_opts o;
-    struct lease_record r;
-    int err;
 
     assert(j->state == JOB_READY && !job_is_waste(e, j));
     if (e->work.next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
         return engine_error(e, BELFRY_FULL, "the tokens of this epoch are used up: restart");
     job_opts_get(j, &o);
-    r = (struct lease_record){
+    struct lease_record r = {
         .seq = j->seq,
         .start_ms = e->now_ms,
         .lease_ms = queue_pushes(j->queue) ? j->queue->settings.push.timeout_ms + PUSH_MARGIN_MS
@@ -71,7 +68,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     r.until_ms = e->now_ms + r.lease_ms;
     r.token = new_token(e);
     assert(r.until_ms >= r.start_ms);
-    err = emit_lease(e, &r);
+    int err = emit_lease(e, &r);
     if (!err) {
         count_lateness(e, j->queue, r.late_ms);
         COUNT(e, j->queue, picked);
@@ -79,7 +76,9 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     return err;
 }
 
-struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
+/* The ready job of lowest rank, or NULL; in maintenance among those that pass all gates. *ret_rank
+ * is set if there is one. */
+static struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank)
 {
     struct job *best = lanes_head(e, q);
 
@@ -116,12 +115,11 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
 
     for (size_t i = 0; i < n; i++) {
         struct queue *q = posts[i] ? post_next(e, posts[i]) : NULL;
-        struct job *j;
-        int64_t rank;
+        int64_t rank = 0;
 
         if (!q)
             continue;
-        j = queue_head(e, q, &rank);
+        struct job *j = queue_head(e, q, &rank);
         if (j && (!best || rank < best_rank)) {
             best = j;
             best_rank = rank;
@@ -190,38 +188,34 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
     return taken;
 }
 
-/* The kind that `*@queue` names; false if it is another name. */
-static bool names_kind(struct str full, struct str *ret)
+/* The post of a queue, or of the kind that `*@queue` names. NULL: there is none, or if it is to be
+ * made, there is no memory. */
+static struct post *post_of(struct engine *e, struct str full, bool make)
 {
-    struct str tenant;
+    struct str tenant, name;
 
-    scope_split(full, &tenant, ret);
-    return str_eq(tenant, STR(TENANT_ALL));
+    scope_split(full, &tenant, &name);
+    if (str_eq(tenant, STR(TENANT_ALL))) {
+        struct kind *k = make ? kind_obtain(e, name) : kind_find(e, name);
+
+        return k ? &k->post : NULL;
+    }
+    struct queue *q = make ? queue_obtain(e, full) : queue_find(e, full);
+    return q ? &q->post : NULL;
 }
 
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs)
 {
     struct post *posts[LEASE_QUEUES_MAX];
     struct taker t = { r->for_ms, r->worker };
-    size_t n;
 
     assert(r->queue_count <= LEASE_QUEUES_MAX && r->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < r->queue_count; i++) {
-        struct str name;
-
-        if (names_kind(r->queues[i], &name)) {
-            struct kind *k = kind_find(e, name);
-
-            posts[i] = k ? &k->post : NULL;
-        } else {
-            struct queue *q = queue_find(e, r->queues[i]);
-
-            posts[i] = q ? &q->post : NULL;
-        }
+        posts[i] = post_of(e, r->queues[i], false);
         if (posts[i])
             posts[i]->asked_ms = e->now_ms;
     }
-    n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
+    size_t n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
     count_wait(e, ret_jobs, n, 0);
     return (int)n;
 }
@@ -263,20 +257,6 @@ static void waiter_free(struct engine *e, struct waiter *w)
     e->work.waiters--;
 }
 
-static struct post *post_obtain(struct engine *e, struct str full)
-{
-    struct str name;
-
-    if (names_kind(full, &name)) {
-        struct kind *k = kind_obtain(e, name);
-
-        return k ? &k->post : NULL;
-    }
-    struct queue *q = queue_obtain(e, full);
-
-    return q ? &q->post : NULL;
-}
-
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret)
 {
@@ -295,7 +275,7 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
     if (!blob_set(&e->pool, &w->worker, r->worker))
         goto nomem;
     for (size_t i = 0; i < r->queue_count; i++) {
-        struct post *p = post_obtain(e, r->queues[i]);
+        struct post *p = post_of(e, r->queues[i], true);
 
         if (!p)
             goto nomem;
@@ -327,11 +307,9 @@ void waiter_late(struct engine *e, struct waiter *w)
 
 bool engine_timeout(struct engine *e, void **ret_owner)
 {
-    struct waiter *w;
-
     if (list_empty(&e->work.late))
         return false;
-    w = container_of(e->work.late.next, struct waiter, timer.link);
+    struct waiter *w = container_of(e->work.late.next, struct waiter, timer.link);
     *ret_owner = w->owner;
     waiter_free(e, w);
     return true;
@@ -366,17 +344,11 @@ static bool serve(struct engine *e, struct waiter *w, struct delivery *ret)
     return true;
 }
 
-static void post_move(struct post *p, struct list *to)
-{
-    list_remove(&p->dispatch);
-    list_append(to, &p->dispatch);
-}
-
 /* The post that is served now, or NULL at the end of the round. */
 static struct post *post_served(struct turns *t, bool full)
 {
     if (list_empty(&t->serving) && !list_empty(&t->dispatch) && !full)
-        post_move(container_of(t->dispatch.next, struct post, dispatch), &t->serving);
+        list_move(&t->serving, t->dispatch.next);
     return list_empty(&t->serving) ? NULL : container_of(t->serving.next, struct post, dispatch);
 }
 
@@ -393,14 +365,13 @@ bool engine_dispatch(struct engine *e, struct delivery *ret)
         if (waits && post_next(e, p)) {
             if (serve(e, container_of(p->waits.next, struct wait_link, link)->waiter, ret))
                 return true;
-            post_move(p, &t->later);
+            list_move(&t->later, &p->dispatch);
         } else if (waits && server_is_full(e)) {
-            post_move(p, &t->later);
+            list_move(&t->later, &p->dispatch);
         } else {
             list_remove(&p->dispatch);
         }
     }
-    while (!list_empty(&t->later))
-        post_move(container_of(t->later.next, struct post, dispatch), &t->dispatch);
+    list_splice(&t->dispatch, &t->later);
     return false;
 }

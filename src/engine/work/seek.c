@@ -133,7 +133,6 @@ static struct job *item_give(struct engine *e, const struct cold_item *item, boo
                              int *ret_err)
 {
     struct job_image image;
-    struct queue *q;
 
     if (!record_get_job(item->body, &image)) {
         *ret_err = BELFRY_CORRUPT;
@@ -144,7 +143,7 @@ static struct job *item_give(struct engine *e, const struct cold_item *item, boo
         return *ret_err ? NULL : settled(e, job_find(e, image.seq), ret_err);
     }
     forget_shown(e);
-    q = queue_obtain(e, image.queue);
+    struct queue *q = queue_obtain(e, image.queue);
     e->place.shown = q ? job_new(e, &image, q) : NULL;
     if (!e->place.shown) {
         *ret_err = engine_plain(e, BELFRY_NOMEM);
@@ -199,12 +198,11 @@ static bool is_in_scope(const struct engine *e, const struct queue *q)
 static struct job *job_locate(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
     struct job *j = job_of(e, id);
-    const struct cold_item *item;
 
     *ret_err = 0;
     if (j)
         return j;
-    item = item_of_seq(e, id);
+    const struct cold_item *item = item_of_seq(e, id);
     if (item)
         return item_give(e, item, take, ret_err);
     *ret_err = engine_plain(e, BELFRY_NOTFOUND);

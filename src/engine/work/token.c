@@ -81,13 +81,11 @@ const uint8_t *engine_token_key(const struct engine *e)
 
 int engine_token_key_set(struct engine *e, const uint8_t *key)
 {
-    struct token_record r = {
-        .name = STR(TOKEN_KEY_NAME),
-        .created_ms = e->now_ms,
-        .hash = { (const char *)key, TOKEN_HASH_BYTES },
-    };
-
-    return emit_token(e, &r);
+    return emit_token(e, &(struct token_record){
+                             .name = STR(TOKEN_KEY_NAME),
+                             .created_ms = e->now_ms,
+                             .hash = { (const char *)key, TOKEN_HASH_BYTES },
+                         });
 }
 
 /* ---- Looking ---- */

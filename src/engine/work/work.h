@@ -40,9 +40,6 @@ int after_told(struct engine *e, struct job *j, const struct job *ended);
 
 #define TOKEN_COUNTER 40 /* bits of a token below the epoch */
 
-/* The ready job of lowest rank, or NULL; in maintenance among those that pass all gates. *ret_rank
- * is set if there is one. */
-struct job *queue_head(const struct engine *e, const struct queue *q, int64_t *ret_rank);
 /* Takes a waiter whose time is up off its posts; engine_timeout hands it out. */
 void waiter_late(struct engine *e, struct waiter *w);
 void waiters_free(struct engine *e);
