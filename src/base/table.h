@@ -76,8 +76,9 @@ static inline struct table_node **table_bucket(const struct table *t, uint64_t h
     return &t->segments[b >> TABLE_SEGMENT_BITS][b & (TABLE_SEGMENT - 1)];
 }
 
-/* For a caller that will look for many hashes. It first fetches the bucket of each to the
- * processor's cache, and then the first node of the bucket. */
+/* For a caller that will look for many hashes: it calls table_near_bucket for all of them, then
+ * table_near_node for all. The first fetches the bucket to the processor's cache, the second the
+ * first node of the bucket. */
 static inline void table_near_bucket(const struct table *t, uint64_t hash)
 {
     __builtin_prefetch(table_bucket(t, hash));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests. Every request of every client comes through here: an array is read in one pass, without
+/* Requests in RESP. Every one of them comes through here, so an array is read in one pass, without
  * allocation once args has room. */
 #include "front/resp.h"
 

@@ -11,9 +11,9 @@
 #define JOB_BIT(name) (1u << JOB_##name)
 
 /* A job's life: a state, its name for users, its part of life, and the states that may follow it.
- * Numbers of states are on disk. WAITING (for other jobs) and READY follow from a job's moment and
- * the clock. So a record that ends or leases a job may find it SCHEDULED. A bulk is DONE without
- * a lease. */
+ * Numbers of states are on disk, so a new state goes to the end. WAITING (for other jobs) and READY
+ * have no record; they follow from a job's moment and the clock. So a record that ends or leases a
+ * job may find it SCHEDULED. DONE may follow SCHEDULED and READY, because a bulk has no lease. */
 #define JOB_STATES(X)                                                                            \
     X(SCHEDULED, "scheduled", AHEAD,                                                             \
       JOB_BIT(READY) | JOB_BIT(LEASED) | JOB_BIT(DONE) | JOB_BIT(CANCELLED) | JOB_BIT(EXPIRED) | \

@@ -96,8 +96,8 @@ static void on_timer(uv_timer_t *timer)
     collect_done(o);
 }
 
-/* Passes a timeout of 0 on as it is: with a millisecond for each step the server would do hundreds
- * of requests a second, not thousands. */
+/* Passes a timeout of 0 on as it is. If 0 became a millisecond, each step of a request would wait
+ * that long, and the server would do hundreds of requests a second, not thousands. */
 static int set_timer(CURLM *multi, long timeout_ms, void *arg)
 {
     struct outgoing *o = arg;

@@ -156,8 +156,8 @@ static void take_past(struct engine *e)
     }
 }
 
-/* Entries that the frontier has passed do not count, so their graves can go. A restart knows only
- * the frontier that is in the journal. */
+/* Entries that the frontier has passed do not count, so their graves can go. The engine compares
+ * with the frontier in the journal (frontier_noted), because a restart knows no other. */
 static void prune_graves(struct engine *e)
 {
     list_each_of_safe (struct grave, g, &e->cold.grave_list, link) {

@@ -231,8 +231,9 @@ static bool has_listener(const struct job *j, uint64_t seq)
     return false;
 }
 
-/* The place of one more option: behind the key, which stands first. Options that a newer version
- * added come after it, because nothing behind an unknown option can be read. */
+/* The place of one more option: directly behind the key, which stands first. So the new option
+ * stands before options of a newer version, because nothing behind an unknown option can be read.
+ */
 static size_t room_for_opt(const struct job *j)
 {
     struct wire_reader r = job_opts_reader(j);

@@ -130,8 +130,9 @@ static void hot_evict(struct engine *e, struct class *c)
     to_tail(e, c, j);
 }
 
-/* Whether many firsts can be given out. Then the jobs behind them are not in the way: their turn
- * comes soon. And a class is read from disk far faster than lane by lane. */
+/* Whether many firsts can be given out. Then the jobs behind them stay in their class instead of
+ * going aside: their turn comes soon, and a class is read from disk far faster than lane by lane.
+ * In maintenance the answer is no. */
 static bool has_many_firsts(const struct engine *e, const struct queue *q)
 {
     return !tenant_is_shut(e, q->tenant) && q->first_count > e->o.memory_bytes / FIRSTS_PART;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shares of tenants in the pushes under way. A tenant has at most half of the server's pushes
- * and of their bytes, so that a tenant with slow endpoints leaves room for others. Only tenants
- * with pushes under way have an entry.
+ * The shares of tenants in the pushes under way. A tenant has at most half of the server's pushes,
+ * rounded up. It begins none while its pushes have half of the bytes, so the last one may go
+ * beyond. So a tenant with slow endpoints leaves room for others. Only tenants with pushes under
+ * way have an entry.
  */
 #ifndef SERVER_PUSH_SHARE_H
 #define SERVER_PUSH_SHARE_H
