@@ -64,7 +64,7 @@ static inline bool bulk_adds(enum bulk_action a)
     return a == BULK_RESCHEDULE || a == BULK_REDRIVE;
 }
 
-void bulk_encode(struct buf *out, const struct bulk *b);
+void bulk_encode(struct buf *out, const struct bulk *from);
 /* False if malformed. Slices are borrowed. */
 bool bulk_decode(struct str bytes, struct bulk *ret);
 

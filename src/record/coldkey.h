@@ -147,7 +147,7 @@ struct run_desc {
     int64_t spread[SPREAD_POINTS];
 };
 
-void run_desc_put(struct buf *out, const struct run_desc *d);
+void run_desc_put(struct buf *out, const struct run_desc *from);
 bool run_desc_get(struct wire_reader *r, struct run_desc *ret); /* keys are borrowed */
 
 struct tally_entry {

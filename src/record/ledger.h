@@ -117,7 +117,7 @@ struct recurrence {
     struct ledger_entry ledger[LEDGER_MAX];
 };
 
-void recurrence_encode(struct buf *out, const struct recurrence *r);
+void recurrence_encode(struct buf *out, const struct recurrence *from);
 /* False if malformed. Slices are borrowed. */
 bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *ret);
 /* Adds an entry. False if the ledger is full of occurrences under way. */
