@@ -62,7 +62,11 @@ static inline bool str_number(struct str s, uint64_t *ret)
     for (size_t i = 0; i < s.len; i++) {
         unsigned digit = (unsigned char)s.ptr[i] - '0';
 
-        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
+        if (digit > 9)
+            return false;
+        if (i < 19) /* so many digits always fit */
+            v = v * 10 + digit;
+        else if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
             return false;
     }
     *ret = v;

@@ -438,6 +438,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
                       const struct str *words, size_t n, void *owner, struct reply *reply)
 {
     struct arg_value args[VERB_ARGS_MAX];
+    char kept[NAME_MAX_BYTES];
     struct verb_call call = {
         .engine = partition_engine(t->partition),
         .partition = t->partition,
@@ -449,6 +450,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         .word_count = n,
         .owner = owner,
         .who = &s->who,
+        .kept = kept,
     };
     uint64_t lsn = engine_lsn(call.engine);
     bool again = s->cold;

@@ -157,8 +157,8 @@ struct verb_call {
     bool cold;   /* set by verb_error: there is no reply, and the call is to run again after a fetch
                     from disk */
     bool failed; /* set by verb_error: the reply is an error */
-    char outcome[64];          /* outcome for the audit log; empty: OK */
-    char kept[NAME_MAX_BYTES]; /* memory of a tenant's name that neither request nor engine has */
+    char outcome[64]; /* outcome for the audit log; empty: OK */
+    char *kept;       /* NAME_MAX_BYTES for a tenant's name that neither request nor engine has */
 };
 
 typedef void verb_fn(struct verb_call *call);
