@@ -60,6 +60,16 @@ static void forget(struct model *m, struct model_bulk *b, struct model_job *job)
     }
 }
 
+/* The engine looks for the key of a job that it puts back. If the job that has the key expired on
+ * disk, the engine meets it there and ends it. */
+static void expire_holder(struct model *m, const struct model_job *job)
+{
+    struct model_job *holder = model_find_key(m, job->queue, job->key);
+
+    if (holder && model_is_over(m, holder))
+        model_end(m, holder, JOB_EXPIRED, 0);
+}
+
 /* The model does it, too. */
 static void change(struct world *w, struct model_bulk *b, struct model_job *job)
 {
@@ -80,8 +90,10 @@ static void change(struct world *w, struct model_bulk *b, struct model_job *job)
         break;
     case BULK_REDRIVE:
         cover_event(EVENT_BULK_REDRIVEN);
-        if (job->key)
+        if (job->key) {
+            expire_holder(m, job);
             model_unhold(m, job->queue, job->key);
+        }
         err = model_redrive(m, id);
         break;
     default:
