@@ -297,8 +297,9 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
 }
 
 /* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on where this one
- * ends, so that no job stays for long: the journal keeps a segment for the sake of one job. Slots
- * that the frontier has entered are left alone: their jobs are about to be hot. */
+ * ends, because the journal keeps a segment for the sake of one job. Other slots wait while one
+ * slot gets as many jobs as batches take. Slots that the frontier has entered are left alone: their
+ * jobs are about to be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
     struct batch *b = &e->place.batch;
