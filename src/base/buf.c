@@ -73,25 +73,58 @@ static void eight_digits(char *p, uint32_t v)
     memcpy(p + 6, pair(low % 100), 2);
 }
 
+/* 1233/4096 is a little more than the logarithm of 2: right, or one too few. */
+static size_t digits_of(uint64_t v)
+{
+    static const uint64_t powers[BUF_DIGITS] = {
+        0,
+        10,
+        100,
+        1000,
+        10000,
+        100000,
+        1000000,
+        10000000,
+        100000000,
+        1000000000,
+        10000000000,
+        100000000000,
+        1000000000000,
+        10000000000000,
+        100000000000000,
+        1000000000000000,
+        10000000000000000,
+        100000000000000000,
+        1000000000000000000,
+        10000000000000000000U,
+    };
+    size_t n = (size_t)(64 - __builtin_clzll(v | 1)) * 1233 >> 12;
+
+    return n + (v >= powers[n]);
+}
+
 /* Replies are full of numbers, most of them moments in milliseconds. */
 char *buf_digits(char *p, uint64_t value)
 {
-    char digits[BUF_DIGITS];
-    char *d = digits + sizeof(digits);
+    char *end, *d;
     uint32_t rest;
 
     if (value < 10) {
         *p = (char)('0' + value);
         return p + 1;
     }
+    if (value < 100) {
+        memcpy(p, pair((uint32_t)value), 2);
+        return p + 2;
+    }
+    end = d = p + digits_of(value);
     for (; value >= 100000000; value /= 100000000)
         eight_digits(d -= 8, (uint32_t)(value % 100000000));
-    for (rest = (uint32_t)value; rest >= 10; rest /= 100)
+    for (rest = (uint32_t)value; d - p >= 2; rest /= 100)
         memcpy(d -= 2, pair(rest % 100), 2);
-    if (rest > 0)
-        *--d = (char)('0' + rest);
-    memcpy(p, d, (size_t)(digits + sizeof(digits) - d));
-    return p + (digits + sizeof(digits) - d);
+    if (d > p)
+        *p = (char)('0' + rest);
+    return end;
 }
 
 void buf_int(struct buf *b, int64_t value)

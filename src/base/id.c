@@ -2,11 +2,10 @@
 #include "base/id.h"
 
 #include <assert.h>
+#include <string.h>
 
-/* Crockford's: no I, L, O (they look like digits) and no U. */
-static const char id_alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/* Value of each character, with a mark: 0 is a character that has none. */
+/* Crockford's digits: no I, L, O (they look like digits) and no U.
+ * The value of each character, with a mark: 0 is a character that has none. */
 #define ID_MARK  0x80
 #define D(value) (ID_MARK | (value))
 /* clang-format off */
@@ -26,11 +25,28 @@ static const unsigned char id_digits[256] = {
 #define ID_CHUNK 12
 #define ID_LOW60 ((UINT64_C(1) << 60) - 1)
 
-static inline void put_chars(char *p, size_t n, uint64_t v)
+/* clang-format off */
+/* Both characters of each ten bits. */
+#define PAIR(a, b) { (a), (b) }
+#define PAIRS(a) \
+    PAIR(a, '0'), PAIR(a, '1'), PAIR(a, '2'), PAIR(a, '3'), PAIR(a, '4'), PAIR(a, '5'), PAIR(a, '6'), PAIR(a, '7'), \
+    PAIR(a, '8'), PAIR(a, '9'), PAIR(a, 'A'), PAIR(a, 'B'), PAIR(a, 'C'), PAIR(a, 'D'), PAIR(a, 'E'), PAIR(a, 'F'), \
+    PAIR(a, 'G'), PAIR(a, 'H'), PAIR(a, 'J'), PAIR(a, 'K'), PAIR(a, 'M'), PAIR(a, 'N'), PAIR(a, 'P'), PAIR(a, 'Q'), \
+    PAIR(a, 'R'), PAIR(a, 'S'), PAIR(a, 'T'), PAIR(a, 'V'), PAIR(a, 'W'), PAIR(a, 'X'), PAIR(a, 'Y'), PAIR(a, 'Z')
+static const char id_pairs[1024][2] = {
+    PAIRS('0'), PAIRS('1'), PAIRS('2'), PAIRS('3'), PAIRS('4'), PAIRS('5'), PAIRS('6'), PAIRS('7'),
+    PAIRS('8'), PAIRS('9'), PAIRS('A'), PAIRS('B'), PAIRS('C'), PAIRS('D'), PAIRS('E'), PAIRS('F'),
+    PAIRS('G'), PAIRS('H'), PAIRS('J'), PAIRS('K'), PAIRS('M'), PAIRS('N'), PAIRS('P'), PAIRS('Q'),
+    PAIRS('R'), PAIRS('S'), PAIRS('T'), PAIRS('V'), PAIRS('W'), PAIRS('X'), PAIRS('Y'), PAIRS('Z'),
+};
+/* clang-format on */
+
+static inline void put_pairs(char *p, size_t n, uint64_t v)
 {
-    while (n-- > 0) {
-        p[n] = id_alphabet[v & 31];
-        v >>= 5;
+    while (n > 0) {
+        n -= 2;
+        memcpy(p + n, id_pairs[v & 1023], 2);
+        v >>= 10;
     }
 }
 
@@ -49,9 +65,9 @@ void id_format(struct job_id id, char ret[ID_TEXT])
 {
     assert(id.due_ms >= 0 && id.due_ms >> 48 == 0);
     uint64_t high = (uint64_t)id.due_ms << 16 | id.partition;
-    put_chars(ret, 2, high >> 56);
-    put_chars(ret + 2, ID_CHUNK, (high << 4 | id.seq >> 60) & ID_LOW60);
-    put_chars(ret + 2 + ID_CHUNK, ID_CHUNK, id.seq & ID_LOW60);
+    put_pairs(ret, 2, high >> 56);
+    put_pairs(ret + 2, ID_CHUNK, (high << 4 | id.seq >> 60) & ID_LOW60);
+    put_pairs(ret + 2 + ID_CHUNK, ID_CHUNK, id.seq & ID_LOW60);
 }
 
 bool id_parse(struct str text, struct job_id *ret)

@@ -119,13 +119,16 @@ static const struct arg_value *tenant_given(const struct verb *v, const struct a
     return NULL;
 }
 
-struct str verb_tenant(const struct verb *v, const struct arg_value *args)
+static struct str tenant_or_default(const struct verb *v, const struct arg_value *given)
 {
-    const struct arg_value *given = tenant_given(v, args);
-
     if (given)
         return given->str;
     return v->flags & (VERB_HOLDS | VERB_WIDE) ? STR(TENANT_ALL) : STR(TENANT_DEFAULT);
+}
+
+struct str verb_tenant(const struct verb *v, const struct arg_value *args)
+{
+    return tenant_or_default(v, tenant_given(v, args));
 }
 
 /* The answer does not depend on whether the tenant exists. */
@@ -134,12 +137,12 @@ int verb_scope(struct verb_call *c)
     const struct arg_value *given = tenant_given(c->verb, c->args);
     char text[NAME_MAX_BYTES + 64];
 
-    if (c->verb->run == run_tenant)
-        given = &c->args[SUBJECT];
     if (!verb_is_confined(c)) {
-        c->tenant = verb_tenant(c->verb, c->args);
+        c->tenant = tenant_or_default(c->verb, given);
         return 0;
     }
+    if (c->verb->run == run_tenant)
+        given = &c->args[SUBJECT];
     c->tenant = identity_tenant(c->who);
     if (!given || str_eq(given->str, c->tenant))
         return 0;

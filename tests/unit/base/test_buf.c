@@ -43,18 +43,33 @@ static void growth_keeps_every_byte(void **state)
     buf_fini(&b);
 }
 
+static void assert_decimal(int64_t number)
+{
+    struct buf b = { 0 };
+    char expected[32];
+
+    buf_int(&b, number);
+    snprintf(expected, sizeof expected, "%jd", (intmax_t)number);
+    assert_content(&b, str_of(expected));
+    buf_fini(&b);
+}
+
 static void numbers_are_written_in_decimal(void **state)
 {
-    static const int64_t numbers[] = { 0, 7, -1, 10, 1234567890, INT64_MAX, INT64_MIN };
-    char expected[32];
+    uint64_t power = 1;
+    char digits[BUF_DIGITS];
     (void)state;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct buf b = { 0 };
-        buf_int(&b, numbers[i]);
-        snprintf(expected, sizeof expected, "%jd", (intmax_t)numbers[i]);
-        assert_content(&b, str_of(expected));
-        buf_fini(&b);
-    }
+    assert_decimal(INT64_MAX);
+    assert_decimal(INT64_MIN);
+    for (int i = 0; i < 19; i++, power *= 10)
+        for (int64_t k = -2; k <= 2; k++) {
+            assert_decimal((int64_t)power + k);
+            assert_decimal(7 * (int64_t)(power / 10) + k);
+        }
+    for (unsigned bit = 0; bit < 63; bit++)
+        assert_decimal((int64_t)(UINT64_C(1) << bit));
+    assert_ptr_equal(buf_digits(digits, UINT64_MAX), digits + BUF_DIGITS);
+    assert_memory_equal(digits, "18446744073709551615", BUF_DIGITS);
 }
 
 static void consuming_moves_the_rest_down(void **state)

@@ -33,6 +33,19 @@ static void ids_are_written_in_crockfords_base_32(void **state)
     assert_text((struct job_id){ DUE_MAX, UINT16_MAX, UINT64_MAX }, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
 }
 
+static void every_pair_of_characters_is_read_as_it_was_written(void **state)
+{
+    char text[ID_TEXT];
+    struct job_id back;
+    (void)state;
+    for (uint64_t i = 0; i < 1024; i++) {
+        id_format((struct job_id){ (int64_t)i, 0, i << 10 | (1023 - i) }, text);
+        assert_true(id_parse((struct str){ text, ID_TEXT }, &back));
+        assert_int_equal(back.due_ms, i);
+        assert_int_equal(back.seq, i << 10 | (1023 - i));
+    }
+}
+
 static void text_sorts_as_the_numbers_do(void **state)
 {
     static const int64_t dues[] = { 0, 1, 31, 32, 1700000000000, DUE_MAX };
@@ -93,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_written_in_crockfords_base_32),
+        cmocka_unit_test(every_pair_of_characters_is_read_as_it_was_written),
         cmocka_unit_test(text_sorts_as_the_numbers_do),
         cmocka_unit_test(either_case_and_lookalikes_are_read),
         cmocka_unit_test(what_is_no_id_is_refused_and_leaves_the_output_alone),
