@@ -268,7 +268,6 @@ static void count_as_ready(struct engine *e, struct job *j)
 
 static void feed_next(struct engine *e, struct buf *out, struct job *j)
 {
-    prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
     list_move(&e->place.batch.jobs, &j->timer.link);
     buf_append(&e->place.batch.hints, &j, sizeof(j));
     count_as_ready(e, j);
@@ -286,6 +285,7 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
             job_place_again(e, j);
             continue;
         }
+        prefetch_job(container_of(j->timer.link.next->next, struct job, timer.link));
         feed_next(e, out, j);
     }
     for (; *n > 0 && (j = order_feed_next(e)); --*n)
@@ -308,13 +308,18 @@ static bool feed_later(struct engine *e, struct buf *out, size_t *n)
     while (*n > 0 && b->slots_left > 0 && b->later_bytes < budget_share(e, SHARE_BATCH)) {
         unsigned level = b->slot / WHEEL_SLOTS, slot = b->slot % WHEEL_SLOTS;
         struct list *head = &e->wheels[WHEEL_LATER].slots[level][slot];
-        struct job *j = container_of(head->next, struct job, timer.link);
+        /* From both ends in turn: two chains come to the cache side by side. */
+        bool front = *n % 2;
+        struct list *at = front ? head->next : head->prev;
+        struct list *ahead = front ? at->next->next : at->prev->prev;
+        struct job *j = container_of(at, struct job, timer.link);
 
         if (list_empty(head) || wheel_slot_start(&e->wheels[WHEEL_LATER], level, slot) <= near) {
             b->slot = (b->slot + 1) % (WHEEL_LEVELS * WHEEL_SLOTS);
             b->slots_left--;
             continue;
         }
+        prefetch_job(container_of(ahead, struct job, timer.link));
         --*n;
         if (job_cold_ms(j) <= near) { /* it waits, and is about to expire */
             job_unplace(e, j);
