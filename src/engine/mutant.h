@@ -74,7 +74,8 @@
     X(END_LOST, "a journal without its last segments is opened")            \
     X(CLEAN_END_IGNORED, "damage at the end passes for a torn commit")      \
     X(OWNER_FORGOTTEN, "without its owner record a journal is opened")      \
-    X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")
+    X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")         \
+    X(BATCH_KEPT, "the memory of a batch that was given up is kept")
 
 enum mutant {
     MUTANT_NONE,

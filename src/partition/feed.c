@@ -303,23 +303,34 @@ static int feed_run(struct chore *c)
     return err;
 }
 
-/* Ends a batch, and keeps its memory. */
-static void feed_reset(struct feed *f)
+void feed_clear(struct feed *f)
 {
-    struct buf batch = f->batch;
-
-    batch.len = 0;
-    batch.failed = false;
+    buf_fini(&f->batch);
     buf_fini(&f->runs);
     buf_fini(&f->seqs);
     buf_fini(&f->tallies);
-    *f = (struct feed){ .batch = batch };
+    *f = (struct feed){ 0 };
 }
 
-void feed_clear(struct feed *f)
+/* The next batch is about as large. But memory that no job has must not look like jobs: new ones
+ * would be refused for lack of memory until a batch is due, which may be never. */
+static void batch_reset(struct partition *p)
 {
-    feed_reset(f);
-    buf_fini(&f->batch);
+    buf_reset(&p->chores[CHORE_FEED].feed.batch,
+              MUTANT(p->o.mutant, BATCH_KEPT) ? SIZE_MAX : p->o.memory_bytes / 4);
+}
+
+/* Ends a batch. */
+static void feed_reset(struct partition *p)
+{
+    struct feed *f = &p->chores[CHORE_FEED].feed;
+    struct buf batch;
+
+    batch_reset(p);
+    batch = f->batch;
+    f->batch = (struct buf){ 0 };
+    feed_clear(f);
+    f->batch = batch;
 }
 
 /* Whether a batch is due. Its jobs are beyond the frontier, which must not move until the batch is
@@ -351,7 +362,7 @@ bool feed_work(struct partition *p)
             return true;
         if (f->batch.failed || f->batch.len == 0) {
             engine_feed_abort(p->engine);
-            feed_reset(f);
+            feed_reset(p);
             return false;
         }
         f->file = engine_reserve_files(p->engine, 8);
@@ -363,7 +374,7 @@ bool feed_work(struct partition *p)
             return false; /* out of memory: the next turn tries again */
         p->stats.fed_batches++;
         p->last_fed_ms = engine_now(p->engine);
-        feed_reset(f);
+        feed_reset(p);
         return true;
     }
     return false;
@@ -379,11 +390,11 @@ static int feed_end(struct partition *p, struct chore *c, int result)
 {
     if (result) {
         engine_feed_abort(p->engine);
-        feed_reset(&c->feed);
+        feed_reset(p);
         p->feed_paused = true; /* until the host asks for a chore of this kind again */
         return result;
     }
-    buf_reset(&c->feed.batch, p->o.memory_bytes / 4); /* kept: the next batch is about as large */
+    batch_reset(p);
     c->feed.state = FEED_RECORD;
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "engine/cold.h"
+#include "partition/internal.h"
 #include "support/verify.h"
 
 #define DAY         INT64_C(86400000)
@@ -155,6 +156,16 @@ static int note_class(void *arg, struct str queue, unsigned class)
     return 0;
 }
 
+/* Memory of a batch that is no more must not pass for jobs. */
+static void check_batch(const struct world *w)
+{
+    const struct feed *f = &w->partition->chores[CHORE_FEED].feed;
+
+    CHECK(f->state != FEED_IDLE || f->batch.cap <= w->partition->o.memory_bytes / 4,
+          "%zu bytes are kept for a batch, of %" PRIu64 " in all", f->batch.cap,
+          w->partition->o.memory_bytes);
+}
+
 void world_compare(struct world *w)
 {
     char why[JUDGE_TEXT];
@@ -166,6 +177,7 @@ void world_compare(struct world *w)
     CHECK(judge_same(w->partition, &w->model, why), "%s", why);
     watch_compare(w);
     check_waiters(w);
+    check_batch(w);
     engine_classes_on_disk(w->engine, note_class, NULL);
     if (!engine_aside_is_empty(w->engine))
         cover_event(EVENT_LANE_ASIDE);
