@@ -73,7 +73,8 @@ static void eight_digits(char *p, uint32_t v)
     memcpy(p + 6, pair(low % 100), 2);
 }
 
-/* 1233/4096 is a little more than the logarithm of 2: right, or one too few. */
+/* How many decimal digits a number has. 1233/4096 is a little less than the decimal logarithm of 2,
+ * so the number of bits gives the digits, or one too few. */
 static size_t digits_of(uint64_t v)
 {
     static const uint64_t powers[BUF_DIGITS] = {

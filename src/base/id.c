@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Crockford's digits: no I, L, O (they look like digits) and no U.
+/* Crockford's alphabet has no I, L and O, which look like digits, and no U.
  * The value of each character, with a mark: 0 is a character that has none. */
 #define ID_MARK  0x80
 #define D(value) (ID_MARK | (value))
@@ -26,7 +26,7 @@ static const unsigned char id_digits[256] = {
 #define ID_LOW60 ((UINT64_C(1) << 60) - 1)
 
 /* clang-format off */
-/* Both characters of each ten bits. */
+/* The two characters for each value of ten bits. */
 #define PAIR(a, b) { (a), (b) }
 #define PAIRS(a) \
     PAIR(a, '0'), PAIR(a, '1'), PAIR(a, '2'), PAIR(a, '3'), PAIR(a, '4'), PAIR(a, '5'), PAIR(a, '6'), PAIR(a, '7'), \
