@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/base64.h"
 
-void base64_put(struct buf *out, struct str bytes)
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* Four digits of up to three bytes; missing ones are filled with `=`. */
+static void put_four(char *to, const unsigned char *p, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = (const unsigned char *)bytes.ptr;
+    uint32_t bits = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0);
 
-    for (size_t i = 0; i < bytes.len; i += 3) {
-        uint32_t b1 = i + 1 < bytes.len ? p[i + 1] : 0, b2 = i + 2 < bytes.len ? p[i + 2] : 0;
-        uint32_t bits = (uint32_t)p[i] << 16 | b1 << 8 | b2;
-        char four[4] = { digits[bits >> 18], digits[bits >> 12 & 63],
-                         i + 1 < bytes.len ? digits[bits >> 6 & 63] : '=',
-                         i + 2 < bytes.len ? digits[bits & 63] : '=' };
-
-        buf_append(out, four, 4);
-    }
+    to[0] = digits[bits >> 18];
+    to[1] = digits[bits >> 12 & 63];
+    to[2] = n > 1 ? digits[bits >> 6 & 63] : '=';
+    to[3] = n > 2 ? digits[bits & 63] : '=';
 }
 
-static int digit(char c)
+void base64_put(struct buf *out, struct str bytes)
+{
+    const unsigned char *p = (const unsigned char *)bytes.ptr;
+    size_t rest = bytes.len % 3, whole = bytes.len - rest;
+    char *to;
+
+    if (bytes.len > SIZE_MAX / 2 || !buf_reserve(out, bytes.len / 3 * 4 + 4))
+        return;
+    to = out->ptr + out->len;
+    for (size_t i = 0; i < whole; i += 3, to += 4)
+        put_four(to, p + i, 3);
+    if (rest) {
+        put_four(to, p + whole, rest);
+        to += 4;
+    }
+    out->len = (size_t)(to - out->ptr);
+}
+
+static int value_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -40,7 +55,7 @@ bool base64_read(struct str text, struct buf *out)
         char three[3];
 
         for (size_t k = 0; k < 4; k++) {
-            int d = k < 4 - pad ? digit(p[k]) : 0;
+            int d = k < 4 - pad ? value_of(p[k]) : 0;
 
             if (d < 0)
                 return false;

@@ -3,45 +3,83 @@
 
 #include "base/utf8.h"
 
-/* The length of the character at the front of s if it needs no escape; else 0. */
-static size_t plain_length(struct str s)
-{
-    unsigned char c = (unsigned char)s.ptr[0];
-    uint32_t unused;
+#define PIECE      512 /* bytes for which room is made at a time */
+#define ESCAPE_MAX 6   /* \u001f */
 
-    if (c >= 0x80)
-        return utf8_decode(s, &unused);
-    return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+/* The letter behind the backslash of a byte that needs an escape; 0: it needs none. */
+static const char letters[256] = {
+    [0 ... 7] = 'u', ['\b'] = 'b', ['\t'] = 't',          ['\n'] = 'n',  [0x0b] = 'u', ['\f'] = 'f',
+    ['\r'] = 'r',    ['"'] = '"',  [0x0e ... 0x1f] = 'u', ['\\'] = '\\', [0x7f] = 'u',
+};
+
+/* Writes a byte that needs an escape; returns the end. */
+static char *put_escape(char *p, unsigned char c)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    *p++ = '\\';
+    *p++ = letters[c];
+    if (letters[c] != 'u')
+        return p;
+    *p++ = '0';
+    *p++ = '0';
+    *p++ = digits[c >> 4];
+    *p++ = digits[c & 15];
+    return p;
 }
 
-static void put_escape(struct buf *out, unsigned char c)
+/* Appends UTF-8 with its escapes, until out is longer than `most`. */
+static void put_valid(struct buf *out, struct str s, size_t most)
 {
-    static const char names[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
-    const char *name = c ? strchr(names, c) : NULL;
+    while (s.len > 0 && out->len <= most) {
+        size_t n = s.len < PIECE ? s.len : PIECE;
+        char *p;
 
-    if (c >= 0x80)
-        buf_text(out, "\\ufffd");
-    else if (name)
-        buf_append(out, (char[]){ '\\', letters[name - names] }, 2);
-    else
-        buf_printf(out, "\\u%04x", c);
+        if (!buf_reserve(out, n * ESCAPE_MAX))
+            return;
+        p = out->ptr + out->len;
+        for (size_t i = 0; i < n; i++) {
+            unsigned char c = (unsigned char)s.ptr[i];
+
+            if (letters[c])
+                p = put_escape(p, c);
+            else
+                *p++ = (char)c;
+        }
+        out->len = (size_t)(p - out->ptr);
+        s = str_from(s, n);
+    }
 }
 
 void json_quote(struct buf *out, struct str s)
 {
-    size_t i = 0;
-
     buf_append(out, "\"", 1);
-    while (i < s.len) {
-        size_t from = i, length;
+    while (s.len > 0) {
+        size_t n = utf8_span(s);
 
-        while (i < s.len && (length = plain_length(str_from(s, i))) > 0)
-            i += length;
-        buf_append(out, s.ptr + from, i - from);
-        if (i < s.len)
-            put_escape(out, (unsigned char)s.ptr[i++]);
+        put_valid(out, (struct str){ s.ptr, n }, SIZE_MAX);
+        s = str_from(s, n);
+        if (s.len > 0) {
+            buf_text(out, "\\ufffd");
+            s = str_from(s, 1);
+        }
     }
     buf_append(out, "\"", 1);
+}
+
+bool json_quote_within(struct buf *out, struct str s, size_t most)
+{
+    size_t before = out->len;
+
+    buf_append(out, "\"", 1);
+    most = most < SIZE_MAX - out->len ? out->len + most : SIZE_MAX;
+    put_valid(out, s, most);
+    if (out->len > most) {
+        out->len = before;
+        return false;
+    }
+    buf_append(out, "\"", 1);
+    return true;
 }
 
 void json_quote_in(struct buf *out, const char *before, struct str s, const char *after)

@@ -370,8 +370,14 @@ void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *re
 
     if (moved > CLOCK_SET_US || moved < -CLOCK_SET_US)
         c->apart_us = apart_us;
+    c->mono_us = mono_us;
     *ret_wall_ms = wall_us / 1000;
-    *ret_mono_ms = *ret_wall_ms - apart_ms(c);
+    *ret_mono_ms = *ret_wall_ms - apart_ms(c) - c->stalled_ms;
+}
+
+void clocks_stall(struct clocks *c, int64_t ms)
+{
+    c->stalled_ms += ms;
 }
 
 void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
@@ -388,5 +394,5 @@ void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
 
 int64_t clocks_mono_us(const struct clocks *c, int64_t mono_ms)
 {
-    return (mono_ms + apart_ms(c)) * 1000 - c->apart_us;
+    return (mono_ms + c->stalled_ms + apart_ms(c)) * 1000 - c->apart_us;
 }

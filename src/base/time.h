@@ -43,13 +43,18 @@ static inline int64_t time_mono_ms(void)
  * and be measured by the other. It then ends at a whole millisecond of the first, not one before.
  */
 struct clocks {
-    int64_t apart_us; /* the wall clock less the monotonic one; 0: not read yet */
+    int64_t apart_us;   /* the wall clock less the monotonic one; 0: not read yet */
+    int64_t stalled_ms; /* how long the monotonic clock has stood still: see clocks_stall */
+    int64_t mono_us;    /* CLOCK_MONOTONIC, as it was read last */
 };
 
 void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
 /* As clocks_read, from two readings. If they are further apart, the wall clock was set. */
 void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *ret_wall_ms,
                  int64_t *ret_mono_ms);
+/* From now on the monotonic clock is behind by so much more. Its reader takes it for standing still
+ * until it has caught up: it never goes back for a reader that ignores smaller values. */
+void clocks_stall(struct clocks *c, int64_t ms);
 /* The time of CLOCK_MONOTONIC at which *ret_mono_ms becomes mono_ms. */
 int64_t clocks_mono_us(const struct clocks *c, int64_t mono_ms);
 

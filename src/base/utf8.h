@@ -9,6 +9,8 @@
 
 /* The bytes of the first character of s (1-4), 0 if it is malformed or s is empty. */
 size_t utf8_decode(struct str s, uint32_t *ret);
+/* The length of the longest beginning of s that is UTF-8. */
+size_t utf8_span(struct str s);
 bool utf8_valid(struct str s);
 
 #endif

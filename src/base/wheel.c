@@ -1,139 +1,279 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/wheel.h"
 
+#include <limits.h>
+
 #define GROUP_BITS 6
+
+#define SLOT_BIT(slot) ((unsigned __int128)1 << (slot))
+
+/* The number of the slot of a level that has this moment, counted from the beginning of time. */
+static uint64_t slot_number(int64_t at_ms, unsigned level)
+{
+    return (uint64_t)at_ms >> (level * GROUP_BITS);
+}
+
+static unsigned slot_of(int64_t at_ms, unsigned level)
+{
+    return (unsigned)(slot_number(at_ms, level) % WHEEL_SLOTS);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t slot_width(unsigned level)
+{
+    return INT64_C(1) << (level * GROUP_BITS);
+}
+
+int64_t wheel_slot_start(const struct wheel *w, unsigned level, unsigned slot)
+{
+    uint64_t base = slot_number(w->base_ms, level);
+
+    return (int64_t)((base + (slot - base) % WHEEL_SLOTS) << (level * GROUP_BITS));
+}
 
 void wheel_init(struct wheel *w, int64_t base_ms)
 {
-    w->base_ms = base_ms;
-    for (unsigned level = 0; level < WHEEL_LEVELS; level++) {
-        w->occupied[level] = 0;
+    *w = (struct wheel){ .base_ms = base_ms, .upper_ms = INT64_MAX, .slice = WHEEL_SLICE };
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
         for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
             list_init(&w->slots[level][slot]);
+}
+
+/* ---- Putting timers in ---- */
+
+/* The lowest level that reaches this moment from base. */
+static unsigned level_of(const struct wheel *w, int64_t at_ms)
+{
+    uint64_t ahead = (uint64_t)(at_ms - w->base_ms);
+    unsigned level = ahead ? (63 - (unsigned)__builtin_clzll(ahead)) / GROUP_BITS : 0;
+
+    if (level > 0 &&
+        slot_number(at_ms, level - 1) - slot_number(w->base_ms, level - 1) < WHEEL_SLOTS)
+        level--;
+    return level;
+}
+
+/* Puts a timer below level `top`. If a slot of its time has timers that are still to sink, the
+ * timer joins the highest such slot. */
+static void put(struct wheel *w, struct timer *t, unsigned top)
+{
+    int64_t at = t->at_ms > w->base_ms ? t->at_ms : w->base_ms;
+    unsigned level = level_of(w, at), slot = slot_of(at, level);
+
+    for (unsigned above = w->levels & ((1U << top) - 1) & ~((2U << level) - 1); above;) {
+        unsigned high = 31 - (unsigned)__builtin_clz(above);
+
+        if (!list_empty(&w->slots[high][slot_of(at, high)])) {
+            level = high;
+            slot = slot_of(at, high);
+            break;
+        }
+        above &= ~(1U << high);
+    }
+    list_append(&w->slots[level][slot], &t->link);
+    w->occupied[level] |= SLOT_BIT(slot);
+    w->levels |= 1U << level;
+    if (level > 0) {
+        int64_t start = wheel_slot_start(w, level, slot);
+
+        w->upper_ms = start < w->upper_ms ? start : w->upper_ms;
     }
 }
 
 void wheel_add(struct wheel *w, struct timer *t)
 {
-    uint64_t at = (uint64_t)(t->at_ms > w->base_ms ? t->at_ms : w->base_ms);
-    uint64_t differs = at ^ (uint64_t)w->base_ms;
-    unsigned level = differs ? (63 - (unsigned)__builtin_clzll(differs)) / GROUP_BITS : 0;
-    unsigned slot = (unsigned)(at >> (level * GROUP_BITS)) % WHEEL_SLOTS;
-
-    list_append(&w->slots[level][slot], &t->link);
-    w->occupied[level] |= UINT64_C(1) << slot;
+    put(w, t, WHEEL_LEVELS);
 }
 
-int64_t wheel_slot_start(const struct wheel *w, unsigned level, unsigned slot)
+/* ---- Finding them ---- */
+
+/* The first slot of a level that has timers, counted from base; false if none has. Clears the bits
+ * of empty slots. */
+static bool first_slot(const struct wheel *w, unsigned level, unsigned __int128 *bits,
+                       unsigned *ret)
 {
-    uint64_t above = (uint64_t)w->base_ms >> ((level + 1) * GROUP_BITS);
+    unsigned from = slot_of(w->base_ms, level);
 
-    return (int64_t)((above << GROUP_BITS | slot) << (level * GROUP_BITS));
-}
+    while (*bits) {
+        /* The circle begins at base. */
+        unsigned __int128 turned = from ? *bits >> from | *bits << (WHEEL_SLOTS - from) : *bits;
+        uint64_t low = (uint64_t)turned, high = (uint64_t)(turned >> 64);
+        unsigned ahead = (unsigned)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll(high));
+        unsigned slot = (from + ahead) % WHEEL_SLOTS;
 
-/* Lets the timers of a slot that base has entered sink to lower levels. */
-static void cascade(struct wheel *w, struct list *slot)
-{
-    while (!list_empty(slot)) {
-        struct list *node = slot->next;
-
-        list_remove(node);
-        wheel_add(w, container_of(node, struct timer, link));
-    }
-}
-
-struct timer *wheel_pop(struct wheel *w, int64_t now_ms)
-{
-    for (unsigned level = 0; level < WHEEL_LEVELS;) {
-        unsigned slot;
-        struct list *head;
-        int64_t start;
-
-        if (!w->occupied[level]) {
-            level++;
-            continue;
-        }
-        slot = (unsigned)__builtin_ctzll(w->occupied[level]);
-        head = &w->slots[level][slot];
-        start = wheel_slot_start(w, level, slot);
-        if (!list_empty(head) && start > now_ms)
-            break;
-        if (!list_empty(head) && level == 0) {
-            struct list *node = head->next;
-
-            if (start > w->base_ms)
-                w->base_ms = start;
-            list_remove(node);
-            return container_of(node, struct timer, link);
-        }
-        w->occupied[level] &= w->occupied[level] - 1;
-        if (!list_empty(head)) {
-            w->base_ms = start;
-            cascade(w, head);
-            level = 0;
-        }
-    }
-    /* Nothing is due up to now, so base may go there: no timer's level or slot changes by it. */
-    if (now_ms > w->base_ms)
-        w->base_ms = now_ms;
-    return NULL;
-}
-
-/* The first slot that has timers; false if none has. */
-static bool find_slot(const struct wheel *w, unsigned *ret_level, unsigned *ret_slot)
-{
-    for (unsigned level = 0; level < WHEEL_LEVELS; level++) {
-        for (uint64_t bits = w->occupied[level]; bits; bits &= bits - 1) {
-            unsigned slot = (unsigned)__builtin_ctzll(bits);
-
-            if (list_empty(&w->slots[level][slot]))
-                continue;
-            *ret_level = level;
-            *ret_slot = slot;
+        if (!list_empty(&w->slots[level][slot])) {
+            *ret = slot;
             return true;
         }
+        *bits &= ~SLOT_BIT(slot);
     }
     return false;
 }
 
+/* As first_slot, for a wheel that may be changed. */
+static bool look(struct wheel *w, unsigned level, unsigned *ret)
+{
+    if (!(w->levels & 1U << level))
+        return false;
+    if (first_slot(w, level, &w->occupied[level], ret))
+        return true;
+    w->levels &= ~(1U << level);
+    return false;
+}
+
+/* The start of the first slot of a level that has timers; INT64_MAX if none has. */
+static int64_t level_start(const struct wheel *w, unsigned level)
+{
+    unsigned __int128 bits = w->occupied[level];
+    unsigned slot;
+
+    return first_slot(w, level, &bits, &slot) ? wheel_slot_start(w, level, slot) : INT64_MAX;
+}
+
 int64_t wheel_next(const struct wheel *w)
 {
-    unsigned level, slot;
+    int64_t first = INT64_MAX;
 
-    return find_slot(w, &level, &slot) ? wheel_slot_start(w, level, slot) : INT64_MAX;
+    for (unsigned levels = w->levels; levels; levels &= levels - 1)
+        first = earlier(first, level_start(w, (unsigned)__builtin_ctz(levels)));
+    return first;
 }
 
 int64_t wheels_next(const struct wheel *wheels, int n)
 {
     int64_t first = INT64_MAX;
 
-    for (int i = 0; i < n; i++) {
-        int64_t next = wheel_next(&wheels[i]);
+    for (int i = 0; i < n; i++)
+        first = earlier(first, wheel_next(&wheels[i]));
+    return first;
+}
 
-        first = next < first ? next : first;
+int64_t wheels_wake(const struct wheel *wheels, int n)
+{
+    int64_t first = INT64_MAX;
+
+    for (int i = 0; i < n; i++) {
+        for (unsigned levels = wheels[i].levels; levels; levels &= levels - 1) {
+            unsigned level = (unsigned)__builtin_ctz(levels);
+            int64_t start = level_start(&wheels[i], level);
+
+            if (level > 0 && start != INT64_MAX)
+                start -= slot_width(level); /* when base enters the slot before */
+            first = earlier(first, start);
+        }
     }
     return first;
 }
 
 struct timer *wheel_first(const struct wheel *w)
 {
-    unsigned level, slot;
+    for (unsigned levels = w->levels; levels; levels &= levels - 1) {
+        unsigned level = (unsigned)__builtin_ctz(levels), slot;
+        unsigned __int128 bits = w->occupied[level];
 
-    return find_slot(w, &level, &slot)
-               ? container_of(w->slots[level][slot].next, struct timer, link)
-               : NULL;
+        if (first_slot(w, level, &bits, &slot))
+            return container_of(w->slots[level][slot].next, struct timer, link);
+    }
+    return NULL;
+}
+
+/* ---- Taking them out ---- */
+
+/* Lets at most n timers of a slot sink; returns how many of n are left. */
+static int sink(struct wheel *w, unsigned level, unsigned slot, int n)
+{
+    struct list *head = &w->slots[level][slot];
+
+    for (; n > 0 && !list_empty(head); n--) {
+        struct list *node = head->next;
+
+        list_remove(node);
+        put(w, container_of(node, struct timer, link), level);
+    }
+    return n;
+}
+
+/* Lets the timers sink that stand in the first slot above level 0, if it begins by until_ms. */
+static void sink_due(struct wheel *w, int64_t until_ms)
+{
+    unsigned level = 0, slot = 0;
+
+    w->upper_ms = INT64_MAX;
+    for (unsigned l = WHEEL_LEVELS - 1, s; l > 0; l--) {
+        int64_t start = look(w, l, &s) ? wheel_slot_start(w, l, s) : INT64_MAX;
+
+        if (start < w->upper_ms) {
+            w->upper_ms = start;
+            level = l;
+            slot = s;
+        }
+    }
+    if (w->upper_ms > until_ms)
+        return;
+    if (w->upper_ms > w->base_ms)
+        w->base_ms = w->upper_ms; /* nothing is earlier */
+    sink(w, level, slot, INT_MAX);
+}
+
+/* Lets timers sink that may do so already. */
+static void sink_early(struct wheel *w)
+{
+    int n = w->slice;
+
+    for (unsigned level = 1; level < WHEEL_LEVELS && n > 0; level++) {
+        unsigned slot;
+
+        if (look(w, level, &slot) &&
+            wheel_slot_start(w, level, slot) - w->base_ms <= slot_width(level))
+            n = sink(w, level, slot, n);
+    }
+}
+
+struct timer *wheel_pop(struct wheel *w, int64_t now_ms)
+{
+    for (;;) {
+        unsigned slot;
+        int64_t start = look(w, 0, &slot) ? wheel_slot_start(w, 0, slot) : INT64_MAX;
+        struct list *node;
+
+        if (w->upper_ms <= earlier(start, now_ms)) {
+            sink_due(w, earlier(start, now_ms));
+            continue;
+        }
+        if (start > now_ms)
+            break;
+        if (start > w->base_ms)
+            w->base_ms = start;
+        node = w->slots[0][slot].next;
+        list_remove(node);
+        return container_of(node, struct timer, link);
+    }
+    /* Nothing is due up to now, so base may go there. */
+    if (now_ms > w->base_ms)
+        w->base_ms = now_ms;
+    sink_early(w);
+    return NULL;
 }
 
 void wheel_rewind(struct wheel *w, int64_t base_ms)
 {
     struct list all;
+    int slice = w->slice;
 
     list_init(&all);
-    for (unsigned level = 0; level < WHEEL_LEVELS; level++) {
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
         for (unsigned slot = 0; slot < WHEEL_SLOTS; slot++)
             list_splice(&all, &w->slots[level][slot]);
-        w->occupied[level] = 0;
+    wheel_init(w, base_ms);
+    w->slice = slice;
+    while (!list_empty(&all)) {
+        struct list *node = all.next;
+
+        list_remove(node);
+        wheel_add(w, container_of(node, struct timer, link));
     }
-    w->base_ms = base_ms;
-    cascade(w, &all);
 }

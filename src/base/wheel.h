@@ -3,17 +3,24 @@
  * A timing wheel with millisecond resolution: O(1) insert and cancel, timers come out in order of
  * their moment, equal moments in the order of insertion.
  *
- * Eight levels of 64 slots cover 2^48 ms. The bits of a moment are read in groups of six. Take the
- * highest group in which the moment of a timer differs from the wheel's base. This group is the
- * level of the timer, and its value is the slot:
+ * Eight levels of 128 slots cover 2^48 ms. A slot of level n is 64^n ms wide, and the slots of a
+ * level are used in a circle, beginning with the slot that has the wheel's base:
  *
- *     level 0   64 slots of 1 ms       moments that differ from base in the last 6 bits only
- *     level 1   64 slots of 64 ms      ... in the last 12 bits
+ *     level 0   128 slots of 1 ms       the next 128 ms
+ *     level 1   128 slots of 64 ms      the next 8 seconds
  *     ...
  *
- * So everything at a level is earlier than everything at the next one, and no slot ever wraps
- * round. When base enters a slot of level n > 0 its timers move to lower levels, at most seven
- * times in a timer's life. Removing a timer may leave the bit of an empty slot set: it is cleared
+ * A timer goes to the lowest level that reaches its moment. As base comes nearer, the timers of a
+ * slot of level n > 0 sink to lower levels, at most seven times in a timer's life. They may sink as
+ * soon as base is in the slot before theirs, and they must sink before base enters their own. So a
+ * crowded slot has a slot's width of time to sink in slices. What is left of it then sinks in one
+ * go:
+ *
+ *     level n         | base is here    | may sink         | not yet ...
+ *     level n-1       |. . . . . . . . .|. . . . . . . . . |
+ *
+ * While a slot has timers that may sink, a new timer of its time joins the end of it. That keeps
+ * equal moments in order. Removing a timer may leave the bit of an empty slot set: it is cleared
  * when the slot is next looked at.
  */
 #ifndef BASE_WHEEL_H
@@ -25,7 +32,8 @@
 #include "base/list.h"
 
 #define WHEEL_LEVELS 8
-#define WHEEL_SLOTS  64
+#define WHEEL_SLOTS  128
+#define WHEEL_SLICE  16384 /* takes 1 to 2 ms, if none of the timers is in the cache */
 
 struct timer {
     struct list link;
@@ -33,8 +41,11 @@ struct timer {
 };
 
 struct wheel {
-    int64_t base_ms; /* nothing at or before this is still in the wheel, but for late additions */
-    uint64_t occupied[WHEEL_LEVELS];
+    int64_t base_ms;  /* nothing before this is still in the wheel, but for late additions */
+    int64_t upper_ms; /* no slot above level 0 that has timers begins before this */
+    int slice;        /* so many timers sink early in one call: WHEEL_SLICE by default */
+    unsigned levels;  /* a bit for each level that may have timers */
+    unsigned __int128 occupied[WHEEL_LEVELS]; /* a bit for each slot */
     struct list slots[WHEEL_LEVELS][WHEEL_SLOTS];
 };
 
@@ -49,13 +60,17 @@ static inline void wheel_remove(struct timer *t)
     list_remove(&t->link);
 }
 
-/* Takes out the earliest timer that is due at now_ms; NULL if there is none. */
+/* Takes out the earliest timer that is due at now_ms; NULL if there is none. Lets a slice of the
+ * timers sink that may do so, if there is none. */
 struct timer *wheel_pop(struct wheel *w, int64_t now_ms);
 
-/* A moment by which wheel_pop should be called next, never later than the earliest timer. */
+/* A moment that is not after that of the earliest timer; INT64_MAX for an empty wheel. */
 int64_t wheel_next(const struct wheel *w);
 /* The earliest such moment of n wheels. */
 int64_t wheels_next(const struct wheel *wheels, int n);
+/* The moment by which wheel_pop should be called on one of n wheels: a timer of it is due then, or
+ * may sink. */
+int64_t wheels_wake(const struct wheel *wheels, int n);
 
 /* Some timer that is in it, wherever; NULL if it is empty. */
 struct timer *wheel_first(const struct wheel *w);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/error.h"
 
 static void close_end(int *fd)
@@ -33,13 +34,31 @@ static void set_number(const char *name, int64_t v)
     setenv(name, text, 1);
 }
 
+/* Sets a variable to bytes, or to nothing of them: a variable cannot have a byte 0. Such bytes are
+ * in NAME_BASE64, and NAME is not set. */
 static void set_bytes(const char *name, struct str s)
 {
-    char *text = strndup(s.ptr ? s.ptr : "", s.len);
+    bool whole = s.len == 0 || !memchr(s.ptr, '\0', s.len);
+    struct buf text = { 0 }, other = { 0 };
 
-    if (text)
-        setenv(name, text, 1);
-    free(text);
+    buf_printf(&other, "%s_BASE64%c", name, '\0');
+    if (whole)
+        buf_str(&text, s);
+    else
+        base64_put(&text, s);
+    buf_append(&text, "", 1);
+    if (!text.failed && !other.failed) {
+        unsetenv(whole ? other.ptr : name);
+        setenv(whole ? name : other.ptr, text.ptr, 1);
+    }
+    buf_fini(&text);
+    buf_fini(&other);
+}
+
+static void unset_bytes(const char *name)
+{
+    set_bytes(name, (struct str){ 0 }); /* without NAME_BASE64 */
+    unsetenv(name);
 }
 
 #define META_PREFIX "BELFRY_META_"
@@ -64,22 +83,46 @@ static void unset_metas(void)
     unsetenv("TRACESTATE");
 }
 
+#define META_NAME (sizeof(META_PREFIX) + 128)
+
 /* BELFRY_META_ and the name in capitals, with _ for all but letters and digits. */
-static void set_meta(const struct task_meta *m)
+static void meta_variable(struct str meta, char ret[META_NAME])
 {
-    char name[sizeof(META_PREFIX) + 128];
     size_t n = sizeof(META_PREFIX) - 1;
 
-    memcpy(name, META_PREFIX, n);
-    for (size_t i = 0; i < m->name.len && n + 1 < sizeof(name); i++) {
-        char c = m->name.ptr[i];
+    memcpy(ret, META_PREFIX, n);
+    for (size_t i = 0; i < meta.len && n + 1 < META_NAME; i++) {
+        char c = meta.ptr[i];
 
-        name[n++] = (char)(c >= 'a' && c <= 'z'                               ? c - 'a' + 'A'
-                           : (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c
-                                                                              : '_');
+        ret[n++] = (char)(c >= 'a' && c <= 'z'                               ? c - 'a' + 'A'
+                          : (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c
+                                                                             : '_');
     }
-    name[n] = '\0';
-    set_bytes(name, m->value);
+    ret[n] = '\0';
+}
+
+/* Whether metadata of another name would have this variable, too. */
+static bool is_shared(const struct task_job *job, const struct task_meta *m, const char *variable)
+{
+    char other[META_NAME];
+
+    for (size_t i = 0; i < job->meta_count; i++) {
+        meta_variable(job->metas[i].name, other);
+        if (&job->metas[i] != m && strcmp(other, variable) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A variable that two names would have is set for neither: the command must not take one for the
+ * other. */
+static void set_meta(const struct task_job *job, const struct task_meta *m)
+{
+    char name[META_NAME];
+
+    meta_variable(m->name, name);
+    if (!is_shared(job, m, name))
+        set_bytes(name, m->value);
     if (str_eq(m->name, STR("traceparent")))
         set_bytes("TRACEPARENT", m->value);
     if (str_eq(m->name, STR("tracestate")))
@@ -92,7 +135,7 @@ static void set_environment(const struct task_job *job)
     if (job->name.len > 0)              \
         set_bytes(variable, job->name); \
     else                                \
-        unsetenv(variable);
+        unset_bytes(variable);
     TASK_TEXTS(SET_TEXT)
 #undef SET_TEXT
 #define SET_NUMBER(name, variable, otherwise) set_number(variable, job->name);
@@ -102,7 +145,7 @@ static void set_environment(const struct task_job *job)
         unsetenv("BELFRY_NOMINAL_MS");
     unset_metas();
     for (size_t i = 0; i < job->meta_count; i++)
-        set_meta(&job->metas[i]);
+        set_meta(job, &job->metas[i]);
 }
 
 /* In the child; does not return. */

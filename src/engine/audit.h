@@ -38,7 +38,7 @@ struct engine;
  * waits for the entry waits for both. NOMEM. */
 int engine_audit(struct engine *e, const struct audit_entry *a);
 /* Shows one page, oldest first. It may be short though there is more. `due_ms` and `seq` of the
- * cursor count. NOMEM, COLD. */
+ * cursor count. The function ends the page as that of engine_list does. NOMEM, COLD. */
 int engine_audits(struct engine *e, const struct audit_filter *f,
                   int (*fn)(void *arg, const struct audit_entry *a), void *arg,
                   struct list_cursor *cursor);

@@ -18,8 +18,8 @@
 #include "record/name.h"
 #include "record/record.h"
 
-#define FIRE_SLICE            20000 /* timers fired by one engine_advance */
-#define STANDSTILL_MS         1000  /* a wall clock set back by less than this is waited for */
+#define FIRE_SLICE            5000 /* timers fired by one engine_advance: at most 5 ms */
+#define STANDSTILL_MS         1000 /* a wall clock set back by less than this is waited for */
 #define STRICT_MS             60000
 #define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
@@ -82,6 +82,7 @@ void engine_free(struct engine *e)
     table_fini(&e->place.lanes);
     table_fini(&e->place.asides.by_lane);
     table_fini(&e->place.jobs);
+    pool_fini(&e->place.known.pool);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
     free(e);
@@ -249,8 +250,8 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
 
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms)
 {
-    int64_t wall = wheels_next(e->wheels, WALL_WHEELS);
-    int64_t mono = wheels_next(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
+    int64_t wall = wheels_wake(e->wheels, WALL_WHEELS);
+    int64_t mono = wheels_wake(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
     int64_t load = frontier_wake(e), bulk = bulk_wake(e);
 
     if (!list_empty(&e->place.arrived) && e->now_ms < wall)

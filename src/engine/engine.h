@@ -164,6 +164,8 @@ int engine_delete(struct engine *e, struct job_id id);
  * 1: there may be more. 2: there may be more, but other work comes first. 0: there is nothing to do
  * now. COLD, as a request; NOMEM. */
 int engine_task(struct engine *e);
+/* Whether engine_task would find something to do. */
+bool engine_task_waits(const struct engine *e);
 /* While it is set, bulks wait: they bring jobs to memory and write to the journal. */
 void engine_press(struct engine *e, bool pressed);
 /* The item that the last engine_task() asked for is unreadable; the task skips it. */
@@ -207,7 +209,9 @@ int engine_find_key(struct engine *e, struct str queue, struct str order, struct
 /* One page of jobs that match, by (due, id) within the stripe of the table or the run that it comes
  * from. A job that does not change meanwhile is in exactly one page. A job that moves between
  * memory and disk may be in several. The work is bounded, so a page may be short or empty although
- * there are more. INVALID: the cursor is bad. NOMEM, COLD. */
+ * there are more. The function answers 0 to go on. A positive answer ends the page behind this job,
+ * and engine_list returns it; a negative one is an error. INVALID: the cursor is bad. NOMEM, COLD.
+ */
 int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor);

@@ -14,6 +14,7 @@
     X(OFFERED_EARLY, "a job is given out before its own record is durable") \
     X(LOST_RETRY, "the record of a retry is not written")                   \
     X(LOST_END, "the record of a job's end is not written")                 \
+    X(LOST_RELEASE, "the record of a release is not written")               \
     X(WRONG_ATTEMPT, "a released job keeps its attempt counted")            \
     X(UNCOUNTED_STALL, "a stall gives its attempt back")                    \
     X(STALE_ACCEPTED, "COMPLETE does not look at the token")                \
@@ -41,10 +42,14 @@
     X(MAINTENANCE_IGNORED, "a tenant in maintenance gives out jobs")        \
     X(LIMIT_IGNORED, "max_running is not looked at")                        \
     X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \
+    X(SETTINGS_FORGOTTEN, "a queue is forgotten with its settings")         \
+    X(SUMS_LOST, "a forgotten queue takes its counts out of the sums")      \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
     X(RATE_IGNORED, "a rate is not looked at")                              \
     X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \
     X(UNTOLD, "jobs are not told that those they wait for have ended")      \
+    X(CROWDED, "a tenant makes one more recurrence than it may")            \
+    X(REVISION_LOST, "the record of a recurrence that went on is lost")     \
     X(OVERLAP_IGNORED, "a recurrence does not look at the one before")      \
     X(QUIET_IGNORED, "a job is given out in quiet hours")                   \
     X(PASS_HELD, "maintenance holds jobs that pass all gates")              \
@@ -70,12 +75,14 @@
     X(ASIDE_OVERTAKEN, "they overtake those of them that were set aside")   \
     X(ASIDE_STUCK, "those that were set aside are not asked for again")     \
     X(HOLDERS_SHARED, "who keeps an ordering key is in all tenants' way")   \
+    X(LEASES_SHARED, "a tenant's leased jobs are in all tenants' way")      \
     X(BEGINNING_LOST, "a journal without its first segments is opened")     \
     X(END_LOST, "a journal without its last segments is opened")            \
     X(CLEAN_END_IGNORED, "damage at the end passes for a torn commit")      \
     X(OWNER_FORGOTTEN, "without its owner record a journal is opened")      \
     X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")         \
-    X(BATCH_KEPT, "the memory of a batch that was given up is kept")
+    X(BATCH_KEPT, "the memory of a batch that was given up is kept")        \
+    X(CUT_SKIPS, "a page that is cut short passes over the rest of it")
 
 enum mutant {
     MUTANT_NONE,

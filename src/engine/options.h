@@ -32,8 +32,10 @@ struct engine_options {
     uint64_t max_running;   /* leased at a time. 0: any number */
     int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
     size_t bulk_page;       /* jobs in a slice of a bulk, for tests. 0: some hundred */
+    int64_t min_every_ms;   /* the least period of EVERY in a new rule. 0: 1 ms */
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
+    size_t idle_queues;     /* queues that are known though nobody uses them, for tests. 0: 1000 */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     uint64_t commit_bytes;  /* records beyond which roll is called */
     bool listen;            /* as engine_listen, from the start on */

@@ -38,7 +38,7 @@ struct engine;
 /* All of these may answer COLD. */
 
 /* Makes a recurrence, or changes the one of that name. Its occurrences and decisions stand, and the
- * next occurrence is after them and after now. INVALID, TOOLARGE, FULL, NOMEM. */
+ * next occurrence is after them and after now. INVALID, TOOLARGE, LIMIT, FULL, NOMEM. */
 int engine_recur(struct engine *e, const struct recurrence_spec *s);
 /* NOTFOUND. */
 int engine_recurrence_get(struct engine *e, struct str tenant, struct str name,

@@ -71,7 +71,10 @@ struct tenant_view {
     const struct tenant_settings *settings;
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
+    uint64_t leased_bytes; /* memory of its leased jobs */
     uint64_t queues;
+    uint64_t used_queues; /* those that max_queues counts */
+    uint64_t recurrences;
     int64_t quiet_until_ms; /* -1: it is not quiet */
 };
 
@@ -89,7 +92,9 @@ struct tenant_view {
     X(LANES, "too many jobs that did not succeed keep their ordering keys: others wait for them")  \
     X(ENDPOINT,                                                                                    \
       "the endpoint that it pushes to failed again and again: it is left alone for a while")       \
-    X(TENANT_PUSHES, "the tenant has as many pushes under way as one tenant may")
+    X(TENANT_PUSHES, "the tenant has as many pushes under way as one tenant may")                  \
+    X(TENANT_LEASED, "leased jobs of the tenant take as much memory as one tenant may")            \
+    X(SERVER_LEASED, "leased jobs of all tenants take as much memory as they may")
 
 enum hold {
 #define HOLD_ENUM(name, text) HOLD_##name,
@@ -145,22 +150,27 @@ struct engine_stats {
     uint64_t runs;
     uint64_t run_bytes;
     uint64_t live_bytes;
-    uint64_t untold; /* ended jobs of which others have not been told yet */
+    uint64_t leased_bytes; /* memory of leased jobs */
+    uint64_t laden;        /* tenants that have their share of it, and jobs that wait for more */
+    uint64_t leased_holds; /* how many times a tenant became such a one */
+    uint64_t untold;       /* ended jobs of which others have not been told yet */
+    uint64_t queues_forgotten; /* since the start */
+    uint64_t tenants_forgotten;
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;
     const struct hist *wait;
 };
 
-/* The figures of one tenant, summed up over its queues. */
+/* The figures of a tenant's queues. Counters and histograms have those that were forgotten. */
 struct tenant_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues;
     uint64_t waiters; /* at its queues; workers that wait for all tenants are not among them */
     struct counters counters;
-    struct hist lateness;
-    struct hist runtime;
-    struct hist wait;
+    const struct hist *lateness;
+    const struct hist *runtime;
+    const struct hist *wait;
 };
 
 /* Why a job has not run. */
@@ -180,7 +190,8 @@ struct tenant_stats {
     X(QUIET_HOURS, "quiet_hours")     \
     X(SLOW_START, "slow_start")       \
     X(ORDERING_KEY, "ordering_key")   \
-    X(ENDPOINT, "endpoint")
+    X(ENDPOINT, "endpoint")           \
+    X(LEASED_MEMORY, "leased_memory")
 
 enum reason {
 #define REASON_ENUM(name, text) REASON_##name,

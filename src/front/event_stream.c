@@ -99,8 +99,19 @@ static void set_tenant(struct event_stream *s, struct str tenant)
 
 void event_stream_confine(struct event_stream *s, const struct engine *e, struct str tenant)
 {
+    struct seal seal;
+
     set_tenant(s, tenant);
     s->confined = e;
+    seal = seal_of(s);
+    seal_pairs_free(s->ids);
+    s->ids = e ? seal_pairs_new(&seal) : NULL;
+}
+
+void event_stream_fini(struct event_stream *s)
+{
+    seal_pairs_free(s->ids);
+    s->ids = NULL;
 }
 
 int event_stream_init(struct event_stream *s, const struct str *words, size_t n, char *why,
@@ -137,18 +148,26 @@ bool event_stream_wants(const struct event_stream *s, const struct job_event *ev
 
 /* ---- Text ---- */
 
+static void put_plain_id(uint64_t epoch, uint64_t number, struct buf *out)
+{
+    char text[2 * BUF_DIGITS + 1], *p = buf_digits(text, epoch);
+
+    *p++ = '-';
+    p = buf_digits(p, number);
+    buf_append(out, text, (size_t)(p - text));
+}
+
 static void put_id(const struct event_stream *s, uint64_t epoch, struct buf *out)
 {
-    struct seal seal = seal_of(s);
     uint64_t number = s->cursor.number - 1;
     size_t before = out->len, bare;
 
     buf_text(out, "id: ");
     bare = out->len;
     if (s->confined)
-        seal_pair(&seal, epoch, number, out);
+        seal_pairs_put(s->ids, epoch, number, out);
     else
-        buf_printf(out, "%llu-%llu", (unsigned long long)epoch, (unsigned long long)number);
+        put_plain_id(epoch, number, out);
     if (out->len == bare) /* an empty id would make the reader forget its last one */
         out->len = before;
     else
@@ -226,8 +245,8 @@ static void put_gap(const struct event_stream *s, uint64_t epoch, uint64_t misse
     buf_text(out, "}\n\n");
 }
 
-bool event_stream_next(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
-                       struct buf *out)
+bool event_stream_next(struct event_stream *s, const struct event_ring *r,
+                       struct event_texts *texts, uint64_t epoch, struct buf *out)
 {
     struct job_event ev;
     uint64_t missed;
@@ -243,8 +262,6 @@ bool event_stream_next(struct event_stream *s, const struct event_ring *r, uint6
         return true;
     }
     put_id(s, epoch, out);
-    buf_printf(out, "event: %s\ndata: ", job_state_name(ev.state));
-    event_json(&ev, out);
-    buf_text(out, "\n\n");
+    event_texts_put(texts, s->cursor.number - 1, &ev, out);
     return true;
 }

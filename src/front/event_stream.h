@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "front/event_ring.h"
+#include "front/event_text.h"
 #include "verbs/shape.h"
 #include "verbs/verb.h"
 
@@ -20,6 +21,7 @@ extern const struct verb event_options;
 
 struct event_stream {
     const struct engine *confined;   /* the engine whose key seals ids; NULL: ids are plain */
+    struct seal_pairs *ids;          /* seals ids, if they are sealed */
     bool has_tenant;                 /* The query names the tenant. */
     char tenant[NAME_MAX_BYTES + 1]; /* empty: all tenants */
     char queue[NAME_MAX_BYTES + 1];  /* empty: all queues */
@@ -34,6 +36,8 @@ int event_stream_init(struct event_stream *s, const struct str *words, size_t n,
 
 /* Confines the stream to a tenant, whatever its query says. */
 void event_stream_confine(struct event_stream *s, const struct engine *e, struct str tenant);
+/* Accepts a zeroed stream. */
+void event_stream_fini(struct event_stream *s);
 
 /* The stream's first place, by the header Last-Event-ID (NULL: none), or else by `after` of the
  * query. INVALID with a sentence in `why`. */
@@ -46,9 +50,10 @@ bool event_stream_wants(const struct event_stream *s, const struct job_event *ev
 void event_stream_hello(const struct event_stream *s, uint64_t epoch, struct buf *out);
 void event_stream_beat(const struct event_stream *s, uint64_t epoch, struct buf *out);
 
-/* Appends the next event that the reader wants, or a gap. False: there is none. */
-bool event_stream_next(struct event_stream *s, const struct event_ring *r, uint64_t epoch,
-                       struct buf *out);
+/* Appends the next event that the reader wants, or a gap. False: there is none. All readers of a
+ * ring share the texts. */
+bool event_stream_next(struct event_stream *s, const struct event_ring *r,
+                       struct event_texts *texts, uint64_t epoch, struct buf *out);
 
 /* An event as a JSON object. The fields show a struct job_event. */
 extern const struct shape_field event_fields[];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses that have shown wrong tokens. After GUARD_FAILURES of them within GUARD_MS, an address
- * may show no token until that time is over. Secrets are too long to be guessed; the guard keeps
- * guessing cheap for the server, and visible. Its size is fixed: when there is no room, it forgets
- * the addresses that failed longest ago.
+ * Addresses that have shown wrong tokens. After GUARD_FAILURES of them within GUARD_MS, further
+ * wrong tokens from an address are refused until that time is over, and are not logged. A right
+ * token never meets the guard, so no client can lock out another behind one address. Secrets are
+ * too long to be guessed; the guard keeps guessing visible, and the log short. Its size is fixed:
+ * when there is no room, it forgets the addresses that failed longest ago.
  */
 #ifndef FRONT_GUARD_H
 #define FRONT_GUARD_H
@@ -20,7 +21,7 @@
 
 struct guard {
     uint64_t failures; /* since the start */
-    uint64_t refused;  /* attempts that were refused unseen */
+    uint64_t refused;  /* wrong tokens beyond these */
     struct guard_slot {
         uint64_t key;     /* a hash of the address; 0: the slot is empty */
         int64_t since_ms; /* monotonic time of the first failure */
@@ -31,7 +32,8 @@ struct guard {
 /* `address` has a port, which does not count. Of IPv6 only the first half counts, because the
  * owner of the address chooses the rest. An empty address is not watched. */
 
-/* Whether the server may look at an attempt; a refused one is counted. */
+/* Before guard_failed: whether another wrong token is answered as such; a refused one is counted.
+ */
 bool guard_admits(struct guard *g, struct str address, int64_t mono_ms);
 /* The attempt was wrong. Returns the number of wrong ones within the time. */
 uint32_t guard_failed(struct guard *g, struct str address, int64_t mono_ms);

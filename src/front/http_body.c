@@ -4,9 +4,7 @@
 
 #include "front/http_fields.h"
 
-#define QUOTE(x)     #x
-#define STRINGIFY(x) QUOTE(x)
-#define ITEM_WORDS   9999 /* the most that BATCH can count */
+#define ITEM_WORDS 9999 /* the most that BATCH can count */
 
 int fields_refuse_json(struct fields *f, const struct json *j)
 {
@@ -95,6 +93,16 @@ static int gather_single(struct fields *f, struct json *j, const struct arg *a, 
     return err;
 }
 
+/* Says that an array has too many elements. Arrays are not read beyond their limits, however long
+ * they are. */
+static int refuse_more(struct fields *f, const struct arg *a, size_t most, const char *what)
+{
+    char why[64];
+
+    snprintf(why, sizeof(why), "expected at most %zu %s", most, what);
+    return fields_refuse(f, a, why);
+}
+
 /* An array of values of an option that may be given several times. */
 static int gather_many(struct fields *f, struct json *j, const struct arg *a)
 {
@@ -102,7 +110,8 @@ static int gather_many(struct fields *f, struct json *j, const struct arg *a)
     int err = open_value(f, j, a, KIND_ARRAY);
 
     while (!err && json_next(j, ']', &n) > 0)
-        err = gather_single(f, j, a, false);
+        err = a->most && n > a->most ? refuse_more(f, a, a->most, "of them")
+                                     : gather_single(f, j, a, false);
     return !err && j->bad ? fields_refuse_json(f, j) : err;
 }
 
@@ -116,6 +125,8 @@ static int gather_names(struct fields *f, struct json *j, const struct arg *a)
     while (!err && json_next(j, ']', &n) > 0) {
         size_t at;
 
+        if (n > LEASE_QUEUES_MAX)
+            return refuse_more(f, a, LEASE_QUEUES_MAX, "names");
         if (n > 1)
             buf_text(text, ",");
         at = text->len;
@@ -151,7 +162,7 @@ static int gather_meta(struct fields *f, struct json *j, const struct arg *a, bo
         struct str name, value;
 
         if (n > METAS_MAX) /* before they are compared with each other */
-            return fields_refuse(f, a, "expected at most " STRINGIFY(METAS_MAX) " names");
+            return refuse_more(f, a, METAS_MAX, "names");
         if (!json_name(j, &c->text))
             return fields_refuse_json(f, j);
         name = text_since(f, from);
@@ -164,13 +175,22 @@ static int gather_meta(struct fields *f, struct json *j, const struct arg *a, bo
     return !err && j->bad ? fields_refuse_json(f, j) : err;
 }
 
+static int refuse_large(struct fields *f, const struct arg *a, size_t most)
+{
+    char why[64];
+
+    snprintf(why, sizeof(why), "larger than the limit of %zu bytes", most);
+    fields_refuse(f, a, why);
+    return BELFRY_TOOLARGE;
+}
+
 static int gather_json(struct fields *f, struct json *j, const struct arg *a)
 {
     struct buf *text = &f->call->text;
     size_t from = text->len;
 
     if (json_peek(j) == KIND_STRING ? !json_string_read(j, text) : !json_take(j, text))
-        return fields_refuse_json(f, j);
+        return j->large ? refuse_large(f, a, j->most) : fields_refuse_json(f, j);
     fields_give(f, a, text_since(f, from));
     return 0;
 }
@@ -206,7 +226,9 @@ static int gather_items(struct fields *f, struct json *j, const struct arg *a)
     int err = open_value(f, j, a, KIND_ARRAY);
 
     while (!err && json_next(j, ']', &n) > 0)
-        err = json_peek(j) == KIND_OBJECT ? gather_item(f, j, n) : refuse_value(f, j, a);
+        err = n > BATCH_MAX                 ? refuse_more(f, a, BATCH_MAX, "of them")
+              : json_peek(j) == KIND_OBJECT ? gather_item(f, j, n)
+                                            : refuse_value(f, j, a);
     if (!err && j->bad)
         return fields_refuse_json(f, j);
     return !err && n == 0 ? fields_refuse(f, a, "expected at least one") : err;

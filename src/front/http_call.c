@@ -291,6 +291,7 @@ static int gather_all(struct fields *f, const struct http_input *in)
         err = gather_query(f, in->query);
     if (!err && in->body.len) {
         json_begin(&j, in->body);
+        j.most = in->max_payload;
         err = fields_read_body(f, &j);
         if (!err && !json_done(&j))
             err = fields_refuse_json(f, &j);

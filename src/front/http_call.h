@@ -16,6 +16,7 @@ struct http_input {
     struct str query; /* behind the question mark, with its escapes */
     struct str body;
     struct str idempotency_key; /* the header's value; ptr NULL: there is no such header */
+    size_t max_payload;         /* A JSON value is not read beyond that; 0: it is. */
 };
 
 /* The verb's words. They borrow from `text` and from the input. */
@@ -32,8 +33,8 @@ void http_call_fini(struct http_call *c);
 /* Empties a call; it keeps its memory if that is little. */
 void http_call_reset(struct http_call *c);
 
-/* Fills a zeroed or reset call. INVALID, PROTOCOL (the body is no JSON) or NOMEM with a sentence in
- * c->why. */
+/* Fills a zeroed or reset call. INVALID, PROTOCOL (the body is no JSON), TOOLARGE or NOMEM with a
+ * sentence in c->why. */
 int http_translate(const struct http_input *in, struct http_call *c);
 
 struct http_answer {

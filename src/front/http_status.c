@@ -24,6 +24,7 @@ static const struct {
     { 422, "Unprocessable Content" },
     { 429, "Too Many Requests" },
     { 500, "Internal Server Error" },
+    { 501, "Not Implemented" },
     { 503, "Service Unavailable" },
 };
 

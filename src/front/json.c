@@ -18,10 +18,18 @@ bool json_fail(struct json *j, const char *why)
     return false;
 }
 
-static void skip_blanks(struct json *j)
+static bool is_blank(char c)
 {
-    while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\r' || *j->at == '\t'))
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static inline void skip_blanks(struct json *j)
+{
+    const char *from = j->at;
+
+    while (j->at < j->end && is_blank(*j->at))
         j->at++;
+    j->blanks += (size_t)(j->at - from);
 }
 
 enum json_kind json_peek(struct json *j)
@@ -158,9 +166,10 @@ static bool read_unicode(struct json *j, uint32_t *ret)
 /* j->at is at the backslash. */
 static bool read_escape(struct json *j, struct buf *out)
 {
-    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    const char *found;
+    static const char meant[256] = { ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t' };
     uint32_t c = 0;
+    char said;
 
     if (j->end - j->at < 2)
         return json_fail(j, "the text ends within a string");
@@ -172,11 +181,11 @@ static bool read_escape(struct json *j, struct buf *out)
             put_utf8(out, c);
         return true;
     }
-    found = j->at[1] ? strchr(letters, j->at[1]) : NULL;
-    if (!found)
+    said = meant[(unsigned char)j->at[1]];
+    if (!said)
         return json_fail(j, "unknown escape in a string");
     if (out)
-        buf_append(out, &meant[found - letters], 1);
+        buf_append(out, &said, 1);
     j->at += 2;
     return true;
 }
@@ -282,56 +291,85 @@ bool json_name(struct json *j, struct buf *out)
     return json_string_read(j, out) && take_colon(j);
 }
 
-/* Copies the text of a value that is neither array nor object. */
-static bool copy_single(struct json *j, enum json_kind kind, struct buf *out)
+/* Whether the value that began at `from` is not longer than values may be, blanks not counted. */
+static bool is_within(struct json *j, const char *from, size_t blanks)
 {
-    const char *from;
-    struct str number;
-    bool ok, whole;
-
-    skip_blanks(j);
-    from = j->at;
-    if (kind == KIND_STRING)
-        ok = json_string_read(j, NULL);
-    else if (kind == KIND_NUMBER)
-        ok = json_number(j, &number, &whole);
-    else
-        ok = json_literal(j);
-    if (ok)
-        buf_append(out, from, (size_t)(j->at - from));
-    return ok;
+    if (!j->most || (size_t)(j->at - from) - (j->blanks - blanks) <= j->most)
+        return true;
+    j->large = true;
+    return json_fail(j, "the value is too long");
 }
 
-static bool copy_elements(struct json *j, bool object, struct buf *out)
+static bool skip_single(struct json *j, enum json_kind kind)
 {
+    struct str number;
+    bool whole;
+
+    if (kind == KIND_STRING)
+        return json_string_read(j, NULL);
+    return kind == KIND_NUMBER ? json_number(j, &number, &whole) : json_literal(j);
+}
+
+/* Takes any value. It is part of the one that began at `from`, behind so many blanks. */
+static bool skip_value(struct json *j, const char *from,
+                       size_t blanks) /* NOLINT(misc-no-recursion): bounded by depth */
+{
+    enum json_kind kind = json_peek(j);
+    char close = kind == KIND_OBJECT ? '}' : ']';
     size_t n = 0;
     int more;
 
+    if (kind != KIND_ARRAY && kind != KIND_OBJECT)
+        return kind != KIND_BAD && skip_single(j, kind);
     if (!json_open(j))
         return false;
-    buf_text(out, object ? "{" : "[");
-    while ((more = json_next(j, object ? '}' : ']', &n)) > 0) {
-        if (n > 1)
-            buf_text(out, ",");
-        if (object) {
-            if (!copy_single(j, KIND_STRING, out) || !take_colon(j))
-                return false;
-            buf_text(out, ":");
-        }
-        if (!json_take(j, out))
+    while ((more = json_next(j, close, &n)) > 0) {
+        if (kind == KIND_OBJECT && !json_name(j, NULL))
+            return false;
+        if (!skip_value(j, from, blanks) || !is_within(j, from, blanks))
             return false;
     }
-    buf_text(out, object ? "}" : "]");
     return more == 0;
 }
 
-bool json_take(struct json *j, struct buf *out) /* NOLINT(misc-no-recursion): bounded by depth */
+/* Appends a valid text without the blanks between its parts. */
+static void put_tight(struct buf *out, struct str text)
 {
-    enum json_kind kind = json_peek(j);
+    const char *end = text.ptr + text.len;
+    bool in_string = false;
 
-    if (kind == KIND_ARRAY || kind == KIND_OBJECT)
-        return copy_elements(j, kind == KIND_OBJECT, out);
-    return kind != KIND_BAD && copy_single(j, kind, out);
+    for (const char *p = text.ptr, *from = p; p < end; p++) {
+        if (*p == '"')
+            in_string = !in_string;
+        else if (*p == '\\')
+            p++;
+        if (!in_string && is_blank(*p)) {
+            buf_append(out, from, (size_t)(p - from));
+            from = p + 1;
+        } else if (p + 1 >= end) {
+            buf_append(out, from, (size_t)(end - from));
+        }
+    }
+}
+
+bool json_take(struct json *j, struct buf *out)
+{
+    const char *from;
+    size_t blanks;
+    struct str text;
+
+    if (json_peek(j) == KIND_BAD)
+        return false;
+    from = j->at;
+    blanks = j->blanks;
+    if (!skip_value(j, from, blanks) || !is_within(j, from, blanks))
+        return false;
+    text = (struct str){ from, (size_t)(j->at - from) };
+    if (j->blanks == blanks)
+        buf_str(out, text);
+    else
+        put_tight(out, text);
+    return true;
 }
 
 bool json_done(struct json *j)

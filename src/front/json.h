@@ -30,6 +30,9 @@ struct json {
     const char *at;
     const char *end;
     unsigned depth;
+    size_t blanks; /* between parts of the text, so far */
+    size_t most;   /* bytes of a value that json_take takes; 0: any number */
+    bool large;    /* The error is that a value is longer. */
     bool bad;
     char why[128];
 };
@@ -52,7 +55,7 @@ bool json_open(struct json *j);
 /* 1: an element follows; 0: there was none left, and the end is taken. `n` counts elements from 0
  * on. */
 int json_next(struct json *j, char close, size_t *n);
-/* Takes a field's name and its colon. */
+/* Takes a field's name and its colon; out NULL: only checks them. */
 bool json_name(struct json *j, struct buf *out);
 
 /* Takes any value and appends its text, without blanks between its parts. */

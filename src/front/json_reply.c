@@ -9,6 +9,8 @@
 #include "front/http_status.h"
 #include "front/json.h"
 
+#define SHORT 64 /* a text of fewer bytes is a string, whatever escapes it needs */
+
 static struct json_reply *of(struct reply *r)
 {
     return container_of(r, struct json_reply, base);
@@ -68,7 +70,7 @@ static void end_value(struct json_reply *j, bool single)
 
 static void write_name(struct json_reply *j, struct str s)
 {
-    json_quote(j->out, s);
+    json_quote_within(j->out, s, SIZE_MAX);
     buf_text(j->out, ":");
     j->key_end = j->out->len;
     j->level[j->depth - 1].left--;
@@ -95,6 +97,12 @@ static void write_base64(struct json_reply *j, struct str s)
     buf_text(j->out, j->key_end ? "\"" : "\"}");
 }
 
+/* Writes a string. False: it is no UTF-8, or escapes would make it more than twice as long. */
+static bool write_string(struct json_reply *j, struct str s)
+{
+    return utf8_valid(s) && json_quote_within(j->out, s, s.len < SHORT ? SIZE_MAX : 2 * s.len);
+}
+
 static void write_bytes(struct reply *r, struct str s)
 {
     struct json_reply *j = of(r);
@@ -104,9 +112,7 @@ static void write_bytes(struct reply *r, struct str s)
         return;
     }
     begin_value(j, true);
-    if (utf8_valid(s))
-        json_quote(j->out, s);
-    else
+    if (!write_string(j, s))
         write_base64(j, s);
     end_value(j, true);
 }
@@ -208,6 +214,11 @@ static void array_end(struct reply *r, size_t from, size_t n)
     close_levels(j);
 }
 
+static size_t mark(const struct reply *r)
+{
+    return container_of(r, const struct json_reply, base)->out->len;
+}
+
 static void undo(struct reply *r)
 {
     struct json_reply *j = of(r);
@@ -228,6 +239,7 @@ static const struct reply_ops json_reply_ops = {
     .array_begin = array_begin,
     .array_end = array_end,
     .undo = undo,
+    .mark = mark,
 };
 
 void json_reply_init(struct json_reply *r, struct buf *out, const char *name, const char *item)

@@ -2,7 +2,8 @@
 /*
  * The reply vtable on JSON. An answer is always an object, so that it can grow: the map that a verb
  * answers, or an object with a field for its array or single value. Bytes are a string if they are
- * UTF-8; else they are base64, and the field's name ends in `_base64`.
+ * UTF-8 that escapes make at most twice as long, or that is short. Other bytes are base64, and the
+ * field's name ends in `_base64`.
  */
 #ifndef FRONT_JSON_REPLY_H
 #define FRONT_JSON_REPLY_H

@@ -67,11 +67,51 @@ static enum resp_status read_null_array(struct resp_request *r, struct str in, s
     return RESP_OK;
 }
 
+/* The request is not whole: `left` arguments begin at p, for whose first `need` bytes of input are
+ * missing (0: unknown). */
+static enum resp_status stop_at(struct resp_place *place, struct str in, const char *p, size_t left,
+                                size_t need)
+{
+    *place = (struct resp_place){ need, (size_t)(p - in.ptr), left };
+    return RESP_MORE;
+}
+
+/* Reads the argument at *p and moves behind it. `left` arguments begin there. */
+static inline enum resp_status read_argument(struct resp_place *place, const char **why,
+                                             struct str in, const char **p, size_t left,
+                                             size_t max_bulk, struct str *ret)
+{
+    const char *s = *p, *end = in.ptr + in.len;
+    enum resp_status status;
+    uint64_t len;
+
+    if (s == end)
+        return stop_at(place, in, *p, left, 0);
+    *why = "expected $ and the length of an argument, as in $5";
+    if (*s++ != '$')
+        return RESP_BAD;
+    *why = "invalid length of an argument: expected $ and a number, as in $5";
+    status = read_length(&s, end, &len);
+    if (status != RESP_OK)
+        return status == RESP_BAD ? RESP_BAD : stop_at(place, in, *p, left, 0);
+    *why = "an argument is larger than the limit";
+    if (len > max_bulk)
+        return RESP_BAD;
+    if ((uint64_t)(end - s) < len + 2)
+        return stop_at(place, in, *p, left, (size_t)(s - in.ptr) + len + 2);
+    *why = "an argument is not as long as announced: expected CRLF after it";
+    if (s[len] != '\r' || s[len + 1] != '\n')
+        return RESP_BAD;
+    *ret = (struct str){ s, len };
+    *p = s + len + 2;
+    return RESP_OK;
+}
+
 static enum resp_status read_array(struct resp_request *r, struct str in, size_t max_bulk,
                                    size_t *ret_used)
 {
-    const char *p = in.ptr + 1, *end = in.ptr + in.len;
-    uint64_t count, len;
+    const char *p = in.ptr + 1, *end = in.ptr + in.len, *why;
+    uint64_t count;
 
     if (p < end && *p == '-')
         return read_null_array(r, in, ret_used);
@@ -83,28 +123,11 @@ static enum resp_status read_array(struct resp_request *r, struct str in, size_t
     if (count > RESP_ARGS_MAX)
         return bad(r, "too many arguments: at most 16384");
     for (size_t i = 0; i < count; i++) {
-        if (p == end)
-            return RESP_MORE;
-        if (*p != '$')
-            return bad(r, "expected $ and the length of an argument, as in $5");
-        p++;
-        status = read_length(&p, end, &len);
-        if (status == RESP_MORE)
-            return RESP_MORE;
-        if (status == RESP_BAD)
-            return bad(r, "invalid length of an argument: expected $ and a number, as in $5");
-        if (len > max_bulk)
-            return bad(r, "an argument is larger than the limit");
-        if ((uint64_t)(end - p) < len + 2) {
-            r->skip = (size_t)(p - in.ptr) + len + 2;
-            return RESP_MORE;
-        }
-        if (p[len] != '\r' || p[len + 1] != '\n')
-            return bad(r, "an argument is not as long as announced: expected CRLF after it");
         if (i == r->cap && !args_grow(r))
             return bad(r, "out of memory");
-        r->args[i] = (struct str){ p, len };
-        p += len + 2;
+        status = read_argument(&r->place, &why, in, &p, count - i, max_bulk, &r->args[i]);
+        if (status != RESP_OK)
+            return status == RESP_BAD ? bad(r, why) : RESP_MORE;
     }
     r->n = count;
     *ret_used = (size_t)(p - in.ptr);
@@ -172,7 +195,7 @@ static enum resp_status read_inline(struct resp_request *r, struct str in, size_
     size_t n = 0;
 
     if (!end && in.len < RESP_INLINE_MAX)
-        return RESP_MORE;
+        return stop_at(&r->place, in, in.ptr + in.len, 0, 0);
     if (!end)
         return bad(r, "an inline request is longer than 64 KiB");
     *ret_used = (size_t)(end - in.ptr) + 1;
@@ -201,9 +224,30 @@ enum resp_status resp_read_request(struct resp_request *r, struct str in, size_t
                                    size_t *ret_used)
 {
     r->n = 0;
-    r->skip = 0;
+    r->place = (struct resp_place){ 0 };
     r->why = NULL;
     if (in.len == 0)
         return RESP_MORE;
     return in.ptr[0] == '*' ? read_array(r, in, max_bulk, ret_used) : read_inline(r, in, ret_used);
+}
+
+bool resp_look_on(struct resp_place *place, struct str in, size_t max_bulk)
+{
+    const char *p = in.ptr + place->at, *why;
+    size_t left = place->left;
+    enum resp_status status;
+    struct str arg;
+
+    if (in.len < place->need || in.len == 0)
+        return false;
+    if (in.ptr[0] == '*' && left == 0) /* Its count has a few digits. */
+        return true;
+    if (in.ptr[0] != '*') {
+        place->at = in.len;
+        return in.len >= RESP_INLINE_MAX || memchr(p, '\n', in.len - (size_t)(p - in.ptr));
+    }
+    do {
+        status = read_argument(place, &why, in, &p, left, max_bulk, &arg);
+    } while (status == RESP_OK && --left > 0);
+    return status != RESP_MORE;
 }

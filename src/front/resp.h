@@ -20,23 +20,35 @@ enum resp_status {
     RESP_BAD = -1, /* the stream is unusable: answer `why` and close */
 };
 
+/* How far a request that is not whole was read. So a request that comes in pieces is looked at
+ * once, whatever their size, and read when it is whole. */
+struct resp_place {
+    size_t need; /* The request is not whole before `in` has this many bytes; 0: unknown. */
+    size_t at;   /* All bytes before this were looked at. */
+    size_t
+        left; /* Arguments that begin at `at` or later; 0: the request is inline, or just begun. */
+};
+
 struct resp_request {
     struct str *args; /* owned by the request, grown as needed, reused */
     size_t n;
     size_t cap;
-    struct buf scratch; /* unquoted inline words */
-    const char *why;    /* static text after RESP_BAD */
-    size_t skip;        /* after RESP_MORE: do not call again before `in` has this many bytes */
+    struct buf scratch;      /* unquoted inline words */
+    const char *why;         /* static text after RESP_BAD */
+    struct resp_place place; /* after RESP_MORE: how far it was read */
 };
 
 void resp_request_fini(struct resp_request *r);
 
 /* Reads one request. RESP_OK sets args, n (0 for an empty line) and *ret_used. A bulk string over
- * max_bulk is RESP_BAD as soon as its length is read. After RESP_MORE, r->skip is the size that
- * `in` needs at least (0: unknown); a caller that waits for it reads a request once, not once per
- * packet. The caller limits the size of a whole request. */
+ * max_bulk is RESP_BAD as soon as its length is read. After RESP_MORE, r->place is how far it came.
+ * The caller limits the size of a whole request. */
 enum resp_status resp_read_request(struct resp_request *r, struct str in, size_t max_bulk,
                                    size_t *ret_used);
+/* More bytes came to a request that was not whole: looks on from its place. False: it is not whole
+ * yet. True: the caller reads it again, because it is whole or bad, or because it has just begun.
+ */
+bool resp_look_on(struct resp_place *place, struct str in, size_t max_bulk);
 
 /* Writers of values that do not differ between the protocols. */
 void resp_error(struct buf *out, const char *code, struct str text); /* line breaks become spaces */

@@ -57,7 +57,7 @@ static bool show_token(const struct ask *a, struct str user, struct str password
     }
     err = session_auth(a->s, a->t, user, password);
     if (err)
-        ask_fail(a, error_name(err), session_auth_why(err));
+        ask_fail(a, error_name(err), session_auth_why(a->s, err));
     return !err;
 }
 
@@ -182,7 +182,8 @@ static void put_figures(struct buf *text, const struct verb_host_stats *h,
                    (unsigned long long)s->jobs[i]);
 }
 
-/* Clients ask for this when they connect. Figures are for tokens of all tenants. */
+/* Clients ask for this when they connect. Figures are for tokens of all tenants whose role may see
+ * STATS. */
 static void ask_info(const struct ask *a)
 {
     struct engine *e = partition_engine(a->t->partition);
@@ -198,7 +199,7 @@ static void ask_info(const struct ask *a)
                "# Server\r\nserver:belfry\r\nbelfry_version:%s\r\nredis_mode:standalone\r\n"
                "loading:0\r\nuptime_in_seconds:%lld\r\n",
                BELFRY_VERSION, (long long)h.uptime_ms / 1000);
-    if (!a->s->who.confined)
+    if (verb_allows(verb_find(verb_table, STR("STATS")), a->s->who.role) && !a->s->who.confined)
         put_figures(&text, &h, &s, &p);
     reply_bytes(a->reply, buf_view(&text));
     buf_fini(&text);
@@ -206,7 +207,8 @@ static void ask_info(const struct ask *a)
 
 /* ---- COMMAND, so that redis-cli completes and hints ---- */
 
-#define CASE_TEXT 32
+#define CASE_TEXT         32
+#define COMMAND_NAMES_MAX 100
 
 static struct str in_case(const char *name, int (*convert)(int c), char ret[CASE_TEXT])
 {
@@ -279,11 +281,50 @@ static size_t verb_count(void)
     return n;
 }
 
+static bool is_among(const struct verb *v, const struct verb *const *some, size_t n)
+{
+    while (n-- > 0)
+        if (some[n] == v)
+            return true;
+    return false;
+}
+
+/* Each verb once, and no unknown names, as Redis does it. */
+static void docs_of_verbs(const struct ask *a)
+{
+    const struct verb *named[COMMAND_NAMES_MAX];
+    size_t n = 0;
+
+    for (size_t i = 2; i < a->n; i++) {
+        const struct verb *v = verb_find(verb_table, a->words[i]);
+
+        if (v && !is_among(v, named, n))
+            named[n++] = v;
+    }
+    reply_map(a->reply, a->n > 2 ? n : verb_count());
+    for (size_t i = 0; a->n > 2 ? i < n : verb_table[i].name != NULL; i++)
+        doc_verb(a, a->n > 2 ? named[i] : &verb_table[i]);
+}
+
+static void infos_of_verbs(const struct ask *a)
+{
+    size_t all = a->n > 2 ? a->n - 2 : verb_count();
+
+    reply_array(a->reply, all);
+    for (size_t i = 0; i < all; i++) {
+        const struct verb *v = a->n > 2 ? verb_find(verb_table, a->words[i + 2]) : &verb_table[i];
+
+        if (v)
+            info_verb(a, v);
+        else
+            reply_null(a->reply);
+    }
+}
+
 /* COMMAND [COUNT | DOCS [name...] | INFO [name...]] */
 static void ask_command(const struct ask *a)
 {
     bool docs = a->n > 1 && str_ieq(a->words[1], "DOCS");
-    size_t all = a->n > 2 ? a->n - 2 : verb_count(), known = all;
 
     if (a->n > 1 && str_ieq(a->words[1], "COUNT")) {
         reply_integer(a->reply, (int64_t)verb_count());
@@ -293,17 +334,12 @@ static void ask_command(const struct ask *a)
         ask_fail(a, "INVALID", "COMMAND: expected COUNT, DOCS or INFO");
         return;
     }
-    for (size_t i = 2; i < a->n; i++)
-        known -= verb_find(verb_table, a->words[i]) == NULL;
-    docs ? reply_map(a->reply, known) : reply_array(a->reply, all);
-    for (size_t i = 0; i < all; i++) {
-        const struct verb *v = a->n > 2 ? verb_find(verb_table, a->words[i + 2]) : &verb_table[i];
-
-        if (v)
-            docs ? doc_verb(a, v) : info_verb(a, v);
-        else if (!docs) /* as Redis, which leaves unknown names out of DOCS */
-            reply_null(a->reply);
-    }
+    if (a->n > 2 + COMMAND_NAMES_MAX)
+        ask_fail(a, "INVALID", "COMMAND: expected at most 100 names");
+    else if (docs)
+        docs_of_verbs(a);
+    else
+        infos_of_verbs(a);
 }
 
 /* HELP [verb] */
@@ -355,6 +391,14 @@ static const struct ask_row *ask_find(struct str name)
     return NULL;
 }
 
+/* Whether a request about the connection has a small answer. */
+static bool is_small(const struct str *words, size_t n)
+{
+    const struct ask_row *row = ask_find(words[0]);
+
+    return !row || (row->open && (n == 1 || row->run != ask_ping));
+}
+
 /* NOAUTH is the answer to every request of an unknown client. */
 static uint64_t refuse_unknown(const struct session *s, const struct session_target *t,
                                struct reply *r)
@@ -394,22 +438,28 @@ int session_auth(struct session *s, const struct session_target *t, struct str u
     uint32_t failures;
     int err;
 
-    if (t->guard && !guard_admits(t->guard, address, mono_ms))
-        return BELFRY_BUSY;
+    /* A right token is taken whatever came before it: only wrong ones are counted. */
     err = identity_show(&s->who, partition_engine(t->partition), user, password);
-    if (err && t->guard) {
-        failures = guard_failed(t->guard, address, mono_ms);
-        if (t->host->auth_failed)
-            t->host->auth_failed(t->host, address, failures);
-    }
+    s->refused = !err && t->admit ? t->admit(s) : NULL;
+    if (s->refused)
+        return BELFRY_BUSY;
+    if (!err || !t->guard)
+        return err;
+    if (!guard_admits(t->guard, address, mono_ms))
+        return BELFRY_BUSY;
+    failures = guard_failed(t->guard, address, mono_ms);
+    if (t->host->auth_failed)
+        t->host->auth_failed(t->host, address, failures);
     return err;
 }
 
-const char *session_auth_why(int err)
+const char *session_auth_why(const struct session *s, int err)
 {
-    return err == BELFRY_BUSY
-               ? "too many wrong tokens came from this address: try again in a minute"
-               : error_text(err);
+    if (err && s->refused)
+        return s->refused;
+    return err == BELFRY_BUSY ? "this token is wrong, and so were many others from this address: "
+                                "try again in a minute"
+                              : error_text(err);
 }
 
 /* While memory is short, a session may add jobs once in a millisecond. So clients that add little
@@ -457,13 +507,14 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     char why[512];
     int err;
 
-    s->cold = s->no_room = false;
+    s->cold = s->no_room = s->crowded = false;
     if (identity_check(&s->who, call.engine, s->remote) < 0)
         return refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
     /* A request that waited for the disk was let in before, so it does not wait for room. */
-    s->no_room = v->flags & VERB_ADDS && !again && lacks_room(s, t);
+    s->crowded = t->crowded && v->flags & (VERB_READS | VERB_TAKES) && !again;
+    s->no_room = s->crowded || (v->flags & VERB_ADDS && !again && lacks_room(s, t));
     if (s->no_room)
         return 0;
     err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
@@ -492,8 +543,13 @@ uint64_t session_execute(struct session *s, const struct session_target *t, cons
     size_t before = out->len;
     uint64_t lsn;
 
+    s->verb = v ? v->name : NULL;
+    s->quick = v && v->flags & VERB_QUICK;
     if (!v) {
-        s->cold = s->no_room = false;
+        s->cold = false;
+        s->no_room = s->crowded = t->crowded && !is_small(words, n);
+        if (s->no_room)
+            return 0;
         return execute_ask(&(struct ask){ s, t, words, n, &reply.base });
     }
     lsn = session_call(s, t, v, words, n, owner, &reply.base);

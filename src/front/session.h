@@ -18,6 +18,10 @@ struct session {
     struct waiter *parked; /* a LEASE that waits; no request is executed until it is served */
     bool cold;             /* the last request needs the disk, and is to be executed again */
     bool no_room;          /* the last request found no room, and is to be executed again */
+    const char *verb;      /* of the last request; NULL: it was about the connection */
+    bool quick;            /* the last request was of a verb with VERB_QUICK */
+    bool crowded;          /* with no_room: it found no memory for its answer */
+    const char *refused;   /* why the last right token was not taken; NULL: it was */
     int64_t added_ms;      /* when it last added something while memory was short */
     char name[64];
     char address[64]; /* of the client; set by the host, may be empty */
@@ -32,6 +36,9 @@ struct session_target {
     struct partition *partition;
     const struct verb_host *host;
     struct guard *guard; /* NULL: wrong tokens are not counted */
+    bool crowded;        /* requests whose answers may be large have to wait */
+    /* The session has shown a right token: why it is not taken, or NULL. May be NULL. */
+    const char *(*admit)(struct session *s);
 };
 
 /* Executes one request and appends its reply to out. There is no reply if the request parked
@@ -41,12 +48,13 @@ struct session_target {
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
 
-/* Shows a token, as user (ptr NULL: none) and password. WRONGPASS: it is wrong, and the session
- * has no token now. BUSY: there were too many wrong ones. */
+/* Shows a token, as user (ptr NULL: none) and password. After an error the session has no token.
+ * WRONGPASS: it is wrong. BUSY: the host does not admit it (s->refused), or it is wrong, too, after
+ * many wrong ones from this address. */
 int session_auth(struct session *s, const struct session_target *t, struct str user,
                  struct str password);
 /* The sentence for such an error. */
-const char *session_auth_why(int err);
+const char *session_auth_why(const struct session *s, int err);
 
 /* As session_execute, for a verb and its words, with a reply of the caller. Both protocols use
  * it. */

@@ -9,9 +9,41 @@
 #define REBUILD_LOOK_MS 10 /* how often a rebuild looks whether nothing is under way */
 #define DUE_SOON_MS     100
 #define SMALL_COMMIT    (64u << 10) /* The loop itself writes only smaller commits. */
-#define GATHER_PAUSE    (8u << 20)
+#define OWN_WORK_US     2000
+#define STALL_US        50000
+#define STALL_CREDIT_US INT64_C(60000000)
 
 /* ---- Time ---- */
+
+/*
+ * A stall: the loop comes back later than it should, because a piece of work or the machine held
+ * it. Meanwhile no worker was heard. So the engine's monotonic clock stands still for that time,
+ * and a bit longer, until the words of all workers are read: no lease ends before its worker had
+ * its time. Stalls that come again and again must not stop the clock, as leases of workers that
+ * are gone have to end. So it stands still for half of the time at most, but for a credit.
+ */
+static bool heed_stall(struct host *h, int64_t now_us)
+{
+    int64_t passed_us = now_us - h->seen_us;
+    int64_t late_us = now_us - (h->wake_us > h->seen_us ? h->wake_us : h->seen_us);
+    int64_t count_us = passed_us + STALL_US;
+    bool stalled = h->seen_us && late_us > STALL_US;
+
+    if (h->seen_us)
+        h->credit_us += passed_us / 2;
+    h->seen_us = now_us;
+    h->wake_us = 0;
+    if (stalled) {
+        count_us = count_us < h->credit_us ? count_us : h->credit_us;
+        h->credit_us -= count_us;
+        h->stalls++;
+        clocks_stall(&h->clocks, count_us / 1000);
+        h->ops->stalled(h->user, passed_us / 1000);
+    }
+    if (h->credit_us > STALL_CREDIT_US)
+        h->credit_us = STALL_CREDIT_US;
+    return stalled;
+}
 
 void host_advance(struct host *h)
 {
@@ -19,6 +51,8 @@ void host_advance(struct host *h)
     void *owner;
 
     clocks_read(&h->clocks, &wall_ms, &mono_ms);
+    if (heed_stall(h, h->clocks.mono_us))
+        clocks_read(&h->clocks, &wall_ms, &mono_ms);
     if (h->engine)
         engine_advance(h->engine, wall_ms, mono_ms);
     while (h->engine && engine_timeout(h->engine, &owner))
@@ -30,14 +64,27 @@ static void on_alarm(void *arg)
     host_advance(arg);
 }
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sets the alarms, and notes when the loop should be back: at one of them, or by its own timers. */
 static void set_alarms(struct host *h)
 {
     int64_t wall = INT64_MAX, mono = INT64_MAX;
+    int timeout_ms = uv_backend_timeout(h->loop);
 
     if (h->engine)
         engine_next_wake(h->engine, &wall, &mono);
-    alarm_set(&h->wall_alarm, wall == INT64_MAX ? wall : wall * 1000);
-    alarm_set(&h->mono_alarm, mono == INT64_MAX ? mono : clocks_mono_us(&h->clocks, mono));
+    wall = wall == INT64_MAX ? wall : wall * 1000;
+    mono = mono == INT64_MAX ? mono : clocks_mono_us(&h->clocks, mono);
+    alarm_set(&h->wall_alarm, wall);
+    alarm_set(&h->mono_alarm, mono);
+    h->wake_us = timeout_ms < 0 ? INT64_MAX : h->seen_us + timeout_ms * INT64_C(1000);
+    h->wake_us = earlier(h->wake_us, mono);
+    if (wall != INT64_MAX)
+        h->wake_us = earlier(h->wake_us, wall - h->clocks.apart_us);
 }
 
 /* Runs just before the turn that it was started for. */
@@ -67,9 +114,7 @@ int host_open(struct host *h, struct partition_report *ret)
         return err;
     h->engine = partition_engine(h->partition);
     h->durable_lsn = 0;
-    /* The reserve must be able to take the records, should the disk be full. */
-    h->gather_max =
-        o.segment_bytes && o.segment_bytes < GATHER_PAUSE ? o.segment_bytes : GATHER_PAUSE;
+    h->seen_us = 0; /* opening is no stall: leases have their grace */
     return 0;
 }
 
@@ -163,7 +208,9 @@ static void on_committed(void *arg, struct commit *commit, int result)
 
 bool host_may_execute(const struct host *h)
 {
-    return h->partition && partition_gathered_bytes(h->partition) < h->gather_max;
+    const struct partition *p = h->partition;
+
+    return p && !partition_is_behind(p) && (h->draining || !partition_owes_work(p));
 }
 
 bool host_is_full(const struct host *h)
@@ -201,6 +248,7 @@ static void give_out(struct host *h)
 
 void host_turn(struct host *h)
 {
+    heed_stall(h, time_mono_us());
     if (host_is_up(h) && engine_torn(h->engine))
         host_fail(h, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (host_is_up(h) && !h->resting) {
@@ -208,7 +256,7 @@ void host_turn(struct host *h)
         give_out(h); /* the disk works while the rest is done */
     }
     if (host_is_up(h) && !h->resting) {
-        if (!h->draining && partition_work(h->partition))
+        if (!h->draining && partition_work(h->partition, h->seen_us + OWN_WORK_US))
             host_wake(h);
         give_out(h); /* gives out jobs that came back to memory just now */
     }
@@ -228,6 +276,7 @@ int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync
 
     *h = (struct host){ .loop = loop, .store = store, .ops = ops, .user = user };
     h->wall_alarm.fd = h->mono_alarm.fd = -1;
+    h->credit_us = STALL_CREDIT_US;
     list_init(&h->uncommitted);
     list_init(&h->errands_waiting);
     uv_idle_init(loop, &h->busy);

@@ -55,6 +55,8 @@ struct host_ops {
     void (*chore_failed)(void *user, const char *name, int err, const char *detail);
     /* New jobs are refused from now on for lack of this, or no longer. */
     void (*room_changed)(void *user, enum host_room room, bool lacking);
+    /* The loop stood still for so long. Leases that would have ended in that time go on. */
+    void (*stalled)(void *user, int64_t ms);
     /* The partition is about to be discarded: everything that refers to its engine must go. */
     void (*failed)(void *user, const char *what, int err, const char *detail);
     /* The partition was opened anew, or could not be. After CORRUPT and FENCED the host gives up,
@@ -72,7 +74,6 @@ struct host {
     struct partition *partition; /* NULL while it is opened anew */
     struct engine *engine;       /* the partition's */
     uint64_t durable_lsn;
-    uint64_t gather_max;     /* No request is executed while more bytes than this are gathered. */
     struct list uncommitted; /* Each entry stands for a request whose answer waits for a commit. */
     bool failed;             /* The partition is to be discarded. */
     bool draining;           /* See host_drain. */
@@ -89,6 +90,10 @@ struct host {
     struct hist fetch_us;
 
     struct clocks clocks;
+    int64_t seen_us; /* CLOCK_MONOTONIC: when the host last looked at it; 0: not yet */
+    int64_t wake_us; /* CLOCK_MONOTONIC: when the loop should wake at the latest; 0: it is awake */
+    int64_t credit_us; /* for how long stalls may stop the engine's clock: see heed_stall */
+    uint64_t stalls;   /* so far */
     struct alarm wall_alarm;
     struct alarm mono_alarm;
     uv_idle_t busy; /* While it is started the loop does not sleep. */
@@ -115,8 +120,8 @@ void host_turn(struct host *h);
 void host_wake(struct host *h);
 /* Tells the engine the time. The user calls it before it executes requests. */
 void host_advance(struct host *h);
-/* Whether requests may be executed: the disk keeps up with the records. Otherwise they wait, and a
- * later turn of the loop tries again. */
+/* Whether requests may be executed: the disk keeps up with the records, and the engine's own work
+ * has had its share. Otherwise they wait, and a later turn of the loop tries again. */
 bool host_may_execute(const struct host *h);
 
 /* Whether there is a partition that is not about to be discarded. */

@@ -33,11 +33,11 @@ const char *chore_name(const struct chore *c)
     return kinds[c->kind]->names[c->step];
 }
 
-bool partition_work(struct partition *p)
+bool partition_work(struct partition *p, int64_t until_us)
 {
     bool more = feed_work(p);
 
-    more = own_work(p) || more;
+    more = own_work(p, until_us) || more;
     return engine_work(p->engine) || more;
 }
 

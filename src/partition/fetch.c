@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAGE_DEAD 10000 /* entries that do not count, which a page may pass over */
+#define PAGE_DEAD  10000             /* entries that do not count, which a page may pass over */
+#define PAGE_BYTES ((size_t)2 << 20) /* a page ends behind the entry that reaches this size */
 
 /* Pins the present runs. This comes before each try. */
 static int fetch_prepare(struct fetch *f)
@@ -154,7 +155,8 @@ static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbe
         if (e->key.len < w->prefix_len || e->key.len > COLD_KEY_MAX ||
             memcmp(e->key.ptr, w->after, w->prefix_len) != 0)
             return 0;
-        if (f->items.n == w->limit || looked++ == w->limit + partition_slice(f->p, PAGE_DEAD)) {
+        if (f->items.n == w->limit || f->items.bodies.len >= PAGE_BYTES ||
+            looked++ == w->limit + partition_slice(f->p, PAGE_DEAD)) {
             f->answer.more = true;
             return 0;
         }

@@ -50,6 +50,7 @@ struct partition {
     uint64_t closed_bytes;
     uint64_t commit_bytes; /* a commit that has reached this is closed */
     uint64_t gather_lsn;   /* of the last record before the gathering commit */
+    bool own_first;        /* the engine's own work comes before the next request */
     bool owed;             /* the gathering commit is to be written though it may be empty */
     uint64_t durable_lsn;
     uint64_t safe_lsn; /* records up to here survive power loss for certain */
@@ -94,6 +95,9 @@ int partition_add_segment(struct partition *p, struct segment s);
  * call answers true. */
 bool partition_make_safe(struct partition *p, uint64_t lsn);
 
+/* So many bytes may be gathered: see partition_is_behind. */
+uint64_t partition_gather_max(const struct partition *p);
+
 /* For messages, before tail->where, which is empty if nothing is torn. */
 static inline const char *damage_at(const struct store_tail *tail)
 {
@@ -125,7 +129,7 @@ void tenure_end(struct partition *p);
 bool reclaim_is_behind(const struct partition *p);
 bool feed_work(struct partition *p);
 bool feed_waits(const struct partition *p);
-bool own_work(struct partition *p);
+bool own_work(struct partition *p, int64_t until_us);
 /* merge_choose.c: false if no merge is worth it; else the family and inputs of m, or an error. */
 bool merge_choose(struct partition *p, struct merge *m, int *ret_err);
 /* The stretch of time that a moment belongs to: the further away the longer. */

@@ -1,16 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's own work: slices of its tasks in every turn, and the fetches that they need. */
+#include "base/time.h"
 #include "partition/internal.h"
 
 #define TASK_SLICES 20 /* in one turn */
+#define TASK_PAUSE  2  /* Own work waits while this part of gather_max is gathered, ... */
+#define TASK_SHARE  8  /* ... and gathers this part of it in one turn. */
 
-/* True if there is more work, of a task or because of it. */
-bool own_work(struct partition *p)
+static bool own_is_held_up(const struct partition *p)
 {
+    return partition_gathered_bytes(p) >= partition_gather_max(p) / TASK_PAUSE;
+}
+
+/* Own work and requests share the room for records, and reclaiming needs some, too. So own work
+ * ends when it has used its share. Requests run first in a turn, and may leave no room: then own
+ * work comes first in a later turn. */
+static bool own_may_go_on(const struct partition *p, uint64_t from_bytes, int64_t until_us)
+{
+    return partition_gathered_bytes(p) - from_bytes < partition_gather_max(p) / TASK_SHARE &&
+           !own_is_held_up(p) && (until_us == INT64_MAX || time_mono_us() < until_us);
+}
+
+/* True if there is more work, of a task or because of it. Work that is held up is no reason for
+ * another turn: the commit that makes room is. */
+bool own_work(struct partition *p, int64_t until_us)
+{
+    uint64_t from_bytes = partition_gathered_bytes(p);
     bool any = false;
 
     engine_press(p->engine, partition_pressed(p) || reclaim_is_behind(p));
+    p->own_first = own_is_held_up(p) && !p->task && engine_task_waits(p->engine);
     for (int i = 0; i < TASK_SLICES && !p->task; i++) {
+        if (i == 0 ? own_is_held_up(p) : !own_may_go_on(p, from_bytes, until_us))
+            break;
         int done = engine_task(p->engine);
 
         if (done == 2)

@@ -15,6 +15,7 @@
 #define MERGE_RUNS_DEFAULT    8
 #define COMMIT_BYTES_MIN      (UINT64_C(64) << 10)
 #define COMMIT_BYTES_MAX      (UINT64_C(4) << 20)
+#define GATHER_MAX            (UINT64_C(8) << 20)
 
 void partition_log_name(const struct partition *p, uint32_t segment, char ret[NAME_BYTES])
 {
@@ -173,6 +174,8 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .slow_start_ms = p->o.slow_start_ms,
         .bulk_page = p->o.bulk_page,
         .slice_jobs = p->o.slice_jobs,
+        .idle_queues = p->o.idle_queues,
+        .min_every_ms = p->o.min_every_ms,
         .audit_ms = p->o.audit_ms,
         .lookahead_ms = p->o.lookahead_ms,
         .mutant = p->o.mutant,
@@ -432,6 +435,22 @@ bool partition_make_safe(struct partition *p, uint64_t lsn)
 uint64_t partition_gathered_bytes(const struct partition *p)
 {
     return p->closed_bytes + p->gathering->buf.len;
+}
+
+/* The reserve must be able to take the records, should the disk be full. */
+uint64_t partition_gather_max(const struct partition *p)
+{
+    return p->o.segment_bytes < GATHER_MAX ? p->o.segment_bytes : GATHER_MAX;
+}
+
+bool partition_is_behind(const struct partition *p)
+{
+    return partition_gathered_bytes(p) >= partition_gather_max(p);
+}
+
+bool partition_owes_work(const struct partition *p)
+{
+    return p->own_first;
 }
 
 int partition_sync(struct partition *p)

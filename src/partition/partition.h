@@ -38,6 +38,7 @@ struct partition_options {
     uint64_t max_running;        /* jobs leased at a time. 0: any number */
     int64_t slow_start_ms;       /* see engine_options */
     size_t bulk_page;            /* jobs in a slice of a bulk, for tests. 0: some hundred */
+    int64_t min_every_ms;        /* see engine_options */
     int64_t audit_ms;            /* how long the audit log is kept. 0: 90 days */
     uint64_t history_disk_bytes; /* of done and cancelled jobs that are kept on disk. 0: 1 GiB */
     size_t block_bytes;          /* of runs. 0: 32 KiB */
@@ -45,6 +46,7 @@ struct partition_options {
     unsigned merge_runs;         /* so many runs that are alike become one. 0: 8 */
     int64_t lookahead_ms;        /* jobs are loaded so long before they are due. 0: 1 minute */
     int slice_jobs;              /* jobs in a slice of other work, for tests. 0: some hundred */
+    size_t idle_queues;          /* as engine_options.idle_queues */
     unsigned mutant;
     engine_event_fn *event; /* see event.h */
     bool listen;
@@ -93,6 +95,12 @@ bool partition_idle(const struct partition *p);
 
 uint64_t partition_durable_lsn(const struct partition *p);
 uint64_t partition_gathered_bytes(const struct partition *p);
+/* Whether as many bytes are gathered as may be: the disk does not keep up, and no request should
+ * be executed. */
+bool partition_is_behind(const struct partition *p);
+/* Whether the engine's own work is held up by gathered bytes. Then no request should be executed
+ * before the next partition_work: commits make room, and requests would take it. */
+bool partition_owes_work(const struct partition *p);
 
 /* Makes all settled commits survive power loss, if commits do not do that themselves. Blocks; on
  * any thread, while no thread is in commit_write. */
@@ -100,9 +108,11 @@ int partition_sync(struct partition *p);
 
 /* ---- Work ---- */
 
-/* Does a slice of the work that moves jobs between memory and disk: a few milliseconds at most. The
- * host calls it once in every turn, and soon again if it answers true. */
-bool partition_work(struct partition *p);
+/* Does a slice of the work that moves jobs between memory and disk, and some of the engine's own
+ * work: a few milliseconds at most. Own work ends at until_us of the monotonic clock; INT64_MAX:
+ * the clock is not read. The host calls it once in every turn, and soon again if it answers true.
+ */
+bool partition_work(struct partition *p, int64_t until_us);
 
 /* Memory is at its budget. The host should read no requests until the chores have made room. */
 bool partition_pressed(const struct partition *p);

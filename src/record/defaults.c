@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/settings.h"
 
+#include <string.h>
+
 const struct queue_settings queue_defaults = {
     .lease_ms = 60000,
     .attempts = 5,
@@ -12,4 +14,26 @@ const struct queue_settings queue_defaults = {
     .push = { .timeout_ms = 30000, .concurrency = 10 },
 };
 
-const struct tenant_settings tenant_defaults = { .weight = 1 };
+static bool rates_are_equal(const struct rate *a, const struct rate *b)
+{
+    return a->count == b->count && (a->count == 0 || a->per_ms == b->per_ms);
+}
+
+#define SAME_FLAG(member)  s->member == queue_defaults.member
+#define SAME_SIGNED        SAME_FLAG
+#define SAME_MOMENT        SAME_FLAG
+#define SAME_PLAIN         SAME_FLAG
+#define SAME_TEXT(member)  strcmp(s->member, queue_defaults.member) == 0
+#define SAME_BYTES(member) str_eq(s->member, queue_defaults.member)
+#define SAME_RATE(member)  rates_are_equal(&s->member, &queue_defaults.member)
+
+bool queue_settings_are_usual(const struct queue_settings *s)
+{
+#define SAME(name, kind, member) &&(SAME_##kind(member))
+    return true QUEUE_FIELDS(SAME);
+#undef SAME
+}
+
+const struct tenant_settings tenant_defaults = { .weight = 1,
+                                                 .max_queues = 10000,
+                                                 .max_recurrences = 10000 };

@@ -90,8 +90,8 @@ static bool is_template(struct str opts)
     struct opt o;
 
     while (job_opt_next(&r, &o))
-        if (o.type == OPT_KEY || o.type == OPT_AFTER || o.type == OPT_LISTENER ||
-            o.type == OPT_NOMINAL)
+        if (o.type == OPT_KEY || o.type == OPT_AFTER || o.type == OPT_TOLD ||
+            o.type == OPT_LISTENER || o.type == OPT_NOMINAL)
             return false;
     return opts.len <= OPTS_MAX && !r.bad;
 }

@@ -16,6 +16,8 @@
 #define META_MAX_BYTES    1024 /* of a value */
 #define AFTER_MAX         64   /* jobs that a job may wait for */
 #define LISTENERS_MAX     1000 /* jobs that may wait for a job */
+#define AFTERS_MAX        4096 /* jobs that those of a batch may wait for */
+#define AFTERS_RULE       "after: expected at most 4096 of them in a batch"
 #define QUIET_MAX_BYTES   200
 #define TZ_MAX_BYTES      128
 #define SPREAD_MAX_MS     INT64_C(86400000)
@@ -26,6 +28,7 @@
 #define PUSH_TIMEOUT_MAX  INT64_C(3600000)
 #define PUSH_RUNNING_MAX  1000
 #define PUSH_MARGIN_MS    15000 /* A lease for a push lasts so long beyond its timeout. */
+#define BATCH_MAX         1000  /* jobs of a BATCH */
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX \
     (4u << 20) /* of payload in one answer of LEASE, which has one job at least */

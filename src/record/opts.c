@@ -55,6 +55,7 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
         ret->value = wire_bytes(r);
         break;
     case OPT_AFTER:
+    case OPT_TOLD:
     case OPT_LISTENER:
         ret->number = (int64_t)wire_varint(r);
         ret->seq = wire_varint(r);
@@ -101,6 +102,7 @@ void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
         case OPT_AFTERFAIL: ret->after_fail = (enum after_fail)o.number; break;
         case OPT_AFTER: ret->afters++; break;
         case OPT_LISTENER: ret->listeners++; break;
+        case OPT_TOLD:
         case OPT_NOMINAL:
         case OPT_TAG:
         case OPT_META: break; /* see job_opt_next */

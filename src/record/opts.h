@@ -37,6 +37,7 @@ enum job_opt {
     OPT_AFTER = 12,     /* a job that this job waits for; there may be several */
     OPT_AFTERFAIL = 13, /* enum after_fail */
     OPT_LISTENER = 14,  /* a job that is told of the end of this job; there may be several */
+    OPT_TOLD = 17,      /* an AFTER whose job has ended: this job no longer waits for it */
     OPT_NOMINAL = 15,   /* of an occurrence: its nominal time, and its recurrence's name */
 };
 
@@ -45,8 +46,8 @@ struct opt {
     enum job_opt type;
     struct str bytes; /* KEY, BACKOFF, ORDER, TAG, PUSH; META: name; NOMINAL: the recurrence's */
     struct str value; /* META */
-    int64_t number;   /* all other options; AFTER, LISTENER: due time of the id */
-    uint64_t seq;     /* AFTER, LISTENER */
+    int64_t number;   /* all other options; AFTER, TOLD, LISTENER: due time of the id */
+    uint64_t seq;     /* AFTER, TOLD, LISTENER */
 };
 
 struct job_opts {

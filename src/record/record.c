@@ -83,10 +83,12 @@ bool record_peek_job(struct str body, unsigned *ret_state, int64_t *ret_at_ms,
 
 /* ---- Settings ---- */
 
-#define PUT_TEXT(name) wire_put_bytes(out, str_of(from->name));
-#define GET_TEXT(name) get_text(r, ret->name, sizeof(ret->name) - 1);
-#define PUT_RATE(name) PUT_PLAIN(name.count) PUT_PLAIN(name.per_ms)
-#define GET_RATE(name) get_rate(r, &ret->name);
+#define PUT_TEXT(name)  wire_put_bytes(out, str_of(from->name));
+#define GET_TEXT(name)  get_text(r, ret->name, sizeof(ret->name) - 1);
+#define PUT_LIMIT       PUT_SIGNED
+#define GET_LIMIT(name) ret->name = r->p < r->end ? wire_zigzag(r) : tenant_defaults.name;
+#define PUT_RATE(name)  PUT_PLAIN(name.count) PUT_PLAIN(name.per_ms)
+#define GET_RATE(name)  get_rate(r, &ret->name);
 
 #define PUT_SETTING(name, kind, member) PUT_##kind(member)
 #define GET_SETTING(name, kind, member) GET_##kind(member)
@@ -203,8 +205,10 @@ bool record_get_tenant(struct str body, struct tenant_record *record)
     if (r->p < r->end) {
         TENANT_LATER_FIELDS(GET_SETTING)
     }
+    TENANT_LIMIT_FIELDS(GET_SETTING)
     return !r->bad && name_valid(record->name) && ret->weight > 0 && ret->weight <= WEIGHT_MAX &&
-           ret->max_pending >= 0 && ret->max_running >= 0;
+           ret->max_pending >= 0 && ret->max_running >= 0 && ret->max_queues >= 0 &&
+           ret->max_recurrences >= 0 && ret->max_connections >= 0 && ret->requests >= 0;
 }
 
 /* ---- Tokens ---- */

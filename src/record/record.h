@@ -51,6 +51,9 @@
     X(TENANT, 18, tenant, tenant, struct tenant_record, "a tenant's settings")                    \
     X(TOLD, 19, told, told, struct told_record, "those who listen have been told of a job's end") \
     X(LISTEN, 20, listen, listen, struct listen_record, "one more listens")                       \
+    X(RELEASED, 21, released, released, struct released_record, "a job waits for one less")       \
+    X(REVISED, 22, revised, revised, struct revised_record,                                       \
+      "a recurrence went on: the end of its payload is another")                                  \
     X(TOKEN, 24, token, token, struct token_record, "a token, or that it is no more")
 
 enum record_type {
@@ -146,18 +149,33 @@ FIELD_STRUCT(told_record, TOLD_FIELDS);
     F(NUMBER, listener, "of the listener's id: its sequence number")
 FIELD_STRUCT(listen_record, LISTEN_FIELDS);
 
-/* Records whose body is its rows: name, codec, rows, and a condition on `ret`, the decoded record.
- */
-#define ROW_RECORDS(X)                                  \
-    X(BEGIN, begin, BEGIN_FIELDS, true)                 \
-    X(LEASE, lease, LEASE_FIELDS, true)                 \
-    X(EXTEND, extend, EXTEND_FIELDS, true)              \
-    X(BACK, back, BACK_FIELDS, true)                    \
-    X(END, end, END_FIELDS, state_is_ended(ret->state)) \
-    X(MOVE, move, MOVE_FIELDS, true)                    \
-    X(MARK, mark, MARK_FIELDS, true)                    \
-    X(TOLD, told, TOLD_FIELDS, true)                    \
-    X(LISTEN, listen, LISTEN_FIELDS, true)
+#define RELEASED_FIELDS(F)                                                 \
+    F(NUMBER, seq, "of the job that waited")                               \
+    F(NUMBER, parent, "the sequence number of the job that it waited for") \
+    F(AT, at_ms, "when it runs, if it waits for no other")
+FIELD_STRUCT(released_record, RELEASED_FIELDS);
+
+#define REVISED_FIELDS(F)                               \
+    F(NUMBER, seq, "of the recurrence's job")           \
+    F(MOMENT, due_ms, "its next nominal time")          \
+    F(AT, at_ms, "when it is looked at next")           \
+    F(COUNT, keep, "so many bytes of its payload stay") \
+    F(BYTES, rest, "the bytes behind them, in place of the old ones")
+FIELD_STRUCT(revised_record, REVISED_FIELDS);
+
+/* Records whose body is its rows: name, codec, rows, and a condition on the decoded `ret`. */
+#define ROW_RECORDS(X)                                                                  \
+    X(BEGIN, begin, BEGIN_FIELDS, true)                                                 \
+    X(LEASE, lease, LEASE_FIELDS, true)                                                 \
+    X(EXTEND, extend, EXTEND_FIELDS, true)                                              \
+    X(BACK, back, BACK_FIELDS, true)                                                    \
+    X(END, end, END_FIELDS, ret->state < JOB_STATE_COUNT && state_is_ended(ret->state)) \
+    X(MOVE, move, MOVE_FIELDS, true)                                                    \
+    X(MARK, mark, MARK_FIELDS, true)                                                    \
+    X(TOLD, told, TOLD_FIELDS, true)                                                    \
+    X(LISTEN, listen, LISTEN_FIELDS, true)                                              \
+    X(RELEASED, released, RELEASED_FIELDS, true)                                        \
+    X(REVISED, revised, REVISED_FIELDS, true)
 
 #define TOKEN_FIELDS(F)            \
     F(BYTES, name, "of the token") \

@@ -70,6 +70,8 @@ struct queue_settings {
 };
 
 extern const struct queue_settings queue_defaults;
+/* Whether these are queue_defaults. */
+bool queue_settings_are_usual(const struct queue_settings *s);
 
 /* The settings of a tenant, in the order in which its record has them, as those of a queue. */
 #define TENANT_FIRST_FIELDS(X)          \
@@ -82,7 +84,13 @@ extern const struct queue_settings queue_defaults;
     X(QUIET, TEXT, quiet)      \
     X(TZ, TEXT, tz)            \
     X(SPREAD, MOMENT, spread_ms)
-#define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X)
+/* A record may end before any of these; then the default holds. */
+#define TENANT_LIMIT_FIELDS(X)                 \
+    X(MAX_QUEUES, LIMIT, max_queues)           \
+    X(MAX_RECURRENCES, LIMIT, max_recurrences) \
+    X(MAX_CONNECTIONS, LIMIT, max_connections) \
+    X(REQUESTS, LIMIT, requests)
+#define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X) TENANT_LIMIT_FIELDS(X)
 
 enum tenant_field {
 #define TENANT_FIELD_ENUM(name, kind, member) TENANT_##name,
@@ -100,7 +108,11 @@ struct tenant_settings {
     struct rate rate;
     char quiet[QUIET_MAX_BYTES + 1]; /* quiet hours, see recur/quiet.h; empty: none */
     char tz[TZ_MAX_BYTES + 1];       /* empty: UTC */
-    int64_t spread_ms; /* deferred jobs are delivered within this time after the quiet hours */
+    int64_t spread_ms;  /* deferred jobs are delivered within this time after the quiet hours */
+    int64_t max_queues; /* queues with jobs or settings; and others where workers wait; 0: any */
+    int64_t max_recurrences; /* RECUR makes no further one beyond these; 0: any number */
+    int64_t max_connections; /* of clients with its tokens; 0: as many as are free */
+    int64_t requests;        /* in a second; 0: any number */
 };
 
 extern const struct tenant_settings tenant_defaults;

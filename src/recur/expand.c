@@ -12,6 +12,8 @@ void search_init(struct search *s, const struct recur *r)
     s->anchor_s = r->start_local_s;
     s->steps = 0;
     s->limit = RECUR_STEPS_MAX;
+    s->cost = 0;
+    s->most = UINT32_MAX;
     s->gave_up = s->has_jump = s->has_remainders = false;
     s->day_end = SEARCH_DAY_END;
     s->year_first = s->year_end = 0;
@@ -301,6 +303,7 @@ static bool jump(struct search *s, int64_t from_period, int64_t *from_s)
     const struct recur *r = s->r;
     int64_t here = civil_div(*from_s, r->unit_s);
     int64_t period = expand_align(r, from_period, here), k;
+    s->cost += 4; /* divisions by the hundred */
     k = jump_steps(search_jump(s), period, r->interval);
     if (k < 0 || k > (s->day_end * CIVIL_DAY - period * r->unit_s) / (r->interval * r->unit_s))
         return false;

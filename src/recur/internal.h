@@ -101,8 +101,9 @@ struct search {
     const struct recur *r;
     int64_t anchor_s; /* the local second that periods shorter than a day are counted from */
     uint32_t steps, limit;
-    bool gave_up;  /* a step was refused: the answer is not known */
-    bool has_jump; /* it looks first how far to go */
+    uint32_t cost, most; /* as in struct recur_state */
+    bool gave_up;        /* a step was refused: the answer is not known */
+    bool has_jump;       /* it looks first how far to go */
     bool has_remainders;
     int64_t day_end;              /* days from there on are not looked at */
     int64_t year_first, year_end; /* days; equal if there is none yet */
@@ -125,11 +126,12 @@ void days_of_year(const struct rule *r, int64_t year, struct bits *ret);
 
 static inline bool search_step(struct search *s)
 {
-    if (s->steps >= s->limit) {
+    if (s->steps >= s->limit || s->cost >= s->most) {
         s->gave_up = true;
         return false;
     }
     s->steps++;
+    s->cost++;
     return true;
 }
 

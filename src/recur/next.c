@@ -280,6 +280,20 @@ static bool next_by_dates(const struct recur *r, int64_t after_ms, bool found,
     return found;
 }
 
+/* The search itself costs one, so that cheap ones end, too. Dates that are added are all looked at,
+ * each together with those that are left out. */
+static void search_begin(struct search *s, const struct recur *r, const struct recur_state *state)
+{
+    search_init(s, r);
+    if (!state)
+        return;
+    s->cost = state->cost + 1 + (uint32_t)(r->rdates_n * (r->exdates_n + 100) / 512);
+    if (state->most) {
+        s->most = state->most;
+        s->gave_up = s->cost > s->most;
+    }
+}
+
 int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
                struct recur_occurrence *ret)
 {
@@ -290,11 +304,13 @@ int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *stat
         return 0;
     if (after_ms < r->start_ms)
         after_ms = r->start_ms - 1;
-    search_init(&s, r);
+    search_begin(&s, r, state);
     found = next_by_rule(&s, after_ms, state, &c);
     found = next_by_dates(r, after_ms, found, &c);
-    if (state)
+    if (state) {
         state->steps = s.steps;
+        state->cost = s.cost;
+    }
     if (s.gave_up)
         return BELFRY_INVALID;
     if (!found)

@@ -5,18 +5,20 @@
 #include "recur/civil.h"
 #include "recur/recur.h"
 
-int recur_preview(const struct recur *r, int64_t from_ms, size_t n, struct recur_occurrence *ret)
+int recur_preview(const struct recur *r, int64_t from_ms, size_t n, struct recur_occurrence *ret,
+                  int *ret_found)
 {
-    struct recur_state state = { 0 };
+    struct recur_state state = { .most = RECUR_COST_MAX };
     int64_t after_ms = from_ms > INT64_MIN ? from_ms - 1 : from_ms;
-    int i = 0;
-    while ((size_t)i < n) {
-        int found = recur_next(r, after_ms, &state, &ret[i]);
-        if (found <= 0)
-            return found < 0 ? found : i;
-        after_ms = ret[i++].at_ms;
+    int i = 0, found = 1;
+    while ((size_t)i < n && found > 0) {
+        found = recur_next(r, after_ms, &state, &ret[i]);
+        if (found > 0)
+            after_ms = ret[i++].at_ms;
     }
-    return i;
+    if (ret_found)
+        *ret_found = i;
+    return found < 0 ? found : i;
 }
 
 /* Local milliseconds, taken apart. */

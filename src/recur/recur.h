@@ -23,7 +23,7 @@
  * COUNT counts nominal times from START on, and moments in ways 2 and 3. Excluded times count;
  * additional ones (RDATE) do not. The moment of an occurrence is its identity: no two share one.
  *
- * A search takes RECUR_STEPS_MAX steps at most, of well below a microsecond each; nearly all take
+ * A search takes RECUR_STEPS_MAX steps at most, of less than a microsecond each; nearly all take
  * some tens. Its answer is exact: the next occurrence, or none up to the year 9999. If it would
  * take more steps to know, the answer is INVALID. This was seen only where COUNT is counted over
  * centuries.
@@ -36,6 +36,7 @@
 
 #define RECUR_STEPS_MAX 80000u
 #define RECUR_TALLY_MAX 150000u /* of counting from START to a moment, for COUNT */
+#define RECUR_COST_MAX  15000u  /* of the searches of one request: about ten milliseconds */
 #define RECUR_DATES_MAX 512
 
 enum recur_kind { RECUR_RRULE, RECUR_CRON, RECUR_EVERY };
@@ -81,6 +82,8 @@ struct recur_state {
     uint64_t n;
     int64_t at_ms;  /* if n > 0 */
     uint32_t steps; /* of the last search */
+    uint32_t cost;  /* of all searches with this state: steps of every kind, and one for each */
+    uint32_t most;  /* Searches give up at this cost: INVALID. 0: never for that reason. */
 };
 
 /* The first occurrence after a moment. 1: *ret is filled in. 0: never again. INVALID: it takes too
@@ -90,8 +93,10 @@ struct recur_state {
 int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
                struct recur_occurrence *ret);
 
-/* Up to n occurrences at or after a moment: how many there are, or INVALID as above. */
-int recur_preview(const struct recur *r, int64_t from_ms, size_t n, struct recur_occurrence *ret);
+/* Up to n occurrences at or after a moment: how many there are, or INVALID as above, also if they
+ * cost RECUR_COST_MAX together. *ret_found, unless ret_found is NULL, is how many were found. */
+int recur_preview(const struct recur *r, int64_t from_ms, size_t n, struct recur_occurrence *ret,
+                  int *ret_found);
 
 #define RECUR_TEXT 48
 

@@ -18,13 +18,17 @@ void client_init(struct client *c, struct server *s, const struct client_ops *op
     session_init(&c->session, ++s->next_conn);
     peer_text(peer, c->session.address, sizeof(c->session.address));
     c->session.remote = !peer_is_loopback(peer);
-    lists_init(&c->uncommitted, &c->resume);
+    lists_init(&c->uncommitted, &c->resume, &c->strange);
     list_append(&s->clients, &c->all);
+    stranger_note(c, peer->since_ms);
+    client_hold(c, 0);
 }
 
 void client_fini(struct client *c)
 {
     client_abandon(c);
+    stranger_forget(c);
+    client_unhold(c);
     list_remove(&c->all);
     peers_remove(&c->server->peers, &c->peer, kind_of(c), c->counted);
 }
@@ -39,7 +43,9 @@ void client_queue(struct client *c)
 {
     struct server *s = c->server;
 
-    if (c->session.no_room) {
+    if (c->session.crowded) {
+        account_wait(c);
+    } else if (c->session.no_room) {
         list_append(&s->no_room, &c->resume);
     } else {
         list_append(&s->resume, &c->resume);
@@ -60,7 +66,7 @@ void client_abandon(struct client *c)
     if (c->session.parked && h->engine)
         engine_wait_cancel(h->engine, c->session.parked);
     c->session.parked = NULL;
-    c->session.no_room = false;
+    c->session.no_room = c->session.crowded = false;
     errand_drop(c->errand);
     c->errand = NULL;
     list_remove(&c->uncommitted);

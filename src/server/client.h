@@ -26,6 +26,9 @@ struct client_ops {
     bool (*has_output)(const struct client *c);
     /* Cuts the client off if it has been stuck for too long. */
     void (*sweep)(struct client *c, int64_t mono_ms);
+    /* A number that changes when the client takes or sends bytes. False: it waits for the server.
+     */
+    bool (*progress)(struct client *c, uint64_t *ret);
     void (*close)(struct client *c);
 };
 
@@ -37,6 +40,9 @@ struct client {
     struct peer peer;
     bool counted; /* The address of the peer counts this client. */
     struct list all;
+    struct list strange; /* In the list of strangers, while it is noted as such. */
+    struct holding holding;
+    int64_t strange_ms;      /* monotonic: since when it is a stranger; 0: it is none */
     struct list uncommitted; /* In the host's list while a reply waits for a commit. */
     struct list resume;      /* In `resume` or `no_room` of the server; see client_queue. */
 };
@@ -49,7 +55,8 @@ void client_fini(struct client *c);
 /* Sees to it that flush is called when the next commit is durable. */
 void client_await_commit(struct client *c);
 /* Has the request executed again in a later turn. A request that lacked room for its jobs waits
- * until there is room. Any other request waits until the disk keeps up. */
+ * until there is room, one that lacked memory for its answer until there is some. Any other request
+ * waits until the disk keeps up. */
 void client_queue(struct client *c);
 /* Ends the wait of a parked LEASE with an empty answer. */
 void client_end_wait(struct client *c);
@@ -64,9 +71,12 @@ void clients_check_tokens(struct server *s);
 void clients_close(struct server *s);
 
 /* The partition and the server as requests see them. */
-static inline struct session_target client_target(struct server *s)
+static inline struct session_target client_target(const struct client *c)
 {
-    return (struct session_target){ s->host.partition, &s->verb_host, &s->guard };
+    struct server *s = c->server;
+
+    return (struct session_target){ s->host.partition, &s->verb_host, &s->guard,
+                                    client_is_crowded(c), account_refuses };
 }
 
 #endif

@@ -10,41 +10,26 @@
  * to http.h. TLS goes to tls.h, and comes back decrypted as a connection that begins anew.
  */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/time.h"
 #include "front/http_route.h"
-#include "front/resp.h"
 #include "host/errand.h"
-#include "server/client.h"
-#include "server/http/http.h"
-#include "server/replies.h"
-#include "server/tls.h"
+#include "server/conn_data.h"
 
-#define BUFFER_KEEP    ((size_t)4096)  /* of input, while a connection is idle */
-#define SLACK_BYTES    (1u << 20)      /* of a request beyond its payload */
-#define COMMANDS_MAX   1024            /* executed for one connection in one turn */
-#define STRANGER_BYTES ((size_t)65536) /* of an argument, while the client has shown no token */
-
-struct conn {
-    struct client client;
-    uv_poll_t poll;
-    int fd; /* -1: The socket was handed over. */
-    int events;
-    struct buf in;  /* Input that is not executed yet; it begins with a request. */
-    size_t in_need; /* The least number of bytes in `in` with which its first request is whole. */
-    struct replies out;
-    int64_t stuck_ms;  /* monotonic: since when the client takes no replies; 0: it does */
-    int64_t half_ms;   /* monotonic: since when a request is not whole; 0: there is none */
-    int64_t active_ms; /* monotonic: the last request or reply */
-    bool fresh;        /* No input was taken yet: the client may speak HTTP or TLS. */
-    int peeked;        /* So many first bytes did not tell the protocol. */
-    bool eof;
-    bool closed;
-};
+#define BUFFER_KEEP  ((size_t)4096) /* of input, while a connection is idle */
+#define SLACK_BYTES  (1u << 20)     /* of a request beyond its payload */
+#define COMMANDS_MAX 1024           /* executed for one connection in one turn */
+#define TURN_US      1000           /* that one connection has in one turn */
+#define QUICK_MAX    16             /* quick requests between two looks at the clock */
+#define QUICK_BYTES  1024           /* of a request that is quick, if its verb is */
+#define SLOW_BYTES   (64u << 10)    /* that a client has to take within client_timeout */
+#define TRIM_MS      1000           /* after which an idle connection gives back its buffers */
 
 static void on_poll(uv_poll_t *handle, int status, int events);
 
@@ -58,11 +43,19 @@ static bool conn_has_output(const struct client *c)
     return replies_unsent(&container_of(c, const struct conn, client)->out) > 0;
 }
 
-/* Whether the client's next request may be executed, as far as that depends on the client. */
-static bool is_free(const struct conn *c)
+/* Whether the client has small buffers. */
+static bool is_small(struct conn *c)
 {
+    return client_is_stranger(&c->client) || client_is_crowded(&c->client);
+}
+
+/* Whether the client's next request may be executed, as far as that depends on the client. */
+static bool is_free(struct conn *c)
+{
+    size_t unsent = replies_unsent(&c->out);
+
     return !c->client.session.parked && !c->client.errand && !c->client.session.quit &&
-           replies_unsent(&c->out) < OUTPUT_PAUSE;
+           unsent < OUTPUT_PAUSE && (unsent < ACCOUNT_SMALL || !is_small(c));
 }
 
 static void watch_socket(struct conn *c)
@@ -95,7 +88,7 @@ static void on_closed(uv_handle_t *handle)
     free(c);
 }
 
-static void conn_close(struct client *client)
+void conn_close(struct client *client)
 {
     struct conn *c = conn_of(client);
 
@@ -109,6 +102,45 @@ static void conn_close(struct client *client)
 }
 
 /* ---- Output ---- */
+
+/* Bytes that the client's side has taken from the kernel. */
+static uint64_t count_taken(const struct conn *c)
+{
+    int queued = 0;
+
+    if (ioctl(c->fd, SIOCOUTQ, &queued) < 0)
+        queued = 0;
+    return c->sent - (uint64_t)queued;
+}
+
+static void note_sent(struct conn *c, ssize_t bytes)
+{
+    c->sent += (uint64_t)bytes;
+    if (!replies_are_stuck(&c->out)) {
+        c->stuck_ms = 0;
+    } else if (!c->stuck_ms) {
+        c->stuck_ms = time_mono_ms();
+        c->stuck_at = count_taken(c);
+    }
+}
+
+/* Tells the account what the connection holds. */
+static void note_held(struct conn *c)
+{
+    size_t in = c->charge > c->in.cap ? c->charge : c->in.cap;
+
+    client_hold(&c->client, in + c->out.bytes.cap + c->out.marks.cap);
+}
+
+/* Gives back buffers that are empty. */
+static void trim(struct conn *c)
+{
+    if (c->in.len == 0)
+        buf_reset(&c->in, 0);
+    if (c->out.bytes.len == 0)
+        buf_reset(&c->out.bytes, 0);
+    note_held(c);
+}
 
 static void conn_flush(struct client *client)
 {
@@ -126,20 +158,19 @@ static void conn_flush(struct client *client)
         conn_close(client);
         return;
     }
-    if (sent > 0)
-        c->stuck_ms = 0;
-    if (replies_are_stuck(&c->out) && !c->stuck_ms)
-        c->stuck_ms = time_mono_ms();
+    note_sent(c, sent);
+    note_held(c);
+    if (client_is_crowded(client))
+        trim(c);
     may_go_on = is_free(c) && list_empty(&client->resume);
-    if (may_go_on && c->in.len && c->in.len >= c->in_need)
+    if (may_go_on && c->in.len && (c->in.len >= c->half.need || client->session.crowded))
         client_queue(client); /* with a whole request that could not be executed when it came */
     else if (replies_unsent(&c->out) == 0 && (client->session.quit || (c->eof && may_go_on)))
         conn_close(client);
     watch_socket(c);
 }
 
-/* Replies were added to `out`, which now waits for lsn. */
-static void note_reply(struct conn *c, uint64_t lsn)
+void conn_note_reply(struct conn *c, uint64_t lsn)
 {
     struct server *s = c->client.server;
     /* One answer is never too much. */
@@ -157,24 +188,32 @@ static void note_reply(struct conn *c, uint64_t lsn)
 
 /* ---- Input ---- */
 
+void conn_drop_words(struct conn *c)
+{
+    if (recv(c->fd, c->client.server->read_buf, READ_BYTES, 0) < 0) {
+        /* There are none, or the connection is broken. */
+    }
+}
+
 static void protocol_error(struct conn *c, const char *why)
 {
+    conn_drop_words(c);
     resp_error(&c->out.bytes, "PROTOCOL", str_of(why));
     c->client.session.quit = true;
-    note_reply(c, 0);
+    conn_note_reply(c, 0);
 }
 
 static void reply_error(struct conn *c, int err, const char *detail)
 {
     session_fail(&c->client.session, err, detail, &c->out.bytes);
-    note_reply(c, 0);
+    conn_note_reply(c, 0);
 }
 
 static void execute_request(struct conn *c, const struct resp_request *r)
 {
     struct server *s = c->client.server;
     struct session *session = &c->client.session;
-    struct session_target target = client_target(s);
+    struct session_target target = client_target(&c->client);
     uint64_t lsn = session_execute(session, &target, r->args, r->n, &c->client, &c->out.bytes);
 
     if (session->cold) {
@@ -182,7 +221,7 @@ static void execute_request(struct conn *c, const struct resp_request *r)
         if (!c->client.errand)
             reply_error(c, BELFRY_NOMEM, "");
     } else if (!session->parked && !session->no_room) { /* else there is no reply yet */
-        note_reply(c, lsn);
+        conn_note_reply(c, lsn);
     }
 }
 
@@ -193,18 +232,13 @@ static void take_request(struct conn *c, const struct resp_request *r)
         protocol_error(c,
                        "this is neither RESP nor HTTP as it is spoken here: expected a method in "
                        "upper case, a blank and a path");
+    else if (!account_spend(&c->client, r->args[0]))
+        reply_error(c, BELFRY_RATE, c->client.server->accounts.why);
     else
         execute_request(c, r);
+    if (c->client.session.no_room)
+        account_give_back(&c->client);
     c->client.server->commands += !c->client.session.no_room;
-}
-
-/* Whether the client still has to show a token, or the server cannot know that now. */
-static bool is_stranger(struct conn *c)
-{
-    struct session *session = &c->client.session;
-    const struct engine *e = c->client.server->host.engine;
-
-    return !e || identity_check(&session->who, e, session->remote) < 0;
 }
 
 /* The largest argument that the client may send. */
@@ -212,7 +246,7 @@ static size_t max_argument(struct conn *c)
 {
     size_t payload = (size_t)c->client.server->options.max_payload;
 
-    return is_stranger(c) ? STRANGER_BYTES : 2 * payload + READ_BYTES;
+    return client_is_stranger(&c->client) ? ACCOUNT_SMALL : 2 * payload + READ_BYTES;
 }
 
 /* The most bytes that are kept of a request that is not whole. */
@@ -220,7 +254,43 @@ static size_t max_request(struct conn *c)
 {
     size_t payload = (size_t)c->client.server->options.max_payload;
 
-    return is_stranger(c) ? 2 * STRANGER_BYTES : 2 * payload + READ_BYTES + SLACK_BYTES;
+    if (client_is_stranger(&c->client))
+        return 2 * ACCOUNT_SMALL;
+    return 2 * payload + READ_BYTES + SLACK_BYTES;
+}
+
+/* The first request of the input is not whole, with so many bytes. */
+static void note_half(struct conn *c, const struct resp_place *place, size_t len)
+{
+    c->half = *place;
+    if (c->half.need <= len)
+        c->half.need = len + 1;
+}
+
+/* Whether the first request of `in` may be executed: it was not half, or it is no more. */
+static bool is_whole(struct conn *c)
+{
+    struct resp_place place = c->half;
+
+    if (!place.need || resp_look_on(&place, buf_view(&c->in), max_argument(c)))
+        return true;
+    note_half(c, &place, c->in.len);
+    return false;
+}
+
+/* Looks at the clock after the n-th request of a turn, unless it was quick. Reading the clock costs
+ * little, but not nothing: many quick requests share a look. */
+static void look_at_clock(struct conn *c, size_t n, size_t bytes)
+{
+    const struct session *session = &c->client.session;
+    int64_t now_us;
+
+    if (session->quick && bytes <= QUICK_BYTES && n % QUICK_MAX)
+        return;
+    now_us = time_mono_us();
+    slow_note(c->client.server, session->verb ? session->verb : "PING, HELLO or the like",
+              now_us - c->looked_us, session->id);
+    c->looked_us = now_us;
 }
 
 /* Executes requests from input; returns how many bytes were used. A request that is to be executed
@@ -230,17 +300,17 @@ static size_t execute_input(struct conn *c, struct str input)
     struct server *s = c->client.server;
     size_t used = 0, commands = 0;
 
-    c->in_need = 0;
+    c->half = (struct resp_place){ 0 };
     while (used < input.len && !c->closed && is_free(c) && host_may_execute(&s->host)) {
         struct str rest = { input.ptr + used, input.len - used };
         size_t n = 0;
         enum resp_status status;
 
-        if (commands++ == COMMANDS_MAX)
+        if (commands++ == COMMANDS_MAX || c->looked_us >= c->until_us)
             break;
         status = resp_read_request(&s->request, rest, max_argument(c), &n);
         if (status == RESP_MORE) {
-            c->in_need = s->request.skip > rest.len ? s->request.skip : rest.len + 1;
+            note_half(c, &s->request.place, rest.len);
             break;
         }
         if (status == RESP_BAD) {
@@ -249,6 +319,8 @@ static size_t execute_input(struct conn *c, struct str input)
         }
         if (s->request.n)
             take_request(c, &s->request);
+        if (!c->closed)
+            look_at_clock(c, commands, n);
         if (c->client.errand || c->client.session.no_room)
             break;
         used += n;
@@ -262,8 +334,28 @@ static void check_input(struct conn *c)
         client_cut_off(&c->client, "out of memory");
     else if (c->in.len == 0)
         buf_reset(&c->in, BUFFER_KEEP);
-    else if (c->in_need > c->in.len && c->in.len > max_request(c))
+    else if (c->half.need > c->in.len && c->in.len > max_request(c))
         protocol_error(c, "request is larger than the limit");
+}
+
+/* A large request begins to come when there is memory for all of it. So it can always end. */
+static void charge_half(struct conn *c)
+{
+    size_t need = c->half.need;
+
+    if (need <= c->in.len || need <= ACCOUNT_SMALL) {
+        c->charge = 0;
+        return;
+    }
+    if (!c->charge && client_is_crowded(&c->client)) {
+        c->client.session.crowded = true;
+        return;
+    }
+    c->client.session.crowded = false;
+    if (!c->charge)
+        c->charge = need > c->in.len + 1 ? need : max_request(c);
+    if (need > c->in.cap)
+        buf_reserve(&c->in, need - c->in.len); /* at once, and no more than that */
 }
 
 static void take_input(struct conn *c, struct str fresh)
@@ -276,16 +368,18 @@ static void take_input(struct conn *c, struct str fresh)
             buf_append(&c->in, fresh.ptr + used, fresh.len - used);
     } else {
         buf_str(&c->in, fresh);
-        if (c->in.len >= c->in_need && !c->in.failed)
+        if (!c->in.failed && is_whole(c))
             used = execute_input(c, buf_view(&c->in));
         if (used > 0 && !c->closed)
             buf_consume(&c->in, used);
     }
     if (!c->closed)
         check_input(c);
-    if (used > 0 || c->in.len >= c->in_need)
+    if (!c->closed)
+        charge_half(c);
+    if (used > 0 || c->in.len >= c->half.need)
         c->half_ms = 0;
-    if (!c->half_ms && c->in.len < c->in_need)
+    if (!c->half_ms && c->in.len < c->half.need)
         c->half_ms = time_mono_ms();
 }
 
@@ -311,10 +405,36 @@ static void conn_fetched(struct client *client, int err, const char *detail)
     check_input(c);
 }
 
+static void begin_turn(struct conn *c, int64_t now_us)
+{
+    c->looked_us = now_us;
+    c->until_us = now_us + TURN_US;
+    host_advance(&c->client.server->host);
+}
+
+/* Takes bytes that came just now. If the turn of the loop has lasted for long, they wait for the
+ * next one: there, all clients come one after another. */
+static void take_fresh(struct conn *c, struct str bytes)
+{
+    int64_t now_us = time_mono_us();
+
+    c->active_ms = now_us / 1000;
+    if (server_is_late(c->client.server, now_us)) {
+        buf_str(&c->in, bytes);
+        check_input(c);
+        if (!c->closed)
+            client_queue(&c->client);
+        return;
+    }
+    begin_turn(c, now_us);
+    take_input(c, bytes);
+}
+
 static void read_input(struct conn *c)
 {
     struct server *s = c->client.server;
-    ssize_t n = recv(c->fd, s->read_buf, READ_BYTES, 0);
+    size_t most = is_small(c) && !c->charge ? ACCOUNT_SMALL : READ_BYTES;
+    ssize_t n = recv(c->fd, s->read_buf, most, 0);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -323,82 +443,9 @@ static void read_input(struct conn *c)
     } else if (n == 0) {
         c->eof = true;
     } else {
-        c->active_ms = time_mono_ms();
-        host_advance(&s->host);
-        take_input(c, (struct str){ s->read_buf, (size_t)n });
+        c->client.holding.took += (uint64_t)n;
+        take_fresh(c, (struct str){ s->read_buf, (size_t)n });
     }
-}
-
-/* ---- The first bytes ---- */
-
-/* Gives the socket to the connections of another protocol. */
-static void hand_over(struct conn *c, void (*adopt)(struct server *s, int fd, const struct peer *))
-{
-    struct server *s = c->client.server;
-    struct peer peer = c->client.peer;
-    int fd = c->fd;
-
-    c->fd = -1;
-    conn_close(&c->client);
-    adopt(s, fd, &peer);
-}
-
-/* Answers in the protocol that the client speaks. */
-static void refuse_plain(struct conn *c, bool http)
-{
-    if (recv(c->fd, c->client.server->read_buf, READ_BYTES, 0) < 0) {
-        /* Its words are dropped: closing with unread bytes would lose the answer. */
-    }
-    buf_text(&c->out.bytes, http ? TLS_PLAIN_HTTP : TLS_PLAIN_RESP);
-    c->client.session.quit = true;
-    note_reply(c, 0);
-}
-
-/* How many bytes must have come before the loop tells of them. */
-static void set_least(struct conn *c, int bytes)
-{
-    setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
-}
-
-/* Acts on the first bytes. True: the client speaks RESP. */
-static bool choose_protocol(struct conn *c, struct str first, bool http)
-{
-    const struct server *s = c->client.server;
-    const struct peer *peer = &c->client.peer;
-
-    if (first.len && first.ptr[0] == TLS_FIRST_BYTE && !peer->tls && s->tls)
-        hand_over(c, tls_adopt);
-    else if (first.len && !tls_may_be_plain(&s->options, peer))
-        refuse_plain(c, http);
-    else if (http)
-        hand_over(c, http_adopt);
-    else
-        return true;
-    return false;
-}
-
-/* Looks at the first bytes without taking them. True: the client speaks RESP. */
-static bool sniff_protocol(struct conn *c)
-{
-    char first[HTTP_GUESS_BYTES];
-    ssize_t n = recv(c->fd, first, sizeof(first), MSG_PEEK);
-    struct str seen = { first, n > 0 ? (size_t)n : 0 };
-    enum http_guess guess = seen.len ? http_guess(seen) : HTTP_GUESS_NO;
-
-    if (guess == HTTP_GUESS_MORE && n > c->peeked) { /* else no more will come */
-        c->peeked = (int)n;
-        set_least(c, c->peeked + 1);
-        if (!c->half_ms)
-            c->half_ms = time_mono_ms();
-        return false;
-    }
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    if (c->peeked)
-        set_least(c, 1);
-    c->fresh = false;
-    c->half_ms = 0;
-    return choose_protocol(c, seen, guess == HTTP_GUESS_YES);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events)
@@ -415,7 +462,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         client_end_wait(&c->client);
         return;
     }
-    if (events & UV_READABLE && (!c->fresh || sniff_protocol(c)))
+    if (events & UV_READABLE && (!c->fresh || conn_sniff(c)))
         read_input(c);
     conn_flush(&c->client);
 }
@@ -423,8 +470,9 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 static void conn_resume(struct client *client)
 {
     list_remove(&client->resume);
-    host_advance(&client->server->host);
+    begin_turn(conn_of(client), time_mono_us());
     take_input(conn_of(client), (struct str){ 0 });
+    client->holding.forced = false;
     conn_flush(client);
 }
 
@@ -435,7 +483,7 @@ static void conn_deliver(struct client *client, struct job *const *jobs, size_t 
 
     session_serve(&client->session, e, jobs, n, &c->out.bytes);
     c->active_ms = time_mono_ms();
-    note_reply(c, engine_offered_lsn(e));
+    conn_note_reply(c, engine_offered_lsn(e));
     conn_flush(client);
 }
 
@@ -447,12 +495,39 @@ static void conn_drain(struct client *client)
         watch_socket(conn_of(client));
 }
 
+static bool conn_progress(struct client *client, uint64_t *ret)
+{
+    struct conn *c = conn_of(client);
+
+    *ret = client->holding.took + count_taken(c);
+    return c->stuck_ms || (c->half_ms && list_empty(&client->resume));
+}
+
+/* Whether the client has taken too little for too long. A byte now and then is too little. */
+static bool reads_too_little(struct conn *c, int64_t mono_ms)
+{
+    uint64_t taken;
+
+    if (!c->stuck_ms || mono_ms - c->stuck_ms <= c->client.server->options.client_timeout_ms)
+        return false;
+    taken = count_taken(c);
+    if (taken - c->stuck_at < SLOW_BYTES)
+        return true;
+    c->stuck_ms = mono_ms;
+    c->stuck_at = taken;
+    return false;
+}
+
 static void conn_sweep(struct client *client, int64_t mono_ms)
 {
     struct conn *c = conn_of(client);
     const struct options *o = &client->server->options;
 
-    if (c->stuck_ms && mono_ms - c->stuck_ms > o->client_timeout_ms)
+    if (mono_ms - c->active_ms > TRIM_MS)
+        trim(c);
+    if (c->half_ms && !list_empty(&client->resume))
+        c->half_ms = mono_ms; /* The server does not read now. */
+    if (reads_too_little(c, mono_ms))
         client_cut_off(client, "it does not read its replies");
     else if (c->half_ms && mono_ms - c->half_ms > o->client_timeout_ms)
         client_cut_off(client, "it stopped within a request");
@@ -469,6 +544,7 @@ static const struct client_ops conn_ops = {
     .drain = conn_drain,
     .has_output = conn_has_output,
     .sweep = conn_sweep,
+    .progress = conn_progress,
     .close = conn_close,
 };
 

@@ -206,6 +206,7 @@ void events_sweep(struct server *s, int64_t mono_ms)
         return;
     engine_listen(s->host.engine, false);
     event_ring_close(&v->ring);
+    event_texts_fini(&v->texts);
 }
 
 void events_reload(struct server *s)

@@ -17,6 +17,7 @@ struct tracer;
 
 struct events {
     struct event_ring ring;
+    struct event_texts texts;   /* for the streams */
     uint64_t epoch;             /* of the partition */
     struct list streams;        /* of http_events.c */
     struct event_cursor cursor; /* the place of the log and the tracer */

@@ -3,6 +3,8 @@
  * The server as the user of a host. It opens store and partition by the options, and passes the
  * calls of the host on to clients, pushes, events and the log.
  */
+#include <sys/stat.h>
+
 #include "base/time.h"
 #include "host/threadpool.h"
 #include "server/client.h"
@@ -42,6 +44,17 @@ static unsigned reserve(const struct options *o)
     return n < RESERVE_LEAST ? RESERVE_LEAST : n > RESERVE_MOST ? RESERVE_MOST : (unsigned)n;
 }
 
+/* Volumes of containers are often open to everybody, so the server serves, and says what is wrong.
+ */
+static void tell_open_directory(struct server *s)
+{
+    struct stat st;
+
+    if (stat(s->options.data, &st) == 0 && st.st_mode & S_IWOTH)
+        log_warn(&s->log, "every user of this machine may change the data directory", "data",
+                 s->options.data, "next", "chmod o-w, better chmod 700");
+}
+
 int hosting_store(struct server *s)
 {
     struct store_options o = {
@@ -54,6 +67,8 @@ int hosting_store(struct server *s)
     if (err)
         log_error(&s->log, "cannot open the data directory", "data", s->options.data, "error",
                   error_text(err), "detail", store_detail());
+    else
+        tell_open_directory(s);
     return err;
 }
 
@@ -70,6 +85,7 @@ static void configure(void *user, struct partition_options *o)
     o->max_running = (uint64_t)s->options.max_running;
     o->slow_start_ms = s->options.slow_start_ms;
     o->history_disk_bytes = (uint64_t)s->options.history_size;
+    o->min_every_ms = s->options.min_every_ms;
     o->audit_ms = s->options.audit_retention_ms;
     o->event = events_take;
     o->listen = events_begin(s);
@@ -178,6 +194,17 @@ static void chore_failed(void *user, const char *name, int err, const char *deta
               err == BELFRY_CORRUPT ? "belfry check shows what is damaged" : "tried again soon");
 }
 
+static void stalled(void *user, int64_t ms)
+{
+    struct server *s = user;
+    int64_t now = time_mono_ms();
+
+    if (now < s->stall_tell_ms)
+        return;
+    s->stall_tell_ms = now + TELL_MS;
+    log_warn(&s->log, "the loop stood still, so leases last as much longer", "ms", LOG_INT(ms));
+}
+
 static void room_changed(void *user, enum host_room room, bool lacking)
 {
     static const char *const texts[][2] = {
@@ -214,6 +241,7 @@ static const struct host_ops hosting_ops = {
     .answered = answered,
     .chore_failed = chore_failed,
     .room_changed = room_changed,
+    .stalled = stalled,
     .failed = failed,
     .reopened = reopened,
 };

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "server/tls.h"
 
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up other clients */
@@ -47,6 +48,12 @@ static bool is_one_too_many(const struct server *s, const struct peer *peer)
     return most && peers_count(&s->peers, peer) >= most;
 }
 
+/* Of TLS a link counts until the relay has given it back, also if its client was just replaced. */
+static bool is_full(const struct server *s)
+{
+    return peers_total(&s->peers) >= (uint64_t)s->options.max_connections;
+}
+
 static void on_connection(uv_poll_t *handle, int status, int events)
 {
     struct server *s = handle->data;
@@ -68,7 +75,8 @@ static void on_connection(uv_poll_t *handle, int status, int events)
             return;
         }
         peer_set(&peer, (const struct sockaddr *)&from);
-        if (peers_total(&s->peers) >= (uint64_t)s->options.max_connections) {
+        peer.since_ms = time_mono_ms();
+        if (is_full(s) && (!strangers_replace(s) || is_full(s))) {
             refuse_client(fd, BUSY_ALL);
         } else if (is_one_too_many(s, &peer)) {
             refuse_client(fd, BUSY_ONE);
@@ -136,6 +144,17 @@ static int port_of(int fd)
                                          : ((struct sockaddr_in *)&a)->sin_port);
 }
 
+/* Makes a new file for this user to write and everybody to read. A file, or a link of somebody
+ * else, that is there is not written to. */
+static FILE *make_file(const char *path)
+{
+    int fd;
+
+    unlink(path); /* may be left from a server that was killed */
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 /* Writes a file beside it and renames that, so that a reader sees it whole. */
 static int write_port_file(struct server *s, const char *port)
 {
@@ -144,7 +163,7 @@ static int write_port_file(struct server *s, const char *port)
     int err = 0;
 
     buf_printf(&temp, "%s.tmp%c", s->options.port_file, '\0');
-    f = temp.failed ? NULL : fopen(temp.ptr, "we");
+    f = temp.failed ? NULL : make_file(temp.ptr);
     if (!f || fprintf(f, "%s\n", port) < 0)
         err = BELFRY_IO;
     if (f && fclose(f) != 0)

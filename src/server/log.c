@@ -3,39 +3,74 @@
 
 #include <unistd.h>
 
+#include "base/json_quote.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
+#define END_MS 1000 /* the last lines have so long to be read */
+
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
-
-static void put_json_text(struct buf *b, struct str text)
-{
-    buf_text(b, "\"");
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-
-        if (c == '"' || c == '\\')
-            buf_printf(b, "\\%c", c);
-        else if (c < 0x20)
-            buf_printf(b, "\\u%04x", c);
-        else
-            buf_append(b, &c, 1);
-    }
-    buf_text(b, "\"");
-}
 
 static void put_name(struct buf *b, int64_t format, const char *name)
 {
     buf_printf(b, format == LOG_FORMAT_TEXT ? " %s=" : b->len > 1 ? ",\"%s\":" : "\"%s\":", name);
 }
 
-static void put_pair(struct buf *b, int64_t format, const char *name, const char *value)
+/* Whether a text can stand in a line for people as it is. */
+static bool is_word(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] <= ' ' || strchr("\"=\\\x7f", text.ptr[i]))
+            return false;
+    return text.len > 0;
+}
+
+/* Appends a text of any origin to a line for people. Quotes keep it from looking like other fields,
+ * and no byte of it begins another line. */
+static void put_quoted(struct buf *b, struct str text)
+{
+    bool plain = utf8_valid(text), word = is_word(text);
+
+    if (!word)
+        buf_text(b, "\"");
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if (c == '"' || c == '\\')
+            buf_append(b, "\\", 1);
+        if (c < ' ' || c == 0x7f || (c >= 0x80 && !plain))
+            c = '?';
+        buf_append(b, &c, 1);
+    }
+    if (!word)
+        buf_text(b, "\"");
+}
+
+/* Appends a text of any origin as a JSON string. */
+static void put_json(struct buf *b, struct str text)
+{
+    struct buf clean = { 0 };
+
+    if (utf8_valid(text)) {
+        json_quote(b, text);
+        return;
+    }
+    buf_str(&clean, text);
+    for (size_t i = 0; i < clean.len; i++)
+        if ((unsigned char)clean.ptr[i] >= 0x80)
+            clean.ptr[i] = '?';
+    json_quote(b, buf_view(&clean));
+    b->failed = b->failed || clean.failed;
+    buf_fini(&clean);
+}
+
+static void put_field(struct buf *b, int64_t format, const char *name, struct str text)
 {
     put_name(b, format, name);
     if (format == LOG_FORMAT_TEXT)
-        buf_text(b, value);
+        put_quoted(b, text);
     else
-        put_json_text(b, str_of(value));
+        put_json(b, text);
 }
 
 const char *log_number(int64_t v, char buf[LOG_NUMBER])
@@ -55,15 +90,42 @@ static void line_begin(const struct log *l, enum option_log_level level, const c
         return;
     }
     buf_text(b, "{");
-    put_pair(b, l->options->log_format, "time", now);
-    put_pair(b, l->options->log_format, "level", level_names[level]);
-    put_pair(b, l->options->log_format, "message", message);
+    put_field(b, l->options->log_format, "time", str_of(now));
+    put_field(b, l->options->log_format, "level", str_of(level_names[level]));
+    put_field(b, l->options->log_format, "message", str_of(message));
+}
+
+static void line_close(const struct log *l, struct buf *b)
+{
+    buf_text(b, l->options->log_format == LOG_FORMAT_TEXT ? "\n" : "}\n");
+}
+
+/* Tells how many lines were lost, in front of the first line that has room again. False: there is
+ * no room yet. */
+static bool tell_lost(const struct log *l)
+{
+    struct buf b = { 0 };
+    bool told;
+
+    if (l->writer->told == l->writer->lost)
+        return true;
+    line_begin(l, LOG_LEVEL_WARN, "log lines were lost: nobody read them in time", &b);
+    put_name(&b, l->options->log_format, "lines");
+    buf_int(&b, (int64_t)(l->writer->lost - l->writer->told));
+    line_close(l, &b);
+    told = !b.failed && logwriter_put(l->writer, buf_view(&b));
+    if (told)
+        l->writer->told = l->writer->lost;
+    buf_fini(&b);
+    return told;
 }
 
 static void line_end(const struct log *l, struct buf *b)
 {
-    buf_text(b, l->options->log_format == LOG_FORMAT_TEXT ? "\n" : "}\n");
-    if (!b->failed && write(STDERR_FILENO, b->ptr, b->len) < 0) {
+    line_close(l, b);
+    if (l->writer)
+        l->writer->lost += b->failed || !tell_lost(l) || !logwriter_put(l->writer, buf_view(b));
+    else if (!b->failed && write(STDERR_FILENO, b->ptr, b->len) < 0) {
         /* There is no other place for messages. */
     }
     buf_fini(b);
@@ -80,24 +142,9 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
     line_begin(l, level, message, &b);
     va_start(args, message);
     while ((name = va_arg(args, const char *)))
-        put_pair(&b, l->options->log_format, name, va_arg(args, const char *));
+        put_field(&b, l->options->log_format, name, str_of(va_arg(args, const char *)));
     va_end(args);
     line_end(l, &b);
-}
-
-/* Appends a text of any origin. In a line for people nothing of it may look like another line. */
-static void put_field(struct buf *b, int64_t format, struct str text)
-{
-    size_t start = b->len;
-    bool plain = utf8_valid(text);
-
-    if (format == LOG_FORMAT_JSON)
-        put_json_text(b, text);
-    else
-        buf_str(b, text);
-    for (size_t i = start; i < b->len && !b->failed; i++)
-        if (((unsigned char)b->ptr[i] >= 0x80 && !plain) || (unsigned char)b->ptr[i] < 0x20)
-            b->ptr[i] = '?';
 }
 
 void log_fields(const struct log *l, enum option_log_level level, const char *message,
@@ -109,11 +156,22 @@ void log_fields(const struct log *l, enum option_log_level level, const char *me
         return;
     line_begin(l, level, message, &b);
     for (size_t i = 0; i < n; i++) {
-        put_name(&b, l->options->log_format, fields[i].name);
-        if (fields[i].text.ptr)
-            put_field(&b, l->options->log_format, fields[i].text);
-        else
+        if (fields[i].text.ptr) {
+            put_field(&b, l->options->log_format, fields[i].name, fields[i].text);
+        } else {
+            put_name(&b, l->options->log_format, fields[i].name);
             buf_int(&b, fields[i].number);
+        }
     }
     line_end(l, &b);
+}
+
+void log_start(struct log *l)
+{
+    l->writer = logwriter_new(STDERR_FILENO, LOGWRITER_BYTES);
+}
+
+void log_stop(struct log *l)
+{
+    logwriter_free(l->writer, END_MS);
 }

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Log lines on standard error, one JSON object each (or plain text). Fields are pairs of name and
- * value: log_info(l, "listening", "port", "2355").
+ * value: log_info(l, "listening", "port", "2355"). Lines never wait for their reader; see
+ * logwriter.h. Only the loop's thread logs.
  */
 #ifndef SERVER_LOG_H
 #define SERVER_LOG_H
 
+#include "server/logwriter.h"
 #include "server/option.h"
 
 struct log {
     const struct options *options; /* The log follows log_level and log_format. */
+    struct logwriter *writer;      /* NULL: the loop writes lines itself. */
 };
+
+/* Starts the thread that writes. Without memory or a thread for that, the loop writes itself. */
+void log_start(struct log *l);
+/* Nothing is logged any more. Waits a second at most for the last lines to be read. */
+void log_stop(struct log *l);
 
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)
     __attribute__((sentinel));

@@ -31,6 +31,7 @@ static int run(struct server *s)
     int code = 1;
 
     s->log.options = &s->options;
+    log_start(&s->log);
     warm_start();
     if (server_init(s) == 0) {
         greet(s);
@@ -40,6 +41,7 @@ static int run(struct server *s)
     warm_stop();
     if (code == 0)
         log_info(&s->log, "stopped");
+    log_stop(&s->log);
     return code;
 }
 

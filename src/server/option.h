@@ -48,15 +48,20 @@ struct options {
     int64_t max_running;
     int64_t slow_start_ms;
     int64_t audit_retention_ms;
+    int64_t min_every_ms;
     int64_t history_size;
+    int64_t metrics_queues;
     int64_t max_payload;
+    int64_t clients_memory; /* 0: a part of `memory` */
     int64_t max_connections;
     int64_t output_limit;
     int64_t client_timeout_ms;
     int64_t idle_timeout_ms; /* 0: never */
+    int64_t auth_timeout_ms;
     int64_t drain_timeout_ms;
     struct {
         char *allow;   /* as push_guard_parse reads it */
+        char *ports;   /* as push_guard_ports reads it */
         char *ca_file; /* empty: the system's */
         int64_t max;
     } push;

@@ -41,32 +41,48 @@ static const struct option_row option_table[] = {
     { "history_size", OPTION_SIZE, FIXED, AT(history_size), "1GiB", MIB, 1024 * GIB, NULL,
       "Disk space for done, cancelled and expired jobs. Beyond it, the server forgets the oldest before their "
       "RETAIN is over, and counts them as total_history_dropped. Dead jobs, and jobs whose key is held, are kept." },
+    { "metrics_queues", OPTION_INT, FIXED, AT(metrics_queues), "100", 0, 1000, NULL,
+      "How many queues have series of their own in METRICS, by name. The others have one together, with tenant and "
+      "queue `~other`." },
     { "max_running", OPTION_INT, FIXED, AT(max_running), "0", 0, 1000000000, NULL,
       "How many jobs are leased at a time, in all queues together. 0 is any number. Queues and tenants have limits "
       "of their own." },
     { "slow_start", OPTION_DURATION, FIXED, AT(slow_start_ms), "0ms", 0, DAY, NULL,
       "How long the number of running jobs grows after a start. It grows evenly, from a tenth of max_running (of "
       "1000 where that is 0) to all of it. 0 for no slow start." },
+    { "min_every", OPTION_DURATION, FIXED, AT(min_every_ms), "1s", 1, HOUR, NULL,
+      "The least duration that RECUR accepts for EVERY. Recurrences that exist go on as they are." },
     { "audit_retention", OPTION_DURATION, FIXED, AT(audit_retention_ms), "90d", HOUR, 3650 * DAY, NULL,
       "How long the server keeps entries of the audit log." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
       "Largest payload of a job, and largest argument of a request. A whole request may have twice this size and 1 "
-      "MiB more." },
+      "MiB more. With more than 2MiB, one large request over HTTP may hold up others for more than 10 ms." },
     { "max_connections", OPTION_INT, RELOADABLE, AT(max_connections), "16000", 1, 1000000, NULL,
       "How many connections are open at a time. Further ones get the answer BUSY and are closed." },
+    { "clients_memory", OPTION_SIZE, RELOADABLE, AT(clients_memory), "0", 0, 1024 * GIB, NULL,
+      "Memory for what clients have sent and not read, of all connections together. One tenant may use half of it, "
+      "two tenants a third each, and so on. Beyond that, requests with large answers wait, and connections that "
+      "keep others waiting and move nothing for 2 s are closed. 0 for an eighth of memory, but at least 16 MiB." },
     { "output_limit", OPTION_SIZE, RELOADABLE, AT(output_limit), "64MiB", 64 * KIB, 16 * GIB, NULL,
-      "Size of unread replies at which the server cuts off a connection." },
+      "Size of unread replies at which the server cuts off a connection. An answer over HTTP that is larger is "
+      "refused." },
     { "client_timeout", OPTION_DURATION, RELOADABLE, AT(client_timeout_ms), "30s", 10, DAY, NULL,
       "Time after which the server cuts off a client that stops in the middle of a request, or does not read its "
       "replies." },
     { "idle_timeout", OPTION_DURATION, RELOADABLE, AT(idle_timeout_ms), "0ms", 0, 365 * DAY, NULL,
       "Time after which the server cuts off a client that sends nothing. 0 for never." },
+    { "auth_timeout", OPTION_DURATION, RELOADABLE, AT(auth_timeout_ms), "10s", 10, DAY, NULL,
+      "Time for a client to show a token, where one is needed, from its connection on. A handshake of TLS and "
+      "requests without a token count in. Then the server closes the connection." },
     { "drain_timeout", OPTION_DURATION, RELOADABLE, AT(drain_timeout_ms), "10s", 0, HOUR, NULL,
       "How long a shutdown waits for replies under way." },
     { "push_allow", OPTION_STRING, FIXED, AT(push.allow), "", 0, 4000, NULL,
       "Addresses to which the server may push although they are not public, with commas between: networks such as "
       "`10.1.0.0/16`, single addresses, `private` for all private networks, `loopback` for this machine. Metadata "
       "addresses of clouds must be listed by the very address." },
+    { "push_ports", OPTION_STRING, FIXED, AT(push.ports), "80,443,1024-65535", 0, 1000, NULL,
+      "Ports of public addresses to which the server may push, with commas between, such as `80,443,8000-8999`. Empty "
+      "for all. An address that push_allow names may have any port." },
     { "push_ca_file", OPTION_STRING, FIXED, AT(push.ca_file), "", 0, 4000, NULL,
       "File of certificates that the server trusts when it pushes to https. Empty for those of the system." },
     { "push_max", OPTION_INT, FIXED, AT(push.max), "256", 1, 10000, NULL,

@@ -236,7 +236,7 @@ static enum outgoing_outcome outcome_of(const struct outgoing_transfer *t, CURLc
 {
     if (result == CURLE_OK || (t->cut && status > 0))
         return OUTGOING_ANSWERED;
-    if (t->refused && !t->tried)
+    if ((t->refused && !t->tried) || result == CURLE_COULDNT_RESOLVE_HOST)
         return OUTGOING_REFUSED;
     return result == CURLE_OPERATION_TIMEDOUT ? OUTGOING_TIMEOUT : OUTGOING_UNREACHABLE;
 }
@@ -258,7 +258,7 @@ static void transfer_finish(struct outgoing_transfer *t, CURLcode result)
     if (a.outcome == OUTGOING_ANSWERED)
         a.status = (int)status;
     else if (a.outcome == OUTGOING_REFUSED)
-        a.error = "its address is one that the server may not connect to";
+        a.error = "it has no address that the server may connect to";
     else
         a.error = t->error[0] ? t->error : curl_easy_strerror(result);
     transfer_detach(t);

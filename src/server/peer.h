@@ -18,6 +18,7 @@ struct peer {
         struct sockaddr_in6 v6;
     } at;
     bool tls;
+    int64_t since_ms; /* monotonic: when the server accepted the connection */
 };
 
 /* Takes an IPv4 address that is mapped into IPv6 as the IPv4 address. */

@@ -2,13 +2,16 @@
 #include "server/server.h"
 
 #include "base/time.h"
+#include "engine/leased.h"
 #include "server/client.h"
 #include "server/http/http.h"
 #include "server/push/push.h"
 #include "server/tls.h"
 #include "server/tracer.h"
 
-#define SWEEP_MS 500
+#define SWEEP_MS  500
+#define TURN_US   10000 /* of requests as they come, in one turn */
+#define RESUME_US 5000  /* of requests that waited */
 
 /* ---- The turn ---- */
 
@@ -16,16 +19,30 @@
 static void resume_clients(struct server *s)
 {
     struct list mark;
+    int64_t until_us;
 
     if (s->host.partition && !partition_crammed(s->host.partition))
         list_splice(&s->resume, &s->no_room);
+    accounts_resume(s);
+    if (list_empty(&s->resume))
+        return;
+    until_us = time_mono_us() + RESUME_US;
     list_append(&s->resume, &mark);
     while (s->resume.next != &mark && host_may_execute(&s->host)) {
         struct client *c = container_of(s->resume.next, struct client, resume);
 
         c->ops->resume(c);
+        if (time_mono_us() >= until_us)
+            break;
     }
     list_remove(&mark);
+}
+
+bool server_is_late(struct server *s, int64_t now_us)
+{
+    if (!s->late_us)
+        s->late_us = now_us + TURN_US;
+    return now_us >= s->late_us;
 }
 
 static bool may_resume(const struct server *s)
@@ -44,8 +61,10 @@ static void on_turn(uv_prepare_t *handle)
     if (host_is_up(&s->host))
         clients_check_tokens(s);
     host_turn(&s->host);
+    slow_note(s, "own work, or a small commit", time_mono_us() - s->host.seen_us, 0);
     if (may_resume(s))
         host_wake(&s->host); /* their reason to wait ended just now */
+    s->late_us = 0;
 }
 
 /* ---- Ending ---- */
@@ -122,15 +141,49 @@ static void on_signal(uv_signal_t *handle, int number)
         begin_stop(s);
 }
 
+#define LEASED_TELL_MS 60000
+
+/* Tells the log which tenant has its share of memory for leased jobs, once a minute at most. */
+static void tell_leased(struct server *s, int64_t now_ms)
+{
+    struct leased_view v;
+
+    if (now_ms < s->leased_tell_ms || !s->host.engine)
+        return;
+    engine_leased(s->host.engine, &v);
+    if (v.full)
+        log_warn(&s->log,
+                 "leased jobs of all tenants take as much memory as they may: no job is "
+                 "given out until a lease ends",
+                 "leased_bytes", LOG_INT(v.bytes));
+    else if (v.tenant.len > 0 && v.holds != s->leased_told)
+        log_fields(
+            &s->log, LOG_LEVEL_WARN,
+            "leased jobs of a tenant take its share of memory: it is given no more until a "
+            "lease ends",
+            (struct log_field[]){ { "tenant", v.tenant, 0 },
+                                  { .name = "leased_bytes", .number = (int64_t)v.tenant_bytes },
+                                  { .name = "share_bytes", .number = (int64_t)v.share_bytes } },
+            3);
+    else
+        return;
+    s->leased_told = v.holds;
+    s->leased_tell_ms = now_ms + LEASED_TELL_MS;
+}
+
 static void on_sweep(uv_timer_t *timer)
 {
     struct server *s = timer->data;
     int64_t now = time_mono_ms();
 
     list_each_of_safe (struct client, c, &s->clients, all)
-        c->ops->sweep(c, now);
+        if (!stranger_sweep(c, now))
+            c->ops->sweep(c, now);
+    strangers_tell(s);
+    accounts_sweep(s, now);
     tls_sweep(s);
     events_sweep(s, now);
+    tell_leased(s, now);
 }
 
 /* ---- Beginning ---- */
@@ -167,6 +220,8 @@ int server_init(struct server *s)
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);
     peers_init(&s->peers);
+    strangers_init(&s->strangers);
+    accounts_init(&s->accounts);
     listen_fit(s);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int err = steps[i](s);
@@ -205,9 +260,11 @@ void server_fini(struct server *s)
     }
     tls_close(s);
     peers_fini(&s->peers);
+    accounts_fini(&s->accounts);
     host_fini(&s->host);
     store_close(s->store);
     listen_close(s);
     resp_request_fini(&s->request);
     event_ring_close(&s->events.ring);
+    event_texts_fini(&s->events.texts);
 }

@@ -16,10 +16,13 @@
 #include "front/resp.h"
 #include "front/session.h"
 #include "host/host.h"
+#include "server/account.h"
 #include "server/events.h"
 #include "server/log.h"
 #include "server/option.h"
 #include "server/peer.h"
+#include "server/slow.h"
+#include "server/stranger.h"
 
 #define READ_BYTES   (64u << 10)
 #define OUTPUT_PAUSE (1u << 20) /* unsent replies beyond which a client is not read from */
@@ -53,16 +56,23 @@ struct server {
     uv_timer_t drain;
     uv_signal_t signals[3];
     int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches no earlier */
+    int64_t stall_tell_ms;  /* monotonic: the log is told of stalls no earlier */
+    int64_t leased_tell_ms; /* monotonic: the log is told of leased memory no earlier */
+    uint64_t leased_told;   /* holds of leased_view that the log was told of */
     int64_t drain_until_ms; /* monotonic */
     bool stopping;
     int port; /* as bound */
 
+    int64_t late_us;     /* monotonic: see server_is_late; 0: no request has come in this turn */
     struct list clients; /* all clients */
     struct list resume;  /* clients with input to be looked at in the next turn */
     struct list no_room; /* clients whose next request adds jobs, for which there is no room */
     struct peers peers;  /* clients and links of TLS by address */
+    struct strangers strangers;
+    struct accounts accounts;
     uint64_t next_conn;
     uint64_t commands;
+    struct slow slow;
     int64_t started_mono_ms;
     char read_buf[READ_BYTES];
     struct resp_request request;
@@ -102,6 +112,10 @@ void notify_reloading(void);
 
 /* Fills in the server as verbs see it. */
 void verbhost_init(struct server *s);
+
+/* Whether requests that come now are to wait in `resume`: others have had much time since the last
+ * turn began. */
+bool server_is_late(struct server *s, int64_t now_us);
 
 /* Opens everything. Errors are in the log. */
 int server_init(struct server *s);

@@ -46,6 +46,21 @@ static void gather_system(const struct server *s, struct verb_host_stats *ret)
     ret->disk_free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
 }
 
+static void gather_clients(const struct server *s, struct client_stats *ret)
+{
+    *ret = (struct client_stats){
+        .strangers = s->strangers.count,
+        .late = s->strangers.late,
+        .replaced = s->strangers.replaced,
+        .refused = s->accounts.refused,
+        .limited = s->accounts.limited,
+        .bytes = s->accounts.bytes,
+        .limit_bytes = accounts_limit(s),
+        .waits = s->accounts.waits,
+        .closed = s->accounts.closed,
+    };
+}
+
 static void gather_stats(const struct verb_host *h, struct verb_host_stats *ret)
 {
     const struct server *s = container_of(h, struct server, verb_host);
@@ -53,10 +68,14 @@ static void gather_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->uptime_ms = time_mono_ms() - s->started_mono_ms;
     ret->connections = s->peers.totals[PEER_PLAIN] + s->peers.totals[PEER_TLS];
     ret->commands = s->commands;
+    ret->slow = s->slow.count;
+    ret->stalls = s->host.stalls;
     ret->memory_limit_bytes = (uint64_t)s->options.memory;
     ret->started_ms = time_wall_ms() - ret->uptime_ms;
     ret->fetch_us = &s->host.fetch_us;
     ret->commit_us = &s->host.commit_us;
+    ret->log_lost = s->log.writer ? s->log.writer->lost : 0;
+    gather_clients(s, &ret->clients);
     ret->auth_failures = s->guard.failures;
     ret->auth_refused = s->guard.refused;
     gather_system(s, ret);
@@ -91,8 +110,8 @@ static void log_audited(const struct verb_host *h, const struct audit_entry *a)
     log_fields(&s->log, LOG_LEVEL_INFO, "audit", fields, n);
 }
 
-/* The log hears of an address's first wrong token, and of the token after which no more are looked
- * at. */
+/* The log hears of an address's first wrong token, and of the token after which the guard answers
+ * BUSY. */
 static void log_wrong_token(const struct verb_host *h, struct str address, uint32_t n)
 {
     const struct server *s = container_of(h, struct server, verb_host);
@@ -103,12 +122,17 @@ static void log_wrong_token(const struct verb_host *h, struct str address, uint3
         log_warn(&s->log, "a wrong token was shown", "address", from);
     else if (n == GUARD_FAILURES)
         log_warn(&s->log,
-                 "many wrong tokens were shown: no more are looked at from there for a minute",
+                 "many wrong tokens were shown: further ones are only counted for a minute",
                  "address", from);
 }
 
 void verbhost_init(struct server *s)
 {
-    s->verb_host = (struct verb_host){ (size_t)s->options.max_payload, gather_stats, log_audited,
-                                       log_wrong_token };
+    s->verb_host = (struct verb_host){
+        .max_payload = (size_t)s->options.max_payload,
+        .metrics_queues = (size_t)s->options.metrics_queues,
+        .stats = gather_stats,
+        .audited = log_audited,
+        .auth_failed = log_wrong_token,
+    };
 }

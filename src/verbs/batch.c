@@ -6,7 +6,6 @@
 #include "base/list.h"
 #include "verbs/handlers.h"
 
-#define BATCH_MAX   1000
 #define BATCH_SPARE 65536 /* a batch may have so many bytes more than the largest payload */
 #define FIRST_ITEM  2     /* index of the word behind BATCH and its mode */
 
@@ -170,11 +169,28 @@ static void run_all(const struct batch *b)
     }
 }
 
+/* Whether the items together wait for no more jobs than a batch may. False after an error reply. */
+static bool check_afters(const struct batch *b)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        all += b->items[i].note.code ? 0 : b->specs[i].after_count;
+        if (all > AFTERS_MAX) {
+            refuse_item(b, i, error_name(BELFRY_INVALID), AFTERS_RULE);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Everything that is needed from disk is fetched first. After that the request is not run again. */
 static void run_each(const struct batch *b)
 {
     struct engine *e = b->call->engine;
 
+    if (!check_afters(b))
+        return;
     for (size_t i = 0; i < b->n; i++) {
         if (!b->items[i].note.code && engine_schedule_ask(e, &b->specs[i]) == BELFRY_COLD) {
             verb_error(b->call, BELFRY_COLD, "");

@@ -73,6 +73,25 @@ static void labels_of(struct verb_call *c, struct item *ret)
     }
 }
 
+/* A producer fills no disk for years: it may have its jobs kept for less time than the queue says,
+ * and not for more. False after an error reply. */
+static bool may_retain(struct verb_call *c, const struct job_spec *spec)
+{
+    struct queue_view v = { .settings = &queue_defaults };
+    char text[200];
+
+    if (!c->who || c->who->role == ROLE_ADMIN || spec->retain_ms < 0)
+        return true;
+    engine_queue_get(c->engine, spec->queue, &v);
+    if (spec->retain_ms <= v.settings->retain_ms)
+        return true;
+    snprintf(text, sizeof(text),
+             "retain: %lld ms are more than the %lld ms of the queue; this token is %s",
+             (long long)spec->retain_ms, (long long)v.settings->retain_ms, role_name(c->who->role));
+    verb_error(c, BELFRY_NOPERM, text);
+    return false;
+}
+
 bool item_of(struct verb_call *c, struct item *ret)
 {
     ret->spec = (struct job_spec){
@@ -90,7 +109,8 @@ bool item_of(struct verb_call *c, struct item *ret)
     };
     args_store(c, &ret->spec);
     labels_of(c, ret);
-    return queue_named(c, ret->spec.queue, ret->name, &ret->spec.queue);
+    return queue_named(c, ret->spec.queue, ret->name, &ret->spec.queue) &&
+           may_retain(c, &ret->spec);
 }
 
 bool schedule_of(struct verb_call *c, struct item *ret)

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * METRICS: all figures as text that Prometheus reads. Families follow one another, so the figures
- * of queues are gathered first. Cardinality is bounded: QUEUES_MAX queues have series of their own.
- * All others have one together, of tenant and queue `~other`, which is no valid name.
+ * of queues are gathered first. Cardinality is bounded: verb_host.metrics_queues queues have series
+ * of their own, the first ones by name. All others have one together, of tenant and queue `~other`,
+ * which is no valid name. There are some ninety lines for each queue, so they are written without
+ * printf.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "verbs/handlers.h"
 
-#define QUEUES_MAX 100
+/* Upper edges of buckets, as powers of two: histograms are exact at one less. */
+static const unsigned edges[] = {
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22
+};
+
+#define EDGES (sizeof(edges) / sizeof(edges[0]))
 
 struct metrics {
     struct figures f;
     struct tenant_stats t; /* the sums of one tenant */
-    struct queue_view queues[QUEUES_MAX];
-    size_t n;
     struct buf *out;
-};
-
-/* Upper edges of buckets, as powers of two: histograms are exact at one less. */
-static const unsigned edges[] = {
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22
+    char le[EDGES][16]; /* the edges in seconds */
+    size_t n;
+    struct queue_view queues[];
 };
 
 static void family(struct metrics *m, const char *name, const char *type, const char *help)
@@ -49,8 +53,31 @@ static void begin_sample(struct metrics *m, const char *name, const char *suffix
 
     if (i < m->n)
         scope_split(m->queues[i].name, &tenant, &queue);
-    buf_printf(m->out, "belfry_%s%s{tenant=\"%.*s\",queue=\"%.*s\"", name, suffix, STR_ARG(tenant),
-               STR_ARG(queue));
+    buf_text(m->out, "belfry_");
+    buf_text(m->out, name);
+    buf_text(m->out, suffix);
+    buf_text(m->out, "{tenant=\"");
+    buf_str(m->out, tenant);
+    buf_text(m->out, "\",queue=\"");
+    buf_str(m->out, queue);
+    buf_text(m->out, "\"");
+}
+
+/* Adds a label to those of a sample. */
+static void put_label(struct metrics *m, const char *name, const char *value)
+{
+    buf_text(m->out, ",");
+    buf_text(m->out, name);
+    buf_text(m->out, "=\"");
+    buf_text(m->out, value);
+    buf_text(m->out, "\"");
+}
+
+static void end_sample(struct metrics *m, uint64_t value)
+{
+    buf_text(m->out, "} ");
+    buf_int(m->out, (int64_t)value);
+    buf_text(m->out, "\n");
 }
 
 static void put_sample(struct metrics *m, const char *name, size_t i, const char *state,
@@ -58,8 +85,8 @@ static void put_sample(struct metrics *m, const char *name, size_t i, const char
 {
     begin_sample(m, name, "", i);
     if (state)
-        buf_printf(m->out, ",state=\"%s\"", state);
-    buf_printf(m->out, "} %llu\n", (unsigned long long)value);
+        put_label(m, "state", state);
+    end_sample(m, value);
 }
 
 /* The part of a total that belongs to queues without series of their own. */
@@ -110,21 +137,22 @@ static void put_counter(struct metrics *m, const struct shape_field *row)
 static void put_buckets(struct metrics *m, const char *name, size_t i, const struct hist *h,
                         const struct hist *less)
 {
-    unsigned long long count = left(h->count, less ? less->count : 0);
+    uint64_t count = left(h->count, less ? less->count : 0);
 
-    for (size_t k = 0; k < sizeof(edges) / sizeof(edges[0]); k++) {
+    for (size_t k = 0; k < EDGES; k++) {
         uint64_t edge = (UINT64_C(1) << edges[k]) - 1;
 
         begin_sample(m, name, "_bucket", i);
-        buf_printf(m->out, ",le=\"%g\"} %llu\n", (double)edge * 1e-3,
-                   (unsigned long long)left(hist_upto(h, edge), less ? hist_upto(less, edge) : 0));
+        put_label(m, "le", m->le[k]);
+        end_sample(m, left(h->count ? hist_upto(h, edge) : 0, less ? hist_upto(less, edge) : 0));
     }
     begin_sample(m, name, "_bucket", i);
-    buf_printf(m->out, ",le=\"+Inf\"} %llu\n", count);
+    put_label(m, "le", "+Inf");
+    end_sample(m, count);
     begin_sample(m, name, "_sum", i);
     buf_printf(m->out, "} %.3f\n", (double)left(h->sum, less ? less->sum : 0) * 1e-3);
     begin_sample(m, name, "_count", i);
-    buf_printf(m->out, "} %llu\n", count);
+    end_sample(m, count);
 }
 
 /* A histogram that each queue has at this place of its view. */
@@ -154,7 +182,7 @@ static void put_server_hist(struct metrics *m, const char *name, const char *hel
                             const struct hist *h)
 {
     family(m, name, "histogram", help);
-    for (size_t k = 0; k < sizeof(edges) / sizeof(edges[0]); k++) {
+    for (size_t k = 0; k < EDGES; k++) {
         uint64_t edge = (UINT64_C(1) << (edges[k] + 4)) - 1;
 
         buf_printf(m->out, "belfry_%s_bucket{le=\"%g\"} %llu\n", name, (double)edge * 1e-6,
@@ -235,23 +263,25 @@ static void take_tenant(struct metrics *m, const struct engine *e, struct str te
     engine_tenant_stats(e, tenant, &m->t);
     memcpy(m->f.s.jobs, m->t.jobs, sizeof(m->f.s.jobs));
     m->f.s.counters = m->t.counters;
-    m->f.s.lateness = &m->t.lateness;
-    m->f.s.runtime = &m->t.runtime;
-    m->f.s.wait = &m->t.wait;
+    m->f.s.lateness = m->t.lateness;
+    m->f.s.runtime = m->t.runtime;
+    m->f.s.wait = m->t.wait;
 }
 
 int metrics_text(struct engine *e, struct partition *p, const struct verb_host *host,
                  struct str tenant, struct buf *out)
 {
     bool all = str_eq(tenant, STR(TENANT_ALL));
-    struct metrics *m = calloc(1, sizeof(*m));
+    struct metrics *m = calloc(1, sizeof(*m) + host->metrics_queues * sizeof(m->queues[0]));
     int err;
 
     if (!m)
         return BELFRY_NOMEM;
     m->out = out;
+    for (size_t k = 0; k < EDGES; k++)
+        snprintf(m->le[k], sizeof(m->le[k]), "%g", (double)((UINT64_C(1) << edges[k]) - 1) * 1e-3);
     figures_look(e, p, host, &m->f);
-    err = engine_queues(e, tenant, (struct str){ "", 0 }, QUEUES_MAX, queue_add, m);
+    err = engine_queues(e, tenant, (struct str){ "", 0 }, host->metrics_queues, queue_add, m);
     if (!err && all) {
         put_server(m);
         put_figures(m, storage_metrics, &m->f);

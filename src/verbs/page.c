@@ -14,6 +14,7 @@ void page_begin(struct page *p)
         reply_map(r, shape_count(p->map));
         reply_bytes(r, p->map[0].name);
     }
+    p->start = r->ops->mark(r);
     p->from = r->ops->array_begin(r);
 }
 
@@ -29,7 +30,7 @@ int page_add(struct page *p, const void *view)
 {
     shape_put(p->call->reply, p->fields, view);
     p->n++;
-    return 0;
+    return p->map && p->call->reply->ops->mark(p->call->reply) - p->start >= PAGE_BYTES;
 }
 
 static void put_cursor(const struct page *p)
@@ -46,7 +47,7 @@ void page_end(struct page *p, int err, const char *detail)
     struct reply *r = p->call->reply;
     char why[64];
 
-    if (err) {
+    if (err < 0) {
         r->ops->undo(r);
         snprintf(why, sizeof(why), "cursor: expected one that %s gave", p->call->verb->name);
         verb_error(p->call, err, p->map && err == BELFRY_INVALID ? why : detail);

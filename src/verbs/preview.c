@@ -103,23 +103,38 @@ static void reply_occurrence(struct reply *r, const struct recur_occurrence *o)
     shape_put(r, occurrence_fields, &shown);
 }
 
+/* The search would take too long, behind the first `known` times. */
+static void refuse_search(struct verb_call *c, int err, int known)
+{
+    char text[160];
+
+    if (known == 0) {
+        verb_error(c, err,
+                   "from: too long after START to count the rule's occurrences up to there: "
+                   "expected a moment nearer to START");
+        return;
+    }
+    snprintf(text, sizeof(text),
+             "the search takes too long behind %d times of this rule: expected COUNT %d or less",
+             known, known);
+    refuse_argument(c, err, "count", text);
+}
+
 void run_preview(struct verb_call *c)
 {
     int64_t now = engine_now(c->engine);
     struct preview p = { STR("UTC"), start_default(now), .from_ms = now, .count = 10 };
     struct recur_occurrence found[COUNT_MAX];
     struct recur *r;
-    int n;
+    int known;
 
     args_store(c, &p);
     if (recur_given(c, &p, &r) != 0)
         return;
-    n = recur_preview(r, p.from_ms, p.count, found);
+    int n = recur_preview(r, p.from_ms, p.count, found, &known);
     recur_free(r);
     if (n < 0) {
-        verb_error(c, n,
-                   "from: too long after START to count the rule's occurrences up to there: "
-                   "expected a moment nearer to START");
+        refuse_search(c, n, known);
         return;
     }
     reply_array(c->reply, (size_t)n);

@@ -26,9 +26,10 @@ struct reply_ops {
     void (*array_end)(struct reply *r, size_t from, size_t n);
     /* Removes everything that was written. */
     void (*undo)(struct reply *r);
-    /* The place of the next byte, and a copy of the bytes between two places, for parts that come
-     * several times in a reply. Both are NULL in a protocol where that is impossible. */
+    /* The place of the next byte. */
     size_t (*mark)(const struct reply *r);
+    /* Copies the bytes between two places, for parts that come several times in a reply. NULL in a
+     * protocol where that is impossible. */
     void (*again)(struct reply *r, size_t from, size_t to);
 };
 

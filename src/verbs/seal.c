@@ -3,6 +3,7 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <stdlib.h>
 
 #include "verbs/handlers.h"
 #include "verbs/secret.h"
@@ -63,15 +64,14 @@ static size_t decipher(const struct seal *s, const struct buf *sealed, char ret[
 
 /* ---- Pairs of numbers ---- */
 
-/* One block of AES-256, with a key for this purpose and tenant; there is no nonce to use twice. */
-static bool cipher_block(const struct seal *s, bool seals, const uint8_t in[PAIR_BYTES],
-                         uint8_t ret[PAIR_BYTES])
+/* AES-256 of single blocks, with a key for this purpose and tenant; there is no nonce to use twice.
+ * NULL: it cannot be done. */
+static EVP_CIPHER_CTX *block_cipher(const struct seal *s, bool seals)
 {
     const uint8_t *key = engine_token_key(s->engine);
     EVP_CIPHER_CTX *x = key ? EVP_CIPHER_CTX_new() : NULL;
     struct buf about = { 0 };
     uint8_t own[EVP_MAX_MD_SIZE];
-    int n = 0, last = 0;
     bool ok;
 
     buf_append(&about, s->purpose, strlen(s->purpose) + 1);
@@ -80,32 +80,63 @@ static bool cipher_block(const struct seal *s, bool seals, const uint8_t in[PAIR
          HMAC(EVP_sha256(), key, TOKEN_HASH_BYTES, (const unsigned char *)about.ptr, about.len, own,
               NULL) &&
          EVP_CipherInit_ex2(x, EVP_aes_256_ecb(), own, NULL, seals, NULL) == 1 &&
-         EVP_CIPHER_CTX_set_padding(x, 0) == 1 &&
-         EVP_CipherUpdate(x, ret, &n, in, PAIR_BYTES) == 1 &&
-         EVP_CipherFinal_ex(x, ret + n, &last) == 1;
-    EVP_CIPHER_CTX_free(x);
+         EVP_CIPHER_CTX_set_padding(x, 0) == 1;
     buf_fini(&about);
-    return ok;
+    if (ok)
+        return x;
+    EVP_CIPHER_CTX_free(x);
+    return NULL;
 }
 
-void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out)
+static bool cipher_block(EVP_CIPHER_CTX *x, const uint8_t in[PAIR_BYTES], uint8_t ret[PAIR_BYTES])
+{
+    int n = 0;
+
+    return x && EVP_CipherUpdate(x, ret, &n, in, PAIR_BYTES) == 1 && n == PAIR_BYTES;
+}
+
+struct seal_pairs {
+    EVP_CIPHER_CTX *cipher;
+};
+
+struct seal_pairs *seal_pairs_new(const struct seal *s)
+{
+    struct seal_pairs *p = malloc(sizeof(*p));
+
+    if (p)
+        p->cipher = block_cipher(s, true);
+    if (p && p->cipher)
+        return p;
+    free(p);
+    return NULL;
+}
+
+void seal_pairs_free(struct seal_pairs *p)
+{
+    if (p)
+        EVP_CIPHER_CTX_free(p->cipher);
+    free(p);
+}
+
+void seal_pairs_put(const struct seal_pairs *p, uint64_t a, uint64_t b, struct buf *out)
 {
     uint8_t plain[PAIR_BYTES], sealed[PAIR_BYTES];
 
     memcpy(plain, &a, sizeof(a));
     memcpy(plain + sizeof(a), &b, sizeof(b));
-    if (cipher_block(s, true, plain, sealed))
+    if (p && cipher_block(p->cipher, plain, sealed))
         base64url_write(out, sealed, sizeof(sealed));
 }
 
 bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b)
 {
+    EVP_CIPHER_CTX *x = block_cipher(s, false);
     struct buf sealed = { 0 };
     uint8_t plain[PAIR_BYTES];
     bool ok = text.len == SEAL_PAIR_TEXT && base64url_read(text, &sealed) && !sealed.failed &&
-              sealed.len == PAIR_BYTES &&
-              cipher_block(s, false, (const uint8_t *)sealed.ptr, plain);
+              sealed.len == PAIR_BYTES && cipher_block(x, (const uint8_t *)sealed.ptr, plain);
 
+    EVP_CIPHER_CTX_free(x);
     buf_fini(&sealed);
     if (!ok)
         return false;

@@ -17,12 +17,17 @@ struct seal {
     struct str tenant;
 };
 
+struct seal_pairs;
+
 #define SEAL_PAIR_TEXT 22
 
+/* A seal for many pairs of numbers: its key is made once. NULL: it cannot be done. */
+struct seal_pairs *seal_pairs_new(const struct seal *s);
+void seal_pairs_free(struct seal_pairs *p); /* accepts NULL */
 /* Appends a text of SEAL_PAIR_TEXT bytes for two numbers. Equal numbers give equal texts. On an
- * error it appends nothing. */
-void seal_pair(const struct seal *s, uint64_t a, uint64_t b, struct buf *out);
-/* False if the text has another form. A text that seal_pair has not made gives random numbers. */
+ * error, or without a seal, it appends nothing. */
+void seal_pairs_put(const struct seal_pairs *p, uint64_t a, uint64_t b, struct buf *out);
+/* False if the text has another form. A text that no seal has made gives random numbers. */
 bool seal_pair_open(const struct seal *s, struct str text, uint64_t *ret_a, uint64_t *ret_b);
 
 /* Writes a cursor that has more as a value of the reply. */

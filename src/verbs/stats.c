@@ -7,14 +7,29 @@
 #define SERVER_FIGURES \
     SHOW_INT("uptime_ms", h.uptime_ms), \
     SHOW_INT("connections", h.connections, METRIC("connections", "Clients that are connected.")), \
+    SHOW_INT("strangers", h.clients.strangers, METRIC("strangers", "Of them, clients that have yet to show a token.")), \
+    SHOW_INT("", h.clients.late, METRIC("strangers_late_total", "Connections that were closed because no token was shown within auth_timeout.")), \
+    SHOW_INT("", h.clients.replaced, METRIC("strangers_replaced_total", "Connections without a token whose place a new one took.")), \
+    SHOW_INT("", h.clients.refused, METRIC("tenant_connections_refused_total", "Tokens that were refused because their tenant had as many connections as it may.")), \
+    SHOW_INT("", h.clients.limited, METRIC("tenant_requests_refused_total", "Requests that were refused because their tenant had sent as many as it may.")), \
+    SHOW_INT("clients_bytes", h.clients.bytes, METRIC("clients_bytes", "Buffers of all connections: what clients sent, and have not read.")), \
+    SHOW_INT("clients_limit_bytes", h.clients.limit_bytes, METRIC("clients_limit_bytes", "The limit of these, clients_memory.")), \
+    SHOW_INT("", h.clients.waits, METRIC("clients_waits_total", "Requests that waited because of this limit.")), \
+    SHOW_INT("", h.clients.closed, METRIC("clients_closed_total", "Connections that were closed because others needed their memory.")), \
     SHOW_INT("commands", h.commands, METRIC("commands_total", "Requests that were executed.")), \
+    SHOW_INT("slow", h.slow, METRIC("slow_total", "Pieces of work that held the loop for 5 ms or more.")), \
+    SHOW_INT("stalls", h.stalls, METRIC("stalls_total", "Times that the loop stood still for 50 ms or more.")), \
     SHOW_INT("waiting_workers", s.waiters, METRIC("waiting_workers", "LEASE requests that wait.")), \
     SHOW_INT("queues", s.queues, METRIC("queues", "Queues that are known.")), \
+    SHOW_INT("queues_forgotten", s.queues_forgotten, METRIC("queues_forgotten_total", "Queues that were forgotten, as they had no jobs and no settings.")), \
     SHOW_INT("tenants", s.tenants, METRIC("tenants", "Tenants that are known."))
 
 #define MEMORY_FIGURES \
     SHOW_INT("memory_bytes", p.memory_bytes, METRIC("memory_bytes", "Memory by the account that the budget limits.")), \
-    SHOW_INT("memory_limit_bytes", h.memory_limit_bytes, METRIC("memory_limit_bytes", "The budget."))
+    SHOW_INT("memory_limit_bytes", h.memory_limit_bytes, METRIC("memory_limit_bytes", "The budget.")), \
+    SHOW_INT("leased_bytes", s.leased_bytes, METRIC("leased_bytes", "Memory of leased jobs.")), \
+    SHOW_INT("leased_memory_tenants", s.laden, METRIC("leased_memory_tenants", "Tenants that get no further job because their leased jobs take their share of memory.")), \
+    SHOW_INT("leased_memory_holds", s.leased_holds, METRIC("leased_memory_holds_total", "Times that a tenant reached its share of memory for leased jobs and had more to give."))
 
 #define JOBS_FIGURES \
     SHOW_INT("hot_jobs", s.hot_jobs, METRIC("hot_jobs", "Jobs in memory, of any state.")), \
@@ -110,8 +125,8 @@ const struct shape_field server_metrics[] = {
     SERVER_FIGURES,
     MEMORY_FIGURES,
     SHOW_INT("", tokens, METRIC("tokens", "Tokens that there are.")),
-    SHOW_INT("", h.auth_failures, METRIC("auth_failures_total", "Tokens that were shown and are none.")),
-    SHOW_INT("", h.auth_refused, METRIC("auth_refused_total", "Attempts to show a token that were refused unseen, after many failures.")),
+    SHOW_INT("", h.auth_failures, METRIC("auth_failures_total", "Wrong tokens that were shown and answered as such.")),
+    SHOW_INT("", h.auth_refused, METRIC("auth_refused_total", "Wrong tokens that were refused with BUSY, after many from one address.")),
     { 0 },
 };
 
@@ -121,6 +136,7 @@ const struct shape_field storage_metrics[] = {
     SHOW_INT("", h.events_missed, METRIC("events_missed_total", "Of them, those that the log and traces missed.")),
     SHOW_INT("", h.spans_exported, METRIC("otlp_spans_exported_total", "Spans that the OTLP receiver took.")),
     SHOW_INT("", h.spans_dropped, METRIC("otlp_spans_dropped_total", "Spans that it did not take in time.")),
+    SHOW_INT("", h.log_lost, METRIC("log_lines_lost_total", "Lines of the server's log that nobody read in time.")),
     SHOW_INT("", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")),
     SHOW_INT("", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")),
     SHOW_INT("", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused.")),

@@ -54,9 +54,9 @@
 #define SPEC_LEASE(text)     { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, OF_JOB(lease_ms), .help = text }
 #define SPEC_RETAIN(text)    { "retain", ARG_DURATION, DURATION, OF_JOB(retain_ms), .help = text }
 #define SPEC_EXPIRE(text)    { "expire", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, OF_JOB(expire_ms), .help = text }
-#define SPEC_TAG(text)       { "tag", ARG_NAME, .many = true, OF_JOB(tags), .help = text }
+#define SPEC_TAG(text)       { "tag", ARG_NAME, .many = true, .most = TAGS_MAX, OF_JOB(tags), .help = text }
 #define SPEC_META(text)      { "meta", ARG_META, .many = true, OF_JOB(meta), .help = text }
-#define SPEC_AFTER(text)     { "after", ARG_ID, .many = true, OF_JOB(after), .help = text }
+#define SPEC_AFTER(text)     { "after", ARG_ID, .many = true, .most = AFTER_MAX, OF_JOB(after), .help = text }
 #define SPEC_AFTERFAIL(text) { "afterfail", ARG_WORD, .words = "cancel|run", OF_JOB(after_fail), .help = text }
 #define SPEC_NOTIFY(text)    { "notify", ARG_WORD, .words = "no|yes", OF_JOB(notify), .help = text }
 #define SPEC_GATES(text)     { "gates", ARG_WORD, .words = "hold|pass", OF_JOB(passing), .help = text }
@@ -64,7 +64,7 @@
 #define SPEC_PUSH(text)      { "push", ARG_BYTES, .max = URL_MAX_BYTES, OF_JOB(push), .help = text }
 
 const struct verb verb_table[] = {
-    { "SCHEDULE", VERB_ADDS | VERB_PRODUCER, "Schedules a job. Without IN and AT it is due at once.",
+    { "SCHEDULE", VERB_ADDS | VERB_PRODUCER | VERB_QUICK, "Schedules a job. Without IN and AT it is due at once.",
       "the job's id", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
         SPEC_QUEUE("name of the queue"),
         SPEC_PAYLOAD("any bytes, up to max_payload"),
@@ -99,8 +99,8 @@ const struct verb verb_table[] = {
           .help = "`all`: if one item is refused none is scheduled, and together the items are no larger than "
                   "max_payload; `each`: every item is scheduled or refused by itself" },
         { "items", ARG_ITEMS, POS,
-          .help = "up to 1000 items; each is the number of its words, then the words as SCHEDULE takes them: "
-                  "queue, payload, options" } } },
+          .help = "up to 1000 items, with up to 4096 AFTER in all; each is the number of its words, then the words "
+                  "as SCHEDULE takes them: queue, payload, options" } } },
     { "LEASE", VERB_TAKES | VERB_WORKER,
       "Takes ready jobs, each under a lease: the worker's right to the job for a time.",
       "an array of jobs, each a map: id, token, tenant, queue, payload, attempt, priority, due_ms, lease_ms, "
@@ -116,21 +116,21 @@ const struct verb verb_table[] = {
           .help = "name of the worker, for the history of the job" },
         { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
                                         "tenants, which take turns" } } },
-    { "COMPLETE", VERB_HOLDS | VERB_WORKER, "Ends a leased job as done.", "OK",
+    { "COMPLETE", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Ends a leased job as done.", "OK",
       "COMPLETE 01… 1099511627777 RESULT \"sent\"", run_complete, {
         ID, TOKEN,
         { "result", ARG_BYTES, .max = RESULT_MAX_BYTES, .help = "kept with the job and shown by GET" },
         { "again", ARG_DURATION, DURATION,
           .help = "the job runs again this long from now, with its attempts counted anew" },
         HOLDER } },
-    { "FAIL", VERB_HOLDS | VERB_WORKER, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
+    { "FAIL", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
       "a map: state (scheduled, dead or cancelled) and at_ms, the moment of its next attempt",
       "FAIL 01… 1099511627777 ERROR \"timeout\"", run_fail, {
         ID, TOKEN,
         { "error", ARG_BYTES, .max = 0, .help = "what went wrong; kept up to 1024 bytes" },
         { "retry", ARG_DURATION, DURATION, .help = "pause before the next attempt, instead of the back-off" },
         { "final", ARG_WORD, .words = "no|yes", .help = "`yes`: the job is not retried" }, HOLDER } },
-    { "EXTEND", VERB_HOLDS | VERB_WORKER, "Lengthens a lease, counted from now: the heartbeat of a worker.",
+    { "EXTEND", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Lengthens a lease, counted from now: the heartbeat of a worker.",
       "a map: until_ms, the lease's new end, and cancelled, true if the worker should stop",
       "EXTEND 01… 1099511627777 FOR 1m PROGRESS 40", run_extend, {
         ID, TOKEN,
@@ -138,11 +138,11 @@ const struct verb verb_table[] = {
           .help = "new length of the lease, from now; if not given, that of the last EXTEND, or else of the LEASE" },
         { "progress", ARG_INT, .min = 0, .max = 100, INTO(struct extend_spec, progress), .help = "percent, shown by GET" },
         { "note", ARG_BYTES, .max = 0, INTO(struct extend_spec, note), .help = "shown by GET; kept up to 1024 bytes" }, HOLDER } },
-    { "RELEASE", VERB_HOLDS | VERB_WORKER, "Gives a leased job back without costing an attempt.", "OK",
+    { "RELEASE", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Gives a leased job back without costing an attempt.", "OK",
       "RELEASE 01… 1099511627777 IN 30s", run_release, {
         ID, TOKEN,
         { "in", ARG_DURATION, DURATION, .help = "the job is offered again only after this pause" }, HOLDER } },
-    { "CANCEL", VERB_PRODUCER, "Cancels a job, by id or by KEY and QUEUE.",
+    { "CANCEL", VERB_PRODUCER | VERB_QUICK, "Cancels a job, by id or by KEY and QUEUE.",
       "`cancelled`; or `running` if a worker has the job: the worker learns of it at its next EXTEND, and the job is "
       "not retried; or `notfound`", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
         ID_OR_KEY, TENANT } },
@@ -158,7 +158,7 @@ const struct verb verb_table[] = {
       "GET 01…", run_get, {
         ID_OR_KEY, TENANT } },
     { "LIST", VERB_READS | VERB_PRODUCER,
-      "Lists jobs, page by page. A call does a bounded amount of work, so a page may be short or empty although "
+      "Lists jobs, page by page. A call does a bounded amount of work, and a page ends at 2 MiB. So a page may be short or empty although "
       "there are more. A job that moves between memory and disk meanwhile may be in several pages; a client that "
       "wants each job once keeps the ids.",
       "a map: jobs (an array of maps) and cursor, for the next page; null when there are no more",
@@ -175,7 +175,7 @@ const struct verb verb_table[] = {
                                         "tenants" } } },
     { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
       "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
-      "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, running or ended), why (a sentence), until_ms (null if not known), "
+      "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, leased_memory, running or ended), why (a sentence), until_ms (null if not known), "
       "ready_in_queue, deferred_until and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         ID_OR_KEY, TENANT } },
@@ -194,7 +194,8 @@ const struct verb verb_table[] = {
     { "PREVIEW", VERB_READS | VERB_PRODUCER,
       "Shows the next times of a rule, without making a recurrence. Give exactly one of RRULE, CRON and EVERY.",
       "an array of maps, one for each time: at_ms, local (with its offset from UTC) and note (null, or how a "
-      "change of the clock affects this time); fewer than COUNT if the rule ends",
+      "change of the clock affects this time); fewer than COUNT if the rule ends. INVALID if the search would take "
+      "long, with the COUNT that does not",
       "PREVIEW CRON \"30 2 * * *\" TZ Europe/Berlin FROM 2027-03-27T00:00:00Z COUNT 3", run_preview, {
         RRULE, CRON(""), EVERY, TZ(INTO(struct preview, tz)),
         { "start", ARG_MOMENT, INTO(struct preview, start_ms),
@@ -323,7 +324,20 @@ const struct verb verb_table[] = {
         { "tz", ARG_BYTES, .max = TZ_MAX_BYTES, OF_TENANT(TZ, tz),
           .help = "time zone of the quiet hours, such as Europe/London; UTC by default" },
         { "spread", ARG_DURATION, .min = 0, .max = SPREAD_MAX_MS, OF_TENANT(SPREAD, spread_ms),
-          .help = "jobs that quiet hours put off are due at random within this time after their end; 0ms by default" } } },
+          .help = "jobs that quiet hours put off are due at random within this time after their end; 0ms by default" },
+        { "max_queues", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_QUEUES, max_queues),
+          .help = "how many queues may have jobs, ended ones too, or settings; beyond it SCHEDULE to another queue "
+                  "answers LIMIT; 10000 by default; 0 means any number" },
+        { "max_recurrences", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_RECURRENCES, max_recurrences),
+          .help = "how many recurrences there may be; beyond it RECUR with a new name answers LIMIT; 10000 by "
+                  "default; 0 means any number" },
+        { "max_connections", ARG_INT, .min = 0, .max = 1000000, OF_TENANT(MAX_CONNECTIONS, max_connections),
+          .help = "how many connections clients with tokens of the tenant may have; beyond it a token is answered "
+                  "with BUSY; by default 0, which means as many as are free of the server's max_connections" },
+        { "requests", ARG_INT, .min = 0, .max = 1000000000, OF_TENANT(REQUESTS, requests),
+          .help = "how many requests a second clients with tokens of the tenant may send; beyond it they are "
+                  "answered with RATE; COMPLETE, FAIL, EXTEND and RELEASE may be as many again; by default 0, "
+                  "which means any number" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "partition/partition.h"
+#include "verbs/client_stats.h"
 #include "verbs/identity.h"
 #include "verbs/reply.h"
 
@@ -57,6 +58,7 @@ struct arg {
     bool positional; /* positional arguments come first in the list */
     bool optional;   /* a positional argument that may be left out (only the last) */
     bool many;       /* an option that may be given several times: see verb_each */
+    unsigned most;   /* how often it may be given, which the engine checks; 0: any number */
     bool secret;     /* the audit log hides its value */
     int64_t min;
     int64_t max;
@@ -110,20 +112,24 @@ struct verb_host_stats {
     int64_t uptime_ms;
     uint64_t connections;
     uint64_t commands;
+    uint64_t slow;   /* pieces of work that held the loop for 5 ms or more */
+    uint64_t stalls; /* times that the loop stood still for 50 ms or more */
     uint64_t rss_bytes;
     uint64_t memory_limit_bytes;
     int64_t cpu_ms;
     int64_t started_ms;           /* by the wall clock */
     const struct hist *fetch_us;  /* how long requests waited for jobs on disk */
     const struct hist *commit_us; /* from the start of a commit's write until it is durable */
-    uint64_t auth_failures;       /* wrong tokens that were shown */
-    uint64_t auth_refused;        /* attempts that were refused unseen, after many wrong tokens */
-    uint64_t disk_bytes;          /* size of the data's file system; 0: not known */
-    uint64_t disk_free_bytes;     /* free space of the data's file system */
-    bool disk_low;                /* space is at its reserve, and new jobs are refused */
-    uint64_t event_streams;       /* readers of /v1/events */
-    uint64_t events;              /* changes of jobs that listeners were told of */
-    uint64_t events_missed;       /* events that the log and traces missed */
+    uint64_t log_lost;            /* log lines that nobody read in time */
+    struct client_stats clients;
+    uint64_t auth_failures;   /* wrong tokens that were shown */
+    uint64_t auth_refused;    /* wrong tokens that were refused, after many others */
+    uint64_t disk_bytes;      /* size of the data's file system; 0: not known */
+    uint64_t disk_free_bytes; /* free space of the data's file system */
+    bool disk_low;            /* space is at its reserve, and new jobs are refused */
+    uint64_t event_streams;   /* readers of /v1/events */
+    uint64_t events;          /* changes of jobs that listeners were told of */
+    uint64_t events_missed;   /* events that the log and traces missed */
     uint64_t spans_exported;
     uint64_t spans_dropped;
     const struct push_stats *push;
@@ -133,6 +139,7 @@ struct audit_entry;
 
 struct verb_host {
     size_t max_payload;
+    size_t metrics_queues; /* queues that have series of their own in METRICS */
     void (*stats)(const struct verb_host *h, struct verb_host_stats *ret);
     /* Told of an entry that was added to the audit log; may be NULL. */
     void (*audited)(const struct verb_host *h, const struct audit_entry *a);
@@ -176,6 +183,7 @@ enum verb_flags {
     VERB_WIDE = 256,   /* about all tenants if none is given */
     VERB_SERVER = 512, /* only for tokens of tenant `*` */
     VERB_STOPS = 1024, /* pauses a thing; a verb without it, but with its handler, lets it go on */
+    VERB_QUICK = 2048, /* takes microseconds if its words are short */
 };
 
 struct verb {

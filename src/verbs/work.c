@@ -59,9 +59,9 @@ struct leases_reply {
 static void reply_part(struct reply *r, const struct shape_field *fields, const struct job_view *v,
                        struct part *ret)
 {
-    ret->from = r->ops->mark ? r->ops->mark(r) : 0;
+    ret->from = r->ops->mark(r);
     shape_put_fields(r, fields, v);
-    ret->to = r->ops->mark ? r->ops->mark(r) : 0;
+    ret->to = r->ops->again ? r->ops->mark(r) : 0;
 }
 
 static void reply_names(struct reply *r, const struct job_view *v, struct leases_reply *l)

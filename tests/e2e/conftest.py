@@ -49,6 +49,7 @@ class Server:
 
     def command(self, **options):
         merged = {"data": self.data, "bind": "127.0.0.1", "port": 0, "port_file": self.port_file,
+                  "min_every": "1ms",  # so that tests of recurrences are short
                   **self.options, **options}
         flags = [w for name, value in merged.items() if value is not None
                  for w in ("--" + name.replace("_", "-"), str(value))]

@@ -67,7 +67,8 @@ def jobs(w):
 
 def lasting(row):
     """Without figures of the moment, and of the process."""
-    fleeting = ("total_", "lateness_", "runtime_", "wait_", "waiting_workers", "held_by", "quiet_until_ms")
+    fleeting = ("total_", "lateness_", "runtime_", "wait_", "waiting_workers", "held_by", "quiet_until_ms",
+                "leased_bytes")
     return {name: value for name, value in row.items() if not name.startswith(fleeting)}
 
 

@@ -94,3 +94,9 @@ def test_promtool_accepts_the_alerts_and_their_tests():
         path = ALERTS if command == "check" else ALERTS.with_name("alerts_test.yml")
         done = subprocess.run(["promtool", command, "rules", path.name], cwd=path.parent, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_unit_has_limits_and_leaves_no_core():
+    unit = (ROOT / "contrib/systemd/belfryd.service").read_text().splitlines()
+    assert "LimitCORE=0" in unit
+    assert {"MemoryMax", "TasksMax", "LimitNOFILE"} <= {line.split("=")[0] for line in unit}

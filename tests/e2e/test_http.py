@@ -423,7 +423,41 @@ def test_malformed_http_is_refused_and_others_are_served(shared_server, data):
         assert w.get("/healthz") == {"status": "ok"}
 
 
+@pytest.mark.parametrize("line, status", [
+    (b"Transfer-Encoding : chunked", 400), (b"Content-Length : 5", 400), (b"Content-Length\t: 5", 400),
+    (b"X Y: z", 400), (b"X@Y: z", 400), (b"Transfer-Encoding: xchunked", 501),
+    (b"Transfer-Encoding: identity", 501), (b"Transfer-Encoding: gzip, chunked", 501),
+    (b"Transfer-Encoding: chunked, chunked", 501),
+])
+@pytest.mark.parametrize("length", [b"", b"Content-Length: 4\r\n"])
+def test_headers_that_a_proxy_may_read_otherwise_end_the_connection(shared_server, line, status, length):
+    start = time.monotonic()
+    out = raw(shared_server.port, b"POST /v1/queues/proxied/pause HTTP/1.1\r\nHost: localhost\r\n" + length + line +
+              b"\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", timeout=5.0)
+    assert out.startswith((b"HTTP/1.1 %d" % status, b"HTTP/1.1 400")) and out.count(b"HTTP/1.1") == 1, out
+    assert time.monotonic() - start < 4, "it is answered and closed at once"
+
+
+def test_no_answer_is_of_another_type_than_it_says(web):
+    for path in ("/healthz", "/metrics", "/v1/stats", "/openapi.json", "/docs", "/nope"):
+        assert web.ask("GET", path).headers["X-Content-Type-Options"] == "nosniff", path
+
+
+@pytest.mark.parametrize("path, headers, status", [
+    ("/v1/stats", {"Sec-Fetch-Site": "cross-site"}, 403), ("/metrics", {"Sec-Fetch-Site": "same-site"}, 403),
+    ("/v1/stats", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 403),
+    ("/docs", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200),
+    ("/docs", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, 403),
+    ("/v1/stats", {"Sec-Fetch-Site": "same-origin"}, 200), ("/v1/stats", {"Sec-Fetch-Site": "none"}, 200),
+])
+def test_what_a_page_of_another_origin_asks_for_is_refused(web, path, headers, status):
+    assert web.ask("GET", path, headers=headers).status == status
+
+
 @pytest.mark.parametrize("headers, status", [
+    ({"Host": "[anything"}, 421), ({"Host": "[evil.example]"}, 421), ({"Host": "[::1]x"}, 421),
+    ({"Host": "[::1]"}, 204), ({"Host": "1.2.3"}, 421), ({"Host": "127.0.0.1:x"}, 421),
+    ({"Host": "localhost.evil.example"}, 421),
     ({"Host": "evil.example"}, 421), ({"Host": "evil.example:2355"}, 421), ({"Host": ""}, 421),
     ({"Host": "localhost:1"}, 204), ({"Host": "[::1]:2355"}, 204), ({"Host": "127.0.0.1"}, 204),
     ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403),

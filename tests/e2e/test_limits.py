@@ -10,6 +10,7 @@ import time
 import pytest
 
 from conftest import best, wait_for
+from steps import refused
 from test_http import BAD_BODIES
 from web import Web, raw, read_all, request
 from wire import encode
@@ -109,6 +110,18 @@ def connections(server, source):
         s.sendall(b"HELLO 3\r\nSTATS\r\nQUIT\r\n")
         answer = read_all(s)
         return int(answer.split(b"$11\r\nconnections\r\n:")[1].split(b"\r\n")[0]) if b"connections" in answer else None
+
+
+def test_names_of_command(shared_server):
+    """A name that is given often is answered once, and there is a limit: a short request has no long answer."""
+    with shared_server.wire(3) as w:
+        docs = w.call("COMMAND", "DOCS", *["lease", "LEASE", "nix", "schedule"] * 25)
+        assert list(docs) == ["lease", "schedule"] and docs == w.call("COMMAND", "DOCS", "lease", "schedule")
+        assert len(w.call("COMMAND", "DOCS")) == w.call("COMMAND", "COUNT")
+        assert w.call("COMMAND", "DOCS", "nix") == {}
+        assert len(w.call("COMMAND", "INFO", *["lease", "nix"] * 50)) == 100
+        for kind in ("DOCS", "INFO"):
+            assert "100 names" in refused("INVALID", w.call, "COMMAND", kind, *["lease"] * 101)
 
 
 # ---- How large ----

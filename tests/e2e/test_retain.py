@@ -49,6 +49,26 @@ def test_retain_holds_for_more_than_memory_has_room_for(make_server, memory):
         assert found(w, ids[::30]) == ids[::30]
 
 
+def test_a_producer_keeps_its_jobs_no_longer_than_the_queue_does(make_server):
+    server = make_server()
+    with server.wire() as w:
+        root = w.call("TOKENCREATE", "root", "admin")["token"]
+        w.call("AUTH", root)
+        p = w.call("TOKENCREATE", "p", "producer", "TENANT", "acme")["token"]
+        with server.wire() as producer:
+            producer.call("AUTH", p)
+            producer.call("SCHEDULE", "q", "x", "RETAIN", "1d")
+            for call in (("SCHEDULE", "q", "x", "RETAIN", "520w"), ("BATCH", "all", 4, "q", "x", "RETAIN", "25h"),
+                         ("RECUR", "r", "q", "x", "EVERY", "1h", "RETAIN", "25h")):
+                with pytest.raises(Refused, match="NOPERM.*retain: .* more than the 86400000 ms of the queue"):
+                    producer.call(*call)
+            w.call("QUEUE", "q", "RETAIN", "520w", "TENANT", "acme")
+            producer.call("SCHEDULE", "q", "x", "RETAIN", "520w")
+            with pytest.raises(Refused, match="NOPERM"):
+                producer.call("SCHEDULE", "other", "x", "RETAIN", "520w")
+        w.call("SCHEDULE", "other", "x", "RETAIN", "520w", "TENANT", "acme")
+
+
 def test_beyond_history_size_the_oldest_go_and_are_counted(make_server):
     server = make_server(memory="16MiB", history_size="4MiB")
     with server.wire(timeout=60) as w:

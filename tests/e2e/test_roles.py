@@ -286,6 +286,9 @@ def test_figures_are_a_tenants_own(realm):
         assert everybody.call("STATS", "TENANT", "zeta")["scheduled"] >= 1
         assert "process_resident_memory_bytes" not in acme.call("METRICS")
         assert "used_memory" not in acme.call("INFO") and "used_memory" in everybody.call("INFO")
+        with realm.wire("all/producer") as producer, realm.wire("all/worker") as worker:
+            for w in (producer, worker):
+                assert "used_memory" not in w.call("INFO") and "loading:0" in w.call("INFO")
         metrics = realm.ask("acme/read-only", "GET", "/metrics").body
         assert b"zeta" not in metrics and metrics.decode() == acme.call("METRICS")
         assert b"zeta" in realm.ask("all/read-only", "GET", "/metrics").body

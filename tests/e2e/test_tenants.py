@@ -7,7 +7,7 @@ import pytest
 
 from conftest import wait_for
 from steps import never_was, refused
-from wire import now_ms
+from wire import Refused, now_ms
 
 LONGEST = 128
 
@@ -387,7 +387,7 @@ def test_max_pending_refuses_more_jobs(b, q, mine, theirs):
     first = b.call("SCHEDULE", q, "x", "KEY", "k", "IN", "1h", "TENANT", mine)
     b.call("SCHEDULE", q + ".other", "x", "TENANT", mine)
     reply = raw(b, "SCHEDULE", q, "x", "TENANT", mine).decode()
-    assert reply == f"-LIMIT the tenant has as many jobs as it may: max_pending of {mine} is 2\r\n"
+    assert reply == f"-LIMIT the tenant has as much as it may: max_pending of {mine} is 2\r\n"
     assert b.call("TENANT", mine)["pending"] == 2
     assert b.call("QUEUE", q, "TENANT", mine)["scheduled"] == 1
     assert b.call("SCHEDULE", q, "y", "KEY", "k", "TENANT", mine) == first  # adds none
@@ -426,17 +426,37 @@ def test_a_tenant_is_shown_with_counts_and_settings(b, q, mine):
     b.call("SCHEDULE", q, "x", "TENANT", mine)
     b.call("SCHEDULE", q + ".later", "x", "IN", "1h", "TENANT", mine)
     b.lease(q, "TENANT", mine)
-    assert b.call("TENANT", mine) == {
-        "tenant": mine, "pending": 2, "running": 1, "queues": 2, "weight": 1, "maintenance": False,
-        "max_pending": 0, "max_running": 0, "rate": None, "quiet": None, "tz": None, "spread_ms": 0,
-        "quiet_until_ms": None}
+    shown = b.call("TENANT", mine)
+    leased = shown["leased_bytes"]
+    assert 0 < leased < 2000
+    assert shown == {
+        "tenant": mine, "pending": 2, "running": 1, "leased_bytes": leased, "queues": 2, "used_queues": 2, "recurrences": 0,
+        "weight": 1, "maintenance": False,
+        "max_pending": 0, "max_running": 0, "rate": None, "quiet": None, "tz": None, "spread_ms": 0, "max_queues": 10000,
+        "max_recurrences": 10000, "max_connections": 0, "requests": 0, "quiet_until_ms": None}
     b.call("TENANT", mine, "WEIGHT", 1000, "RATE", "1000000/1d")
     after = b.call("TENANT", mine, "MAX_RUNNING", 7, "MAX_PENDING", 8, "MAINTENANCE", "yes")
     assert after == {
-        "tenant": mine, "pending": 2, "running": 1, "queues": 2, "weight": 1000, "maintenance": True,
+        "tenant": mine, "pending": 2, "running": 1, "leased_bytes": leased, "queues": 2, "used_queues": 2, "recurrences": 0,
+        "weight": 1000, "maintenance": True,
         "max_pending": 8, "max_running": 7, "rate": "1000000/1d", "quiet": None, "tz": None, "spread_ms": 0,
-        "quiet_until_ms": None}
+        "max_queues": 10000, "max_recurrences": 10000, "max_connections": 0, "requests": 0, "quiet_until_ms": None}
     assert after in b.call("TENANTS")
+
+
+def test_a_tenant_has_as_many_recurrences_as_it_may(b, mine):
+    b.call("TENANT", mine, "MAX_RECURRENCES", 2)
+    for name in "one", "two":
+        b.call("RECUR", name, "q", "x", "EVERY", "1h", "TENANT", mine)
+    with pytest.raises(Refused, match=f"LIMIT.*max_recurrences of {mine} is 2"):
+        b.call("RECUR", "three", "q", "x", "EVERY", "1h", "TENANT", mine)
+    b.call("RECUR", "two", "q", "x", "EVERY", "2h", "TENANT", mine)
+    assert b.call("TENANT", mine)["recurrences"] == 2
+    b.call("RECURDELETE", "one", "TENANT", mine)
+    b.call("RECUR", "three", "q", "x", "EVERY", "1h", "TENANT", mine)
+    b.call("TENANT", mine, "MAX_RECURRENCES", 0)
+    b.call("RECUR", "four", "q", "x", "EVERY", "1h", "TENANT", mine)
+    assert b.call("TENANT", mine)["recurrences"] == 3
 
 
 def test_tenants_come_by_name_and_in_pages(b, q):

@@ -240,7 +240,7 @@ def test_all_the_ways_to_show_one(server, b):
     with server.wire(2) as w:
         answers = {refused("WRONGPASS", w.call, *words) for words in (
             ["AUTH", "x"], ["AUTH", name], ["AUTH", name, "x" * 43], ["AUTH", "nobody", secret], ["AUTH", name + "." + secret[:-1]],
-            ["AUTH", "nobody." + secret], ["AUTH", name, "x" * 10_000], ["HELLO", "3", "AUTH", name, "x"])}
+            ["AUTH", "nobody." + secret], ["AUTH", name, "x" * 3000], ["HELLO", "3", "AUTH", name, "x"])}
         assert len(answers) == 1  # a name that is there and one that is not: no difference
         refused("INVALID", w.call, "AUTH", "a", "b", "c")
         refused("NOAUTH", w.call, "STATS")
@@ -256,11 +256,10 @@ def test_a_stranger_may_not_send_much(server, b):
         with pytest.raises((Closed, OSError)):
             w.call("PING")
     with server.wire(2) as w:
-        w.sock.sendall(b"*1000\r\n" + b"$60000\r\n" + b"x" * 60000 + b"\r\n")
-        w.sock.sendall(b"$60000\r\n" + b"x" * 60000 + b"\r\n")
         with pytest.raises((Refused, Closed, OSError)):
+            w.sock.sendall(b"*1000\r\n")
             for _ in range(20):
-                w.sock.sendall(b"$60000\r\n" + b"x" * 60000 + b"\r\n")
+                w.sock.sendall(b"$4000\r\n" + b"x" * 4000 + b"\r\n")
             reply = w.recv()
             assert isinstance(reply, Refused)
             raise reply
@@ -331,7 +330,7 @@ def test_without_tokens_other_names_and_origins_are_refused_as_before(server):
         assert w.ask("GET", "/v1/stats", headers={"Origin": "https://elsewhere.example"}).status == 403
 
 
-def test_after_many_wrong_ones_no_more_are_looked_at(server, b):
+def test_after_many_wrong_ones_only_wrong_ones_are_refused(server, b):
     root = make_root(b)
     web = Web(server.port, token=root)
     assert web.get("/v1/stats")
@@ -339,17 +338,20 @@ def test_after_many_wrong_ones_no_more_are_looked_at(server, b):
         for _ in range(10):
             refused("WRONGPASS", w.call, "AUTH", "wrong.one")
         assert "try again" in refused("BUSY", w.call, "AUTH", "wrong.one")
-        refused("BUSY", w.call, "AUTH", root)
+        assert w.call("AUTH", root) == "OK"
+        assert w.call("STATS")
     with Web(server.port, token="wrong.one") as w:
         answer = w.ask("GET", "/v1/stats")
         assert answer.status == 429 and answer.json["code"] == "BUSY" and answer.headers["Retry-After"]
+    with Web(server.port, token=root) as w:
+        assert w.get("/v1/stats"), "a right one of the same address"
     # Those who were right before, on their connections, go on.
     assert b.call("STATS") and web.get("/v1/stats")
     web.close()
     text = b.call("METRICS")
-    assert "belfry_auth_failures_total 10\n" in text and "belfry_auth_refused_total 3\n" in text
+    assert "belfry_auth_failures_total 10\n" in text and "belfry_auth_refused_total 2\n" in text
     log = server.log()
-    assert log.count("a wrong token was shown") == 1 and log.count("no more are looked at") == 1
+    assert log.count("a wrong token was shown") == 1 and log.count("many wrong tokens were shown") == 1
 
 
 # ---- Secrets ----

@@ -37,6 +37,16 @@ def test_work_hands_metadata_and_trace_to_the_command(cli, work, q):
                                 f"TRACEPARENT={trace}", "TRACESTATE=vendor=1", "without"]
 
 
+def test_work_cuts_no_value_and_takes_no_metadata_for_other(shared_server, work, q):
+    with shared_server.wire() as w:
+        w.call("SCHEDULE", q, "x", "KEY", b"a\0b", "ORDER", b"\0", "META", "a-b", "1", "META", "a.b", "2", "META", "c",
+               b"x\0y", "META", "d", "plain")
+    code, out, err = work(q, "--once", "--", "sh", "-c", "env | grep -E '^BELFRY_(KEY|ORDER|META)' | sort").wait()
+    assert code == 0, err
+    assert out.splitlines() == ["BELFRY_KEY_BASE64=YQBi", "BELFRY_META_C_BASE64=eAB5", "BELFRY_META_D=plain",
+                                "BELFRY_ORDER_BASE64=AA=="]
+
+
 def test_work_keeps_output_as_the_result_if_asked(cli, work, q):
     id = schedule(cli, q, "shout")
     code, out, _ = work(q, "--once", "--result", "--", "tr", "a-z", "A-Z").wait()

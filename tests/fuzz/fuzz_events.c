@@ -38,6 +38,7 @@ static void check_trace(struct str text)
 static void check_query(struct str query)
 {
     static struct event_ring ring;
+    static struct event_texts texts;
     struct http_match m;
     struct http_call c = { 0 };
     struct event_stream s;
@@ -49,7 +50,7 @@ static void check_query(struct str query)
         CHECK(event_ring_open(&ring, EVENT_RING_MIN) == 0);
     http_route_find(STR("GET"), STR("/v1/events"), &m);
     CHECK(m.route);
-    err = http_translate(&(struct http_input){ &m, query, { 0 }, { 0 } }, &c);
+    err = http_translate(&(struct http_input){ &m, query, { 0 }, { 0 }, 0 }, &c);
     if (!err)
         err = event_stream_init(&s, c.words, c.n, why, sizeof(why));
     if (!err)
@@ -58,7 +59,7 @@ static void check_query(struct str query)
     CHECK(err == 0 || err == BELFRY_INVALID || err == BELFRY_TOOLARGE);
     if (!err) {
         CHECK(s.states && strlen(s.tenant) <= NAME_MAX_BYTES && strlen(s.queue) <= NAME_MAX_BYTES);
-        while (event_stream_next(&s, &ring, 1, &out))
+        while (event_stream_next(&s, &ring, &texts, 1, &out))
             ;
         CHECK(s.cursor.number == ring.settled && !s.cursor.lost);
     }

@@ -30,7 +30,7 @@ static struct str line(struct str *rest)
 static void check_call(const struct http_match *m, struct str query, struct str body)
 {
     static const struct verb_host host = { .max_payload = 1 << 20, .stats = no_stats };
-    struct http_input in = { m, query, body, { 0 } };
+    struct http_input in = { m, query, body, { 0 }, 0 };
     struct http_call c = { 0 };
     struct arg_value args[VERB_ARGS_MAX];
     char why[512];

@@ -414,7 +414,7 @@ static bool step(struct yard_of_jobs *y)
     if (ok && rng_chance(&y->rng, 20))
         ok = cancel(y);
     pass_time(y);
-    partition_work(y->host.partition);
+    partition_work(y->host.partition, INT64_MAX);
     ok = ok && chores(y, false) && commit(y);
     if (ok && rng_chance(&y->rng, 10))
         ok = chores(y, true);

@@ -128,8 +128,12 @@ void step_tenant_set(struct world *w)
     };
 
     random_quiet(w, &s);
+    s.max_queues = s.max_pending ? MODEL_QUEUES + s.max_pending : 0; /* it holds nobody back */
+    s.max_recurrences = s.max_running < 2 ? s.max_running : 0;
+    s.max_connections = s.max_pending; /* these two are for the server */
+    s.requests = s.max_running;
     tenant_set(w, (unsigned)rng_below(r, MODEL_TENANTS), &s,
-               (unsigned)rng_next(r) & 0xff & ~(1u << TENANT_MAINTENANCE));
+               (unsigned)rng_next(r) & 0xfff & ~(1u << TENANT_MAINTENANCE));
 }
 
 void step_maintenance(struct world *w)

@@ -166,7 +166,8 @@ static bool is_vague(const struct world *w, const struct model_bulk *b)
     return w->model.set_back && (b->states & both) != 0 && (b->states & both) != both;
 }
 
-/* Jobs that match now, and did when it was asked for. */
+/* Jobs that match now, and did when it was asked for: a job that has run out of time since then
+ * did not. */
 static size_t left(const struct world *w, const struct model_bulk *b, bool keyless)
 {
     size_t n = 0;
@@ -174,7 +175,8 @@ static size_t left(const struct world *w, const struct model_bulk *b, bool keyle
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
         n += matches(&w->model, b, job) && job->moved < b->started && !(keyless && job->key) &&
-             !model_may_forget(&w->model, job);
+             !model_may_forget(&w->model, job) &&
+             !(model_is_over(&w->model, job) && model_expires(job) > b->asked_ms);
     }
     return n;
 }

@@ -334,10 +334,12 @@ static int crowd_lease(struct churn *c, struct job_id *ids, uint64_t *tokens, in
     while ((n = engine_lease(c->engine, &r, jobs)) > 0)
         for (int i = 0; i < n; i++) {
             struct job_view v;
+            char tenant[32];
             engine_view(c->engine, jobs[i], &v);
             ids[all] = v.id;
             tokens[all++] = v.token;
-            counts[atoi(v.tenant.ptr + 2)]++;
+            snprintf(tenant, sizeof(tenant), "%.*s", STR_ARG(v.tenant));
+            counts[atoi(tenant + 2)]++;
         }
     return all;
 }

@@ -4,7 +4,7 @@
 
 #include "sim/steps.h"
 
-#define ROUNDS_MAX 1000
+#define ROUNDS_MAX 10000
 #define MINUTE     INT64_C(60000)
 #define DAY        (24 * 60 * MINUTE)
 

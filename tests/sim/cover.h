@@ -71,6 +71,7 @@
     X(HUNG_FEED, "a process that was thought dead tried to write runs")           \
     X(FOREIGN, "a request was for another tenant's job")                          \
     X(FOREIGN_COLD, "likewise, and it was on disk")                               \
+    X(QUEUE_FORGOTTEN, "a queue was forgotten, and is in the sums of its tenant") \
     X(LIMIT, "a tenant had as many jobs as it may")                               \
     X(KIND, "a worker of all tenants got work")                                   \
     X(KIND_PARKED, "a parked worker of all tenants got work")                     \

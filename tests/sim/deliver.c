@@ -204,15 +204,26 @@ static uint64_t leased_bytes(const struct model_job *job)
            job->history_count * ATTEMPT_BYTES;
 }
 
-/* Jobs that run must stay in memory, so that half of it is the end of them. */
-static bool may_refuse_leases(const struct world *w)
+/* Jobs that run must stay in memory. A tenant is given no more when its own take as much of a half
+ * as they leave, and nobody is when all take nine sixteenths; what a tenant has beyond the largest
+ * share is not in the way of others. The queues of tenants that must be given more. */
+static unsigned leasing_queues(const struct world *w)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes[MODEL_TENANTS] = { 0 }, all = 0, half = w->options.memory_bytes / 2;
+    unsigned queues = 0;
 
     for (size_t i = 0; i < w->model.count; i++)
         if (w->model.jobs[i].state == JOB_LEASED)
-            bytes += leased_bytes(&w->model.jobs[i]);
-    return bytes >= w->options.memory_bytes / 2;
+            bytes[tenants_of(w->model.jobs[i].queue)] += leased_bytes(&w->model.jobs[i]);
+    for (unsigned t = 0; t < MODEL_TENANTS; t++)
+        all += bytes[t] < half / 2 ? bytes[t] : half / 2;
+    for (unsigned q = 0; q < MODEL_QUEUES; q++) {
+        uint64_t mine = bytes[tenants_of(q)];
+
+        if (!w->cold || (all < half / 8 * 9 && (mine == 0 || mine + all < half)))
+            queues |= 1u << q;
+    }
+    return queues;
 }
 
 /* Nor those that keep their ordering keys: a tenant takes no others while its own have more than
@@ -247,13 +258,13 @@ static bool has_quiet(const struct model *m, unsigned queues)
 
 size_t world_owed(const struct world *w, unsigned queues, size_t count)
 {
-    size_t n = model_deliverable(&w->model, queues, fresh_tenants(w));
+    size_t n = model_deliverable(&w->model, queues & leasing_queues(w), fresh_tenants(w));
 
     /* Behind what quiet hours hold there may be something on disk. */
     if (w->cold && has_quiet(&w->model, queues))
         return 0;
     if (w->cold)
-        return w->calm && n > 0 && !may_refuse_leases(w) ? 1 : 0;
+        return w->calm && n > 0 ? 1 : 0;
     return n < count ? n : count;
 }
 
@@ -262,7 +273,8 @@ static void check_rates(struct world *w)
 {
     int64_t wall, mono, moment = INT64_MAX;
 
-    if (w->cold && (!w->calm || may_refuse_leases(w) || fresh_tenants(w) != EVERY_TENANT))
+    if (w->cold && (!w->calm || leasing_queues(w) != (1u << MODEL_QUEUES) - 1 ||
+                    fresh_tenants(w) != EVERY_TENANT))
         return;
     for (size_t i = 0; i < WAITS_MAX; i++) {
         if (!w->waits[i].live)

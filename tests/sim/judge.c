@@ -246,15 +246,36 @@ static bool same_settings(const struct model_queue *q, const struct queue_settin
            same_rate(&q->rate, &s->rate);
 }
 
-/* When history goes for want of room nobody can tell; else none does. */
+/* When history goes for want of room nobody can tell; else none does. `fewer`: what was counted
+ * before may have been forgotten. */
 static bool same_counters(const struct model *m, const struct counters *expected,
-                          const struct counters *c)
+                          const struct counters *c, bool fewer)
 {
     struct counters is = *c;
 
     if (m->forgetful)
         is.history_dropped = expected->history_dropped;
-    return memcmp(&is, expected, sizeof(is)) == 0;
+#define FEWER(name, help) &&is.name <= expected->name
+    return memcmp(&is, expected, sizeof(is)) == 0 || (fewer ENGINE_COUNTERS(FEWER));
+#undef FEWER
+}
+
+static bool same_sums(const struct engine *e, const struct model *m, unsigned t, struct str name)
+{
+    struct counters expected = { 0 };
+    struct tenant_stats sums;
+    struct engine_stats s;
+
+    for (unsigned q = 0; q < MODEL_QUEUES; q++) {
+#define ADD(name, help) expected.name += tenants_of(q) == t ? m->queues[q].counters.name : 0;
+        ENGINE_COUNTERS(ADD)
+#undef ADD
+    }
+    engine_stats(e, &s);
+    engine_tenant_stats(e, name, &sums);
+    if (s.queues_forgotten > 0 && s.tenants_forgotten == 0 && sums.counters.scheduled > 0)
+        cover_event(EVENT_QUEUE_FORGOTTEN);
+    return same_counters(m, &expected, &sums.counters, s.tenants_forgotten > 0);
 }
 
 /* Ended jobs that were forgotten: on disk some of them may still be counted. */
@@ -297,6 +318,7 @@ static bool same_queue(struct partition *p, const struct model *m, unsigned q, c
 {
     char text[TEXT_MAX];
     struct queue_view v;
+    struct engine_stats stats;
     struct str name = text_make(TEXT_QUEUE, q, text);
 
     /* A queue that nobody uses may be forgotten. */
@@ -306,13 +328,16 @@ static bool same_queue(struct partition *p, const struct model *m, unsigned q, c
         snprintf(ret, JUDGE_TEXT, "settings of q%u differ", q);
         return false;
     }
-    if (v.counters && !same_counters(m, &m->queues[q].counters, v.counters)) {
+    engine_stats(partition_engine(p), &stats);
+    if (v.counters &&
+        !same_counters(m, &m->queues[q].counters, v.counters, stats.queues_forgotten > 0)) {
         snprintf(ret, JUDGE_TEXT, "counters of q%u differ", q);
         return false;
     }
     if (!v.counters) /* it is not there */
         return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
-    if (m->cold && v.hold == HOLD_LANES)
+    if (m->cold &&
+        (v.hold == HOLD_LANES || v.hold == HOLD_TENANT_LEASED || v.hold == HOLD_SERVER_LEASED))
         v.hold = HOLD_NONE;
     if (v.hold == HOLD_NONE ? model_hold(m, q, false) != HOLD_NONE : model_gives(m, q)) {
         snprintf(ret, JUDGE_TEXT, "what holds q%u back: \"%s\", expected: \"%s\"", q,
@@ -361,8 +386,14 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
     if (a->weight != b->weight || a->maintenance != b->maintenance ||
         a->max_pending != b->max_pending || a->max_running != b->max_running ||
         !same_rate(&a->rate, &b->rate) || strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) ||
-        a->spread_ms != b->spread_ms) {
+        a->spread_ms != b->spread_ms || a->max_queues != b->max_queues ||
+        a->max_recurrences != b->max_recurrences || a->max_connections != b->max_connections ||
+        a->requests != b->requests) {
         snprintf(ret, JUDGE_TEXT, "settings of tenant %u differ", t);
+        return false;
+    }
+    if (!same_sums(e, m, t, name)) {
+        snprintf(ret, JUDGE_TEXT, "sums of tenant %u differ", t);
         return false;
     }
     if (v.pending != model_pending(m, t) || v.running != model_running(m, t)) {

@@ -96,7 +96,7 @@ void lanes_crash(const struct world *w)
 
 bool lanes_work(struct world *w)
 {
-    bool more = partition_work(w->partition);
+    bool more = partition_work(w->partition, INT64_MAX);
 
     world_told(w);
     lanes_note(w);
@@ -248,6 +248,7 @@ static bool round_of_all(struct world *w, int *reclaims)
             lanes_finish(w);
         }
     }
+    any = any || partition_owes_work(w->partition); /* own work goes on when they are written */
     step_cycle(w);
     return any || w->commit;
 }

@@ -133,7 +133,6 @@ static void last_words(FILE *in, char why[JUDGE_TEXT], char again[JUDGE_TEXT])
 static uint64_t first_seed(unsigned mutant)
 {
     switch (mutant) {
-    case MUTANT_WALK_BLIND: return 1130;
     case MUTANT_TAKEN_FED: return 270;
     case MUTANT_OVERTAKING: return 925;
     case MUTANT_GRAVE_LOST: return 100;

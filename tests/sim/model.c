@@ -25,7 +25,8 @@ void model_init(struct model *m, struct model_graveyard *graveyard)
     for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
         m->recurrences[i] = (struct model_recurrence){ .next_ms = -1 };
     for (unsigned t = 0; t < MODEL_TENANTS; t++)
-        m->tenants[t] = (struct tenant_settings){ .weight = 1 };
+        m->tenants[t] =
+            (struct tenant_settings){ .weight = 1, .max_queues = 10000, .max_recurrences = 10000 };
 }
 
 void model_fini(struct model *m)

@@ -68,12 +68,23 @@ static void pass_over(const struct model *m, struct model_recurrence *r)
     r->stretches = 0;
 }
 
+static bool is_crowded(const struct model *m, unsigned tenant)
+{
+    int64_t most = m->tenants[tenant].max_recurrences, n = 0;
+
+    for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
+        n += m->recurrences[i].exists && recurrence_tenant(i) == tenant;
+    return most > 0 && n >= most;
+}
+
 int model_recur(struct model *m, unsigned recurrence, const struct model_recur *s)
 {
     struct model_recurrence *r = &m->recurrences[recurrence], next = *r;
 
     if (m->refusing)
         return BELFRY_FULL;
+    if (!r->exists && is_crowded(m, recurrence_tenant(recurrence)))
+        return BELFRY_LIMIT;
     if (r->exists)
         pass_over(m, &next);
     else

@@ -266,6 +266,14 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         t->max_pending = s->max_pending;
     if (fields & 1u << TENANT_MAX_RUNNING)
         t->max_running = s->max_running;
+    if (fields & 1u << TENANT_MAX_QUEUES)
+        t->max_queues = s->max_queues;
+    if (fields & 1u << TENANT_MAX_RECURRENCES)
+        t->max_recurrences = s->max_recurrences;
+    if (fields & 1u << TENANT_MAX_CONNECTIONS)
+        t->max_connections = s->max_connections;
+    if (fields & 1u << TENANT_REQUESTS)
+        t->requests = s->requests;
     if (fields & 1u << TENANT_RATE) {
         t->rate = s->rate;
         bucket_begin(&m->tenant_buckets[tenant], &t->rate, m->mono_ms);

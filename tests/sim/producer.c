@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "sim/schedule.h"
+#include "support/verify.h"
 
 #define MINUTE INT64_C(60000)
 #define DAY    (24 * 60 * MINUTE)
@@ -104,16 +105,18 @@ void step_rotate(struct world *w)
     }
 }
 
-/* A key goes from a job to another one: both may be in the batch that is being gathered. */
-void step_hand_over(struct world *w)
+/* A key goes from a job to another one. False if the world ended meanwhile. */
+static bool hand_over(struct world *w)
 {
     uint64_t crashes = w->crashes;
     struct request r = schedule_random(w);
     struct job_id id = world_pick(w, WAITING);
+    if (rng_chance(&w->rng, 80))
+        engine_gathered(w->engine, (size_t)rng_below(&w->rng, 10), &id);
     const struct model_job *job = model_find(&w->model, id);
 
     if (!job || job->key == 0)
-        return;
+        return true;
     r.spec.queue = job->queue;
     r.spec.key = job->key;
     r.spec.order = job->key / KEYS_OF_ORDER;
@@ -123,6 +126,44 @@ void step_hand_over(struct world *w)
     request_finish(w, &(struct request){ .execute = cancel, .id = id });
     if (crashes == w->crashes)
         request_finish(w, &r);
+    return crashes == w->crashes;
+}
+
+/* Several at once: both jobs of a key may be in the batch that is being gathered. */
+void step_hand_over(struct world *w)
+{
+    for (int64_t n = rng_between(&w->rng, 1, 12); n > 0 && hand_over(w); n--)
+        continue;
+}
+
+static void read_pages(struct world *w, int most)
+{
+    for (int i = 0; i < most; i++) {
+        step_page(w);
+        requests_finish(w);
+        if (!w->lister.on)
+            return;
+    }
+}
+
+/* In the middle of a LIST all jobs that one waits for are cancelled. It goes back to its time, and
+ * to disk, behind the LIST. */
+void step_untie(struct world *w)
+{
+    const struct model_job *job = model_find(&w->model, world_pick(w, 1u << JOB_WAITING));
+    uint64_t crashes = w->crashes;
+    struct job_id parents[MODEL_AFTERS];
+    size_t n = 0;
+
+    if (!job || job->state != JOB_WAITING || job->after_fail != AFTERFAIL_RUN || !w->cold)
+        return;
+    for (; n < job->after_count; n++)
+        parents[n] = job->after[n].id;
+    read_pages(w, (int)rng_between(&w->rng, 1, 20));
+    while (n-- > 0 && crashes == w->crashes)
+        request_finish(w, &(struct request){ .execute = cancel, .id = parents[n] });
+    step_chores(w);
+    read_pages(w, 200);
 }
 
 static void check_error(const char *verb, struct job_id id, int is, int expected)

@@ -29,6 +29,8 @@ static bool ready_is(const struct world *w, const struct model_job *job,
         return model_hold(m, job->queue, job->passing) == HOLD_NONE;
     if (x->reason == REASON_ORDERING_KEY && w->cold) /* all others of its queue have one */
         return true;
+    if (x->reason == REASON_LEASED_MEMORY)
+        return w->cold && model_running(m, tenants_of(job->queue)) > 0;
     return (job->passing || !model_gives(m, job->queue)) &&
            (x->reason == REASON_RUNNING_LIMIT || x->reason == REASON_RATE_LIMIT ||
             x->reason == REASON_SLOW_START || x->reason == REASON_ORDERING_KEY);

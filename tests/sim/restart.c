@@ -176,6 +176,7 @@ static void open_and_find(struct world *w, bool power, enum ending before)
     failed = open_partition(w, &report, &power);
 
     w->engine = partition_engine(w->partition);
+    engine_slice(w->engine, 2 + (int)(report.epoch % 7));
     trace_note("open: epoch %" PRIu64 ", %s, %u segments, %" PRIu64 " commits, torn %" PRIu64
                "; wall %" PRId64 ", mono %" PRId64,
                report.epoch, report.clean ? "clean" : "unclean", report.segments, report.commits,

@@ -44,6 +44,7 @@ void step_batch(struct world *w);
 void step_replace(struct world *w);
 void step_rotate(struct world *w);
 void step_hand_over(struct world *w);
+void step_untie(struct world *w);
 void step_cancel(struct world *w);
 void step_cancel_key(struct world *w);
 void step_reschedule(struct world *w);
@@ -84,6 +85,7 @@ void step_fail(struct world *w);
 void step_extend(struct world *w);
 void step_release(struct world *w);
 void step_storm(struct world *w);
+void step_hog(struct world *w);
 void step_lease_all(struct world *w);
 void step_complete_all(struct world *w);
 

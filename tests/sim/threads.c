@@ -231,7 +231,7 @@ static void work(struct busy *b)
 static bool turn(struct busy *b)
 {
     struct helper *writer = &b->helpers[WRITER];
-    bool any = partition_work(b->p);
+    bool any = partition_work(b->p, INT64_MAX);
     struct commit *commit;
 
     for (int lane = 0; lane < CHORE_KINDS; lane++) {

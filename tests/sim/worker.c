@@ -335,28 +335,58 @@ void step_storm(struct world *w)
     }
 }
 
+/* A LEASE while everything is calm; returns how many jobs it gives. */
+static int lease_calmly(struct world *w, const struct wait *wait)
+{
+    struct lease request;
+    struct job *jobs[COUNT];
+
+    request_of(wait, &request);
+    w->calm = true;
+    size_t owed = world_owed(w, wait->reach, wait->count);
+    w->calm = false;
+    int n = engine_lease(w->engine, &request.r, jobs);
+    trace_note("LEASE queues %x kinds %x: %d", wait->queues, wait->kinds, n);
+    world_leased(w, wait, jobs, (size_t)n);
+    CHECK(n >= (int)owed, "LEASE gives %d jobs, expected %zu", n, owed);
+    world_answer_lease(w);
+    return n;
+}
+
+/* A tenant takes all it gets, and for long; then another one asks. */
+void step_hog(struct world *w)
+{
+    unsigned hog = (unsigned)rng_below(&w->rng, MODEL_TENANTS), queues[2] = { 0 };
+    uint64_t crashes = w->crashes;
+
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        queues[tenants_of(q) != hog] |= 1u << q;
+    for (int i = 0, n = 1; i < 40 && w->cold && crashes == w->crashes; i++) {
+        unsigned asked = queues[n == 0];
+        struct wait wait = {
+            .world = w, .queues = asked, .reach = asked, .count = COUNT, .for_ms = 60 * MINUTE
+        };
+
+        lanes_calm(w);
+        if (crashes == w->crashes)
+            n = lease_calmly(w, &wait);
+        if (asked == queues[1])
+            return;
+    }
+}
+
 /* ---- The end ---- */
 
 void step_lease_all(struct world *w)
 {
     struct wait wait = { .world = w, .reach = (1u << MODEL_QUEUES) - 1, .count = COUNT };
-    struct lease request;
-    struct job *jobs[COUNT];
 
     wait.for_ms = -1;
     if (rng_chance(&w->rng, 50))
         wait.queues = wait.reach;
     else
         wait.kinds = (1u << MODEL_KINDS) - 1;
-    request_of(&wait, &request);
-    w->calm = true;
-    size_t owed = world_owed(w, wait.reach, wait.count);
-    w->calm = false;
-    int n = engine_lease(w->engine, &request.r, jobs);
-    trace_note("LEASE of all: %d", n);
-    world_leased(w, &wait, jobs, (size_t)n);
-    CHECK(n >= (int)owed, "LEASE gives %d jobs, expected %zu", n, owed);
-    world_answer_lease(w);
+    lease_calmly(w, &wait);
 }
 
 void step_complete_all(struct world *w)

@@ -3,7 +3,7 @@
 
 bool drive_round(struct partition *p, drive_chore_fn *ended, void *arg)
 {
-    bool more = partition_work(p);
+    bool more = partition_work(p, INT64_MAX);
 
     for (int i = 0; i < CHORE_KINDS; i++) {
         struct chore *c = partition_chore(p, (enum chore_kind)i);

@@ -105,7 +105,7 @@ uint64_t engine_hash(const struct engine *e)
             if (q->segment == 0)
                 continue;
             record_put_queue(
-                &b, &(struct queue_record){ .queue = queue_name(q), .settings = q->settings });
+                &b, &(struct queue_record){ .queue = queue_name(q), .settings = *q->settings });
             sum += XXH3_64bits(b.ptr, b.len);
             buf_fini(&b);
         }
@@ -228,7 +228,10 @@ static int verify_tail(void *arg, struct heap_node *node)
 
 static void order_verify(const struct engine *e, const struct queue *q)
 {
-    const struct class *c = &q->classes[INDEX_ORDERED];
+    const struct class *c = q->classes[INDEX_ORDERED];
+
+    if (!c)
+        return;
     struct job *last = c->hot.root ? job_of_due(c->hot.root) : NULL;
     uint64_t bytes = 0;
 
@@ -302,6 +305,8 @@ static int check_job(void *arg, struct table_node *node)
 
     job_opts_get(j, &o);
     c->bytes[j->where] += job_weight(j);
+    CHECK(o.listeners == job_listeners(j) && (o.listeners > 0) == j->heard);
+    CHECK(!j->heard || (ear_of(j)->opts_room >= j->opts_len && ear_of(j)->promised == 0));
     if (job_is_waste(e, j)) {
         c->waste++;
         c->live_bytes += 48u + queue_name(j->queue).len + j->opts_len + j->payload_len +
@@ -366,6 +371,20 @@ static int count_node(void *arg, struct heap_node *node)
     return 0;
 }
 
+static void check_use(const struct queue *q)
+{
+    uint64_t jobs = 0;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        jobs += q->jobs[i];
+    for (int i = 0; i < COLD_SLOTS; i++)
+        jobs += (uint64_t)q->cold[i];
+    CHECK((q->segment == 0) == (q->settings == &queue_defaults));
+    CHECK(q->use == QUEUE_NEW ||
+          (q->use == QUEUE_USED) == (jobs > 0 || q->settings != &queue_defaults));
+    CHECK(q->use != QUEUE_IDLE || (q->post.waiters == 0 && q->tally_segment == 0));
+}
+
 static void check_queue(const struct engine *e, const struct queue *q, struct recount *r,
                         uint64_t *sums)
 {
@@ -377,8 +396,10 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
         heap_each(&q->retries[i], count_node, &retries);
     }
     for (int i = 0; i < CLASSES; i++) {
-        const struct class *c = &q->classes[i];
+        const struct class *c = q->classes[i];
 
+        if (!c)
+            continue;
         ready += length(&c->ready);
         tail += length(&c->tail);
         CHECK(c->closed || (list_empty(&c->tail) && !c->waiting.root && !class_is_on_disk(c)));
@@ -396,8 +417,62 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
     }
     CHECK(length(&q->post.waits) == q->post.waiters);
+    check_use(q);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         sums[i] += q->hidden ? 0 : q->jobs[i];
+}
+
+/* The sums of a tenant are those of its queues. */
+static void check_sums(const struct tenant *t)
+{
+    int64_t jobs[JOB_STATE_COUNT] = { 0 };
+    uint64_t uses[QUEUE_USES] = { 0 }, waiters = 0;
+    const struct list *node;
+
+    list_each (node, &t->queues) {
+        const struct queue *q = container_of(node, struct queue, of_tenant);
+
+        if (q->hidden)
+            continue;
+        uses[q->use]++;
+        waiters += q->post.waiters;
+        for (int i = 0; i < JOB_STATE_COUNT; i++)
+            jobs[i] += (int64_t)q->jobs[i];
+        for (int i = 0; i < COLD_SLOTS; i++)
+            jobs[cold_state((enum cold_slot)i)] += q->cold[i];
+    }
+    CHECK(memcmp(uses, t->uses, sizeof(uses)) == 0);
+    CHECK(memcmp(jobs, t->sums.jobs, sizeof(jobs)) == 0);
+    CHECK(waiters == t->sums.waiters);
+}
+
+/* The memory of leased jobs, of one tenant. */
+static uint64_t leased_bytes(const struct engine *e, const struct tenant *t)
+{
+    const struct list *node;
+    uint64_t bytes = 0;
+
+    list_each (node, &e->place.leased) {
+        const struct job *j = container_of(node, struct trail, link)->job;
+
+        bytes += j->queue->tenant == t ? job_weight(j) : 0;
+    }
+    return bytes;
+}
+
+static void leased_verify(const struct engine *e)
+{
+    const struct list *node;
+    uint64_t bytes = 0;
+
+    list_each (node, &e->place.tenant_list) {
+        const struct tenant *t = container_of(node, struct tenant, link);
+
+        bytes += t->leased_bytes;
+        CHECK(e->place.tenant_total > 100 || t->leased_bytes == leased_bytes(e, t));
+    }
+    CHECK(bytes == e->place.bytes[WHERE_LEASED]);
+    CHECK(e->place.leases.bytes <= bytes);
 }
 
 /* What a tenant counts is what its queues do. */
@@ -406,6 +481,8 @@ static void check_tenant(const struct tenant *t)
     const struct list *node;
     uint64_t running = 0, queues = 0;
     int64_t pending = 0;
+
+    check_sums(t);
 
     list_each (node, &t->queues) {
         const struct queue *q = container_of(node, struct queue, of_tenant);
@@ -423,7 +500,7 @@ static void check_tenant(const struct tenant *t)
     CHECK(pending == t->pending);
     CHECK(running == t->running);
     CHECK(queues == t->queue_total);
-    CHECK(t->promised == 0);
+    CHECK(t->promised == 0 && t->promised_queues == 0);
 }
 
 void engine_verify(const struct engine *e)
@@ -447,6 +524,7 @@ void engine_verify(const struct engine *e)
     }
     list_each (node, &e->place.tenant_list)
         check_tenant(container_of(node, struct tenant, link));
+    leased_verify(e);
     CHECK(length(&e->place.tenant_list) == e->place.tenant_total);
     CHECK(c.keys <= e->place.keys.count && e->place.keys.count <= c.keys + c.waste_keys);
     for (int i = 1; i < WHERES; i++)
@@ -454,9 +532,29 @@ void engine_verify(const struct engine *e)
     CHECK(e->cold.graves.count == length(&e->cold.grave_list));
     CHECK(c.live_bytes == e->place.live_bytes);
     CHECK(length(&e->place.leased) == e->place.states[JOB_LEASED]);
+    CHECK(length(&e->place.telling) == e->place.untold);
 }
 
 uint64_t engine_pick_steps(const struct engine *e)
 {
     return e->place.turns.pick_steps;
+}
+
+bool engine_gathered(const struct engine *e, size_t n, struct job_id *ret)
+{
+    const struct batch *b = &e->place.batch;
+
+    list_each_of (struct job, j, &b->jobs, timer.link) {
+        if (!b->gathering || n-- > 0)
+            continue;
+        *ret = job_id_of(e, j);
+        return true;
+    }
+    return false;
+}
+
+void engine_slice(struct engine *e, int timers)
+{
+    for (int i = 0; i < WHEELS; i++)
+        e->wheels[i].slice = timers;
 }

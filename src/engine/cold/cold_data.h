@@ -32,7 +32,7 @@ struct absent {
     char keys[ABSENT_MAX][ABSENT_BYTES];
 };
 
-#define PASTS_MAX 4096 /* a batch may wait for as many jobs */
+#define PASTS_MAX AFTERS_MAX /* a batch may wait for as many jobs */
 
 /* Known ids: those of jobs on disk that have ended, and those of no job. This knowledge holds while
  * the number of moves is `moves`. A request that names several jobs learns of one at a time. */

@@ -95,7 +95,7 @@ static bool is_stopped(const struct class *c)
     const struct queue *q = c->queue;
 
     return !q->hidden &&
-           (q->settings.paused || (q->tenant->settings.maintenance && c->number != CLASS_PASSING));
+           (q->settings->paused || (q->tenant->settings.maintenance && c->number != CLASS_PASSING));
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)
@@ -106,7 +106,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* The first of the tail is before all jobs on disk: it needs no loading. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
-    if (c == &c->queue->classes[INDEX_ORDERED]) {
+    if (c->number == CLASS_ORDERED) {
         if (order_waits(e, c) || memory_is_pressed(e))
             return false; /* some of it may be set aside, and has to leave again */
         if (c->ready_bytes > 0 && c->queue->first_count == 0 && c->from.at_ms <= e->now_ms &&

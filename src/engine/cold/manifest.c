@@ -143,7 +143,8 @@ struct cold_point engine_floor(const struct engine *e, struct str queue, unsigne
                                uint32_t number)
 {
     struct queue *q = queue_find(e, queue);
-    const struct class *c = q ? class_numbered(q, class) : NULL;
+    unsigned index = class_numbered(class);
+    const struct class *c = q && index < CLASSES ? q->classes[index] : NULL;
 
     return c ? floor_of(c, number) : (struct cold_point){ -1, 0 };
 }
@@ -164,19 +165,21 @@ void tally_touch(const struct engine *e, struct queue *q)
 
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
 {
-    struct class *class = class_at_slot(q, slot);
+    unsigned index = class_at_slot(slot);
 
     q->cold[slot] += n;
     e->cold.counts[slot] += n; /* also of hidden queues: runs are kept for them */
     if (q->hidden)
         e->cold.hidden_counts[slot] += n;
-    else if (state_is_ahead(cold_state(slot)))
+    else
+        q->tenant->sums.jobs[cold_state(slot)] += n;
+    if (!q->hidden && state_is_ahead(cold_state(slot)))
         q->tenant->pending += n;
     if (n < 0 && engine_due_is_empty(e))
         e->cold.run_changes++; /* all of D can go at once, before a job is added to it */
     tally_touch(e, q);
-    if (class && q->cold[slot] > 0)
-        class_close(e, class);
+    if (index < CLASSES && q->cold[slot] > 0)
+        class_close(e, q->classes[index]);
     queue_settle(e, q);
 }
 
@@ -187,9 +190,9 @@ int engine_classes_on_disk(const struct engine *e,
 
     for (const struct queue *q = NULL; !answer && (q = queue_next(e, q));) {
         for (unsigned i = 0; i < CLASSES && !answer; i++) {
-            const struct class *c = &q->classes[i];
+            const struct class *c = q->classes[i];
 
-            if (class_is_on_disk(c) || c->floor_count > 0)
+            if (c && (class_is_on_disk(c) || c->floor_count > 0))
                 answer = fn(arg, queue_name(q), c->number);
         }
     }
@@ -282,13 +285,17 @@ void grave_remove(struct engine *e, struct grave *g)
     pool_free(&e->pool, g, sizeof(*g) + g->len);
 }
 
-/* The class that a key of the backlog names. */
-static const struct class *class_of_key(const struct engine *e, struct str key)
+/* Whether an entry of the backlog is behind the floor of its class. */
+static bool backlog_counts(const struct engine *e, struct str key, struct cold_point p,
+                           uint32_t number)
 {
     struct str name = { key.ptr + 1, key.len - 19 };
     struct queue *q = key.len > 19 ? queue_find(e, name) : NULL;
+    unsigned index = class_numbered(cold_key_class(key));
 
-    return q ? class_numbered(q, cold_key_class(key)) : NULL;
+    if (!q || index == CLASSES)
+        return false;
+    return !q->classes[index] || point_after(p, floor_of(q->classes[index], number));
 }
 
 bool cold_counts(const struct engine *e, struct str key, uint32_t number)
@@ -301,8 +308,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
         return point_after(p, e->place.frontier);
     if (key.ptr[0] != FAMILY_BACKLOG)
         return true;
-    const struct class *c = class_of_key(e, key);
-    return c && point_after(p, floor_of(c, number));
+    return backlog_counts(e, key, p, number);
 }
 
 void manifest_init(struct engine *e)
@@ -348,8 +354,9 @@ void engine_history_dropped(struct engine *e, struct str tallies)
     while (r.p < r.end && tally_get(&r, &t)) {
         struct queue *q = queue_find(e, t.queue);
 
-        e->counters.history_dropped += (uint64_t)t.n;
         if (q)
-            q->counters.history_dropped += (uint64_t)t.n;
+            COUNT_N(e, q, history_dropped, (uint64_t)t.n);
+        else
+            e->counters.history_dropped += (uint64_t)t.n;
     }
 }

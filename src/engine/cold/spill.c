@@ -38,7 +38,7 @@ void class_from(struct engine *e, struct class *c, struct cold_point from)
 
 static bool is_ordered(const struct class *c)
 {
-    return c == &c->queue->classes[INDEX_ORDERED];
+    return c->number == CLASS_ORDERED;
 }
 
 bool tail_comes_first(const struct class *c)
@@ -77,7 +77,8 @@ static bool class_drain(struct engine *e, struct class *c, int *budget)
 void tails_rewind(struct engine *e)
 {
     list_each_of (struct queue, q, &e->place.queues, link)
-        order_rewind(e, &q->classes[INDEX_ORDERED]);
+        if (q->classes[INDEX_ORDERED])
+            order_rewind(e, q->classes[INDEX_ORDERED]);
     asides_rewind(e);
     list_each_of_safe (struct class, c, &e->place.closed, link)
         jobs_rewind(e, &c->tail);
@@ -117,10 +118,15 @@ bool graves_fill_memory(const struct engine *e)
     return e->cold.graves.count > budget_share(e, SHARE_GRAVES_FULL) / GRAVE_BYTES + GRAVES_MIN;
 }
 
+/* So much is used that jobs go to disk. */
+static bool memory_is_full(const struct engine *e)
+{
+    return e->pool.used_bytes + known_bytes(e) > budget_share(e, SHARE_FULL);
+}
+
 bool memory_is_pressed(const struct engine *e)
 {
-    return e->pool.used_bytes > budget_share(e, SHARE_FULL) &&
-           e->place.asides.bytes > budget_share(e, SHARE_WORTHY);
+    return memory_is_full(e) && e->place.asides.bytes > budget_share(e, SHARE_WORTHY);
 }
 
 /* While there is room nothing is written that might not have to be. */
@@ -129,10 +135,10 @@ bool engine_feed_due(const struct engine *e)
     if (e->place.batch.active || e->place.batch.empty_lsn == e->lsn ||
         !wheel_is_empty(&e->wheels[WHEEL_LEFT]))
         return false;
-    return graves_are_many(e) || (e->pool.used_bytes > budget_share(e, SHARE_FULL) &&
-                                  (e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_WORTHY) ||
-                                   e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_WORTHY) ||
-                                   e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
+    return graves_are_many(e) ||
+           (memory_is_full(e) && (e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_WORTHY) ||
+                                  e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_WORTHY) ||
+                                  e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_WORTHY)));
 }
 
 static void take_tails(struct engine *e)
@@ -182,6 +188,7 @@ void engine_feed_begin(struct engine *e)
         take_tails(e);
     e->place.batch.slots_left =
         e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_LATER) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
+    e->place.batch.slot = (e->place.batch.slot + 1) % (WHEEL_LEVELS * WHEEL_SLOTS);
     e->place.batch.later_bytes = 0;
     e->place.batch.buried = 0;
     if (e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_PAST))
@@ -296,10 +303,9 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
            !list_empty(&e->place.batch.asides);
 }
 
-/* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on where this one
- * ends, because the journal keeps a segment for the sake of one job. Other slots wait while one
- * slot gets as many jobs as batches take. Slots that the frontier has entered are left alone: their
- * jobs are about to be hot. */
+/* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on with the next
+ * slot: the journal keeps a segment for the sake of one job, so no slot waits for a crowded one.
+ * Slots that the frontier has entered are left alone: their jobs are about to be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
     struct batch *b = &e->place.batch;
@@ -465,7 +471,7 @@ bool engine_work(struct engine *e)
 
 uint64_t engine_memory(const struct engine *e)
 {
-    return e->pool.used_bytes +
+    return e->pool.used_bytes + known_bytes(e) +
            (e->place.jobs.buckets + e->place.keys.buckets + e->place.lanes.buckets +
             e->cold.graves.buckets + e->place.asides.by_lane.buckets) *
                sizeof(struct table_node *) +

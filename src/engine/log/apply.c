@@ -22,7 +22,8 @@ int apply_begin(struct engine *e, const struct begin_record *r)
     return 0;
 }
 
-int apply_put(struct engine *e, const struct job_image *r)
+/* Puts a job whose newest whole image stands in this segment. */
+static int put_image(struct engine *e, const struct job_image *r, uint32_t segment)
 {
     struct job *old = r->seq < e->log.next_seq ? job_find(e, r->seq) : NULL;
     struct queue *q = queue_obtain(e, r->queue);
@@ -31,6 +32,7 @@ int apply_put(struct engine *e, const struct job_image *r)
     if (!j)
         return BELFRY_NOMEM;
     j->left = old && (old->fed || old->left);
+    j->segment = segment;
     int err = job_enter(e, j, false);
     if (err < 0) {
         job_free(e, j);
@@ -45,6 +47,35 @@ int apply_put(struct engine *e, const struct job_image *r)
     if (!(MUTANT(e->o.mutant, SEQ_REUSED) && !e->started) && r->seq >= e->log.next_seq)
         e->log.next_seq = r->seq + 1;
     return 0;
+}
+
+int apply_put(struct engine *e, const struct job_image *r)
+{
+    return put_image(e, r, e->segment);
+}
+
+/* The record is no whole image, so the job still stands in the segment of the last one. */
+int apply_revised(struct engine *e, const struct revised_record *r)
+{
+    const struct job *j = job_find(e, r->seq);
+    struct str payload = j ? job_payload(j) : (struct str){ 0 };
+    struct buf revised = { 0 };
+    struct job_image image;
+
+    if (!j)
+        return 0;
+    if (r->keep > payload.len)
+        return BELFRY_CORRUPT;
+    buf_append(&revised, payload.ptr, r->keep);
+    buf_str(&revised, r->rest);
+    job_image_of(j, &image);
+    image.state = JOB_SCHEDULED;
+    image.due_ms = r->due_ms;
+    image.at_ms = r->at_ms;
+    image.payload = buf_view(&revised);
+    int err = revised.failed ? BELFRY_NOMEM : put_image(e, &image, j->segment);
+    buf_fini(&revised);
+    return err;
 }
 
 int apply_lease(struct engine *e, const struct lease_record *r)
@@ -150,7 +181,7 @@ int apply_back(struct engine *e, const struct back_record *r)
     j->due_ms = r->due_ms;
     j->timer.at_ms = r->at_ms;
     j->attempt = r->attempt & ATTEMPT_MAX;
-    j->stalls = (uint8_t)r->stalls;
+    j->stalls = r->stalls & 127u;
     job_place(e, j, JOB_SCHEDULED);
     return 0;
 }
@@ -191,7 +222,7 @@ int apply_end(struct engine *e, const struct end_record *r)
     t->ended_ms = r->ended_ms;
     t->keep_ms = r->keep_ms;
     t->hold_ms = r->hold_ms;
-    j->stalls = (uint8_t)r->stalls;
+    j->stalls = r->stalls & 127u;
     trail_recount(e, t);
     if (!r->hold_ms)
         key_release(e, j);
@@ -220,17 +251,6 @@ int apply_told(struct engine *e, const struct told_record *r)
     return 0;
 }
 
-static bool has_listener(const struct job *j, uint64_t seq)
-{
-    struct wire_reader r = job_opts_reader(j);
-    struct opt o;
-
-    while (job_opt_next(&r, &o))
-        if (o.type == OPT_LISTENER && o.seq == seq)
-            return true;
-    return false;
-}
-
 /* The place of one more option: directly behind the key, which stands first. So the new option
  * stands before options of a newer version, because nothing behind an unknown option can be read.
  */
@@ -245,20 +265,65 @@ static size_t room_for_opt(const struct job *j)
     return at;
 }
 
+/* The newest listener stands first, at `at`, and numbers grow. So mostly one look is enough. */
+static bool has_listener(const struct job *j, size_t at, uint64_t seq)
+{
+    struct wire_reader r = wire_reader_of((struct str){ j->tail + at, j->opts_len - at });
+    struct opt o;
+
+    while (job_listeners(j) > 0 && job_opt_next(&r, &o)) {
+        if (o.type == OPT_LISTENER && o.seq == seq)
+            return true;
+        if (o.type == OPT_LISTENER && o.seq < seq)
+            break;
+    }
+    return false;
+}
+
 int apply_listen(struct engine *e, const struct listen_record *r)
 {
     struct job *j = job_find(e, r->seq);
+    size_t at = j ? room_for_opt(j) : 0;
 
-    if (!j || state_is_ended(j->state) || has_listener(j, r->listener))
+    if (!j || state_is_ended(j->state) || has_listener(j, at, r->listener))
         return 0;
-    size_t at = room_for_opt(j);
     e->scratch.len = 0;
-    buf_str(&e->scratch, (struct str){ j->tail, at });
     opts_put_id(&e->scratch, OPT_LISTENER, (struct job_id){ r->due_ms, 0, r->listener });
-    buf_str(&e->scratch, (struct str){ j->tail + at, j->opts_len - at });
     if (engine_scratch(e) < 0)
         return BELFRY_NOMEM;
-    return job_regrow(e, j, buf_view(&e->scratch));
+    return job_regrow(e, j, at, buf_view(&e->scratch));
+}
+
+/* Marks the job of this number as one that the job no longer waits for: an option of equal length.
+ * False: it does not wait for it. */
+static bool tell_after(struct job *j, uint64_t parent)
+{
+    struct wire_reader r = job_opts_reader(j);
+    struct opt o;
+
+    for (;;) {
+        char *at = j->tail + ((const char *)r.p - j->tail);
+
+        if (!job_opt_next(&r, &o))
+            return false;
+        if (o.type == OPT_AFTER && o.seq == parent) {
+            *at = (char)OPT_TOLD;
+            return true;
+        }
+    }
+}
+
+int apply_released(struct engine *e, const struct released_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+
+    if (!j || !job_is_waiting(j))
+        return 0;
+    job_unplace(e, j); /* a batch that has the job has its options as they were */
+    tell_after(j, r->parent);
+    j->timer.at_ms = r->at_ms;
+    job_place(e, j, JOB_SCHEDULED);
+    return 0;
 }
 
 int apply_move(struct engine *e, const struct move_record *r)
@@ -307,13 +372,12 @@ int apply_queue(struct engine *e, const struct queue_record *r)
 
     if (!q)
         return BELFRY_NOMEM;
-    if (queue_push_set(e, q, &r->settings.push) < 0)
+    struct rate old = q->settings->rate, new = r->settings.rate;
+    if (queue_settings_set(e, q, &r->settings) < 0)
         return BELFRY_NOMEM;
-    bucket_change(e, &q->bucket, &q->settings.rate, &r->settings.rate);
-    struct push_settings push = q->settings.push;
-    q->settings = r->settings;
-    q->settings.push = push;
-    q->segment = e->segment;
+    bucket_change(e, &q->bucket, &old, &new);
+    /* The defaults need no copy: segments with older settings go before this one. */
+    q->segment = q->settings == &queue_defaults ? 0 : e->segment;
     queue_settle(e, q);
     queue_offer(e, q);
     return 0;

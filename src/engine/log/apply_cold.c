@@ -18,6 +18,7 @@ static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, 
     tally_add(e, q, slot, n);
     if (e->started)
         queue_count(e, q, cold_state(slot), -n);
+    queue_settle(e, q);
 }
 
 static int add_runs(struct engine *e, struct str runs)
@@ -48,7 +49,15 @@ static void forget_runs(struct engine *e, struct str runs)
     }
 }
 
-/* Everything about tallies that can fail: their queues and asides are there after that. */
+/* Makes the class whose jobs a slot counts, if it is that of a class. */
+static bool slot_obtain(struct engine *e, struct queue *q, enum cold_slot slot)
+{
+    unsigned index = class_at_slot(slot);
+
+    return index == CLASSES || class_obtain(e, q, index);
+}
+
+/* Everything about tallies that can fail: their queues, classes and asides are there after that. */
 static int check_tallies(struct engine *e, struct str tallies)
 {
     struct wire_reader r = wire_reader_of(tallies);
@@ -59,7 +68,8 @@ static int check_tallies(struct engine *e, struct str tallies)
         if (!tally_get(&r, &t))
             return BELFRY_CORRUPT;
         struct queue *q = queue_obtain(e, t.queue);
-        if (!q || (t.slot == COLD_ASIDE && !aside_obtain(e, q, t.lane)))
+        if (!q || !slot_obtain(e, q, t.slot) ||
+            (t.slot == COLD_ASIDE && !aside_obtain(e, q, t.lane)))
             return BELFRY_NOMEM;
     }
     return 0;
@@ -74,7 +84,9 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
 
         tally_get(&r, &t);
         struct queue *q = queue_obtain(e, t.queue);
-        struct class *c = class_at_slot(q, t.slot);
+        unsigned index = class_at_slot(t.slot);
+        /* The queue may have been forgotten and made again since the check. */
+        struct class *c = index < CLASSES ? class_obtain(e, q, index) : NULL;
         if (t.slot == COLD_ASIDE)
             aside_fed(e, q, t.lane, t.first);
         else if (c && (!class_is_on_disk(c) || point_after(c->from, t.first)))
@@ -241,7 +253,7 @@ int apply_merged(struct engine *e, const struct merged_record *r)
 /* The slot in which a job was counted on disk. */
 static enum cold_slot slot_of(const struct job *j, const struct job_image *image, char family)
 {
-    return cold_slot_at(cold_slot_of(family, image->state, class_of(j)->number), image->at_ms);
+    return cold_slot_at(cold_slot_of(family, image->state, class_number_of(j)), image->at_ms);
 }
 
 /* A job comes to memory from a run. */
@@ -348,10 +360,11 @@ static int apply_class_loaded(struct engine *e, const struct loaded_record *r)
 {
     struct cold_point upto = { r->upto_at, r->upto_seq }, from;
     struct queue *q = queue_obtain(e, r->queue);
-    struct class *c = q ? class_numbered(q, r->class) : NULL;
+    unsigned index = class_numbered(r->class);
+    struct class *c = q && index < CLASSES ? class_obtain(e, q, index) : NULL;
 
     if (!c)
-        return q ? BELFRY_CORRUPT : BELFRY_NOMEM;
+        return index == CLASSES ? BELFRY_CORRUPT : BELFRY_NOMEM;
     from = c->from;
     if (point_after(upto, from)) /* first, as jobs that come ask whether they are behind it */
         class_from(e, c, upto);
@@ -412,22 +425,26 @@ int apply_tally(struct engine *e, const struct tally_record *r)
 
         if (count < 0)
             return BELFRY_CORRUPT;
+        if (count > 0 && !slot_obtain(e, q, (enum cold_slot)i))
+            return BELFRY_NOMEM;
         tally_add(e, q, (enum cold_slot)i, count - q->cold[i]);
     }
     for (int i = 0; i < CLASSES; i++)
-        q->classes[i].floor_count = 0;
+        if (q->classes[i])
+            q->classes[i]->floor_count = 0;
     asides_forget(e, q);
     while (floors.p < floors.end) {
         unsigned kind = wire_u8(&floors);
-        struct class *c = class_numbered(q, kind & ~TALLY_FROM);
+        unsigned index = class_numbered(kind & ~TALLY_FROM);
+        struct class *c = index < CLASSES ? class_obtain(e, q, index) : NULL;
         uint64_t number = wire_varint(&floors);
         struct floor f = { (uint32_t)number, { wire_zigzag(&floors), 0 } };
         struct aside *a = kind == CLASS_ASIDE ? aside_obtain(e, q, number) : NULL;
 
         f.upto.seq = wire_varint(&floors);
-        if (floors.bad || (!c && kind != CLASS_ASIDE))
+        if (floors.bad || (index == CLASSES && kind != CLASS_ASIDE))
             return BELFRY_CORRUPT;
-        if (kind == CLASS_ASIDE && !a)
+        if (kind == CLASS_ASIDE ? !a : !c)
             return BELFRY_NOMEM;
         if (a)
             a->from = f.upto;
@@ -438,6 +455,7 @@ int apply_tally(struct engine *e, const struct tally_record *r)
     }
     q->tally_segment = e->segment;
     q->tally_changed = false;
+    queue_settle(e, q);
     return counts.bad ? BELFRY_CORRUPT : 0;
 }
 

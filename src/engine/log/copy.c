@@ -102,8 +102,10 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
     for (int i = 0; i < COLD_SLOTS; i++)
         wire_put_zigzag(&counts, q->cold[i]);
     for (unsigned i = 0; i < CLASSES; i++) {
-        const struct class *c = &q->classes[i];
+        const struct class *c = q->classes[i];
 
+        if (!c)
+            continue;
         if (class_is_on_disk(c))
             put_floor(&floors, c->number | TALLY_FROM, 0, c->from);
         for (size_t f = 0; f < c->floor_count; f++)
@@ -145,7 +147,7 @@ static int copy_settings(struct engine *e, struct queue *q)
     size_t start = e->log.out->len;
 
     record_put_queue(e->log.out,
-                     &(struct queue_record){ .queue = queue_name(q), .settings = q->settings });
+                     &(struct queue_record){ .queue = queue_name(q), .settings = *q->settings });
     return copy_settle(e, start, &q->segment);
 }
 

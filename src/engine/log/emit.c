@@ -41,6 +41,7 @@ int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
         return engine_plain(e, BELFRY_NOMEM);
     }
     e->lsn++;
+    e->log.bytes += e->log.out->len - start;
     if (e->mono_ms < e->log.strict_until_ms)
         seen = SEEN_BY_ALL;
     if (seen >= SEEN_BY_READERS)
@@ -122,6 +123,13 @@ int emit_move(struct engine *e, const struct move_record *r)
 {
     /* A deferred job is given to no worker, and its lease does not show that it was deferred. */
     EMIT_EVENT(move, move, r->deferred ? SEEN_BY_READERS : SEEN_BY_ALL);
+}
+
+int emit_released(struct engine *e, const struct released_record *r)
+{
+    if (MUTANT(e->o.mutant, LOST_RELEASE))
+        return apply_released(e, r);
+    EMIT_EVENT(released, released, r->at_ms == AT_NEVER ? SEEN_BY_READERS : SEEN_BY_ALL);
 }
 
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,

@@ -141,11 +141,7 @@ bool event_draft_put(const struct engine *e, const struct job_image *r, struct e
         draft_created(e, r, d);
     } else {
         draft_job(e, j, d);
-        d->ev.cause = j->state == JOB_DEAD          ? CAUSE_REDRIVEN
-                      : job_is_waiting(j) && !waits ? CAUSE_UNBLOCKED
-                                                    : CAUSE_REPLACED;
-        if (job_is_waiting(j) && waits && r->opts.len != j->opts_len)
-            return false; /* one less to wait for */
+        d->ev.cause = j->state == JOB_DEAD ? CAUSE_REDRIVEN : CAUSE_REPLACED;
         draft_replaced(j, r, d);
     }
     d->ev.state = waits ? JOB_WAITING : JOB_SCHEDULED;
@@ -206,6 +202,17 @@ bool event_draft_move(const struct engine *e, const struct move_record *r, struc
     d->ev.cause = r->deferred ? CAUSE_DEFERRED : CAUSE_RESCHEDULED;
     d->ev.state = r->at_ms == AT_NEVER ? JOB_WAITING : JOB_SCHEDULED;
     d->ev.due_ms = r->due_ms;
+    d->ev.at_ms = moment(r->at_ms);
+    return true;
+}
+
+bool event_draft_released(const struct engine *e, const struct released_record *r,
+                          struct event_draft *d)
+{
+    if (r->at_ms == AT_NEVER || !draft_begin(e, r->seq, d)) /* it waits for others */
+        return false;
+    d->ev.cause = CAUSE_UNBLOCKED;
+    d->ev.state = JOB_SCHEDULED;
     d->ev.at_ms = moment(r->at_ms);
     return true;
 }

@@ -30,20 +30,22 @@ int emit_lease(struct engine *e, const struct lease_record *r);
 int emit_back(struct engine *e, const struct back_record *r);
 int emit_end(struct engine *e, const struct end_record *r);
 int emit_move(struct engine *e, const struct move_record *r);
+int emit_released(struct engine *e, const struct released_record *r);
 
 /* Records that are no event: kind, and the answers that wait for it. */
-#define SILENT_RECORDS(X)      \
-    X(begin, SEEN_BY_NONE)     \
-    X(extend, SEEN_BY_READERS) \
-    X(mark, SEEN_BY_READERS)   \
-    X(queue, SEEN_BY_ALL)      \
-    X(tenant, SEEN_BY_ALL)     \
-    X(token, SEEN_BY_ALL)      \
-    X(told, SEEN_BY_NONE)      \
-    X(listen, SEEN_BY_READERS) \
-    X(fed, SEEN_BY_NONE)       \
-    X(merged, SEEN_BY_NONE)    \
-    X(loaded, SEEN_BY_NONE)    \
+#define SILENT_RECORDS(X)       \
+    X(begin, SEEN_BY_NONE)      \
+    X(extend, SEEN_BY_READERS)  \
+    X(mark, SEEN_BY_READERS)    \
+    X(queue, SEEN_BY_ALL)       \
+    X(tenant, SEEN_BY_ALL)      \
+    X(token, SEEN_BY_ALL)       \
+    X(told, SEEN_BY_NONE)       \
+    X(listen, SEEN_BY_READERS)  \
+    X(revised, SEEN_BY_READERS) \
+    X(fed, SEEN_BY_NONE)        \
+    X(merged, SEEN_BY_NONE)     \
+    X(loaded, SEEN_BY_NONE)     \
     X(taken, SEEN_BY_NONE)
 
 #define EMIT_DECLARED(kind, seen) int emit_##kind(struct engine *e, const struct kind##_record *r);
@@ -73,6 +75,8 @@ bool event_draft_lease(const struct engine *e, const struct lease_record *r, str
 bool event_draft_back(const struct engine *e, const struct back_record *r, struct event_draft *d);
 bool event_draft_end(const struct engine *e, const struct end_record *r, struct event_draft *d);
 bool event_draft_move(const struct engine *e, const struct move_record *r, struct event_draft *d);
+bool event_draft_released(const struct engine *e, const struct released_record *r,
+                          struct event_draft *d);
 
 /* Tells the host of an event, if its record was applied: `err` is 0. Returns `err`. */
 static inline int event_tell(const struct engine *e, struct event_draft *d, int err)

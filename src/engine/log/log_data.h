@@ -7,6 +7,7 @@
 
 struct log {
     struct buf *out; /* the commit that is open */
+    uint64_t bytes;  /* of all records that were written, for measuring a part of them */
     uint64_t visible_lsn;
     uint64_t offered_lsn;
     int64_t strict_until_ms; /* monotonic: until then a LEASE's answer waits for its record, too */

@@ -43,7 +43,7 @@ struct aside *aside_obtain(struct engine *e, struct queue *q, uint64_t lane)
 
     if (a)
         return a;
-    a = pool_alloc(&e->pool, sizeof(*a));
+    a = class_obtain(e, q, INDEX_ORDERED) ? pool_alloc(&e->pool, sizeof(*a)) : NULL;
     if (!a)
         return NULL;
     *a = (struct aside){ .queue = q, .lane = lane, .feeds = nowhere, .from = nowhere };
@@ -171,7 +171,7 @@ static bool next_of(const struct aside *a, struct cold_point *ret, bool *ret_dis
 /* Whether some of it should come back now. If the lane has enough, the aside is no longer low. */
 static bool aside_is_wanted(struct engine *e, struct aside *a, unsigned enough, bool *ret_disk)
 {
-    const struct class *c = &a->queue->classes[INDEX_ORDERED];
+    const struct class *c = a->queue->classes[INDEX_ORDERED];
     unsigned behind = lane_behind(e, a->queue, a->lane);
     struct cold_point at;
 
@@ -221,7 +221,7 @@ void asides_refill(struct engine *e, int *budget)
         struct aside *a = container_of(e->place.asides.lows.next, struct aside, low.link);
 
         be_low(e, a);
-        order_shed(e, &a->queue->classes[INDEX_ORDERED], budget);
+        order_shed(e, a->queue->classes[INDEX_ORDERED], budget);
         aside_refill(e, a, budget);
     }
 }

@@ -39,7 +39,7 @@ void job_cold_key(const struct job *j, struct cold_key *ret)
     case FAMILY_DUE: cold_key_due(ret, (struct cold_point){ job_cold_ms(j), j->seq }); break;
     case FAMILY_ASIDE: cold_key_lane(ret, queue, spot_of(j)->hash, job_point(j)); break;
     case FAMILY_BACKLOG:
-        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_of(j)->number, job_point(j));
+        cold_key_queue(ret, FAMILY_BACKLOG, queue, class_number_of(j), job_point(j));
         break;
     default:
         cold_key_queue(ret, job_family(j), queue, 0,
@@ -58,7 +58,7 @@ void batch_stale(struct engine *e, struct job *j)
     wire_put_bytes(out, cold_key_str(&key));
     wire_put_bytes(out, queue_name(j->queue));
     wire_put_u8(out, (uint8_t)cold_slot_at(
-                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_of(j)->number),
+                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number_of(j)),
                          j->timer.at_ms));
     wire_put_zigzag(out, j->where == WHERE_PAST ? trail_gone_ms(j->trail) : 0);
     j->fed = 0;

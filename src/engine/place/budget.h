@@ -13,7 +13,9 @@
     X(CLASS, 1, 64, "what a class may take though there is no room")                         \
     X(CLASSES, 1, 16, "what all classes may take then, if they are many")                    \
     X(OWNERS, 1, 8, "what jobs may take that own their lanes without being leased")          \
-    X(LEASED, 1, 2, "what leased jobs may take")                                             \
+    X(LEASED, 1, 2, "what tenants share for leased jobs: each as much as it leaves")         \
+    X(LEASED_ALL, 9, 16, "what leased jobs may take, of all tenants together")               \
+    X(LEASED_LEAST, 1, 1024, "what a tenant's leased jobs may take though nothing is left")  \
     X(ASIDES, 1, 32, "what is known of lanes that have jobs aside")                          \
     X(BACK, 1, 16, "jobs that are aside again and stay in memory")                           \
     X(FULL, 7, 16, "when so much is used, jobs go to disk")                                  \

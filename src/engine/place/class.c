@@ -5,45 +5,78 @@
 #include "engine/place/budget.h"
 
 #include <assert.h>
+#include <stdlib.h>
+
+static const struct class rows[CLASSES] = {
+#define ROW(name, row_number, row_slot) { .number = (row_number), .slot = (row_slot) },
+    QUEUE_CLASSES(ROW)
+#undef ROW
+};
+
+unsigned class_index_of(const struct job *j)
+{
+    return j->ordered ? INDEX_ORDERED : j->passing ? INDEX_PASSING : j->priority - 1;
+}
 
 struct class *class_of(const struct job *j)
 {
-    return &j->queue->classes[j->ordered   ? INDEX_ORDERED
-                              : j->passing ? INDEX_PASSING
-                                           : j->priority - 1];
+    struct class *c = j->queue->classes[class_index_of(j)];
+
+    assert(c);
+    return c;
 }
 
-void classes_init(struct queue *q)
+unsigned class_number_of(const struct job *j)
 {
-    static const struct class rows[CLASSES] = {
-#define ROW(name, row_number, row_slot) { .number = (row_number), .slot = (row_slot) },
-        QUEUE_CLASSES(ROW)
-#undef ROW
-    };
+    return rows[class_index_of(j)].number;
+}
 
+struct class *class_obtain(struct engine *e, struct queue *q, unsigned index)
+{
+    struct class *c = q->classes[index];
+
+    if (c)
+        return c;
+    c = pool_alloc(&e->place.known.pool, sizeof(*c));
+    if (!c)
+        return NULL;
+    *c = rows[index];
+    c->queue = q;
+    lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
+    assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
+    return q->classes[index] = c;
+}
+
+void classes_free(struct engine *e, struct queue *q)
+{
     for (int i = 0; i < CLASSES; i++) {
-        struct class *c = &q->classes[i];
+        struct class *c = q->classes[i];
 
-        *c = rows[i];
-        c->queue = q;
-        lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
-        assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
+        if (!c)
+            continue;
+        list_remove(&c->link);
+        list_remove(&c->arrived);
+        list_remove(&c->fed);
+        wheel_remove(&c->near);
+        free(c->floors);
+        pool_free(&e->place.known.pool, c, sizeof(*c));
+        q->classes[i] = NULL;
     }
 }
 
-struct class *class_numbered(struct queue *q, unsigned number)
+unsigned class_numbered(unsigned number)
 {
-    return class_is_valid(number)
-               ? class_at_slot(q, cold_slot_of(FAMILY_BACKLOG, JOB_READY, number))
-               : NULL;
+    return class_is_valid(number) ? class_at_slot(cold_slot_of(FAMILY_BACKLOG, JOB_READY, number))
+                                  : CLASSES;
 }
 
-struct class *class_at_slot(struct queue *q, enum cold_slot slot)
+unsigned class_at_slot(enum cold_slot slot)
 {
-    for (int i = 0; i < CLASSES; i++)
-        if (q->classes[i].slot == slot)
-            return &q->classes[i];
-    return NULL;
+    unsigned i = 0;
+
+    while (i < CLASSES && rows[i].slot != slot)
+        i++;
+    return i;
 }
 
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes)

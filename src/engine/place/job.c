@@ -18,10 +18,15 @@ static uint64_t seq_hash(uint64_t seq)
     return seq;
 }
 
+/* Bytes from the tail to the payload. */
+static size_t opts_room(const struct job *j)
+{
+    return j->heard ? ear_of(j)->opts_room : j->opts_len;
+}
+
 size_t job_size(const struct job *j)
 {
-    return offsetof(struct job, tail) + j->opts_len + j->payload_len +
-           (j->ordered ? sizeof(struct spot) : 0);
+    return job_front(j) + offsetof(struct job, tail) + opts_room(j) + j->payload_len;
 }
 
 static uint64_t job_live_bytes(const struct job *j)
@@ -64,7 +69,7 @@ struct job_id job_id_of(const struct engine *e, const struct job *j)
 
 struct str job_payload(const struct job *j)
 {
-    return (struct str){ j->tail + j->opts_len, j->payload_len };
+    return (struct str){ j->tail + opts_room(j), j->payload_len };
 }
 
 /* The fields of a trail are those of its image, but texts are blobs: a macro picks by the kind of a
@@ -141,7 +146,8 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
 
     if (!opts_are_bare(image->opts))
         job_opts_read(image->opts, image->born_ms, &o);
-    size_t before = o.order.len > 0 ? sizeof(struct spot) : 0;
+    size_t before =
+        (o.order.len > 0 ? sizeof(struct spot) : 0) + (o.listeners > 0 ? sizeof(struct ear) : 0);
     char *memory = pool_alloc(&e->pool, before + size);
     if (!memory)
         return NULL;
@@ -157,16 +163,20 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         .state = image->state & 15u,
         .priority = image->priority & 7u,
         .passing = o.passing,
-        .ordered = before > 0,
+        .ordered = o.order.len > 0,
         .payload_len = (uint32_t)image->payload.len,
         .segment = e->segment,
         .attempt = image->attempt & ATTEMPT_MAX,
         .opts_len = (uint16_t)image->opts.len,
-        .stalls = (uint8_t)image->stalls,
+        .stalls = image->stalls & 127u,
+        .heard = o.listeners > 0,
     };
     list_init(&j->timer.link);
+    if (j->heard)
+        *ear_of(j) = (struct ear){ (uint32_t)image->opts.len, (uint16_t)o.listeners, 0 };
     if (j->ordered)
         spot_init(j, o.order);
+    bool classed = state_is_ended(j->state) || class_obtain(e, q, class_index_of(j));
     memcpy(j->tail, image->opts.ptr, image->opts.len);
     if (image->payload.len)
         memcpy(j->tail + image->opts.len, image->payload.ptr, image->payload.len);
@@ -174,9 +184,9 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
         j->trail = trail_of_image(e, j, &image->trail);
     else if (o.expire_ms > 0)
         j->trail = trail_new(e, j); /* its timer is needed */
-    else
+    else if (classed)
         return j;
-    if (!j->trail) {
+    if (!j->trail || !classed) {
         job_free(e, j);
         return NULL;
     }
@@ -185,10 +195,8 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
 
 void job_free(struct engine *e, struct job *j)
 {
-    void *memory = j->ordered ? (void *)spot_of(j) : j;
-
     trail_free(e, j->trail);
-    pool_free(&e->pool, memory, job_size(j));
+    pool_free(&e->pool, job_memory(j), job_size(j));
 }
 
 /* The part of its queue's history_bytes that an ended job takes. */
@@ -245,6 +253,7 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
 
     if (j->trail->flags & TRAIL_TELLING) {
         list_append(&e->place.telling, &j->trail->link);
+        e->place.untold++;
         return;
     }
     j->timer.at_ms = j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
@@ -389,9 +398,11 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     e->place.bytes[j->where] += job_weight(j);
     if (j->where == WHERE_OWNS_LANE)
         q->tenant->owner_bytes += job_weight(j);
+    if (j->where == WHERE_LEASED)
+        leased_count(e, q->tenant, job_weight(j));
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in != SPOT_ASIDE)
-        q->classes[INDEX_ORDERED].tailed++;
-    if (q->idle)
+        q->classes[INDEX_ORDERED]->tailed++;
+    if (q->use != QUEUE_USED)
         queue_settle(e, q);
 }
 
@@ -451,7 +462,9 @@ void job_unplace(struct engine *e, struct job *j)
     }
     e->place.bytes[j->where] -= job_weight(j);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
-        q->classes[INDEX_ORDERED].tailed--;
+        q->classes[INDEX_ORDERED]->tailed--;
+    if (j->where == WHERE_LEASED)
+        leased_count(e, q->tenant, -job_weight(j));
     if (j->where == WHERE_OWNS_LANE) {
         q->tenant->owner_bytes -= job_weight(j);
         lulls_end(e, q->tenant);
@@ -465,8 +478,9 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->timer.link);
     if (!state_is_ahead(j->state))
         list_remove(&j->trail->link);
-    if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms &&
-        !(j->trail->flags & TRAIL_TELLING))
+    if (state_is_ended(j->state) && j->trail->flags & TRAIL_TELLING)
+        e->place.untold--;
+    else if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, false);
     j->where = WHERE_NONE;
     j->fed = 0;

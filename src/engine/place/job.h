@@ -25,6 +25,24 @@ static inline bool job_is_waste(const struct engine *e, const struct job *j)
 {
     return j->fed && e->place.batch.fed;
 }
+/* The bytes in front of the job, in its memory. */
+static inline size_t job_front(const struct job *j)
+{
+    return (j->ordered ? sizeof(struct spot) : 0) + (j->heard ? sizeof(struct ear) : 0);
+}
+static inline void *job_memory(const struct job *j)
+{
+    return (void *)((uintptr_t)j - job_front(j));
+}
+/* The ear of a job that has one. */
+static inline struct ear *ear_of(const struct job *j)
+{
+    return job_memory(j);
+}
+static inline size_t job_listeners(const struct job *j)
+{
+    return j->heard ? ear_of(j)->listeners : 0;
+}
 size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* its part of the budget */
 struct job_id job_id_of(const struct engine *e, const struct job *j);
@@ -60,8 +78,9 @@ void trail_free(struct engine *e, struct trail *t);
 /* The texts of a trail have changed. */
 void trail_recount(struct engine *e, struct trail *t);
 
-/* Gives a job longer options, in its place. The job is another one afterwards. NOMEM. */
-int job_regrow(struct engine *e, struct job *j, struct str opts);
+/* Gives a job one more option, a listener, at this offset of its options. The job keeps its place.
+ * It may be another one afterwards. NOMEM. */
+int job_regrow(struct engine *e, struct job *j, size_t at, struct str listener);
 
 /* ---- jobopts.c: facts that follow from a job's options, and from the time ---- */
 

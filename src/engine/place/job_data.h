@@ -59,8 +59,17 @@ struct job {
     uint32_t loaded : WALK_BITS; /* the walk (cold.walk) during which the job came from a run, at
                                     the latest; 0: it did not */
     uint16_t opts_len;
-    uint8_t stalls;
+    uint8_t stalls : 7;
+    uint8_t heard : 1; /* the job has listeners, and a struct ear in front of it */
     char tail[];
+};
+
+/* An ear stands in front of a job that has listeners, before its spot. A further listener mostly
+ * finds room between the options and the payload, so that the job keeps its memory. */
+struct ear {
+    uint32_t opts_room; /* bytes from the tail to the payload */
+    uint16_t listeners;
+    uint16_t promised; /* listeners that are about to be scheduled together */
 };
 
 /* The places of a job, each with its part of the memory's budget: name, states of the jobs there,

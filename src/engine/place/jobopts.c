@@ -8,7 +8,7 @@ int64_t job_expires_ms(const struct job *j)
 {
     struct job_opts o;
 
-    if (job_is_bare(j) || (j->trail && j->trail->token))
+    if (!j->trail || j->trail->token) /* a job that can expire has a trail: see job_new */
         return -1;
     job_opts_get(j, &o);
     return o.expire_ms <= 0                            ? -1
@@ -41,7 +41,7 @@ int64_t job_attempts(const struct job *j)
     struct job_opts o;
 
     job_opts_get(j, &o);
-    return o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
+    return o.attempts >= 0 ? o.attempts : j->queue->settings->attempts;
 }
 
 /* A job that waits in a tail or on disk counts as ready, but the clock tells whether it is. A job

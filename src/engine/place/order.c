@@ -174,7 +174,7 @@ void order_shed(struct engine *e, struct class *c, int *budget)
 
 void order_place(struct engine *e, struct job *j)
 {
-    struct class *c = &j->queue->classes[INDEX_ORDERED];
+    struct class *c = j->queue->classes[INDEX_ORDERED];
     struct aside *a = aside_before(e, j);
     int budget = engine_slice(e, SHED_SLICE);
 
@@ -203,7 +203,7 @@ void order_place(struct engine *e, struct job *j)
 
 void order_unplace(struct engine *e, struct job *j)
 {
-    struct class *c = &j->queue->classes[INDEX_ORDERED];
+    struct class *c = j->queue->classes[INDEX_ORDERED];
     struct spot *s = spot_of(j);
 
     lane_unlist(j);

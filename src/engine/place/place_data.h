@@ -3,6 +3,7 @@
 #ifndef ENGINE_PLACE_DATA_H
 #define ENGINE_PLACE_DATA_H
 
+#include "base/pool.h"
 #include "engine/place/batch_data.h"
 #include "engine/place/job_data.h"
 #include "engine/place/lane_data.h"
@@ -29,6 +30,13 @@ struct turns {
     uint64_t pick_steps;       /* queues that picking has looked at so far: for tests */
 };
 
+/* The memory of leased jobs: see leased.c. */
+struct leases {
+    uint64_t bytes;    /* of all tenants, each up to the largest share that a tenant can have */
+    struct list laden; /* tenants that have their share and more to give */
+    uint64_t holds;    /* how many times a tenant joined that list */
+};
+
 /* How many images of jobs stand in each segment of the journal. */
 struct segments {
     uint32_t *jobs; /* one count for each segment from `first` on */
@@ -37,13 +45,23 @@ struct segments {
     bool unknown; /* memory ran out: the counts are not to be trusted */
 };
 
+/* Queues and tenants: their memory, and their order by name. */
+struct known {
+    struct pool pool;   /* of queues, tenants, kinds and waiters, with all that belongs to them */
+    struct tree queues; /* all but hidden ones */
+    struct tree tenants;
+    uint64_t queues_forgotten;
+    uint64_t tenants_forgotten;
+};
+
 struct place {
     struct table jobs;
     struct table keys;
     struct table lanes; /* the first job of each lane */
     struct asides asides;
     struct list arrived; /* classes, by class.arrived: their tails wait for jobs to become ready */
-    struct table names;  /* queues by name */
+    struct known known;
+    struct table names; /* queues by name */
     struct queue
         *recent; /* the queue that was last asked for by name, which is mostly the next one, too */
     struct list queues;
@@ -60,7 +78,9 @@ struct place {
     uint64_t tenant_total;
     struct turns turns;
     struct list leased;
+    struct leases leases;
     struct list telling;           /* ended jobs of which others are to be told, by their trails */
+    uint64_t untold;               /* how many they are */
     struct list due[HIDDEN_KINDS]; /* jobs of hidden queues whose time has come, by their timers */
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs, by their places */

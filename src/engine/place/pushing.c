@@ -41,35 +41,54 @@ static int join_ring(struct engine *e, struct queue *q, bool pushes)
     return 0;
 }
 
-int queue_push_set(struct engine *e, struct queue *q, const struct push_settings *s)
-{
-    size_t size = s->url.len + s->headers.len + s->secrets.len;
-    char *text = size ? malloc(size) : NULL, *at = text;
+/* Settings that are not the defaults are one piece of memory, with their texts behind them. */
+struct own_settings {
+    struct queue_settings s;
+    char text[];
+};
 
-    if ((size && !text) || join_ring(e, q, s->url.len > 0) < 0) {
-        free(text);
+static size_t own_size(const struct queue_settings *s)
+{
+    return sizeof(struct own_settings) + s->push.url.len + s->push.headers.len +
+           s->push.secrets.len;
+}
+
+static void own_free(struct engine *e, const struct queue_settings *s)
+{
+    if (s != &queue_defaults)
+        pool_free(&e->place.known.pool, (void *)(uintptr_t)s, own_size(s));
+}
+
+int queue_settings_set(struct engine *e, struct queue *q, const struct queue_settings *s)
+{
+    const struct queue_settings *old = q->settings;
+    bool usual = queue_settings_are_usual(s);
+    struct own_settings *own = usual ? NULL : pool_alloc(&e->place.known.pool, own_size(s));
+
+    if ((!usual && !own) || join_ring(e, q, s->push.url.len > 0) < 0) {
+        pool_free(&e->place.known.pool, own, own_size(s));
         return BELFRY_NOMEM;
     }
-    /* The new texts may be slices of the old ones. */
-    q->settings.push = (struct push_settings){
-        .url = keep(&at, s->url),
-        .headers = keep(&at, s->headers),
-        .secrets = keep(&at, s->secrets),
-        .timeout_ms = s->timeout_ms,
-        .concurrency = s->concurrency,
-    };
-    free(q->push_text);
-    q->push_text = text;
+    if (own) { /* The new texts may be slices of the old ones. */
+        char *at = own->text;
+
+        own->s = *s;
+        own->s.push.url = keep(&at, s->push.url);
+        own->s.push.headers = keep(&at, s->push.headers);
+        own->s.push.secrets = keep(&at, s->push.secrets);
+    }
+    q->settings = own ? &own->s : &queue_defaults;
+    own_free(e, old);
     return 0;
 }
 
-void queue_push_fini(struct engine *e, struct queue *q)
+void queue_settings_fini(struct engine *e, struct queue *q)
 {
     if (q->serves != q->kind) {
         q->serves->queues--;
         kind_settle(e, q->serves);
     }
-    free(q->push_text);
+    own_free(e, q->settings);
 }
 
 /* ---- Endpoints that the host leaves alone ---- */
@@ -138,7 +157,7 @@ int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
     const char *why;
 
     if (!queue_pushes(q) || e->place.turns.unwell_table.count == 0 ||
-        !push_url_parse(q->settings.push.url, &u, &why)) /* Each job has a URL of its own. */
+        !push_url_parse(q->settings->push.url, &u, &why)) /* Each job has a URL of its own. */
         return -1;
     endpoint_key_of_url(&key, tenant, &u);
     const struct unwell *p = unwell_find(e, endpoint_key_of(&key));

@@ -6,12 +6,12 @@
 #include "engine/engine_data.h"
 #include "engine/push.h"
 
-/* Takes over the settings of its pushes, with texts of its own. NOMEM. */
-int queue_push_set(struct engine *e, struct queue *q, const struct push_settings *s);
-void queue_push_fini(struct engine *e, struct queue *q);
+/* The queue gets these settings, in memory of its own unless they are the defaults. NOMEM. */
+int queue_settings_set(struct engine *e, struct queue *q, const struct queue_settings *s);
+void queue_settings_fini(struct engine *e, struct queue *q);
 static inline bool queue_pushes(const struct queue *q)
 {
-    return q->settings.push.url.len > 0;
+    return q->settings->push.url.len > 0;
 }
 
 void unwell_init(struct engine *e);

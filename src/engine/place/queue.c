@@ -2,12 +2,12 @@
 #include "engine/place/queue.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "engine/place/pushing.h"
 #include "record/name.h"
 
 #define IDLE_QUEUES 1000
+#define KNOWN_FREE  (4u << 20) /* bytes that the account leaves out: what idle queues may take */
 
 struct queue *queue_find(const struct engine *e, struct str name)
 {
@@ -35,26 +35,41 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->post.dispatch);
     list_remove(&q->turn);
     list_remove(&q->of_tenant);
+    tree_remove(&e->place.known.queues, &q->sorted[0]);
+    tree_remove(&q->tenant->sorted_queues, &q->sorted[1]);
     wheel_remove(&q->bucket.timer);
-    queue_push_fini(e, q);
+    queue_settings_fini(e, q);
+    if (MUTANT(e->o.mutant, SUMS_LOST))
+        q->tenant->sums.counters.scheduled -= q->counters.scheduled;
     q->tenant->queue_total -= !q->hidden;
+    q->tenant->uses[q->use] -= !q->hidden;
     tenant_settle(e, q->tenant);
     q->kind->queues--;
     kind_settle(e, q->kind);
     list_remove(&q->lull);
-    for (int i = 0; i < CLASSES; i++) {
-        list_remove(&q->classes[i].link);
-        list_remove(&q->classes[i].arrived);
-        list_remove(&q->classes[i].fed);
-        wheel_remove(&q->classes[i].near);
-        free(q->classes[i].floors);
-    }
-    free(q->gauges.lateness);
-    free(q->gauges.runtime);
-    free(q->gauges.wait);
+    classes_free(e, q);
+    gauges_free(e, &q->gauges);
     e->place.queue_total--;
     e->place.hidden_total -= q->hidden != HIDDEN_NONE;
-    free(q);
+    e->place.known.queues_forgotten += q->hidden == HIDDEN_NONE;
+    pool_free(&e->place.known.pool, q, sizeof(*q) + q->by_name.name.len);
+}
+
+void gauges_free(struct engine *e, struct gauges *g)
+{
+    hist_free_few(&e->place.known.pool, g->lateness);
+    hist_free_few(&e->place.known.pool, g->runtime);
+    hist_free_few(&e->place.known.pool, g->wait);
+}
+
+/* A few queues are small change, even if the budget is tiny. */
+uint64_t known_bytes(const struct engine *e)
+{
+    uint64_t used = e->place.known.pool.used_bytes +
+                    (e->place.names.buckets + e->place.tenants.buckets + e->place.kinds.buckets) *
+                        sizeof(struct table_node *);
+
+    return used > KNOWN_FREE ? used - KNOWN_FREE : 0;
 }
 
 /* Makes sure of the queue's tenant and kind. */
@@ -74,8 +89,18 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
     q->hidden = hidden_kind(kind);
     list_append(&q->tenant->queues, &q->of_tenant);
     q->tenant->queue_total += !q->hidden;
+    q->tenant->uses[QUEUE_NEW] += !q->hidden;
     q->kind->queues++;
     return true;
+}
+
+/* Forgets queues that nobody uses, oldest first, until there are few. */
+static void forget_idle(struct engine *e)
+{
+    size_t most = e->o.idle_queues ? e->o.idle_queues : IDLE_QUEUES;
+
+    for (; e->place.idle_count > most; e->place.idle_count--)
+        queue_forget(e, container_of(e->place.idle.next, struct queue, link));
 }
 
 struct queue *queue_obtain(struct engine *e, struct str name)
@@ -84,49 +109,74 @@ struct queue *queue_obtain(struct engine *e, struct str name)
 
     if (q)
         return e->place.recent = q;
-    for (; e->place.idle_count > IDLE_QUEUES; e->place.idle_count--)
-        queue_forget(e, container_of(e->place.idle.next, struct queue, link));
-    q = calloc(1, sizeof(*q) + name.len);
+    forget_idle(e);
+    q = pool_alloc(&e->place.known.pool, sizeof(*q) + name.len);
+    if (q)
+        *q = (struct queue){ .settings = &queue_defaults };
     if (!q || !queue_join(e, q, name)) {
-        free(q);
+        pool_free(&e->place.known.pool, q, sizeof(*q) + name.len);
         return NULL;
     }
-    q->settings = queue_defaults;
     lists_init(&q->turn, &q->lull, &q->bucket.timer.link);
     q->bucket.queue = q;
     post_init(&q->post);
     q->post.queue = q;
     lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->logged);
-    classes_init(q);
     named_add(&e->place.names, &q->by_name, q->text, name);
+    if (!q->hidden) {
+        tree_add(&e->place.known.queues, &q->sorted[0], &q->by_name);
+        tree_add(&q->tenant->sorted_queues, &q->sorted[1], &q->by_name);
+    }
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;
     e->place.hidden_total += q->hidden != HIDDEN_NONE;
     return q;
 }
 
-static bool is_idle(const struct queue *q)
+static enum queue_use use_of(const struct engine *e, const struct queue *q)
 {
+    if (q->segment && !MUTANT(e->o.mutant, SETTINGS_FORGOTTEN))
+        return QUEUE_USED;
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (q->jobs[i])
-            return false;
-    return q->post.waiters == 0 && q->asides == 0 && q->segment == 0 && q->tally_segment == 0;
+            return QUEUE_USED;
+    for (int i = 0; i < COLD_SLOTS; i++)
+        if (q->cold[i])
+            return QUEUE_USED;
+    return q->post.waiters > 0                 ? QUEUE_WAITED
+           : q->asides > 0 || q->tally_segment ? QUEUE_NOTED
+                                               : QUEUE_IDLE;
 }
 
 /* Names are free to choose, so queues come and go with their jobs. When there are many and another
- * is made, the engine forgets useless ones, oldest first. It forgets none earlier, because a caller
+ * is made, the engine forgets idle ones, oldest first. It forgets none earlier, because a caller
  * may be looking at one. */
 void queue_settle(struct engine *e, struct queue *q)
 {
-    bool idle = is_idle(q);
+    enum queue_use use = use_of(e, q), before = q->use;
 
-    if (idle == q->idle)
+    if (use == before)
         return;
-    assert(!idle || q->offered == 0);
-    assert(idle || e->place.idle_count > 0);
-    q->idle = idle;
-    list_move(idle ? &e->place.idle : &e->place.queues, &q->link);
-    e->place.idle_count = idle ? e->place.idle_count + 1 : e->place.idle_count - 1;
+    assert(use != QUEUE_IDLE || q->offered == 0);
+    q->use = use;
+    if (!q->hidden) {
+        assert(q->tenant->uses[before] > 0);
+        q->tenant->uses[before]--;
+        q->tenant->uses[use]++;
+    }
+    if (use != QUEUE_IDLE && before != QUEUE_IDLE)
+        return;
+    assert(use == QUEUE_IDLE || e->place.idle_count > 0);
+    list_move(use == QUEUE_IDLE ? &e->place.idle : &e->place.queues, &q->link);
+    e->place.idle_count += use == QUEUE_IDLE ? 1 : (size_t)-1;
+}
+
+void queue_wait(struct engine *e, struct queue *q, int n)
+{
+    q->post.waiters += (size_t)n;
+    if (!q->hidden)
+        q->tenant->sums.waiters += (uint64_t)n;
+    queue_settle(e, q);
 }
 
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
@@ -136,6 +186,7 @@ void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
     if (q->hidden)
         return;
     e->place.states[state] += (uint64_t)n;
+    q->tenant->sums.jobs[state] += n;
     if (!state_is_ended(state))
         q->tenant->pending += n;
     if (state == JOB_LEASED)
@@ -152,6 +203,7 @@ void queues_free(struct engine *e)
 
 void queues_init(struct engine *e)
 {
+    pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names);
     lists_init(&e->place.queues, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
                &e->place.turns.serving, &e->place.turns.later, &e->place.turns.unwell);

@@ -9,8 +9,16 @@
 
 #define AGE_STEP_MS INT64_C(30000)
 
-/* Counts for the engine and for the queue. */
-#define COUNT(e, q, name) ((e)->counters.name++, (q)->counters.name++)
+/* Counts for the engine, for the queue and for its tenant. */
+#define COUNT(e, q, name) COUNT_N(e, q, name, 1)
+#define COUNT_N(e, q, name, n) \
+    ((e)->counters.name += (n), (q)->counters.name += (n), (q)->tenant->sums.counters.name += (n))
+
+/* Adds a value to a histogram of the queue, and of its tenant. If memory is short, a figure is
+ * missing, and jobs go on. */
+#define GAUGE(e, q, name, ms)                                       \
+    (hist_add_few(&(e)->place.known.pool, &(q)->gauges.name, (ms)), \
+     hist_add_few(&(e)->place.known.pool, &(q)->tenant->sums.gauges.name, (ms)))
 
 void queues_init(struct engine *e);
 /* The queue behind this one, or the first behind NULL: queues in use, then idle ones. NULL: no
@@ -18,8 +26,13 @@ void queues_init(struct engine *e);
 struct queue *queue_next(const struct engine *e, const struct queue *q);
 struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
-/* The queue may have become useless, or useful again. */
+/* The use of the queue may have changed. */
 void queue_settle(struct engine *e, struct queue *q);
+/* One more worker waits at a queue, or one less (-1). */
+void queue_wait(struct engine *e, struct queue *q, int n);
+/* The memory of queues, tenants, kinds and waiters, as far as it counts. */
+uint64_t known_bytes(const struct engine *e);
+void gauges_free(struct engine *e, struct gauges *g);
 static inline int64_t job_rank(const struct job *j)
 {
     return j->timer.at_ms + (int64_t)(j->priority - 1) * AGE_STEP_MS;
@@ -31,11 +44,16 @@ bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: of 
 
 /* ---- class.c: the classes of a queue, and their shares of memory ---- */
 
-void classes_init(struct queue *q);
+/* Makes the class if the queue has none yet. NULL: there is no memory. */
+struct class *class_obtain(struct engine *e, struct queue *q, unsigned index);
+void classes_free(struct engine *e, struct queue *q);
+unsigned class_index_of(const struct job *j);
+/* The class of a job that has not ended. */
 struct class *class_of(const struct job *j);
-/* The class of this number, or of this slot; NULL if the queue has none. */
-struct class *class_numbered(struct queue *q, unsigned number);
-struct class *class_at_slot(struct queue *q, enum cold_slot slot);
+unsigned class_number_of(const struct job *j);
+/* The index of the class of this number, or of this slot; CLASSES if there is none. */
+unsigned class_numbered(unsigned number);
+unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
@@ -58,11 +76,26 @@ uint64_t hot_room(const struct engine *e);
  * begun. */
 bool lanes_are_full(const struct engine *e, const struct tenant *t);
 
+/* ---- leased.c: the memory of leased jobs ---- */
+
+/* The bytes of a tenant's leased jobs grow by so many, or shrink. */
+void leased_count(struct engine *e, struct tenant *t, uint64_t bytes);
+/* The bytes at which the tenant is given no further job. */
+uint64_t leased_share(const struct engine *e, const struct tenant *t);
+bool leased_is_full(const struct engine *e, const struct tenant *t);
+bool leases_fill_memory(const struct engine *e); /* those of all tenants together */
+/* A queue of the tenant is parked because leased_is_full. */
+void leased_wait(struct engine *e, struct tenant *t);
+/* A lease ended: tenants that waited for memory may go on. */
+void leased_ebb(struct engine *e);
+
 /* ---- tenant.c: tenants, kinds, and the posts where workers wait ---- */
 
 void tenants_init(struct engine *e);
 void tenants_free(struct engine *e);
 struct tenant *tenant_find(const struct engine *e, struct str name);
+/* Recurrences of a tenant, in memory and on disk. */
+uint64_t tenant_recurrences(const struct engine *e, struct str name);
 struct tenant *tenant_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
 /* Forgets a tenant, or below a kind, that has no use any more. */
 void tenant_settle(struct engine *e, struct tenant *t);
@@ -85,7 +118,7 @@ void queue_offer(struct engine *e, struct queue *q);
 void lulls_end(struct engine *e, const struct tenant *t);
 /* The queue may have jobs to give though its tenant's other queues stay parked. */
 void queue_unpark(struct engine *e, struct queue *q);
-bool server_is_full(const struct engine *e);
+bool server_is_full(const struct engine *e); /* it has as many running as it may, or no memory */
 /* The monotonic moment at which slow start lets more jobs run; INT64_MAX: never. */
 int64_t slow_start_wake(const struct engine *e);
 bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */

@@ -7,6 +7,7 @@
 #include "base/hist.h"
 #include "base/list.h"
 #include "base/named.h"
+#include "base/tree.h"
 #include "base/wheel.h"
 #include "engine/view.h"
 #include "record/coldkey.h"
@@ -90,6 +91,33 @@ struct bucket {
     struct tenant *tenant;
 };
 
+/* What keeps a queue. */
+enum queue_use {
+    QUEUE_NEW,    /* not known yet: it was just made */
+    QUEUE_IDLE,   /* nothing: it could be forgotten */
+    QUEUE_NOTED,  /* the journal has counts of it that must be copied forward */
+    QUEUE_WAITED, /* workers wait at it */
+    QUEUE_USED,   /* it has jobs, ended ones too, or settings */
+    QUEUE_USES
+};
+
+/* How fast the jobs of a queue or of a tenant go. The first figure makes each histogram. */
+struct gauges {
+    struct hist *lateness;
+    struct hist *runtime;
+    struct hist *wait;
+    uint64_t served; /* work.served when `wait` was last counted */
+};
+
+/* The figures of a tenant's queues together. Queues that were forgotten are among them, as long as
+ * the tenant is known. */
+struct sums {
+    int64_t jobs[JOB_STATE_COUNT]; /* in memory and on disk */
+    uint64_t waiters;
+    struct counters counters;
+    struct gauges gauges;
+};
+
 /* See turn.c. */
 struct tenant {
     struct named by_name;
@@ -97,11 +125,18 @@ struct tenant {
     struct list queues; /* by queue.of_tenant */
     struct list parked; /* by queue.turn */
     struct bucket bucket;
+    struct tree_node sorted; /* in known.tenants */
+    struct tree sorted_queues;
     int64_t pending;
-    int64_t promised; /* jobs that are about to be scheduled together */
+    int64_t promised;        /* jobs that are about to be scheduled together */
+    int64_t promised_queues; /* those of their queues that would be used for the first time */
     uint64_t running;
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
+    uint64_t leased_bytes;
+    struct list laden; /* in place.leases.laden, while a queue is parked for want of memory */
     uint64_t queue_total;
+    uint64_t uses[QUEUE_USES]; /* its queues by their use, without hidden ones */
+    struct sums sums;
     bool pushes_full;       /* the host has as many of its pushes under way as it may have */
     uint32_t segment;       /* the segment of its settings; 0: they are the defaults */
     int64_t quiet_asked_ms; /* when the engine last looked at its quiet hours; -1: never */
@@ -119,18 +154,11 @@ struct kind {
     char text[]; /* its name */
 };
 
-/* How fast the jobs of a queue go. The first lease makes the histograms. */
-struct gauges {
-    struct hist *lateness;
-    struct hist *runtime;
-    struct hist *wait;
-    uint64_t served; /* work.served when `wait` was last counted */
-};
-
 struct queue {
     struct named by_name;
     struct list link; /* in place.queues, or in place.idle while it could be forgotten */
     struct list of_tenant;
+    struct tree_node sorted[2]; /* in known.queues and tenant.sorted_queues, unless it is hidden */
     struct list turn; /* in the ring of `serves`, in tenant.parked or in place.turns.unwell */
     bool parked;      /* the queue is in tenant.parked or place.turns.unwell, if it is in one of the
                          three */
@@ -138,12 +166,11 @@ struct queue {
     struct tenant *tenant;
     struct kind *kind;
     struct kind
-        *serves;     /* the kind in whose ring it gives: its own, or that of all queues that push */
-    char *push_text; /* of its settings */
+        *serves; /* the kind in whose ring it gives: its own, or that of all queues that push */
     struct post post;
     struct bucket bucket;
     int64_t credit; /* jobs that it may still give before the next queue has its turn */
-    struct class classes[CLASSES];
+    struct class *classes[CLASSES]; /* NULL: no job has needed it */
     /* Ready firsts of its lanes, by rank: [0] gates hold them, [1] they pass. Retries own their
      * lanes. */
     struct heap firsts[2];
@@ -163,8 +190,8 @@ struct queue {
     bool tally_changed;     /* cold[] or the floors changed since they were written */
     enum hidden hidden;     /* the kind of the engine's own queue; HIDDEN_NONE: a user's */
     struct list logged;     /* ended jobs, by their trails' timers, if its hidden_row lists them */
-    bool idle;
-    struct queue_settings settings;
+    enum queue_use use;
+    const struct queue_settings *settings; /* queue_defaults, or its own: see queue_settings_set */
     struct counters counters;
     struct gauges gauges;
     char text[]; /* its name */

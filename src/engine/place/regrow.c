@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A job whose options get longer needs another piece of memory. It keeps its place in its list or
- * wheel, its lease, its trail and its key. */
+/* A job that gets a listener. Mostly there is room for it behind the options. Otherwise the job
+ * needs another piece of memory; it keeps its place in its list or wheel, its lease, its trail and
+ * its key. */
 #include <assert.h>
 
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
 #include "record/opts.h"
+
+#define LISTENERS_ROOM 32 /* bytes beyond half of the options */
 
 static void link_follow(struct list *from, struct list *to)
 {
@@ -33,19 +36,35 @@ static void sort_tail(struct job *j)
     list_append(at->next, &j->timer.link);
 }
 
-static struct job *copy_of(struct engine *e, const struct job *j, struct str opts)
+/* There must be room for it. */
+static void put_listener(struct job *j, size_t at, struct str listener)
 {
-    size_t before = j->ordered ? sizeof(struct spot) : 0;
-    char *memory =
-        pool_alloc(&e->pool, before + offsetof(struct job, tail) + opts.len + j->payload_len);
+    memmove(j->tail + at + listener.len, j->tail + at, j->opts_len - at);
+    memcpy(j->tail + at, listener.ptr, listener.len);
+    j->opts_len = (uint16_t)(j->opts_len + listener.len);
+    ear_of(j)->listeners++;
+}
+
+/* A copy with the new option, and with room for as many more as there are. */
+static struct job *copy_of(struct engine *e, const struct job *j, size_t at, struct str listener)
+{
+    size_t len = j->opts_len + listener.len, room = len + len / 2 + LISTENERS_ROOM;
+    size_t before = sizeof(struct ear) + (j->ordered ? sizeof(struct spot) : 0);
+    size_t size = offsetof(struct job, tail) + room + j->payload_len;
+    struct str payload = job_payload(j);
+    char *memory = len <= UINT16_MAX ? pool_alloc(&e->pool, before + size) : NULL;
     struct job *n = (struct job *)(void *)(memory + before);
 
     if (!memory)
         return NULL;
     memcpy(n, j, offsetof(struct job, tail));
-    n->opts_len = (uint16_t)opts.len;
-    memcpy(n->tail, opts.ptr, opts.len);
-    memcpy(n->tail + opts.len, j->tail + j->opts_len, j->payload_len);
+    n->heard = 1;
+    *ear_of(n) = (struct ear){ (uint32_t)room, (uint16_t)job_listeners(j),
+                               j->heard ? ear_of(j)->promised : 0 };
+    memcpy(n->tail, j->tail, j->opts_len);
+    if (payload.len > 0)
+        memcpy(n->tail + room, payload.ptr, payload.len);
+    put_listener(n, at, listener);
     return n;
 }
 
@@ -82,16 +101,11 @@ static void take_place(struct engine *e, struct job *n, int64_t lease_ends_ms)
         list_remove(&n->queue->turn);
 }
 
-int job_regrow(struct engine *e, struct job *j, struct str opts)
+/* The job moves to its copy. `moves`: it leaves its place, and is placed again. */
+static void copy_enter(struct engine *e, struct job *j, struct job *n, bool moves)
 {
-    struct job *n = copy_of(e, j, opts);
-    /* The entry of a batch that has the job would not count: the job leaves the batch. */
-    bool moves = j->fed || j->ordered;
     int64_t lease_ends_ms = j->trail ? j->trail->timer.at_ms : 0;
 
-    assert(!state_is_ended(j->state));
-    if (!n)
-        return BELFRY_NOMEM;
     if (moves)
         leave_place(e, j, n);
     else
@@ -101,13 +115,31 @@ int job_regrow(struct engine *e, struct job *j, struct str opts)
     key_follow(e, j, n);
     if (n->trail)
         n->trail->job = n;
-    e->place.live_bytes += opts.len - j->opts_len;
     if (moves)
         take_place(e, n, lease_ends_ms);
     else
         e->place.bytes[n->where] += job_weight(n) - job_weight(j);
     if (!moves && n->where == WHERE_HOT)
         class_count_hot(class_of(n), n, job_weight(n) - job_weight(j));
-    pool_free(&e->pool, j->ordered ? (void *)spot_of(j) : j, job_size(j));
+    if (!moves && n->where == WHERE_LEASED)
+        leased_count(e, n->queue->tenant, job_weight(n) - job_weight(j));
+    pool_free(&e->pool, job_memory(j), job_size(j));
+}
+
+int job_regrow(struct engine *e, struct job *j, size_t at, struct str listener)
+{
+    assert(!state_is_ended(j->state) && at <= j->opts_len);
+    if (j->heard && !j->fed && j->opts_len + listener.len <= ear_of(j)->opts_room &&
+        j->opts_len + listener.len <= UINT16_MAX) {
+        put_listener(j, at, listener);
+    } else {
+        struct job *n = copy_of(e, j, at, listener);
+
+        if (!n)
+            return BELFRY_NOMEM;
+        /* The entry of a batch that has the job would not count: the job leaves the batch. */
+        copy_enter(e, j, n, j->fed || j->ordered);
+    }
+    e->place.live_bytes += listener.len;
     return 0;
 }

@@ -3,7 +3,6 @@
 #include "engine/place/queue.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 struct tenant *tenant_find(const struct engine *e, struct str name)
 {
@@ -18,15 +17,16 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
 
     if (t)
         return t;
-    t = calloc(1, sizeof(*t) + name.len);
+    t = pool_alloc(&e->place.known.pool, sizeof(*t) + name.len);
     if (!t)
         return NULL;
-    t->settings = tenant_defaults;
-    lists_init(&t->queues, &t->parked, &t->bucket.timer.link);
+    *t = (struct tenant){ .settings = tenant_defaults, .sorted_queues.seed = e->o.seed };
+    lists_init(&t->queues, &t->parked, &t->laden, &t->bucket.timer.link);
     t->bucket.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
     named_add(&e->place.tenants, &t->by_name, t->text, name);
     list_append(&e->place.tenant_list, &t->link);
+    tree_add(&e->place.known.tenants, &t->sorted, &t->by_name);
     e->place.tenant_total++;
     return t;
 }
@@ -39,9 +39,26 @@ void tenant_settle(struct engine *e, struct tenant *t)
     assert(list_empty(&t->parked) && e->place.tenant_total > 0);
     table_remove(&e->place.tenants, &t->by_name.node);
     list_remove(&t->link);
+    tree_remove(&e->place.known.tenants, &t->sorted);
+    list_remove(&t->laden);
     wheel_remove(&t->bucket.timer);
-    free(t);
+    gauges_free(e, &t->sums.gauges);
+    pool_free(&e->place.known.pool, t, sizeof(*t) + t->by_name.name.len);
     e->place.tenant_total--;
+    e->place.known.tenants_forgotten++;
+}
+
+uint64_t tenant_recurrences(const struct engine *e, struct str name)
+{
+    char buf[QUEUE_MAX_BYTES];
+    const struct queue *q = queue_find(e, hidden_queue_name(name, HIDDEN_RECURRENCE, buf));
+    uint64_t n = 0;
+
+    for (int i = 0; q && i < JOB_STATE_COUNT; i++)
+        n += q->jobs[i];
+    for (int i = 0; q && i < COLD_SLOTS; i++)
+        n += (uint64_t)q->cold[i];
+    return n;
 }
 
 struct kind *kind_find(const struct engine *e, struct str name)
@@ -55,7 +72,8 @@ struct kind *kind_obtain(struct engine *e, struct str name)
 {
     struct kind *k = kind_find(e, name);
 
-    if (!k && (k = calloc(1, sizeof(*k) + name.len))) {
+    if (!k && (k = pool_alloc(&e->place.known.pool, sizeof(*k) + name.len))) {
+        *k = (struct kind){ 0 };
         list_init(&k->ring);
         post_init(&k->post);
         k->post.kind = k;
@@ -73,7 +91,7 @@ void kind_settle(struct engine *e, struct kind *k)
     table_remove(&e->place.kinds, &k->by_name.node);
     list_remove(&k->link);
     list_remove(&k->post.dispatch);
-    free(k);
+    pool_free(&e->place.known.pool, k, sizeof(*k) + k->by_name.name.len);
 }
 
 void post_init(struct post *p)
@@ -90,10 +108,12 @@ void post_call(struct engine *e, struct post *p)
 
 void tenants_init(struct engine *e)
 {
+    e->place.known.queues.seed = e->place.known.tenants.seed = e->o.seed;
     named_init(&e->place.tenants);
     named_init(&e->place.kinds);
     list_init(&e->place.tenant_list);
     list_init(&e->place.kind_list);
+    list_init(&e->place.leases.laden);
 }
 
 /* After the queues. */

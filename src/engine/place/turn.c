@@ -106,9 +106,14 @@ static uint64_t server_limit(const struct engine *e)
     return s.least + s.rise * (uint64_t)s.passed_ms / (uint64_t)e->o.slow_start_ms;
 }
 
-bool server_is_full(const struct engine *e)
+static bool runs_enough(const struct engine *e)
 {
     return e->place.states[JOB_LEASED] >= server_limit(e);
+}
+
+bool server_is_full(const struct engine *e)
+{
+    return runs_enough(e) || leases_fill_memory(e);
 }
 
 int64_t slow_start_wake(const struct engine *e)
@@ -116,7 +121,7 @@ int64_t slow_start_wake(const struct engine *e)
     struct slope s = slow_start(e);
     uint64_t more = e->place.states[JOB_LEASED] + 1 - s.least;
 
-    if (!server_is_full(e) || s.passed_ms >= e->o.slow_start_ms)
+    if (!runs_enough(e) || s.passed_ms >= e->o.slow_start_ms)
         return INT64_MAX;
     if (more > s.rise)
         return e->o.max_running > 0 ? INT64_MAX : e->start_ms + e->o.slow_start_ms;
@@ -142,26 +147,30 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
 {
     const struct tenant *t = q->tenant;
 
-    if (q->settings.paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
+    if (q->settings->paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
         return HOLD_PAUSED;
     if (tenant_is_shut(e, t) && (!passing || MUTANT(e->o.mutant, PASS_HELD)))
         return HOLD_MAINTENANCE;
-    if (q->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
-        q->jobs[JOB_LEASED] >= (uint64_t)q->settings.max_running)
+    if (q->settings->max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
+        q->jobs[JOB_LEASED] >= (uint64_t)q->settings->max_running)
         return HOLD_QUEUE_RUNNING;
-    if (queue_pushes(q) && q->jobs[JOB_LEASED] >= (uint64_t)q->settings.push.concurrency)
+    if (queue_pushes(q) && q->jobs[JOB_LEASED] >= (uint64_t)q->settings->push.concurrency)
         return HOLD_QUEUE_RUNNING;
     if (t->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
         t->running >= (uint64_t)t->settings.max_running)
         return HOLD_TENANT_RUNNING;
-    if (bucket_wait(e, &q->bucket, &q->settings.rate) > 0)
+    if (bucket_wait(e, &q->bucket, &q->settings->rate) > 0)
         return HOLD_QUEUE_RATE;
     if (bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
         return HOLD_TENANT_RATE;
-    if (server_is_full(e))
+    if (runs_enough(e))
         return e->o.max_running > 0 && e->place.states[JOB_LEASED] >= e->o.max_running
                    ? HOLD_SERVER_RUNNING
                    : HOLD_SLOW_START;
+    if (leased_is_full(e, t))
+        return HOLD_TENANT_LEASED;
+    if (leases_fill_memory(e))
+        return HOLD_SERVER_LEASED;
     if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
         return HOLD_LANES;
     if (queue_endpoint_until(e, q) >= 0)
@@ -173,7 +182,7 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
 
 int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
 {
-    int64_t mine = bucket_wait(e, &q->bucket, &q->settings.rate);
+    int64_t mine = bucket_wait(e, &q->bucket, &q->settings->rate);
     int64_t tenants = bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate);
     int64_t until = mine > tenants ? mine : tenants;
 
@@ -183,30 +192,32 @@ int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
 bool queue_gives(struct engine *e, struct queue *q)
 {
     bool full = q->first_count > 0 && lanes_are_full(e, q->tenant);
-    bool passing = !list_empty(&q->classes[INDEX_PASSING].ready) || q->retries[true].root ||
+    const struct class *own = q->classes[INDEX_PASSING];
+    bool passing = (own && !list_empty(&own->ready)) || q->retries[true].root ||
                    (q->firsts[true].root && !full);
     enum hold hold = q->offered > 0 ? queue_hold(e, q, passing) : HOLD_NONE;
 
     e->place.turns.pick_steps++;
     if (q->offered > 0 && hold == HOLD_NONE)
         return true;
-    if (hold == HOLD_SERVER_RUNNING || hold == HOLD_SLOW_START) /* stays where it is: this ends with
-                                                                   any lease, or soon */
-        return false;
+    if (hold == HOLD_SERVER_RUNNING || hold == HOLD_SLOW_START || hold == HOLD_SERVER_LEASED)
+        return false; /* it stays where it is: this ends with any lease, or soon */
     list_remove(&q->turn);
     if (full && list_empty(&q->lull))
         list_append(&e->place.turns.lulls, &q->lull);
     if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE ||
-        hold == HOLD_TENANT_PUSHES) {
+        hold == HOLD_TENANT_PUSHES || hold == HOLD_TENANT_LEASED) {
         list_append(&q->tenant->parked, &q->turn);
         q->parked = true;
     }
+    if (hold == HOLD_TENANT_LEASED)
+        leased_wait(e, q->tenant);
     if (hold == HOLD_ENDPOINT) {
         list_append(&e->place.turns.unwell, &q->turn);
         q->parked = true;
     }
     if (hold == HOLD_QUEUE_RATE)
-        bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings.rate));
+        bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings->rate));
     if (hold == HOLD_TENANT_RATE)
         bucket_arm(e, &q->tenant->bucket,
                    bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate));
@@ -274,7 +285,7 @@ struct queue *kind_next(struct engine *e, struct kind *k)
 
 void queue_took(struct engine *e, struct queue *q, bool in_turn)
 {
-    bucket_take(e, &q->bucket, &q->settings.rate);
+    bucket_take(e, &q->bucket, &q->settings->rate);
     bucket_take(e, &q->tenant->bucket, &q->tenant->settings.rate);
     if (!in_turn || --q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
         return;
@@ -287,8 +298,9 @@ void queue_freed(struct engine *e, struct queue *q)
 {
     if (MUTANT(e->o.mutant, LOST_WAKE))
         return;
-    if (q->settings.max_running > 0 || queue_pushes(q))
+    if (q->settings->max_running > 0 || queue_pushes(q))
         queue_offer(e, q);
     if (q->tenant->settings.max_running > 0)
         tenant_unpark(e, q->tenant); /* any of them may be the one that is asked for */
+    leased_ebb(e);
 }

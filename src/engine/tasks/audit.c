@@ -107,7 +107,7 @@ static bool show_disk(struct page *p, int *ret_err)
             *ret_err = entry_show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
                                   image.trail.ended_ms, image.payload);
     }
-    if (a->more)
+    if (a->more && !*ret_err)
         cold_key_point((struct str){ a->last, a->last_len }, &p->after);
     return a->more || *ret_err;
 }
@@ -148,7 +148,7 @@ static size_t page_pick(const struct page *p, const struct queue *q, const struc
 
 static int show_memory(struct page *p, const struct queue *q, bool *ret_more)
 {
-    size_t max = p->f->limit - p->n, n;
+    size_t max = p->f->limit - p->n, n, shown = 0;
     const struct job **jobs = max ? malloc(max * sizeof(*jobs)) : NULL;
     int err = 0;
 
@@ -158,9 +158,10 @@ static int show_memory(struct page *p, const struct queue *q, bool *ret_more)
     if (!jobs)
         return engine_plain(p->e, BELFRY_NOMEM);
     n = page_pick(p, q, jobs, max, ret_more);
-    for (size_t i = 0; i < n && !err; i++)
-        err =
-            entry_show(p, job_id_of(p->e, jobs[i]), jobs[i]->trail->ended_ms, job_payload(jobs[i]));
+    for (; shown < n && !err; shown++)
+        err = entry_show(p, job_id_of(p->e, jobs[shown]), jobs[shown]->trail->ended_ms,
+                         job_payload(jobs[shown]));
+    *ret_more = *ret_more || shown < n;
     free(jobs);
     return err;
 }

@@ -17,7 +17,9 @@
 #include "record/opts.h"
 #include "record/record.h"
 
+#define REVISE_MIN   32   /* A record that saves fewer bytes of the payload is not worth it. */
 #define DECIDE_SLICE 1000 /* nominal times in one step */
+#define DECIDE_COST  5000 /* of the rule in one step; a single search may take more */
 
 /* ---- The job of a recurrence ---- */
 
@@ -48,10 +50,36 @@ static int64_t wake_ms(const struct recurrence *r)
     return r->paused || r->next_ms < 0 ? AT_NEVER : r->next_ms;
 }
 
+static size_t common_bytes(struct str a, struct str b)
+{
+    size_t most = a.len < b.len ? a.len : b.len, n = 0;
+
+    while (n < most && a.ptr[n] == b.ptr[n])
+        n++;
+    return n;
+}
+
+/* The user's part of the payload stands first, and may be large. Progress and ledger follow. So a
+ * recurrence that goes on needs a small record only. */
+static int recurrence_revise(struct engine *e, const struct job_image *image, struct str payload,
+                             size_t keep)
+{
+    struct revised_record r = {
+        .seq = image->seq,
+        .due_ms = image->due_ms,
+        .at_ms = image->at_ms,
+        .keep = (uint32_t)keep,
+        .rest = { payload.ptr + keep, payload.len - keep },
+    };
+
+    return MUTANT(e->o.mutant, REVISION_LOST) ? apply_revised(e, &r) : emit_revised(e, &r);
+}
+
 int recurrence_put(struct engine *e, const struct job *j, const struct recurrence *r)
 {
     struct buf payload = { 0 };
     struct job_image image;
+    int err;
 
     recurrence_encode(&payload, r);
     job_image_of(j, &image);
@@ -59,7 +87,12 @@ int recurrence_put(struct engine *e, const struct job *j, const struct recurrenc
     image.at_ms = wake_ms(r);
     if (r->next_ms >= 0)
         image.due_ms = r->next_ms;
-    return emit_put_payload(e, &image, &payload, false);
+    size_t keep = payload.failed ? 0 : common_bytes(job_payload(j), buf_view(&payload));
+    if (keep < REVISE_MIN)
+        return emit_put_payload(e, &image, &payload, false);
+    err = recurrence_revise(e, &image, buf_view(&payload), keep);
+    buf_fini(&payload);
+    return err;
 }
 
 /* ---- When ---- */
@@ -191,6 +224,7 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
     r->queued--;
     if (--first->n > 0) {
         first->from_ms = recurrence_after(rule, first->from_ms, &state);
+        r->state.cost += state.cost;
         if (first->from_ms >= 0 && first->from_ms <= first->upto_ms)
             return 0;
         /* The zone has changed since they were queued: their times are not known any more. */
@@ -278,7 +312,9 @@ static int fire_some(struct engine *e, const struct job *j, struct recurrence *r
     bool before = commit_begin(e), made = false;
     int err = 0;
 
-    for (int i = 0; i < DECIDE_SLICE && !made && !err && wake_ms(r) <= e->now_ms; i++)
+    for (int i = 0; i < DECIDE_SLICE && r->state.cost < DECIDE_COST && !made && !err &&
+                    wake_ms(r) <= e->now_ms;
+         i++)
         err = turn_has_come(r) ? make_queued(e, j, r, rule, &made)
                                : decide_next(e, j, r, rule, &made);
     if (!err) {

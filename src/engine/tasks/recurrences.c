@@ -11,7 +11,8 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-#define PASSED_MAX 10000 /* nominal times that an edit counts: there are as many at least */
+#define PASSED_MAX  10000 /* nominal times that an edit counts: there are as many at least */
+#define PASSED_COST (2 * PASSED_MAX) /* at which an edit stops counting, too */
 
 /* NULL with NOTFOUND, COLD or NOMEM. */
 static struct job *recurrence_find(struct engine *e, struct str tenant, struct str name, bool take,
@@ -75,12 +76,12 @@ static int count_passed(struct engine *e, struct str name, const struct recurren
     int err = recurrence_rule(e, name, r, &rule);
     if (err) /* its zone is gone: there is that one at least */
         return err == BELFRY_NOMEM ? err : 0;
-    while (*ret_n < PASSED_MAX && (at = recurrence_after(rule, at, &state)) >= 0 &&
-           at <= e->now_ms) {
+    while (*ret_n < PASSED_MAX && state.cost < PASSED_COST &&
+           (at = recurrence_after(rule, at, &state)) >= 0 && at <= e->now_ms) {
         *ret_upto = at;
         ++*ret_n;
     }
-    if (*ret_n == PASSED_MAX)
+    if (*ret_n == PASSED_MAX || state.cost >= PASSED_COST)
         *ret_upto = e->now_ms;
     recur_free(rule);
     return 0;
@@ -119,11 +120,15 @@ static int set_next(struct engine *e, struct str name, struct recurrence *r, int
 
     if (err)
         return err;
-    r->state = (struct recur_state){ 0 };
+    r->state = (struct recur_state){ .most = RECUR_COST_MAX };
     r->next_ms = recurrence_after(rule, after > r->last_ms ? after : r->last_ms, &r->state);
     if (MUTANT(e->o.mutant, OCCURRENCE_OFF) && r->next_ms >= 0)
         r->next_ms = recurrence_after(rule, r->next_ms, &r->state);
     recur_free(rule);
+    if (r->next_ms < 0 && r->state.cost >= RECUR_COST_MAX)
+        return engine_error(e, BELFRY_INVALID,
+                            "the search for the rule's next occurrence takes too long: expected a "
+                            "START nearer to now, or a simpler rule");
     if (r->next_ms < 0)
         return engine_error(e, BELFRY_INVALID, "the rule has no occurrence after now");
     return 0;
@@ -164,6 +169,33 @@ static int check_recurrence(struct engine *e, const struct recurrence_spec *s)
     return spec_check(e, queue_find(e, s->job.queue), &s->job);
 }
 
+/* Rules of the other kinds count in seconds. A text that is no duration is refused with the rule.
+ */
+static int check_every(struct engine *e, const struct recurrence_spec *s)
+{
+    char least[TIME_TEXT];
+    const char *why;
+    int64_t ms;
+
+    if (s->kind != RECUR_EVERY || time_parse_duration(s->rule, &ms, &why) < 0 ||
+        ms >= e->o.min_every_ms || ms == 0)
+        return 0;
+    time_format_duration(e->o.min_every_ms, least);
+    return engine_error(e, BELFRY_INVALID, "every: expected at least %s, the server's min_every",
+                        least);
+}
+
+static int check_number(struct engine *e, struct str tenant)
+{
+    const struct tenant *t = tenant_find(e, tenant);
+    int64_t most = t ? t->settings.max_recurrences : tenant_defaults.max_recurrences;
+
+    if (most == 0 || tenant_recurrences(e, tenant) < (uint64_t)most + MUTANT(e->o.mutant, CROWDED))
+        return 0;
+    return engine_error(e, BELFRY_LIMIT, "max_recurrences of %.*s is %lld", STR_ARG(tenant),
+                        (long long)most);
+}
+
 static int recurrence_change(struct engine *e, const struct recurrence_spec *s, struct str opts)
 {
     char buf[QUEUE_MAX_BYTES];
@@ -197,7 +229,11 @@ static int recurrence_change(struct engine *e, const struct recurrence_spec *s, 
                                   : (e->now_ms + 999) / 1000 * 1000;
     if (j && recurrence_same(&r, &old))
         return 0;
-    err = j ? recurrence_inherit(e, s->name, &r, &old) : 0;
+    err = j ? 0 : check_number(e, s->tenant);
+    if (!err)
+        err = check_every(e, s);
+    if (!err && j)
+        err = recurrence_inherit(e, s->name, &r, &old);
     if (!err)
         err = set_next(e, s->name, &r, j ? e->now_ms : e->now_ms - 1);
     if (err)

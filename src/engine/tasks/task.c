@@ -23,7 +23,8 @@
 #include "record/record.h"
 
 #define TELL_SLICE  100
-#define SMALL_STEPS 20 /* before a bulk has its turn */
+#define TELL_BYTES  (256u << 10) /* of records in a slice: large jobs are told a few at a time */
+#define SMALL_STEPS 20           /* before a bulk has its turn */
 
 /* The n-th listener of a job. */
 static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
@@ -64,7 +65,9 @@ static int tell_some(struct engine *e)
     if (e->log.tell_seq != ended->seq)
         e->tasks.tell_next = 0;
     e->log.tell_seq = ended->seq;
-    for (int i = 0; i < engine_slice(e, TELL_SLICE); i++) {
+    uint64_t from_bytes = e->log.bytes;
+    for (int i = 0; i < engine_slice(e, TELL_SLICE) && e->log.bytes - from_bytes < TELL_BYTES;
+         i++) {
         int err;
 
         if (!listener_of(ended, e->tasks.tell_next, &id)) {
@@ -98,10 +101,21 @@ static int small_step(struct engine *e)
                  : 0;
 }
 
+/* Whether listeners are to be told, or recurrences to be fired. */
+static bool small_waits(const struct engine *e)
+{
+    return !list_empty(&e->place.telling) ||
+           (!list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new);
+}
+
+bool engine_task_waits(const struct engine *e)
+{
+    return small_waits(e) || e->tasks.bulk_asks || bulk_waits(e);
+}
+
 static int task_step(struct engine *e)
 {
-    bool small = !list_empty(&e->place.telling) ||
-                 (!list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new);
+    bool small = small_waits(e);
     int done;
 
     if (e->tasks.bulk_asks || (bulk_waits(e) && (!small || e->tasks.small_steps >= SMALL_STEPS))) {

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at queues, tenants and the engine's figures without changing anything. */
-#include <stdlib.h>
 
+#include "engine/leased.h"
 #include "engine/place/queue.h"
 #include "engine/work/work.h"
 
+static const struct hist none;
+
+static const struct hist *hist_or_none(const struct hist *h)
+{
+    return h ? h : &none;
+}
+
 static void queue_view_of(const struct engine *e, const struct queue *q, struct queue_view *ret)
 {
-    static const struct hist none;
-
     *ret = (struct queue_view){
         .name = queue_name(q),
-        .settings = &q->settings,
+        .settings = q->settings,
         .waiters = q->post.waiters,
         .hold = queue_hold(e, q, false),
         .counters = &q->counters,
-        .lateness = q->gauges.lateness ? q->gauges.lateness : &none,
-        .runtime = q->gauges.runtime ? q->gauges.runtime : &none,
-        .wait = q->gauges.wait ? q->gauges.wait : &none,
+        .lateness = hist_or_none(q->gauges.lateness),
+        .runtime = hist_or_none(q->gauges.runtime),
+        .wait = hist_or_none(q->gauges.wait),
     };
     memcpy(ret->jobs, q->jobs, sizeof(ret->jobs));
     for (int i = 0; i < COLD_SLOTS; i++)
@@ -34,26 +39,32 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
     return 0;
 }
 
+/* The queue behind a name: of all, or of one tenant. */
+static const struct queue *queue_after(const struct engine *e, const struct tenant *t,
+                                       struct str name)
+{
+    const struct tree_node *n = tree_after(t ? &t->sorted_queues : &e->place.known.queues, name);
+
+    return !n  ? NULL
+           : t ? container_of(n, const struct queue, sorted[1])
+               : container_of(n, const struct queue, sorted[0]);
+}
+
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg)
 {
-    const struct named **all = malloc((e->place.queue_total + 1) * sizeof(*all));
-    size_t n = 0;
+    bool all = str_eq(tenant, STR(TENANT_ALL));
+    const struct tenant *t = all ? NULL : tenant_find(e, tenant);
+    const struct queue *q;
     int answer = 0;
 
-    if (!all)
-        return BELFRY_NOMEM;
-    for (const struct queue *q = NULL; (q = queue_next(e, q));)
-        if (!q->hidden && queue_is_of(q, tenant) && str_compare(queue_name(q), after) > 0)
-            all[n++] = &q->by_name;
-    named_sort(all, n);
-    for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
+    for (; (all || t) && limit > 0 && !answer && (q = queue_after(e, t, after)); limit--) {
         struct queue_view v;
 
-        queue_view_of(e, container_of(all[i], const struct queue, by_name), &v);
+        after = queue_name(q);
+        queue_view_of(e, q, &v);
         answer = fn(arg, &v);
     }
-    free(all);
     return answer;
 }
 
@@ -64,7 +75,10 @@ static void tenant_view_of(const struct engine *e, struct tenant *t, struct tena
         .settings = &t->settings,
         .pending = (uint64_t)t->pending,
         .running = t->running,
+        .leased_bytes = t->leased_bytes,
         .queues = t->queue_total,
+        .used_queues = t->uses[QUEUE_USED],
+        .recurrences = tenant_recurrences(e, tenant_name(t)),
         .quiet_until_ms = tenant_quiet_until(e, t),
     };
 }
@@ -82,50 +96,53 @@ int engine_tenant_get(const struct engine *e, struct str name, struct tenant_vie
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg)
 {
-    const struct named **all = malloc((e->place.tenant_total + 1) * sizeof(*all));
-    size_t n = 0;
+    const struct tree_node *n;
     int answer = 0;
 
-    if (!all)
-        return BELFRY_NOMEM;
-    list_each_of (struct tenant, t, &e->place.tenant_list, link)
-        if (str_compare(tenant_name(t), after) > 0)
-            all[n++] = &t->by_name;
-    named_sort(all, n);
-    for (size_t i = 0; i < n && i < limit && answer == 0; i++) {
+    for (; limit > 0 && !answer && (n = tree_after(&e->place.known.tenants, after)); limit--) {
+        struct tenant *t = container_of(n, struct tenant, sorted);
         struct tenant_view v;
 
-        tenant_view_of(e, container_of(all[i], struct tenant, by_name), &v);
+        after = tenant_name(t);
+        tenant_view_of(e, t, &v);
         answer = fn(arg, &v);
     }
-    free(all);
     return answer;
 }
 
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret)
 {
     const struct tenant *t = tenant_find(e, tenant);
+    struct sums empty = { 0 };
+    const struct sums *s = t ? &t->sums : &empty;
 
-    *ret = (struct tenant_stats){ 0 };
-    if (!t)
+    *ret = (struct tenant_stats){
+        .queues = t ? t->queue_total : 0,
+        .waiters = s->waiters,
+        .counters = s->counters,
+        .lateness = hist_or_none(s->gauges.lateness),
+        .runtime = hist_or_none(s->gauges.runtime),
+        .wait = hist_or_none(s->gauges.wait),
+    };
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        ret->jobs[i] = (uint64_t)s->jobs[i];
+}
+
+void engine_leased(const struct engine *e, struct leased_view *ret)
+{
+    const struct leases *l = &e->place.leases;
+
+    *ret = (struct leased_view){
+        .bytes = e->place.bytes[WHERE_LEASED],
+        .holds = l->holds,
+        .full = leases_fill_memory(e),
+    };
+    if (list_empty(&l->laden))
         return;
-    list_each_of (const struct queue, q, &t->queues, of_tenant) {
-        struct queue_view v;
-
-        if (q->hidden)
-            continue;
-        queue_view_of(e, q, &v);
-        ret->queues++;
-        ret->waiters += v.waiters;
-        for (int i = 0; i < JOB_STATE_COUNT; i++)
-            ret->jobs[i] += v.jobs[i];
-#define ADD(name, help) ret->counters.name += v.counters->name;
-        ENGINE_COUNTERS(ADD)
-#undef ADD
-        hist_merge(&ret->lateness, v.lateness);
-        hist_merge(&ret->runtime, v.runtime);
-        hist_merge(&ret->wait, v.wait);
-    }
+    const struct tenant *t = container_of(l->laden.prev, const struct tenant, laden);
+    ret->tenant = tenant_name(t);
+    ret->tenant_bytes = t->leased_bytes;
+    ret->share_bytes = leased_share(e, t);
 }
 
 void engine_stats(const struct engine *e, struct engine_stats *ret)
@@ -149,7 +166,12 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->waiters = e->work.waiters;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->place.live_bytes;
-    ret->untold = list_length(&e->place.telling);
+    ret->leased_bytes = e->place.bytes[WHERE_LEASED];
+    ret->laden = list_length(&e->place.leases.laden);
+    ret->leased_holds = e->place.leases.holds;
+    ret->untold = e->place.untold;
+    ret->queues_forgotten = e->place.known.queues_forgotten;
+    ret->tenants_forgotten = e->place.known.tenants_forgotten;
     ret->counters = e->counters;
     ret->lateness = &e->work.lateness;
     ret->runtime = &e->work.runtime;

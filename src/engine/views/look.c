@@ -78,7 +78,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->due_ms = j->due_ms;
     ret->at_ms = state_is_ended(j->state) || job_is_waiting(j) ? j->due_ms : j->timer.at_ms;
     ret->attempt = j->attempt;
-    ret->attempts = o.attempts >= 0 ? o.attempts : j->queue->settings.attempts;
+    ret->attempts = o.attempts >= 0 ? o.attempts : j->queue->settings->attempts;
     ret->stalls = j->stalls;
     ret->token = 0;
     ret->lease_ms = ret->until_ms = ret->ended_ms = ret->keep_ms = 0;
@@ -346,6 +346,7 @@ static int list_memory(struct engine *e, const struct list_filter *f, job_fn *fn
                        struct list_cursor *cursor)
 {
     struct page p = { .e = e, .f = f, .after = cursor };
+    size_t shown = 0;
     bool first;
     int answer = 0;
 
@@ -360,13 +361,17 @@ static int list_memory(struct engine *e, const struct list_filter *f, job_fn *fn
     first = cursor->phase == LIST_MEMORY && cursor->due_ms == 0 && cursor->seq == 0;
     if (f->looked && first) /* the other pages of a stripe look at its jobs again */
         *f->looked += p.looked;
-    cursor_advance(e, cursor, &p);
-    for (size_t i = 0; i < p.n && answer == 0; i++) {
+    while (shown < p.n && answer == 0) {
         struct job_view v;
 
-        engine_view(e, p.heap[i], &v);
+        engine_view(e, p.heap[shown++], &v);
         answer = fn(arg, &v);
     }
+    if (!MUTANT(e->o.mutant, CUT_SKIPS)) {
+        p.more = p.more || shown < p.n;
+        p.n = shown;
+    }
+    cursor_advance(e, cursor, &p);
     free(p.heap);
     return answer;
 }
@@ -400,17 +405,20 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     memcpy(e->cold.want.after, k.bytes, k.len);
 }
 
-static int show_page(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg)
+/* Shows items of the answer, and counts those that it is through with. */
+static int show_page(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg,
+                     size_t *ret_shown)
 {
+    size_t i = 0;
     int answer = 0;
 
     if (f->looked)
         *f->looked += e->cold.answer->n;
-    for (size_t i = 0; i < e->cold.answer->n && answer == 0; i++) {
+    while (i < e->cold.answer->n && answer == 0) {
         struct job_image image;
         struct job_view v;
 
-        if (!record_get_job(e->cold.answer->items[i].body, &image))
+        if (!record_get_job(e->cold.answer->items[i++].body, &image))
             continue;
         struct queue *q = queue_obtain(e, image.queue);
         struct job *j = q ? job_new(e, &image, q) : NULL;
@@ -422,7 +430,14 @@ static int show_page(struct engine *e, const struct list_filter *f, job_fn *fn, 
         }
         job_free(e, j);
     }
+    *ret_shown = i;
     return answer;
+}
+
+static void cursor_stand(struct list_cursor *c, const char *key, size_t len)
+{
+    c->key_len = (uint16_t)len;
+    memcpy(c->key, key, len);
 }
 
 /* Ready jobs among those by due time are those that loading is behind with. */
@@ -457,6 +472,7 @@ static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, 
                      struct list_cursor *cursor)
 {
     struct cold_answer *a = e->cold.answer;
+    size_t shown;
 
     if (cursor->key_len == 0) {
         cursor->key[0] = next_family(0, f);
@@ -471,14 +487,14 @@ static int list_disk(struct engine *e, const struct list_filter *f, job_fn *fn, 
     want_page(e, f, cursor);
     if (!want_is_answered(e))
         return BELFRY_COLD;
-    int answer = show_page(e, f, fn, arg);
+    int answer = show_page(e, f, fn, arg, &shown);
     cursor->more = true;
-    if (!page_is_last(e, f)) {
-        cursor->key_len = (uint16_t)a->last_len;
-        memcpy(cursor->key, a->last, a->last_len);
-        return answer;
-    }
-    next_run_family(e, f, cursor);
+    if (answer > 0 && shown < a->n)
+        cursor_stand(cursor, a->items[shown - 1].key, a->items[shown - 1].key_len);
+    else if (!page_is_last(e, f))
+        cursor_stand(cursor, a->last, a->last_len);
+    else
+        next_run_family(e, f, cursor);
     return answer;
 }
 

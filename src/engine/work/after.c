@@ -16,28 +16,6 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-/* Writes a job's options without those of this type that name the job of this number. */
-static void opts_without(struct buf *out, const struct job *j, enum job_opt type, uint64_t seq)
-{
-    struct str opts = { j->tail, j->opts_len };
-    struct wire_reader r = wire_reader_of(opts);
-    const char *from = opts.ptr;
-    struct opt o;
-
-    wire_zigzag(&r);
-    for (;;) {
-        const char *at = (const char *)r.p;
-
-        if (!job_opt_next(&r, &o))
-            break;
-        if (o.type == type && o.seq == seq) {
-            buf_str(out, (struct str){ from, (size_t)(at - from) });
-            from = (const char *)r.p;
-        }
-    }
-    buf_str(out, (struct str){ from, (size_t)(opts.ptr + opts.len - from) });
-}
-
 static int no_parent(struct engine *e, struct job_id id)
 {
     char text[ID_TEXT];
@@ -45,14 +23,6 @@ static int no_parent(struct engine *e, struct job_id id)
     id_format(id, text);
     return engine_error(e, BELFRY_NOTFOUND, "after: there is no job %.*s, or no longer", ID_TEXT,
                         text);
-}
-
-static size_t listeners_of(const struct job *j)
-{
-    struct job_opts o;
-
-    job_opts_get(j, &o);
-    return o.listeners;
 }
 
 static int too_many(struct engine *e, struct job_id id)
@@ -116,7 +86,7 @@ static int check_parents(struct engine *e, const struct job_spec *s, size_t *ret
         if (state < 0)
             return state;
         if (!state_is_ended((unsigned)state)) {
-            if (listeners_of(job_of(e, s->after[i])) >= LISTENERS_MAX)
+            if (job_listeners(job_of(e, s->after[i])) >= LISTENERS_MAX)
                 return too_many(e, s->after[i]);
             ++*ret_waits;
         } else if (state != JOB_DONE && s->after_fail == AFTERFAIL_CANCEL &&
@@ -142,28 +112,44 @@ int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
     return err;
 }
 
+/* The job of an id, if it has not ended. */
+static struct job *parent_of(const struct engine *e, struct job_id id)
+{
+    struct job *j = job_of(e, id);
+
+    return j && !state_is_ended(j->state) ? j : NULL;
+}
+
 int after_room(struct engine *e, const struct job_spec *specs, size_t i)
 {
     size_t all = 0;
 
     for (size_t k = 0; k <= i; k++)
         all += specs[k].after_count;
-    if (all > PASTS_MAX)
-        return engine_error(e, BELFRY_INVALID, "after: expected at most %d of them in a batch",
-                            PASTS_MAX);
+    if (all > AFTERS_MAX)
+        return engine_error(e, BELFRY_INVALID, AFTERS_RULE);
     for (size_t a = 0; a < specs[i].after_count; a++) {
-        const struct job *j = job_of(e, specs[i].after[a]);
-        size_t n = j && !state_is_ended(j->state) ? listeners_of(j) : 0;
+        const struct job *j = parent_of(e, specs[i].after[a]);
 
-        if (n + i < LISTENERS_MAX)
+        if (!j || (!j->heard && i < LISTENERS_MAX))
             continue;
-        for (size_t k = 0; k < i; k++)
-            for (size_t b = 0; b < specs[k].after_count; b++)
-                n += specs[k].after[b].seq == specs[i].after[a].seq;
-        if (j && !state_is_ended(j->state) && n >= LISTENERS_MAX)
+        if (job_listeners(j) + (j->heard ? ear_of(j)->promised : i) >= LISTENERS_MAX)
             return too_many(e, specs[i].after[a]);
+        if (j->heard)
+            ear_of(j)->promised++;
     }
     return 0;
+}
+
+void after_promise_nothing(const struct engine *e, const struct job_spec *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t a = 0; a < specs[i].after_count; a++) {
+            const struct job *j = parent_of(e, specs[i].after[a]);
+
+            if (j && j->heard)
+                ear_of(j)->promised = 0;
+        }
 }
 
 void after_put(struct engine *e, struct buf *out, const struct job_spec *s)
@@ -205,19 +191,11 @@ bool after_waits(const struct job *j, const struct job *parent)
 }
 
 /* The job waits for one parent less. */
-static int release_parent(struct engine *e, struct job *j, uint64_t seq, bool last)
+static int release_parent(struct engine *e, const struct job *j, uint64_t parent, bool last)
 {
-    struct job_image image;
+    int64_t at_ms = j->due_ms > e->now_ms || j->ordered ? j->due_ms : e->now_ms;
 
-    job_image_of(j, &image);
-    e->scratch.len = 0;
-    opts_without(&e->scratch, j, OPT_AFTER, seq);
-    image.opts = buf_view(&e->scratch);
-    if (engine_scratch(e) < 0)
-        return BELFRY_NOMEM;
-    if (last)
-        image.at_ms = j->due_ms > e->now_ms || j->ordered ? j->due_ms : e->now_ms;
-    return emit_put(e, &image);
+    return emit_released(e, &(struct released_record){ j->seq, parent, last ? at_ms : AT_NEVER });
 }
 
 int after_lost(struct engine *e, struct job *j, struct job_id parent)

@@ -51,7 +51,7 @@ static struct str cut(struct str s, size_t max)
 int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
             uint32_t stalls, struct str error, struct str result)
 {
-    const struct queue_settings *s = &j->queue->settings;
+    const struct queue_settings *s = j->queue->settings;
     struct queue *q = j->queue;
     struct job_opts o;
     struct end_record r = {
@@ -123,7 +123,8 @@ static int64_t pause_of(struct engine *e, const struct job *j)
     const char *why;
 
     job_opts_get(j, &o);
-    if (backoff_parse(o.backoff.len ? o.backoff : str_of(j->queue->settings.backoff), &b, &why) < 0)
+    if (backoff_parse(o.backoff.len ? o.backoff : str_of(j->queue->settings->backoff), &b, &why) <
+        0)
         return 0; /* cannot be: both were checked when they were set */
     return backoff_pause(&b, j->attempt ? j->attempt : 1, engine_random(e));
 }
@@ -181,8 +182,7 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
 static void count_runtime(struct engine *e, const struct job *j)
 {
     hist_add(&e->work.runtime, e->now_ms - j->trail->start_ms);
-    if (j->queue->gauges.runtime)
-        hist_add(j->queue->gauges.runtime, e->now_ms - j->trail->start_ms);
+    GAUGE(e, j->queue, runtime, e->now_ms - j->trail->start_ms);
 }
 
 int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct str result,

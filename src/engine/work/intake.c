@@ -39,15 +39,47 @@ static struct tenant *tenant_of(const struct engine *e, const struct queue *q, s
     return tenant_find(e, tenant);
 }
 
-/* A tenant's own limit. */
-int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
+static int refuse_queues(struct engine *e, const struct tenant *t, const char *why)
+{
+    return engine_error(e, BELFRY_LIMIT, "max_queues of %.*s is %lld%s", STR_ARG(tenant_name(t)),
+                        (long long)t->settings.max_queues, why);
+}
+
+int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full)
 {
     const struct tenant *t = tenant_of(e, q, full);
+    uint64_t others = t ? t->uses[QUEUE_USED] + (uint64_t)t->promised_queues : 0;
 
+    if (!t || t->settings.max_queues == 0 || (q && q->use == QUEUE_USED) ||
+        others < (uint64_t)t->settings.max_queues)
+        return 0;
+    return refuse_queues(e, t, "");
+}
+
+int tenant_refuses_wait(struct engine *e, struct str full)
+{
+    const struct queue *q = queue_find(e, full);
+    const struct tenant *t = tenant_of(e, q, full);
+
+    if (!t || t->settings.max_queues == 0 || (q && q->use >= QUEUE_WAITED) ||
+        t->uses[QUEUE_WAITED] < (uint64_t)t->settings.max_queues)
+        return 0;
+    return refuse_queues(e, t, ", and workers wait at as many that have no jobs");
+}
+
+static int tenant_refuses_job(struct engine *e, const struct tenant *t)
+{
     if (t && t->settings.max_pending > 0 && t->pending + t->promised >= t->settings.max_pending)
         return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", STR_ARG(tenant_name(t)),
                             (long long)t->settings.max_pending);
     return 0;
+}
+
+int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
+{
+    int err = tenant_refuses_job(e, tenant_of(e, q, full));
+
+    return err ? err : tenant_refuses_queue(e, q, full);
 }
 
 static int check_labels(struct engine *e, const struct job_spec *s)
@@ -195,9 +227,9 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     *ret_holder = NULL;
     if (err || (err = refuse_full(e)))
         return err;
-    if (q && q->settings.past_grace_ms >= 0 && due < e->now_ms - q->settings.past_grace_ms)
+    if (q && q->settings->past_grace_ms >= 0 && due < e->now_ms - q->settings->past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
-                            (long long)(e->now_ms - due), (long long)q->settings.past_grace_ms);
+                            (long long)(e->now_ms - due), (long long)q->settings->past_grace_ms);
     if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
         key_absent(e, s->queue, s->order, s->key);
     struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
@@ -301,6 +333,17 @@ static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
     return NULL;
 }
 
+/* Whether item i is the first job of its queue. */
+static bool begins_queue(const struct queue *q, const struct job_spec *specs, size_t i)
+{
+    if (q && q->use == QUEUE_USED)
+        return false;
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(specs[k].queue, specs[i].queue))
+            return false;
+    return true;
+}
+
 /* Whether all could be scheduled, one after the other, each with the jobs that it would meet. */
 static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
 {
@@ -310,19 +353,24 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
         int err = schedule_check(e, &specs[i], true, &q, &holder);
         struct tenant *t = tenant_of(e, q, specs[i].queue);
         bool taken = holder || earlier_of(specs, i);
+        bool begins = !taken && begins_queue(q, specs, i);
 
         *ret_at = i;
         if (!err && !holder)
             err = after_room(e, specs, i);
         if (!err && !taken)
-            err = tenant_refuses(e, q, specs[i].queue);
+            err = tenant_refuses_job(e, t);
+        if (!err && begins)
+            err = tenant_refuses_queue(e, q, specs[i].queue);
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
             return holder ? key_exists(e, holder)
                           : engine_error(e, BELFRY_KEYEXISTS, "an item before it has this key");
-        if (!taken && t)
+        if (!taken && t) {
             t->promised++;
+            t->promised_queues += begins;
+        }
     }
     return 0;
 }
@@ -333,8 +381,9 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
         struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
 
         if (t)
-            t->promised = 0;
+            t->promised = t->promised_queues = 0;
     }
+    after_promise_nothing(e, specs, n);
 }
 
 /* Checks once more if facts about the first items were forgotten for the sake of the last ones.

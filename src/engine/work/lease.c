@@ -3,11 +3,9 @@
 #include "engine/work/work.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/time.h"
 #include "engine/log/log.h"
-#include "engine/place/budget.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
@@ -35,14 +33,7 @@ static uint64_t new_token(struct engine *e)
 
 static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
 {
-    if (!q->gauges.lateness)
-        q->gauges.lateness = calloc(1, sizeof(*q->gauges.lateness));
-    if (!q->gauges.runtime)
-        q->gauges.runtime = calloc(1, sizeof(*q->gauges.runtime));
-    if (!q->gauges.wait)
-        q->gauges.wait = calloc(1, sizeof(*q->gauges.wait));
-    if (q->gauges.lateness) /* a figure may be missing when memory is short; jobs go on */
-        hist_add(q->gauges.lateness, late_ms);
+    GAUGE(e, q, lateness, late_ms);
     hist_add(&e->work.lateness, late_ms);
 }
 
@@ -57,10 +48,10 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     struct lease_record r = {
         .seq = j->seq,
         .start_ms = e->now_ms,
-        .lease_ms = queue_pushes(j->queue) ? j->queue->settings.push.timeout_ms + PUSH_MARGIN_MS
+        .lease_ms = queue_pushes(j->queue) ? j->queue->settings->push.timeout_ms + PUSH_MARGIN_MS
                     : t->for_ms >= 0       ? t->for_ms
                     : o.lease_ms >= 0      ? o.lease_ms
-                                           : j->queue->settings.lease_ms,
+                                           : j->queue->settings->lease_ms,
         .late_ms = e->now_ms - j->timer.at_ms,
         .attempt = j->attempt + (j->attempt < ATTEMPT_MAX ? 1u : 0u),
         .worker = t->worker,
@@ -85,8 +76,10 @@ static struct job *queue_head(const struct engine *e, const struct queue *q, int
     if (best)
         *ret_rank = job_rank(best);
     for (int i = tenant_is_shut(e, q->tenant) ? INDEX_PASSING : 0; i < CLASSES; i++) {
-        if (!list_empty(&q->classes[i].ready)) {
-            struct job *j = container_of(q->classes[i].ready.next, struct job, timer.link);
+        const struct class *c = q->classes[i];
+
+        if (c && !list_empty(&c->ready)) {
+            struct job *j = container_of(c->ready.next, struct job, timer.link);
             int64_t rank = job_rank(j);
 
             if (!best || rank < *ret_rank) {
@@ -154,8 +147,8 @@ static void count_wait(struct engine *e, struct job *const *jobs, size_t n, int6
     for (size_t i = 0; i < n; i++) {
         struct queue *q = jobs[i]->queue;
 
-        if (q->gauges.wait && q->gauges.served != e->work.served)
-            hist_add(q->gauges.wait, waited_ms);
+        if (q->gauges.served != e->work.served)
+            GAUGE(e, q, wait, waited_ms);
         q->gauges.served = e->work.served;
     }
 }
@@ -166,9 +159,7 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
     size_t taken = 0, bytes = 0, passed_over = 0;
     bool in_turn = false;
 
-    /* Leased jobs must stay in memory, so their bytes have a limit. */
-    while (taken < count && bytes < LEASE_BYTES_MAX &&
-           e->place.bytes[WHERE_LEASED] < budget_share(e, SHARE_LEASED)) {
+    while (taken < count && bytes < LEASE_BYTES_MAX) {
         struct job *j = best_of(e, posts, n, &in_turn);
 
         if (!j)
@@ -229,6 +220,11 @@ int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs)
     return k ? (int)lease_some(e, &post, 1, count, &t, ret_jobs) : 0;
 }
 
+static size_t waiter_size(size_t links)
+{
+    return sizeof(struct waiter) + links * sizeof(struct wait_link);
+}
+
 /* It no longer waits at its posts. */
 static void waiter_leave(struct engine *e, struct waiter *w)
 {
@@ -240,11 +236,12 @@ static void waiter_leave(struct engine *e, struct waiter *w)
             continue;
         assert(l->waiter == w && l->post->waiters > 0);
         list_remove(&l->link);
-        l->post->waiters--;
-        if (l->post->queue)
-            queue_settle(e, l->post->queue);
-        else
+        if (l->post->queue) {
+            queue_wait(e, l->post->queue, -1);
+        } else {
+            l->post->waiters--;
             kind_settle(e, l->post->kind);
+        }
         l->post = NULL;
     }
 }
@@ -252,18 +249,21 @@ static void waiter_leave(struct engine *e, struct waiter *w)
 static void waiter_free(struct engine *e, struct waiter *w)
 {
     waiter_leave(e, w);
-    blob_free(&e->pool, w->worker);
-    free(w);
+    blob_free(&e->place.known.pool, w->worker);
+    pool_free(&e->place.known.pool, w, waiter_size(w->link_count));
     e->work.waiters--;
 }
 
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret)
 {
-    struct waiter *w = calloc(1, sizeof(*w) + r->queue_count * sizeof(w->links[0]));
+    size_t size = waiter_size(r->queue_count);
+    int err = 0;
+    struct waiter *w = pool_alloc(&e->place.known.pool, size);
 
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
+    memset(w, 0, size);
     w->timer.at_ms = e->mono_ms + wait_ms;
     w->since_ms = e->mono_ms;
     w->owner = owner;
@@ -272,26 +272,30 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
     w->link_count = r->queue_count;
     e->work.waiters++;
     wheel_add(&e->wheels[WHEEL_WAITS], &w->timer);
-    if (!blob_set(&e->pool, &w->worker, r->worker))
-        goto nomem;
+    if (!blob_set(&e->place.known.pool, &w->worker, r->worker))
+        goto failed;
     for (size_t i = 0; i < r->queue_count; i++) {
-        struct post *p = post_of(e, r->queues[i], true);
+        struct post *p = NULL;
 
+        err = tenant_refuses_wait(e, r->queues[i]);
+        if (!err)
+            p = post_of(e, r->queues[i], true);
         if (!p)
-            goto nomem;
+            goto failed;
         w->links[i].post = p;
         w->links[i].waiter = w;
         list_append(&p->waits, &w->links[i].link);
-        p->waiters++;
         if (p->queue)
-            queue_settle(e, p->queue);
+            queue_wait(e, p->queue, 1);
+        else
+            p->waiters++;
         post_call(e, p);
     }
     *ret = w;
     return 0;
-nomem:
+failed:
     waiter_free(e, w);
-    return engine_plain(e, BELFRY_NOMEM);
+    return err ? err : engine_plain(e, BELFRY_NOMEM);
 }
 
 void engine_wait_cancel(struct engine *e, struct waiter *w)
@@ -322,7 +326,7 @@ void waiters_free(struct engine *e)
 
     while (engine_timeout(e, &owner))
         ;
-    while ((t = wheel_pop(&e->wheels[WHEEL_WAITS], INT64_MAX)))
+    while ((t = wheel_first(&e->wheels[WHEEL_WAITS])))
         waiter_free(e, container_of(t, struct waiter, timer));
 }
 

@@ -25,7 +25,7 @@ int push_settings_check(struct engine *e, const struct push_settings *s)
 
 int push_spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
 {
-    bool by_job = q && str_eq(q->settings.push.url, STR(PUSH_BY_JOB));
+    bool by_job = q && str_eq(q->settings->push.url, STR(PUSH_BY_JOB));
     struct push_url u;
     const char *why;
 
@@ -44,7 +44,7 @@ int push_spec_check(struct engine *e, const struct queue *q, const struct job_sp
 struct str engine_push_url(const struct engine *e, const struct job *j,
                            const struct push_settings **ret)
 {
-    const struct push_settings *s = &j->queue->settings.push;
+    const struct push_settings *s = &j->queue->settings->push;
     struct job_opts o;
 
     (void)e;

@@ -34,6 +34,10 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
         return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
     if (r.settings.max_pending < 0 || r.settings.max_running < 0)
         return engine_error(e, BELFRY_INVALID, "max_pending, max_running: expected 0 or more");
+    if (r.settings.max_queues < 0 || r.settings.max_recurrences < 0)
+        return engine_error(e, BELFRY_INVALID, "max_queues, max_recurrences: expected 0 or more");
+    if (r.settings.max_connections < 0 || r.settings.requests < 0)
+        return engine_error(e, BELFRY_INVALID, "max_connections, requests: expected 0 or more");
     if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
         return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
     err = check_rate(e, &r.settings.rate);
@@ -54,7 +58,7 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
     if (fields & 1u << QUEUE_BACKOFF && backoff_parse(str_of(s->backoff), &b, &why) < 0)
         return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
     if (q)
-        r.settings = q->settings;
+        r.settings = *q->settings;
 #define SET(field, kind, member)      \
     if (fields & 1u << QUEUE_##field) \
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
@@ -65,5 +69,7 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
     err = check_rate(e, &r.settings.rate);
     if (!err)
         err = push_settings_check(e, &r.settings.push);
+    if (!err && !queue_settings_are_usual(&r.settings))
+        err = tenant_refuses_queue(e, q, name);
     return err ? err : emit_queue(e, &r);
 }

@@ -12,8 +12,13 @@
 int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
 /* Writes the options of a job of this spec, but for those about AFTER. */
 void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
-/* LIMIT if the tenant has as many pending jobs as it may. */
+/* LIMIT if the tenant may have no further job in this queue, which may be NULL: it has as many
+ * pending jobs as it may, or the queue would be one too many. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
+/* LIMIT if the tenant has as many used queues as it may, and this one is not among them. */
+int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full);
+/* LIMIT if workers of the tenant wait at as many unused queues as they may. */
+int tenant_refuses_wait(struct engine *e, struct str full);
 
 /* ---- after.c: jobs that wait for others ---- */
 
@@ -25,6 +30,8 @@ int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
 /* Whether the specs before the i-th leave room for its listeners, if all are scheduled together.
  * LIMIT. */
 int after_room(struct engine *e, const struct job_spec *specs, size_t i);
+/* They are not scheduled, or they are now: after_room no longer counts on them. */
+void after_promise_nothing(const struct engine *e, const struct job_spec *specs, size_t n);
 /* Writes the options that name the jobs of AFTER which have not ended. */
 void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
 /* Enters a job as a listener of all jobs that it waits for. */

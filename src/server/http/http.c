@@ -7,9 +7,11 @@
 
 #include "base/time.h"
 #include "host/errand.h"
+#include "server/acked.h"
 #include "server/http/http_client.h"
 
-#define NO_MORE_CLIENTS 2000000u /* listen.c looks at max_connections */
+#define SLOW_BYTES      ((size_t)256 << 10) /* of an answer that a client takes in client_timeout */
+#define NO_MORE_CLIENTS 2000000u            /* listen.c looks at max_connections */
 
 static void http_close(struct client *client);
 static void on_timer(uv_timer_t *timer);
@@ -57,6 +59,14 @@ void http_watch(struct http_client *c)
     uv_poll_start(c->watch, UV_DISCONNECT, on_gone);
 }
 
+void http_note_held(struct http_client *c)
+{
+    size_t body = c->charge > c->body.cap ? c->charge : c->body.cap;
+
+    client_hold(&c->client, body + c->uri.cap + c->answer.body.cap + c->call.text.cap +
+                                c->call.cap * sizeof(struct str));
+}
+
 /* libmicrohttpd has one turn for all connections that are woken now. */
 void http_wake(struct http_client *c)
 {
@@ -86,6 +96,7 @@ static void note_answer(struct http_client *c, uint64_t lsn)
 {
     c->answered = true;
     c->lsn = lsn;
+    http_note_held(c);
     if (!http_is_ready(c))
         client_await_commit(&c->client);
 }
@@ -102,8 +113,11 @@ static void execute_request(struct http_client *c)
 {
     struct server *s = c->client.server;
     struct session *session = &c->client.session;
-    struct session_target target = client_target(s);
+    struct session_target target = client_target(&c->client);
+    int64_t begun_us = time_mono_us();
     uint64_t lsn = http_execute(session, &target, c->match.route, &c->call, &c->client, &c->answer);
+
+    slow_note(s, http_route_verb(c->match.route)->name, time_mono_us() - begun_us, session->id);
 
     if (session->cold) {
         c->client.errand = errand_begin(&s->host, &c->client);
@@ -122,7 +136,7 @@ void http_start(struct http_client *c)
 {
     struct server *s = c->client.server;
 
-    if (!host_may_execute(&s->host)) {
+    if (!host_may_execute(&s->host) || server_is_late(s, time_mono_us())) {
         client_queue(&c->client);
         return;
     }
@@ -134,6 +148,7 @@ static void http_resume(struct client *client)
 {
     list_remove(&client->resume);
     http_start(http_of(client));
+    client->holding.forced = false;
     http_flush(client);
 }
 
@@ -193,6 +208,22 @@ static void http_close(struct client *client)
     http_wake(c);
 }
 
+static bool http_progress(struct client *client, uint64_t *ret)
+{
+    struct http_client *c = http_of(client);
+
+    *ret = client->holding.took + socket_acked(c->fd);
+    return !c->stream && !c->suspended && c->phase != PHASE_WAITS;
+}
+
+/* How long the client has for its answer: a piece in each client_timeout. */
+static int64_t answer_ms(const struct http_client *c)
+{
+    int64_t pieces = 1 + (int64_t)(c->answer.body.len / SLOW_BYTES);
+
+    return pieces * c->client.server->options.client_timeout_ms;
+}
+
 static int64_t keepalive_ms(const struct options *o)
 {
     return o->keepalive_timeout_ms ? o->keepalive_timeout_ms : o->client_timeout_ms;
@@ -211,6 +242,8 @@ static void http_sweep(struct client *client, int64_t mono_ms)
     else if (c->phase < PHASE_WAITS && !(c->phase == PHASE_IDLE && c->served) &&
              age > o->client_timeout_ms)
         client_cut_off(client, "it stopped within a request");
+    else if (c->phase == PHASE_ANSWERED && !c->stream && age > answer_ms(c))
+        client_cut_off(client, "it takes its answer too slowly");
 }
 
 static const struct client_ops http_ops = {
@@ -221,6 +254,7 @@ static const struct client_ops http_ops = {
     .drain = http_drain,
     .has_output = http_has_output,
     .sweep = http_sweep,
+    .progress = http_progress,
     .close = http_close,
 };
 

@@ -37,12 +37,14 @@ struct http_client {
     struct str query;
     const char *key; /* Idempotency-Key, or NULL; libmicrohttpd's while the request lasts */
     struct buf body;
+    size_t charge;  /* The body that is coming takes so many bytes at most. */
     size_t dropped; /* Bytes of the body that were not kept, as the answer is an error already. */
     struct http_call call;
     uv_poll_t *watch; /* Tells that the client goes away while libmicrohttpd does not look. */
     uint64_t lsn;     /* The answer waits for this to be durable. */
     bool answered;    /* `answer` is there. */
     struct http_answer answer;
+    const struct buf *shared; /* The body instead of that of `answer`: a page of all clients. */
     bool last;      /* The connection ends: where the next request would begin is unknown. */
     bool head;      /* HEAD: only the headers of the answer are sent. */
     bool plain;     /* The answer is text for Prometheus. */
@@ -83,6 +85,9 @@ void http_abandon(struct http_client *c);
 void http_turn_away(struct http_client *c, const char *code, int status, const char *detail);
 /* True: the journal is being opened, and the request was turned away for that. */
 bool http_turn_away_early(struct http_client *c);
+
+/* Tells the account what the connection holds. */
+void http_note_held(struct http_client *c);
 
 /* Has libmicrohttpd ask again for a suspended connection's answer. */
 void http_wake(struct http_client *c);

@@ -37,7 +37,7 @@ static void check_rights(struct http_stream *st)
 
 static void fill_stream(struct http_stream *st)
 {
-    const struct events *v = &st->client->client.server->events;
+    struct events *v = &st->client->client.server->events;
 
     check_rights(st);
     if (st->sent == st->out.len)
@@ -45,7 +45,7 @@ static void fill_stream(struct http_stream *st)
     if (st->out.len == 0)
         st->sent = 0;
     while (!st->ending && v->ring.bytes && st->out.len < PIECE_BYTES && !st->out.failed &&
-           event_stream_next(&st->stream, &v->ring, v->epoch, &st->out))
+           event_stream_next(&st->stream, &v->ring, &v->texts, v->epoch, &st->out))
         ;
 }
 
@@ -163,6 +163,8 @@ void http_stream_begin(struct http_client *c, const char *last_id)
         err = event_stream_place(&st->stream, &v->ring, v->epoch, last_id, why, sizeof(why));
     if (err) {
         http_fail(err, why, &c->answer);
+        if (st)
+            event_stream_fini(&st->stream);
         free(st);
         return;
     }
@@ -186,6 +188,7 @@ void http_stream_free(struct http_client *c)
     if (!st)
         return;
     list_remove(&st->link);
+    event_stream_fini(&st->stream);
     buf_fini(&st->out);
     free(st);
     c->stream = NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of HTTP as libmicrohttpd reads them, and answers as it sends them. */
+#include <arpa/inet.h>
+#include <ctype.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,7 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     c->served = true;
     c->since_ms = time_mono_ms();
     c->answered = c->html = c->plain = c->last = false;
+    c->shared = NULL;
     c->lsn = 0;
     c->dropped = 0;
     c->key = NULL;
@@ -50,7 +53,10 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     buf_reset(&c->body, BUFFER_KEEP);
     http_call_reset(&c->call);
     buf_reset(&c->answer.body, BUFFER_KEEP);
+    c->charge = 0;
     c->answer = (struct http_answer){ .body = c->answer.body };
+    if (!c->closed)
+        http_note_held(c);
 }
 
 /* ---- Answers ---- */
@@ -84,22 +90,22 @@ static void add_page_headers(const struct http_client *c, struct MHD_Response *r
              c->nonce, c->nonce);
     add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
     add_header(r, "Content-Security-Policy", policy);
-    add_header(r, "X-Content-Type-Options", "nosniff");
     add_header(r, "Referrer-Policy", "no-referrer");
     add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 }
 
-static void add_headers(const struct http_client *c, struct MHD_Response *r)
+static void add_headers(struct http_client *c, struct MHD_Response *r)
 {
     const struct http_answer *a = &c->answer;
 
     if (c->html)
         add_page_headers(c, r);
-    else if (a->body.len)
+    else if (a->body.len || c->shared)
         add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
                    a->problem ? HTTP_PROBLEM_TYPE
                    : c->plain ? "text/plain; version=0.0.4; charset=utf-8"
                               : "application/json");
+    add_header(r, "X-Content-Type-Options", "nosniff"); /* a browser must not guess the type */
     if (a->location[0])
         add_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
     if (a->status == 401)
@@ -108,28 +114,44 @@ static void add_headers(const struct http_client *c, struct MHD_Response *r)
         add_allow(c, r);
     if (a->status == 429 || a->status == 503)
         add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    if (c->client.server->stopping || c->last)
+    if (c->client.server->stopping || c->last || stranger_is_late(&c->client, time_mono_ms()))
         add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-/* libmicrohttpd reads the body from c->answer until the request is completed. */
+/* Whether an answer is larger than unread replies may be. A value that is no base64 is at most
+ * twice as long as its bytes. */
+static bool is_over_limit(const struct http_client *c)
+{
+    const struct options *o = &c->client.server->options;
+    size_t most = (size_t)o->output_limit + 2 * ((size_t)o->max_payload + LEASE_BYTES_MAX);
+
+    return c->answer.body.len > most;
+}
+
+/* libmicrohttpd reads the body from c->answer, or c->shared, until the request is completed. */
 static enum MHD_Result send_answer(struct http_client *c)
 {
     struct http_answer *a = &c->answer;
+    const struct buf *body = c->shared ? c->shared : &a->body;
     struct MHD_Response *r;
     enum MHD_Result ok;
 
+    if (is_over_limit(c)) {
+        buf_fini(&a->body);
+        http_refuse("TOOLARGE", 500, "the answer is over output_limit: ask for less", a);
+    }
     if (a->body.failed)
         return MHD_NO;
-    r = c->stream
-            ? http_stream_response(c)
-            : MHD_create_response_from_buffer(a->body.len, a->body.ptr, MHD_RESPMEM_PERSISTENT);
+    r = c->stream ? http_stream_response(c)
+                  : MHD_create_response_from_buffer(body->len, body->ptr, MHD_RESPMEM_PERSISTENT);
     if (!r)
         return MHD_NO;
     add_headers(c, r);
     ok = MHD_queue_response(c->connection, (unsigned)a->status, r);
     MHD_destroy_response(r);
     c->phase = PHASE_ANSWERED;
+    c->since_ms = time_mono_ms();
+    http_note_held(c);
     return ok;
 }
 
@@ -173,12 +195,20 @@ static bool is_json(const char *type)
  * could let any other name resolve to this machine. */
 static bool is_own_host(const char *host)
 {
-    size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    struct str name = { host, len };
+    bool brackets = host[0] == '[';
+    size_t len = strcspn(host, brackets ? "]" : ":");
+    const char *rest = host + len + (brackets && host[len]);
+    char name[INET6_ADDRSTRLEN];
+    struct in6_addr address;
 
-    if (host[0] == '[' || str_ieq(name, "localhost"))
-        return true;
-    return len > 0 && strspn(host, "0123456789.") == len;
+    if ((rest[0] && (rest[0] != ':' || strspn(rest + 1, "0123456789") != strlen(rest + 1))) ||
+        len >= sizeof(name))
+        return false;
+    memcpy(name, host, len);
+    name[len] = '\0';
+    if (brackets)
+        return host[len] && inet_pton(AF_INET6, name + 1, &address) == 1;
+    return strcasecmp(name, "localhost") == 0 || inet_pton(AF_INET, name, &address) == 1;
 }
 
 static bool has_tokens(const struct server *s)
@@ -186,9 +216,22 @@ static bool has_tokens(const struct server *s)
     return s->host.partition && engine_token_count(s->host.engine) > 0;
 }
 
+/* Whether the browser says that a page of another origin asks. A person may follow a link from
+ * anywhere to the page of the API. */
+static bool is_cross_site(const struct http_client *c)
+{
+    const char *site = header(c, "Sec-Fetch-Site"), *mode = header(c, "Sec-Fetch-Mode");
+
+    if (!site || strcasecmp(site, "same-origin") == 0 || strcasecmp(site, "none") == 0)
+        return false;
+    return !(c->match.route && c->match.route->page == HTTP_DOCS && mode &&
+             strcasecmp(mode, "navigate") == 0);
+}
+
 /* Refuses requests of foreign pages in a browser on this machine; true: it did. A foreign page
- * cannot send JSON without asking first (415). Its Origin differs from Host. If it has a name that
- * leads here, Host is not one of ours; with TLS the browser sees that from the certificate. */
+ * cannot send JSON without asking first (415). Its Origin differs from Host, or the browser says
+ * where it is from. If it has a name that leads here, Host is not one of ours; with TLS the browser
+ * sees that from the certificate. */
 static bool refuse_strangers(struct http_client *c)
 {
     const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
@@ -200,6 +243,9 @@ static bool refuse_strangers(struct http_client *c)
         http_turn_away(c, "INVALID", 421, "Host: expected localhost or an address");
     else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
         http_turn_away(c, "INVALID", 403, "Origin: pages of other origins are not answered");
+    else if (is_cross_site(c))
+        http_turn_away(c, "INVALID", 403,
+                       "Sec-Fetch-Site: pages of other origins are not answered");
     return c->answered;
 }
 
@@ -223,7 +269,7 @@ static bool is_shown_again(struct http_client *c, const uint8_t *hash)
 /* 0, WRONGPASS, BUSY. */
 static int show_token(struct http_client *c, struct str token)
 {
-    struct session_target target = client_target(c->client.server);
+    struct session_target target = client_target(&c->client);
     uint8_t hash[TOKEN_HASH_BYTES];
     int err;
 
@@ -255,9 +301,9 @@ static void authenticate(struct http_client *c)
     else
         identity_forget(&c->client.session.who);
     if (err == BELFRY_BUSY) {
-        http_turn_away(c, "BUSY", 429, session_auth_why(err));
+        http_turn_away(c, "BUSY", 429, session_auth_why(&c->client.session, err));
     } else if (err) {
-        http_turn_away(c, error_name(err), 401, session_auth_why(err));
+        http_turn_away(c, error_name(err), 401, session_auth_why(&c->client.session, err));
     } else if (identity_check(&c->client.session.who, s->host.engine, c->client.session.remote) <
                0) {
         snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
@@ -273,6 +319,18 @@ static size_t body_limit(const struct http_client *c)
     return 2 * (size_t)c->client.server->options.max_payload + SLACK_BYTES;
 }
 
+/* A body is taken when there is memory for all of it. */
+static void charge_body(struct http_client *c, size_t bytes)
+{
+    if (bytes > ACCOUNT_SMALL && client_is_crowded(&c->client)) {
+        c->client.server->accounts.waits++;
+        http_turn_away(c, "BUSY", 503, "clients_memory is used up: send it again in a while");
+        return;
+    }
+    c->charge = bytes < body_limit(c) ? bytes : 0;
+    http_note_held(c);
+}
+
 /* Refuses a body by its headers, before it comes. */
 static void check_body(struct http_client *c, const char *length)
 {
@@ -284,6 +342,8 @@ static void check_body(struct http_client *c, const char *length)
         http_turn_away(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
     else if (!is_json(header(c, MHD_HTTP_HEADER_CONTENT_TYPE)))
         http_turn_away(c, "INVALID", 415, "Content-Type: expected application/json");
+    else
+        charge_body(c, chunked ? body_limit(c) : strtoull(length, NULL, 10));
 }
 
 static void find_route(struct http_client *c, const char *method)
@@ -313,15 +373,34 @@ static const char *const single[] = { MHD_HTTP_HEADER_HOST,
                                       MHD_HTTP_HEADER_AUTHORIZATION };
 #define SINGLES (sizeof(single) / sizeof(single[0]))
 
-static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+/* What the headers of a request are like. */
+struct headers {
+    unsigned counts[SINGLES];
+    bool bad_name; /* A name has a character that no name may have, such as a blank. */
+};
+
+/* Whether a name consists of the characters of a token (RFC 9110, 5.6.2). libmicrohttpd takes any,
+ * also a blank before the colon. */
+static bool is_token(const char *name)
 {
-    unsigned *counts = arg;
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    const char *p = name;
+
+    while (isalnum((unsigned char)*p) || (*p && strchr(others, *p)))
+        p++;
+    return *p == '\0' && p > name;
+}
+
+static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
+{
+    struct headers *h = arg;
 
     (void)kind;
     (void)value;
+    h->bad_name = h->bad_name || !is_token(name);
     for (size_t i = 0; i < SINGLES; i++)
-        counts[i] += strcasecmp(name, single[i]) == 0;
+        h->counts[i] += strcasecmp(name, single[i]) == 0;
     return MHD_YES;
 }
 
@@ -329,23 +408,34 @@ static enum MHD_Result count_single(void *arg, enum MHD_ValueKind kind, const ch
  * another header than the server, and so see other requests. */
 static const char *ambiguous(struct http_client *c, char *text, size_t size)
 {
-    unsigned counts[SINGLES] = { 0 };
+    struct headers h = { 0 };
 
-    MHD_get_connection_values(c->connection, MHD_HEADER_KIND, count_single, counts);
+    MHD_get_connection_values(c->connection, MHD_HEADER_KIND, look_at_header, &h);
+    if (h.bad_name)
+        return "the name of a header has a blank or another character that names do not have";
     for (size_t i = 0; i < SINGLES; i++) {
-        if (counts[i] > 1) {
+        if (h.counts[i] > 1) {
             snprintf(text, size, "%s: is given twice", single[i]);
             return text;
         }
     }
-    return counts[1] && counts[2] ? "Content-Length and Transfer-Encoding: expected one of them"
-                                  : NULL;
+    return h.counts[1] && h.counts[2] ? "Content-Length and Transfer-Encoding: expected one of them"
+                                      : NULL;
+}
+
+/* Answers at once, and ends the connection: where the next request would begin is unknown. */
+static enum MHD_Result refuse_headers(struct http_client *c, int status, const char *why)
+{
+    c->last = true;
+    http_refuse(status == 501 ? "UNKNOWN" : "INVALID", status, why, &c->answer);
+    return send_answer(c);
 }
 
 /* The headers are there. */
 static enum MHD_Result begin_request(struct http_client *c, const char *method)
 {
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *coding = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     char text[64];
     const char *wrong = ambiguous(c, text, sizeof(text));
 
@@ -353,14 +443,13 @@ static enum MHD_Result begin_request(struct http_client *c, const char *method)
     c->head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     if (c->uri.failed)
         return MHD_NO;
-    if (wrong) {
-        c->last = true;
-        http_refuse("INVALID", 400, wrong, &c->answer);
-        return send_answer(c);
-    }
+    if (wrong)
+        return refuse_headers(c, 400, wrong);
+    if (coding && strcasecmp(coding, "chunked") != 0)
+        return refuse_headers(c, 501, "Transfer-Encoding: expected chunked");
+    find_route(c, method);
     if (!refuse_strangers(c) && c->client.server->stopping)
         http_turn_away(c, "BUSY", 503, "the server is stopping");
-    find_route(c, method);
     if (!c->answered)
         authenticate(c);
     if (!c->answered && !c->match.route)
@@ -386,6 +475,8 @@ static enum MHD_Result take_body(struct http_client *c, struct str bytes)
         return c->dropped > body_limit(c) ? MHD_NO : MHD_YES;
     }
     buf_str(&c->body, bytes);
+    c->client.holding.took += bytes.len;
+    http_note_held(c);
     return c->body.failed ? MHD_NO : MHD_YES;
 }
 
@@ -443,8 +534,8 @@ static void answer_page(struct http_client *c)
     case HTTP_OPENAPI:
         if (!s->http.openapi.len)
             openapi_write(&s->http.openapi);
-        buf_str(&a->body, buf_view(&s->http.openapi));
-        a->body.failed = a->body.failed || s->http.openapi.failed;
+        c->shared = &s->http.openapi; /* No copy: strangers may ask for it. */
+        a->body.failed = s->http.openapi.failed;
         break;
     case HTTP_METRICS: answer_metrics(c); break;
     case HTTP_EVENTS: http_stream_begin(c, header(c, "Last-Event-ID")); break;
@@ -466,6 +557,7 @@ static void take_request(struct http_client *c)
         .query = c->query,
         .body = buf_view(&c->body),
         .idempotency_key = c->key ? str_of(c->key) : (struct str){ 0 },
+        .max_payload = (size_t)c->client.server->options.max_payload,
     };
     int err;
 
@@ -476,6 +568,9 @@ static void take_request(struct http_client *c)
     err = http_route_verb(c->match.route) ? http_translate(&in, &c->call) : 0;
     if (err) {
         http_fail(err, c->call.why, &c->answer);
+        c->answered = true;
+    } else if (c->call.n && !account_spend(&c->client, c->call.words[0])) {
+        http_fail(BELFRY_RATE, c->client.server->accounts.why, &c->answer);
         c->answered = true;
     } else if (c->match.route->page != HTTP_VERB) {
         answer_page(c);

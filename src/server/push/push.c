@@ -342,6 +342,30 @@ static bool allowed(void *arg, const struct sockaddr *address)
     return push_guard_allows(arg, address);
 }
 
+static int refuse_option(struct server *s, const char *what, struct str bad, const char *expected)
+{
+    char word[128];
+
+    snprintf(word, sizeof(word), "%.*s", bad.len < 100 ? (int)bad.len : 100, bad.ptr);
+    log_error(&s->log, what, "value", word, "expected", expected);
+    return BELFRY_INVALID;
+}
+
+static int parse_guard(struct server *s, struct push_guard *ret)
+{
+    struct str bad;
+
+    if (!push_guard_parse(str_of(s->options.push.allow), ret, &bad))
+        return refuse_option(
+            s, "push_allow is not valid", bad,
+            "networks such as 10.1.0.0/16, addresses, `private` or `loopback`, with "
+            "commas between, 64 at most");
+    if (!push_guard_ports(str_of(s->options.push.ports), ret, &bad))
+        return refuse_option(s, "push_ports is not valid", bad,
+                             "ports and ranges such as 80,443,8000-8999, 32 at most");
+    return 0;
+}
+
 int push_open(struct server *s)
 {
     struct pusher *p = calloc(1, sizeof(*p));
@@ -350,18 +374,14 @@ int push_open(struct server *s)
         .ca_file = s->options.push.ca_file[0] ? s->options.push.ca_file : NULL,
         .allowed = allowed,
     };
-    struct str bad;
-    char word[128];
+    int err;
 
     if (!p)
         return BELFRY_NOMEM;
-    if (!push_guard_parse(str_of(s->options.push.allow), &p->guard, &bad)) {
-        snprintf(word, sizeof(word), "%.*s", bad.len < 100 ? (int)bad.len : 100, bad.ptr);
-        log_error(&s->log, "push_allow is not valid", "value", word, "expected",
-                  "networks such as 10.1.0.0/16, addresses, `private` or `loopback`, with commas "
-                  "between, 64 at most");
+    err = parse_guard(s, &p->guard);
+    if (err) {
         free(p);
-        return BELFRY_INVALID;
+        return err;
     }
     o.arg = &p->guard;
     if (outgoing_new(&s->loop, &o, &p->outgoing) < 0) {

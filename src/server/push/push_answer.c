@@ -115,7 +115,9 @@ void push_judge(const struct outgoing_answer *a, int64_t now_ms, struct push_ver
         break;
     case OUTGOING_REFUSED:
         ret->outcome = PUSH_forbidden;
-        set_error(ret, "the endpoint's address is not public, and push_allow does not allow it");
+        /* One text for both, so that nobody can ask which names there are inside. */
+        set_error(ret, "the endpoint's name does not resolve, or it has no address and port that "
+                       "push_allow and push_ports allow");
         break;
     case OUTGOING_UNREACHABLE:
         ret->outcome = PUSH_unreachable;

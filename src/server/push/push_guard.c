@@ -98,19 +98,36 @@ static bool allows6(const struct push_guard *g, const unsigned char *a)
     return is_in(&global6, AF_INET6, a) && !is_any(special6, COUNT(special6), AF_INET6, a);
 }
 
+/* A rule that names an address allows all its ports. */
+static bool allows_port(const struct push_guard *g, int family, const unsigned char *a,
+                        in_port_t port)
+{
+    unsigned number = ntohs(port);
+
+    for (size_t i = 0; i < g->port_count; i++)
+        if (number >= g->ports[i].first && number <= g->ports[i].last)
+            return true;
+    return g->port_count == 0 || is_any(g->rules, g->count, family, a);
+}
+
 bool push_guard_allows(const struct push_guard *g, const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET) {
         struct sockaddr_in in;
+        const unsigned char *a = (const unsigned char *)&in.sin_addr;
 
         memcpy(&in, address, sizeof(in));
-        return allows4(g, (const unsigned char *)&in.sin_addr);
+        return allows4(g, a) && allows_port(g, AF_INET, a, in.sin_port);
     }
     if (address->sa_family == AF_INET6) {
         struct sockaddr_in6 in;
+        const unsigned char *a = in.sin6_addr.s6_addr;
+        bool four;
 
         memcpy(&in, address, sizeof(in));
-        return allows6(g, in.sin6_addr.s6_addr);
+        four = is_in(&mapped6, AF_INET6, a) || is_in(&nat64, AF_INET6, a);
+        return allows6(g, a) &&
+               allows_port(g, four ? AF_INET : AF_INET6, four ? a + 12 : a, in.sin6_port);
     }
     return false;
 }
@@ -159,7 +176,7 @@ static bool parse_word(struct str word, struct push_guard *g)
 
 bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_bad)
 {
-    ret->count = 0;
+    ret->count = ret->port_count = 0;
     while (text.len > 0) {
         struct str word = str_trim(str_cut(&text, ','), " ");
 
@@ -167,6 +184,37 @@ bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_b
             *ret_bad = word;
             return false;
         }
+    }
+    return true;
+}
+
+static bool parse_ports(struct str word, struct guard_ports *ret)
+{
+    bool is_range = memchr(word.ptr, '-', word.len) != NULL;
+    struct str low = str_cut(&word, '-');
+    uint64_t first, last;
+
+    if (low.len > 5 || word.len > 5 || !str_number(low, &first))
+        return false;
+    last = first;
+    if (is_range && !str_number(word, &last))
+        return false;
+    *ret = (struct guard_ports){ (unsigned)first, (unsigned)last };
+    return first >= 1 && first <= last && last <= 65535;
+}
+
+bool push_guard_ports(struct str text, struct push_guard *g, struct str *ret_bad)
+{
+    g->port_count = 0;
+    while (text.len > 0) {
+        struct str word = str_trim(str_cut(&text, ','), " ");
+
+        if (word.len == 0 || g->port_count == GUARD_PORTS ||
+            !parse_ports(word, &g->ports[g->port_count])) {
+            *ret_bad = word;
+            return false;
+        }
+        g->port_count++;
     }
     return true;
 }

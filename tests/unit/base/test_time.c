@@ -239,6 +239,23 @@ static void clocks_tell_plausible_times(void **state)
 }
 
 /* Every microsecond of a millisecond on both clocks: a span of 20 ms has 20 on each. */
+static void the_monotonic_clock_stands_still_in_a_stall(void **state)
+{
+    struct clocks c = { 0 };
+    int64_t wall, before, after, rings;
+
+    (void)state;
+    clocks_join(&c, 1794859623000500, 7000900, &wall, &before);
+    rings = clocks_mono_us(&c, before + 20);
+    clocks_join(&c, 1794859623000500 + 3000000, 7000900 + 3000000, &wall, &after);
+    assert_int_equal(after, before + 3000);
+    clocks_stall(&c, 3000);
+    clocks_join(&c, 1794859623000500 + 3000000, 7000900 + 3000000, &wall, &after);
+    assert_int_equal(after, before);
+    assert_int_equal(wall, 1794859623000 + 3000);
+    assert_int_equal(clocks_mono_us(&c, before + 20), rings + 3000000);
+}
+
 static void both_clocks_turn_together(void **state)
 {
     int64_t wall, mono, at, until, end;
@@ -289,6 +306,7 @@ int main(void)
         cmocka_unit_test(moments_are_bounded_and_never_clamped),
         cmocka_unit_test(every_day_is_formatted_as_the_system_does_and_parses_back),
         cmocka_unit_test(clocks_tell_plausible_times),
+        cmocka_unit_test(the_monotonic_clock_stands_still_in_a_stall),
         cmocka_unit_test(both_clocks_turn_together),
         cmocka_unit_test(a_clock_that_is_set_moves_no_other),
     };

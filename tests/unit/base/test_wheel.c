@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -53,11 +54,12 @@ static void following_wheel_next_reaches_a_timer_in_few_steps(void **state)
     (void)state;
     add(&t, NOW + INT64_C(123456789012));
     while (!wheel_pop(&wheel, now)) {
-        int64_t next = wheel_next(&wheel);
+        int64_t next = wheels_wake(&wheel, 1);
 
         assert_true(next > now && next <= t.at_ms);
+        assert_true(next <= wheel_next(&wheel));
         now = next;
-        assert_true(++steps <= WHEEL_LEVELS);
+        assert_true(++steps <= 2 * WHEEL_LEVELS);
     }
     assert_int_equal(now, t.at_ms);
 }
@@ -116,8 +118,62 @@ static void a_rewound_wheel_fires_nothing_early(void **state)
     assert_ptr_equal(wheel_pop(&wheel, NOW + 10000), &old);
 }
 
+static void a_crowded_slot_sinks_in_slices_before_its_time(void **state)
+{
+    enum { CROWD = 999, SLICE = 10 };
+    static struct timer crowd[CROWD];
+    int64_t at = NOW / 4096 * 4096 + 5 * 4096, now = NOW; /* the start of a slot of level 2 */
+
+    (void)state;
+    wheel.slice = SLICE;
+    for (int i = 0; i < CROWD; i++)
+        add(&crowd[i], at + i % 3);
+    for (int calls = 0; wheels_wake(&wheel, 1) < at; calls++) {
+        if (wheels_wake(&wheel, 1) > now)
+            now = wheels_wake(&wheel, 1);
+        assert_true(calls <= 3 * CROWD / SLICE + 10);
+        assert_null(wheel_pop(&wheel, now));
+    }
+    assert_true(now < at);
+    /* Nothing is left to sink: each call gives a timer. */
+    for (int i = 0; i < CROWD; i++)
+        assert_ptr_equal(wheel_pop(&wheel, at + 2), &crowd[i % (CROWD / 3) * 3 + i / (CROWD / 3)]);
+    assert_null(wheel_pop(&wheel, at + 2));
+}
+
+static void a_crowded_slot_that_is_late_sinks_at_once(void **state)
+{
+    enum { CROWD = 1000 };
+    static struct timer crowd[CROWD];
+
+    (void)state;
+    wheel.slice = 10;
+    for (int i = 0; i < CROWD; i++)
+        add(&crowd[i], NOW + 1000000);
+    for (int i = 0; i < CROWD; i++)
+        assert_ptr_equal(wheel_pop(&wheel, NOW + 2000000), &crowd[i]);
+    assert_null(wheel_pop(&wheel, NOW + 2000000));
+    assert_int_equal(wheel_next(&wheel), INT64_MAX);
+}
+
+static void a_timer_that_comes_while_its_slot_sinks_keeps_its_turn(void **state)
+{
+    static struct timer first[5], last;
+    int64_t at = NOW + 100000;
+
+    (void)state;
+    wheel.slice = 2;
+    for (int i = 0; i < 5; i++)
+        add(&first[i], at);
+    assert_null(wheel_pop(&wheel, at - 5000)); /* two of five sink */
+    add(&last, at);
+    for (int i = 0; i < 5; i++)
+        assert_ptr_equal(wheel_pop(&wheel, at), &first[i]);
+    assert_ptr_equal(wheel_pop(&wheel, at), &last);
+}
+
 /* Against the plainest model there is: an array searched for its minimum. */
-static void random_timers_come_out_as_from_a_sorted_list(void **state)
+static void compare_with_a_sorted_list(int slice)
 {
     enum { N = 400 };
     static struct timer timers[N];
@@ -125,7 +181,8 @@ static void random_timers_come_out_as_from_a_sorted_list(void **state)
     int64_t now = NOW;
     int serial = 0;
 
-    (void)state;
+    wheel.slice = slice;
+    memset(in, 0, sizeof(in));
     srand(7);
     for (int step = 0; step < 40000; step++) {
         int i = rand() % N;
@@ -160,6 +217,18 @@ static void random_timers_come_out_as_from_a_sorted_list(void **state)
     }
 }
 
+static void random_timers_come_out_as_from_a_sorted_list(void **state)
+{
+    (void)state;
+    compare_with_a_sorted_list(4096);
+}
+
+static void random_timers_that_sink_one_by_one_come_out_in_order_too(void **state)
+{
+    (void)state;
+    compare_with_a_sorted_list(1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,7 +238,11 @@ int main(void)
         cmocka_unit_test_setup(a_late_timer_comes_out_next, setup),
         cmocka_unit_test_setup(equal_moments_keep_their_order_over_cascades, setup),
         cmocka_unit_test_setup(a_rewound_wheel_fires_nothing_early, setup),
+        cmocka_unit_test_setup(a_crowded_slot_sinks_in_slices_before_its_time, setup),
+        cmocka_unit_test_setup(a_crowded_slot_that_is_late_sinks_at_once, setup),
+        cmocka_unit_test_setup(a_timer_that_comes_while_its_slot_sinks_keeps_its_turn, setup),
         cmocka_unit_test_setup(random_timers_come_out_as_from_a_sorted_list, setup),
+        cmocka_unit_test_setup(random_timers_that_sink_one_by_one_come_out_in_order_too, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

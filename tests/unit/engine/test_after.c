@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs that wait for others. */
+#include "engine/place/job.h"
 #include "support/parents.h"
 
 /* ---- Order ---- */
@@ -63,6 +64,42 @@ static void a_thousand_wait_for_one_and_no_more(void **state)
     assert_int_equal(run_all("p"), 1);
     assert_int_equal(stats().jobs[JOB_WAITING], 0);
     assert_int_equal(run_all("q"), LISTENERS_MAX);
+}
+
+/* A large parent is not copied for each of them. */
+static void listeners_mostly_find_room(void **state)
+{
+    struct job_spec spec = spec_of("p");
+    char *large = calloc(1, 100000);
+    const struct job *last = NULL;
+    struct job_id parent;
+    struct job_view v;
+    int moves = 0;
+
+    (void)state;
+    cutting = false;
+    large[99999] = 'x';
+    spec.payload = (struct str){ large, 100000 };
+    spec.key = STR("key");
+    spec.order = STR("order");
+    parent = schedule(&spec);
+    for (int i = 0; i < 500; i++) {
+        waits_for(parent);
+        moves += job_of(e, parent) != last;
+        last = job_of(e, parent);
+    }
+    assert_true(moves < 20);
+    assert_int_equal(engine_get(e, parent, &v), 0);
+    assert_true(str_eq(v.payload, spec.payload) && str_eq(v.key, spec.key));
+    engine_verify(e);
+    restart(0);
+    waits_for(parent);
+    engine_verify(e);
+    assert_int_equal(engine_get(e, parent, &v), 0);
+    assert_true(str_eq(v.payload, spec.payload) && str_eq(v.order, spec.order));
+    free(large);
+    assert_int_equal(run_all("p"), 1);
+    assert_int_equal(run_all("q"), 501);
 }
 
 /* A batch in which an item moves a job to where it has expired, and a later one waits for it. */
@@ -142,6 +179,38 @@ static void to_wait_for_a_large_job_writes_little(void **state)
     free(large);
     assert_int_equal(run_all("p"), 1);
     assert_int_equal(run_all("q"), 10);
+}
+
+static void to_release_a_large_job_writes_little(void **state)
+{
+    struct job_id parents[AFTER_MAX], child;
+    char *large = calloc(1, 1 << 20);
+    struct job_spec spec = spec_of("q");
+    struct job_view v;
+    size_t before;
+
+    (void)state;
+    cutting = false;
+    for (int i = 0; i < AFTER_MAX; i++)
+        parents[i] = job("p");
+    spec.payload = (struct str){ large, 1 << 20 };
+    spec.after = parents;
+    spec.after_count = AFTER_MAX;
+    child = schedule(&spec);
+    before = logs[0].len;
+    for (int i = 0; i < AFTER_MAX; i++) {
+        v = take("p");
+        complete(&v);
+        if (i == AFTER_MAX / 2)
+            restart(0); /* half of them have been told of */
+    }
+    assert_true(logs[0].len - before < 20000 && logs[1].len < 20000);
+    assert_int_equal(state_of(child), JOB_READY);
+    assert_int_equal(engine_get(e, child, &v), 0);
+    assert_int_equal(v.after_count, 0);
+    assert_true(str_eq(v.payload, spec.payload));
+    free(large);
+    assert_int_equal(run_all("q"), 1);
 }
 
 static void a_parent_keeps_its_place_among_the_ready(void **state)
@@ -478,9 +547,11 @@ int main(void)
         TEST(a_chain_runs_link_by_link),
         TEST(fan_in_waits_for_the_last),
         TEST(a_thousand_wait_for_one_and_no_more),
+        TEST(listeners_mostly_find_room),
         TEST(a_batch_may_end_a_job_that_it_waits_for),
         TEST(a_batch_beyond_the_limit_makes_nothing),
         TEST(to_wait_for_a_large_job_writes_little),
+        TEST(to_release_a_large_job_writes_little),
         TEST(a_parent_keeps_its_place_among_the_ready),
         TEST(a_leased_parent_keeps_its_lease),
         TEST(a_leased_parent_s_lease_does_not_follow_the_wall_clock),

@@ -394,12 +394,12 @@ static void a_tenant_whose_jobs_keep_their_keys_holds_up_no_other(void **state)
 
 /* ---- Walks ---- */
 
-#define WALKED 60  /* keys */
+#define WALKED 40  /* keys */
 #define BEHIND 25  /* jobs of each */
 #define CALM   200 /* jobs that nobody asks for */
 
 static struct job_view held[WALKED];
-static unsigned char met[2 * WALKED * (BEHIND + 2)]; /* how often */
+static unsigned char met[4 * WALKED * (BEHIND + 2)]; /* how often */
 
 static void hold_key(int i, int64_t due_ms)
 {

@@ -56,6 +56,28 @@ static void entries_come_oldest_first_in_pages_of_any_size(void **state)
     assert_string_equal(log_of("*", START + 1000, START + 2001, 1), "b c d ");
 }
 
+static int note_and_stop(void *arg, const struct audit_entry *a)
+{
+    note(arg, a);
+    return 1;
+}
+
+static void a_page_that_is_full_goes_on_behind_its_last_entry(void **state)
+{
+    struct audit_filter f = { STR("*"), 0, INT64_MAX, 10 };
+    struct list_cursor cursor = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        add("default", (const char *[]){ "a", "b", "c", "d" }[i]);
+    seen[0] = '\0';
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(engine_audits(e, &f, note_and_stop, NULL, &cursor), 1);
+        assert_int_equal(cursor.more, i < 3);
+    }
+    assert_string_equal(seen, "a b c d ");
+}
+
 static void an_entry_is_kept_for_its_time_and_survives_a_replay(void **state)
 {
     (void)state;
@@ -112,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(entries_come_oldest_first_in_pages_of_any_size),
+        TEST(a_page_that_is_full_goes_on_behind_its_last_entry),
         TEST(an_entry_is_kept_for_its_time_and_survives_a_replay),
         TEST(a_clock_that_is_set_back_hides_none),
         TEST(the_answer_waits_for_its_entry),

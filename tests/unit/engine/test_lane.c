@@ -340,7 +340,7 @@ static void many_that_come_at_once_all_run_in_order(void **state)
     wall += 1000;
     mono += 1000;
     engine_advance(e, wall, mono);
-    for (int idle = 0; idle < 10;) {
+    for (int idle = 0; idle < 30;) {
         struct job *jobs[10];
         struct job_view v;
         int n = lease_some("q", 10, jobs);

@@ -11,6 +11,7 @@
 #include "front/event_stream.h"
 
 static struct event_ring ring;
+static struct event_texts texts;
 static struct event_stream stream;
 static struct buf out;
 static char why[256];
@@ -19,6 +20,7 @@ static int setup(void **state)
 {
     (void)state;
     ring = (struct event_ring){ 0 };
+    texts = (struct event_texts){ 0 };
     return event_ring_open(&ring, EVENT_RING_MIN);
 }
 
@@ -26,6 +28,7 @@ static int teardown(void **state)
 {
     (void)state;
     event_ring_close(&ring);
+    event_texts_fini(&texts);
     buf_fini(&out);
     return 0;
 }
@@ -101,7 +104,7 @@ static void what_is_no_filter_is_refused(void **state)
 static const char *next(void)
 {
     out.len = 0;
-    if (!event_stream_next(&stream, &ring, 7, &out))
+    if (!event_stream_next(&stream, &ring, &texts, 7, &out))
         return "";
     buf_append(&out, "", 1);
     return out.ptr;
@@ -192,12 +195,51 @@ static void bytes_that_are_no_text_come_as_base64(void **state)
 
 #define STREAM(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void the_text_of_an_event_is_made_once_for_all_readers(void **state)
+{
+    enum { READERS = 5, EVENTS = 100 };
+    struct event_stream readers[READERS], late;
+    struct buf texts_of[READERS] = { { 0 } };
+
+    (void)state;
+    assert_int_equal(ASK(NULL, NULL), 0);
+    late = stream;
+    for (int i = 0; i < READERS; i++)
+        readers[i] = stream;
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < EVENTS; i++)
+            put("default", 1);
+        event_ring_settle(&ring, 1);
+        for (int i = 0; i < READERS; i++)
+            while (event_stream_next(&readers[i], &ring, &texts, 7, &texts_of[i]))
+                ;
+    }
+    assert_int_equal(texts.made, 10 * EVENTS);
+    for (int i = 1; i < READERS; i++) {
+        assert_int_equal(texts_of[i].len, texts_of[0].len);
+        assert_memory_equal(texts_of[i].ptr, texts_of[0].ptr, texts_of[0].len);
+    }
+    out.len = 0;
+    late.cursor = event_ring_behind(&ring, ring.first); /* far behind: the texts are gone */
+    while (event_stream_next(&late, &ring, &texts, 7, &out))
+        ;
+    assert_true(out.len > 1000 && out.len < texts_of[0].len);
+    assert_memory_equal(out.ptr, texts_of[0].ptr + texts_of[0].len - out.len, out.len);
+    for (int i = 0; i < READERS; i++)
+        buf_fini(&texts_of[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STREAM(filters_let_through_what_they_name), STREAM(what_is_no_filter_is_refused),
-        STREAM(events_are_written_with_their_id),   STREAM(what_it_passed_over_counts_as_seen),
-        STREAM(a_gap_says_how_many_and_goes_on),    STREAM(bytes_that_are_no_text_come_as_base64),
+        STREAM(filters_let_through_what_they_name),
+        STREAM(what_is_no_filter_is_refused),
+        STREAM(the_text_of_an_event_is_made_once_for_all_readers),
+        STREAM(what_is_no_filter_is_refused),
+        STREAM(events_are_written_with_their_id),
+        STREAM(what_it_passed_over_counts_as_seen),
+        STREAM(a_gap_says_how_many_and_goes_on),
+        STREAM(bytes_that_are_no_text_come_as_base64),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ static const char *translated(const char *method, const char *path, const char *
 {
     static char text[1024];
     struct http_match m = find(method, path);
-    struct http_input in = { &m, str_of(query), str_of(body), { key, key ? strlen(key) : 0 } };
+    struct http_input in = { &m, str_of(query), str_of(body), { key, key ? strlen(key) : 0 }, 0 };
     struct http_call c = { 0 };
 
     text[0] = '\0';

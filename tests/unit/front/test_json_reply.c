@@ -122,6 +122,32 @@ static void bytes_that_are_no_utf8_change_their_name(void **state)
     assert_body("{\"id\":{\"base64\":\"/w==\"}}");
 }
 
+static void text_that_escapes_would_make_long_is_base64(void **state)
+{
+    struct reply *b = &r.base;
+    char text[100], few[63];
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    memset(text, 1, 20); /* 20 * 6 + 80 bytes */
+    memset(few, 1, sizeof(few));
+    begin(NULL, NULL);
+    reply_map(b, 1);
+    reply_text(b, "payload");
+    reply_bytes(b, (struct str){ text, sizeof(text) });
+    assert_int_equal(out.len, strlen("{\"payload\":\"\"}") + 200);
+    text[20] = 1;
+    begin(NULL, NULL);
+    reply_map(b, 2);
+    reply_text(b, "payload");
+    reply_bytes(b, (struct str){ text, sizeof(text) });
+    reply_text(b, "key");
+    reply_bytes(b, (struct str){ few, sizeof(few) });
+    assert_memory_equal(out.ptr, "{\"payload_base64\":\"AQEB", 23);
+    assert_int_equal(out.len,
+                     strlen("{\"payload_base64\":\"\",\"key\":\"\"}") + 136 + 6 * sizeof(few));
+}
+
 static void nothing_to_say_not_there_and_errors_are_no_bodies(void **state)
 {
     struct reply *b = &r.base;
@@ -151,6 +177,7 @@ int main(void)
         cmocka_unit_test_teardown(elements_get_a_field_of_their_own_where_errors_stand_among_them,
                                   end),
         cmocka_unit_test_teardown(bytes_that_are_no_utf8_change_their_name, end),
+        cmocka_unit_test_teardown(text_that_escapes_would_make_long_is_base64, end),
         cmocka_unit_test_teardown(nothing_to_say_not_there_and_errors_are_no_bodies, end),
     };
 

@@ -28,7 +28,7 @@ static void assert_request(struct str in, size_t n, struct str words)
     char *copy;
     for (size_t cut = 0; cut < in.len; cut++) {
         assert_int_equal(read_copy(&r, (struct str){ in.ptr, cut }, &copy, &used), RESP_MORE);
-        assert_true(r.skip == 0 || (r.skip > cut && r.skip <= in.len));
+        assert_true(r.place.need == 0 || (r.place.need > cut && r.place.need <= in.len));
         assert_int_equal(used, 0);
         free(copy);
     }
@@ -141,18 +141,63 @@ static void a_large_argument_is_refused_by_its_length_alone(void **state)
     resp_request_fini(&r);
 }
 
-static void skip_says_how_much_is_needed_for_a_large_argument(void **state)
+static void the_place_says_how_much_is_needed_for_a_large_argument(void **state)
 {
     struct resp_request r = { 0 };
     size_t used;
     (void)state;
     assert_int_equal(resp_read_request(&r, STR("*2\r\n$500\r\n"), MAX_BULK, &used), RESP_MORE);
-    assert_int_equal(r.skip, 10 + 500 + 2);
+    assert_int_equal(r.place.need, 10 + 500 + 2);
     assert_int_equal(resp_read_request(&r, STR("*2\r\n$3\r\nabc\r\n$9\r\nx"), MAX_BULK, &used),
                      RESP_MORE);
-    assert_int_equal(r.skip, 17 + 9 + 2);
+    assert_int_equal(r.place.need, 17 + 9 + 2);
     assert_int_equal(resp_read_request(&r, STR("*2\r\n$3"), MAX_BULK, &used), RESP_MORE);
-    assert_int_equal(r.skip, 0);
+    assert_int_equal(r.place.need, 0);
+    resp_request_fini(&r);
+}
+
+/* The bytes before the place are spoilt, but for the first, which tells the kind of request. */
+static void assert_looked_at_once(struct str in)
+{
+    struct resp_request r = { 0 };
+    size_t used, cut;
+    char *copy = malloc(in.len);
+
+    memcpy(copy, in.ptr, in.len);
+    for (cut = 1; cut < in.len; cut++) {
+        struct str some = { copy, cut };
+        struct resp_place place = r.place;
+
+        if (cut > 1 && (copy[0] != '*' || place.left)) {
+            assert_false(resp_look_on(&place, some, MAX_BULK));
+            assert_true(place.at >= r.place.at && place.at <= cut);
+            r.place = place;
+        } else {
+            assert_int_equal(resp_read_request(&r, some, MAX_BULK, &used), RESP_MORE);
+        }
+        if (r.place.at > 1)
+            memset(copy + 1, '?', r.place.at - 1);
+    }
+    assert_true(resp_look_on(&r.place, (struct str){ copy, in.len }, MAX_BULK));
+    free(copy);
+    resp_request_fini(&r);
+}
+
+static void a_request_in_pieces_is_looked_at_once(void **state)
+{
+    struct resp_request r = { 0 };
+    struct resp_place place;
+    size_t used;
+
+    (void)state;
+    assert_looked_at_once(STR("*3\r\n$3\r\nabc\r\n$0\r\n\r\n$12\r\nabcdefghijkl\r\n"));
+    assert_looked_at_once(STR("SCHEDULE q 'a b' IN 1h\r\n"));
+    /* What is bad is left to resp_read_request. */
+    assert_int_equal(resp_read_request(&r, STR("*2\r\n$1\r\na\r\n"), MAX_BULK, &used), RESP_MORE);
+    place = r.place;
+    assert_true(resp_look_on(&place, STR("*2\r\n$1\r\na\r\n:"), MAX_BULK));
+    place = r.place;
+    assert_true(resp_look_on(&place, STR("*2\r\n$1\r\na\r\n$1001\r\n"), MAX_BULK));
     resp_request_fini(&r);
 }
 
@@ -398,7 +443,8 @@ int main(void)
         cmocka_unit_test(pipelined_requests_are_read_one_after_another),
         cmocka_unit_test(malformed_arrays_are_bad),
         cmocka_unit_test(a_large_argument_is_refused_by_its_length_alone),
-        cmocka_unit_test(skip_says_how_much_is_needed_for_a_large_argument),
+        cmocka_unit_test(the_place_says_how_much_is_needed_for_a_large_argument),
+        cmocka_unit_test(a_request_in_pieces_is_looked_at_once),
         cmocka_unit_test(as_many_arguments_as_allowed_are_read),
         cmocka_unit_test(inline_words_are_unquoted),
         cmocka_unit_test(unbalanced_quotes_are_bad),

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -33,6 +34,7 @@ static struct {
     int answered;
     int failed;
     int reopened;
+    int stalled;
 } seen;
 static struct job_id wanted; /* by the request that is executed again */
 
@@ -129,8 +131,15 @@ static void reopened(void *user, int err, const struct partition_report *r)
     seen.reopened++;
 }
 
-static const struct host_ops ops = { configure, deliver,      lease,        settled, fetched,
-                                     answered,  chore_failed, room_changed, failed,  reopened };
+static void stalled(void *user, int64_t ms)
+{
+    (void)user, (void)ms;
+    seen.stalled++;
+}
+
+static const struct host_ops ops = { configure, deliver,  lease,        settled,
+                                     fetched,   answered, chore_failed, room_changed,
+                                     stalled,   failed,   reopened };
 
 /* ---- The loop ---- */
 
@@ -274,6 +283,29 @@ static void a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up(void **s
     assert_int_equal(wanted.seq, 0);
 }
 
+static void a_lease_does_not_end_while_the_loop_stands_still(void **state)
+{
+    struct str queue = STR("q");
+    struct lease_request r = { .queues = &queue, .queue_count = 1, .count = 1, .for_ms = 100 };
+    struct job_id id = schedule("q", time_wall_ms());
+    struct extend_spec x = { .for_ms = 1, .progress = -1 };
+    struct extend_result extended;
+    struct job *job;
+    struct job_view v;
+
+    (void)state;
+    assert_int_equal(engine_lease(host.engine, &r, &job), 1);
+    engine_view(host.engine, job, &v);
+    usleep(300000);
+    host_advance(&host); /* as before the first request after it */
+    assert_true(seen.stalled > 0);
+    assert_int_equal(engine_extend(host.engine, id, v.token, &x, &extended), 0);
+    do { /* nobody extends it once more */
+        turn_once();
+        assert_int_equal(engine_get(host.engine, id, &v), 0);
+    } while (v.state == JOB_LEASED);
+}
+
 /* Schedules others until a job is on disk. */
 static struct job_id make_cold(void)
 {
@@ -375,6 +407,7 @@ int main(void)
         TEST(what_is_scheduled_becomes_durable_and_the_user_is_told),
         TEST(a_job_is_ready_at_its_time_though_nobody_asks),
         TEST(a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up),
+        TEST(a_lease_does_not_end_while_the_loop_stands_still),
         TEST(a_request_that_needs_the_disk_is_executed_again),
         TEST(an_owner_that_went_away_is_not_called),
         TEST(after_a_failed_commit_memory_is_what_is_stored),

@@ -62,7 +62,7 @@ static void a_crash_before_the_record_of_a_batch_loses_nothing(void **state)
         struct schedule_result r;
 
         assert_int_equal(engine_schedule(e, &spec, &r), 0);
-        partition_work(p);
+        partition_work(p, INT64_MAX);
     }
     assert_non_null(c);
     assert_int_equal(partition_flush(p), 0);
@@ -260,7 +260,7 @@ static void a_key_that_another_job_gets_while_a_batch_is_gathered_is_that_jobs(v
     for (int i = 0; i < NAMED; i++)
         ids[i] = schedule_named(i, HOUR + i * 1000);
     for (int i = 0; i < 10; i++)
-        partition_work(p);
+        partition_work(p, INT64_MAX);
     for (int i = 0; i < NAMED; i++) {
         assert_int_equal(engine_cancel(e, ids[i]), CANCEL_CANCELLED);
         ids[i] = schedule_named(i, HOUR + i * 1000);

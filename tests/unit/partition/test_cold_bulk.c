@@ -335,6 +335,65 @@ static void list_meets_a_job_that_stays_once_and_leaves_none_out(void **state)
     assert_true(moved > 20 && moved < MANY && again > 0);
 }
 
+static int meet_some(void *arg, const struct job_view *v)
+{
+    meet(arg, v);
+    return v->id.seq % 3 == 0;
+}
+
+static void a_list_whose_pages_are_cut_short_leaves_none_out(void **state)
+{
+    struct list_filter f = { .queue = STR("q"), .state = -1, .to_ms = INT64_MAX, .limit = 50 };
+    static struct met m;
+    struct list_cursor c = { 0 };
+    int is, cut[3] = { 0 };
+
+    (void)state;
+    m = (struct met){ 0 };
+    for (int i = 0; i < MANY; i++)
+        m.seqs[i] = schedule("q", HOUR + i * 1000).seq;
+    do {
+        unsigned phase = c.phase;
+
+        EXECUTE(is, engine_list(e, &f, meet_some, &m, &c));
+        assert_true(is >= 0);
+        cut[phase] += is;
+    } while (c.more);
+    assert_true(cut[LIST_MEMORY] > 5 && cut[LIST_DISK] > 5);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(m.times[i], 1);
+}
+
+static void a_page_from_disk_ends_at_its_bytes(void **state)
+{
+    enum { LARGE = 60, FIT = 7 }; /* so many reach 2 MiB */
+    struct list_filter f = { .queue = STR("q"), .state = -1, .to_ms = INT64_MAX, .limit = 1000 };
+    static char payload[300000];
+    struct list_cursor c = { 0 };
+    int is, n = 0, pages = 0;
+
+    (void)state;
+    for (int i = 0; i < LARGE; i++) {
+        struct job_spec spec = spec_of("q", HOUR + i * 1000);
+        struct schedule_result r;
+
+        spec.payload = (struct str){ payload, sizeof(payload) };
+        assert_int_equal(engine_schedule(e, &spec, &r), 0);
+        settle();
+    }
+    assert_true(stats().cold_jobs > LARGE - FIT);
+    do {
+        int before = n;
+
+        EXECUTE(is, engine_list(e, &f, count_job, &n, &c));
+        assert_int_equal(is, 0);
+        assert_true(n - before <= FIT);
+        pages++;
+    } while (c.more);
+    assert_int_equal(n, LARGE);
+    assert_true(pages > LARGE / FIT);
+}
+
 struct search {
     uint64_t seq;
     int times;
@@ -502,6 +561,8 @@ int main(void)
         TEST(of_two_holds_that_end_together_the_later_job_s_counts),
         TEST(the_last_hundred_bulks_are_shown),
         TEST(list_meets_a_job_that_stays_once_and_leaves_none_out),
+        TEST(a_list_whose_pages_are_cut_short_leaves_none_out),
+        TEST(a_page_from_disk_ends_at_its_bytes),
         TEST(list_leaves_out_no_job_that_goes_back_to_disk),
         TEST(to_is_the_first_moment_that_is_not_meant),
         TEST(what_is_taken_from_a_run_that_goes_is_uncounted_once),

@@ -352,7 +352,7 @@ static void go_down(const struct outage *x)
 {
     if (outage_count++ % 2) {
         engine_advance(e, now_ms, now_ms - YEAR_MS + DAY_MS);
-        partition_work(p);
+        partition_work(p, INT64_MAX);
     }
     partition_close(p);
     now_ms = YEAR_MS + x->to * MINUTE_MS;

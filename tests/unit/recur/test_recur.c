@@ -158,7 +158,7 @@ static void check_example(const struct zone *z, const struct example *e)
         words += *p == ' ';
     if (recur_new(&spec, &r, &error) != 0)
         fail_msg("%s: %s", e->rule, error.text);
-    n = (size_t)recur_preview(r, 0, words, all);
+    n = (size_t)recur_preview(r, 0, words, all, NULL);
     for (size_t i = 0; i < n; i++) {
         if (i + 1 == words && strstr(e->expected, "..."))
             buf_text(&out, " ...");
@@ -169,7 +169,7 @@ static void check_example(const struct zone *z, const struct example *e)
     if (strcmp(out.ptr, e->expected) != 0)
         fail_msg("%s from %s:\n%s, not\n%s", e->rule, e->start, out.ptr, e->expected);
     if (!strstr(e->expected, "..."))
-        assert_int_equal(recur_preview(r, 0, 32, all), words);
+        assert_int_equal(recur_preview(r, 0, 32, all, NULL), words);
     buf_fini(&out);
     recur_free(r);
 }
@@ -230,14 +230,14 @@ static void the_fraction_of_the_start_is_kept_but_not_by_cron(void **state)
     struct recur_occurrence o[2];
     struct recur *r = recur_of(RECUR_RRULE, "FREQ=DAILY;BYHOUR=9", z, "2026-01-01T09:00:00.250Z");
     (void)state;
-    assert_int_equal(recur_preview(r, 0, 2, o), 2);
+    assert_int_equal(recur_preview(r, 0, 2, o, NULL), 2);
     assert_int_equal(o[0].at_ms, moment_of("2026-01-01T09:00:00.250Z"));
     assert_int_equal(o[1].at_ms, moment_of("2026-01-02T09:00:00.250Z"));
-    assert_int_equal(recur_preview(r, o[0].at_ms + 1, 1, o), 1);
+    assert_int_equal(recur_preview(r, o[0].at_ms + 1, 1, o, NULL), 1);
     assert_int_equal(o[0].at_ms, moment_of("2026-01-02T09:00:00.250Z"));
     recur_free(r);
     r = recur_of(RECUR_CRON, "0 9 * * *", z, "2026-01-01T09:00:00.250Z");
-    assert_int_equal(recur_preview(r, 0, 1, o), 1);
+    assert_int_equal(recur_preview(r, 0, 1, o, NULL), 1);
     assert_int_equal(o[0].at_ms, moment_of("2026-01-02T09:00:00Z"));
     recur_free(r);
     zone_free(z);
@@ -265,7 +265,7 @@ static void every_counts_from_the_start_in_milliseconds(void **state)
     struct recur_occurrence o[3];
     struct recur *r = recur_of(RECUR_EVERY, "1h0.5s", z, "2026-03-29T00:00:00.100Z");
     (void)state;
-    assert_int_equal(recur_preview(r, 0, 3, o), 3);
+    assert_int_equal(recur_preview(r, 0, 3, o, NULL), 3);
     assert_int_equal(o[0].at_ms, moment_of("2026-03-29T00:00:00.100Z"));
     assert_int_equal(o[1].at_ms, moment_of("2026-03-29T01:00:00.600Z"));
     assert_int_equal(o[1].offset_s, 3600);
@@ -293,7 +293,7 @@ static void dates_are_left_out_and_added(void **state)
     struct recur *r;
     (void)state;
     assert_int_equal(recur_new(&spec, &r, &error), 0);
-    assert_int_equal(recur_preview(r, 0, 8, o), 5);
+    assert_int_equal(recur_preview(r, 0, 8, o, NULL), 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(o[i].at_ms, moment_of(expected[i]));
     recur_free(r);
@@ -316,7 +316,7 @@ static void what_is_left_out_counts(void **state)
         spec.start_ms = moment_of("2026-06-01T08:00:00Z");
         spec.exdate = STR("20260605");
         assert_int_equal(recur_new(&spec, &r, &error), 0);
-        assert_int_equal(recur_preview(r, 0, 8, o), strstr(rules[i], "=5") ? 4 : 2);
+        assert_int_equal(recur_preview(r, 0, 8, o, NULL), strstr(rules[i], "=5") ? 4 : 2);
         assert_int_equal(recur_next(r, moment_of("2026-06-03T08:00:00Z"), NULL, o),
                          strstr(rules[i], "=5") ? 1 : 0);
         recur_free(r);

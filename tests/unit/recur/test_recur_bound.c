@@ -69,6 +69,30 @@ static void hostile_rules_end_within_their_steps(void **state)
     printf("worst: %jd us, %u steps\n", (intmax_t)worst_us, most);
 }
 
+static void the_searches_of_a_preview_share_one_budget(void **state)
+{
+    const char *rule =
+        "FREQ=SECONDLY;INTERVAL=104729;BYMONTHDAY=-25;BYMINUTE=14,53,58;COUNT=1000000";
+    static struct recur_occurrence o[1000];
+    struct zone *z = zone_named("Pacific/Apia");
+    struct recur *r = recur_of(RECUR_RRULE, rule, z, "2024-02-29T12:34:56Z");
+    struct recur_state one = { .most = RECUR_COST_MAX };
+    int found = -1;
+    (void)state;
+    assert_int_equal(recur_preview(r, 0, 1000, o, &found), BELFRY_INVALID);
+    assert_in_range(found, 1, 999);
+    assert_int_equal(recur_preview(r, 0, (size_t)found, o, NULL), found);
+    /* Eight thousand years of days would be counted. */
+    assert_int_equal(recur_preview(r, INT64_C(253100000000000), 1, o, &found), BELFRY_INVALID);
+    assert_int_equal(found, 0);
+    assert_int_equal(recur_next(r, INT64_C(253100000000000), &one, o), BELFRY_INVALID);
+    assert_in_range(one.cost, RECUR_COST_MAX, RECUR_COST_MAX + 10);
+    one.most = 0; /* as a recurrence that exists */
+    assert_int_equal(recur_next(r, INT64_C(253100000000000), &one, o), 1);
+    recur_free(r);
+    zone_free(z);
+}
+
 static void rare_times_are_found(void **state)
 {
     static const struct {
@@ -445,6 +469,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_rules_end_within_their_steps),
+        cmocka_unit_test(the_searches_of_a_preview_share_one_budget),
         cmocka_unit_test(rare_times_are_found),
         cmocka_unit_test(long_intervals_do_not_walk_through_changes_of_the_clock),
         cmocka_unit_test(offsets_that_are_gone_are_not_waited_for),

@@ -256,7 +256,7 @@ static void the_nominal_time_is_the_one_that_was_asked_for(void **state)
     struct recur *r = recur_of(RECUR_RRULE, "FREQ=DAILY", z, "2026-03-28T01:30:00Z");
     struct recur_occurrence o[2];
     (void)state;
-    assert_int_equal(recur_preview(r, 0, 2, o), 2);
+    assert_int_equal(recur_preview(r, 0, 2, o, NULL), 2);
     assert_int_equal(o[1].at_ms, moment_of("2026-03-29T01:00:00Z"));
     assert_int_equal(o[1].nominal_ms, moment_of("2026-03-29T01:30:00Z")); /* local */
     recur_free(r);
@@ -284,7 +284,7 @@ static void notes_say_what_happens(void **state)
         struct recur *r = recur_of(RECUR_RRULE, notes[i].rule, z, notes[i].start);
         struct recur_occurrence o[2];
         char text[RECUR_NOTE];
-        assert_int_equal(recur_preview(r, 0, 2, o), 2);
+        assert_int_equal(recur_preview(r, 0, 2, o, NULL), 2);
         assert_int_equal(recur_note(&o[1], text), strlen(notes[i].text));
         assert_string_equal(text, notes[i].text);
         recur_free(r);

@@ -166,10 +166,45 @@ static void what_is_no_network_is_named(void **state)
     assert_false(push_guard_parse(STR("private,,loopback"), &g, &word));
 }
 
+static bool allows_port(const char *rules, const char *ports, const char *address, unsigned port)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    struct push_guard g;
+    struct str bad;
+
+    assert_true(push_guard_parse(str_of(rules), &g, &bad));
+    assert_true(push_guard_ports(str_of(ports), &g, &bad));
+    assert_int_equal(inet_pton(AF_INET, address, &at.sin_addr), 1);
+    return push_guard_allows(&g, (const struct sockaddr *)&at);
+}
+
+static void only_listed_ports_of_public_addresses_are_allowed(void **state)
+{
+    static const char *const bad[] = { "x", "0", "65536", "90-80", "1-", "-1", "80,,90", "1-2-3" };
+    struct push_guard g;
+    struct str word;
+
+    (void)state;
+    assert_true(allows_port("", "", "8.8.8.8", 25));
+    assert_true(allows_port("", "80, 443,8000-8999", "8.8.8.8", 443));
+    assert_true(allows_port("", "80,443,8000-8999", "8.8.8.8", 8000));
+    assert_true(allows_port("", "80,443,8000-8999", "8.8.8.8", 8999));
+    assert_false(allows_port("", "80,443,8000-8999", "8.8.8.8", 9000));
+    assert_false(allows_port("", "80,443,8000-8999", "8.8.8.8", 25));
+    assert_false(allows_port("", "80,443", "10.0.0.1", 80));
+    assert_true(allows_port("10.0.0.0/8", "80,443", "10.0.0.1", 25));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        push_guard_parse(STR(""), &g, &word);
+        if (push_guard_ports(str_of(bad[i]), &g, &word))
+            fail_msg("%s", bad[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_public_addresses_are_allowed),
+        cmocka_unit_test(only_listed_ports_of_public_addresses_are_allowed),
         cmocka_unit_test(what_is_listed_is_allowed_and_nothing_more),
         cmocka_unit_test(metadata_of_clouds_is_allowed_by_its_address_only),
         cmocka_unit_test(what_is_no_network_is_named),

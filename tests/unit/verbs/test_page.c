@@ -147,6 +147,44 @@ static void resp_learns_the_size_at_the_end(void **state)
     expect("+OK\r\n-NOMEM out of memory\r\n");
 }
 
+/* So many views of a kibibyte until the page says that it is full. */
+static size_t views_until_full(struct page *p)
+{
+    static char note[1024];
+    size_t n = 1;
+
+    memset(note, 'x', sizeof(note));
+    while (n < 10000 && page_add(p, &(struct inner){ { note, sizeof(note) } }) == 0)
+        n++;
+    return n;
+}
+
+static void a_page_with_a_cursor_ends_at_its_bytes(void **state)
+{
+    struct resp_reply resp;
+    struct page p = json_page(page_fields);
+    size_t n;
+
+    (void)state;
+    p.fields = inner_fields;
+    n = views_until_full(&p);
+    assert_true(n > 1900 && n <= 2048);
+    assert_true(out.len >= PAGE_BYTES && out.len < PAGE_BYTES + 2048);
+    p.next = (struct list_cursor){ .more = true };
+    page_end(&p, 1, "");
+    assert_memory_equal(out.ptr + out.len - 21, "],\"cursor\":\"0-0-0-0\"}", 21);
+    p = json_page(NULL);
+    p.fields = inner_fields;
+    assert_int_equal(views_until_full(&p), 10000);
+
+    out.len = 0;
+    resp = resp_reply_of(&out, 3);
+    call = (struct verb_call){ .reply = &resp.base, .verb = &verb };
+    p = (struct page){ .call = &call, .fields = inner_fields, .map = page_fields };
+    page_begin(&p);
+    assert_true(views_until_full(&p) < 2048);
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -160,6 +198,7 @@ int main(void)
         cmocka_unit_test(views_are_shown_with_all_that_they_have),
         cmocka_unit_test(an_error_takes_the_page_back),
         cmocka_unit_test(resp_learns_the_size_at_the_end),
+        cmocka_unit_test(a_page_with_a_cursor_ends_at_its_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, teardown);

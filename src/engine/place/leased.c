@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of leased jobs, which have to stay in memory, and its shares.
+ *
+ *     0                    1/2  9/16       of `memory`
+ *     ├──────────┬────────┬─┼────┤
+ *     │ tenant a │ b      │c│    │         each tenant as much as it leaves to others
+ *                           └────┴ a little for each tenant though nothing is left
+ *
+ * A tenant that has its share is given no further job, and no other tenant waits for it. A tenant
+ * may have more than its share after an upgrade, or after a start with less memory. The excess is
+ * not counted for the others.
+ */
+#include "engine/place/queue.h"
+
+#include <assert.h>
+
+#include "engine/place/budget.h"
+
+/* The part of a tenant's bytes that is counted for all: at most the largest share there is. */
+static uint64_t part(const struct engine *e, const struct tenant *t)
+{
+    uint64_t most = budget_share(e, SHARE_LEASED) / 2;
+
+    return t->leased_bytes < most ? t->leased_bytes : most;
+}
+
+void leased_count(struct engine *e, struct tenant *t, uint64_t bytes)
+{
+    uint64_t before = part(e, t);
+
+    t->leased_bytes += bytes;
+    assert((int64_t)t->leased_bytes >= 0);
+    e->place.leases.bytes += part(e, t) - before;
+}
+
+uint64_t leased_share(const struct engine *e, const struct tenant *t)
+{
+    uint64_t limit = budget_share(e, SHARE_LEASED), used = e->place.leases.bytes;
+    uint64_t others = used - part(e, t), least = budget_share(e, SHARE_LEASED_LEAST);
+    uint64_t share = others < limit ? (limit - others) / 2 : 0;
+
+    return share > least ? share : least;
+}
+
+bool leased_is_full(const struct engine *e, const struct tenant *t)
+{
+    if (MUTANT(e->o.mutant, LEASES_SHARED))
+        return e->place.bytes[WHERE_LEASED] >= budget_share(e, SHARE_LEASED);
+    return t->leased_bytes >= leased_share(e, t);
+}
+
+bool leases_fill_memory(const struct engine *e)
+{
+    return e->place.leases.bytes >= budget_share(e, SHARE_LEASED_ALL);
+}
+
+void leased_wait(struct engine *e, struct tenant *t)
+{
+    if (!list_empty(&t->laden))
+        return;
+    list_append(&e->place.leases.laden, &t->laden);
+    e->place.leases.holds++;
+}
+
+/* A tenant that waits has the least share or more, so there are few of them. */
+void leased_ebb(struct engine *e)
+{
+    list_each_of_safe (struct tenant, t, &e->place.leases.laden, laden) {
+        if (leased_is_full(e, t))
+            continue;
+        list_remove(&t->laden);
+        tenant_unpark(e, t);
+    }
+}

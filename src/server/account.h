@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accounts of what clients hold: places and bytes of buffers. There is one for each tenant whose
+ * tokens clients have shown, one for strangers, and one for clients that are confined to no tenant.
+ *
+ * All buffers together have a limit, clients_memory. A tenant's account may grow while it holds
+ * less than is free. So n tenants that want all get 1/(n+1) each, and as much is free for the next
+ * one. The account without a tenant may use all. Beyond that an account is *crowded*: its clients
+ * have small buffers, as strangers have, and requests whose answers may be large wait. While
+ * requests wait, the account that holds most gives way: those of its clients are closed, the
+ * largest first, that have taken and sent nothing for a while.
+ *
+ * Connections are shared by the same rule: a tenant may have another while it has fewer than are
+ * free.
+ */
+#ifndef SERVER_ACCOUNT_H
+#define SERVER_ACCOUNT_H
+
+#include "base/list.h"
+#include "base/named.h"
+#include "record/limits.h"
+
+#define ACCOUNT_SMALL ((size_t)4096) /* of a buffer in a crowded account, and of strangers */
+
+struct client;
+struct server;
+struct session;
+
+struct account {
+    struct named named; /* first: by the tenant; "" for strangers, "*" for no tenant */
+    char name[NAME_MAX_BYTES];
+    uint64_t clients;
+    size_t bytes;            /* of the buffers of its clients */
+    struct list waiting;     /* Clients that wait for memory, by `resume`. */
+    int64_t max_connections; /* of the tenant; 0: as many as are free */
+    int64_t requests;        /* of the tenant in a second; 0: any number */
+    int64_t credit;          /* requests of this second that are left, in thousandths */
+    int64_t filled_ms;       /* monotonic: when credit was added last */
+    struct list all;
+};
+
+struct accounts {
+    struct table table;
+    struct list all;
+    struct account strangers; /* not in the table */
+    size_t bytes;             /* of all accounts */
+    uint64_t waits;           /* requests that had to wait for memory, so far */
+    uint64_t closed;          /* clients that were closed for their memory, so far */
+    uint64_t refused; /* tokens that were refused because their tenant had too many clients */
+    uint64_t limited; /* requests that REQUESTS of a tenant refused */
+    char why[NAME_MAX_BYTES + 64]; /* text of the last refusal */
+    uint64_t episode;              /* counts the times in which clients wait */
+    bool short_of;                 /* Clients wait. */
+};
+
+/* What accounts keep of a client. */
+struct holding {
+    struct account *account;
+    uint64_t serial; /* of the token by which the account was chosen */
+    bool known;      /* It was no stranger then. */
+    bool forced;     /* It has waited in vain: the account is not crowded for its next request. */
+    size_t bytes;
+    uint64_t took;     /* bytes that came from it, so far */
+    uint64_t episode;  /* in which `progress` was noted */
+    uint64_t progress; /* as client_ops told it last */
+    int64_t moved_ms;  /* monotonic: when that was another number */
+};
+
+void accounts_init(struct accounts *a);
+void accounts_fini(struct accounts *a);
+/* The limit of all buffers. */
+size_t accounts_limit(const struct server *s);
+
+/* The client's buffers have so many bytes now, and its token may have changed. */
+void client_hold(struct client *c, size_t bytes);
+/* The client is being closed. */
+void client_unhold(struct client *c);
+/* Whether the client's account holds as much as it may. */
+bool client_is_crowded(const struct client *c);
+
+/* A session shows a right token: why its tenant may have no further client, or NULL. */
+const char *account_refuses(struct session *session);
+
+/* Counts a request. False: its tenant has sent as many as it may; accounts.why says so. */
+bool account_spend(struct client *c, struct str verb);
+/* The request will be counted again. */
+void account_give_back(struct client *c);
+
+/* Has the client wait until its account is not crowded. */
+void account_wait(struct client *c);
+/* Lets clients go on whose accounts are no longer crowded. */
+void accounts_resume(struct server *s);
+/* Now and then: closes clients that keep others waiting. */
+void accounts_sweep(struct server *s, int64_t mono_ms);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection that speaks RESP, for conn.c and conn_sniff.c. */
+#ifndef SERVER_CONN_DATA_H
+#define SERVER_CONN_DATA_H
+
+#include "front/resp.h"
+#include "server/client.h"
+#include "server/replies.h"
+
+struct conn {
+    struct client client;
+    uv_poll_t poll;
+    int fd; /* -1: The socket was handed over. */
+    int events;
+    struct buf in;          /* Input that is not executed yet; it begins with a request. */
+    struct resp_place half; /* The place in that request; `need` 0: it is not known to be half. */
+    size_t charge; /* The large request that is coming takes so many bytes at least; 0: none is. */
+    struct replies out;
+    uint64_t sent;     /* bytes, so far */
+    int64_t stuck_ms;  /* monotonic: since when the client takes too few replies; 0: it has all */
+    uint64_t stuck_at; /* bytes that it had taken then */
+    int64_t half_ms;   /* monotonic: since when a request is not whole; 0: there is none */
+    int64_t active_ms; /* monotonic: the last request or reply */
+    int64_t until_us;  /* monotonic: the end of its turn */
+    int64_t looked_us; /* monotonic: the last look at the clock in its turn */
+    bool fresh;        /* No input was taken yet: the client may speak HTTP or TLS. */
+    int peeked;        /* So many first bytes did not tell the protocol. */
+    bool eof;
+    bool closed;
+};
+
+void conn_close(struct client *client);
+/* Replies were added to `out`, which now waits for lsn. */
+void conn_note_reply(struct conn *c, uint64_t lsn);
+/* Drops words that were not read yet: closing with unread bytes could lose the answer. The input
+ * that was read is lost, too: the connection executes no more of it. */
+void conn_drop_words(struct conn *c);
+
+/* Looks at the first bytes without taking them. True: the client speaks RESP. */
+bool conn_sniff(struct conn *c);
+
+#endif

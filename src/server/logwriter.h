@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread that writes log lines to a descriptor. The loop puts lines into a ring of a fixed size
+ * and never waits for their reader. Behind a reader that does not read, such as that of a full
+ * pipe, lines are lost, and counted.
+ */
+#ifndef SERVER_LOGWRITER_H
+#define SERVER_LOGWRITER_H
+
+#include <pthread.h>
+
+#include "base/str.h"
+
+#define LOGWRITER_BYTES ((size_t)1 << 20) /* of lines that wait */
+
+/* Lines stand in `used` bytes from `tail` on, and go on at the start of the ring. The thread reads
+ * them without the lock: nobody else changes these bytes, or `tail`. */
+struct logwriter {
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* there are lines, or the writer stops */
+    pthread_cond_t done; /* the thread has ended */
+    pthread_t thread;
+    int fd;
+    char *ring;
+    size_t size;
+    size_t tail;
+    size_t used;
+    bool stops;
+    bool ended;
+
+    /* Counted by the caller. */
+    uint64_t lost; /* lines that found no room, so far */
+    uint64_t told; /* of these, lines that the log has told of */
+};
+
+/* Starts the thread, with a ring of so many bytes. NULL: there is no memory, or no thread. */
+struct logwriter *logwriter_new(int fd, size_t bytes);
+
+/* Puts a whole line. False: there is no room. */
+bool logwriter_put(struct logwriter *w, struct str line);
+
+/* Ends the thread when it has written all lines, and frees the writer. False: nobody has read them
+ * after wait_ms, so the thread is still there, and so is the writer. Accepts NULL. */
+bool logwriter_free(struct logwriter *w, int wait_ms);
+
+#endif

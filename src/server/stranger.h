@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strangers: clients that have to show a token and have not shown one. A stranger has auth_timeout
+ * for that, however it connected: handshakes of TLS and requests of HTTP count in. When there are
+ * as many connections as there may be, a newcomer takes the place of the client that has been a
+ * stranger longest. So strangers keep no place from anybody.
+ */
+#ifndef SERVER_STRANGER_H
+#define SERVER_STRANGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+struct client;
+struct server;
+
+struct strangers {
+    struct list all;   /* Clients, the one that has been a stranger longest first. */
+    uint64_t count;    /* length of `all` */
+    uint64_t late;     /* Closed so far, because they showed no token in time. */
+    uint64_t replaced; /* Closed so far, because their place was needed. */
+    uint64_t told;     /* Of both, those that the log has been told of. */
+};
+
+void strangers_init(struct strangers *s);
+
+/* Whether the client still has to show a token, or the server cannot know that now. */
+bool client_is_stranger(struct client *c);
+/* Whether more than half of a stranger's time is over: an answer is to be the connection's last. */
+bool stranger_is_late(struct client *c, int64_t mono_ms);
+
+/* Notes whether the client is a stranger, and since when. */
+void stranger_note(struct client *c, int64_t mono_ms);
+/* The client is being closed. */
+void stranger_forget(struct client *c);
+
+/* Now and then, for each client: closes a stranger whose time is over; true: it did. */
+bool stranger_sweep(struct client *c, int64_t mono_ms);
+/* Now and then: tells the log how many were closed. */
+void strangers_tell(struct server *s);
+/* Closes the client that has been a stranger longest. False: there is no stranger. */
+bool strangers_replace(struct server *s);
+
+#endif

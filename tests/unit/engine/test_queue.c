@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues that come and go: their memory, their number, and the sums that stay. */
+#include "engine/cold.h"
+#include "support/tenants.h"
+
+#define MANY 3000
+
+static struct engine_stats stats(void)
+{
+    struct engine_stats s;
+
+    engine_stats(e, &s);
+    return s;
+}
+
+static struct job_id schedule_kept(const char *queue, int64_t retain_ms)
+{
+    struct job_spec spec = spec_of(queue);
+    struct schedule_result r;
+
+    spec.retain_ms = retain_ms;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    return r.id;
+}
+
+static void name_of(char ret[32], const char *tenant, int i)
+{
+    snprintf(ret, 32, "%s@q%d", tenant, i);
+}
+
+/* A job in each of so many queues, which ends at once. */
+static void use_once(const char *tenant, int n, int64_t retain_ms)
+{
+    char name[32];
+
+    for (int i = 0; i < n; i++) {
+        name_of(name, tenant, i);
+        assert_int_equal(engine_cancel(e, schedule_kept(name, retain_ms)), CANCEL_CANCELLED);
+    }
+}
+
+static void queues_without_jobs_are_forgotten_and_stay_in_the_sums(void **state)
+{
+    struct tenant_stats sums;
+
+    (void)state;
+    schedule("a@lasting");
+    use_once("a", MANY, 0);
+    assert_true(stats().queues <= 1002);
+    assert_true(stats().queues_forgotten >= MANY - 1001);
+    engine_tenant_stats(e, STR("a"), &sums);
+    assert_int_equal(sums.counters.scheduled, MANY + 1);
+    assert_int_equal(sums.counters.cancelled, MANY);
+    assert_int_equal(sums.jobs[JOB_CANCELLED], 0);
+    assert_int_equal(tenant("a").used_queues, 1);
+}
+
+static void queues_with_history_are_kept_until_it_is_over(void **state)
+{
+    struct queue_view v;
+
+    (void)state;
+    use_once("a", MANY, DAY);
+    assert_int_equal(stats().queues, MANY);
+    assert_int_equal(tenant("a").used_queues, MANY);
+    pass(DAY + 1);
+    assert_int_equal(tenant("a").used_queues, 0);
+    schedule("a@other");
+    assert_true(stats().queues <= 1001);
+    assert_int_equal(engine_queue_get(e, STR("a@q0"), &v), BELFRY_NOTFOUND);
+}
+
+static void settings_keep_a_queue_until_they_are_the_defaults(void **state)
+{
+    struct queue_settings s = queue_defaults;
+    struct queue_view v;
+    int before = MANY;
+
+    (void)state;
+    s.paused = true;
+    set_queue("a@set", QUEUE_PAUSED, s);
+    use_once("b", MANY, 0);
+    assert_int_equal(engine_queue_get(e, STR("a@set"), &v), 0);
+    assert_true(v.settings->paused);
+    replay();
+    assert_int_equal(engine_queue_get(e, STR("a@set"), &v), 0);
+    assert_true(v.settings->paused);
+    s.paused = false;
+    set_queue("a@set", QUEUE_PAUSED, s);
+    assert_int_equal(engine_queue_get(e, STR("a@set"), &v), 0);
+    assert_false(v.settings->paused);
+    assert_int_equal(tenant("a").used_queues, 0);
+    use_once("b", before, 0);
+    assert_int_equal(engine_queue_get(e, STR("a@set"), &v), BELFRY_NOTFOUND);
+}
+
+/* Nothing of it is copied forward, and nothing is missing when its segment is gone. */
+static void settings_that_were_taken_back_stay_taken_back(void **state)
+{
+    struct queue_settings s = queue_defaults;
+    struct queue_view v;
+
+    (void)state;
+    s.max_running = 3;
+    set_queue("q", QUEUE_MAX_RUNNING, s);
+    schedule("q");
+    set_queue("q", QUEUE_MAX_RUNNING, queue_defaults);
+    replay();
+    assert_int_equal(engine_queue_get(e, STR("q"), &v), 0);
+    assert_int_equal(v.settings->max_running, 0);
+    assert_ptr_equal(v.settings, &queue_defaults);
+}
+
+static void a_queue_that_was_used_once_is_small(void **state)
+{
+    uint64_t before = engine_memory(e);
+    struct job_view v;
+    char name[32];
+
+    (void)state;
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 0 });
+    for (int i = 0; i < 4 * MANY; i++) {
+        name_of(name, "a", i);
+        schedule_kept(name, 0);
+        assert_true(lease(name, &v));
+        pass(10);
+        if (i % 4) /* others stay leased */
+            complete(v.id, v.token);
+        else
+            schedule_kept(name, 0);
+    }
+    /* What the account says is there, and it is little. */
+    uint64_t each = (engine_memory(e) - before) / MANY;
+    assert_in_range(each, 500, 3500);
+}
+
+static void many_queues_are_in_the_account(void **state)
+{
+    uint64_t before = engine_memory(e);
+
+    (void)state;
+    use_once("a", 9000, DAY);
+    /* The job itself is about 500 bytes, and 4 MiB are free. */
+    assert_in_range(engine_memory(e) - before + (4 << 20), 9000 * 1000, 9000 * 2500);
+}
+
+static void waiting_workers_are_in_the_account(void **state)
+{
+    struct waiter *w[200];
+    uint64_t before;
+
+    (void)state;
+    use_once("b", 6000, DAY);
+    before = engine_memory(e);
+    for (int i = 0; i < 200; i++) {
+        struct str queues[LEASE_QUEUES_MAX];
+        static char names[LEASE_QUEUES_MAX][32];
+        struct lease_request r = { .queues = queues, .queue_count = 40, .count = 1, .for_ms = -1 };
+
+        for (int k = 0; k < 40; k++) {
+            snprintf(names[k], 32, "a@w%d-%d", i, k);
+            queues[k] = str_of(names[k]);
+        }
+        assert_int_equal(engine_wait(e, &r, 1000, NULL, &w[i]), 0);
+    }
+    assert_true(engine_memory(e) - before > 200 * 40 * 500);
+    for (int i = 0; i < 200; i++)
+        engine_wait_cancel(e, w[i]);
+    schedule("c@q");
+    assert_true(engine_memory(e) < before + 1200 * 1500);
+}
+
+/* ---- MAX_QUEUES ---- */
+
+static void a_tenant_has_as_many_queues_as_it_may(void **state)
+{
+    struct job_spec spec = spec_of("a@third");
+    struct schedule_result r;
+    struct job_id first;
+
+    (void)state;
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 2 });
+    first = schedule_kept("a@first", 0);
+    schedule_kept("a@second", 0);
+    schedule_kept("a@second", 0);
+    assert_int_equal(engine_schedule(e, &spec, &r), BELFRY_LIMIT);
+    assert_string_equal(engine_detail(e), "max_queues of a is 2");
+    schedule("b@third"); /* others go on */
+    schedule("third");
+    replay();
+    assert_int_equal(engine_schedule(e, &spec, &r), BELFRY_LIMIT);
+    assert_int_equal(engine_cancel(e, first), CANCEL_CANCELLED);
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    spec.queue = STR("a@first"); /* though it is still known */
+    assert_int_equal(engine_schedule(e, &spec, &r), BELFRY_LIMIT);
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 0 });
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+}
+
+static void settings_make_a_queue_that_counts(void **state)
+{
+    struct queue_settings s = { .paused = true };
+
+    (void)state;
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 1 });
+    set_queue("a@first", QUEUE_PAUSED, s);
+    assert_int_equal(engine_queue_set(e, STR("a@second"), &s, 1u << QUEUE_PAUSED), BELFRY_LIMIT);
+    set_queue("a@first", QUEUE_PAUSED, (struct queue_settings){ .paused = false });
+    set_queue("a@second", QUEUE_PAUSED, s);
+}
+
+static void a_batch_counts_each_new_queue_once(void **state)
+{
+    struct job_spec specs[4] = { spec_of("a@1"), spec_of("a@2"), spec_of("a@1"), spec_of("a@2") };
+    struct schedule_result r[4];
+    size_t at;
+
+    (void)state;
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 2 });
+    assert_int_equal(engine_schedule_all(e, specs, 4, r, &at), 0);
+    specs[3].queue = STR("a@3");
+    assert_int_equal(engine_schedule_all(e, specs, 4, r, &at), BELFRY_LIMIT);
+    assert_int_equal(at, 3);
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 3 });
+    specs[0].queue = STR("a@4");
+    assert_int_equal(engine_schedule_all(e, specs, 4, r, &at), BELFRY_LIMIT);
+    assert_int_equal(at, 3);
+    specs[3].queue = STR("a@4");
+    assert_int_equal(engine_schedule_all(e, specs, 4, r, &at), 0);
+    assert_false(engine_torn(e));
+}
+
+/* Jobs in all queues stop no worker, and workers stop no job. */
+static void workers_wait_at_as_many_other_queues(void **state)
+{
+    struct str name = STR("a@w3");
+    struct lease_request r = request_for(&name, 1);
+    struct waiter *w1, *w2, *w;
+
+    (void)state;
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 2 });
+    schedule("a@1");
+    schedule("a@2");
+    w1 = wait_at("a@w1", 1);
+    w2 = wait_at("a@w2", 1);
+    assert_int_equal(engine_wait(e, &r, 1000, NULL, &w), BELFRY_LIMIT);
+    assert_string_equal(engine_detail(e),
+                        "max_queues of a is 2, and workers wait at as many that have no jobs");
+    name = STR("a@w2");
+    assert_int_equal(engine_wait(e, &r, 1000, NULL, &w), 0);
+    engine_wait_cancel(e, w);
+    engine_wait_cancel(e, w1);
+    name = STR("a@w3");
+    assert_int_equal(engine_wait(e, &r, 1000, NULL, &w), 0);
+    engine_wait_cancel(e, w);
+    engine_wait_cancel(e, w2);
+}
+
+/* ---- Pages ---- */
+
+static int note(void *arg, const struct queue_view *v)
+{
+    snprintf(arg, 32, "%.*s", STR_ARG(v->name));
+    return 0;
+}
+
+static void a_page_goes_on_behind_a_name(void **state)
+{
+    static const char *const names[] = { "a@b", "a@d", "b@c", "c", "x" };
+    char last[32] = "", name[32];
+
+    (void)state;
+    schedule("x");
+    schedule("b@c");
+    schedule("a@d");
+    schedule("c");
+    schedule("a@b");
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(engine_queues(e, STR("*"), str_of(last), 1, note, name), 0);
+        assert_string_equal(name, names[i]);
+        memcpy(last, name, sizeof(last));
+    }
+    *name = '\0';
+    assert_int_equal(engine_queues(e, STR("*"), str_of(last), 1, note, name), 0);
+    assert_string_equal(name, "");
+    assert_int_equal(engine_queues(e, STR("default"), STR("c"), 1, note, name), 0);
+    assert_string_equal(name, "x");
+    assert_int_equal(engine_queues(e, STR("a"), STR("a@c"), 9, note, name), 0);
+    assert_string_equal(name, "a@d");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(queues_without_jobs_are_forgotten_and_stay_in_the_sums),
+        TEST(queues_with_history_are_kept_until_it_is_over),
+        TEST(settings_keep_a_queue_until_they_are_the_defaults),
+        TEST(settings_that_were_taken_back_stay_taken_back),
+        TEST(a_queue_that_was_used_once_is_small),
+        TEST(many_queues_are_in_the_account),
+        TEST(waiting_workers_are_in_the_account),
+        TEST(a_tenant_has_as_many_queues_as_it_may),
+        TEST(settings_make_a_queue_that_counts),
+        TEST(a_batch_counts_each_new_queue_once),
+        TEST(workers_wait_at_as_many_other_queues),
+        TEST(a_page_goes_on_behind_a_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
