@@ -87,6 +87,10 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
         unsigned index = class_at_slot(t.slot);
         /* The queue may have been forgotten and made again since the check. */
         struct class *c = index < CLASSES ? class_obtain(e, q, index) : NULL;
+        if (c) {
+            c->from_before = c->from;
+            c->fed_count = t.n;
+        }
         if (t.slot == COLD_ASIDE)
             aside_fed(e, q, t.lane, t.first);
         else if (c && (!class_is_on_disk(c) || point_after(c->from, t.first)))
@@ -157,13 +161,27 @@ static int dig_graves(struct engine *e, const struct fed_record *fed, struct sta
     return 0;
 }
 
+/* One job of a class did not go to disk. If none went, the batch says nothing about where the class
+ * begins there: jobs behind that point may be hot by now. */
+static void class_uncount(struct engine *e, struct class *c)
+{
+    if (--c->fed_count == 0 && class_is_on_disk(c))
+        class_from(e, c, c->from_before);
+}
+
 static void uncount_stale(struct engine *e, struct str bytes)
 {
     struct wire_reader r = wire_reader_of(bytes);
     struct stale_item item;
 
-    while (stale_next(&r, &item))
-        count_moved(e, queue_obtain(e, item.queue), (enum cold_slot)item.slot, -1);
+    while (stale_next(&r, &item)) {
+        struct queue *q = queue_obtain(e, item.queue);
+        unsigned index = class_at_slot((enum cold_slot)item.slot);
+
+        count_moved(e, q, (enum cold_slot)item.slot, -1);
+        if (index < CLASSES && q->classes[index])
+            class_uncount(e, q->classes[index]);
+    }
 }
 
 #define EVICTED_TOGETHER 64

@@ -62,7 +62,10 @@ struct class
     uint64_t ready_bytes;   /* of hot jobs that are due */
     uint64_t near_bytes;    /* of hot jobs that came from disk */
     struct cold_point from; /* jobs on disk are not before this point */
-    struct floor *floors;   /* numbers rise, points fall */
+    /* While a FED record is applied: */
+    struct cold_point from_before; /* `from` without the jobs of the batch */
+    int64_t fed_count;             /* jobs of the batch that are not stale */
+    struct floor *floors;          /* numbers rise, points fall */
     size_t floor_count;
     /* Ordered jobs have these three in place of ready and tail. */
     struct heap hot;     /* due jobs, the last one first */

@@ -420,6 +420,72 @@ static void a_backlog_is_put_off_by_quiet_hours(void **state)
     assert_int_equal(n, MANY);
 }
 
+static struct job_id schedule_ordered(int64_t in_ms)
+{
+    struct job_spec spec = spec_of("q", in_ms);
+    struct schedule_result r;
+    char order[24];
+
+    snprintf(order, sizeof(order), "k%d", (int)in_ms);
+    spec.order = str_of(order);
+    spec.retain_ms = 0;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    return r.id;
+}
+
+/* Cancels those that are in memory, and says which is the first on disk. */
+static int cancel_hot(const struct job_id *ids, int n)
+{
+    int first = n;
+
+    for (int i = n - 1; i >= 0; i--)
+        if (engine_cancel(e, ids[i]) == BELFRY_COLD)
+            first = i;
+    return first;
+}
+
+/* While the tail of a class is being written, all of it is cancelled, and an ordered job comes that
+ * is due between the tail and the jobs on disk. It is ready at once, and is still the first when
+ * the batch is done. */
+static void a_batch_whose_jobs_are_all_cancelled_is_in_no_jobs_way(void **state)
+{
+    static struct job_id ids[MANY], early[MANY];
+    struct chore *c = NULL;
+    struct job_view v;
+    int n = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        ids[i] = schedule_ordered(-HOUR + 2 * i);
+        if (i % 100 == 99)
+            settle();
+    }
+    settle();
+    /* Each goes before all others, so that the last job in memory goes to the tail. */
+    for (; n < MANY && !(c = partition_chore(p, CHORE_FEED)); n++) {
+        early[n] = schedule_ordered(-2 * HOUR + n);
+        partition_work(p, INT64_MAX);
+    }
+    assert_non_null(c);
+    assert_int_equal(cancel_hot(early, n), n);
+    int first = cancel_hot(ids, MANY);
+    assert_true(first > 1 && first < MANY);
+    struct job_id late =
+        schedule_ordered(-HOUR + 2 * (first - 1) - 1); /* before the last hot one */
+    assert_int_equal(partition_flush(p), 0);
+    assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
+    partition_work(p, INT64_MAX);
+    engine_verify(e);
+    settle();
+    assert_int_equal(engine_get(e, late, &v), 0);
+    assert_int_equal(v.state, JOB_READY);
+    uint64_t hash = engine_hash(e);
+    partition_close(p);
+    open_partition();
+    assert_int_equal(engine_hash(e), hash);
+    assert_int_equal(work("q"), MANY - first + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +502,7 @@ int main(void)
         TEST(the_oldest_come_first_after_a_restart),
         TEST(passing_jobs_come_from_disk_past_those_that_are_held),
         TEST(a_backlog_is_put_off_by_quiet_hours),
+        TEST(a_batch_whose_jobs_are_all_cancelled_is_in_no_jobs_way),
         TEST(damage_in_a_run_costs_the_jobs_of_a_block_and_no_others),
     };
 
