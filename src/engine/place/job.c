@@ -11,6 +11,8 @@
 #include "record/image.h"
 #include "record/opts.h"
 
+#define LATE_STEPS 32 /* jobs that a late one may pass in a list by their ends */
+
 /* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
  * neighbouring buckets: growing the table then walks through memory in order. */
 static uint64_t seq_hash(uint64_t seq)
@@ -247,6 +249,20 @@ static void place_leased(struct engine *e, struct trail *t)
     }
 }
 
+/* Puts a job into a list that is by the ends of jobs. A job that told others of its end, or that a
+ * batch gave back, comes late: it goes before jobs that ended after it, if they are few. In replay
+ * all come as they may, and past_sort() has the last word. */
+static void list_by_end(const struct engine *e, struct list *head, struct trail *t)
+{
+    struct list *at = head->prev;
+
+    for (int i = 0; i < LATE_STEPS && at != head && e->started &&
+                    container_of(at, struct trail, link)->ended_ms > t->ended_ms;
+         i++)
+        at = at->prev;
+    list_append(at->next, &t->link);
+}
+
 static void place_ended(struct engine *e, struct job *j, enum job_state state)
 {
     struct queue *q = j->queue;
@@ -258,10 +274,11 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
     }
     j->timer.at_ms = j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
     wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
-    list_append(state == JOB_DEAD   ? &q->dead
+    list_by_end(e,
+                state == JOB_DEAD   ? &q->dead
                 : j->trail->hold_ms ? &q->past_keyed
                                     : &q->past,
-                &j->trail->link);
+                j->trail);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, true);
     if (hidden_rows[q->hidden].lists_ended) /* an ended job needs no second timer */

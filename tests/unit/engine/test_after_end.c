@@ -163,6 +163,39 @@ static void a_dead_parent_put_back_at_once_is_waited_for(void **state)
     assert_int_equal(state_of(child), JOB_READY);
 }
 
+static struct job_id die(void)
+{
+    struct job_view v = take("p");
+    struct fail_result r;
+
+    assert_int_equal(engine_fail(e, v.id, v.token, STR("no"), -1, true, &r), 0);
+    wall += 1000;
+    engine_advance(e, wall, mono += 1000);
+    return v.id;
+}
+
+/* A job stands among the dead ones when others have been told of its end. Jobs that ended after it
+ * may stand there already. */
+static void dead_jobs_are_put_back_by_their_ends_though_some_had_to_tell_of_them(void **state)
+{
+    struct job_id ids[5];
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        ids[i] = job("p");
+        if (i % 2)
+            waits_for(ids[i]);
+    }
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(die().seq, ids[i].seq);
+    work();
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(state_of(ids[i]), JOB_DEAD);
+        assert_int_equal(engine_redrive_queue(e, STR("p"), 1), 1);
+        assert_int_equal(state_of(ids[i]), JOB_READY);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +208,7 @@ int main(void)
         TEST(a_retried_parent_is_waited_for),
         TEST(a_dead_parent_put_back_has_nobody_left_to_tell),
         TEST(a_dead_parent_put_back_at_once_is_waited_for),
+        TEST(dead_jobs_are_put_back_by_their_ends_though_some_had_to_tell_of_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
