@@ -19,8 +19,8 @@
  * False with a sentence in `ret` if not. */
 bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT]);
 
-/* The same for jobs that were to be given out in quiet hours, or too late. */
-bool judge_adopt_met(struct engine *e, struct model *m, char ret[JUDGE_TEXT]);
+/* The same for jobs that were to be given out in quiet hours, or too late. It may read the disk. */
+bool judge_adopt_met(struct partition *p, struct model *m, char ret[JUDGE_TEXT]);
 
 /* The same for ended jobs that the engine was free to forget: all of them, or one. */
 void judge_adopt_forgotten(struct partition *p, struct model *m);

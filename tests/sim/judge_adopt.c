@@ -50,18 +50,20 @@ void judge_adopt_forgotten(struct partition *p, struct model *m)
 }
 
 /* Where jobs are on disk the engine finds out that one has expired when it comes to memory: that is
- * when it ends. */
-static void adopt_expired(struct partition *p, struct model *m, struct model_job *job)
+ * when it ends. The engine may have forgotten it at once. Then GET asks the disk, so the disk is
+ * read. True if it has ended. */
+static bool adopt_expired(struct partition *p, struct model *m, struct model_job *job)
 {
     struct look look = { .partition = p };
     struct job_view v;
-    bool gone = look_get(&look, job->id, &v) != 0;
+    bool ended = look_get(&look, job->id, &v) != 0 || v.ended_ms > 0;
 
-    if (gone || v.ended_ms > 0)
+    if (ended)
         model_end(m, job, JOB_EXPIRED, 0);
     else
         cover_event(EVENT_EXPIRED_ON_DISK);
     look_end(&look);
+    return ended;
 }
 
 void judge_adopt_job(struct partition *p, struct model *m, struct job_id id)
@@ -124,27 +126,15 @@ bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
     return true;
 }
 
-/* It was met, and ended. On disk nobody met it. */
-static bool met_expired(struct engine *e, struct model *m, struct model_job *job)
+bool judge_adopt_met(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
 {
-    struct job_view v;
+    struct engine *e = partition_engine(p);
 
-    if (!model_is_over(m, job))
-        return false;
-    int err = engine_get(e, job->id, &v);
-    if (err ? err != BELFRY_NOTFOUND : v.ended_ms == 0)
-        return false;
-    model_end(m, job, JOB_EXPIRED, 0);
-    return true;
-}
-
-bool judge_adopt_met(struct engine *e, struct model *m, char ret[JUDGE_TEXT])
-{
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];
         struct job_view v;
 
-        if (met_expired(e, m, job))
+        if (model_is_over(m, job) && adopt_expired(p, m, job))
             continue;
         /* One on disk was not met. */
         if (job->state != JOB_READY || !job->notify || engine_get(e, job->id, &v) ||

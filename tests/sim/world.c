@@ -109,8 +109,10 @@ void world_adopt(struct world *w)
 void world_adopt_met(struct world *w)
 {
     char why[JUDGE_TEXT];
+    bool paused = plan_pause(w, true);
 
-    CHECK(judge_adopt_met(w->engine, &w->model, why), "%s", why);
+    CHECK(judge_adopt_met(w->partition, &w->model, why), "%s", why);
+    plan_pause(w, paused);
 }
 
 void world_adopt_job(struct world *w, struct job_id id)
