@@ -11,8 +11,10 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-#define PASSED_MAX  10000 /* nominal times that an edit counts: there are as many at least */
-#define PASSED_COST (2 * PASSED_MAX) /* at which an edit stops counting, too */
+/* An edit counts so many nominal times, or stops at this cost of the rule: there are as many at
+ * least. Plain rules of every kind cost three for each time, so all of them are counted as far. */
+#define PASSED_MAX  5000
+#define PASSED_COST (4 * PASSED_MAX)
 
 /* NULL with NOTFOUND, COLD or NOMEM. */
 static struct job *recurrence_find(struct engine *e, struct str tenant, struct str name, bool take,

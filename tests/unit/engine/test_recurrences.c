@@ -133,6 +133,32 @@ static void an_edit_writes_down_what_it_leaves_out(void **state)
     assert_int_equal(run_one(), START + 77 * SECOND);
 }
 
+/* The kind of the rule makes no difference, though rules of some kinds cost more to search. */
+static void an_edit_counts_up_to_five_thousand_times(void **state)
+{
+    static const struct {
+        int64_t days;
+        uint64_t counted;
+    } rows[] = { { 4999, 4999 }, { 5001, 5000 }, { 7000, 5000 } };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        struct recurrence_spec s = i % 2 ? every("1d") : rrule("FREQ=DAILY");
+        int64_t days = rows[i / 2].days, from = wall;
+        uint64_t before = i ? total(LEDGER_PAUSED) : 0;
+
+        s.start_ms = from + SECOND;
+        recur(&s);
+        set_paused(true);
+        pass(days * DAY);
+        s.job.payload = STR("new");
+        recur(&s);
+        assert_int_equal(total(LEDGER_PAUSED) - before, rows[i / 2].counted);
+        assert_int_equal(view()->last_ms, days > 5000 ? wall : from + SECOND + (days - 1) * DAY);
+        assert_int_equal(view()->next_ms, from + SECOND + days * DAY);
+    }
+}
+
 static void it_can_be_run_by_hand(void **state)
 {
     struct recurrence_spec s = every("10s");
@@ -296,6 +322,7 @@ int main(void)
         TEST(the_same_definition_is_no_change),
         TEST(an_edit_makes_nothing_past),
         TEST(an_edit_writes_down_what_it_leaves_out),
+        TEST(an_edit_counts_up_to_five_thousand_times),
         TEST(it_can_be_run_by_hand),
         TEST(deleted_it_is_gone_and_its_jobs_go_on),
         TEST(it_is_no_job_that_anybody_sees),
