@@ -300,7 +300,9 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct queue
     return 0;
 }
 
-int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+/* `limited`: the limits of the tenant hold. */
+static int schedule_one(struct engine *e, const struct job_spec *s, bool limited,
+                        struct schedule_result *ret)
 {
     struct queue *q;
     struct job *holder;
@@ -310,8 +312,13 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
         return err;
     if (holder)
         return schedule_onto(e, s, holder, ret);
-    err = tenant_refuses(e, q, s->queue);
+    err = limited ? tenant_refuses(e, q, s->queue) : 0;
     return err ? err : schedule_new(e, s, q, ret);
+}
+
+int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    return schedule_one(e, s, true, ret);
 }
 
 int engine_schedule_ask(struct engine *e, const struct job_spec *s)
@@ -413,7 +420,8 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     bool before = commit_begin(e);
     for (size_t i = 0; i < n && !err; i++) {
         *ret_at = i;
-        err = engine_schedule(e, &specs[i], &ret[i]);
+        /* The limits were checked for all. An item may end a job, and the next make one instead. */
+        err = schedule_one(e, &specs[i], false, &ret[i]);
     }
     if (err)
         e->work.torn = true; /* out of memory in between: the engine is to be discarded */

@@ -230,6 +230,32 @@ static void a_batch_counts_each_new_queue_once(void **state)
     assert_false(engine_torn(e));
 }
 
+/* An item may end the only job of a queue that a later item uses again. The tenant has more queues
+ * and jobs than it may, as its limits were lowered. */
+static void a_batch_is_whole_though_its_queue_falls_out_of_use(void **state)
+{
+    struct job_spec specs[2] = { spec_of("a@1"), spec_of("a@1") };
+    struct schedule_result r[2];
+    struct job_view v;
+    size_t at;
+
+    (void)state;
+    schedule("a@2");
+    schedule("a@3");
+    specs[0].key = specs[1].key = STR("k");
+    specs[0].expire_ms = 1000;
+    specs[0].retain_ms = 0;
+    assert_int_equal(engine_schedule(e, &specs[0], &r[0]), 0);
+    set_tenant("a", TENANT_MAX_QUEUES, (struct tenant_settings){ .max_queues = 1 });
+    set_tenant("a", TENANT_MAX_PENDING, (struct tenant_settings){ .max_pending = 1 });
+    specs[0].if_exists = IFEXISTS_REPLACE;
+    specs[0].due_ms = START - 10000;
+    assert_int_equal(engine_schedule_all(e, specs, 2, r, &at), 0);
+    assert_false(engine_torn(e));
+    assert_int_equal(r[1].outcome, SCHEDULE_CREATED);
+    assert_int_equal(engine_get(e, r[1].id, &v), 0);
+}
+
 /* Jobs in all queues stop no worker, and workers stop no job. */
 static void workers_wait_at_as_many_other_queues(void **state)
 {
@@ -302,6 +328,7 @@ int main(void)
         TEST(a_tenant_has_as_many_queues_as_it_may),
         TEST(settings_make_a_queue_that_counts),
         TEST(a_batch_counts_each_new_queue_once),
+        TEST(a_batch_is_whole_though_its_queue_falls_out_of_use),
         TEST(workers_wait_at_as_many_other_queues),
         TEST(a_page_goes_on_behind_a_name),
     };
