@@ -359,11 +359,11 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
         struct job *holder;
         int err = schedule_check(e, &specs[i], true, &q, &holder);
         struct tenant *t = tenant_of(e, q, specs[i].queue);
-        bool taken = holder || earlier_of(specs, i);
+        bool again = earlier_of(specs, i), taken = holder || again;
         bool begins = !taken && begins_queue(q, specs, i);
 
         *ret_at = i;
-        if (!err && !holder)
+        if (!err && (!holder || again)) /* an earlier item may end the holder of its key */
             err = after_room(e, specs, i);
         if (!err && !taken)
             err = tenant_refuses_job(e, t);

@@ -161,6 +161,34 @@ static void a_batch_beyond_the_limit_makes_nothing(void **state)
     assert_int_equal(run_all("q"), LISTENERS_MAX);
 }
 
+/* An item may end the job that has the key of a later item: then the later item makes a job. */
+static void a_batch_that_frees_a_key_finds_the_limit_in_time(void **state)
+{
+    struct job_spec specs[2] = { spec_of("p"), spec_of("p") };
+    struct schedule_result results[2];
+    struct job_id parent = job("p");
+    uint64_t lsn;
+    size_t at;
+
+    (void)state;
+    cutting = false;
+    for (int i = 0; i < LISTENERS_MAX; i++)
+        waits_for(parent);
+    specs[0].key = specs[1].key = STR("k");
+    specs[0].expire_ms = 1000;
+    specs[0].retain_ms = 0;
+    schedule(&specs[0]);
+    specs[0].if_exists = IFEXISTS_REPLACE;
+    specs[0].due_ms = START - 10000;
+    specs[1].after = &parent;
+    specs[1].after_count = 1;
+    lsn = engine_lsn(e);
+    assert_int_equal(engine_schedule_all(e, specs, 2, results, &at), BELFRY_LIMIT);
+    assert_int_equal(at, 1);
+    assert_int_equal(engine_lsn(e), lsn);
+    assert_false(engine_torn(e));
+}
+
 /* A parent with a large payload is not written again for each who waits for it. */
 static void to_wait_for_a_large_job_writes_little(void **state)
 {
@@ -550,6 +578,7 @@ int main(void)
         TEST(listeners_mostly_find_room),
         TEST(a_batch_may_end_a_job_that_it_waits_for),
         TEST(a_batch_beyond_the_limit_makes_nothing),
+        TEST(a_batch_that_frees_a_key_finds_the_limit_in_time),
         TEST(to_wait_for_a_large_job_writes_little),
         TEST(to_release_a_large_job_writes_little),
         TEST(a_parent_keeps_its_place_among_the_ready),
