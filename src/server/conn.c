@@ -225,9 +225,10 @@ static void execute_request(struct conn *c, const struct resp_request *r)
     }
 }
 
-/* A request that has not been executed before. */
+/* A request that has not been executed before. It may have found no room. */
 static void take_request(struct conn *c, const struct resp_request *r)
 {
+    c->client.session.no_room = c->client.session.crowded = false;
     if (http_guess_words(r->args, r->n))
         protocol_error(c,
                        "this is neither RESP nor HTTP as it is spoken here: expected a method in "

@@ -222,3 +222,25 @@ def test_two_tenants_leave_places_for_others(make_server):
         wait_for(lambda: w.call("STATS")["connections"] < 25, what="places are free")
         with server.wire(2) as again:
             assert again.call("AUTH", tokens["b"]) == "OK"
+
+
+def test_a_request_that_waited_is_refused_once(make_server):
+    """It waited for memory, and when its turn came the tenant had sent as many requests as it may."""
+    server = make_server(clients_memory="1")
+    with server.wire() as w:
+        make_root(w)
+        auth = token(w, "a")
+        w.call("TENANT", "a", "REQUESTS", 1)
+        with server.wire(2) as one, server.wire(2) as other:
+            one.call("AUTH", auth)
+            other.call("AUTH", auth)
+            for _ in range(3):
+                one.send("GET", "01M7HYNQRQ0000000000000001")
+                end = time.monotonic() + 1.5
+                while time.monotonic() < end:  # The other leaves nothing to it.
+                    other.pipeline([("PING",)] * 10)
+                answer = one.recv()
+                assert answer is None or answer.code == "RATE"
+            w.call("TENANT", "a", "REQUESTS", 0)
+            time.sleep(1)
+            assert one.call("PING") == "PONG", "its next answer is that of its next request"
