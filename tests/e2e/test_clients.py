@@ -244,3 +244,31 @@ def test_a_request_that_waited_is_refused_once(make_server):
             w.call("TENANT", "a", "REQUESTS", 0)
             time.sleep(1)
             assert one.call("PING") == "PONG", "its next answer is that of its next request"
+
+
+def test_bodies_whose_length_no_header_tells(make_server):
+    server = make_server(memory="64MiB")
+    with server.wire() as w:
+        before = server.memory()["VmRSS"]
+        head = (b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")
+        crowd = [lazy(server) for _ in range(60)]
+        for s in crowd:
+            s.sendall(head)
+            s.setblocking(False)
+        wait_for(lambda: w.call("STATS")["connections"] == 61, what="all have begun")
+        pour(crowd, b"10000\r\n" + b" " * 65536 + b"\r\n", 20)
+        assert w.call("STATS")["clients_bytes"] < 20 * MIB
+        assert server.memory()["VmRSS"] - before < 40 * MIB
+        for s in crowd:
+            s.close()
+        wait_for(lambda: w.call("STATS")["clients_bytes"] < MIB, what="all is given back")
+        # Small ones do not count as if they were large.
+        crowd = [lazy(server) for _ in range(60)]
+        for s in crowd:
+            s.sendall(head)
+        rest = b'"queue":"q","payload":"x"}'
+        for s in crowd:
+            s.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(rest), rest))
+            assert s.recv(100).startswith(b"HTTP/1.1 201")
+            s.close()

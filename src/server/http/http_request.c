@@ -319,7 +319,7 @@ static size_t body_limit(const struct http_client *c)
     return 2 * (size_t)c->client.server->options.max_payload + SLACK_BYTES;
 }
 
-/* A body is taken when there is memory for all of it. */
+/* A large body is taken when there is memory for all of it. */
 static void charge_body(struct http_client *c, size_t bytes)
 {
     if (bytes > ACCOUNT_SMALL && client_is_crowded(&c->client)) {
@@ -327,7 +327,7 @@ static void charge_body(struct http_client *c, size_t bytes)
         http_turn_away(c, "BUSY", 503, "clients_memory is used up: send it again in a while");
         return;
     }
-    c->charge = bytes < body_limit(c) ? bytes : 0;
+    c->charge = bytes <= body_limit(c) ? bytes : 0;
     http_note_held(c);
 }
 
@@ -342,8 +342,8 @@ static void check_body(struct http_client *c, const char *length)
         http_turn_away(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
     else if (!is_json(header(c, MHD_HTTP_HEADER_CONTENT_TYPE)))
         http_turn_away(c, "INVALID", 415, "Content-Type: expected application/json");
-    else
-        charge_body(c, chunked ? body_limit(c) : strtoull(length, NULL, 10));
+    else if (!chunked)
+        charge_body(c, strtoull(length, NULL, 10));
 }
 
 static void find_route(struct http_client *c, const char *method)
@@ -464,12 +464,21 @@ static enum MHD_Result begin_request(struct http_client *c, const char *method)
     return MHD_YES;
 }
 
+/* Looks at the size of a body that comes in chunks, as no header told it. */
+static void check_chunks(struct http_client *c, size_t bytes)
+{
+    if (bytes > body_limit(c))
+        http_turn_away(c, "TOOLARGE", 413, "the body is larger than the limit");
+    else if (!c->charge && bytes > ACCOUNT_SMALL)
+        charge_body(c, body_limit(c)); /* it may become as large */
+    if (c->answered)
+        buf_reset(&c->body, 0);
+}
+
 static enum MHD_Result take_body(struct http_client *c, struct str bytes)
 {
-    if (!c->answered && c->body.len + bytes.len > body_limit(c)) { /* chunked: no header told */
-        buf_reset(&c->body, 0);
-        http_turn_away(c, "TOOLARGE", 413, "the body is larger than the limit");
-    }
+    if (!c->answered)
+        check_chunks(c, c->body.len + bytes.len);
     if (c->answered) {
         c->dropped += bytes.len;
         return c->dropped > body_limit(c) ? MHD_NO : MHD_YES;
@@ -562,6 +571,8 @@ static void take_request(struct http_client *c)
     int err;
 
     c->phase = PHASE_WAITS;
+    c->charge = 0; /* all of the body is there */
+    http_note_held(c);
     if (c->answered)
         return;
     c->client.server->commands += c->match.route->page == HTTP_VERB;
