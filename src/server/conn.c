@@ -339,21 +339,23 @@ static void check_input(struct conn *c)
         protocol_error(c, "request is larger than the limit");
 }
 
-/* A large request begins to come when there is memory for all of it. So it can always end. */
+/* A large argument begins to come when there is memory for all of it. If that is not the last one,
+ * the request may have to wait again. */
 static void charge_half(struct conn *c)
 {
     size_t need = c->half.need;
+    bool more = need > c->charge + ACCOUNT_SMALL;
 
     if (need <= c->in.len || need <= ACCOUNT_SMALL) {
         c->charge = 0;
         return;
     }
-    if (!c->charge && client_is_crowded(&c->client)) {
+    if (more && client_is_crowded(&c->client)) {
         c->client.session.crowded = true;
         return;
     }
     c->client.session.crowded = false;
-    if (!c->charge)
+    if (more)
         c->charge = need > c->in.len + 1 ? need : max_request(c);
     if (need > c->in.cap)
         buf_reserve(&c->in, need - c->in.len); /* at once, and no more than that */

@@ -272,3 +272,29 @@ def test_bodies_whose_length_no_header_tells(make_server):
             s.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(rest), rest))
             assert s.recv(100).startswith(b"HTTP/1.1 201")
             s.close()
+
+
+def test_requests_that_become_larger(make_server):
+    """The first large argument is not the largest."""
+    server = make_server(memory="64MiB")
+    with server.wire() as w:
+        before = server.memory()["VmRSS"]
+        words = [b"*3\r\n$8\r\nSCHEDULE\r\n$5000\r\n" + b"x" * 4990, b"x" * 10 + b"\r\n$1000000\r\n" + b"x" * 999_000]
+        crowd = [lazy(server) for _ in range(60)]
+        for s in crowd:
+            s.sendall(words[0])
+            s.setblocking(False)
+        wait_for(lambda: w.call("STATS")["clients_bytes"] > 60 * 5000, what="all have begun")
+        sent = [0] * len(crowd)
+        for _ in range(40):
+            for n, s in enumerate(crowd):
+                try:
+                    sent[n] += s.send(words[1][sent[n]:sent[n] + 200_000])
+                except OSError:
+                    pass
+            time.sleep(0.02)
+        assert w.call("STATS")["clients_bytes"] < 18 * MIB
+        assert w.call("SCHEDULE", "q", BIG), "others get their turn"
+        assert server.memory()["VmRSS"] - before < 40 * MIB
+        for s in crowd:
+            s.close()
