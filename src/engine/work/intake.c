@@ -351,6 +351,17 @@ static bool begins_queue(const struct queue *q, const struct job_spec *specs, si
     return true;
 }
 
+/* Checks AFTER of an item whose key an earlier item may free, so that it makes a job after all. The
+ * jobs that it would wait for come to memory. A job that is gone is no error: its key may stay. */
+static int check_freed(struct engine *e, const struct job_spec *s)
+{
+    struct job_id lost;
+    size_t waits;
+    int err = after_check(e, s, &waits, &lost);
+
+    return err == BELFRY_NOTFOUND ? 0 : err;
+}
+
 /* Whether all could be scheduled, one after the other, each with the jobs that it would meet. */
 static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
 {
@@ -363,7 +374,9 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
         bool begins = !taken && begins_queue(q, specs, i);
 
         *ret_at = i;
-        if (!err && (!holder || again)) /* an earlier item may end the holder of its key */
+        if (!err && holder && again && specs[i].if_exists != IFEXISTS_REJECT)
+            err = check_freed(e, &specs[i]);
+        if (!err && (!holder || again))
             err = after_room(e, specs, i);
         if (!err && !taken)
             err = tenant_refuses_job(e, t);

@@ -162,11 +162,11 @@ static void a_batch_beyond_the_limit_makes_nothing(void **state)
 }
 
 /* An item may end the job that has the key of a later item: then the later item makes a job. */
-static void a_batch_that_frees_a_key_finds_the_limit_in_time(void **state)
+static void a_batch_that_frees_a_key_finds_errors_in_time(void **state)
 {
     struct job_spec specs[2] = { spec_of("p"), spec_of("p") };
     struct schedule_result results[2];
-    struct job_id parent = job("p");
+    struct job_id parent = job("p"), id = job("p");
     uint64_t lsn;
     size_t at;
 
@@ -185,6 +185,10 @@ static void a_batch_that_frees_a_key_finds_the_limit_in_time(void **state)
     lsn = engine_lsn(e);
     assert_int_equal(engine_schedule_all(e, specs, 2, results, &at), BELFRY_LIMIT);
     assert_int_equal(at, 1);
+    specs[1].after = (struct job_id[]){ id, id };
+    specs[1].after_count = 2;
+    assert_int_equal(engine_schedule_all(e, specs, 2, results, &at), BELFRY_INVALID);
+    assert_string_equal(engine_detail(e), "after: a job is named twice");
     assert_int_equal(engine_lsn(e), lsn);
     assert_false(engine_torn(e));
 }
@@ -578,7 +582,7 @@ int main(void)
         TEST(listeners_mostly_find_room),
         TEST(a_batch_may_end_a_job_that_it_waits_for),
         TEST(a_batch_beyond_the_limit_makes_nothing),
-        TEST(a_batch_that_frees_a_key_finds_the_limit_in_time),
+        TEST(a_batch_that_frees_a_key_finds_errors_in_time),
         TEST(to_wait_for_a_large_job_writes_little),
         TEST(to_release_a_large_job_writes_little),
         TEST(a_parent_keeps_its_place_among_the_ready),

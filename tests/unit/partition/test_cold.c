@@ -152,6 +152,34 @@ static void a_batch_may_replace_a_job_to_when_it_has_expired_and_use_its_key_aga
     assert_int_equal(results[1].outcome, SCHEDULE_CREATED);
 }
 
+/* The later item makes a job then, and the job that it waits for is on disk. */
+static void a_batch_that_frees_a_key_finds_the_job_that_it_waits_for(void **state)
+{
+    struct job_spec specs[2] = { spec_of("q", HOUR), spec_of("q", HOUR) };
+    struct schedule_result results[2];
+    struct job_id parent = schedule("p", 2 * HOUR);
+    struct job_view v;
+    size_t at;
+    int is;
+
+    (void)state;
+    push_out(parent);
+    specs[0].key = specs[1].key = STR("k");
+    specs[0].expire_ms = HOUR;
+    EXECUTE(is, engine_schedule(e, &specs[0], &results[0]));
+    assert_int_equal(is, 0);
+    specs[0].if_exists = IFEXISTS_REPLACE;
+    specs[0].due_ms = wall - 2 * HOUR;
+    specs[1].after = &parent;
+    specs[1].after_count = 1;
+    EXECUTE(is, engine_schedule_all(e, specs, 2, results, &at));
+    assert_false(engine_torn(e));
+    assert_int_equal(is, 0);
+    assert_int_equal(results[1].outcome, SCHEDULE_CREATED);
+    assert_int_equal(engine_get(e, results[1].id, &v), 0);
+    assert_int_equal(v.state, JOB_WAITING);
+}
+
 #define KEYS 8400 /* twice as many as are remembered, and some */
 
 static void name_key(struct job_spec *spec, int i)
@@ -496,6 +524,7 @@ int main(void)
         TEST(a_job_on_disk_is_found_moved_and_cancelled),
         TEST(a_key_on_disk_is_kept_replaced_and_rejected),
         TEST(a_batch_may_replace_a_job_to_when_it_has_expired_and_use_its_key_again),
+        TEST(a_batch_that_frees_a_key_finds_the_job_that_it_waits_for),
         TEST(a_key_that_another_job_gets_while_a_batch_is_gathered_is_that_jobs),
         TEST(a_batch_is_whole_though_what_is_known_of_keys_is_forgotten_meanwhile),
         TEST(a_paused_queue_that_fills_memory_starves_no_other),
