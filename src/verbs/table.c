@@ -341,7 +341,8 @@ const struct verb verb_table[] = {
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,
-      "Puts dead jobs back, with their attempts counted anew: one by its id, or those of a queue, oldest first.",
+      "Puts dead jobs back, with their attempts counted anew: one by its id, or those of a queue, oldest first. A job "
+      "of the queue whose key is taken stays dead, and comes last when you ask again.",
       "how many jobs were put back; for a queue it may be fewer than LIMIT although there are more, so ask again "
       "until it is 0", "REDRIVE QUEUE reminder.send LIMIT 100", run_redrive, {
         MAYBE_ID,

@@ -319,8 +319,10 @@ void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
     m->mono_ms = m->start_mono_ms = mono_ms;
     m->served = 0;
     m->refusing = false;
-    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+    for (unsigned q = 0; q < MODEL_QUEUES; q++) {
         m->queues[q].counters = (struct counters){ 0 };
+        m->queues[q].passed_over = false;
+    }
     model_buckets_begin(m);
     memset(m->given, 0, sizeof(m->given));
     for (size_t i = 0; i < m->count; i++) {

@@ -294,6 +294,15 @@ static int64_t redriven(struct world *w, unsigned q, int *n)
     return newest;
 }
 
+/* Jobs whose keys are taken, also by one that was just put back, go behind the others. */
+static void note_passed_over(struct model *m, unsigned q)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->jobs[i].queue == q && m->jobs[i].state == JOB_DEAD && m->jobs[i].key &&
+            model_find_key(m, q, m->jobs[i].key))
+            m->queues[q].passed_over = true;
+}
+
 static bool redrive_queue(struct world *w, const struct request *r)
 {
     char text[TEXT_MAX];
@@ -319,9 +328,12 @@ static bool redrive_queue(struct world *w, const struct request *r)
     bool excused = w->cold && (n > 0 || w->model.latest_ms > w->model.now_ms);
     CHECK(!oldest || n == (int)r->limit || excused, "REDRIVE of a queue leaves job %" PRIu64,
           oldest->id.seq);
-    /* Which one is older can be told only as long as the clock went forward. */
-    CHECK(!oldest || w->cold || w->model.set_back || oldest->ended_ms >= newest,
+    /* Which one is older can be told only as long as the clock went forward, and jobs whose keys
+     * were taken come last. */
+    bool sorted = !w->cold && !w->model.set_back && !w->model.queues[r->queue].passed_over;
+    CHECK(!oldest || !sorted || oldest->ended_ms >= newest,
           "REDRIVE of a queue leaves job %" PRIu64 ", which is older", oldest->id.seq);
+    note_passed_over(&w->model, r->queue);
     world_answer(w, "REDRIVE");
     return true;
 }

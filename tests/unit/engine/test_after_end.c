@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs whose parents end otherwise than done. */
+/* Jobs whose parents end otherwise than done, and the order in which dead jobs are put back. */
 #include "support/parents.h"
 
 enum end { CANCELLED, DEAD, EXPIRED };
@@ -196,6 +196,28 @@ static void dead_jobs_are_put_back_by_their_ends_though_some_had_to_tell_of_them
     }
 }
 
+static void dead_jobs_whose_key_is_taken_are_put_back_last(void **state)
+{
+    struct job_spec spec = spec_of("p");
+    struct job_id ids[3], rival;
+
+    (void)state;
+    spec.key = STR("k");
+    ids[0] = schedule(&spec);
+    ids[1] = job("p");
+    ids[2] = job("p");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(die().seq, ids[i].seq);
+    rival = schedule(&spec);
+    assert_int_equal(engine_redrive_queue(e, STR("p"), 1), 1);
+    assert_int_equal(state_of(ids[1]), JOB_READY);
+    cancel(rival);
+    assert_int_equal(engine_redrive_queue(e, STR("p"), 1), 1);
+    assert_int_equal(state_of(ids[2]), JOB_READY);
+    assert_int_equal(engine_redrive_queue(e, STR("p"), 1), 1);
+    assert_int_equal(state_of(ids[0]), JOB_READY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +231,7 @@ int main(void)
         TEST(a_dead_parent_put_back_has_nobody_left_to_tell),
         TEST(a_dead_parent_put_back_at_once_is_waited_for),
         TEST(dead_jobs_are_put_back_by_their_ends_though_some_had_to_tell_of_them),
+        TEST(dead_jobs_whose_key_is_taken_are_put_back_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
