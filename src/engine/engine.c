@@ -242,10 +242,8 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         budget--;
     }
     buckets_fire(e);
-    while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms))) {
-        waiter_late(e, container_of(t, struct waiter, timer));
-        budget--;
-    }
+    while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms)))
+        budget -= waiter_late(e, container_of(t, struct waiter, timer));
 }
 
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms)

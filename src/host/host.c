@@ -10,6 +10,8 @@
 #define DUE_SOON_MS     100
 #define SMALL_COMMIT    (64u << 10) /* The loop itself writes only smaller commits. */
 #define OWN_WORK_US     2000
+#define DELIVER_US      2000 /* for so long parked requests are answered in one go, */
+#define DELIVERIES_MAX  500  /* and so many in a turn */
 #define STALL_US        50000
 #define STALL_CREDIT_US INT64_C(60000000)
 
@@ -45,18 +47,38 @@ static bool heed_stall(struct host *h, int64_t now_us)
     return stalled;
 }
 
+/* Answers a parked request; false: the others have to wait for the next turn. A herd of jobs may
+ * become ready for a herd of workers, and all their waits may end together. */
+static bool deliver_one(struct host *h, void *owner, struct job *const *jobs, size_t n)
+{
+    h->ops->deliver(h->user, owner, jobs, n);
+    if (++h->deliveries < DELIVERIES_MAX && time_mono_us() < h->seen_us + DELIVER_US)
+        return true;
+    host_wake(h);
+    return false;
+}
+
+/* Tells parked requests that their time is up. */
+static void end_waits(struct host *h)
+{
+    void *owner;
+
+    while (h->engine && engine_timeout(h->engine, &owner))
+        if (!deliver_one(h, owner, NULL, 0))
+            break;
+}
+
 void host_advance(struct host *h)
 {
     int64_t wall_ms, mono_ms;
-    void *owner;
 
     clocks_read(&h->clocks, &wall_ms, &mono_ms);
     if (heed_stall(h, h->clocks.mono_us))
         clocks_read(&h->clocks, &wall_ms, &mono_ms);
     if (h->engine)
         engine_advance(h->engine, wall_ms, mono_ms);
-    while (h->engine && engine_timeout(h->engine, &owner))
-        h->ops->deliver(h->user, owner, NULL, 0);
+    if (h->deliveries < DELIVERIES_MAX)
+        end_waits(h);
 }
 
 static void on_alarm(void *arg)
@@ -241,7 +263,8 @@ static void give_out(struct host *h)
     struct delivery d;
 
     while (engine_dispatch(h->engine, &d))
-        h->ops->deliver(h->user, d.owner, d.jobs, d.n);
+        if (!deliver_one(h, d.owner, d.jobs, d.n))
+            break;
     h->ops->lease(h->user);
     start_commit(h, true);
 }
@@ -249,6 +272,8 @@ static void give_out(struct host *h)
 void host_turn(struct host *h)
 {
     heed_stall(h, time_mono_us());
+    h->deliveries = 0;
+    end_waits(h);
     if (host_is_up(h) && engine_torn(h->engine))
         host_fail(h, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (host_is_up(h) && !h->resting) {

@@ -89,6 +89,7 @@ struct host {
     struct hist commit_us;
     struct hist fetch_us;
 
+    unsigned deliveries; /* answers to parked requests in this turn */
     struct clocks clocks;
     int64_t seen_us; /* CLOCK_MONOTONIC: when the host last looked at it; 0: not yet */
     int64_t wake_us; /* CLOCK_MONOTONIC: when the loop should wake at the latest; 0: it is awake */

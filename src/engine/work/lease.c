@@ -303,10 +303,11 @@ void engine_wait_cancel(struct engine *e, struct waiter *w)
     waiter_free(e, w);
 }
 
-void waiter_late(struct engine *e, struct waiter *w)
+int waiter_late(struct engine *e, struct waiter *w)
 {
     waiter_leave(e, w);
     list_append(&e->work.late, &w->timer.link);
+    return (int)w->link_count;
 }
 
 bool engine_timeout(struct engine *e, void **ret_owner)

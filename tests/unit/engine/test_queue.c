@@ -315,6 +315,33 @@ static void a_page_goes_on_behind_a_name(void **state)
     assert_string_equal(name, "a@d");
 }
 
+/* A wait at 64 queues is as much work as 64 waits. */
+static void waits_at_many_queues_end_a_few_at_a_time(void **state)
+{
+    char names[LEASE_QUEUES_MAX][8];
+    struct str queues[LEASE_QUEUES_MAX];
+    struct lease_request r = { .queues = queues, .queue_count = LEASE_QUEUES_MAX, .count = 1 };
+    struct waiter *w;
+    void *owner;
+    int ended = 0, all = 0;
+
+    (void)state;
+    for (size_t i = 0; i < LEASE_QUEUES_MAX; i++) {
+        snprintf(names[i], sizeof(names[i]), "q%zu", i);
+        queues[i] = str_of(names[i]);
+    }
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(engine_wait(e, &r, 100, names, &w), 0);
+    mono += 100;
+    for (int i = 0; i < 4; i++, all += ended) {
+        engine_advance(e, wall, mono);
+        for (ended = 0; engine_timeout(e, &owner); ended++)
+            ;
+        assert_true(ended <= 1 + 5000 / LEASE_QUEUES_MAX);
+    }
+    assert_int_equal(all, 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +357,7 @@ int main(void)
         TEST(a_batch_counts_each_new_queue_once),
         TEST(a_batch_is_whole_though_its_queue_falls_out_of_use),
         TEST(workers_wait_at_as_many_other_queues),
+        TEST(waits_at_many_queues_end_a_few_at_a_time),
         TEST(a_page_goes_on_behind_a_name),
     };
 

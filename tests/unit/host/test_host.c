@@ -36,6 +36,7 @@ static struct {
     int reopened;
     int stalled;
 } seen;
+static uint64_t memory_bytes;
 static struct job_id wanted; /* by the request that is executed again */
 
 /* ---- What the host tells ---- */
@@ -59,7 +60,7 @@ static void configure(void *user, struct partition_options *o)
     (void)user;
     o->segment_bytes = 64 << 10;
     o->durable = true;
-    o->memory_bytes = MEMORY;
+    o->memory_bytes = memory_bytes;
     o->block_bytes = 1024;
     o->piece_bytes = 8192;
     o->lookahead_ms = 1000;
@@ -192,6 +193,7 @@ static int setup(void **state)
     (void)state;
     memset(&seen, 0, sizeof(seen));
     atomic_store(&fenced, false);
+    memory_bytes = MEMORY;
     assert_int_equal(store_open("memory:", NULL, &memory), 0);
     assert_int_equal(fault_new(memory, 1, decide, NULL, &store), 0);
     start();
@@ -281,6 +283,56 @@ static void a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up(void **s
     while (seen.delivered == 1)
         turn_once();
     assert_int_equal(wanted.seq, 0);
+}
+
+#define HERD 1200
+#define FEW  500 /* deliveries of a turn, at most */
+
+static void park_herd(int64_t wait_ms)
+{
+    struct str queue = STR("q");
+    struct lease_request r = { .queues = &queue, .queue_count = 1, .count = 1, .for_ms = -1 };
+    struct waiter *w;
+
+    stop();
+    memory_bytes = 64 * MEMORY; /* as leased jobs have to stay in memory */
+    start();
+    host_advance(&host);
+    for (int i = 0; i < HERD; i++)
+        assert_int_equal(engine_wait(host.engine, &r, wait_ms, &wanted, &w), 0);
+}
+
+/* Turns until all are answered; none of the turns answers more than a few. */
+static void turn_out_herd(void)
+{
+    while (seen.delivered < HERD) {
+        int before = seen.delivered;
+
+        host_turn(&host);
+        assert_true(seen.delivered - before <= FEW + 2); /* each of two rounds begins in any case */
+    }
+    assert_int_equal(seen.delivered, HERD);
+}
+
+static void a_herd_of_workers_gets_a_herd_of_jobs_in_several_turns(void **state)
+{
+    (void)state;
+    park_herd(HOUR);
+    for (int i = 0; i < HERD; i++)
+        schedule("q", time_wall_ms());
+    turn_out_herd();
+}
+
+static void waits_that_end_together_are_answered_in_several_turns(void **state)
+{
+    (void)state;
+    park_herd(1);
+    usleep(5000);
+    host_advance(&host); /* as before a request */
+    assert_in_range(seen.delivered, 1, FEW);
+    host_advance(&host);
+    assert_true(seen.delivered <= FEW);
+    turn_out_herd();
 }
 
 static void a_lease_does_not_end_while_the_loop_stands_still(void **state)
@@ -407,6 +459,8 @@ int main(void)
         TEST(what_is_scheduled_becomes_durable_and_the_user_is_told),
         TEST(a_job_is_ready_at_its_time_though_nobody_asks),
         TEST(a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up),
+        TEST(a_herd_of_workers_gets_a_herd_of_jobs_in_several_turns),
+        TEST(waits_that_end_together_are_answered_in_several_turns),
         TEST(a_lease_does_not_end_while_the_loop_stands_still),
         TEST(a_request_that_needs_the_disk_is_executed_again),
         TEST(an_owner_that_went_away_is_not_called),
