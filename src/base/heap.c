@@ -1,85 +1,66 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/heap.h"
 
-/* Of two roots the later one becomes the first child of the other. */
-static struct heap_node *link(struct heap_node *a, struct heap_node *b, heap_before_fn *before)
-{
-    struct heap_node *top = a, *under = b;
+#include <stdint.h>
 
-    if (!a || !b)
-        return a ? a : b;
-    if (before(b, a)) {
-        top = b;
-        under = a;
-    }
-    under->prev = top;
-    under->next = top->child;
-    if (top->child)
-        top->child->prev = under;
-    top->child = under;
-    top->next = top->prev = NULL;
-    return top;
+/* Which way to go below `top`: as good as random, as it depends on where both nodes are in memory.
+ */
+static unsigned toss(const struct heap_node *top, const struct heap_node *under)
+{
+    uint64_t x = (uint64_t)(uintptr_t)top * UINT64_C(0xff51afd7ed558ccd) + (uint64_t)(uintptr_t)under;
+
+    x = (x ^ x >> 32) * UINT64_C(0xc4ceb9fe1a85ec53);
+    x ^= x >> 29;
+    return (unsigned)(x * UINT64_C(0x9e3779b97f4a7c15) >> 63);
 }
 
-/* One tree of a row of siblings: in pairs, and then these from the last to the first. */
-static struct heap_node *link_all(struct heap_node *first, heap_before_fn *before)
+/* Makes one tree of two. The way down in it is random, so it is short whatever the trees look like:
+ * a tree of n nodes ends after log2(n + 1) steps on average. */
+static struct heap_node *meld(struct heap_node *a, struct heap_node *b, heap_before_fn *before)
 {
-    struct heap_node *pairs = NULL, *all = NULL;
+    struct heap_node *root = NULL, *above = NULL, **at = &root;
 
-    while (first) {
-        struct heap_node *a = first, *b = first->next;
+    while (a && b) {
+        if (before(b, a)) {
+            struct heap_node *first = b;
 
-        first = b ? b->next : NULL;
-        a->next = a->prev = NULL;
-        if (b)
-            b->next = b->prev = NULL;
-        a = link(a, b, before);
-        a->next = pairs;
-        pairs = a;
+            b = a;
+            a = first;
+        }
+        *at = a;
+        a->parent = above;
+        above = a;
+        at = &a->child[toss(a, b)];
+        a = *at;
     }
-    while (pairs) {
-        struct heap_node *pair = pairs;
-
-        pairs = pair->next;
-        pair->next = NULL;
-        all = link(all, pair, before);
-    }
-    return all;
+    *at = a ? a : b;
+    if (*at)
+        (*at)->parent = above;
+    return root;
 }
 
 void heap_add(struct heap *h, struct heap_node *node, heap_before_fn *before)
 {
-    node->child = node->next = node->prev = NULL;
-    h->root = link(h->root, node, before);
+    *node = (struct heap_node){ 0 };
+    h->root = meld(h->root, node, before);
 }
 
 void heap_remove(struct heap *h, struct heap_node *node, heap_before_fn *before)
 {
-    struct heap_node *rest = link_all(node->child, before);
+    struct heap_node *parent = node->parent;
+    struct heap_node *rest = meld(node->child[0], node->child[1], before);
 
-    if (node->prev) { /* its children take its place: they come after its parent, too */
-        if (rest) {
-            rest->next = node->next;
-            if (node->next)
-                node->next->prev = rest;
-            rest->prev = node->prev;
-        } else {
-            rest = node->next;
-            if (rest)
-                rest->prev = node->prev;
-        }
-        if (node->prev->child == node)
-            node->prev->child = rest;
-        else
-            node->prev->next = rest;
-    } else {
+    if (rest)
+        rest->parent = parent;
+    if (parent)
+        parent->child[parent->child[1] == node] = rest;
+    else
         h->root = rest;
-    }
-    node->child = node->next = node->prev = NULL;
+    *node = (struct heap_node){ 0 };
 }
 
 void heap_join(struct heap *to, struct heap *from, heap_before_fn *before)
 {
-    to->root = link(to->root, from->root, before);
+    to->root = meld(to->root, from->root, before);
     from->root = NULL;
 }

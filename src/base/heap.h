@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An intrusive pairing heap. Adding and joining take constant time; taking any node out takes
- * O(log n) over a series of calls. The heap allocates nothing. The caller says which node comes
- * before which, by one function for all calls on a heap. The order of a node must not change while
- * it is in a heap.
- *
- *     root                     The child of a node and its siblings come after the node.
- *      |                       `prev` is the sibling before; of the first sibling it is the parent.
- *     child - next - next
+ * An intrusive heap: a binary tree in which each node comes before its children. Two trees are
+ * melded along a random way down, so every call takes O(log n) steps, and no single call takes many
+ * more. The heap allocates nothing. The caller says which node comes before which, by one function
+ * for all calls on a heap. The order of a node must not change while it is in a heap.
  */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
@@ -16,9 +12,8 @@
 #include <stddef.h>
 
 struct heap_node {
-    struct heap_node *child;
-    struct heap_node *next;
-    struct heap_node *prev; /* NULL: the root */
+    struct heap_node *child[2];
+    struct heap_node *parent; /* NULL: the root */
 };
 
 struct heap {

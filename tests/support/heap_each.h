@@ -17,16 +17,14 @@ static inline int heap_each(const struct heap *h, int (*fn)(void *arg, struct he
 
         if (answer)
             return answer;
-        if (n->child) {
-            n = n->child;
+        if (n->child[0] || n->child[1]) {
+            n = n->child[n->child[0] ? 0 : 1];
             continue;
         }
-        while (n && !n->next) { /* back to the parent of this row */
-            while (n->prev && n->prev->child != n)
-                n = n->prev;
-            n = n->prev;
-        }
-        n = n ? n->next : NULL;
+        /* Up to the first node from whose left child the walk comes and that has a right one. */
+        while (n && (!n->parent || n->parent->child[0] != n || !n->parent->child[1]))
+            n = n->parent;
+        n = n ? n->parent->child[1] : NULL;
     }
     return 0;
 }

@@ -35,8 +35,11 @@ static struct item *item_of(const struct heap_node *node)
     return container_of(node, struct item, node);
 }
 
+static uint64_t steps; /* comparisons */
+
 static bool before(const struct heap_node *a, const struct heap_node *b)
 {
+    steps++;
     return item_of(a)->value < item_of(b)->value;
 }
 
@@ -161,12 +164,46 @@ static void a_visit_ends_when_it_is_told_to(void **state)
     assert_int_equal(n, 3);
 }
 
+#define MANY 100000
+#define FEW  200 /* comparisons in one call */
+
+/* Whatever came before: values rise, fall or are random. */
+static void no_single_call_takes_many_steps(void **state)
+{
+    struct item *many = calloc(MANY, sizeof(*many));
+
+    (void)state;
+    assert_non_null(many);
+    for (unsigned how = 0; how < 3; how++) {
+        uint64_t most = 0, all = 0;
+
+        for (unsigned i = 0; i < 2 * MANY; i++) {
+            struct heap_node *node = i < MANY ? &many[i].node : heaps[0].root;
+
+            steps = 0;
+            if (i < MANY) {
+                many[i].value = how == 0 ? i : how == 1 ? MANY - i : random_below(MANY);
+                heap_add(&heaps[0], node, before);
+            } else {
+                heap_remove(&heaps[0], node, before);
+            }
+            most = steps > most ? steps : most;
+            all += steps;
+        }
+        assert_null(heaps[0].root);
+        assert_true(most < FEW);
+        assert_true(all / MANY < FEW / 4);
+    }
+    free(many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_taken_first_is_always_the_least, setup),
         cmocka_unit_test_setup(nodes_come_and_go_anywhere, setup),
         cmocka_unit_test_setup(two_heaps_become_one, setup),
+        cmocka_unit_test_setup(no_single_call_takes_many_steps, setup),
         cmocka_unit_test_setup(a_visit_ends_when_it_is_told_to, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
