@@ -74,7 +74,8 @@ struct host {
     struct partition *partition; /* NULL while it is opened anew */
     struct engine *engine;       /* the partition's */
     uint64_t durable_lsn;
-    struct list uncommitted; /* Each entry stands for a request whose answer waits for a commit. */
+    struct list uncommitted; /* Each entry stands for a request whose answer waits for a commit, or
+                                is a mark of the user's. */
     bool failed;             /* The partition is to be discarded. */
     bool draining;           /* See host_drain. */
     bool resting;            /* See host_rest. */

@@ -3,6 +3,9 @@
 
 #include "host/errand.h"
 
+#define FLUSH_US    2000 /* for so long clients are flushed in one go, */
+#define FLUSHES_MAX 500  /* and so many of them */
+
 static enum peer_kind kind_of(const struct client *c)
 {
     return c->peer.tls ? PEER_TLS : PEER_PLAIN;
@@ -37,6 +40,32 @@ void client_await_commit(struct client *c)
 {
     if (list_empty(&c->uncommitted))
         list_append(&c->server->host.uncommitted, &c->uncommitted);
+}
+
+void clients_settled(struct server *s)
+{
+    list_move(&s->host.uncommitted, &s->settled);
+    clients_flush(s);
+}
+
+/* A flush leaves a client in the list if it waits for another commit, too. */
+void clients_flush(struct server *s)
+{
+    int64_t until_us = time_mono_us() + FLUSH_US;
+
+    if (list_empty(&s->settled))
+        return;
+    for (int n = 0; s->host.uncommitted.next != &s->settled; n++) {
+        struct client *c = container_of(s->host.uncommitted.next, struct client, uncommitted);
+
+        if (n == FLUSHES_MAX || time_mono_us() >= until_us) {
+            host_wake(&s->host);
+            return;
+        }
+        list_move(&s->host.uncommitted, &c->uncommitted);
+        c->ops->flush(c);
+    }
+    list_remove(&s->settled);
 }
 
 void client_queue(struct client *c)

@@ -65,6 +65,11 @@ void client_abandon(struct client *c);
 /* Tells the log why, and closes. */
 void client_cut_off(struct client *c, const char *why);
 
+/* The durable lsn has grown: flushes the clients that wait for a commit, some of them at once and
+ * the others by clients_flush. */
+void clients_settled(struct server *s);
+/* Goes on with that; every turn of the loop calls it. */
+void clients_flush(struct server *s);
 /* If tokens have changed since the last turn: ends the waits of clients whose token is no longer
  * good, or which need one now. They ask again. */
 void clients_check_tokens(struct server *s);

@@ -151,8 +151,7 @@ static void settled(void *user)
 {
     struct server *s = user;
 
-    list_each_of_safe (struct client, c, &s->host.uncommitted, uncommitted)
-        c->ops->flush(c);
+    clients_settled(s);
     events_settled(s);
     push_flush(s);
 }

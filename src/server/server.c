@@ -57,6 +57,7 @@ static void on_turn(uv_prepare_t *handle)
 {
     struct server *s = handle->data;
 
+    clients_flush(s);
     resume_clients(s);
     if (host_is_up(&s->host))
         clients_check_tokens(s);
@@ -215,7 +216,7 @@ int server_init(struct server *s)
         push_open, http_open,     hosting_pool, listen_open,
     };
 
-    lists_init(&s->clients, &s->resume, &s->no_room);
+    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room);
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);

@@ -65,6 +65,7 @@ struct server {
 
     int64_t late_us;     /* monotonic: see server_is_late; 0: no request has come in this turn */
     struct list clients; /* all clients */
+    struct list settled; /* In host.uncommitted: the clients before it are to be flushed. */
     struct list resume;  /* clients with input to be looked at in the next turn */
     struct list no_room; /* clients whose next request adds jobs, for which there is no room */
     struct peers peers;  /* clients and links of TLS by address */
