@@ -89,8 +89,8 @@ uint64_t engine_offered_lsn(const struct engine *e);
 
 /* Copies forward the jobs of a commit of segment `segment` whose newest images stand there. */
 int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
-/* Copies forward everything but jobs that stands in segment `segment`. The host calls it before it
- * drops the segment. */
+/* Copies forward everything but jobs that stands in segments up to `segment`, a slice in each call.
+ * 1: there is more. The host calls it until it answers 0 before it drops the segment. */
 int engine_copy_rest(struct engine *e, uint32_t segment);
 /* Jobs whose image stands in this segment. A segment with none need not be read before it is
  * dropped. */

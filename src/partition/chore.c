@@ -37,6 +37,7 @@ bool partition_work(struct partition *p, int64_t until_us)
 {
     bool more = feed_work(p);
 
+    more = reclaim_work(p) || more;
     more = own_work(p, until_us) || more;
     return engine_work(p->engine) || more;
 }

@@ -127,6 +127,7 @@ void tenure_note(struct partition *p, uint32_t segment);
 void tenure_end(struct partition *p);
 
 bool reclaim_is_behind(const struct partition *p);
+bool reclaim_work(struct partition *p); /* true: there is more */
 bool feed_work(struct partition *p);
 bool feed_waits(const struct partition *p);
 bool own_work(struct partition *p, int64_t until_us);

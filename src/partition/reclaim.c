@@ -53,6 +53,22 @@ static struct cold_run *run_to_unlink(struct partition *p)
     return NULL;
 }
 
+/* On the engine's thread: when the jobs of the segment are copied, copies a slice of the other facts
+ * in it. */
+bool reclaim_work(struct partition *p)
+{
+    if (!p->reclaiming || p->reclaim_rest || p->reclaim_next < p->segments[0].elements)
+        return false;
+    int more = engine_copy_rest(p->engine, p->segments[0].number);
+    if (more > 0)
+        return true;
+    if (more < 0 || engine_set_oldest(p->engine, p->segments[0].number + 1) < 0)
+        return false; /* out of memory: again later */
+    p->reclaim_rest = true;
+    p->reclaim_lsn = engine_lsn(p->engine);
+    return false;
+}
+
 static bool begin_segment(struct partition *p, struct chore *c)
 {
     struct slice *s = &c->slice;
@@ -77,13 +93,9 @@ static bool begin_segment(struct partition *p, struct chore *c)
         buf_reset(&s->elements, 2 * p->o.slice_bytes);
         return true;
     }
-    if (!p->reclaim_rest) {
-        if (engine_copy_rest(p->engine, s->segment.number) < 0 ||
-            engine_set_oldest(p->engine, s->segment.number + 1) < 0)
-            return false; /* out of memory: again later */
-        p->reclaim_rest = true;
-        p->reclaim_lsn = engine_lsn(p->engine);
-    }
+    reclaim_work(p);
+    if (!p->reclaim_rest)
+        return false; /* a later turn goes on */
     if (!partition_make_safe(p, p->reclaim_lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
         return false;
     c->step = RECLAIM_REMOVE;

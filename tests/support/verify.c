@@ -102,7 +102,7 @@ uint64_t engine_hash(const struct engine *e)
             const struct queue *q = container_of(node, struct queue, link);
             struct buf b = { 0 };
 
-            if (q->segment == 0)
+            if (q->segments[NOTE_SETTINGS] == 0)
                 continue;
             record_put_queue(
                 &b, &(struct queue_record){ .queue = queue_name(q), .settings = *q->settings });
@@ -379,10 +379,25 @@ static void check_use(const struct queue *q)
         jobs += q->jobs[i];
     for (int i = 0; i < COLD_SLOTS; i++)
         jobs += (uint64_t)q->cold[i];
-    CHECK((q->segment == 0) == (q->settings == &queue_defaults));
+    CHECK((q->segments[NOTE_SETTINGS] == 0) == (q->settings == &queue_defaults));
     CHECK(q->use == QUEUE_NEW ||
           (q->use == QUEUE_USED) == (jobs > 0 || q->settings != &queue_defaults));
-    CHECK(q->use != QUEUE_IDLE || (q->post.waiters == 0 && q->tally_segment == 0));
+    CHECK(q->use != QUEUE_IDLE || (q->post.waiters == 0 && q->segments[NOTE_TALLY] == 0));
+    for (int i = 0; i < QUEUE_NOTES; i++)
+        CHECK((q->segments[i] == 0) == list_empty(&q->noted[i]));
+}
+
+/* Reclaiming takes the oldest records about queues first. */
+static void check_notes(const struct engine *e)
+{
+    for (int i = 0; i < QUEUE_NOTES; i++) {
+        uint32_t last = 0;
+
+        list_each_of (const struct queue, q, &e->place.noted[i], noted[i]) {
+            CHECK(q->segments[i] >= last);
+            last = q->segments[i];
+        }
+    }
 }
 
 static void check_queue(const struct engine *e, const struct queue *q, struct recount *r,
@@ -514,6 +529,7 @@ void engine_verify(const struct engine *e)
         check_queue(e, container_of(node, struct queue, link), &c, sums);
     list_each (node, &e->place.idle)
         check_queue(e, container_of(node, struct queue, link), &c, sums);
+    check_notes(e);
     lanes_verify(e);
     asides_verify(e);
     if (!e->place.batch.active)

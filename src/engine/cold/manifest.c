@@ -156,11 +156,11 @@ bool engine_due_is_empty(const struct engine *e)
     return e->cold.counts[COLD_DUE] == 0 && e->cold.counts[COLD_WAITING] == 0;
 }
 
-void tally_touch(const struct engine *e, struct queue *q)
+void tally_touch(struct engine *e, struct queue *q)
 {
     q->tally_changed = true;
-    if (!q->tally_segment)
-        q->tally_segment = e->segment;
+    if (!q->segments[NOTE_TALLY])
+        queue_noted(e, q, NOTE_TALLY, e->segment);
 }
 
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)

@@ -377,7 +377,7 @@ int apply_queue(struct engine *e, const struct queue_record *r)
         return BELFRY_NOMEM;
     bucket_change(e, &q->bucket, &old, &new);
     /* The defaults need no copy: segments with older settings go before this one. */
-    q->segment = q->settings == &queue_defaults ? 0 : e->segment;
+    queue_noted(e, q, NOTE_SETTINGS, q->settings == &queue_defaults ? 0 : e->segment);
     queue_settle(e, q);
     queue_offer(e, q);
     return 0;

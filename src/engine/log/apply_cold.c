@@ -471,7 +471,7 @@ int apply_tally(struct engine *e, const struct tally_record *r)
         else if (floor_raise(c, f.number, f.upto) < 0)
             return BELFRY_NOMEM;
     }
-    q->tally_segment = e->segment;
+    queue_noted(e, q, NOTE_TALLY, e->segment);
     q->tally_changed = false;
     queue_settle(e, q);
     return counts.bad ? BELFRY_CORRUPT : 0;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Copying forward: the live part of an old segment is written again, so that the segment can go. */
 #include "engine/log/log.h"
+#include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
 #include "record/record_cold.h"
+
+#define COPY_SLICE 1000 /* records about queues in one call */
 
 struct copying {
     struct engine *e;
@@ -145,41 +148,52 @@ static bool tally_is_nothing(const struct queue *q)
 static int copy_settings(struct engine *e, struct queue *q)
 {
     size_t start = e->log.out->len;
+    uint32_t segment = 0;
 
     record_put_queue(e->log.out,
                      &(struct queue_record){ .queue = queue_name(q), .settings = *q->settings });
-    return copy_settle(e, start, &q->segment);
+    int err = copy_settle(e, start, &segment);
+    if (!err)
+        queue_noted(e, q, NOTE_SETTINGS, segment);
+    return err;
 }
 
 static int copy_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
     size_t start = e->log.out->len;
+    uint32_t segment = 0;
 
     if (!q->tally_changed && tally_is_nothing(q) && oldest == UINT32_MAX) {
-        q->tally_segment = 0;
+        queue_noted(e, q, NOTE_TALLY, 0);
         queue_settle(e, q);
         return 0;
     }
     put_tally(e, q, oldest);
-    int err = copy_settle(e, start, &q->tally_segment);
+    int err = copy_settle(e, start, &segment);
+    if (!err)
+        queue_noted(e, q, NOTE_TALLY, segment);
     q->tally_changed = q->tally_changed && err;
     return err;
 }
 
-static int copy_queues(struct engine *e, struct list *head, uint32_t segment)
+/* Copies records about queues, the oldest first. 1: there are more. */
+static int copy_queues(struct engine *e, enum queue_note note, uint32_t segment, int *budget)
 {
     uint32_t oldest = oldest_backlog(e);
-    int err = 0;
+    const struct list *head = &e->place.noted[note];
 
-    list_each_of_safe (struct queue, q, head, link) {
-        if (q->segment && q->segment <= segment)
-            err = copy_settings(e, q);
-        if (!err && q->tally_segment && q->tally_segment <= segment)
-            err = copy_tally(e, q, oldest);
-        if (err)
+    for (; !list_empty(head); --*budget) {
+        struct queue *q = container_of(head->next, struct queue, noted[note]);
+
+        if (q->segments[note] > segment)
             break;
+        if (*budget <= 0)
+            return 1;
+        int err = note == NOTE_SETTINGS ? copy_settings(e, q) : copy_tally(e, q, oldest);
+        if (err)
+            return err;
     }
-    return err;
+    return 0;
 }
 
 /* ---- Things in lists ---- */
@@ -268,14 +282,14 @@ static int copy_frontier(struct engine *e, uint32_t segment)
 int engine_copy_rest(struct engine *e, uint32_t segment)
 {
     const struct copying c = { e, segment };
-    int err = COPY(&e->cold.runs, cold_run, put_run);
+    int budget = engine_slice(e, COPY_SLICE), err = 0;
 
+    for (int note = 0; note < QUEUE_NOTES && !err; note++)
+        err = copy_queues(e, (enum queue_note)note, segment, &budget);
+    if (!err)
+        err = COPY(&e->cold.runs, cold_run, put_run);
     if (!err)
         err = COPY(&e->cold.grave_list, grave, put_grave);
-    if (!err)
-        err = copy_queues(e, &e->place.queues, segment);
-    if (!err)
-        err = copy_queues(e, &e->place.idle, segment);
     if (!err)
         err = COPY(&e->place.tenant_list, tenant, put_tenant);
     if (!err)

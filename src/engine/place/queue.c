@@ -35,6 +35,8 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->post.dispatch);
     list_remove(&q->turn);
     list_remove(&q->of_tenant);
+    for (int i = 0; i < QUEUE_NOTES; i++)
+        list_remove(&q->noted[i]);
     tree_remove(&e->place.known.queues, &q->sorted[0]);
     tree_remove(&q->tenant->sorted_queues, &q->sorted[1]);
     wheel_remove(&q->bucket.timer);
@@ -117,7 +119,8 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         pool_free(&e->place.known.pool, q, sizeof(*q) + name.len);
         return NULL;
     }
-    lists_init(&q->turn, &q->lull, &q->bucket.timer.link);
+    lists_init(&q->turn, &q->lull, &q->bucket.timer.link, &q->noted[NOTE_SETTINGS],
+               &q->noted[NOTE_TALLY]);
     q->bucket.queue = q;
     post_init(&q->post);
     q->post.queue = q;
@@ -135,7 +138,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
 
 static enum queue_use use_of(const struct engine *e, const struct queue *q)
 {
-    if (q->segment && !MUTANT(e->o.mutant, SETTINGS_FORGOTTEN))
+    if (q->segments[NOTE_SETTINGS] && !MUTANT(e->o.mutant, SETTINGS_FORGOTTEN))
         return QUEUE_USED;
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (q->jobs[i])
@@ -143,9 +146,9 @@ static enum queue_use use_of(const struct engine *e, const struct queue *q)
     for (int i = 0; i < COLD_SLOTS; i++)
         if (q->cold[i])
             return QUEUE_USED;
-    return q->post.waiters > 0                 ? QUEUE_WAITED
-           : q->asides > 0 || q->tally_segment ? QUEUE_NOTED
-                                               : QUEUE_IDLE;
+    return q->post.waiters > 0                        ? QUEUE_WAITED
+           : q->asides > 0 || q->segments[NOTE_TALLY] ? QUEUE_NOTED
+                                                      : QUEUE_IDLE;
 }
 
 /* Names are free to choose, so queues come and go with their jobs. When there are many and another
@@ -169,6 +172,14 @@ void queue_settle(struct engine *e, struct queue *q)
     assert(use == QUEUE_IDLE || e->place.idle_count > 0);
     list_move(use == QUEUE_IDLE ? &e->place.idle : &e->place.queues, &q->link);
     e->place.idle_count += use == QUEUE_IDLE ? 1 : (size_t)-1;
+}
+
+void queue_noted(struct engine *e, struct queue *q, enum queue_note note, uint32_t segment)
+{
+    list_remove(&q->noted[note]);
+    q->segments[note] = segment;
+    if (segment)
+        list_append(&e->place.noted[note], &q->noted[note]);
 }
 
 void queue_wait(struct engine *e, struct queue *q, int n)
@@ -206,7 +217,8 @@ void queues_init(struct engine *e)
     pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names);
     lists_init(&e->place.queues, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
-               &e->place.turns.serving, &e->place.turns.later, &e->place.turns.unwell);
+               &e->place.turns.serving, &e->place.turns.later, &e->place.turns.unwell,
+               &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
 }
 
 bool queue_is_of(const struct queue *q, struct str tenant)

@@ -28,6 +28,8 @@ struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
 /* The use of the queue may have changed. */
 void queue_settle(struct engine *e, struct queue *q);
+/* A record about the queue stands in this segment, which is the newest; 0: in none. */
+void queue_noted(struct engine *e, struct queue *q, enum queue_note note, uint32_t segment);
 /* One more worker waits at a queue, or one less (-1). */
 void queue_wait(struct engine *e, struct queue *q, int n);
 /* The memory of queues, tenants, kinds and waiters, as far as it counts. */

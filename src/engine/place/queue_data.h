@@ -104,6 +104,13 @@ enum queue_use {
     QUEUE_USES
 };
 
+/* Records about a queue that are copied forward. */
+enum queue_note {
+    NOTE_SETTINGS, /* unless they are the defaults */
+    NOTE_TALLY,    /* cold[] and the floors */
+    QUEUE_NOTES
+};
+
 /* How fast the jobs of a queue or of a tenant go. The first figure makes each histogram. */
 struct gauges {
     struct hist *lateness;
@@ -188,8 +195,8 @@ struct queue {
     int64_t cold[COLD_SLOTS];       /* on disk */
     uint64_t offered;               /* jobs in the ready lists, and firsts of lanes */
     uint64_t past_bytes;
-    uint32_t segment;       /* the segment of its settings; 0: they are the defaults */
-    uint32_t tally_segment; /* the segment of cold[] and the floors; 0: there is nothing to say */
+    uint32_t segments[QUEUE_NOTES]; /* the segments of these records; 0: there is nothing to say */
+    struct list noted[QUEUE_NOTES]; /* in place.noted, unless that is 0 */
     bool tally_changed;     /* cold[] or the floors changed since they were written */
     enum hidden hidden;     /* the kind of the engine's own queue; HIDDEN_NONE: a user's */
     struct list logged;     /* ended jobs, by their trails' timers, if its hidden_row lists them */

@@ -363,6 +363,42 @@ static void settings_are_copied_forward_before_their_segment_is_dropped(void **s
     assert_settings();
 }
 
+/* There may be any number of queues. */
+static void settings_of_many_queues_are_copied_in_slices(void **state)
+{
+    struct buf second = { 0 };
+    struct queue_settings s = { .max_running = 9 };
+    struct queue_view v;
+    char name[16];
+    size_t most = 0;
+    int more = 1, slices = 0;
+
+    (void)state;
+    for (int i = 0; i < 3500; i++) {
+        snprintf(name, sizeof(name), "t%d@q%d", i % 3, i);
+        assert_int_equal(engine_queue_set(e, str_of(name), &s, 1u << QUEUE_MAX_RUNNING), 0);
+    }
+    buf_reserve(&second, 4096);
+    engine_direct(e, &second, 2, true, 1);
+    for (; more == 1; slices++) {
+        size_t before = second.len;
+
+        more = engine_copy_rest(e, 1);
+        most = second.len - before > most ? second.len - before : most;
+    }
+    assert_int_equal(more, 0);
+    assert_int_equal(slices, 4);
+    assert_true(most < second.len / 3);
+    buf_fini(&journal);
+    journal = second;
+    reopen((const struct buf *const[]){ &journal }, 1);
+    for (int i = 0; i < 3500; i++) {
+        snprintf(name, sizeof(name), "t%d@q%d", i % 3, i);
+        assert_int_equal(engine_queue_get(e, str_of(name), &v), 0);
+        assert_int_equal(v.settings->max_running, 9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +417,7 @@ int main(void)
         TEST(jobs_that_were_cancelled_cost_the_others_nothing),
         TEST(settings_and_counts_survive_a_replay),
         TEST(settings_are_copied_forward_before_their_segment_is_dropped),
+        TEST(settings_of_many_queues_are_copied_in_slices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
