@@ -148,12 +148,17 @@ uint64_t hist_quantile(const struct hist *h, double share)
     uint64_t want = (uint64_t)(share * (double)h->count);
     uint64_t seen = 0;
 
-    for (unsigned i = 0; i < HIST_BUCKETS; i++) {
-        if (is_missing(h, i / HIST_GROUP))
-            continue;
-        seen += h->buckets[place_of(h, i / HIST_GROUP) + i % HIST_GROUP];
-        if (seen > want || (seen == h->count && seen))
-            return upper_edge(i) < h->max ? upper_edge(i) : h->max;
+    for (unsigned group = 0; group < HIST_GROUPS; group++) {
+        const uint32_t *from = &h->buckets[place_of(h, group)];
+
+        for (unsigned i = 0; i < HIST_GROUP && !is_missing(h, group); i++) {
+            seen += from[i];
+            if (seen > want || (seen == h->count && seen)) {
+                uint64_t edge = upper_edge(group * HIST_GROUP + i);
+
+                return edge < h->max ? edge : h->max;
+            }
+        }
     }
     return h->max;
 }
