@@ -383,6 +383,8 @@ static void check_use(const struct queue *q)
     CHECK(q->use == QUEUE_NEW ||
           (q->use == QUEUE_USED) == (jobs > 0 || q->settings != &queue_defaults));
     CHECK(q->use != QUEUE_IDLE || (q->post.waiters == 0 && q->segments[NOTE_TALLY] == 0));
+    CHECK(!list_empty(&q->ended) ||
+          (list_empty(&q->past) && list_empty(&q->past_keyed) && list_empty(&q->dead)));
     for (int i = 0; i < QUEUE_NOTES; i++)
         CHECK((q->segments[i] == 0) == list_empty(&q->noted[i]));
 }

@@ -22,6 +22,7 @@
 #define GRAVE_BYTES   128
 #define DRAIN_CLASSES 64
 #define HINT_AHEAD    8
+#define BATCH_QUEUES  4000 /* of ended jobs, and of jobs beyond the frontier, in one batch */
 #define NEAR          12 /* part of the lookahead */
 
 /* ---- Classes ---- */
@@ -153,9 +154,14 @@ static void take_tails(struct engine *e)
             list_splice(&e->place.batch.source, &e->wheels[WHEEL_SPARE].slots[level][slot]);
 }
 
+/* The record of a batch is applied in one go, so a batch has the jobs of some thousand queues at
+ * most. The others wait for the next one. */
 static void take_past(struct engine *e)
 {
-    for (struct queue *q = NULL; (q = queue_next(e, q));) {
+    for (int i = engine_slice(e, BATCH_QUEUES); i > 0 && !list_empty(&e->place.ended); i--) {
+        struct queue *q = container_of(e->place.ended.next, struct queue, ended);
+
+        list_remove(&q->ended);
         list_splice(&e->place.batch.past_source, &q->past);
         list_splice(&e->place.batch.past_source, &q->past_keyed);
         list_splice(&e->place.batch.past_source, &q->dead);
@@ -189,9 +195,12 @@ void engine_feed_begin(struct engine *e)
     e->place.batch.slots_left =
         e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_LATER) ? WHEEL_LEVELS * WHEEL_SLOTS : 0;
     e->place.batch.slot = (e->place.batch.slot + 1) % (WHEEL_LEVELS * WHEEL_SLOTS);
+    e->place.batch.number++;
+    e->place.batch.queues_left = engine_slice(e, BATCH_QUEUES);
     e->place.batch.later_bytes = 0;
     e->place.batch.buried = 0;
-    if (e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_PAST))
+    e->place.batch.past = e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_PAST);
+    if (e->place.batch.past)
         take_past(e);
     prune_graves(e);
     e->place.batch.graves = e->cold.next_grave - 1;
@@ -303,6 +312,15 @@ static bool feed_tails(struct engine *e, struct buf *out, size_t *n)
            !list_empty(&e->place.batch.asides);
 }
 
+/* Whether the batch may have one more job of this queue. */
+static bool takes_queue(struct batch *b, struct queue *q)
+{
+    if (q->batch == b->number)
+        return true;
+    q->batch = b->number;
+    return b->queues_left-- > 0;
+}
+
 /* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on with the next
  * slot: the journal keeps a segment for the sake of one job, so no slot waits for a crowded one.
  * Slots that the frontier has entered are left alone: their jobs are about to be hot. */
@@ -331,6 +349,10 @@ static bool feed_later(struct engine *e, struct buf *out, size_t *n)
             job_unplace(e, j);
             job_place_hot(e, j, JOB_SCHEDULED);
             continue;
+        }
+        if (!takes_queue(b, j->queue)) {
+            b->slots_left = 0;
+            break;
         }
         b->later_bytes += job_weight(j);
         feed_next(e, out, j);
@@ -367,7 +389,7 @@ bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
     if (!MUTANT(e->o.mutant, LOST_TOMBSTONE))
         feed_graves(e, out);
     e->place.batch.gathering = false;
-    if (out->len == 0)
+    if (out->len == 0 && !(e->place.batch.past && !list_empty(&e->place.ended)))
         e->place.batch.empty_lsn = e->lsn;
     return false;
 }

@@ -14,6 +14,9 @@ struct batch {
     bool fed;               /* the jobs of the batch count on disk: their memory is waste */
     unsigned slot;          /* the slot of WHEEL_LATER that is looked at next */
     unsigned slots_left;    /* slots of WHEEL_LATER that are yet to be looked at */
+    uint32_t number;        /* of batches so far */
+    int queues_left;        /* queues from which WHEEL_LATER may still give jobs */
+    bool past;              /* the batch takes ended jobs */
     uint64_t later_bytes;   /* bytes of the jobs that were taken from WHEEL_LATER */
     struct list orders;     /* classes whose ordered tails are not in the batch yet */
     struct list asides;     /* lanes whose jobs aside are not in the batch yet */

@@ -279,6 +279,8 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 : j->trail->hold_ms ? &q->past_keyed
                                     : &q->past,
                 j->trail);
+    if (list_empty(&q->ended))
+        list_append(&e->place.ended, &q->ended);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, true);
     if (hidden_rows[q->hidden].lists_ended) /* an ended job needs no second timer */

@@ -35,6 +35,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->post.dispatch);
     list_remove(&q->turn);
     list_remove(&q->of_tenant);
+    list_remove(&q->ended);
     for (int i = 0; i < QUEUE_NOTES; i++)
         list_remove(&q->noted[i]);
     tree_remove(&e->place.known.queues, &q->sorted[0]);
@@ -124,7 +125,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     q->bucket.queue = q;
     post_init(&q->post);
     q->post.queue = q;
-    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->logged);
+    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->ended, &q->logged);
     named_add(&e->place.names, &q->by_name, q->text, name);
     if (!q->hidden) {
         tree_add(&e->place.known.queues, &q->sorted[0], &q->by_name);
@@ -216,7 +217,7 @@ void queues_init(struct engine *e)
 {
     pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names);
-    lists_init(&e->place.queues, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
+    lists_init(&e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
                &e->place.turns.serving, &e->place.turns.later, &e->place.turns.unwell,
                &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
 }

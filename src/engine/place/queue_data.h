@@ -191,6 +191,8 @@ struct queue {
     struct list rich; /* in place.rich, if `past` has more than engine_options.history_bytes */
     struct list past_keyed; /* done jobs whose keys are held: they are kept whatever their number */
     struct list dead;
+    struct list ended; /* in place.ended, if one of these three has jobs, or had */
+    uint32_t batch;    /* the last batch that took a job of it from WHEEL_LATER */
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
     uint64_t offered;               /* jobs in the ready lists, and firsts of lanes */

@@ -315,6 +315,56 @@ static void a_page_goes_on_behind_a_name(void **state)
     assert_string_equal(name, "a@d");
 }
 
+/* The jobs of a batch, as many as there are of its entries. */
+static size_t gather_batch(void)
+{
+    struct buf out = { 0 };
+    size_t n = 0;
+
+    engine_feed_begin(e);
+    while (engine_feed_slice(e, &out, 500))
+        ;
+    for (size_t at = 0; at < out.len; n++) {
+        uint16_t key;
+        uint32_t body;
+
+        memcpy(&key, out.ptr + at + 9, sizeof(key));
+        memcpy(&body, out.ptr + at + 11, sizeof(body));
+        at += 15 + key + body;
+    }
+    buf_fini(&out);
+    return n;
+}
+
+/* Its record is applied in one go, and says something of each queue. */
+static void a_batch_for_the_disk_has_the_jobs_of_some_thousand_queues(void **state)
+{
+    char name[32];
+    size_t n;
+
+    (void)state;
+    teardown(NULL);
+    memory_bytes = 4 << 20;
+    start(0);
+    use_once("a", 9000, 3600000);
+    n = gather_batch();
+    assert_in_range(n, 3000, 4000); /* ended ones */
+    engine_feed_abort(e);
+    for (int i = 0; i < 9000; i++) {
+        struct job_spec spec;
+        struct schedule_result r;
+
+        name_of(name, "b", i);
+        spec = spec_of(name);
+        spec.due_ms = wall + 86400000;
+        assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    }
+    n = gather_batch();
+    assert_in_range(n, 7000, 8000); /* and those for later */
+    engine_feed_abort(e);
+    memory_bytes = UINT64_C(4) << 30;
+}
+
 /* A wait at 64 queues is as much work as 64 waits. */
 static void waits_at_many_queues_end_a_few_at_a_time(void **state)
 {
@@ -357,6 +407,7 @@ int main(void)
         TEST(a_batch_counts_each_new_queue_once),
         TEST(a_batch_is_whole_though_its_queue_falls_out_of_use),
         TEST(workers_wait_at_as_many_other_queues),
+        TEST(a_batch_for_the_disk_has_the_jobs_of_some_thousand_queues),
         TEST(waits_at_many_queues_end_a_few_at_a_time),
         TEST(a_page_goes_on_behind_a_name),
     };
