@@ -7,6 +7,7 @@
 
 #define KEEP_BYTES    ((size_t)65536) /* kept for later replies when all are sent */
 #define COMPACT_BYTES ((size_t)65536) /* more sent bytes than this are given back */
+#define SEND_BYTES    ((size_t)1 << 20) /* so many are sent in one go */
 
 /* Replies up to `end` wait for this lsn. */
 struct replies_mark {
@@ -55,14 +56,15 @@ void replies_release(struct replies *r, uint64_t durable_lsn)
         buf_consume(&r->marks, n * sizeof(struct replies_mark));
 }
 
-/* Gives back the bytes that were sent. */
+/* Gives back the bytes that were sent, if they are half of all: else a client that takes a little at
+ * a time would have many bytes moved again and again. */
 static void compact(struct replies *r)
 {
     if (r->sent == r->bytes.len) {
         assert(!replies_are_held(r));
         buf_reset(&r->bytes, KEEP_BYTES);
         r->sent = r->released = 0;
-    } else if (r->sent > COMPACT_BYTES) {
+    } else if (r->sent > COMPACT_BYTES && r->sent >= r->bytes.len / 2) {
         buf_consume(&r->bytes, r->sent);
         for (size_t i = 0; i < mark_count(r); i++)
             marks_of(r)[i].end -= r->sent;
@@ -75,8 +77,10 @@ ssize_t replies_send(struct replies *r, int fd)
 {
     ssize_t all = 0;
 
-    while (replies_are_stuck(r)) {
-        ssize_t n = send(fd, r->bytes.ptr + r->sent, r->released - r->sent, MSG_NOSIGNAL);
+    while (replies_are_stuck(r) && (size_t)all < SEND_BYTES) {
+        size_t most = SEND_BYTES - (size_t)all, stuck = r->released - r->sent;
+        ssize_t n =
+            send(fd, r->bytes.ptr + r->sent, stuck < most ? stuck : most, MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR)
             continue;

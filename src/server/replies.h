@@ -25,8 +25,8 @@ void replies_fini(struct replies *r);
 bool replies_hold(struct replies *r, uint64_t lsn, uint64_t durable_lsn);
 /* The durable lsn has grown: releases the replies that waited for no more than that. */
 void replies_release(struct replies *r, uint64_t durable_lsn);
-/* Sends released bytes until the socket takes no more. Answers how many it took; -1: it is broken.
- */
+/* Sends released bytes until the socket takes no more, but a MiB at most: a fast reader may take
+ * all. Answers how many the socket took; -1: it is broken. */
 ssize_t replies_send(struct replies *r, int fd);
 
 /* Whether a reply waits for a commit. */

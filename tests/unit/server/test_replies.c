@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -140,6 +141,38 @@ static void a_broken_socket_is_told(void **state)
     assert_int_equal(replies_send(&replies, fds[0]), -1);
 }
 
+/* A client reads a little at a time: bytes that wait behind others are not moved each time. */
+static void many_replies_leave_bit_by_bit(void **state)
+{
+    char *text = malloc(LARGE + 1), *got = malloc(LARGE);
+    size_t all = 0, moved = 0;
+    int large = 8 << 20;
+
+    (void)state;
+    assert_non_null(text);
+    assert_non_null(got);
+    memset(text, 'x', LARGE);
+    text[LARGE] = '\0';
+    for (int i = 0; i < 4; i++)
+        reply(text, 1, 1);
+    setsockopt(fds[0], SOL_SOCKET, SO_SNDBUFFORCE, &large, sizeof(large)); /* where it may */
+    while (all < 4 * LARGE) {
+        size_t before = replies.sent;
+        ssize_t sent = replies_send(&replies, fds[0]);
+
+        assert_in_range(sent, 1, 1 << 20);
+        all += (size_t)sent;
+        if (replies.sent < before)
+            moved += replies.bytes.len;
+        assert_int_equal(replies_unsent(&replies), 4 * LARGE - all);
+        for (ssize_t n; sent > 0; sent -= n)
+            assert_true((n = read(fds[1], got, (size_t)sent)) > 0);
+    }
+    assert_true(moved <= 4 * LARGE);
+    free(text);
+    free(got);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -150,6 +183,7 @@ int main(void)
         TEST(replies_leave_in_order_though_a_later_one_waits_for_nothing),
         TEST(a_reply_that_waits_for_nothing_stays_behind_one_that_was_not_released_yet),
         TEST(a_full_socket_is_gone_on_with_later),
+        TEST(many_replies_leave_bit_by_bit),
         TEST(a_broken_socket_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
