@@ -24,7 +24,6 @@ struct turns {
     struct list serving;  /* the one of them that was last served, if it may have more */
     struct list later;    /* those that could not be served in this round of dispatching */
     struct list lulls;    /* queues that had only firsts of lanes to give, while lanes_are_full */
-    struct list unwell;   /* queues whose endpoint is left alone, by queue.turn */
     struct table unwell_table; /* struct unwell, endpoints that the host leaves alone, by key */
     struct list unwell_list;   /* all of them */
     uint64_t pick_steps;       /* queues that picking has looked at so far: for tests */

@@ -2,6 +2,7 @@
 /* Queues that push: their settings, the ring that they give in, endpoints that are left alone. */
 #include "engine/place/pushing.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/place/queue.h"
@@ -27,8 +28,8 @@ static int join_ring(struct engine *e, struct queue *q, bool pushes)
 
     if (!to)
         return BELFRY_NOMEM;
-    if (to != from || q->parked) /* else it keeps its turn */
-        list_remove(&q->turn);   /* queue_offer puts it back */
+    if (to != from || q->parked)  /* else it keeps its turn */
+        queue_quits_ring(e, q); /* queue_offer puts it back */
     q->serves = to;
     if (to == from)
         return 0;
@@ -96,6 +97,7 @@ void queue_settings_fini(struct engine *e, struct queue *q)
 struct unwell {
     struct named by_key;
     struct list link;
+    struct list queues; /* that wait for it, by queue.turn */
     int64_t until_ms;
     char text[]; /* the key */
 };
@@ -114,6 +116,7 @@ static struct unwell *unwell_obtain(struct engine *e, struct str key)
     if (!p && (p = calloc(1, sizeof(*p) + key.len))) {
         named_add(&e->place.turns.unwell_table, &p->by_key, p->text, key);
         list_append(&e->place.turns.unwell_list, &p->link);
+        list_init(&p->queues);
     }
     return p;
 }
@@ -126,10 +129,10 @@ static void unwell_forget(struct engine *e, struct unwell *p)
 }
 
 /* Every queue that waits for an endpoint has its turn again, and is looked at anew then. */
-static void queues_retry(struct engine *e)
+static void queues_retry(struct engine *e, struct unwell *p)
 {
-    while (!list_empty(&e->place.turns.unwell)) {
-        struct queue *q = container_of(e->place.turns.unwell.next, struct queue, turn);
+    while (!list_empty(&p->queues)) {
+        struct queue *q = container_of(p->queues.next, struct queue, turn);
 
         list_remove(&q->turn);
         queue_offer(e, q);
@@ -144,12 +147,13 @@ void engine_endpoint_set(struct engine *e, struct str key, int64_t until_ms)
         return;
     p->until_ms = until_ms;
     if (until_ms < 0) {
+        queues_retry(e, p);
         unwell_forget(e, p);
-        queues_retry(e);
     }
 }
 
-int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
+/* The endpoint of a queue, if it is left alone. */
+static struct unwell *queue_unwell(const struct engine *e, const struct queue *q)
 {
     struct str tenant = tenant_name(q->tenant);
     struct endpoint_key key;
@@ -158,10 +162,25 @@ int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
 
     if (!queue_pushes(q) || e->place.turns.unwell_table.count == 0 ||
         !push_url_parse(q->settings->push.url, &u, &why)) /* Each job has a URL of its own. */
-        return -1;
+        return NULL;
     endpoint_key_of_url(&key, tenant, &u);
-    const struct unwell *p = unwell_find(e, endpoint_key_of(&key));
+    return unwell_find(e, endpoint_key_of(&key));
+}
+
+int64_t queue_endpoint_until(const struct engine *e, const struct queue *q)
+{
+    const struct unwell *p = queue_unwell(e, q);
+
     return p ? p->until_ms : -1;
+}
+
+void queue_wait_for_endpoint(struct engine *e, struct queue *q)
+{
+    struct unwell *p = queue_unwell(e, q);
+
+    assert(p);
+    list_append(&p->queues, &q->turn);
+    q->parked = true;
 }
 
 void unwell_init(struct engine *e)

@@ -19,5 +19,7 @@ void unwell_free(struct engine *e);
 /* The moment until which the host leaves the queue's endpoint alone, as engine_endpoint_set was
  * told; -1: the host does not. */
 int64_t queue_endpoint_until(const struct engine *e, const struct queue *q);
+/* Parks a queue whose endpoint is left alone, until engine_endpoint_set ends that. */
+void queue_wait_for_endpoint(struct engine *e, struct queue *q);
 
 #endif

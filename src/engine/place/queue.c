@@ -33,7 +33,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     table_remove(&e->place.names, &q->by_name.node);
     list_remove(&q->link);
     list_remove(&q->post.dispatch);
-    list_remove(&q->turn);
+    queue_quits_ring(e, q);
     list_remove(&q->of_tenant);
     list_remove(&q->ended);
     for (int i = 0; i < QUEUE_NOTES; i++)
@@ -218,7 +218,7 @@ void queues_init(struct engine *e)
     pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names);
     lists_init(&e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
-               &e->place.turns.serving, &e->place.turns.later, &e->place.turns.unwell,
+               &e->place.turns.serving, &e->place.turns.later,
                &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
 }
 

@@ -112,6 +112,8 @@ void post_call(struct engine *e, struct post *p);
 
 /* Looks at the parked queues of a tenant again. */
 void tenant_unpark(struct engine *e, struct tenant *t);
+/* The queue is in no ring any more, nor parked. */
+void queue_quits_ring(struct engine *e, struct queue *q);
 /* The queue of a kind whose turn it is, or NULL. */
 struct queue *kind_next(struct engine *e, struct kind *k);
 /* The queue may have jobs to give. */

@@ -134,6 +134,7 @@ struct tenant {
     struct list link;   /* in place.tenant_list */
     struct list queues; /* by queue.of_tenant */
     struct list parked; /* by queue.turn */
+    struct list parked_pushing; /* those that push and wait for a limit of the tenant: see turn.c */
     struct bucket bucket;
     struct tree_node sorted; /* in known.tenants */
     struct tree sorted_queues;
@@ -169,9 +170,8 @@ struct queue {
     struct list link; /* in place.queues, or in place.idle while it could be forgotten */
     struct list of_tenant;
     struct tree_node sorted[2]; /* in known.queues and tenant.sorted_queues, unless it is hidden */
-    struct list turn; /* in the ring of `serves`, in tenant.parked or in place.turns.unwell */
-    bool parked;      /* the queue is in tenant.parked or place.turns.unwell, if it is in one of the
-                         three */
+    struct list turn; /* in the ring of `serves`; or parked: at its tenant, or at an endpoint */
+    bool parked;      /* the queue is parked, if it is in one of these lists */
     struct list lull; /* in place.turns.lulls */
     struct tenant *tenant;
     struct kind *kind;

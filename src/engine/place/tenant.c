@@ -21,7 +21,7 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     if (!t)
         return NULL;
     *t = (struct tenant){ .settings = tenant_defaults, .sorted_queues.seed = e->o.seed };
-    lists_init(&t->queues, &t->parked, &t->laden, &t->bucket.timer.link);
+    lists_init(&t->queues, &t->parked, &t->parked_pushing, &t->laden, &t->bucket.timer.link);
     t->bucket.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
     named_add(&e->place.tenants, &t->by_name, t->text, name);
@@ -36,7 +36,7 @@ void tenant_settle(struct engine *e, struct tenant *t)
 {
     if (!list_empty(&t->queues) || t->segment != 0 || t->pushes_full)
         return;
-    assert(list_empty(&t->parked) && e->place.tenant_total > 0);
+    assert(list_empty(&t->parked) && list_empty(&t->parked_pushing) && e->place.tenant_total > 0);
     table_remove(&e->place.tenants, &t->by_name.node);
     list_remove(&t->link);
     tree_remove(&e->place.known.tenants, &t->sorted);

@@ -12,6 +12,10 @@
  * The engine looks at the hold of a queue (enum hold) when the turn of the queue comes, not when
  * the hold begins. A held queue leaves the ring, and the event that ends the hold brings it back.
  * So picking never walks over queues that cannot give, and a queue that waits costs nothing.
+ *
+ * Queues that push give in one ring, to one taker. If all that a limit of their tenant held came
+ * back together, the first would take what the limit allows, and the others would be parked again.
+ * So one of them comes back, and the next when that one has been looked at.
  */
 #include "engine/place/queue.h"
 
@@ -189,6 +193,38 @@ int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
     return until > 0 ? until - e->mono_ms : 0;
 }
 
+/* Whether all queues of a tenant have this hold, if they push and have no hold of their own. */
+static bool hold_is_shared(enum hold h)
+{
+    return h == HOLD_TENANT_RUNNING || h == HOLD_TENANT_RATE || h == HOLD_TENANT_PUSHES ||
+           h == HOLD_TENANT_LEASED;
+}
+
+static bool gives_to_pushes(const struct queue *q)
+{
+    return q->serves != q->kind;
+}
+
+/* The next queue of the tenant that pushes has its turn again. */
+static void unpark_pushing(struct engine *e, struct tenant *t)
+{
+    while (!list_empty(&t->parked_pushing)) {
+        struct queue *q = container_of(t->parked_pushing.next, struct queue, turn);
+
+        list_remove(&q->turn);
+        queue_offer(e, q);
+        if (!list_empty(&q->turn))
+            break;
+    }
+}
+
+void queue_quits_ring(struct engine *e, struct queue *q)
+{
+    list_remove(&q->turn);
+    if (gives_to_pushes(q))
+        unpark_pushing(e, q->tenant); /* it may have been the one that came back */
+}
+
 bool queue_gives(struct engine *e, struct queue *q)
 {
     bool full = q->first_count > 0 && lanes_are_full(e, q->tenant);
@@ -198,24 +234,28 @@ bool queue_gives(struct engine *e, struct queue *q)
     enum hold hold = q->offered > 0 ? queue_hold(e, q, passing) : HOLD_NONE;
 
     e->place.turns.pick_steps++;
-    if (q->offered > 0 && hold == HOLD_NONE)
+    if (q->offered > 0 && hold == HOLD_NONE) {
+        if (gives_to_pushes(q))
+            unpark_pushing(e, q->tenant);
         return true;
+    }
     if (hold == HOLD_SERVER_RUNNING || hold == HOLD_SLOW_START || hold == HOLD_SERVER_LEASED)
         return false; /* it stays where it is: this ends with any lease, or soon */
     list_remove(&q->turn);
     if (full && list_empty(&q->lull))
         list_append(&e->place.turns.lulls, &q->lull);
-    if (hold == HOLD_MAINTENANCE || hold == HOLD_TENANT_RUNNING || hold == HOLD_TENANT_RATE ||
-        hold == HOLD_TENANT_PUSHES || hold == HOLD_TENANT_LEASED) {
-        list_append(&q->tenant->parked, &q->turn);
+    if (hold == HOLD_MAINTENANCE || hold_is_shared(hold)) {
+        bool pushing = gives_to_pushes(q) && hold_is_shared(hold);
+
+        list_append(pushing ? &q->tenant->parked_pushing : &q->tenant->parked, &q->turn);
         q->parked = true;
+    } else if (gives_to_pushes(q)) {
+        unpark_pushing(e, q->tenant);
     }
     if (hold == HOLD_TENANT_LEASED)
         leased_wait(e, q->tenant);
-    if (hold == HOLD_ENDPOINT) {
-        list_append(&e->place.turns.unwell, &q->turn);
-        q->parked = true;
-    }
+    if (hold == HOLD_ENDPOINT)
+        queue_wait_for_endpoint(e, q);
     if (hold == HOLD_QUEUE_RATE)
         bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings->rate));
     if (hold == HOLD_TENANT_RATE)
@@ -253,6 +293,7 @@ void tenant_unpark(struct engine *e, struct tenant *t)
         list_remove(&q->turn);
         queue_offer(e, q);
     }
+    unpark_pushing(e, t);
 }
 
 void lulls_end(struct engine *e, const struct tenant *t)

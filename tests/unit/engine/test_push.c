@@ -477,6 +477,68 @@ static void secrets_are_keys_in_base64(void **state)
     assert_false(push_secrets_check(STR(SECRET "\0x"), &why));
 }
 
+#define CROWD 2000
+
+/* A job in each of many queues that push. */
+static void push_crowd(const char *tenant)
+{
+    char name[32];
+
+    for (int i = 0; i < CROWD; i++) {
+        snprintf(name, sizeof(name), "%s@q%d", tenant, i);
+        set_queue(name, QUEUE_PUSH_URL, url_is(URL));
+        schedule(name);
+    }
+}
+
+/* Each job that ends lets one queue go on, whichever it is, and does not look at all of them. */
+static void a_limit_of_a_tenant_does_not_call_all_its_queues_each_time(void **state)
+{
+    struct job_view v, none;
+    uint64_t before;
+
+    (void)state;
+    push_crowd("a");
+    set_tenant("a", TENANT_MAX_RUNNING, (struct tenant_settings){ .max_running = 1 });
+    assert_true(pushed(&v));
+    assert_false(pushed(&none)); /* all are held, and were looked at */
+    before = engine_pick_steps(e);
+    for (int i = 1; i < CROWD; i++) {
+        complete(v.id, v.token);
+        if (i == 5) /* The next one has nothing to give any more. */
+            set_queue("a@q6", QUEUE_PUSH_URL, url_is(""));
+        if (i == CROWD - 1)
+            break;
+        assert_true(pushed(&v));
+        assert_false(pushed(&none));
+    }
+    assert_true(engine_pick_steps(e) - before < 10 * CROWD);
+    assert_false(pushed(&v));
+}
+
+static void an_endpoint_that_is_well_again_calls_its_own_queues(void **state)
+{
+    struct job_view v;
+    uint64_t before;
+
+    (void)state;
+    be_ill("a", 1000);
+    be_ill("b", 1000);
+    push_crowd("b");
+    assert_false(pushed(&v)); /* They are parked. */
+    set_queue("a@q", QUEUE_PUSH_URL, url_is(URL));
+    schedule("a@q");
+    assert_false(pushed(&v));
+    before = engine_pick_steps(e);
+    be_ill("a", -1);
+    assert_true(pushed(&v));
+    assert_true(engine_pick_steps(e) - before < 10);
+    be_ill("b", -1);
+    for (int i = 0; i < CROWD; i++)
+        assert_true(pushed(&v));
+    assert_false(pushed(&v));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +561,8 @@ int main(void)
         PUSH(urls_are_plain),
         PUSH(headers_are_lines),
         PUSH(secrets_are_keys_in_base64),
+        PUSH(a_limit_of_a_tenant_does_not_call_all_its_queues_each_time),
+        PUSH(an_endpoint_that_is_well_again_calls_its_own_queues),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
