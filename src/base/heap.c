@@ -7,7 +7,8 @@
  */
 static unsigned toss(const struct heap_node *top, const struct heap_node *under)
 {
-    uint64_t x = (uint64_t)(uintptr_t)top * UINT64_C(0xff51afd7ed558ccd) + (uint64_t)(uintptr_t)under;
+    uint64_t x =
+        (uint64_t)(uintptr_t)top * UINT64_C(0xff51afd7ed558ccd) + (uint64_t)(uintptr_t)under;
 
     x = (x ^ x >> 32) * UINT64_C(0xc4ceb9fe1a85ec53);
     x ^= x >> 29;

@@ -53,8 +53,8 @@ static struct cold_run *run_to_unlink(struct partition *p)
     return NULL;
 }
 
-/* On the engine's thread: when the jobs of the segment are copied, copies a slice of the other facts
- * in it. */
+/* On the engine's thread: when the jobs of the segment are copied, copies a slice of the other
+ * facts in it. */
 bool reclaim_work(struct partition *p)
 {
     if (!p->reclaiming || p->reclaim_rest || p->reclaim_next < p->segments[0].elements)

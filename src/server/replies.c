@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#define KEEP_BYTES    ((size_t)65536) /* kept for later replies when all are sent */
-#define COMPACT_BYTES ((size_t)65536) /* more sent bytes than this are given back */
+#define KEEP_BYTES    ((size_t)65536)   /* kept for later replies when all are sent */
+#define COMPACT_BYTES ((size_t)65536)   /* more sent bytes than this are given back */
 #define SEND_BYTES    ((size_t)1 << 20) /* so many are sent in one go */
 
 /* Replies up to `end` wait for this lsn. */
@@ -56,8 +56,8 @@ void replies_release(struct replies *r, uint64_t durable_lsn)
         buf_consume(&r->marks, n * sizeof(struct replies_mark));
 }
 
-/* Gives back the bytes that were sent, if they are half of all: else a client that takes a little at
- * a time would have many bytes moved again and again. */
+/* Gives back the bytes that were sent, if they are half of all: else a client that takes a little
+ * at a time would have many bytes moved again and again. */
 static void compact(struct replies *r)
 {
     if (r->sent == r->bytes.len) {
@@ -79,8 +79,7 @@ ssize_t replies_send(struct replies *r, int fd)
 
     while (replies_are_stuck(r) && (size_t)all < SEND_BYTES) {
         size_t most = SEND_BYTES - (size_t)all, stuck = r->released - r->sent;
-        ssize_t n =
-            send(fd, r->bytes.ptr + r->sent, stuck < most ? stuck : most, MSG_NOSIGNAL);
+        ssize_t n = send(fd, r->bytes.ptr + r->sent, stuck < most ? stuck : most, MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR)
             continue;

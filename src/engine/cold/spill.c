@@ -23,7 +23,7 @@
 #define DRAIN_CLASSES 64
 #define HINT_AHEAD    8
 #define BATCH_QUEUES  4000 /* of ended jobs, and of jobs beyond the frontier, in one batch */
-#define NEAR          12 /* part of the lookahead */
+#define NEAR          12   /* part of the lookahead */
 
 /* ---- Classes ---- */
 

@@ -67,8 +67,8 @@ struct place {
     struct list idle; /* queues that could be forgotten */
     size_t idle_count;
     struct list noted[QUEUE_NOTES]; /* queues that have such a record, by its segment */
-    struct list ended; /* queues that may have ended jobs in memory */
-    struct list rich; /* queues with much history in memory: see past_trim */
+    struct list ended;              /* queues that may have ended jobs in memory */
+    struct list rich;               /* queues with much history in memory: see past_trim */
     uint64_t queue_total;
     uint64_t hidden_total; /* queues that are the engine's own */
     uint64_t hidden_jobs;  /* jobs of hidden queues */

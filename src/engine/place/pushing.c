@@ -28,8 +28,8 @@ static int join_ring(struct engine *e, struct queue *q, bool pushes)
 
     if (!to)
         return BELFRY_NOMEM;
-    if (to != from || q->parked)  /* else it keeps its turn */
-        queue_quits_ring(e, q); /* queue_offer puts it back */
+    if (to != from || q->parked) /* else it keeps its turn */
+        queue_quits_ring(e, q);  /* queue_offer puts it back */
     q->serves = to;
     if (to == from)
         return 0;

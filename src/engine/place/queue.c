@@ -217,8 +217,8 @@ void queues_init(struct engine *e)
 {
     pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names);
-    lists_init(&e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle, &e->place.turns.dispatch,
-               &e->place.turns.serving, &e->place.turns.later,
+    lists_init(&e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle,
+               &e->place.turns.dispatch, &e->place.turns.serving, &e->place.turns.later,
                &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
 }
 

@@ -131,9 +131,9 @@ struct sums {
 /* See turn.c. */
 struct tenant {
     struct named by_name;
-    struct list link;   /* in place.tenant_list */
-    struct list queues; /* by queue.of_tenant */
-    struct list parked; /* by queue.turn */
+    struct list link;           /* in place.tenant_list */
+    struct list queues;         /* by queue.of_tenant */
+    struct list parked;         /* by queue.turn */
     struct list parked_pushing; /* those that push and wait for a limit of the tenant: see turn.c */
     struct bucket bucket;
     struct tree_node sorted; /* in known.tenants */
@@ -191,17 +191,17 @@ struct queue {
     struct list rich; /* in place.rich, if `past` has more than engine_options.history_bytes */
     struct list past_keyed; /* done jobs whose keys are held: they are kept whatever their number */
     struct list dead;
-    struct list ended; /* in place.ended, if one of these three has jobs, or had */
-    uint32_t batch;    /* the last batch that took a job of it from WHEEL_LATER */
+    struct list ended;              /* in place.ended, if one of these three has jobs, or had */
+    uint32_t batch;                 /* the last batch that took a job of it from WHEEL_LATER */
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
     uint64_t offered;               /* jobs in the ready lists, and firsts of lanes */
     uint64_t past_bytes;
     uint32_t segments[QUEUE_NOTES]; /* the segments of these records; 0: there is nothing to say */
     struct list noted[QUEUE_NOTES]; /* in place.noted, unless that is 0 */
-    bool tally_changed;     /* cold[] or the floors changed since they were written */
-    enum hidden hidden;     /* the kind of the engine's own queue; HIDDEN_NONE: a user's */
-    struct list logged;     /* ended jobs, by their trails' timers, if its hidden_row lists them */
+    bool tally_changed;             /* cold[] or the floors changed since they were written */
+    enum hidden hidden;             /* the kind of the engine's own queue; HIDDEN_NONE: a user's */
+    struct list logged; /* ended jobs, by their trails' timers, if its hidden_row lists them */
     enum queue_use use;
     const struct queue_settings *settings; /* queue_defaults, or its own: see queue_settings_set */
     struct counters counters;

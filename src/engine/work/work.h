@@ -47,8 +47,8 @@ int after_told(struct engine *e, struct job *j, const struct job *ended);
 
 #define TOKEN_COUNTER 40 /* bits of a token below the epoch */
 
-/* Takes a waiter whose time is up off its posts; engine_timeout hands it out. Returns how many posts
- * there were: 1 or more. */
+/* Takes a waiter whose time is up off its posts; engine_timeout hands it out. Returns how many
+ * posts there were: 1 or more. */
 int waiter_late(struct engine *e, struct waiter *w);
 void waiters_free(struct engine *e);
 
