@@ -270,6 +270,11 @@ int64_t engine_now(const struct engine *e)
     return e->now_ms;
 }
 
+uint64_t engine_changes(const struct engine *e)
+{
+    return e->log.changes;
+}
+
 uint64_t engine_lsn(const struct engine *e)
 {
     return e->lsn;

@@ -81,7 +81,9 @@ int engine_set_oldest(struct engine *e, uint32_t segment);
 uint32_t engine_oldest(const struct engine *e);
 /* The greatest epoch of any commit that was replayed; 0: none was. */
 uint64_t engine_last_epoch(const struct engine *e);
-uint64_t engine_lsn(const struct engine *e);         /* of the last record written */
+uint64_t engine_lsn(const struct engine *e); /* of the last record written */
+/* How many records have changed what readers see. Moves between memory and disk do not. */
+uint64_t engine_changes(const struct engine *e);
 uint64_t engine_visible_lsn(const struct engine *e); /* see above */
 /* As engine_visible_lsn, for the answer to a LEASE. It shows only jobs that were ready, so work is
  * given out without waiting for the ends of other work. */
@@ -173,7 +175,8 @@ void engine_task_skip(struct engine *e);
 
 /* ---- Queues ---- */
 
-/* Sets settings, and makes the queue if there is none. INVALID. */
+/* Sets settings, and makes the queue if there is none. Settings that change nothing have no
+ * record. INVALID. */
 int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
                      unsigned fields /* bits 1 << enum queue_field */);
 /* NOTFOUND. */
@@ -185,7 +188,7 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
 
 /* ---- Tenants ---- */
 
-/* INVALID. The caller checks quiet hours and zone. */
+/* Settings that change nothing have no record. INVALID. The caller checks quiet hours and zone. */
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields /* bits 1 << enum tenant_field */);
 /* NOTFOUND. */

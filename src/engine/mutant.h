@@ -82,7 +82,8 @@
     X(OWNER_FORGOTTEN, "without its owner record a journal is opened")      \
     X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")         \
     X(BATCH_KEPT, "the memory of a batch that was given up is kept")        \
-    X(CUT_SKIPS, "a page that is cut short passes over the rest of it")
+    X(CUT_SKIPS, "a page that is cut short passes over the rest of it")     \
+    X(SAME_WRITTEN, "settings are written though they change nothing")
 
 enum mutant {
     MUTANT_NONE,

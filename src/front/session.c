@@ -502,7 +502,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         .who = &s->who,
         .kept = kept,
     };
-    uint64_t lsn = engine_lsn(call.engine);
+    uint64_t changes = engine_changes(call.engine);
     bool again = s->cold;
     char why[512];
     int err;
@@ -529,7 +529,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     s->parked = call.parked;
     s->cold = call.cold;
     if (v->flags & (VERB_ADMIN | VERB_AUDITS) && !call.cold && !call.failed &&
-        engine_lsn(call.engine) != lsn)
+        engine_changes(call.engine) != changes)
         audit(s, &call);
     return v->flags & VERB_TAKES ? engine_offered_lsn(call.engine)
                                  : engine_visible_lsn(call.engine);

@@ -19,19 +19,29 @@ static bool rates_are_equal(const struct rate *a, const struct rate *b)
     return a->count == b->count && (a->count == 0 || a->per_ms == b->per_ms);
 }
 
-#define SAME_FLAG(member)  s->member == queue_defaults.member
-#define SAME_SIGNED        SAME_FLAG
-#define SAME_MOMENT        SAME_FLAG
-#define SAME_PLAIN         SAME_FLAG
-#define SAME_TEXT(member)  strcmp(s->member, queue_defaults.member) == 0
-#define SAME_BYTES(member) str_eq(s->member, queue_defaults.member)
-#define SAME_RATE(member)  rates_are_equal(&s->member, &queue_defaults.member)
+#define SAME_FLAG(member)        a->member == b->member
+#define SAME_SIGNED              SAME_FLAG
+#define SAME_MOMENT              SAME_FLAG
+#define SAME_PLAIN               SAME_FLAG
+#define SAME_LIMIT               SAME_FLAG
+#define SAME_TEXT(member)        strcmp(a->member, b->member) == 0
+#define SAME_BYTES(member)       str_eq(a->member, b->member)
+#define SAME_RATE(member)        rates_are_equal(&a->member, &b->member)
+#define SAME(name, kind, member) &&(SAME_##kind(member))
+
+bool queue_settings_equal(const struct queue_settings *a, const struct queue_settings *b)
+{
+    return true QUEUE_FIELDS(SAME);
+}
 
 bool queue_settings_are_usual(const struct queue_settings *s)
 {
-#define SAME(name, kind, member) &&(SAME_##kind(member))
-    return true QUEUE_FIELDS(SAME);
-#undef SAME
+    return queue_settings_equal(s, &queue_defaults);
+}
+
+bool tenant_settings_equal(const struct tenant_settings *a, const struct tenant_settings *b)
+{
+    return true TENANT_FIELDS(SAME);
 }
 
 const struct tenant_settings tenant_defaults = { .weight = 1,

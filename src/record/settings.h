@@ -70,6 +70,7 @@ struct queue_settings {
 };
 
 extern const struct queue_settings queue_defaults;
+bool queue_settings_equal(const struct queue_settings *a, const struct queue_settings *b);
 /* Whether these are queue_defaults. */
 bool queue_settings_are_usual(const struct queue_settings *s);
 
@@ -116,5 +117,6 @@ struct tenant_settings {
 };
 
 extern const struct tenant_settings tenant_defaults;
+bool tenant_settings_equal(const struct tenant_settings *a, const struct tenant_settings *b);
 
 #endif

@@ -73,9 +73,44 @@ def test_what_changes_nothing_is_not(b):
     assert entries(b) == []
 
 
+def test_a_request_that_changes_nothing_is_not(b):
+    """Each of these twice: the second one finds everything as it is to be."""
+    b.call("RECUR", "r", "q", "p", "EVERY", "1h", "START", "2030-01-01T00:00:00Z")
+    twice = [("PAUSE", "q"), ("RESUME", "q"), ("QUEUE", "q", "ATTEMPTS", 3, "BACKOFF", "fixed:20s", "RATE", "5/1m"),
+             ("QUEUE", "q", "PUSH_URL", "http://a.example/"), ("QUEUE", "q", "PUSH_HEADERS", "A: b"),
+             ("TENANT", "acme", "WEIGHT", 3, "QUIET", "22:00-07:00", "TZ", "Europe/London", "MAX_QUEUES", 7),
+             ("RECURPAUSE", "r"), ("RECURRESUME", "r"),
+             ("RECUR", "r", "q", "other", "EVERY", "1h", "START", "2030-01-01T00:00:00Z")]
+    before = len(entries(b))
+    for words in twice:
+        b.call(*words)
+        assert b.call(*words) == b.call(*words)
+    assert [e["verb"] for e in entries(b)[before:]] == [words[0] for words in twice]
+    for words in (("QUEUE", "q", "ATTEMPTS", 3, "LEASE", "2m"), ("TENANT", "acme", "WEIGHT", 3, "SPREAD", "1m")):
+        b.call(*words)  # one of the two is another
+    assert len(entries(b)) == before + len(twice) + 2
+
+
+def test_a_recurrence_that_only_came_from_disk_is_not(make_server):
+    """To look at it is to bring it to memory, which has a record, too."""
+    server = make_server(memory="16MiB")
+    with server.wire(3) as b:
+        far = ("EVERY", "52w", "START", "2040-01-01T00:00:00Z")
+        b.call("RECUR", "r", "q", "p", *far)
+        b.call("RECURPAUSE", "r")
+        fed = b.call("STATS")["fed_batches"]
+        for round in range(6):
+            b.pipeline([("SCHEDULE", "jobs", "x" * 700, "IN", "9h") for _ in range(8000)], timeout=60)
+        wait_for(lambda: b.call("STATS")["fed_batches"] > fed)
+        before = verbs(b)
+        assert b.call("RECURPAUSE", "r") == "OK"
+        assert b.call("RECURRENCE", "r")["paused"] is True
+        assert verbs(b) == before
+
+
 def test_a_tenant_sees_its_own(b):
-    for tenant in ("acme", "default", "acme", "zeta"):
-        b.call("PAUSE", "q", "TENANT", tenant)
+    for verb, tenant in (("PAUSE", "acme"), ("PAUSE", "default"), ("RESUME", "acme"), ("PAUSE", "zeta")):
+        b.call(verb, "q", "TENANT", tenant)
     assert len(b.call("AUDIT", "TENANT", "acme")["entries"]) == 2
     assert len(b.call("AUDIT")["entries"]) == 1
     assert len(entries(b)) == 4

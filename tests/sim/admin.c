@@ -35,6 +35,15 @@ static void random_quiet(struct world *w, struct tenant_settings *ret)
     snprintf(ret->tz, sizeof(ret->tz), "%s", rng_chance(r, 50) ? "Mars" : "");
 }
 
+/* A request has a record if it makes a thing known or changes it, and none if it does not. */
+static void judge_record(const struct world *w, uint64_t changes, bool known, bool same)
+{
+    bool written = engine_changes(w->engine) != changes;
+
+    CHECK(written || (known && same), "settings that change something have no record");
+    CHECK(!written || !known || !same, "settings that change nothing have a record");
+}
+
 /* ---- Queues ---- */
 
 static void queue_set(struct world *w, unsigned q, const struct model_queue *s, unsigned fields)
@@ -53,6 +62,10 @@ static void queue_set(struct world *w, unsigned q, const struct model_queue *s, 
     };
 
     snprintf(settings.backoff, sizeof(settings.backoff), "%s", backoffs_text(s->backoff));
+    struct model_queue before = w->model.queues[q];
+    struct queue_view v;
+    bool known = engine_queue_get(w->engine, text_make(TEXT_QUEUE, q, text), &v) == 0;
+    uint64_t changes = engine_changes(w->engine);
     int err = engine_queue_set(w->engine, text_make(TEXT_QUEUE, q, text), &settings, fields);
     trace_note("QUEUE q%u fields %x: paused %d lease %" PRId64 " attempts %" PRId64 " backoff %s"
                " retain %" PRId64 " dead %" PRId64 " hold %" PRId64 " grace %" PRId64
@@ -61,7 +74,10 @@ static void queue_set(struct world *w, unsigned q, const struct model_queue *s, 
                s->retain_dead_ms, s->key_hold_ms, s->past_grace_ms, s->max_running, s->rate.count,
                s->rate.per_ms);
     CHECK(err == 0, "QUEUE answers %s", error_name(err));
+    w->model.queues[q].exists = w->model.queues[q].exists || known; /* that is no change */
     model_queue_set(&w->model, q, s, fields);
+    before.exists = true;
+    judge_record(w, changes, known, memcmp(&before, &w->model.queues[q], sizeof(before)) == 0);
     world_answer(w, "QUEUE");
 }
 
@@ -105,6 +121,10 @@ static void tenant_set(struct world *w, unsigned t, const struct tenant_settings
                        unsigned fields)
 {
     char text[TEXT_MAX];
+    struct tenant_settings before = w->model.tenants[t];
+    struct tenant_view v;
+    bool known = engine_tenant_get(w->engine, text_make(TEXT_TENANT, t, text), &v) == 0;
+    uint64_t changes = engine_changes(w->engine);
     int err = engine_tenant_set(w->engine, text_make(TEXT_TENANT, t, text), s, fields);
 
     trace_note("TENANT %u fields %x: weight %" PRId64 " maintenance %d pending %" PRId64
@@ -113,6 +133,7 @@ static void tenant_set(struct world *w, unsigned t, const struct tenant_settings
                s->rate.per_ms, s->quiet, s->spread_ms);
     CHECK(err == 0, "TENANT answers %s", error_name(err));
     model_tenant_set(&w->model, t, s, fields);
+    judge_record(w, changes, known, memcmp(&before, &w->model.tenants[t], sizeof(before)) == 0);
     world_answer(w, "TENANT");
 }
 

@@ -247,6 +247,7 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
                       unsigned fields)
 {
     struct tenant_settings *t = &m->tenants[tenant];
+    struct tenant_settings before = *t;
 
     if (fields & 1u << TENANT_WEIGHT) {
         t->weight = s->weight;
@@ -278,7 +279,7 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         t->rate = s->rate;
         bucket_begin(&m->tenant_buckets[tenant], &t->rate, m->mono_ms);
     }
-    m->changes++;
+    m->changes += memcmp(&before, t, sizeof(before)) != 0;
 }
 
 /* ---- Scope ---- */

@@ -41,6 +41,7 @@ int emit_settle(struct engine *e, size_t start, int applied, enum seen seen)
         return engine_plain(e, BELFRY_NOMEM);
     }
     e->lsn++;
+    e->log.changes += seen >= SEEN_BY_READERS;
     e->log.bytes += e->log.out->len - start;
     if (e->mono_ms < e->log.strict_until_ms)
         seen = SEEN_BY_ALL;

@@ -6,8 +6,9 @@
 #include "engine/log/token_data.h"
 
 struct log {
-    struct buf *out; /* the commit that is open */
-    uint64_t bytes;  /* of all records that were written, for measuring a part of them */
+    struct buf *out;  /* the commit that is open */
+    uint64_t bytes;   /* of all records that were written, for measuring a part of them */
+    uint64_t changes; /* records that readers see: see engine_changes */
     uint64_t visible_lsn;
     uint64_t offered_lsn;
     int64_t strict_until_ms; /* monotonic: until then a LEASE's answer waits for its record, too */

@@ -16,6 +16,12 @@ static int check_rate(struct engine *e, const struct rate *r)
     return engine_error(e, BELFRY_INVALID, "rate: expected up to %d in 1ms to 1d", RATE_COUNT_MAX);
 }
 
+/* Settings that change nothing have no record, so that the audit log has no entry of them. */
+static bool is_as_before(const struct engine *e, bool equal)
+{
+    return equal && !MUTANT(e->o.mutant, SAME_WRITTEN);
+}
+
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields)
 {
@@ -41,7 +47,9 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
     if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
         return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
     err = check_rate(e, &r.settings.rate);
-    return err ? err : emit_tenant(e, &r);
+    if (err || (t && is_as_before(e, tenant_settings_equal(&t->settings, &r.settings))))
+        return err;
+    return emit_tenant(e, &r);
 }
 
 int engine_queue_set(struct engine *e, struct str name, const struct queue_settings *s,
@@ -71,5 +79,7 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
         err = push_settings_check(e, &r.settings.push);
     if (!err && !queue_settings_are_usual(&r.settings))
         err = tenant_refuses_queue(e, q, name);
-    return err ? err : emit_queue(e, &r);
+    if (err || (q && is_as_before(e, queue_settings_equal(q->settings, &r.settings))))
+        return err;
+    return emit_queue(e, &r);
 }

@@ -119,6 +119,29 @@ static void the_answer_waits_for_its_entry(void **state)
     assert_int_equal(engine_visible_lsn(e), engine_lsn(e));
 }
 
+static void settings_that_change_nothing_have_no_record(void **state)
+{
+    struct queue_settings s = { .paused = true, .push = { .url = STR("http://a/") } };
+    struct tenant_settings t = { .weight = 3, .quiet = "22:00-07:00" };
+    unsigned queue = 1u << QUEUE_PAUSED | 1u << QUEUE_PUSH_URL;
+    unsigned of_tenant = 1u << TENANT_WEIGHT | 1u << TENANT_QUIET;
+    uint64_t lsn = engine_lsn(e);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(engine_queue_set(e, STR("q"), &s, queue), 0);
+        assert_int_equal(engine_tenant_set(e, STR("acme"), &t, of_tenant), 0);
+        assert_int_equal(engine_lsn(e), lsn + 2);
+    }
+    t.quiet[0] = '1';
+    assert_int_equal(engine_tenant_set(e, STR("acme"), &t, of_tenant), 0);
+    s.push.url = STR("http://b/");
+    assert_int_equal(engine_queue_set(e, STR("q"), &s, queue), 0);
+    s.paused = false;
+    assert_int_equal(engine_queue_set(e, STR("q"), &s, queue), 0);
+    assert_int_equal(engine_lsn(e), lsn + 5);
+}
+
 static void it_is_no_job(void **state)
 {
     struct engine_stats s;
@@ -138,6 +161,7 @@ int main(void)
         TEST(an_entry_is_kept_for_its_time_and_survives_a_replay),
         TEST(a_clock_that_is_set_back_hides_none),
         TEST(the_answer_waits_for_its_entry),
+        TEST(settings_that_change_nothing_have_no_record),
         TEST(it_is_no_job),
     };
 
