@@ -32,7 +32,7 @@
     X(NOAUTH,    21, 401, ADDS, "a token is needed", "say which token to show: $BELFRY_AUTH, $BELFRY_AUTH_FILE or --auth-file FILE") \
     X(WRONGPASS, 22, 401, ADDS, "no such token, or it has expired", "an admin sees with belfry token list which there are") \
     X(NOPERM,    23, 403, ADDS, "this token may not do that", "belfry token list shows what each token may do") \
-    X(RATE,      24, 429, ADDS, "the tenant sends more requests than it may", "wait a while, or raise it: belfry tenant NAME --requests N")
+    X(RATE,      24, 429, ADDS, "the tenant sends more requests than it may", "wait a while, or raise the limit: belfry tenant NAME --requests N, or audit_rate in the server's configuration")
 /* clang-format on */
 
 enum belfry_error {

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "front/guard.h"
+#include "front/ration.h"
 #include "verbs/verb.h"
 
 struct session {
@@ -39,6 +40,7 @@ struct session_target {
     bool crowded;        /* requests whose answers may be large have to wait */
     /* The session has shown a right token: why it is not taken, or NULL. May be NULL. */
     const char *(*admit)(struct session *s);
+    struct rations *rations; /* of the audit log; NULL: it has none */
 };
 
 /* Executes one request and appends its reply to out. There is no reply if the request parked

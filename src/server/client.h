@@ -80,8 +80,8 @@ static inline struct session_target client_target(const struct client *c)
 {
     struct server *s = c->server;
 
-    return (struct session_target){ s->host.partition, &s->verb_host, &s->guard,
-                                    client_is_crowded(c), account_refuses };
+    return (struct session_target){ s->host.partition,    &s->verb_host,   &s->guard,
+                                    client_is_crowded(c), account_refuses, &s->rations };
 }
 
 #endif

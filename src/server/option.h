@@ -48,6 +48,8 @@ struct options {
     int64_t max_running;
     int64_t slow_start_ms;
     int64_t audit_retention_ms;
+    int64_t audit_rate;
+    int64_t audit_burst;
     int64_t min_every_ms;
     int64_t history_size;
     int64_t metrics_queues;

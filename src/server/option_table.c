@@ -54,6 +54,12 @@ static const struct option_row option_table[] = {
       "The least duration that RECUR accepts for EVERY. Recurrences that exist go on as they are." },
     { "audit_retention", OPTION_DURATION, FIXED, AT(audit_retention_ms), "90d", HOUR, 3650 * DAY, NULL,
       "How long the server keeps entries of the audit log." },
+    { "audit_rate", OPTION_INT, RELOADABLE, AT(audit_rate), "10", 0, 1000000, NULL,
+      "How many changes a second the audit log takes from one tenant. Further changes are refused with RATE, or "
+      "status 429, and an entry says how many were. A tenant's admins have as many again. Admins of tenant `*` have "
+      "no limit. 0 for any number." },
+    { "audit_burst", OPTION_INT, RELOADABLE, AT(audit_burst), "10000", 1, 1000000000, NULL,
+      "How many changes the audit log takes at once from a tenant that has made few before." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
       "Largest payload of a job, and largest argument of a request. A whole request may have twice this size and 1 "
       "MiB more. With more than 2MiB, one large request over HTTP may hold up others for more than 10 ms." },

@@ -103,6 +103,7 @@ static void begin_stop(struct server *s)
     log_info(&s->log, "stopping: no new requests, finishing what is under way");
     notify_send("STOPPING=1");
     s->stopping = true;
+    verbhost_sweep(s, INT64_MAX);
     host_drain(&s->host);
     s->drain_until_ms = time_mono_ms() + s->options.drain_timeout_ms;
     listen_pause(s);
@@ -182,6 +183,7 @@ static void on_sweep(uv_timer_t *timer)
             c->ops->sweep(c, now);
     strangers_tell(s);
     accounts_sweep(s, now);
+    verbhost_sweep(s, now);
     tls_sweep(s);
     events_sweep(s, now);
     tell_leased(s, now);
@@ -220,6 +222,7 @@ int server_init(struct server *s)
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);
+    rations_init(&s->rations, &s->options.audit_rate, &s->options.audit_burst);
     peers_init(&s->peers);
     strangers_init(&s->strangers);
     accounts_init(&s->accounts);
@@ -262,6 +265,7 @@ void server_fini(struct server *s)
     tls_close(s);
     peers_fini(&s->peers);
     accounts_fini(&s->accounts);
+    rations_fini(&s->rations);
     host_fini(&s->host);
     store_close(s->store);
     listen_close(s);

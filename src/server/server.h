@@ -46,6 +46,7 @@ struct server {
     struct host host;
     struct verb_host verb_host; /* the server as verbs see it */
     struct guard guard;
+    struct rations rations; /* of the audit log */
     uint64_t token_generation; /* The engine's, when clients_check_tokens last looked. */
 
     int listen_fd;
@@ -113,6 +114,9 @@ void notify_reloading(void);
 
 /* Fills in the server as verbs see it. */
 void verbhost_init(struct server *s);
+/* Now and then, and with INT64_MAX at the end: enters into the audit log how many changes it had no
+ * room for. */
+void verbhost_sweep(struct server *s, int64_t mono_ms);
 
 /* Whether requests that come now are to wait in `resume`: others have had much time since the last
  * turn began. */

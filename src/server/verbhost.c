@@ -78,6 +78,7 @@ static void gather_stats(const struct verb_host *h, struct verb_host_stats *ret)
     gather_clients(s, &ret->clients);
     ret->auth_failures = s->guard.failures;
     ret->auth_refused = s->guard.refused;
+    ret->audit_refused = s->rations.refused;
     gather_system(s, ret);
     events_stats(s, ret);
     ret->push = push_stats(s);
@@ -108,6 +109,30 @@ static void log_audited(const struct verb_host *h, const struct audit_entry *a)
     for (size_t i = 0; i < n; i++)
         fields[i].text = visible(fields[i].text, texts[i]);
     log_fields(&s->log, LOG_LEVEL_INFO, "audit", fields, n);
+}
+
+/* Enters how many changes were refused. False: not now. */
+static bool enter_refused(void *arg, struct str tenant, uint64_t refused)
+{
+    struct server *s = arg;
+    char outcome[AUDIT_TEXT_MAX];
+    struct audit_entry a = { .tenant = tenant, .verb = STR("AUDIT"), .request = STR("audit_rate") };
+
+    if (!host_is_up(&s->host) || !host_may_execute(&s->host))
+        return false;
+    snprintf(outcome, sizeof(outcome), "%llu changes were refused", (unsigned long long)refused);
+    a.outcome = str_of(outcome);
+    host_advance(&s->host);
+    if (engine_audit(s->host.engine, &a) < 0)
+        return false;
+    log_audited(&s->verb_host, &a);
+    host_wake(&s->host);
+    return true;
+}
+
+void verbhost_sweep(struct server *s, int64_t mono_ms)
+{
+    rations_sweep(&s->rations, mono_ms, enter_refused, s);
 }
 
 /* The log hears of an address's first wrong token, and of the token after which the guard answers

@@ -72,6 +72,25 @@ static void put_request(struct buf *out, const struct verb_call *c)
     }
 }
 
+/* A verb with settings, such as QUEUE, only shows a thing if none is given. */
+static bool shows_only(const struct verb_call *c)
+{
+    bool has_settings = false;
+
+    for (size_t i = 0; c->verb->args[i].type != ARG_END; i++) {
+        has_settings = has_settings || c->verb->args[i].field;
+        if (c->verb->args[i].field && c->args[i].set)
+            return false;
+    }
+    return has_settings;
+}
+
+bool verb_is_audited(const struct verb_call *c)
+{
+    return c->verb->flags & (VERB_ADMIN | VERB_AUDITS) && !(c->verb->flags & VERB_READS) &&
+           !shows_only(c);
+}
+
 /* The tenant whose things the call changed. */
 static struct str tenant_of(const struct verb_call *c)
 {

@@ -20,6 +20,7 @@
     SHOW_INT("slow", h.slow, METRIC("slow_total", "Pieces of work that held the loop for 5 ms or more.")), \
     SHOW_INT("stalls", h.stalls, METRIC("stalls_total", "Times that the loop stood still for 50 ms or more.")), \
     SHOW_INT("waiting_workers", s.waiters, METRIC("waiting_workers", "LEASE requests that wait.")), \
+    SHOW_INT("audit_refused", h.audit_refused, METRIC("audit_refused_total", "Changes that were refused because their tenant had made as many entries of the audit log as audit_rate allows.")), \
     SHOW_INT("queues", s.queues, METRIC("queues", "Queues that are known.")), \
     SHOW_INT("queues_forgotten", s.queues_forgotten, METRIC("queues_forgotten_total", "Queues that were forgotten, as they had no jobs and no settings.")), \
     SHOW_INT("tenants", s.tenants, METRIC("tenants", "Tenants that are known."))

@@ -124,6 +124,7 @@ struct verb_host_stats {
     struct client_stats clients;
     uint64_t auth_failures;   /* wrong tokens that were shown */
     uint64_t auth_refused;    /* wrong tokens that were refused, after many others */
+    uint64_t audit_refused;   /* changes that the audit log had no room for */
     uint64_t disk_bytes;      /* size of the data's file system; 0: not known */
     uint64_t disk_free_bytes; /* free space of the data's file system */
     bool disk_low;            /* space is at its reserve, and new jobs are refused */
@@ -236,6 +237,8 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
  * call->cold. The handler has written nothing before. */
 void verb_error(struct verb_call *call, int err, const char *detail);
 
+/* Whether the call may change what the audit log is about. */
+bool verb_is_audited(const struct verb_call *call);
 /* Enters a call and its caller into the audit log. NOMEM. */
 int verb_audit(struct verb_call *call, struct str client, struct str address);
 

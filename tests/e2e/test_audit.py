@@ -7,6 +7,7 @@ import time
 import pytest
 
 from conftest import belfry, wait_for
+from web import Web
 from wire import Closed, Refused, encode, now_ms
 
 SERVER = "server"  # each test has its own
@@ -228,3 +229,106 @@ def test_command_line(b, server):
     assert out.returncode == 0 and "PAUSE q" in out.stdout, out
     out = belfry("audit", "--json", "--port", server.port)
     assert json.loads(out.stdout)["entries"][0]["verb"] == "PAUSE"
+
+
+# ---- Floods ----
+
+def token(root, name, role, tenant):
+    return root.call("TOKENCREATE", name, role, "TENANT", tenant)["token"]
+
+
+def with_token(server, text):
+    w = server.wire(3)
+    assert w.call("AUTH", text) == "OK"
+    return w
+
+
+def flood(w, n=200):
+    """Changes and changes back; how many were made. The others must be refused with a hint."""
+    made = 0
+    for i in range(n):
+        try:
+            w.call("RECURPAUSE" if made % 2 == 0 else "RECURRESUME", "r")
+            made += 1
+        except Refused as e:
+            assert str(e).startswith("RATE ") and "audit_rate" in str(e) and "try again in" in str(e), e
+    return made
+
+
+def figure(w, name):
+    (line,) = [x for x in w.call("METRICS").splitlines() if x.startswith(name + " ")]
+    return int(line.split()[-1])
+
+
+def test_a_flood_is_refused_counted_and_told(make_server):
+    server = make_server(audit_rate=1, audit_burst=20)
+    with server.wire(3) as first:
+        root = with_token(server, first.call("TOKENCREATE", "root", "admin")["token"])
+    shop = with_token(server, token(root, "shop", "producer", "acme"))
+    boss = with_token(server, token(root, "boss", "admin", "acme"))
+    other = with_token(server, token(root, "other", "producer", "zeta"))
+    with root, shop, boss, other:
+        for w in (shop, other):
+            w.call("RECUR", "r", "q", "p", "EVERY", "1h")
+        made = flood(shop)
+        assert 19 <= made < 100
+        # Nothing has changed without its entry, and nothing was refused that has one.
+        mine = [e for e in entries(root) if e["user"] == "shop"]
+        assert len(mine) == made + 1
+        assert shop.call("RECURRENCE", "r")["paused"] is (made % 2 == 1)
+        # Others go on: jobs of the same tenant, its admin, other tenants, and above all the admin of all.
+        shop.call("SCHEDULE", "q", "x")
+        boss.call("PAUSE", "q")
+        other.call("RECURPAUSE", "r")
+        for i in range(60):
+            root.call("RECURPAUSE" if i % 2 else "RECURRESUME", "r", "TENANT", "acme")
+            root.call("QUEUE", "q", "ATTEMPTS", i, "TENANT", "acme")
+        refused = figure(root, "belfry_audit_refused_total")
+        assert refused >= 100 and root.call("STATS")["audit_refused"] == refused
+        # One entry tells of all of them, when it is over.
+        wait_for(lambda: [e for e in entries(root) if e["verb"] == "AUDIT"], 30, "the entry about refused changes")
+        (told,) = [e for e in entries(root) if e["verb"] == "AUDIT"]
+        assert (told["tenant"], told["user"], told["request"]) == ("acme", None, "audit_rate")
+        assert told["outcome"] == f"{refused} changes were refused"
+        assert boss.call("AUDIT", "LIMIT", 1000)["entries"][-1]["outcome"] == told["outcome"]
+
+
+def test_a_tenant_without_room_in_the_log_can_still_look(make_server):
+    server = make_server(audit_rate=1, audit_burst=2)
+    with server.wire(3) as first:
+        root = with_token(server, first.call("TOKENCREATE", "root", "admin")["token"])
+    boss = with_token(server, token(root, "boss", "admin", "acme"))
+    with root, boss:
+        tries, refused = 0, None
+        while not refused:
+            tries += 1
+            try:
+                boss.call("QUEUE", "q", "ATTEMPTS", tries)
+            except Refused as e:
+                refused = str(e)
+        assert tries >= 3 and refused.startswith("RATE ")
+        assert boss.call("QUEUE", "q")["attempts"] == tries - 1
+        assert boss.call("TENANT", "acme")["tenant"] == "acme"
+        boss.call("AUDIT"), boss.call("QUEUES"), boss.call("RECURRENCES")
+        headers = {"Authorization": "Bearer " + token(root, "boss2", "admin", "acme")}
+        with Web(server.port) as web:
+            for attempts in range(1000, 2000):  # each second has room for one
+                answer = web.ask("PATCH", "/v1/queues/q", {"attempts": attempts}, headers)
+                if answer.status != 200:
+                    break
+            assert answer.status == 429 and answer.json["code"] == "RATE"
+    server.stop()  # what the log was not told of yet is entered now
+    server.start()
+    with with_token(server, headers["Authorization"].split()[1]) as boss:
+        assert "changes were refused" in boss.call("AUDIT")["entries"][-1]["outcome"]
+
+
+def test_the_rate_can_be_switched_off(make_server):
+    server = make_server(audit_rate=0, audit_burst=1)
+    with server.wire(3) as first:
+        root = with_token(server, first.call("TOKENCREATE", "root", "admin")["token"])
+    shop = with_token(server, token(root, "shop", "producer", "acme"))
+    with root, shop:
+        shop.call("RECUR", "r", "q", "p", "EVERY", "1h")
+        assert flood(shop) == 200
+        assert len([e for e in entries(root) if e["user"] == "shop"]) == 201
