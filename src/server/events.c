@@ -71,8 +71,8 @@ static void log_event(struct server *s, const struct job_event *ev)
     put_number(&l, "lateness_ms", ev->late_ms, ev->start_ms >= 0);
     put_text(&l, "worker", ev->worker);
     put_text(&l, "error", ev->error);
-    log_fields(&s->log, LOG_LEVEL_INFO, ev->outcome >= 0 ? "attempt ended" : "job changed",
-               l.fields, l.n);
+    log_each(&s->log, LOG_LEVEL_INFO, ev->outcome >= 0 ? "attempt ended" : "job changed", l.fields,
+             l.n);
 }
 
 /* Tells the log how many lines were left out, once a second at most. */

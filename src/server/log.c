@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/log.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/json_quote.h"
@@ -131,13 +132,19 @@ static void line_end(const struct log *l, struct buf *b)
     buf_fini(b);
 }
 
+static bool log_takes(const struct log *l, enum option_log_level level, const char *message)
+{
+    return level >= l->options->log_level &&
+           (!l->rate || lograte_takes(l->rate, message, l->options->log_rate, time_mono_ms()));
+}
+
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)
 {
     struct buf b = { 0 };
     const char *name;
     va_list args;
 
-    if (level < l->options->log_level)
+    if (!log_takes(l, level, message))
         return;
     line_begin(l, level, message, &b);
     va_start(args, message);
@@ -147,8 +154,8 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
     line_end(l, &b);
 }
 
-void log_fields(const struct log *l, enum option_log_level level, const char *message,
-                const struct log_field *fields, size_t n)
+void log_each(const struct log *l, enum option_log_level level, const char *message,
+              const struct log_field *fields, size_t n)
 {
     struct buf b = { 0 };
 
@@ -166,12 +173,36 @@ void log_fields(const struct log *l, enum option_log_level level, const char *me
     line_end(l, &b);
 }
 
+void log_fields(const struct log *l, enum option_log_level level, const char *message,
+                const struct log_field *fields, size_t n)
+{
+    if (log_takes(l, level, message))
+        log_each(l, level, message, fields, n);
+}
+
+void log_sweep(const struct log *l, int64_t mono_ms)
+{
+    struct log_field fields[] = { { .name = "like" }, { .name = "lines" } };
+    const char *message;
+    uint64_t lines;
+
+    while (l->rate && (message = lograte_untold(l->rate, mono_ms, &lines))) {
+        fields[0].text = str_of(message);
+        fields[1].number = (int64_t)lines;
+        log_each(l, LOG_LEVEL_WARN, "lines were left out: more than log_rate", fields, 2);
+    }
+}
+
 void log_start(struct log *l)
 {
+    l->rate = calloc(1, sizeof(*l->rate));
     l->writer = logwriter_new(STDERR_FILENO, LOGWRITER_BYTES);
 }
 
 void log_stop(struct log *l)
 {
+    log_sweep(l, INT64_MAX);
     logwriter_free(l->writer, END_MS);
+    free(l->rate);
+    l->rate = NULL;
 }

@@ -2,23 +2,28 @@
 /*
  * Log lines on standard error, one JSON object each (or plain text). Fields are pairs of name and
  * value: log_info(l, "listening", "port", "2355"). Lines never wait for their reader; see
- * logwriter.h. Only the loop's thread logs.
+ * logwriter.h. Of lines with one message only some are taken; see lograte.h. So a message is a
+ * constant. Only the loop's thread logs.
  */
 #ifndef SERVER_LOG_H
 #define SERVER_LOG_H
 
+#include "server/lograte.h"
 #include "server/logwriter.h"
 #include "server/option.h"
 
 struct log {
     const struct options *options; /* The log follows log_level and log_format. */
     struct logwriter *writer;      /* NULL: the loop writes lines itself. */
+    struct lograte *rate;          /* NULL: the log takes any number of lines. */
 };
 
 /* Starts the thread that writes. Without memory or a thread for that, the loop writes itself. */
 void log_start(struct log *l);
 /* Nothing is logged any more. Waits a second at most for the last lines to be read. */
 void log_stop(struct log *l);
+/* Now and then: tells how many lines were left out. */
+void log_sweep(const struct log *l, int64_t mono_ms);
 
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)
     __attribute__((sentinel));
@@ -36,6 +41,10 @@ struct log_field {
 /* Writes a line with fields that are texts or numbers. */
 void log_fields(const struct log *l, enum option_log_level level, const char *message,
                 const struct log_field *fields, size_t n);
+
+/* As log_fields, for lines whose number the caller limits. Each of them is taken. */
+void log_each(const struct log *l, enum option_log_level level, const char *message,
+              const struct log_field *fields, size_t n);
 
 /* A number as a field's value of log_line; the text lasts as long as the caller's block. */
 #define LOG_NUMBER 24

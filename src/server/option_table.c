@@ -98,6 +98,10 @@ static const struct option_row option_table[] = {
       "The least important level that is logged." },
     { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",
       "Form of the log lines. `json`: one JSON object for each line. `text`: lines for people." },
+    { "log_rate", OPTION_INT, RELOADABLE, AT(log_rate), "10", 0, 1000000, NULL,
+      "How many lines with one message are logged in a second. The lines of ten seconds may come at once. Further ones "
+      "are left out, and a line says how many. Lines about jobs have log_jobs_rate, and lines about entries of the "
+      "audit log have audit_rate. 0 for any number." },
     { "tls", OPTION_WORD, FIXED, AT(tls.mode), "off", 0, 0, "off|on|only",
       "Whether the port speaks TLS, for RESP and HTTP. `on`: other machines must use TLS, and this machine may. "
       "`only`: every client must use TLS." },

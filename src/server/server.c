@@ -187,6 +187,7 @@ static void on_sweep(uv_timer_t *timer)
     tls_sweep(s);
     events_sweep(s, now);
     tell_leased(s, now);
+    log_sweep(&s->log, now);
 }
 
 /* ---- Beginning ---- */

@@ -75,6 +75,7 @@ static void gather_stats(const struct verb_host *h, struct verb_host_stats *ret)
     ret->fetch_us = &s->host.fetch_us;
     ret->commit_us = &s->host.commit_us;
     ret->log_lost = s->log.writer ? s->log.writer->lost : 0;
+    ret->log_left_out = s->log.rate ? s->log.rate->left_out : 0;
     gather_clients(s, &ret->clients);
     ret->auth_failures = s->guard.failures;
     ret->auth_refused = s->guard.refused;
@@ -94,7 +95,7 @@ static struct str visible(struct str s, char buf[AUDIT_WORDS_MAX])
     return (struct str){ buf, n };
 }
 
-/* An entry of the audit log is a line of the server's log, too. */
+/* An entry of the audit log is a line of the server's log, too. Their number has its own limit. */
 static void log_audited(const struct verb_host *h, const struct audit_entry *a)
 {
     const struct server *s = container_of(h, struct server, verb_host);
@@ -108,7 +109,7 @@ static void log_audited(const struct verb_host *h, const struct audit_entry *a)
 
     for (size_t i = 0; i < n; i++)
         fields[i].text = visible(fields[i].text, texts[i]);
-    log_fields(&s->log, LOG_LEVEL_INFO, "audit", fields, n);
+    log_each(&s->log, LOG_LEVEL_INFO, "audit", fields, n);
 }
 
 /* Enters how many changes were refused. False: not now. */

@@ -138,6 +138,7 @@ const struct shape_field storage_metrics[] = {
     SHOW_INT("", h.spans_exported, METRIC("otlp_spans_exported_total", "Spans that the OTLP receiver took.")),
     SHOW_INT("", h.spans_dropped, METRIC("otlp_spans_dropped_total", "Spans that it did not take in time.")),
     SHOW_INT("", h.log_lost, METRIC("log_lines_lost_total", "Lines of the server's log that nobody read in time.")),
+    SHOW_INT("", h.log_left_out, METRIC("log_lines_left_out_total", "Lines of the server's log that were left out, as there were many others with their message.")),
     SHOW_INT("", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")),
     SHOW_INT("", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")),
     SHOW_INT("", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused.")),

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The server's log, the files that it writes beside its data, and the rights of its directory."""
+import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import time
 
 import conftest
 from conftest import wait_for
+from wire import encode
 
 
 def test_a_log_that_nobody_reads_holds_nobody_up(make_server):
@@ -70,6 +73,36 @@ def test_a_field_of_a_text_line_cannot_look_like_others(make_server):
         w.call("PAUSE", "q")
     wait_for(lambda: "PAUSE q" in server.log(), 10, "the line")
     assert 'client="x user=root address=10.0.0.9:1"' in server.log()
+
+
+def wrong_tokens(server, addresses):
+    """Each address shows one, of which the log has a line."""
+    for i in range(addresses):
+        with socket.create_connection(("127.0.0.1", server.port), source_address=(f"127.1.{i // 250}.{1 + i % 250}", 0)) as s:
+            s.sendall(encode("AUTH", "wrong"))
+            assert s.recv(100).startswith(b"-WRONGPASS")
+
+
+def lines_of(server, message):
+    return [x for x in map(json.loads, server.log().splitlines()) if x["message"] == message]
+
+
+def test_a_flood_of_lines_is_cut_and_counted(make_server):
+    server = make_server(log_rate=1)
+    with server.wire(3) as w:
+        w.call("AUTH", w.call("TOKENCREATE", "root", "admin")["token"])
+        wrong_tokens(server, 150)
+        shown = lines_of(server, "a wrong token was shown")
+        assert 10 <= len(shown) < 100
+        w.call("PAUSE", "q")  # lines of other kinds are not left out
+        wait_for(lambda: lines_of(server, "audit")[-1]["request"] == "PAUSE q")
+        left = [x for x in w.call("METRICS").splitlines() if x.startswith("belfry_log_lines_left_out_total ")]
+        assert int(left[0].split()[-1]) == 150 - len(shown)
+        wait_for(lambda: lines_of(server, "lines were left out: more than log_rate"), 30, "the line about it")
+    server.stop()
+    told = lines_of(server, "lines were left out: more than log_rate")
+    assert {x["like"] for x in told} == {"a wrong token was shown"}
+    assert sum(x["lines"] for x in told) == 150 - len(shown)
 
 
 def test_the_port_file_is_not_written_through_a_link(make_server, tmp_path):
