@@ -17,6 +17,16 @@
 
 /* ---- Time ---- */
 
+/* A piece of work has ended, which began at noted_us. */
+static void note_work(struct host *h, const char *what)
+{
+    int64_t now_us = time_mono_us();
+
+    if (h->ops->worked)
+        h->ops->worked(h->user, what, now_us - h->noted_us);
+    h->noted_us = now_us;
+}
+
 /*
  * A stall: the loop comes back later than it should, because a piece of work or the machine held
  * it. Meanwhile no worker was heard. So the engine's monotonic clock stands still for that time,
@@ -75,10 +85,12 @@ void host_advance(struct host *h)
     clocks_read(&h->clocks, &wall_ms, &mono_ms);
     if (heed_stall(h, h->clocks.mono_us))
         clocks_read(&h->clocks, &wall_ms, &mono_ms);
+    h->noted_us = h->clocks.mono_us;
     if (h->engine)
         engine_advance(h->engine, wall_ms, mono_ms);
     if (h->deliveries < DELIVERIES_MAX)
         end_waits(h);
+    note_work(h, "the clock: jobs that are due, leases that end");
 }
 
 static void on_alarm(void *arg)
@@ -177,7 +189,7 @@ static void host_fail(struct host *h, const char *what, int err, const char *det
 
 /* ---- Commits ---- */
 
-static void on_committed(void *arg, struct commit *commit, int result);
+static void commit_done(struct host *h, struct commit *commit, int result);
 
 /* Whether the loop may wait for the disk itself: it does so for a lone client, if no job is due
  * that a slow sync would make late. */
@@ -203,18 +215,17 @@ static void start_commit(struct host *h, bool here)
     if (here && small && commit_is_plain(commit) && may_wait(h)) {
         int err = committer_write_now(h->committer, commit);
 
+        note_work(h, "a small commit");
         if (err != BELFRY_FULL) {
-            on_committed(h, commit, err);
+            commit_done(h, commit, err);
             return;
         }
     }
     committer_write(h->committer, h->partition, commit);
 }
 
-static void on_committed(void *arg, struct commit *commit, int result)
+static void commit_done(struct host *h, struct commit *commit, int result)
 {
-    struct host *h = arg;
-
     if (result) {
         host_fail(h, "the journal could not be written", result, committer_detail(h->committer));
         return;
@@ -224,6 +235,15 @@ static void on_committed(void *arg, struct commit *commit, int result)
     h->durable_lsn = partition_durable_lsn(h->partition);
     start_commit(h, false); /* first, so that the disk works while replies are sent */
     h->ops->settled(h->user);
+    note_work(h, "a commit that settled: replies, events, pushes");
+}
+
+static void on_committed(void *arg, struct commit *commit, int result)
+{
+    struct host *h = arg;
+
+    h->noted_us = time_mono_us();
+    commit_done(h, commit, result);
 }
 
 /* ---- The turn ---- */
@@ -266,12 +286,14 @@ static void give_out(struct host *h)
         if (!deliver_one(h, d.owner, d.jobs, d.n))
             break;
     h->ops->lease(h->user);
+    note_work(h, "giving out jobs");
     start_commit(h, true);
 }
 
 void host_turn(struct host *h)
 {
     heed_stall(h, time_mono_us());
+    h->noted_us = h->seen_us;
     h->deliveries = 0;
     end_waits(h);
     if (host_is_up(h) && engine_torn(h->engine))
@@ -283,11 +305,13 @@ void host_turn(struct host *h)
     if (host_is_up(h) && !h->resting) {
         if (!h->draining && partition_work(h->partition, h->seen_us + OWN_WORK_US))
             host_wake(h);
+        note_work(h, "own work");
         give_out(h); /* gives out jobs that came back to memory just now */
     }
     if (host_is_up(h) && !h->draining) {
         chores_start(h);
         start_commit(h, false); /* a chore may wait for it */
+        note_work(h, "beginning chores");
     }
     set_alarms(h);
 }

@@ -62,6 +62,9 @@ struct host_ops {
     /* The partition was opened anew, or could not be. After CORRUPT and FENCED the host gives up,
      * after other errors it tries again. */
     void (*reopened)(void *user, int err, const struct partition_report *report);
+    /* A piece of the host's own work held the loop for so long; `what` is a constant. May be NULL.
+     */
+    void (*worked)(void *user, const char *what, int64_t us);
 };
 
 /* The user may read all members, and adds entries of its own to `uncommitted`. */
@@ -92,8 +95,9 @@ struct host {
 
     unsigned deliveries; /* answers to parked requests in this turn */
     struct clocks clocks;
-    int64_t seen_us; /* CLOCK_MONOTONIC: when the host last looked at it; 0: not yet */
-    int64_t wake_us; /* CLOCK_MONOTONIC: when the loop should wake at the latest; 0: it is awake */
+    int64_t seen_us;  /* CLOCK_MONOTONIC: when the host last looked at it; 0: not yet */
+    int64_t wake_us;  /* CLOCK_MONOTONIC: when the loop should wake at the latest; 0: it is awake */
+    int64_t noted_us; /* CLOCK_MONOTONIC: the end of the last piece of work: see host_ops.worked */
     int64_t credit_us; /* for how long stalls may stop the engine's clock: see heed_stall */
     uint64_t stalls;   /* so far */
     struct alarm wall_alarm;

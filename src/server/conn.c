@@ -279,6 +279,11 @@ static bool is_whole(struct conn *c)
     return false;
 }
 
+static const char *verb_name(const struct session *session)
+{
+    return session->verb ? session->verb : "PING, HELLO or the like";
+}
+
 /* Looks at the clock after the n-th request of a turn, unless it was quick. Reading the clock costs
  * little, but not nothing: many quick requests share a look. */
 static void look_at_clock(struct conn *c, size_t n, size_t bytes)
@@ -289,8 +294,8 @@ static void look_at_clock(struct conn *c, size_t n, size_t bytes)
     if (session->quick && bytes <= QUICK_BYTES && n % QUICK_MAX)
         return;
     now_us = time_mono_us();
-    slow_note(c->client.server, session->verb ? session->verb : "PING, HELLO or the like",
-              now_us - c->looked_us, session->id);
+    slow_note(c->client.server, verb_name(session), SLOW_REQUEST, now_us - c->looked_us,
+              session->id);
     c->looked_us = now_us;
 }
 
@@ -390,16 +395,19 @@ static void conn_fetched(struct client *client, int err, const char *detail)
 {
     struct conn *c = conn_of(client);
     struct resp_request *r = &client->server->request;
+    int64_t begun_us = time_mono_us();
     size_t used = 0;
 
     client->errand = NULL;
-    c->active_ms = time_mono_ms();
+    c->active_ms = begun_us / 1000;
     if (resp_read_request(r, buf_view(&c->in), SIZE_MAX, &used) != RESP_OK)
         protocol_error(c, r->why ? r->why : "out of memory"); /* it was whole before */
     else if (err)
         reply_error(c, err, detail);
     else
         execute_request(c, r);
+    slow_note(client->server, verb_name(&client->session), SLOW_FETCHED, time_mono_us() - begun_us,
+              client->session.id);
     if (err)
         client->session.cold = false;
     if (c->closed || client->errand)
@@ -410,9 +418,11 @@ static void conn_fetched(struct client *client, int err, const char *detail)
 
 static void begin_turn(struct conn *c, int64_t now_us)
 {
-    c->looked_us = now_us;
-    c->until_us = now_us + TURN_US;
     host_advance(&c->client.server->host);
+    c->looked_us = c->client.server->host.noted_us;
+    c->until_us = now_us + TURN_US;
+    if (c->until_us <= c->looked_us)
+        c->until_us = c->looked_us + 1; /* for one request */
 }
 
 /* Takes bytes that came just now. If the turn of the loop has lasted for long, they wait for the

@@ -231,6 +231,11 @@ static void failed(void *user, const char *what, int err, const char *detail)
     push_reset(s);
 }
 
+static void worked(void *user, const char *what, int64_t us)
+{
+    slow_note(user, what, SLOW_OWN, us, 0);
+}
+
 static const struct host_ops hosting_ops = {
     .configure = configure,
     .deliver = deliver,
@@ -243,6 +248,7 @@ static const struct host_ops hosting_ops = {
     .stalled = stalled,
     .failed = failed,
     .reopened = reopened,
+    .worked = worked,
 };
 
 int hosting_start(struct server *s)

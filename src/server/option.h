@@ -48,6 +48,7 @@ struct options {
     int64_t max_running;
     int64_t slow_start_ms;
     int64_t log_rate;
+    int64_t slow_work_ms;
     int64_t audit_retention_ms;
     int64_t audit_rate;
     int64_t audit_burst;

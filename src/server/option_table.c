@@ -127,6 +127,9 @@ static const struct option_row option_table[] = {
     { "keepalive_timeout", OPTION_DURATION, RELOADABLE, AT(keepalive_timeout_ms), "0ms", 0, DAY, NULL,
       "Time after an answer in which the next HTTP request must come; then the server closes the connection. 0 for "
       "client_timeout. A connection that does not take its answer is cut off after the longer of the two." },
+    { "slow_work", OPTION_DURATION, RELOADABLE, AT(slow_work_ms), "5ms", 0, HOUR, NULL,
+      "Work that holds the loop for so long is counted as slow, and the log names it: a request, or work of the "
+      "server itself. Each kind has ten lines at once, and one in a second then. 0ms for all work, which costs time." },
     { "log_jobs", OPTION_WORD, RELOADABLE, AT(log_jobs), "off", 0, 0, "off|ended|all",
       "Log lines about jobs. `ended`: one for each attempt that ended, and for each job that ended without an "
       "attempt. `all`: one for each change of a job." },

@@ -62,7 +62,6 @@ static void on_turn(uv_prepare_t *handle)
     if (host_is_up(&s->host))
         clients_check_tokens(s);
     host_turn(&s->host);
-    slow_note(s, "own work, or a small commit", time_mono_us() - s->host.seen_us, 0);
     if (may_resume(s))
         host_wake(&s->host); /* their reason to wait ended just now */
     s->late_us = 0;
@@ -176,7 +175,7 @@ static void tell_leased(struct server *s, int64_t now_ms)
 static void on_sweep(uv_timer_t *timer)
 {
     struct server *s = timer->data;
-    int64_t now = time_mono_ms();
+    int64_t begun_us = time_mono_us(), now = begun_us / 1000;
 
     list_each_of_safe (struct client, c, &s->clients, all)
         if (!stranger_sweep(c, now))
@@ -188,6 +187,7 @@ static void on_sweep(uv_timer_t *timer)
     events_sweep(s, now);
     tell_leased(s, now);
     log_sweep(&s->log, now);
+    slow_note(s, "a look at all clients", SLOW_OWN, time_mono_us() - begun_us, 0);
 }
 
 /* ---- Beginning ---- */

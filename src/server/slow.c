@@ -3,23 +3,24 @@
 
 #include "server/server.h"
 
-#define TELL_MS 1000
+#define LINES_PER_S 1 /* of the log, for each kind of work */
 
-void slow_note(struct server *s, const char *what, int64_t took_us, uint64_t client)
+#define STAGE_TEXT(name, text) text,
+static const char *const stages[] = { SLOW_STAGES(STAGE_TEXT) };
+
+void slow_note(struct server *s, const char *what, enum slow_stage stage, int64_t took_us,
+               uint64_t client)
 {
     struct slow *slow = &s->slow;
-    int64_t now;
 
-    if (took_us < SLOW_US)
+    if (took_us < s->options.slow_work_ms * 1000)
         return;
     slow->count++;
-    now = time_mono_ms();
-    if (now < slow->tell_ms) {
+    if (!lograte_takes(&slow->rate, what, LINES_PER_S, time_mono_ms())) {
         slow->untold++;
         return;
     }
-    log_warn(&s->log, "a piece of work was slow", "what", what, "us", LOG_INT(took_us), "client",
-             LOG_INT(client), "others", LOG_INT(slow->untold));
-    slow->tell_ms = now + TELL_MS;
+    log_warn(&s->log, "a piece of work was slow", "what", what, "when", stages[stage], "us",
+             LOG_INT(took_us), "client", LOG_INT(client), "others", LOG_INT(slow->untold));
     slow->untold = 0;
 }

@@ -3,20 +3,31 @@
 #ifndef SERVER_SLOW_H
 #define SERVER_SLOW_H
 
-#include <stdint.h>
+#include "server/lograte.h"
 
 struct server;
 
-#define SLOW_US 5000 /* No piece of work should take as long. */
+/* When a piece of work was done: name and text. */
+#define SLOW_STAGES(X)                                 \
+    X(REQUEST, "as the request came")                  \
+    X(FETCHED, "as the request went on after a fetch") \
+    X(OWN, "for no request")
 
-struct slow {
-    uint64_t count;  /* so far */
-    uint64_t untold; /* since the last line of the log */
-    int64_t tell_ms; /* monotonic: the log hears of the next one no earlier */
+enum slow_stage {
+#define SLOW_STAGE_ENUM(name, text) SLOW_##name,
+    SLOW_STAGES(SLOW_STAGE_ENUM)
+#undef SLOW_STAGE_ENUM
 };
 
-/* Notes how long a piece of work took, a verb's name for a request. `client` is the number of its
- * session; 0: none. Does nothing if it was quick. */
-void slow_note(struct server *s, const char *what, int64_t took_us, uint64_t client);
+struct slow {
+    uint64_t count;      /* so far */
+    uint64_t untold;     /* since the last line of the log */
+    struct lograte rate; /* of lines, by what was slow: none hides the others */
+};
+
+/* Notes how long a piece of work took, a verb's name or a path for a request, which is a constant.
+ * `client` is the number of its session; 0: none. Does nothing if it took less than slow_work. */
+void slow_note(struct server *s, const char *what, enum slow_stage stage, int64_t took_us,
+               uint64_t client);
 
 #endif

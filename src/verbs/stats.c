@@ -17,7 +17,7 @@
     SHOW_INT("", h.clients.waits, METRIC("clients_waits_total", "Requests that waited because of this limit.")), \
     SHOW_INT("", h.clients.closed, METRIC("clients_closed_total", "Connections that were closed because others needed their memory.")), \
     SHOW_INT("commands", h.commands, METRIC("commands_total", "Requests that were executed.")), \
-    SHOW_INT("slow", h.slow, METRIC("slow_total", "Pieces of work that held the loop for 5 ms or more.")), \
+    SHOW_INT("slow", h.slow, METRIC("slow_total", "Pieces of work that held the loop for slow_work or longer.")), \
     SHOW_INT("stalls", h.stalls, METRIC("stalls_total", "Times that the loop stood still for 50 ms or more.")), \
     SHOW_INT("waiting_workers", s.waiters, METRIC("waiting_workers", "LEASE requests that wait.")), \
     SHOW_INT("audit_refused", h.audit_refused, METRIC("audit_refused_total", "Changes that were refused because their tenant had made as many entries of the audit log as audit_rate allows.")), \

@@ -112,7 +112,7 @@ struct verb_host_stats {
     int64_t uptime_ms;
     uint64_t connections;
     uint64_t commands;
-    uint64_t slow;   /* pieces of work that held the loop for 5 ms or more */
+    uint64_t slow;   /* pieces of work that held the loop for slow_work or longer */
     uint64_t stalls; /* times that the loop stood still for 50 ms or more */
     uint64_t rss_bytes;
     uint64_t memory_limit_bytes;

@@ -10,6 +10,7 @@ import time
 
 import conftest
 from conftest import wait_for
+from web import Web
 from wire import encode
 
 
@@ -103,6 +104,27 @@ def test_a_flood_of_lines_is_cut_and_counted(make_server):
     told = lines_of(server, "lines were left out: more than log_rate")
     assert {x["like"] for x in told} == {"a wrong token was shown"}
     assert sum(x["lines"] for x in told) == 150 - len(shown)
+
+
+def test_slow_work_is_named_be_it_a_request_a_page_or_the_servers_own(make_server):
+    server = make_server(slow_work="0ms", log_rate=0, memory="16MiB")  # all work is slow
+    with server.wire(3) as w:
+        ids = w.pipeline([("SCHEDULE", "jobs", "x" * 700, "IN", "9h") for _ in range(30000)], timeout=60)
+        wait_for(lambda: w.call("STATS")["fed_batches"] > 0)
+        w.call("GET", ids[0])
+        w.call("SCHEDULE", "soon", "x", "IN", "1ms")
+        assert w.lease("soon", "WAIT", "10s")
+        with Web(server.port) as web:
+            assert web.ask("GET", "/metrics").status == 200
+            assert web.ask("GET", f"/v1/jobs/{ids[1]}").status == 200
+    wait_for(lambda: {("/metrics", "as the request came"), ("LEASE", "as the request came"),
+                      ("the clock: jobs that are due, leases that end", "for no request"),
+                      ("giving out jobs", "for no request"), ("own work", "for no request"),
+                      ("a commit that settled: replies, events, pushes", "for no request"),
+                      ("a look at all clients", "for no request")} <=
+             {(x["what"], x["when"]) for x in lines_of(server, "a piece of work was slow")}, 30, "the names")
+    again = [x for x in lines_of(server, "a piece of work was slow") if x["when"] == "as the request went on after a fetch"]
+    assert [x["what"] for x in again] == ["GET", "GET"] and again[0]["client"] != again[1]["client"]
 
 
 def test_the_port_file_is_not_written_through_a_link(make_server, tmp_path):

@@ -109,7 +109,7 @@ static void note_error(struct http_client *c, int err, const char *detail)
 
 /* ---- Executing ---- */
 
-static void execute_request(struct http_client *c)
+static void execute_request(struct http_client *c, enum slow_stage stage)
 {
     struct server *s = c->client.server;
     struct session *session = &c->client.session;
@@ -117,8 +117,8 @@ static void execute_request(struct http_client *c)
     int64_t begun_us = time_mono_us();
     uint64_t lsn = http_execute(session, &target, c->match.route, &c->call, &c->client, &c->answer);
 
-    slow_note(s, http_route_verb(c->match.route)->name, time_mono_us() - begun_us, session->id);
-
+    slow_note(s, http_route_verb(c->match.route)->name, stage, time_mono_us() - begun_us,
+              session->id);
     if (session->cold) {
         c->client.errand = errand_begin(&s->host, &c->client);
         if (!c->client.errand)
@@ -141,7 +141,7 @@ void http_start(struct http_client *c)
         return;
     }
     host_advance(&s->host);
-    execute_request(c);
+    execute_request(c, SLOW_REQUEST);
 }
 
 static void http_resume(struct client *client)
@@ -158,7 +158,7 @@ static void http_fetched(struct client *client, int err, const char *detail)
     if (err)
         note_error(http_of(client), err, detail);
     else
-        execute_request(http_of(client));
+        execute_request(http_of(client), SLOW_FETCHED);
 }
 
 static void http_deliver(struct client *client, struct job *const *jobs, size_t n)

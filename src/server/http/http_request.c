@@ -527,6 +527,7 @@ static void answer_page(struct http_client *c)
 {
     struct server *s = c->client.server;
     struct http_answer *a = &c->answer;
+    int64_t begun_us = time_mono_us();
 
     a->status = 200;
     switch (c->match.route->page) {
@@ -555,6 +556,8 @@ static void answer_page(struct http_client *c)
         openapi_page(&a->body, c->nonce);
         break;
     }
+    slow_note(s, c->match.route->path, SLOW_REQUEST, time_mono_us() - begun_us,
+              c->client.session.id);
     c->answered = true;
 }
 

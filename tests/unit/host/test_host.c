@@ -35,6 +35,10 @@ static struct {
     int failed;
     int reopened;
     int stalled;
+    int clock; /* These four count pieces of work. */
+    int gave;
+    int own;
+    int sent;
 } seen;
 static uint64_t memory_bytes;
 static struct job_id wanted; /* by the request that is executed again */
@@ -138,9 +142,19 @@ static void stalled(void *user, int64_t ms)
     seen.stalled++;
 }
 
+static void worked(void *user, const char *what, int64_t us)
+{
+    (void)user;
+    assert_true(us >= 0);
+    seen.clock += strstr(what, "the clock") != NULL;
+    seen.gave += strstr(what, "giving out") != NULL;
+    seen.own += strstr(what, "own work") != NULL;
+    seen.sent += strstr(what, "settled") != NULL;
+}
+
 static const struct host_ops ops = { configure, deliver,  lease,        settled,
                                      fetched,   answered, chore_failed, room_changed,
-                                     stalled,   failed,   reopened };
+                                     stalled,   failed,   reopened,     worked };
 
 /* ---- The loop ---- */
 
@@ -358,6 +372,18 @@ static void a_lease_does_not_end_while_the_loop_stands_still(void **state)
     } while (v.state == JOB_LEASED);
 }
 
+static void the_user_is_told_how_long_each_piece_of_work_took(void **state)
+{
+    (void)state;
+    seen.clock = seen.gave = seen.own = seen.sent = 0;
+    host_advance(&host);
+    assert_int_equal(seen.clock, 1);
+    schedule("q", time_wall_ms() + HOUR);
+    while (seen.sent == 0)
+        turn_once();
+    assert_true(seen.gave > 0 && seen.own > 0);
+}
+
 /* Schedules others until a job is on disk. */
 static struct job_id make_cold(void)
 {
@@ -462,6 +488,7 @@ int main(void)
         TEST(a_herd_of_workers_gets_a_herd_of_jobs_in_several_turns),
         TEST(waits_that_end_together_are_answered_in_several_turns),
         TEST(a_lease_does_not_end_while_the_loop_stands_still),
+        TEST(the_user_is_told_how_long_each_piece_of_work_took),
         TEST(a_request_that_needs_the_disk_is_executed_again),
         TEST(an_owner_that_went_away_is_not_called),
         TEST(after_a_failed_commit_memory_is_what_is_stored),
