@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The audit log: who changed what, and when. An entry is an ended job of one hidden queue, and the
  * payload of the job is the entry. The engine keeps entries, feeds them to disk and forgets them as
- * it does with dead jobs. So a limit on other history drops none of them. One log has the entries
- * of all tenants, in the order of their making. */
+ * it does with dead jobs. So a limit on other history drops none of them. Beyond
+ * engine_options.audit_max entries the oldest go. One log has the entries of all tenants, in the
+ * order of their making. */
 #ifndef ENGINE_AUDIT_H
 #define ENGINE_AUDIT_H
 
@@ -37,6 +38,8 @@ struct engine;
 /* Adds an entry, and sets its id and moment. The caller adds it after the change: an answer that
  * waits for the entry waits for both. NOMEM. */
 int engine_audit(struct engine *e, const struct audit_entry *a);
+/* How many entries there are, and how many of them are on disk. */
+uint64_t engine_audit_count(const struct engine *e, uint64_t *ret_disk);
 /* Shows one page, oldest first. It may be short though there is more. `due_ms` and `seq` of the
  * cursor count. The function ends the page as that of engine_list does. NOMEM, COLD. */
 int engine_audits(struct engine *e, const struct audit_filter *f,

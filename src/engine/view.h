@@ -156,6 +156,8 @@ struct engine_stats {
     uint64_t untold;       /* ended jobs of which others have not been told yet */
     uint64_t queues_forgotten; /* since the start */
     uint64_t tenants_forgotten;
+    uint64_t audit_entries; /* of the audit log */
+    uint64_t audit_dropped; /* entries that went before their time, for audit_max */
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;

@@ -80,6 +80,7 @@ struct merge {
     struct pinned others; /* all other runs of the family: they may have newer entries */
     char family;
     bool drops_graves;
+    uint64_t audits;    /* so many of the oldest entries of the audit log go, and are tallied */
     bool expires;       /* all jobs of the inputs go, and are tallied; at most graves are written */
     struct buf dropped; /* tallies of jobs that went before their time was over */
     int64_t graves_gone_ms; /* when the remaining graves no longer matter */

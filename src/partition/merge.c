@@ -237,6 +237,19 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
     }
 }
 
+/* Whether an entry is one of the oldest of the audit log, which go. It counts them, be they in a
+ * run that is merged or not: an entry that cannot go yet keeps all younger ones. */
+static bool audit_goes(struct merge *m, const struct run_entry *e, bool ours)
+{
+    if (!m->audits || e->grave || !cold_is_audit(e->key) ||
+        bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
+        return false;
+    if (MUTANT(m->mutant, AUDIT_MERGED) && e->key.ptr[e->key.len - 1] & 1)
+        return false;
+    m->audits = ours ? m->audits - 1 : 0;
+    return ours;
+}
+
 /* Whether a run that is not merged has an older entry of this key. Then the entry must leave a
  * grave: else the older one would come to light, and be counted again when it goes. */
 static bool hides_another(const struct merge *m, const struct run_merge *in)
@@ -323,7 +336,7 @@ static int merge_all(struct chore *c, struct run_merge *in, struct counts *count
         size_t input = (size_t)(in->now - in->cursors);
         bool ours = input < m->inputs.n; /* else it only hides older entries */
 
-        if (ours && is_dead(m, e, input)) {
+        if (audit_goes(m, e, ours) || (ours && is_dead(m, e, input))) {
             if (family_is_history(m->family))
                 err = bury(m, in, &out, counts);
         } else if (ours) {

@@ -8,6 +8,7 @@
  *
  * A run of history whose time is over is not merged, but counted and dropped whole.
  */
+#include "engine/audit.h"
 #include "partition/internal.h"
 
 #define UNHURRIED     16 /* While batches are written, there may be so many times as many runs. */
@@ -196,6 +197,35 @@ static bool is_going(void *arg, const struct cold_run *r)
            (r->d.family == g->run->d.family && is_over(g->p, g->run) && is_over(g->p, r));
 }
 
+/* ---- The audit log ---- */
+
+#define AUDIT_PARTS 16 /* One part goes, when the audit log has too many entries on disk. */
+
+/* How many of its entries on disk are to go. Those in memory are younger; the engine forgets them
+ * when none is left on disk. */
+static uint64_t audits_beyond(struct partition *p)
+{
+    uint64_t max = p->o.audit_max, disk, all = engine_audit_count(p->engine, &disk);
+    uint64_t beyond;
+
+    if (!max || all <= max || !disk)
+        return 0;
+    beyond = all - max + max / AUDIT_PARTS;
+    return beyond < disk ? beyond : disk;
+}
+
+/* Whether a run may have entries of the audit log. */
+static bool has_audits(void *arg, const struct cold_run *r)
+{
+    struct cold_key from;
+
+    (void)arg;
+    cold_key_audit(&from);
+    return r->d.family == FAMILY_KEPT && is_free(r) &&
+           (cold_is_audit(r->d.last) || str_compare(r->d.last, cold_key_str(&from)) > 0) &&
+           (cold_is_audit(r->d.first) || str_compare(r->d.first, cold_key_str(&from)) < 0);
+}
+
 /* A look takes time that grows with the number of runs, and there is one at every turn. */
 static bool looked_just_now(struct partition *p)
 {
@@ -220,6 +250,12 @@ bool merge_choose(struct partition *p, struct merge *m, int *ret_err)
         m->expires = true;
         m->family = history->d.family;
         *ret_err = cold_pin(p, is_going, &(struct going){ p, history }, &m->inputs);
+        return true;
+    }
+    m->audits = audits_beyond(p);
+    if (m->audits) {
+        m->family = FAMILY_KEPT;
+        *ret_err = cold_pin(p, has_audits, NULL, &m->inputs);
         return true;
     }
     if (!find_group(p, &g))

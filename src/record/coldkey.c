@@ -53,6 +53,21 @@ void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigne
     put_point(ret, p);
 }
 
+void cold_key_audit(struct cold_key *ret)
+{
+    cold_key_queue(ret, FAMILY_KEPT, hidden_rows[HIDDEN_AUDIT].name, 0,
+                   (struct cold_point){ 0, 0 });
+    ret->len -= 16;
+}
+
+bool cold_is_audit(struct str key)
+{
+    struct cold_key prefix;
+
+    cold_key_audit(&prefix);
+    return key.len == (size_t)prefix.len + 16 && memcmp(key.ptr, prefix.bytes, prefix.len) == 0;
+}
+
 void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p)
 {
     cold_key_queue(ret, FAMILY_ASIDE, queue, 0, p);

@@ -74,6 +74,9 @@ void cold_key_due(struct cold_key *ret, struct cold_point p);
 /* A key of family B, P or X. `class` is the number of the class for B, else 0. */
 void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
                     struct cold_point p);
+/* The part of a key that all entries of the audit log have. */
+void cold_key_audit(struct cold_key *ret);
+bool cold_is_audit(struct str key);
 /* A key of family A. */
 void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p);
 /* The lane in a key of family A. */

@@ -87,6 +87,7 @@ static void configure(void *user, struct partition_options *o)
     o->history_disk_bytes = (uint64_t)s->options.history_size;
     o->min_every_ms = s->options.min_every_ms;
     o->audit_ms = s->options.audit_retention_ms;
+    o->audit_max = (uint64_t)s->options.audit_max;
     o->event = events_take;
     o->listen = events_begin(s);
     o->host = s;

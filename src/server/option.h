@@ -50,6 +50,7 @@ struct options {
     int64_t log_rate;
     int64_t slow_work_ms;
     int64_t audit_retention_ms;
+    int64_t audit_max;
     int64_t audit_rate;
     int64_t audit_burst;
     int64_t min_every_ms;

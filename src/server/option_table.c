@@ -54,6 +54,10 @@ static const struct option_row option_table[] = {
       "The least duration that RECUR accepts for EVERY. Recurrences that exist go on as they are." },
     { "audit_retention", OPTION_DURATION, FIXED, AT(audit_retention_ms), "90d", HOUR, 3650 * DAY, NULL,
       "How long the server keeps entries of the audit log." },
+    { "audit_max", OPTION_INT, FIXED, AT(audit_max), "1000000", 0, 1000000000, NULL,
+      "How many entries of the audit log the server keeps. Beyond it, the server forgets the oldest before "
+      "audit_retention is over, and counts them as audit_dropped. An entry has about 200 bytes, and at most 2 KB. 0 for "
+      "any number." },
     { "audit_rate", OPTION_INT, RELOADABLE, AT(audit_rate), "10", 0, 1000000, NULL,
       "How many changes a second the audit log takes from one tenant. Further changes are refused with RATE, or "
       "status 429, and an entry says how many were. A tenant's admins have as many again. Admins of tenant `*` have "

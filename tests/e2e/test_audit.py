@@ -332,3 +332,29 @@ def test_the_rate_can_be_switched_off(make_server):
         shop.call("RECUR", "r", "q", "p", "EVERY", "1h")
         assert flood(shop) == 200
         assert len([e for e in entries(root) if e["user"] == "shop"]) == 201
+
+
+def test_the_oldest_go_beyond_audit_max(make_server):
+    """In memory at once, and on disk by a merge; a restart brings none back."""
+    server = make_server(memory="16MiB", audit_max=2000)
+
+    def numbers(w):
+        return [int(e["request"].split()[-1]) for e in entries(w, "LIMIT", 1000)]
+
+    with server.wire(3) as b:
+        b.pipeline([("QUEUE", "q", "ATTEMPTS", i) for i in range(2500)], timeout=60)
+        assert numbers(b) == list(range(500, 2500))
+        assert figure(b, "belfry_audit_entries") == 2000 and figure(b, "belfry_audit_dropped_total") == 500
+        n = 2500
+        for round in range(4):
+            b.pipeline([("QUEUE", "q", "ATTEMPTS", i) for i in range(n, n + 1500)], timeout=60)
+            n += 1500
+            b.pipeline([("SCHEDULE", "jobs", "x" * 700, "IN", "9h") for _ in range(6000)], timeout=60)
+        wait_for(lambda: b.call("STATS")["audit_entries"] <= 2000, 60, "a merge")
+        log = numbers(b)
+        assert log == list(range(n - len(log), n)) and len(log) >= 2000 - 2000 // 16
+        assert figure(b, "belfry_audit_dropped_total") == n - len(log)
+        server.kill()
+        server.start()
+        with server.wire(3) as again:
+            assert numbers(again) == log

@@ -187,6 +187,8 @@ static void deliver(struct world *w, void *owner, struct job *const *jobs, size_
 
 void world_advance(struct world *w)
 {
+    if (w->wall_ms > w->wall_high_ms)
+        w->wall_high_ms = w->wall_ms;
     void *owner;
 
     engine_advance(w->engine, w->wall_ms, w->mono_ms);

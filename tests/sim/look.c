@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/look.h"
 
+#include "engine/audit.h"
 #include "engine/recurrence.h"
 #include "sim/trace.h"
 
@@ -92,6 +93,18 @@ int look_recurrences(struct look *l, struct str tenant,
     look_end(l);
     do
         err = engine_recurrences(partition_engine(l->partition), tenant, 3, fn, arg, cursor);
+    while (fetched(l, err, &tries));
+    return err;
+}
+
+int look_audits(struct look *l, const struct audit_filter *f,
+                int (*fn)(void *arg, const struct audit_entry *a), void *arg,
+                struct list_cursor *cursor)
+{
+    int err, tries = 0;
+
+    do
+        err = engine_audits(partition_engine(l->partition), f, fn, arg, cursor);
     while (fetched(l, err, &tries));
     return err;
 }

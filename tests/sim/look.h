@@ -26,6 +26,11 @@ int look_recurrence(struct look *l, struct str tenant, struct str name,
 int look_recurrences(struct look *l, struct str tenant,
                      int (*fn)(void *arg, const struct recurrence_view *v), void *arg,
                      struct list_cursor *cursor);
+struct audit_filter;
+struct audit_entry;
+int look_audits(struct look *l, const struct audit_filter *f,
+                int (*fn)(void *arg, const struct audit_entry *a), void *arg,
+                struct list_cursor *cursor);
 void look_end(struct look *l);
 
 /* Whether there is such a job. */

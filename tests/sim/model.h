@@ -208,7 +208,8 @@ struct model_bulk {
     uint64_t unsure; /* may have been deleted or forgotten */
 };
 
-#define MODEL_BULKS 3
+#define MODEL_AUDITS 128
+#define MODEL_BULKS  3
 
 struct model {
     struct model_bulk bulks[MODEL_BULKS];
@@ -241,10 +242,12 @@ struct model {
     int64_t latest_ms;      /* what it ever was */
     int64_t calm_ms; /* when everything was calm last, since the order could be told: INT64_MIN */
     uint64_t calm_step;
-    uint64_t steps;   /* of the simulation, set by it */
-    uint64_t changes; /* facts so far, leases not counted */
-    uint64_t leases;  /* leases so far */
-    uint64_t seq_max; /* of all ids so far */
+    uint64_t steps;                    /* of the simulation, set by it */
+    uint64_t changes;                  /* facts so far, leases not counted */
+    uint64_t leases;                   /* leases so far */
+    uint64_t seq_max;                  /* of all ids so far */
+    uint64_t audits;                   /* entries of the audit log that were made */
+    int64_t audit_at_ms[MODEL_AUDITS]; /* moments of the last of them, by their numbers */
     /* Those that were forgotten: a clock set back and a restart may show them once more. Not copied
      * with the model. */
     struct model_graveyard *graveyard;

@@ -30,6 +30,7 @@ static const struct {
     { "reschedule", 20, MIXED, step_reschedule },
     { "redrive", 10, MIXED, step_redrive },
     { "redrive_queue", 6, MIXED, step_redrive_queue },
+    { "audit", 12, MIXED, step_audit },
     { "bulk", 16, MIXED, step_bulk },
     { "bulk_stop", 3, MIXED, step_bulk_stop },
     { "queue_set", 12, MIXED, step_queue_set },

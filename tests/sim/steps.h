@@ -69,6 +69,7 @@ void step_maintenance(struct world *w);
 void step_open_tenant(struct world *w, unsigned tenant); /* no maintenance, no rate */
 
 /* bulk.c: somebody changes many jobs at once */
+void step_audit(struct world *w);
 void step_bulk(struct world *w);
 void step_bulk_stop(struct world *w);
 /* After the engine did some of its own work: what bulks did is done to the model. */

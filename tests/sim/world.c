@@ -275,6 +275,7 @@ void world_init(struct world *w, uint64_t seed, unsigned mutant)
         .durable = rng_chance(&w->rng, 75),
         .seed = seed,
         .history_bytes = rng_chance(&w->rng, 15) ? (uint64_t)rng_between(&w->rng, 500, 5000) : 0,
+        .audit_max = seed % 3 ? 1 + seed / 3 % 40 : 0,
         .idle_queues = seed % 2, /* so that queues are forgotten */
         .bulk_page = (size_t)rng_between(&w->rng, 1, rng_chance(&w->rng, 50) ? 4 : 40),
         .mutant = mutant,

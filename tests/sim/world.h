@@ -174,6 +174,7 @@ struct world {
     uint64_t lsn; /* before a request was executed */
 
     int64_t wall_ms;
+    int64_t wall_high_ms; /* the latest that it ever was */
     int64_t mono_ms;
     struct store *memory;
     struct store *store; /* `memory` with faults */

@@ -354,7 +354,9 @@ void engine_history_dropped(struct engine *e, struct str tallies)
     while (r.p < r.end && tally_get(&r, &t)) {
         struct queue *q = queue_find(e, t.queue);
 
-        if (q)
+        if (q && q->hidden == HIDDEN_AUDIT)
+            e->tasks.audit_dropped += (uint64_t)t.n;
+        else if (q)
             COUNT_N(e, q, history_dropped, (uint64_t)t.n);
         else
             e->counters.history_dropped += (uint64_t)t.n;

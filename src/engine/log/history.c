@@ -59,7 +59,8 @@ static int by_end(const void *a, const void *b)
     return x->job->seq < y->job->seq ? -1 : 1;
 }
 
-static void sort_by_end(struct list *head)
+/* Sorts trails by their links, which are at this place in them. */
+static void sort_by_end(struct list *head, size_t link)
 {
     size_t n = list_length(head);
     struct trail **all = n > 1 ? malloc(n * sizeof(struct trail *)) : NULL;
@@ -67,17 +68,18 @@ static void sort_by_end(struct list *head)
     if (!all)
         return; /* out of memory: an order that is not quite right does no harm */
     for (size_t i = 0; i < n; i++) {
-        all[i] = container_of(head->next, struct trail, link);
-        list_remove(&all[i]->link);
+        all[i] = (struct trail *)((uintptr_t)head->next - link);
+        list_remove(head->next);
     }
     qsort(all, n, sizeof(struct trail *), by_end);
     for (size_t i = 0; i < n; i++)
-        list_append(head, &all[i]->link);
+        list_append(head, (struct list *)((uintptr_t)all[i] + link));
     free(all);
 }
 
 void past_sort(struct queue *q)
 {
-    sort_by_end(&q->past);
-    sort_by_end(&q->dead);
+    sort_by_end(&q->past, offsetof(struct trail, link));
+    sort_by_end(&q->dead, offsetof(struct trail, link));
+    sort_by_end(&q->logged, offsetof(struct trail, timer.link));
 }

@@ -14,7 +14,8 @@
 #include "record/name.h"
 #include "record/record.h"
 
-#define FORMAT 1
+#define FORMAT   1
+#define TRIM_MAX 64 /* entries that go at a time: more than one if audit_max was lowered */
 
 /* The texts of an entry, in the order of its payload: member, and the most bytes that it keeps. */
 #define AUDIT_TEXTS(X)          \
@@ -48,6 +49,32 @@ static bool entry_decode(struct str bytes, struct audit_entry *ret)
     return !r.bad;
 }
 
+uint64_t engine_audit_count(const struct engine *e, uint64_t *ret_disk)
+{
+    const struct queue *q = queue_find(e, hidden_rows[HIDDEN_AUDIT].name);
+
+    *ret_disk = q && q->cold[COLD_DONE] > 0 ? (uint64_t)q->cold[COLD_DONE] : 0;
+    return *ret_disk + (q ? q->jobs[JOB_DONE] : 0);
+}
+
+/* Forgets the oldest entries beyond audit_max. Entries on disk are older than all in memory, and
+ * merging forgets them: see merge_choose.c. */
+static int audit_trim(struct engine *e)
+{
+    struct queue *q = queue_find(e, hidden_rows[HIDDEN_AUDIT].name);
+    uint64_t disk;
+    int err = 0;
+
+    for (int i = 0; i < TRIM_MAX && !err && e->o.audit_max; i++) {
+        if (engine_audit_count(e, &disk) <= e->o.audit_max || disk > 0 || list_empty(&q->logged))
+            break;
+        struct list *oldest = MUTANT(e->o.mutant, AUDIT_NEWEST) ? q->logged.prev : q->logged.next;
+        err = emit_forget(e, container_of(oldest, struct trail, timer.link)->job);
+        e->tasks.audit_dropped += !err;
+    }
+    return err;
+}
+
 int engine_audit(struct engine *e, const struct audit_entry *a)
 {
     int64_t keep_ms = e->now_ms + (e->o.audit_ms ? e->o.audit_ms : AUDIT_KEEP_MS);
@@ -68,7 +95,8 @@ int engine_audit(struct engine *e, const struct audit_entry *a)
     struct buf payload = { 0 };
 
     entry_encode(&payload, a);
-    return emit_put_payload(e, &image, &payload, true);
+    int err = emit_put_payload(e, &image, &payload, true);
+    return err ? err : audit_trim(e);
 }
 
 /* ---- Looking ---- */

@@ -6,13 +6,14 @@
 #include "base/list.h"
 
 struct tasks {
-    struct list walks;    /* of bulks: see bulk.c */
-    uint64_t bulk_asks;   /* the bulk that answered COLD; 0: none */
-    int64_t bulk_rest_ms; /* monotonic: no bulk goes on before */
-    unsigned small_steps; /* steps taken since a bulk had its turn */
-    bool tell_turn;       /* telling comes before recurrences */
-    size_t tell_next;     /* the listener of log.tell_seq that is told next */
-    bool pressed;         /* memory or journal has no room for the records of bulks: they wait */
+    struct list walks;      /* of bulks: see bulk.c */
+    uint64_t bulk_asks;     /* the bulk that answered COLD; 0: none */
+    int64_t bulk_rest_ms;   /* monotonic: no bulk goes on before */
+    unsigned small_steps;   /* steps taken since a bulk had its turn */
+    bool tell_turn;         /* telling comes before recurrences */
+    size_t tell_next;       /* the listener of log.tell_seq that is told next */
+    uint64_t audit_dropped; /* entries of the audit log that went before their time */
+    bool pressed;           /* memory or journal has no room for the records of bulks: they wait */
 };
 
 #endif

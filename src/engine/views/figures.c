@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at queues, tenants and the engine's figures without changing anything. */
 
+#include "engine/audit.h"
 #include "engine/leased.h"
 #include "engine/place/queue.h"
 #include "engine/work/work.h"
@@ -147,6 +148,8 @@ void engine_leased(const struct engine *e, struct leased_view *ret)
 
 void engine_stats(const struct engine *e, struct engine_stats *ret)
 {
+    uint64_t on_disk;
+
     memcpy(ret->jobs, e->place.states, sizeof(ret->jobs));
     ret->cold_jobs = 0;
     for (int i = 0; i < COLD_SLOTS; i++) {
@@ -171,6 +174,8 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->leased_holds = e->place.leases.holds;
     ret->untold = e->place.untold;
     ret->queues_forgotten = e->place.known.queues_forgotten;
+    ret->audit_entries = engine_audit_count(e, &on_disk);
+    ret->audit_dropped = e->tasks.audit_dropped;
     ret->tenants_forgotten = e->place.known.tenants_forgotten;
     ret->counters = e->counters;
     ret->lateness = &e->work.lateness;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries of the audit log. The model numbers them. The log may lose its oldest entries beyond
+ * audit_max, and no others, wherever they are. */
+#include "engine/audit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/steps.h"
+
+#define TRIMMED 63 /* at least, where there are many more than audit_max in memory */
+#define PARTS   16 /* a merge may drop one of so many parts of audit_max beside the excess */
+
+struct audit_seen {
+    const struct model *m;
+    uint64_t count;
+    bool there[MODEL_AUDITS]; /* of the last entries that were made, by number */
+};
+
+/* Whether its time may be over: clocks are set back, too. */
+static bool audit_is_over(const struct world *w, uint64_t n)
+{
+    return w->model.audit_at_ms[n % MODEL_AUDITS] + AUDIT_KEEP_MS <= w->wall_high_ms;
+}
+
+static int audit_note(void *arg, const struct audit_entry *a)
+{
+    struct audit_seen *s = arg;
+    char text[24] = "";
+
+    memcpy(text, a->request.ptr, a->request.len < 23 ? a->request.len : 23);
+    uint64_t n = strtoull(text, NULL, 10);
+    CHECK(n < s->m->audits, "the audit log has an entry %" PRIu64 " that was not made", n);
+    if (n + MODEL_AUDITS >= s->m->audits) {
+        CHECK(!s->there[n % MODEL_AUDITS], "the audit log has entry %" PRIu64 " twice", n);
+        CHECK(a->at_ms == s->m->audit_at_ms[n % MODEL_AUDITS],
+              "entry %" PRIu64 " has moment %" PRId64, n, a->at_ms);
+        s->there[n % MODEL_AUDITS] = true;
+    }
+    s->count++;
+    return 0;
+}
+
+/* An entry that is gone was older than all that are there, by number or by moment: a clock that is
+ * set back leaves it open which. */
+static void judge_order(const struct world *w, const struct audit_seen *s)
+{
+    const struct model *m = s->m;
+    uint64_t first = m->audits > MODEL_AUDITS ? m->audits - MODEL_AUDITS : 0;
+
+    for (uint64_t gone = first; gone < m->audits; gone++) {
+        if (s->there[gone % MODEL_AUDITS] || audit_is_over(w, gone))
+            continue;
+        for (uint64_t old = first; old < gone; old++)
+            CHECK(!s->there[old % MODEL_AUDITS] ||
+                      m->audit_at_ms[old % MODEL_AUDITS] > m->audit_at_ms[gone % MODEL_AUDITS],
+                  "the audit log has entry %" PRIu64 " and lost the younger %" PRIu64, old, gone);
+    }
+}
+
+static void judge_audits(struct world *w)
+{
+    struct audit_seen s = { .m = &w->model };
+    struct audit_filter f = { STR("*"), 0, INT64_MAX, 1000 };
+    struct list_cursor cursor = { 0 };
+    struct look look = { .partition = w->partition };
+    uint64_t max = w->options.audit_max, least = max - max / PARTS, disk;
+    uint64_t made = 0, there = 0;
+    const struct model *m = &w->model;
+    bool paused = plan_pause(w, true);
+
+    do
+        CHECK(look_audits(&look, &f, audit_note, &s, &cursor) == 0, "AUDIT answers an error");
+    while (cursor.more);
+    look_end(&look);
+    plan_pause(w, paused);
+    CHECK(engine_audit_count(w->engine, &disk) >= s.count, "AUDIT shows %" PRIu64 " entries",
+          s.count);
+    judge_order(w, &s);
+    for (uint64_t n = m->audits > MODEL_AUDITS ? m->audits - MODEL_AUDITS : 0; n < m->audits; n++) {
+        made += !audit_is_over(w, n);
+        there += s.there[n % MODEL_AUDITS] && !audit_is_over(w, n);
+    }
+    least = max && least < made ? least : made;
+    CHECK(there >= least, "the audit log has %" PRIu64 " entries of %" PRIu64 ", expected %" PRIu64,
+          there, made, least);
+}
+
+void step_audit(struct world *w)
+{
+    char request[24];
+    struct model *m = &w->model;
+    uint64_t max = w->options.audit_max;
+
+    judge_audits(w);
+    for (int64_t n = rng_between(&w->rng, 1, 8); n > 0; n--) {
+        uint64_t disk, before = engine_audit_count(w->engine, &disk), after;
+
+        snprintf(request, sizeof(request), "%" PRIu64, m->audits);
+        int err = engine_audit(w->engine, &(struct audit_entry){ .tenant = STR("t"),
+                                                                 .verb = STR("PAUSE"),
+                                                                 .request = str_of(request) });
+        trace_note("audit entry %s: %s", request, err ? error_name(err) : "ok");
+        CHECK(err == 0, "an entry of the audit log answers %s", error_name(err));
+        after = engine_audit_count(w->engine, &disk);
+        CHECK(!max || after <= max || disk > 0 || before >= after + TRIMMED,
+              "the audit log has %" PRIu64 " entries in memory", after);
+        m->audit_at_ms[m->audits++ % MODEL_AUDITS] = engine_now(w->engine);
+        m->changes++;
+    }
+    world_answer(w, "the audited request");
+}
