@@ -124,6 +124,12 @@ bool elapsed_never_meets(const struct recur *r, const struct jump *j, int64_t si
 int days_year_kind(int64_t year);
 void days_of_year(const struct rule *r, int64_t year, struct bits *ret);
 
+/* Adds to the cost, up to the most. */
+static inline void search_charge(struct search *s, uint32_t cost)
+{
+    s->cost = cost < s->most - s->cost ? s->cost + cost : s->most;
+}
+
 static inline bool search_step(struct search *s)
 {
     if (s->steps >= s->limit || s->cost >= s->most) {

@@ -93,6 +93,26 @@ static void the_searches_of_a_preview_share_one_budget(void **state)
     zone_free(z);
 }
 
+/* A jump asks for each run of the day how far away it is. Here are three in each hour. */
+static void a_jump_costs_by_the_runs_that_it_asks(void **state)
+{
+    struct zone *z = zone_named("UTC");
+    struct recur *r = recur_of(
+        RECUR_RRULE,
+        "FREQ=SECONDLY;INTERVAL=104729;BYMONTH=2;BYMONTHDAY=29;BYMINUTE=14,53,58;BYSECOND=7", z,
+        "2024-02-29T12:34:56Z");
+    struct recur_state with = { 0 };
+    struct recur_occurrence o;
+    const uint32_t patient = 32; /* steps without a jump */
+    (void)state;
+    assert_int_equal(recur_next(r, INT64_C(1774700000007), &with, &o), 1);
+    assert_in_range(with.steps, 3 * patient, RECUR_STEPS_MAX);
+    assert_in_range(with.cost, (with.steps - patient) * (1 + 4 + 72 / 6),
+                    with.steps * (1 + 4 + 72 / 6) + 1);
+    recur_free(r);
+    zone_free(z);
+}
+
 static void rare_times_are_found(void **state)
 {
     static const struct {
@@ -470,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_rules_end_within_their_steps),
         cmocka_unit_test(the_searches_of_a_preview_share_one_budget),
+        cmocka_unit_test(a_jump_costs_by_the_runs_that_it_asks),
         cmocka_unit_test(rare_times_are_found),
         cmocka_unit_test(long_intervals_do_not_walk_through_changes_of_the_clock),
         cmocka_unit_test(offsets_that_are_gone_are_not_waited_for),
