@@ -195,7 +195,8 @@ static int gather_json(struct fields *f, struct json *j, const struct arg *a)
     return 0;
 }
 
-/* An item of a batch: the number of its words and these. */
+/* An item of a batch: the number of its words and these. `f` counts the AFTERs of all items, so
+ * that a batch is read up to their limit, however long it is. */
 static int gather_item(struct fields *f, struct json *j, size_t number)
 {
     struct http_call *c = f->call;
@@ -211,6 +212,9 @@ static int gather_item(struct fields *f, struct json *j, size_t number)
         err = fields_end(&item);
     if (err || c->failed)
         return err;
+    f->afters += item.afters;
+    if (f->afters > AFTERS_MAX)
+        return fields_refuse_text(&item, STR("after"), AFTERS_TEXT);
     words = c->n - item.first - 1;
     if (words > ITEM_WORDS)
         return fields_refuse_text(&item, STR("values"), "there are too many");

@@ -61,6 +61,7 @@ bool fields_claim(struct fields *f, const struct arg *a)
 
 void fields_give(struct fields *f, const struct arg *a, struct str value)
 {
+    f->afters += a->many && a->type == ARG_ID;
     if (!a->positional) {
         words_add(f->call, str_of(a->name));
         words_add(f->call, value);

@@ -11,8 +11,9 @@ struct fields {
     struct http_call *call;
     const struct http_route *route; /* NULL: an item of a batch, which takes all arguments */
     const struct verb *verb;
-    size_t item;  /* number in a batch, from 1 on; 0: no item */
-    size_t first; /* index of the call's word in front of the arguments */
+    size_t item;   /* number in a batch, from 1 on; 0: no item */
+    size_t first;  /* index of the call's word in front of the arguments */
+    size_t afters; /* values of AFTER so far: those of all items of a batch have a limit */
     bool given[VERB_ARGS_MAX];
 };
 

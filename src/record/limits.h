@@ -17,7 +17,8 @@
 #define AFTER_MAX         64   /* jobs that a job may wait for */
 #define LISTENERS_MAX     1000 /* jobs that may wait for a job */
 #define AFTERS_MAX        4096 /* jobs that those of a batch may wait for */
-#define AFTERS_RULE       "after: expected at most 4096 of them in a batch"
+#define AFTERS_TEXT       "expected at most 4096 of them in a batch"
+#define AFTERS_RULE       "after: " AFTERS_TEXT
 #define QUIET_MAX_BYTES   200
 #define TZ_MAX_BYTES      128
 #define SPREAD_MAX_MS     INT64_C(86400000)

@@ -137,7 +137,10 @@ def test_a_payload_of_many_values_is_read_up_to_its_limit(full, element):
     ("/v1/jobs/batch", b'{"mode":"each","items":[' + b",".join(
         [b'{"queue":"q","payload":"x","tag":[' + b'"t",' * 700 + b'"t"]}'] * 1000) + b"]}",
      "item 1: tag: expected at most 16 of them"),
-], ids=["tags", "after", "queues", "items", "tags of items"])
+    ("/v1/jobs/batch", b'{"mode":"each","items":[' + b",".join(
+        [b'{"queue":"q","payload":"x","after":[' + b",".join([b'"%026d"' % n for n in range(64)]) + b"]}"] * 1600) + b"]}",
+     "item 65: after: expected at most 4096 of them in a batch"),
+], ids=["tags", "after", "queues", "items", "tags of items", "after of items"])
 def test_arrays_are_read_up_to_their_limits(full, path, body, why):
     with Web(full.port) as web:
         def cpu():
