@@ -31,12 +31,11 @@
 #define PUSH_MARGIN_MS    15000 /* A lease for a push lasts so long beyond its timeout. */
 #define BATCH_MAX         1000  /* jobs of a BATCH */
 #define LEASE_COUNT_MAX   1000
-#define LEASE_BYTES_MAX \
-    (4u << 20) /* of payload in one answer of LEASE, which has one job at least */
-#define LEASE_GRACE_MS   10000
-#define LEASE_MAX_MS     INT64_C(604800000) /* a week */
-#define LEASE_QUEUES_MAX 64
-#define HISTORY_ENTRIES  10 /* attempts remembered per job */
-#define POISON_STALLS    10 /* stalls in a row that end a job, whatever attempts it has left */
+#define LEASE_BYTES_MAX   (2u << 20) /* of jobs in an answer of LEASE, which has one at least */
+#define LEASE_GRACE_MS    10000
+#define LEASE_MAX_MS      INT64_C(604800000) /* a week */
+#define LEASE_QUEUES_MAX  64
+#define HISTORY_ENTRIES   10 /* attempts remembered per job */
+#define POISON_STALLS     10 /* stalls in a row that end a job, whatever attempts it has left */
 
 #endif

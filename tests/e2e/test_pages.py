@@ -149,3 +149,13 @@ def test_arrays_are_read_up_to_their_limits(full, path, body, why):
             assert answer.status == 400 and why in answer.json["detail"], answer
             return loop_ms(full) - before
         best(15, cpu, 10)  # milliseconds, most of them for taking in three megabytes
+
+
+def test_a_lease_of_large_metadata_is_answered_at_once(full):
+    """An answer is full at two MiB, metadata included, and has one job at least."""
+    meta = [word for n in range(32) for word in ("META", f"m{n}", b"\x01" * 1024)]
+    with full.wire(3) as w, Web(full.port) as web:
+        w.pipeline([("SCHEDULE", "meta", "x", *meta)] * 200)
+        answer = web.ask("POST", "/v1/leases", b'{"queues":["meta"],"count":1000}')
+        assert 40 < len(answer.json["jobs"]) < 70 and len(answer.body) < 3 << 20
+        assert w.call("QUEUE", "meta")["leased"] == len(answer.json["jobs"])
