@@ -32,6 +32,7 @@ bench: build
 	bench/run
 	bench/deep
 	bench/http
+	bench/worst
 
 install: build
 	cmake --install build --prefix $(PREFIX)

@@ -181,11 +181,12 @@ class Load:
     """The generator in the background. Its rows are taken as they come: those of parts by `part`,
     which runs on a thread of its own."""
 
-    def __init__(self, server, *args, part=None):
+    def __init__(self, server, *args, part=None, token=""):
         self.command = generator(server.build, server.peer, server.port, *args)
         self.rows, self.part, self.stopped = [], part, False
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, env=ENV, preexec_fn=end_with_us)
+                                        stderr=subprocess.PIPE, text=True, preexec_fn=end_with_us,
+                                        env={**ENV, "BELFRY_AUTH": token} if token else ENV)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
