@@ -69,10 +69,11 @@ static void on_turn(uv_prepare_t *handle)
 
 /* ---- Ending ---- */
 
+/* A stop does not wait for strangers: they could delay it by not reading. */
 static bool all_sent(struct server *s)
 {
     list_each_of (struct client, c, &s->clients, all)
-        if (c->ops->has_output(c))
+        if (c->ops->has_output(c) && !client_is_stranger(c))
             return false;
     return true;
 }

@@ -190,3 +190,17 @@ def test_they_keep_no_place_from_others(make_server):
             one.close()
         for s in crowd:
             s.close()
+
+
+def test_a_stop_does_not_wait_for_them(make_server):
+    """They do not read their answers. A client with a token gets its own."""
+    server = make_server(auth_timeout="1h", drain_timeout="20s")
+    with server.wire() as w:
+        make_root(w)
+        crowd = [lazy(server) for _ in range(5)]
+        pour(crowd, b"HELLO 3\r\n" * 7000, rounds=10)
+        assert w.call("PING") == "PONG"
+        server.stop()
+        assert "not everything could be finished" not in server.log()
+    for s in crowd:
+        s.close()
