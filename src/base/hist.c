@@ -36,12 +36,21 @@ static bool is_missing(const struct hist *h, unsigned group)
     return h->missing >> group & 1;
 }
 
+/* How many bits are set. The compiler's builtin is a call where processors need not have it. */
+static unsigned bits_of(uint64_t v)
+{
+    v -= v >> 1 & UINT64_C(0x5555555555555555);
+    v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
+    v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (unsigned)(v * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* The place of a group: those before it that are missing take none. */
 static unsigned place_of(const struct hist *h, unsigned group)
 {
     uint64_t before = h->missing & ((UINT64_C(1) << group) - 1);
 
-    return (group - (unsigned)__builtin_popcountll(before)) * HIST_GROUP;
+    return (group - bits_of(before)) * HIST_GROUP;
 }
 
 static size_t size_of(const struct hist *h)
@@ -49,20 +58,21 @@ static size_t size_of(const struct hist *h)
     return offsetof(struct hist, buckets) + place_of(h, HIST_GROUPS) * sizeof(h->buckets[0]);
 }
 
-static void count(struct hist *h, uint64_t v)
+/* Counts a value whose bucket is at this place. */
+static void count(struct hist *h, uint64_t v, unsigned place)
 {
-    unsigned bucket = bucket_of(v);
-
     h->count++;
     h->sum += v;
     if (v > h->max)
         h->max = v;
-    h->buckets[place_of(h, bucket / HIST_GROUP) + bucket % HIST_GROUP]++;
+    h->buckets[place]++;
 }
 
 void hist_add(struct hist *h, int64_t value)
 {
-    count(h, value < 0 ? 0 : (uint64_t)value);
+    uint64_t v = value < 0 ? 0 : (uint64_t)value;
+
+    count(h, v, bucket_of(v));
 }
 
 /* A copy of `h`, which may be NULL, that has this group too. */
@@ -91,21 +101,43 @@ static struct hist *widen(struct pool *p, const struct hist *h, unsigned group)
     return wide;
 }
 
+/* As hist_add_few, for a group that is missing. */
+static bool add_group(struct pool *p, struct hist **h, uint64_t v, unsigned bucket)
+{
+    struct hist *wide = widen(p, *h, bucket / HIST_GROUP);
+
+    if (!wide)
+        return false;
+    hist_free_few(p, *h);
+    *h = wide;
+    count(wide, v, place_of(wide, bucket / HIST_GROUP) + bucket % HIST_GROUP);
+    return true;
+}
+
 bool hist_add_few(struct pool *p, struct hist **h, int64_t value)
 {
     uint64_t v = value < 0 ? 0 : (uint64_t)value;
-    unsigned group = bucket_of(v) / HIST_GROUP;
+    unsigned bucket = bucket_of(v), group = bucket / HIST_GROUP;
 
-    if (!*h || is_missing(*h, group)) {
-        struct hist *wide = widen(p, *h, group);
-
-        if (!wide)
-            return false;
-        hist_free_few(p, *h);
-        *h = wide;
-    }
-    count(*h, v);
+    if (!*h || is_missing(*h, group))
+        return add_group(p, h, v, bucket);
+    count(*h, v, place_of(*h, group) + bucket % HIST_GROUP);
     return true;
+}
+
+void hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t value)
+{
+    uint64_t v = value < 0 ? 0 : (uint64_t)value;
+    unsigned bucket = bucket_of(v), group = bucket / HIST_GROUP, place;
+
+    if (!*a || !*b || (*a)->missing != (*b)->missing || is_missing(*a, group)) {
+        hist_add_few(p, a, value);
+        hist_add_few(p, b, value);
+        return;
+    }
+    place = place_of(*a, group) + bucket % HIST_GROUP;
+    count(*a, v, place);
+    count(*b, v, place);
 }
 
 void hist_free_few(struct pool *p, struct hist *h)

@@ -32,6 +32,8 @@ void hist_add(struct hist *h, int64_t value);
 /* Makes the histogram if it is NULL, and the group that it needs. False: there is no memory, and
  * the value was not counted. */
 bool hist_add_few(struct pool *p, struct hist **h, int64_t value);
+/* Adds the value to both, as hist_add_few does. */
+void hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t value);
 void hist_free_few(struct pool *p, struct hist *h); /* accepts NULL */
 
 /* The first one is whole. */

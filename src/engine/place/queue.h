@@ -16,9 +16,8 @@
 
 /* Adds a value to a histogram of the queue, and of its tenant. If memory is short, a figure is
  * missing, and jobs go on. */
-#define GAUGE(e, q, name, ms)                                       \
-    (hist_add_few(&(e)->place.known.pool, &(q)->gauges.name, (ms)), \
-     hist_add_few(&(e)->place.known.pool, &(q)->tenant->sums.gauges.name, (ms)))
+#define GAUGE(e, q, name, ms) \
+    hist_add_both(&(e)->place.known.pool, &(q)->gauges.name, &(q)->tenant->sums.gauges.name, (ms))
 
 void queues_init(struct engine *e);
 /* The queue behind this one, or the first behind NULL: queues in use, then idle ones. NULL: no

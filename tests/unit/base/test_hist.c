@@ -46,6 +46,30 @@ static void one_of_few_groups_answers_as_a_whole_one(void **state)
     pool_fini(&p);
 }
 
+static void two_that_are_counted_together_answer_as_two(void **state)
+{
+    struct hist whole = { 0 }, wider = { 0 }, *a = NULL, *b = NULL;
+    struct pool p;
+
+    (void)state;
+    pool_init(&p, 0);
+    for (size_t i = 0; i < 2 * VALUES; i++) {
+        hist_add(&whole, values[i % VALUES]);
+        hist_add(&wider, values[i % VALUES]);
+        hist_add_both(&p, &a, &b, values[i % VALUES]);
+        equal(&whole, a);
+        equal(&wider, b);
+        if (i == VALUES / 2) { /* now they have different groups */
+            hist_add(&wider, 300);
+            hist_add_few(&p, &b, 300);
+        }
+    }
+    hist_free_few(&p, a);
+    hist_free_few(&p, b);
+    assert_int_equal(p.used_bytes, 0);
+    pool_fini(&p);
+}
+
 static void one_that_counts_little_is_small(void **state)
 {
     struct hist *few = NULL;
@@ -65,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_of_few_groups_answers_as_a_whole_one),
+        cmocka_unit_test(two_that_are_counted_together_answer_as_two),
         cmocka_unit_test(one_that_counts_little_is_small),
     };
 
