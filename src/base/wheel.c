@@ -5,7 +5,7 @@
 
 #define GROUP_BITS 6
 
-#define SLOT_BIT(slot) ((unsigned __int128)1 << (slot))
+_Static_assert(WHEEL_SLOTS == 128, "wheel_first_bit looks at two words");
 
 /* The number of the slot of a level that has this moment, counted from the beginning of time. */
 static uint64_t wheel_slot_number(int64_t at_ms, unsigned level)
@@ -58,61 +58,87 @@ static unsigned wheel_level_of(const struct wheel *w, int64_t at_ms)
     return level;
 }
 
-/* Puts a timer below level `top`. If a slot of its time has timers that are still to sink, the
- * timer joins the highest such slot. */
-static void wheel_put(struct wheel *w, struct timer *t, unsigned top)
+/* The highest of these levels whose slot of this moment has timers; `level` if none has. */
+static unsigned wheel_crowded_above(const struct wheel *w, int64_t at_ms, unsigned levels,
+                                    unsigned level)
+{
+    while (levels) {
+        unsigned high = 31 - (unsigned)__builtin_clz(levels);
+
+        if (!list_empty(&w->slots[high][wheel_slot_of(at_ms, high)]))
+            return high;
+        levels &= ~(1U << high);
+    }
+    return level;
+}
+
+/* Puts a timer into one of these levels. If a slot of its time has timers that are still to sink,
+ * the timer joins the highest such slot. */
+static inline void wheel_put(struct wheel *w, struct timer *t, unsigned levels)
 {
     int64_t at = t->at_ms > w->base_ms ? t->at_ms : w->base_ms;
-    unsigned level = wheel_level_of(w, at), slot = wheel_slot_of(at, level);
+    unsigned level = wheel_level_of(w, at), above = w->levels & levels & ~1U << level;
 
-    for (unsigned above = w->levels & ((1U << top) - 1) & ~((2U << level) - 1); above;) {
-        unsigned high = 31 - (unsigned)__builtin_clz(above);
-
-        if (!list_empty(&w->slots[high][wheel_slot_of(at, high)])) {
-            level = high;
-            slot = wheel_slot_of(at, high);
-            break;
-        }
-        above &= ~(1U << high);
-    }
+    if (above)
+        level = wheel_crowded_above(w, at, above, level);
+    unsigned slot = wheel_slot_of(at, level);
     list_append(&w->slots[level][slot], &t->link);
-    w->occupied[level] |= SLOT_BIT(slot);
+    w->occupied[level][slot / 64] |= UINT64_C(1) << slot % 64;
     w->levels |= 1U << level;
-    if (level > 0) {
-        int64_t start = wheel_slot_start(w, level, slot);
-
-        w->upper_ms = start < w->upper_ms ? start : w->upper_ms;
-    }
+    if (level > 0)
+        w->upper_ms =
+            wheel_earlier(w->upper_ms, at & -wheel_slot_width(level)); /* the start of its slot */
 }
 
 void wheel_add(struct wheel *w, struct timer *t)
 {
-    wheel_put(w, t, WHEEL_LEVELS);
+    wheel_put(w, t, ~0U);
 }
 
 /* ---- Finding them ---- */
 
+/* The first bit that is set, in a circle that begins at `from`; false if none is. */
+static bool wheel_first_bit(const uint64_t bits[2], unsigned from, unsigned *ret)
+{
+    unsigned half = from / 64;
+    uint64_t behind = bits[half] & UINT64_MAX << from % 64;
+
+    if (!behind) {
+        half = !half;
+        behind = bits[half];
+    }
+    if (!behind) { /* all the way round */
+        half = !half;
+        behind = bits[half];
+    }
+    if (!behind)
+        return false;
+    *ret = half * 64 + (unsigned)__builtin_ctzll(behind);
+    return true;
+}
+
 /* The first slot of a level that has timers, counted from base; false if none has. Clears the bits
  * of empty slots. */
-static bool wheel_first_slot(const struct wheel *w, unsigned level, unsigned __int128 *bits,
-                             unsigned *ret)
+static bool wheel_first_slot(const struct wheel *w, unsigned level, uint64_t bits[2], unsigned *ret)
 {
-    unsigned from = wheel_slot_of(w->base_ms, level);
+    unsigned from = wheel_slot_of(w->base_ms, level), slot;
 
-    while (*bits) {
-        /* The circle begins at base. */
-        unsigned __int128 turned = from ? *bits >> from | *bits << (WHEEL_SLOTS - from) : *bits;
-        uint64_t low = (uint64_t)turned, high = (uint64_t)(turned >> 64);
-        unsigned ahead = (unsigned)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll(high));
-        unsigned slot = (from + ahead) % WHEEL_SLOTS;
-
+    while (wheel_first_bit(bits, from, &slot)) {
         if (!list_empty(&w->slots[level][slot])) {
             *ret = slot;
             return true;
         }
-        *bits &= ~SLOT_BIT(slot);
+        bits[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     }
     return false;
+}
+
+/* As wheel_first_slot, for a wheel that is not changed. */
+static bool wheel_peek(const struct wheel *w, unsigned level, unsigned *ret)
+{
+    uint64_t bits[2] = { w->occupied[level][0], w->occupied[level][1] };
+
+    return wheel_first_slot(w, level, bits, ret);
 }
 
 /* As wheel_first_slot, for a wheel that may be changed. */
@@ -120,7 +146,7 @@ static bool wheel_look(struct wheel *w, unsigned level, unsigned *ret)
 {
     if (!(w->levels & 1U << level))
         return false;
-    if (wheel_first_slot(w, level, &w->occupied[level], ret))
+    if (wheel_first_slot(w, level, w->occupied[level], ret))
         return true;
     w->levels &= ~(1U << level);
     return false;
@@ -129,10 +155,9 @@ static bool wheel_look(struct wheel *w, unsigned level, unsigned *ret)
 /* The start of the first slot of a level that has timers; INT64_MAX if none has. */
 static int64_t wheel_level_start(const struct wheel *w, unsigned level)
 {
-    unsigned __int128 bits = w->occupied[level];
     unsigned slot;
 
-    return wheel_first_slot(w, level, &bits, &slot) ? wheel_slot_start(w, level, slot) : INT64_MAX;
+    return wheel_peek(w, level, &slot) ? wheel_slot_start(w, level, slot) : INT64_MAX;
 }
 
 int64_t wheel_next(const struct wheel *w)
@@ -174,9 +199,8 @@ struct timer *wheel_first(const struct wheel *w)
 {
     for (unsigned levels = w->levels; levels; levels &= levels - 1) {
         unsigned level = (unsigned)__builtin_ctz(levels), slot;
-        unsigned __int128 bits = w->occupied[level];
 
-        if (wheel_first_slot(w, level, &bits, &slot))
+        if (wheel_peek(w, level, &slot))
             return container_of(w->slots[level][slot].next, struct timer, link);
     }
     return NULL;
@@ -193,7 +217,7 @@ static int wheel_sink(struct wheel *w, unsigned level, unsigned slot, int n)
         struct list *node = head->next;
 
         list_remove(node);
-        wheel_put(w, container_of(node, struct timer, link), level);
+        wheel_put(w, container_of(node, struct timer, link), (1U << level) - 1); /* those below */
     }
     return n;
 }
@@ -225,8 +249,8 @@ static void wheel_sink_early(struct wheel *w)
 {
     int n = w->slice;
 
-    for (unsigned level = 1; level < WHEEL_LEVELS && n > 0; level++) {
-        unsigned slot;
+    for (unsigned levels = w->levels & ~1U; levels && n > 0; levels &= levels - 1) {
+        unsigned level = (unsigned)__builtin_ctz(levels), slot;
 
         if (wheel_look(w, level, &slot) &&
             wheel_slot_start(w, level, slot) - w->base_ms <= wheel_slot_width(level))

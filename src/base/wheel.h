@@ -45,7 +45,7 @@ struct wheel {
     int64_t upper_ms; /* no slot above level 0 that has timers begins before this */
     int slice;        /* so many timers sink early in one call: WHEEL_SLICE by default */
     unsigned levels;  /* a bit for each level that may have timers */
-    unsigned __int128 occupied[WHEEL_LEVELS]; /* a bit for each slot */
+    uint64_t occupied[WHEEL_LEVELS][WHEEL_SLOTS / 64]; /* a bit for each slot */
     struct list slots[WHEEL_LEVELS][WHEEL_SLOTS];
 };
 
