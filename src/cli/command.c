@@ -234,9 +234,10 @@ int command_check(struct command *c)
 {
     struct verb_host host = { .max_payload = SIZE_MAX };
     struct arg_value values[VERB_ARGS_MAX] = { 0 };
-    int err = verb_parse(c->verb, &host, c->words, c->n, values, c->why, sizeof(c->why));
+    uint32_t given = 0;
+    int err = verb_parse(c->verb, &host, c->words, c->n, c->why, sizeof(c->why), values, &given);
 
     c->all_tenants = err == 0 && !(c->verb->flags & (VERB_HOLDS | VERB_WIDE)) &&
-                     str_eq(verb_tenant(c->verb, values), STR(TENANT_ALL));
+                     str_eq(verb_tenant(c->verb, values, given), STR(TENANT_ALL));
     return err;
 }

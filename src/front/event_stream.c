@@ -119,12 +119,13 @@ int event_stream_init(struct event_stream *s, const struct str *words, size_t n,
 {
     static const struct verb_host host = { .max_payload = 1024 };
     struct arg_value args[VERB_ARGS_MAX] = { 0 };
-    int err = verb_parse(&event_options, &host, words, n, args, why, why_size);
+    uint32_t given = 0;
+    int err = verb_parse(&event_options, &host, words, n, why, why_size, args, &given);
 
     if (err)
         return err;
     *s = (struct event_stream){ .has_tenant = args[TENANT].set };
-    set_tenant(s, verb_tenant(&event_options, args));
+    set_tenant(s, verb_tenant(&event_options, args, given));
     if (args[QUEUE].set)
         copy(s->queue, args[QUEUE].str);
     for (size_t i = 1; i + 1 < n; i += 2)

@@ -552,7 +552,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     s->no_room = s->crowded || (v->flags & VERB_ADDS && !again && lacks_room(s, t));
     if (s->no_room)
         return 0;
-    err = verb_parse(v, t->host, words, n, args, why, sizeof(why));
+    err = verb_parse(v, t->host, words, n, why, sizeof(why), args, &call.given);
     if (err) {
         verb_error(&call, err, why);
         return 0;

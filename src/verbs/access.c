@@ -111,11 +111,15 @@ int verb_admit(struct verb_call *c)
     return BELFRY_NOPERM;
 }
 
-static const struct arg_value *tenant_given(const struct verb *v, const struct arg_value *args)
+static const struct arg_value *tenant_given(const struct verb *v, const struct arg_value *args,
+                                            uint32_t given)
 {
-    for (size_t i = 0; v->args[i].type != ARG_END; i++)
-        if (v->args[i].type == ARG_TENANT && args[i].set)
+    for (; given; given &= given - 1) {
+        unsigned i = (unsigned)__builtin_ctz(given);
+
+        if (v->args[i].type == ARG_TENANT)
             return &args[i];
+    }
     return NULL;
 }
 
@@ -126,15 +130,15 @@ static struct str tenant_or_default(const struct verb *v, const struct arg_value
     return v->flags & (VERB_HOLDS | VERB_WIDE) ? STR(TENANT_ALL) : STR(TENANT_DEFAULT);
 }
 
-struct str verb_tenant(const struct verb *v, const struct arg_value *args)
+struct str verb_tenant(const struct verb *v, const struct arg_value *args, uint32_t given)
 {
-    return tenant_or_default(v, tenant_given(v, args));
+    return tenant_or_default(v, tenant_given(v, args, given));
 }
 
 /* The answer does not depend on whether the tenant exists. */
 int verb_scope(struct verb_call *c)
 {
-    const struct arg_value *given = tenant_given(c->verb, c->args);
+    const struct arg_value *given = tenant_given(c->verb, c->args, c->given);
     char text[NAME_MAX_BYTES + 64];
 
     if (!verb_is_confined(c)) {

@@ -88,7 +88,8 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
         .word_count = words + 1,
     };
     char why[sizeof(ret->note.text)];
-    int err = verb_parse(call.verb, c->host, call.words, call.word_count, args, why, sizeof(why));
+    int err = verb_parse(call.verb, c->host, call.words, call.word_count, why, sizeof(why), args,
+                         &call.given);
 
     *at += words + 1;
     ret->note.base.ops = &noting;

@@ -54,8 +54,10 @@ static void labels_of(struct verb_call *c, struct item *ret)
     struct job_spec *spec = &ret->spec;
     struct str text, same;
 
-    for (size_t i = 0, word = 0; args[i].type != ARG_END; i++, word = 0) {
-        if (!c->args[i].set || args[i].as != AS_LIST)
+    for (uint32_t left = c->given; left; left &= left - 1) {
+        size_t i = (size_t)__builtin_ctz(left), word = 0;
+
+        if (args[i].as != AS_LIST)
             continue;
         if (args[i].type == ARG_NAME) {
             while (spec->tag_count <= TAGS_MAX &&
@@ -73,15 +75,12 @@ static void labels_of(struct verb_call *c, struct item *ret)
     }
 }
 
-/* A producer fills no disk for years: it may have its jobs kept for less time than the queue says,
- * and not for more. False after an error reply. */
-static bool may_retain(struct verb_call *c, const struct job_spec *spec)
+/* Whether a job is kept no longer than its queue says. False after an error reply. */
+static bool retains_little(struct verb_call *c, const struct job_spec *spec)
 {
     struct queue_view v = { .settings = &queue_defaults };
     char text[200];
 
-    if (!c->who || c->who->role == ROLE_ADMIN || spec->retain_ms < 0)
-        return true;
     engine_queue_get(c->engine, spec->queue, &v);
     if (spec->retain_ms <= v.settings->retain_ms)
         return true;
@@ -90,6 +89,13 @@ static bool may_retain(struct verb_call *c, const struct job_spec *spec)
              (long long)spec->retain_ms, (long long)v.settings->retain_ms, role_name(c->who->role));
     verb_error(c, BELFRY_NOPERM, text);
     return false;
+}
+
+/* A producer fills no disk for years: it may have its jobs kept for less time than the queue says,
+ * and not for more. False after an error reply. */
+static bool may_retain(struct verb_call *c, const struct job_spec *spec)
+{
+    return spec->retain_ms < 0 || !c->who || c->who->role == ROLE_ADMIN || retains_little(c, spec);
 }
 
 bool item_of(struct verb_call *c, struct item *ret)

@@ -233,7 +233,8 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
 
 /* The number of words that the option takes, or an error. */
 static int parse_option(const struct parse *p, const struct verb *v, size_t first,
-                        const struct str *words, size_t left, struct arg_value *ret)
+                        const struct str *words, size_t left, struct arg_value *ret,
+                        uint32_t *given)
 {
     size_t o = find_option(v, first, words[0]);
     const struct arg *a = &v->args[o];
@@ -248,14 +249,17 @@ static int parse_option(const struct parse *p, const struct verb *v, size_t firs
     err = parse_value(p, a, words[1], &ret[o]);
     if (!err && a->type == ARG_META && words[2].len > META_MAX_BYTES)
         err = fail_size(p, a, words[2].len, META_MAX_BYTES);
+    *given |= UINT32_C(1) << o;
     return err ? err : (int)option_width(a);
 }
 
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
-               size_t n, struct arg_value *ret, char *why, size_t why_size)
+               size_t n, char *why, size_t why_size, struct arg_value ret[VERB_ARGS_MAX],
+               uint32_t *ret_given)
 {
     struct parse p = { host, why, why_size };
     size_t at = 1, i = 0;
+    uint32_t given = 0;
     int err = 0;
 
     for (size_t k = 0; k < VERB_ARGS_MAX && v->args[k].type != ARG_END; k++)
@@ -269,15 +273,17 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
         err = parse_value(&p, &v->args[i], words[at++], &ret[i]);
         if (err)
             return err;
+        given |= UINT32_C(1) << i;
         if (v->args[i].type == ARG_ITEMS)
-            return 0;
+            break; /* the rest is its */
     }
-    while (at < n) {
-        err = parse_option(&p, v, i, words + at, n - at, ret);
+    while (at < n && v->args[i].type != ARG_ITEMS) {
+        err = parse_option(&p, v, i, words + at, n - at, ret, &given);
         if (err < 0)
             return err;
         at += (size_t)err;
     }
+    *ret_given = given;
     return 0;
 }
 
@@ -313,10 +319,11 @@ unsigned args_store(const struct verb_call *c, void *ret)
 {
     unsigned fields = 0;
 
-    for (size_t i = 0; c->verb->args[i].type != ARG_END; i++) {
+    for (uint32_t left = c->given; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
         const struct arg *a = &c->verb->args[i];
 
-        if (!c->args[i].set || a->as == AS_NONE)
+        if (a->as == AS_NONE)
             continue;
         arg_store(a, &c->args[i], (char *)ret + a->into);
         fields |= a->field;

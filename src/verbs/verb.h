@@ -16,7 +16,7 @@
 #include "verbs/identity.h"
 #include "verbs/reply.h"
 
-#define VERB_ARGS_MAX 32
+#define VERB_ARGS_MAX 32 /* a bit of 32 for each: see verb_parse */
 
 enum arg_type {
     ARG_END = 0, /* closes a row's list */
@@ -156,6 +156,7 @@ struct verb_call {
     const struct verb_host *host;
     struct reply *reply;
     const struct arg_value *args;
+    uint32_t given; /* bit i: args[i] is set */
     const struct verb *verb;
     const struct str *words; /* the words of the request */
     size_t word_count;
@@ -205,9 +206,11 @@ const struct verb *verb_find(const struct verb *table, struct str name);
 /* "queue": the thing that does not exist if the verb answers null or NOTFOUND. Accepts NULL. */
 const char *verb_thing(const struct verb *v);
 
-/* Checks and converts words[1..] by the row. INVALID or TOOLARGE with a sentence in `why`. */
+/* Checks and converts words[1..] by the row. Bit i of ret_given: ret[i] is set. INVALID or TOOLARGE
+ * with a sentence in `why`. */
 int verb_parse(const struct verb *v, const struct verb_host *host, const struct str *words,
-               size_t n, struct arg_value *ret, char *why, size_t why_size);
+               size_t n, char *why, size_t why_size, struct arg_value ret[VERB_ARGS_MAX],
+               uint32_t *ret_given);
 
 /* The next value of an option that may be given several times; of META its name, too. `at` is the
  * index of the next word, 0 at first. False: there is no value left. */
@@ -215,7 +218,7 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
                struct str *ret_value);
 
 /* The tenant that the call is about: the given one, or the default of the row. */
-struct str verb_tenant(const struct verb *v, const struct arg_value *args);
+struct str verb_tenant(const struct verb *v, const struct arg_value *args, uint32_t given);
 
 /* Whether a token of this role may call the verb. */
 bool verb_allows(const struct verb *v, enum role r);

@@ -33,6 +33,7 @@ static void check_call(const struct http_match *m, struct str query, struct str 
     struct http_input in = { m, query, body, { 0 }, 0 };
     struct http_call c = { 0 };
     struct arg_value args[VERB_ARGS_MAX];
+    uint32_t given;
     char why[512];
     int err = http_translate(&in, &c);
 
@@ -41,7 +42,8 @@ static void check_call(const struct http_match *m, struct str query, struct str 
         CHECK(c.why[0]);
     } else {
         CHECK(c.n >= 1 && str_eq(c.words[0], str_of(m->route->verb)));
-        err = verb_parse(http_route_verb(m->route), &host, c.words, c.n, args, why, sizeof(why));
+        err = verb_parse(http_route_verb(m->route), &host, c.words, c.n, why, sizeof(why), args,
+                         &given);
         CHECK(err == 0 || err == BELFRY_INVALID || err == BELFRY_TOOLARGE);
         /* Each option came from a field: none is unknown, given twice or without a value. */
         CHECK(err == 0 || !strstr(why, "unknown option") || c.words[1].len == 0 || m->args[0].ptr);
