@@ -137,6 +137,8 @@ static bool account_is_crowded(const struct server *s, const struct account *a)
     size_t limit = accounts_limit(s), all = s->accounts.bytes;
     size_t rest = limit > all ? limit - all : 0;
 
+    if (all < rest) /* the usual case: no account has more than all have together */
+        return false;
     return is_open(a) ? rest == 0 : a->bytes >= rest;
 }
 
@@ -169,8 +171,6 @@ bool account_spend(struct client *c, struct str verb)
     int64_t now_ms, full;
     const struct verb *v;
 
-    if (!a || !a->requests)
-        return true;
     now_ms = time_mono_ms();
     full = a->requests * THOUSAND;
     /* So many in a second are as many thousandths in a millisecond. */

@@ -81,7 +81,13 @@ bool client_is_crowded(const struct client *c);
 /* A session shows a right token: why its tenant may have no further client, or NULL. */
 const char *account_refuses(struct session *session);
 
-/* Counts a request. False: its tenant has sent as many as it may; accounts.why says so. */
+/* Whether requests of the client's tenant are counted. */
+static inline bool account_counts(const struct holding *h)
+{
+    return h->account && h->account->requests;
+}
+/* Counts a request, if account_counts. False: its tenant has sent as many as it may; accounts.why
+ * says so. */
 bool account_spend(struct client *c, struct str verb);
 /* The request will be counted again. */
 void account_give_back(struct client *c);

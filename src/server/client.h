@@ -75,13 +75,11 @@ void clients_flush(struct server *s);
 void clients_check_tokens(struct server *s);
 void clients_close(struct server *s);
 
-/* The partition and the server as requests see them. */
-static inline struct session_target client_target(const struct client *c)
+/* The partition and the server as requests see them, of a client that is crowded or not. */
+static inline struct session_target client_target(struct server *s, bool crowded)
 {
-    struct server *s = c->server;
-
-    return (struct session_target){ s->host.partition,    &s->verb_host,   &s->guard,
-                                    client_is_crowded(c), account_refuses, &s->rations };
+    return (struct session_target){ s->host.partition, &s->verb_host,   &s->guard,
+                                    crowded,           account_refuses, &s->rations };
 }
 
 #endif

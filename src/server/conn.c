@@ -49,13 +49,17 @@ static bool is_small(struct conn *c)
     return client_is_stranger(&c->client) || client_is_crowded(&c->client);
 }
 
-/* Whether the client's next request may be executed, as far as that depends on the client. */
+/* Whether the client's next request may be executed, as far as that depends on the client, if so
+ * many bytes of its replies may be unsent. */
+static bool is_free_with(const struct conn *c, size_t unsent_max)
+{
+    return !c->client.session.parked && !c->client.errand && !c->client.session.quit &&
+           replies_unsent(&c->out) < unsent_max;
+}
+
 static bool is_free(struct conn *c)
 {
-    size_t unsent = replies_unsent(&c->out);
-
-    return !c->client.session.parked && !c->client.errand && !c->client.session.quit &&
-           unsent < OUTPUT_PAUSE && (unsent < ACCOUNT_SMALL || !is_small(c));
+    return is_free_with(c, OUTPUT_PAUSE) && (is_free_with(c, ACCOUNT_SMALL) || !is_small(c));
 }
 
 static void watch_socket(struct conn *c)
@@ -209,11 +213,11 @@ static void reply_error(struct conn *c, int err, const char *detail)
     conn_note_reply(c, 0);
 }
 
-static void execute_request(struct conn *c, const struct resp_request *r)
+static void execute_request(struct conn *c, const struct resp_request *r, bool crowded)
 {
     struct server *s = c->client.server;
     struct session *session = &c->client.session;
-    struct session_target target = client_target(&c->client);
+    struct session_target target = client_target(s, crowded);
     uint64_t lsn = session_execute(session, &target, r->args, r->n, &c->client, &c->out.bytes);
 
     if (session->cold) {
@@ -226,17 +230,17 @@ static void execute_request(struct conn *c, const struct resp_request *r)
 }
 
 /* A request that has not been executed before. It may have found no room. */
-static void take_request(struct conn *c, const struct resp_request *r)
+static void take_request(struct conn *c, const struct resp_request *r, bool crowded)
 {
     c->client.session.no_room = c->client.session.crowded = false;
     if (http_guess_words(r->args, r->n))
         protocol_error(c,
                        "this is neither RESP nor HTTP as it is spoken here: expected a method in "
                        "upper case, a blank and a path");
-    else if (!account_spend(&c->client, r->args[0]))
+    else if (account_counts(&c->client.holding) && !account_spend(&c->client, r->args[0]))
         reply_error(c, BELFRY_RATE, c->client.server->accounts.why);
     else
-        execute_request(c, r);
+        execute_request(c, r, crowded);
     if (c->client.session.no_room)
         account_give_back(&c->client);
     c->client.server->commands += !c->client.session.no_room;
@@ -299,22 +303,40 @@ static void look_at_clock(struct conn *c, size_t n, size_t bytes)
     c->looked_us = now_us;
 }
 
+/* What the client may do at once. */
+struct allowance {
+    size_t unsent;   /* bytes of replies */
+    size_t argument; /* bytes of one */
+    bool crowded;
+};
+
+/* While a connection executes quick requests, nothing changes its account or its token. */
+static struct allowance allowance_of(struct conn *c)
+{
+    bool crowded = client_is_crowded(&c->client), strange = client_is_stranger(&c->client);
+
+    return (struct allowance){ crowded || strange ? ACCOUNT_SMALL : OUTPUT_PAUSE, max_argument(c),
+                               crowded };
+}
+
 /* Executes requests from input; returns how many bytes were used. A request that is to be executed
  * again is not used yet. */
 static size_t execute_input(struct conn *c, struct str input)
 {
     struct server *s = c->client.server;
+    struct allowance may = allowance_of(c);
     size_t used = 0, commands = 0;
 
     c->half = (struct resp_place){ 0 };
-    while (used < input.len && !c->closed && is_free(c) && host_may_execute(&s->host)) {
+    while (used < input.len && !c->closed && is_free_with(c, may.unsent) &&
+           host_may_execute(&s->host)) {
         struct str rest = { input.ptr + used, input.len - used };
         size_t n = 0;
         enum resp_status status;
 
         if (commands++ == COMMANDS_MAX || c->looked_us >= c->until_us)
             break;
-        status = resp_read_request(&s->request, rest, max_argument(c), &n);
+        status = resp_read_request(&s->request, rest, may.argument, &n);
         if (status == RESP_MORE) {
             note_half(c, &s->request.place, rest.len);
             break;
@@ -324,12 +346,14 @@ static size_t execute_input(struct conn *c, struct str input)
             break;
         }
         if (s->request.n)
-            take_request(c, &s->request);
+            take_request(c, &s->request, may.crowded);
         if (!c->closed)
             look_at_clock(c, commands, n);
         if (c->client.errand || c->client.session.no_room)
             break;
         used += n;
+        if (!c->closed && !c->client.session.quick)
+            may = allowance_of(c);
     }
     return used;
 }
@@ -405,7 +429,7 @@ static void conn_fetched(struct client *client, int err, const char *detail)
     else if (err)
         reply_error(c, err, detail);
     else
-        execute_request(c, r);
+        execute_request(c, r, client_is_crowded(client));
     slow_note(client->server, verb_name(&client->session), SLOW_FETCHED, time_mono_us() - begun_us,
               client->session.id);
     if (err)

@@ -113,7 +113,7 @@ static void execute_request(struct http_client *c, enum slow_stage stage)
 {
     struct server *s = c->client.server;
     struct session *session = &c->client.session;
-    struct session_target target = client_target(&c->client);
+    struct session_target target = client_target(c->client.server, client_is_crowded(&c->client));
     int64_t begun_us = time_mono_us();
     uint64_t lsn = http_execute(session, &target, c->match.route, &c->call, &c->client, &c->answer);
 

@@ -269,7 +269,7 @@ static bool is_shown_again(struct http_client *c, const uint8_t *hash)
 /* 0, WRONGPASS, BUSY. */
 static int show_token(struct http_client *c, struct str token)
 {
-    struct session_target target = client_target(&c->client);
+    struct session_target target = client_target(c->client.server, client_is_crowded(&c->client));
     uint8_t hash[TOKEN_HASH_BYTES];
     int err;
 
@@ -583,7 +583,8 @@ static void take_request(struct http_client *c)
     if (err) {
         http_fail(err, c->call.why, &c->answer);
         c->answered = true;
-    } else if (c->call.n && !account_spend(&c->client, c->call.words[0])) {
+    } else if (c->call.n && account_counts(&c->client.holding) &&
+               !account_spend(&c->client, c->call.words[0])) {
         http_fail(BELFRY_RATE, c->client.server->accounts.why, &c->answer);
         c->answered = true;
     } else if (c->match.route->page != HTTP_VERB) {
