@@ -28,7 +28,10 @@ static size_t opts_room(const struct job *j)
 
 size_t job_size(const struct job *j)
 {
-    return job_front(j) + offsetof(struct job, tail) + opts_room(j) + j->payload_len;
+    size_t size = offsetof(struct job, tail) + j->opts_len + j->payload_len +
+                  (j->ordered ? sizeof(struct spot) : 0);
+
+    return j->heard ? size + sizeof(struct ear) + (ear_of(j)->opts_room - j->opts_len) : size;
 }
 
 static uint64_t job_live_bytes(const struct job *j)
@@ -377,10 +380,10 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
         lane_set(e, j, false);
 }
 
-static void unplace_hot(struct job *j)
+static void unplace_hot(struct job *j, size_t weight)
 {
     assert(j->state != JOB_READY || j->queue->offered > 0);
-    class_count_hot(class_of(j), j, -job_weight(j));
+    class_count_hot(class_of(j), j, -weight);
     if (j->state == JOB_READY && --j->queue->offered == 0)
         list_remove(&j->queue->turn); /* so that no turn comes to a queue that has nothing */
 }
@@ -388,6 +391,7 @@ static void unplace_hot(struct job *j)
 static void place(struct engine *e, struct job *j, enum job_state state, bool hot)
 {
     struct queue *q = j->queue;
+    size_t weight;
 
     assert(j->where == WHERE_NONE && !j->fed && list_empty(&j->timer.link));
     assert(state_is_ahead(state) || (j->trail && list_empty(&j->trail->link)));
@@ -414,11 +418,12 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
         lane_set(e, j, state == JOB_LEASED);
     assert(place_rows[j->where].states >> j->state & 1);
     queue_count(e, q, job_counts_as(j), 1);
-    e->place.bytes[j->where] += job_weight(j);
+    weight = job_weight(j);
+    e->place.bytes[j->where] += weight;
     if (j->where == WHERE_OWNS_LANE)
-        q->tenant->owner_bytes += job_weight(j);
+        q->tenant->owner_bytes += weight;
     if (j->where == WHERE_LEASED)
-        leased_count(e, q->tenant, job_weight(j));
+        leased_count(e, q->tenant, weight);
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in != SPOT_ASIDE)
         q->classes[INDEX_ORDERED]->tailed++;
     if (q->use != QUEUE_USED)
@@ -469,8 +474,9 @@ void jobs_rewind(struct engine *e, struct list *head)
 void job_unplace(struct engine *e, struct job *j)
 {
     struct queue *q = j->queue;
+    size_t weight = job_weight(j);
 
-    assert(j->where != WHERE_NONE && e->place.bytes[j->where] >= job_weight(j));
+    assert(j->where != WHERE_NONE && e->place.bytes[j->where] >= weight);
     if (!job_is_waste(e, j)) { /* else the record that said so has counted */
         assert(q->jobs[job_counts_as(j)] > 0);
         queue_count(e, q, job_counts_as(j), -1);
@@ -479,19 +485,19 @@ void job_unplace(struct engine *e, struct job *j)
         if (j->fed)
             batch_stale(e, j);
     }
-    e->place.bytes[j->where] -= job_weight(j);
+    e->place.bytes[j->where] -= weight;
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
         q->classes[INDEX_ORDERED]->tailed--;
     if (j->where == WHERE_LEASED)
-        leased_count(e, q->tenant, -job_weight(j));
+        leased_count(e, q->tenant, -weight);
     if (j->where == WHERE_OWNS_LANE) {
-        q->tenant->owner_bytes -= job_weight(j);
+        q->tenant->owner_bytes -= weight;
         lulls_end(e, q->tenant);
     }
     if (j->ordered && j->state == JOB_READY)
         order_unplace(e, j);
     else if (j->where == WHERE_HOT)
-        unplace_hot(j);
+        unplace_hot(j, weight);
     list_remove(&j->timer.link);
     if (j->trail)
         list_remove(&j->trail->timer.link);

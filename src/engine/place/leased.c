@@ -47,6 +47,9 @@ bool leased_is_full(const struct engine *e, const struct tenant *t)
 {
     if (MUTANT(e->o.mutant, LEASES_SHARED))
         return e->place.bytes[WHERE_LEASED] >= budget_share(e, SHARE_LEASED);
+    /* While all have less than a third, each leaves more than it has. */
+    if (e->place.leases.bytes < budget_share(e, SHARE_LEASED) / 4)
+        return false;
     return t->leased_bytes >= leased_share(e, t);
 }
 

@@ -343,5 +343,6 @@ void queue_freed(struct engine *e, struct queue *q)
         queue_offer(e, q);
     if (q->tenant->settings.max_running > 0)
         tenant_unpark(e, q->tenant); /* any of them may be the one that is asked for */
-    leased_ebb(e);
+    if (!list_empty(&e->place.leases.laden))
+        leased_ebb(e);
 }

@@ -79,7 +79,7 @@ int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
 {
     int err = tenant_refuses_job(e, tenant_of(e, q, full));
 
-    return err ? err : tenant_refuses_queue(e, q, full);
+    return err || (q && q->use == QUEUE_USED) ? err : tenant_refuses_queue(e, q, full);
 }
 
 static int check_labels(struct engine *e, const struct job_spec *s)
