@@ -191,13 +191,12 @@ int apply_end(struct engine *e, const struct end_record *r)
     struct job *j = job_find(e, r->seq);
     struct trail *t;
     struct blob *result;
-    struct job_opts o;
 
     if (!j)
         return 0;
-    job_opts_get(j, &o);
+    size_t listeners = job_listeners(j);
     /* A record about a job that has ended before says that it is deleted. */
-    if ((o.listeners == 0 || state_is_ended(j->state)) && r->keep_ms <= r->ended_ms &&
+    if ((listeners == 0 || state_is_ended(j->state)) && r->keep_ms <= r->ended_ms &&
         r->hold_ms <= r->ended_ms) {
         job_leave(e, j);
         return 0;
@@ -214,7 +213,7 @@ int apply_end(struct engine *e, const struct end_record *r)
         goto nomem;
     job_unplace(e, j);
     trail_clear_pending(e, t, false);
-    t->flags = o.listeners > 0 ? TRAIL_TELLING : 0;
+    t->flags = listeners > 0 ? TRAIL_TELLING : 0;
     if (e->log.tell_seq == r->seq) /* it had ended before, and was put back before all were told */
         e->log.tell_seq = 0;
     blob_free(&e->pool, t->result);

@@ -54,6 +54,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
     const struct queue_settings *s = j->queue->settings;
     struct queue *q = j->queue;
     struct job_opts o;
+    bool bare = job_is_bare(j);
     struct end_record r = {
         .seq = j->seq,
         .state = state,
@@ -65,12 +66,13 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
     };
 
     assert(state_is_ended(state) && !state_is_ended(j->state));
-    job_opts_get(j, &o);
+    if (!bare)
+        job_opts_get(j, &o);
     if (state == JOB_DEAD)
         r.keep_ms = after(e, s->retain_dead_ms);
     else
-        r.keep_ms = after(e, o.retain_ms >= 0 ? o.retain_ms : s->retain_ms);
-    if (state == JOB_DONE && o.key.len > 0 && s->key_hold_ms > 0 &&
+        r.keep_ms = after(e, !bare && o.retain_ms >= 0 ? o.retain_ms : s->retain_ms);
+    if (state == JOB_DONE && !bare && o.key.len > 0 && s->key_hold_ms > 0 &&
         !MUTANT(e->o.mutant, HOLD_FORGOTTEN))
         r.hold_ms = after(e, s->key_hold_ms);
     int err = emit_end(e, &r);

@@ -37,21 +37,31 @@ static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
     hist_add(&e->work.lateness, late_ms);
 }
 
-static int lease_one(struct engine *e, struct job *j, const struct taker *t)
+/* How long a worker that asks for for_ms (-1: it does not say) has the job. */
+static int64_t lease_length(const struct job *j, int64_t for_ms)
 {
+    const struct queue_settings *s = j->queue->settings;
     struct job_opts o;
 
+    if (queue_pushes(j->queue))
+        return s->push.timeout_ms + PUSH_MARGIN_MS;
+    if (for_ms >= 0)
+        return for_ms;
+    if (job_is_bare(j))
+        return s->lease_ms;
+    job_opts_get(j, &o);
+    return o.lease_ms >= 0 ? o.lease_ms : s->lease_ms;
+}
+
+static int lease_one(struct engine *e, struct job *j, const struct taker *t)
+{
     assert(j->state == JOB_READY && !job_is_waste(e, j));
     if (e->work.next_token + 1 >= UINT64_C(1) << TOKEN_COUNTER)
         return engine_error(e, BELFRY_FULL, "the tokens of this epoch are used up: restart");
-    job_opts_get(j, &o);
     struct lease_record r = {
         .seq = j->seq,
         .start_ms = e->now_ms,
-        .lease_ms = queue_pushes(j->queue) ? j->queue->settings->push.timeout_ms + PUSH_MARGIN_MS
-                    : t->for_ms >= 0       ? t->for_ms
-                    : o.lease_ms >= 0      ? o.lease_ms
-                                           : j->queue->settings->lease_ms,
+        .lease_ms = lease_length(j, t->for_ms),
         .late_ms = e->now_ms - j->timer.at_ms,
         .attempt = j->attempt + (j->attempt < ATTEMPT_MAX ? 1u : 0u),
         .worker = t->worker,
