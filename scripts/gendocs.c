@@ -402,6 +402,7 @@ static const char *field_form(const char *kind)
         { "NUMBER", "varint" },
         { "COUNT", "varint" },
         { "LATER_COUNT", "varint; older versions do not have it" },
+        { "LATER_SIGNED", "zigzag; older versions do not have it" },
         { "BITS", "varint" },
         { "BYTE", "u8" },
         { "FLAG", "u8" },

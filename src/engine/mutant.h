@@ -44,6 +44,8 @@
     X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \
     X(SETTINGS_FORGOTTEN, "a queue is forgotten with its settings")         \
     X(SUMS_LOST, "a forgotten queue takes its counts out of the sums")      \
+    X(BYTES_LOST, "history that goes stays in the bytes of its tenant")     \
+    X(BYTES_IGNORED, "max_bytes is not looked at")                          \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
     X(RATE_IGNORED, "a rate is not looked at")                              \
     X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \

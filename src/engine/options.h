@@ -30,6 +30,7 @@ struct engine_options {
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */
     int64_t lookahead_ms;   /* how long before they are due jobs come to memory. 0: 1 minute */
     uint64_t max_running;   /* leased at a time. 0: any number */
+    uint64_t tenant_bytes;  /* kept of a tenant that has no max_bytes of its own. 0: any number */
     int64_t slow_start_ms;  /* how long after a start it takes to get there. 0: no time */
     size_t bulk_page;       /* jobs in a slice of a bulk, for tests. 0: some hundred */
     int64_t min_every_ms;   /* the least period of EVERY in a new rule. 0: 1 ms */

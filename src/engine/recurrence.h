@@ -28,8 +28,9 @@ struct recurrence_spec {
 struct recurrence_view {
     struct str name;
     int64_t created_ms;
-    size_t open;  /* occurrences that have not ended */
-    bool damaged; /* the stored recurrence cannot be read */
+    size_t open;         /* occurrences that have not ended */
+    bool damaged;        /* the stored recurrence cannot be read */
+    uint64_t kept_bytes; /* its part of those of its tenant */
     struct recurrence r;
 };
 

@@ -33,12 +33,11 @@ struct job_view {
     struct str order;
     int priority;
     int64_t created_ms;
-    int64_t due_ms; /* nominal */
-    int64_t at_ms;  /* when the job becomes or became ready: due_ms, or the moment of the request or
-                       of the retry */
-    uint32_t attempt;    /* deliveries that count */
-    int64_t attempts;    /* allowed deliveries; 0: any number */
-    uint32_t stalls;     /* in a row */
+    int64_t due_ms;   /* nominal */
+    int64_t at_ms;    /* when it becomes or became ready: due_ms, or that of the request or retry */
+    uint32_t attempt; /* deliveries that count */
+    int64_t attempts; /* allowed deliveries; 0: any number */
+    uint32_t stalls;  /* in a row */
     uint32_t deferrals;  /* how many times quiet hours put the job off */
     int64_t deferred_ms; /* quiet hours have the job wait until then; -1: they do not */
     uint64_t token;      /* of the last lease; 0: the job was never leased */
@@ -64,6 +63,7 @@ struct job_view {
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
     size_t history_count;
+    uint64_t kept_bytes; /* its part of those of its tenant */
 };
 
 struct tenant_view {
@@ -72,6 +72,7 @@ struct tenant_view {
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
     uint64_t leased_bytes; /* memory of its leased jobs */
+    uint64_t kept_bytes;   /* those that max_bytes counts */
     uint64_t queues;
     uint64_t used_queues; /* those that max_queues counts */
     uint64_t recurrences;
@@ -141,16 +142,15 @@ struct queue_view {
 
 struct engine_stats {
     uint64_t jobs[JOB_STATE_COUNT];
-    uint64_t queues;
-    uint64_t tenants;
-    uint64_t waiters;
+    uint64_t queues, tenants, waiters;
     uint64_t memory_bytes; /* by the engine's own count */
     uint64_t hot_jobs;     /* in memory, of any state */
     uint64_t cold_jobs;    /* on disk only */
     uint64_t runs;
     uint64_t run_bytes;
-    uint64_t live_bytes;
-    uint64_t leased_bytes; /* memory of leased jobs */
+    uint64_t live_bytes, kept_bytes; /* of jobs in memory; of all tenants */
+    uint64_t kept_refusals;          /* requests that max_bytes or tenant_bytes refused */
+    uint64_t leased_bytes;           /* memory of leased jobs */
     uint64_t laden;        /* tenants that have their share of it, and jobs that wait for more */
     uint64_t leased_holds; /* how many times a tenant became such a one */
     uint64_t untold;       /* ended jobs of which others have not been told yet */
@@ -169,6 +169,7 @@ struct tenant_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues;
     uint64_t waiters; /* at its queues; workers that wait for all tenants are not among them */
+    uint64_t kept_bytes;
     struct counters counters;
     const struct hist *lateness;
     const struct hist *runtime;
@@ -243,8 +244,7 @@ struct list_cursor {
     uint32_t since; /* the newest run when the walk began: rounds show jobs that were fed later */
     uint64_t epoch; /* of the engine that gave the cursor: others know nothing of its walks */
     uint16_t key_len;
-    char key[QUEUE_MAX_BYTES + 28]; /* LIST_DISK: jobs up to this key of a run have been given;
-                                       LIST_LOADED: the key to go on with */
+    char key[QUEUE_MAX_BYTES + 28]; /* LIST_DISK: the last key of a run; LIST_LOADED: the next */
 };
 
 enum list_phase { LIST_MEMORY, LIST_DISK, LIST_LOADED };

@@ -202,19 +202,17 @@ static int read_batch(struct sorting *s, struct str batch, uint32_t number, bool
 
 static int count_entry(struct feed *f, struct tally *t, const struct entry *e, uint64_t *last_seq)
 {
-    unsigned state;
-    struct str queue;
-    int64_t at;
+    struct job_image image;
 
     if (e->grave || e->locates)
         return 0;
     wire_put_zigzag(&f->seqs, (int64_t)(e->seq - *last_seq));
     *last_seq = e->seq;
-    if (!record_peek_job(entry_value(e), &state, &at, &queue))
+    if (!record_get_job(entry_value(e), &image))
         return BELFRY_CORRUPT;
-    return tally_count(
-        t, queue, cold_slot_at(cold_slot_of(e->key[0], state, cold_key_class(entry_key(e))), at), 1,
-        entry_key(e));
+    enum cold_slot slot = cold_slot_of(e->key[0], image.state, cold_key_class(entry_key(e)));
+    return tally_count(t, image.queue, cold_slot_at(slot, image.at_ms),
+                       (struct counted){ 1, (int64_t)image_bytes(&image) }, entry_key(e));
 }
 
 static size_t count_family(const struct sorting *s, size_t from)

@@ -221,8 +221,14 @@ struct tally {
     struct tally_entry aside; /* the lane that is being counted; n 0: none */
     char aside_queue[QUEUE_MAX_BYTES];
 };
-/* Counts n jobs. `key` is that of a job; the first key of each slot is remembered. NOMEM. */
-int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key);
+/* So many jobs with so many bytes: see image_bytes. */
+struct counted {
+    int64_t n;
+    int64_t bytes;
+};
+/* Counts jobs. `key` is that of a job; the first key of each slot is remembered. NOMEM. */
+int tally_count(struct tally *t, struct str queue, enum cold_slot slot, struct counted c,
+                struct str key);
 void tally_write(const struct tally *t, struct buf *out);
 void tally_fini(struct tally *t);
 

@@ -269,19 +269,21 @@ struct counts {
 /* Counts a job of the history that goes, unless it had been taken out before. */
 static int uncount(const struct merge *m, struct counts *c, const struct run_entry *e)
 {
-    unsigned state;
-    struct str queue;
-    int64_t at;
+    struct job_image image;
     int err = 0;
 
     if (e->grave || bsearch(&e->key, m->graves, m->grave_count, sizeof(struct str), by_bytes))
         return 0;
-    if (!record_peek_job(e->value, &state, &at, &queue))
+    if (!record_get_job(e->value, &image))
         return BELFRY_CORRUPT;
-    enum cold_slot slot = cold_slot_of(m->family, state, cold_key_class(e->key));
+    int64_t bytes = (int64_t)image_bytes(&image);
+    enum cold_slot slot = cold_slot_of(m->family, image.state, cold_key_class(e->key));
     if (entry_gone_ms(e) >= m->now_ms)
-        err = tally_count(&c->dropped, queue, slot, 1, e->key);
-    return err ? err : tally_count(&c->gone, queue, slot, -1, e->key);
+        err = tally_count(&c->dropped, image.queue, slot, (struct counted){ 1, bytes }, e->key);
+    if (MUTANT(m->mutant, BYTES_LOST))
+        bytes = 0;
+    return err ? err
+               : tally_count(&c->gone, image.queue, slot, (struct counted){ -1, -bytes }, e->key);
 }
 
 /* Ends an entry of the history. */

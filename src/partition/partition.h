@@ -36,6 +36,7 @@ struct partition_options {
     uint64_t history_bytes;
     uint64_t memory_bytes;       /* the budget. 0: 256 MiB */
     uint64_t max_running;        /* jobs leased at a time. 0: any number */
+    uint64_t tenant_bytes;       /* see engine_options */
     int64_t slow_start_ms;       /* see engine_options */
     size_t bulk_page;            /* jobs in a slice of a bulk, for tests. 0: some hundred */
     int64_t min_every_ms;        /* see engine_options */

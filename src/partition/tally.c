@@ -8,6 +8,7 @@
 struct tally_item {
     uint64_t hash; /* 0: free */
     int64_t counts[COLD_SLOTS];
+    int64_t bytes[COLD_SLOTS];
     struct cold_point first[COLD_SLOTS];
     uint16_t len;
     char queue[QUEUE_MAX_BYTES];
@@ -44,39 +45,43 @@ static int grow(struct tally *t)
 }
 
 /* Jobs that were set aside come sorted: all jobs of a lane in a row. */
-static int count_aside(struct tally *t, struct str queue, int64_t n, struct str key)
+static int count_aside(struct tally *t, struct str queue, struct counted c, struct str key)
 {
     uint64_t lane = cold_key_lane_of(key);
     struct tally_entry *a = &t->aside;
 
     if (a->n && a->lane == lane && str_eq(a->queue, queue)) {
-        a->n += n;
+        a->n += c.n;
+        a->bytes += c.bytes;
         return 0;
     }
     if (a->n)
         tally_put(&t->asides, a);
-    *a = (struct tally_entry){ .slot = COLD_ASIDE, .n = n, .lane = lane };
+    *a = (struct tally_entry){ .slot = COLD_ASIDE, .n = c.n, .bytes = c.bytes, .lane = lane };
     cold_key_point(key, &a->first);
     memcpy(t->aside_queue, queue.ptr, queue.len);
     a->queue = (struct str){ t->aside_queue, queue.len };
     return t->asides.failed ? BELFRY_NOMEM : 0;
 }
 
-static void item_count(struct tally_item *item, enum cold_slot slot, int64_t n, struct str key)
+static void item_count(struct tally_item *item, enum cold_slot slot, struct counted c,
+                       struct str key)
 {
     if (item->counts[slot] == 0)
         cold_key_point(key, &item->first[slot]);
-    item->counts[slot] += n;
+    item->counts[slot] += c.n;
+    item->bytes[slot] += c.bytes;
 }
 
-int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t n, struct str key)
+int tally_count(struct tally *t, struct str queue, enum cold_slot slot, struct counted c,
+                struct str key)
 {
     struct tally_item *item = t->last;
 
     if (slot == COLD_ASIDE)
-        return count_aside(t, queue, n, key);
+        return count_aside(t, queue, c, key);
     if (item && str_eq(queue, (struct str){ item->queue, item->len })) {
-        item_count(item, slot, n, key);
+        item_count(item, slot, c, key);
         return 0;
     }
     uint64_t hash = XXH3_64bits(queue.ptr, queue.len) | 1;
@@ -89,7 +94,7 @@ int tally_count(struct tally *t, struct str queue, enum cold_slot slot, int64_t 
         memcpy(item->queue, queue.ptr, queue.len);
         t->n++;
     }
-    item_count(item, slot, n, key);
+    item_count(item, slot, c, key);
     t->last = item;
     return 0;
 }
@@ -103,6 +108,7 @@ void tally_write(const struct tally *t, struct buf *out)
                           &(struct tally_entry){ .queue = { t->items[i].queue, t->items[i].len },
                                                  .slot = (enum cold_slot)slot,
                                                  .n = t->items[i].counts[slot],
+                                                 .bytes = t->items[i].bytes[slot],
                                                  .first = t->items[i].first[slot] });
     buf_str(out, buf_view(&t->asides));
     if (t->asides.failed)

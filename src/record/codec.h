@@ -37,6 +37,7 @@ static inline int64_t codec_moment(struct wire_reader *r, int64_t since)
     if (from->name)      \
         wire_put_u8(out, 1);
 #define PUT_SIGNED(name)      wire_put_zigzag(out, from->name);
+#define PUT_LATER_SIGNED      PUT_SIGNED
 #define PUT_MOMENT            PUT_SIGNED
 #define PUT_OPTIONAL          PUT_SIGNED
 #define PUT_SINCE_START(name) wire_put_zigzag(out, from->name - from->start_ms);
@@ -46,25 +47,26 @@ static inline int64_t codec_moment(struct wire_reader *r, int64_t since)
 #define PUT_AT_SINCE(name)    wire_put_zigzag(out, from->name - from->due_ms);
 #define PUT_BYTES(name)       wire_put_bytes(out, from->name);
 
-#define GET_NUMBER(name)      ret->name = wire_varint(r);
-#define GET_COUNT(name)       ret->name = (uint32_t)wire_varint(r);
-#define GET_LATER_COUNT(name) ret->name = r->p < r->end ? (uint32_t)wire_varint(r) : 0;
-#define GET_BITS(name)        ret->name = (unsigned)wire_varint(r);
-#define GET_PLAIN(name)       ret->name = (int64_t)wire_varint(r);
-#define GET_BYTE(name)        ret->name = wire_u8(r);
-#define GET_ENUM(tag)         GET_LETTER
-#define GET_LETTER(name)      ret->name = (__typeof__(ret->name))wire_u8(r);
-#define GET_FLAG(name)        ret->name = wire_u8(r) != 0;
-#define GET_IF_SET(name)      ret->name = r->p < r->end && wire_u8(r) == 1;
-#define GET_SIGNED(name)      ret->name = wire_zigzag(r);
-#define GET_MOMENT(name)      ret->name = codec_moment(r, 0);
-#define GET_OPTIONAL(name)    ret->name = codec_since(r, 0, -1, TIME_MOMENT_MAX);
-#define GET_SINCE_START(name) ret->name = codec_moment(r, ret->start_ms);
-#define GET_FROM_START(name)  ret->name = codec_since(r, ret->start_ms, INT64_MIN, INT64_MAX);
-#define GET_SINCE_BORN(name)  ret->name = codec_moment(r, ret->born_ms);
-#define GET_AT(name)          ret->name = codec_since(r, 0, 0, AT_NEVER);
-#define GET_AT_SINCE(name)    ret->name = codec_since(r, ret->due_ms, 0, AT_NEVER);
-#define GET_BYTES(name)       ret->name = wire_bytes(r);
+#define GET_NUMBER(name)       ret->name = wire_varint(r);
+#define GET_COUNT(name)        ret->name = (uint32_t)wire_varint(r);
+#define GET_LATER_COUNT(name)  ret->name = r->p < r->end ? (uint32_t)wire_varint(r) : 0;
+#define GET_BITS(name)         ret->name = (unsigned)wire_varint(r);
+#define GET_PLAIN(name)        ret->name = (int64_t)wire_varint(r);
+#define GET_BYTE(name)         ret->name = wire_u8(r);
+#define GET_ENUM(tag)          GET_LETTER
+#define GET_LETTER(name)       ret->name = (__typeof__(ret->name))wire_u8(r);
+#define GET_FLAG(name)         ret->name = wire_u8(r) != 0;
+#define GET_IF_SET(name)       ret->name = r->p < r->end && wire_u8(r) == 1;
+#define GET_SIGNED(name)       ret->name = wire_zigzag(r);
+#define GET_LATER_SIGNED(name) ret->name = r->p < r->end ? wire_zigzag(r) : -1;
+#define GET_MOMENT(name)       ret->name = codec_moment(r, 0);
+#define GET_OPTIONAL(name)     ret->name = codec_since(r, 0, -1, TIME_MOMENT_MAX);
+#define GET_SINCE_START(name)  ret->name = codec_moment(r, ret->start_ms);
+#define GET_FROM_START(name)   ret->name = codec_since(r, ret->start_ms, INT64_MIN, INT64_MAX);
+#define GET_SINCE_BORN(name)   ret->name = codec_moment(r, ret->born_ms);
+#define GET_AT(name)           ret->name = codec_since(r, 0, 0, AT_NEVER);
+#define GET_AT_SINCE(name)     ret->name = codec_since(r, ret->due_ms, 0, AT_NEVER);
+#define GET_BYTES(name)        ret->name = wire_bytes(r);
 
 #define PUT_FIELD(kind, name, what) PUT_##kind(name)
 #define GET_FIELD(kind, name, what) GET_##kind(name)

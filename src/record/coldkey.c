@@ -183,8 +183,9 @@ enum job_state cold_state(enum cold_slot slot)
 void tally_put(struct buf *out, const struct tally_entry *t)
 {
     wire_put_bytes(out, t->queue);
-    wire_put_u8(out, (uint8_t)t->slot);
+    wire_put_u8(out, (uint8_t)(t->slot | SLOT_SIZED));
     wire_put_zigzag(out, t->n);
+    wire_put_zigzag(out, t->bytes);
     if (slot_is_backlog(t->slot)) {
         wire_put_zigzag(out, t->first.at_ms);
         wire_put_varint(out, t->first.seq);
@@ -196,9 +197,10 @@ void tally_put(struct buf *out, const struct tally_entry *t)
 bool tally_get(struct wire_reader *r, struct tally_entry *ret)
 {
     ret->queue = wire_bytes(r);
-    unsigned slot = wire_u8(r);
+    unsigned sized = wire_u8(r), slot = sized & ~SLOT_SIZED;
     ret->slot = (enum cold_slot)slot;
     ret->n = wire_zigzag(r);
+    ret->bytes = sized & SLOT_SIZED ? wire_zigzag(r) : ret->n * COLD_GUESS;
     if (slot < COLD_SLOTS && slot_is_backlog(ret->slot)) {
         ret->first.at_ms = wire_zigzag(r);
         ret->first.seq = wire_varint(r);

@@ -157,9 +157,16 @@ struct tally_entry {
     struct str queue;
     enum cold_slot slot;
     int64_t n;
+    int64_t bytes;           /* of the jobs: see image_bytes */
     struct cold_point first; /* the first job, if the slot is a backlog */
     uint64_t lane;           /* COLD_ASIDE: the lane of the jobs */
 };
+
+/* A job on disk counts for so many bytes if an older version has counted it, which did not write
+ * its bytes. */
+#define COLD_GUESS 256
+/* Set in the byte of a slot: the bytes follow. */
+#define SLOT_SIZED 0x80u
 
 void tally_put(struct buf *out, const struct tally_entry *t);
 bool tally_get(struct wire_reader *r, struct tally_entry *ret); /* false if malformed */

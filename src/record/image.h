@@ -69,4 +69,11 @@ struct job_image {
     struct trail_image trail; /* if has_trail */
 };
 
+/* What a job and its trail count for besides their texts, where bytes that are kept are counted. */
+#define JOB_KEPT_BYTES   48u
+#define TRAIL_KEPT_BYTES 64u
+
+/* The bytes that are kept of a job: wherever it is, they follow from its image. */
+uint64_t image_bytes(const struct job_image *image);
+
 #endif

@@ -54,6 +54,16 @@ bool record_get_job(struct str body, struct job_image *ret)
            (ret->has_trail || ret->state == JOB_SCHEDULED);
 }
 
+uint64_t image_bytes(const struct job_image *image)
+{
+    const struct trail_image *t = &image->trail;
+    uint64_t bytes = JOB_KEPT_BYTES + image->queue.len + image->opts.len + image->payload.len;
+
+    return !image->has_trail ? bytes
+                             : bytes + TRAIL_KEPT_BYTES + t->worker.len + t->note.len +
+                                   t->result.len + t->error.len + t->history.len + t->pending.len;
+}
+
 void record_put_job(struct buf *out, const struct job_image *r)
 {
     size_t mark = record_open(out, RECORD_PUT);
@@ -208,7 +218,8 @@ bool record_get_tenant(struct str body, struct tenant_record *record)
     TENANT_LIMIT_FIELDS(GET_SETTING)
     return !r->bad && name_valid(record->name) && ret->weight > 0 && ret->weight <= WEIGHT_MAX &&
            ret->max_pending >= 0 && ret->max_running >= 0 && ret->max_queues >= 0 &&
-           ret->max_recurrences >= 0 && ret->max_connections >= 0 && ret->requests >= 0;
+           ret->max_recurrences >= 0 && ret->max_connections >= 0 && ret->requests >= 0 &&
+           ret->max_bytes >= 0;
 }
 
 /* ---- Tokens ---- */

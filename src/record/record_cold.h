@@ -5,16 +5,17 @@
 
 #include "record/record.h"
 
-#define FED_FIELDS(F)                                                           \
-    F(SIGNED, frontier_at, "the frontier: its moment")                          \
-    F(NUMBER, frontier_seq, "the frontier: its sequence number")                \
-    F(NUMBER, graves, "those up to this serial number are in the runs")         \
-    F(NUMBER, serial, "of the grave of the first stale job; the others follow") \
-    F(BYTES, runs, "run_desc_put")                                              \
-    F(BYTES, seqs, "of the jobs: zigzag differences")                           \
-    F(BYTES, tallies, "tally_put")                                              \
-    F(BYTES, stale,                                                             \
-      "jobs that changed meanwhile, whose entries do not count: seq, key, queue, slot, gone_ms")
+#define FED_FIELDS(F)                                                                             \
+    F(SIGNED, frontier_at, "the frontier: its moment")                                            \
+    F(NUMBER, frontier_seq, "the frontier: its sequence number")                                  \
+    F(NUMBER, graves, "those up to this serial number are in the runs")                           \
+    F(NUMBER, serial, "of the grave of the first stale job; the others follow")                   \
+    F(BYTES, runs, "run_desc_put")                                                                \
+    F(BYTES, seqs, "of the jobs: zigzag differences")                                             \
+    F(BYTES, tallies, "tally_put")                                                                \
+    F(BYTES, stale,                                                                               \
+      "jobs that changed meanwhile, whose entries do not count: seq, key, queue, slot, gone_ms, " \
+      "bytes")
 FIELD_STRUCT(fed_record, FED_FIELDS);
 
 #define MERGED_FIELDS(F)              \
@@ -55,7 +56,8 @@ FIELD_STRUCT(grave_record, GRAVE_FIELDS);
     F(BYTES, counts, "zigzag, one for each slot")                                                  \
     F(BYTES, floors,                                                                               \
       "class, number, at, seq; with TALLY_FROM set: class.from; CLASS_ASIDE: lane, and the point " \
-      "behind which its jobs are")
+      "behind which its jobs are")                                                                 \
+    F(LATER_SIGNED, bytes, "of the jobs on disk")
 FIELD_STRUCT(tally_record, TALLY_FIELDS);
 
 #define TALLY_FROM 0x80u

@@ -90,7 +90,8 @@ bool queue_settings_are_usual(const struct queue_settings *s);
     X(MAX_QUEUES, LIMIT, max_queues)           \
     X(MAX_RECURRENCES, LIMIT, max_recurrences) \
     X(MAX_CONNECTIONS, LIMIT, max_connections) \
-    X(REQUESTS, LIMIT, requests)
+    X(REQUESTS, LIMIT, requests)               \
+    X(MAX_BYTES, LIMIT, max_bytes)
 #define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X) TENANT_LIMIT_FIELDS(X)
 
 enum tenant_field {
@@ -114,6 +115,7 @@ struct tenant_settings {
     int64_t max_recurrences; /* RECUR makes no further one beyond these; 0: any number */
     int64_t max_connections; /* of clients with its tokens; 0: as many as are free */
     int64_t requests;        /* in a second; 0: any number */
+    int64_t max_bytes;       /* kept of its jobs; 0: as engine_options.tenant_bytes says */
 };
 
 extern const struct tenant_settings tenant_defaults;

@@ -83,6 +83,7 @@ static void configure(void *user, struct partition_options *o)
     o->durable = s->options.durability == DURABILITY_SYNC;
     o->memory_bytes = (uint64_t)s->options.memory;
     o->max_running = (uint64_t)s->options.max_running;
+    o->tenant_bytes = (uint64_t)s->options.tenant_bytes;
     o->slow_start_ms = s->options.slow_start_ms;
     o->history_disk_bytes = (uint64_t)s->options.history_size;
     o->min_every_ms = s->options.min_every_ms;

@@ -55,6 +55,7 @@ struct options {
     int64_t audit_burst;
     int64_t min_every_ms;
     int64_t history_size;
+    int64_t tenant_bytes;
     int64_t metrics_queues;
     int64_t max_payload;
     int64_t clients_memory; /* 0: a part of `memory` */

@@ -257,6 +257,40 @@ static void put_queues(struct metrics *m)
              offsetof(struct queue_view, wait));
 }
 
+struct tenants_shown {
+    struct metrics *m;
+    uint64_t bytes;
+};
+
+static int put_kept(void *arg, const struct tenant_view *v)
+{
+    struct tenants_shown *t = arg;
+
+    t->bytes += v->kept_bytes;
+    buf_printf(t->m->out, "belfry_tenant_kept_bytes{tenant=\"%.*s\"} %llu\n", STR_ARG(v->name),
+               (unsigned long long)v->kept_bytes);
+    return 0;
+}
+
+/* As many tenants have series of their own as queues may have. */
+static void put_tenants(struct metrics *m, const struct engine *e, struct str tenant, size_t most)
+{
+    struct tenants_shown t = { .m = m };
+    struct tenant_view v;
+
+    family(m, "tenant_kept_bytes", "gauge",
+           "Bytes that are kept of a tenant, which MAX_BYTES limits.");
+    if (!str_eq(tenant, STR(TENANT_ALL))) {
+        if (engine_tenant_get(e, tenant, &v) == 0)
+            put_kept(&t, &v);
+        return;
+    }
+    engine_tenants(e, (struct str){ "", 0 }, most, put_kept, &t);
+    if (m->f.s.kept_bytes > t.bytes)
+        put_kept(&t, &(struct tenant_view){ .name = STR("~other"),
+                                            .kept_bytes = m->f.s.kept_bytes - t.bytes });
+}
+
 /* Replaces the sums of all queues by those of the tenant. */
 static void take_tenant(struct metrics *m, const struct engine *e, struct str tenant)
 {
@@ -286,10 +320,12 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
         put_server(m);
         put_figures(m, storage_metrics, &m->f);
         put_pushes(m);
+        put_tenants(m, e, tenant, host->metrics_queues);
         put_queues(m);
         put_process(m);
     } else if (!err) {
         take_tenant(m, e, tenant);
+        put_tenants(m, e, tenant, 1);
         put_queues(m);
     }
     if (!err && out->failed)

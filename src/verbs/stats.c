@@ -36,7 +36,9 @@
 
 #define JOBS_FIGURES \
     SHOW_INT("hot_jobs", s.hot_jobs, METRIC("hot_jobs", "Jobs in memory, of any state.")), \
-    SHOW_INT("cold_jobs", s.cold_jobs, METRIC("cold_jobs", "Jobs on disk only."))
+    SHOW_INT("cold_jobs", s.cold_jobs, METRIC("cold_jobs", "Jobs on disk only.")), \
+    SHOW_INT("kept_bytes", s.kept_bytes, METRIC("kept_bytes", "Bytes that are kept of all tenants: their jobs, ended ones too, and their recurrences.")), \
+    SHOW_INT("kept_bytes_refused", s.kept_refusals, METRIC("kept_bytes_refused_total", "Requests that were refused because of MAX_BYTES of their tenant, or of tenant_bytes."))
 
 #define RUNS_FIGURES \
     SHOW_INT("runs", s.runs, METRIC("runs", "Sorted files of jobs on disk.")), \
@@ -164,6 +166,7 @@ const struct shape_field tenant_stats_fields[] = {
     SHOW_TEXT("tenant", tenant),
     SHOW_INT("waiting_workers", s.waiters),
     SHOW_INT("queues", s.queues),
+    SHOW_INT("kept_bytes", s.kept_bytes),
     JOB_STATES(STATE)
     SHOW_PART(s.counters, struct counters, counter_fields),
     SHOW_HIST("lateness", "ms", s.lateness),

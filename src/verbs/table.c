@@ -337,7 +337,10 @@ const struct verb verb_table[] = {
         { "requests", ARG_INT, .min = 0, .max = 1000000000, OF_TENANT(REQUESTS, requests),
           .help = "how many requests a second clients with tokens of the tenant may send; beyond it they are "
                   "answered with RATE; COMPLETE, FAIL, EXTEND and RELEASE may be as many again; by default 0, "
-                  "which means any number" } } },
+                  "which means any number" },
+        { "max_bytes", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_BYTES, max_bytes),
+          .help = "how many bytes the server keeps of the tenant: its jobs, ended ones too, and its recurrences; "
+                  "beyond it SCHEDULE and RECUR answer LIMIT; by default 0, which means the server's tenant_bytes" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,

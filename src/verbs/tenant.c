@@ -15,13 +15,14 @@ static const struct shape_field setting_fields[] = {
     SHOW_RATE("rate", rate), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
     SHOW_INT("spread_ms", spread_ms), SHOW_INT("max_queues", max_queues),
     SHOW_INT("max_recurrences", max_recurrences),
-    SHOW_INT("max_connections", max_connections), SHOW_INT("requests", requests), { 0 },
+    SHOW_INT("max_connections", max_connections), SHOW_INT("requests", requests),
+    SHOW_INT("max_bytes", max_bytes), { 0 },
 };
 #undef OF
 #define OF struct tenant_view
 const struct shape_field tenant_fields[] = {
     SHOW_TEXT("tenant", name), SHOW_INT("pending", pending), SHOW_INT("running", running),
-    SHOW_INT("leased_bytes", leased_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
+    SHOW_INT("leased_bytes", leased_bytes), SHOW_INT("kept_bytes", kept_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
     SHOW_INT("recurrences", recurrences), SHOW_PART(settings, struct tenant_settings, setting_fields),
     SHOW_MOMENT("quiet_until_ms", quiet_until_ms, OR_NULL), { 0 },
 };
@@ -49,13 +50,13 @@ static bool may_limit(struct verb_call *c, unsigned fields)
 {
     unsigned limits = 1u << TENANT_WEIGHT | 1u << TENANT_MAX_PENDING | 1u << TENANT_MAX_RUNNING |
                       1u << TENANT_RATE | 1u << TENANT_MAX_QUEUES | 1u << TENANT_MAX_RECURRENCES |
-                      1u << TENANT_MAX_CONNECTIONS | 1u << TENANT_REQUESTS;
+                      1u << TENANT_MAX_CONNECTIONS | 1u << TENANT_REQUESTS | 1u << TENANT_MAX_BYTES;
 
     if (!verb_is_confined(c) || !(fields & limits))
         return true;
     verb_error(c, BELFRY_NOPERM,
                "weight, max_pending, max_running, max_queues, max_recurrences, max_connections, "
-               "requests and rate are set by an admin of tenant *");
+               "max_bytes, requests and rate are set by an admin of tenant *");
     return false;
 }
 

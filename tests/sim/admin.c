@@ -137,9 +137,21 @@ static void tenant_set(struct world *w, unsigned t, const struct tenant_settings
     world_answer(w, "TENANT");
 }
 
+/* Mostly a limit that bites soon. Where there are recurrences, it is far away: the model does not
+ * know which occurrences have room. */
+static int64_t random_bytes(struct world *w, unsigned t)
+{
+    int64_t kept = (int64_t)bytes_kept(w, t);
+
+    if (w->recurs || rng_chance(&w->rng, 40))
+        return rng_chance(&w->rng, 50) ? 0 : INT64_C(1) << 40;
+    return 1 + (rng_chance(&w->rng, 30) ? kept / 2 : kept) + rng_between(&w->rng, 0, 20000);
+}
+
 void step_tenant_set(struct world *w)
 {
     struct rng *r = &w->rng;
+    unsigned t = (unsigned)rng_below(r, MODEL_TENANTS);
     struct tenant_settings s = {
         .weight = rng_chance(r, 95) ? rng_between(r, 1, 4) : rng_between(r, 1, WEIGHT_MAX),
         .max_pending = random_limit(w, rng_chance(r, 50) ? 6 : 60),
@@ -153,8 +165,8 @@ void step_tenant_set(struct world *w)
     s.max_recurrences = s.max_running < 2 ? s.max_running : 0;
     s.max_connections = s.max_pending; /* these two are for the server */
     s.requests = s.max_running;
-    tenant_set(w, (unsigned)rng_below(r, MODEL_TENANTS), &s,
-               (unsigned)rng_next(r) & 0xfff & ~(1u << TENANT_MAINTENANCE));
+    s.max_bytes = random_bytes(w, t);
+    tenant_set(w, t, &s, (unsigned)rng_next(r) & 0x1fff & ~(1u << TENANT_MAINTENANCE));
 }
 
 void step_maintenance(struct world *w)

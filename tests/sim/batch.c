@@ -99,6 +99,7 @@ static bool batch_all(struct world *w, const struct request *r)
     size_t at = 0;
 
     items_of(w, r, &items);
+    bytes_note(w);
     int err = engine_schedule_all(w->engine, items.specs, r->batch_count, items.results, &at);
     trace_note("BATCH all of %zu: %s at item %zu", r->batch_count, err ? error_name(err) : "ok",
                at);
@@ -109,7 +110,9 @@ static bool batch_all(struct world *w, const struct request *r)
         cover_event(EVENT_BATCH_COLD);
     if (err == BELFRY_FULL && w->model.refusing)
         return true;
-    if (err) {
+    if (bytes_judge(w, r->batch, err ? at + 1 : r->batch_count, err)) {
+        cover_event(EVENT_BATCH_REFUSED);
+    } else if (err) {
         /* Jobs may have come to memory, and ended there if they had expired, but none is new. */
         CHECK(w->again || w->cold || engine_lsn(w->engine) == lsn,
               "a batch that is refused leaves something");
@@ -138,11 +141,13 @@ static bool batch_each(struct world *w, const struct request *r)
         }
     w->model.replaying = true; /* what is late already expires when the time is looked at */
     for (size_t i = 0; i < r->batch_count; i++) {
+        bytes_note(w);
         int err = engine_schedule(w->engine, &items.specs[i], &items.results[i]);
         trace_note("BATCH each, item %zu: %s, job %" PRIu64, i, err ? error_name(err) : "ok",
                    items.results[i].id.seq);
         CHECK(err != BELFRY_COLD, "an item of a batch is COLD after all was fetched");
-        spec_judge(w, &r->batch[i], err, &items.results[i]);
+        if (!bytes_judge(w, &r->batch[i], 1, err))
+            spec_judge(w, &r->batch[i], err, &items.results[i]);
     }
     w->model.replaying = false;
     model_fire(&w->model);

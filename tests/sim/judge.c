@@ -155,7 +155,17 @@ struct walk {
     uint64_t seen;
     bool same;
     char *ret;
+    struct listed *listed; /* by tenant */
 };
+
+static void note_bytes(struct walk *w, const struct model_job *job, const struct job_view *v)
+{
+    struct listed *l = &w->listed[tenants_of(job->queue)];
+
+    l->jobs++;
+    l->bytes += v->kept_bytes;
+    w->same = w->same && judge_bytes_of(job, v, w->ret);
+}
 
 static int compare_one(void *arg, const struct job_view *v)
 {
@@ -164,6 +174,7 @@ static int compare_one(void *arg, const struct job_view *v)
 
     if (!job && model_ghost(w->m, v->id)) {
         w->same = judge_job(w->m, model_ghost(w->m, v->id), v, w->ret);
+        note_bytes(w, model_ghost(w->m, v->id), v);
         return w->same ? 0 : 1;
     }
     w->seen++;
@@ -171,15 +182,18 @@ static int compare_one(void *arg, const struct job_view *v)
         snprintf(w->ret, JUDGE_TEXT, "job %" PRIu64 " (%s) should not be there", v->id.seq,
                  job_state_name(v->state));
     w->same = job && judge_job(w->m, job, v, w->ret);
+    if (job)
+        note_bytes(w, job, v);
     return w->same ? 0 : 1;
 }
 
-static bool same_jobs(struct partition *p, const struct model *m, char ret[JUDGE_TEXT])
+static bool same_jobs(struct partition *p, const struct model *m, struct listed *listed,
+                      char ret[JUDGE_TEXT])
 {
     struct list_filter all = { .state = -1, .to_ms = INT64_MAX, .limit = PAGE };
     struct list_cursor cursor = { 0 };
     struct look look = { .partition = p };
-    struct walk w = { m, 0, true, ret };
+    struct walk w = { m, 0, true, ret, listed };
     int err;
 
     do
@@ -388,7 +402,7 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
         !same_rate(&a->rate, &b->rate) || strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) ||
         a->spread_ms != b->spread_ms || a->max_queues != b->max_queues ||
         a->max_recurrences != b->max_recurrences || a->max_connections != b->max_connections ||
-        a->requests != b->requests) {
+        a->requests != b->requests || a->max_bytes != b->max_bytes) {
         snprintf(ret, JUDGE_TEXT, "settings of tenant %u differ", t);
         return false;
     }
@@ -480,6 +494,7 @@ static bool expired_in_memory(struct engine *e, const struct model *m, char ret[
 bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT])
 {
     const struct engine *e = partition_engine(p);
+    struct listed listed[MODEL_TENANTS] = { 0 };
 
     if (engine_now(e) != m->now_ms) {
         snprintf(ret, JUDGE_TEXT, "the engine's time is %" PRId64 ", expected %" PRId64,
@@ -488,10 +503,10 @@ bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]
     }
     if (!expired_in_memory(partition_engine(p), m, ret))
         return false;
-    if (!same_jobs(p, m, ret) || !same_stats(e, m, ret) || !judge_recurrences(p, m, ret))
+    if (!same_jobs(p, m, listed, ret) || !same_stats(e, m, ret) || !judge_recurrences(p, m, ret))
         return false;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         if (!same_queue(p, m, q, ret))
             return false;
-    return true;
+    return judge_bytes(p, m, listed, ret);
 }

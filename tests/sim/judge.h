@@ -30,6 +30,20 @@ void judge_adopt_job(struct partition *p, struct model *m, struct job_id id);
 bool judge_trimmed(struct partition *p, const struct model *m, const struct model_job *job,
                    char ret[JUDGE_TEXT]);
 
+/* What LIST showed of a tenant: judge_bytes.c compares it with the bytes that are kept of it. */
+struct listed {
+    uint64_t jobs;
+    uint64_t bytes;
+};
+
+/* Whether the bytes of a job that LIST shows are possible. */
+bool judge_bytes_of(const struct model_job *job, const struct job_view *v, char ret[JUDGE_TEXT]);
+/* Whether the bytes that are kept of each tenant are those of its jobs and recurrences. */
+bool judge_bytes(struct partition *p, const struct model *m, const struct listed *listed,
+                 char ret[JUDGE_TEXT]);
+/* At most, what a job counts for: judge_history.c. */
+uint64_t judge_most_bytes(const struct model_job *job);
+
 /* True if every job, every key and every count is as the model says. */
 bool judge_same(struct partition *p, const struct model *m, char ret[JUDGE_TEXT]);
 

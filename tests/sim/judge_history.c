@@ -38,13 +38,15 @@ static size_t labels_size(uint32_t number)
     return n;
 }
 
-/* At most, what an ended job counts for. */
-static uint64_t most_bytes(const struct model_job *job)
+uint64_t judge_most_bytes(const struct model_job *job)
 {
     uint64_t n = JOB_BYTES + text_size(TEXT_PAYLOAD, job->payload) +
                  text_size(TEXT_RESULT, job->result) + text_size(TEXT_ERROR, job->error) +
                  text_size(TEXT_NOTE, job->note) + labels_size(job->labels) +
                  LISTENER_BYTES * (job->listeners + MODEL_AFTERS);
+
+    if (job->replacing)
+        n += text_size(TEXT_PAYLOAD, job->next_payload);
 
     for (size_t i = 0; i < job->history_count; i++) {
         size_t error = text_size(TEXT_ERROR, job->history[i].error);
@@ -67,11 +69,11 @@ static uint64_t history_bytes(const struct model *m, unsigned queue)
 
     for (size_t i = 0; i < m->count; i++)
         if (is_history(&m->jobs[i], queue))
-            n += most_bytes(&m->jobs[i]);
+            n += judge_most_bytes(&m->jobs[i]);
     for (size_t i = 0; i < g->count; i++)
         if (is_history(&g->graves[i].job, queue) &&
             (g->graves[i].step == m->steps || g->graves[i].life_ms != m->start_mono_ms))
-            n += most_bytes(&g->graves[i].job);
+            n += judge_most_bytes(&g->graves[i].job);
     return n;
 }
 

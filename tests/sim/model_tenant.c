@@ -275,6 +275,8 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         t->max_connections = s->max_connections;
     if (fields & 1u << TENANT_REQUESTS)
         t->requests = s->requests;
+    if (fields & 1u << TENANT_MAX_BYTES)
+        t->max_bytes = s->max_bytes;
     if (fields & 1u << TENANT_RATE) {
         t->rate = s->rate;
         bucket_begin(&m->tenant_buckets[tenant], &t->rate, m->mono_ms);

@@ -187,6 +187,7 @@ bool schedule_one(struct world *w, const struct request *r)
     struct schedule_result is = { 0 };
     uint64_t cold = world_cold_jobs(w);
     spec_of(s, &spec);
+    bytes_note(w);
     int err = engine_schedule(w->engine, &spec.spec, &is);
 
     trace_note("SCHEDULE q%u p%u order %u due %" PRId64 " key %u %s priority %d attempts %" PRId64
@@ -204,7 +205,8 @@ bool schedule_one(struct world *w, const struct request *r)
     spec_note(w, s);
     if (err == BELFRY_COLD)
         return false;
-    spec_judge(w, s, err, &is);
+    if (!bytes_judge(w, s, 1, err))
+        spec_judge(w, s, err, &is);
     cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_REPLACED);
     cover_cold(w->again && !err && is.outcome == SCHEDULE_KEPT, EVENT_COLD_KEPT);
     world_answer(w, "SCHEDULE");

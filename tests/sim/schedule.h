@@ -25,6 +25,12 @@ void spec_note(struct world *w, const struct model_spec *s);
 void spec_judge(struct world *w, const struct model_spec *s, int err,
                 const struct schedule_result *is);
 
+/* bytes.c: notes the bytes that are kept of each tenant, before a request. */
+void bytes_note(struct world *w);
+/* Whether the answer to a request for these jobs fits to max_bytes of their tenants; `n`: up to the
+ * item that was refused. True: it was refused for this limit. */
+bool bytes_judge(struct world *w, const struct model_spec *specs, size_t n, int err);
+
 /* Near and far, and at one moment with many others. */
 int64_t schedule_due(struct world *w);
 struct request schedule_random(struct world *w);

@@ -100,4 +100,7 @@ void step_compare(struct world *w);
 void step_explain(struct world *w);
 void step_forecast(struct world *w);
 
+/* bytes.c: the bytes that are kept of a tenant. */
+uint64_t bytes_kept(struct world *w, unsigned tenant);
+
 #endif

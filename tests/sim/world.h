@@ -200,9 +200,10 @@ struct world {
     struct errand errands[CHORE_KINDS];
     struct traffic traffic;
     uint64_t movements; /* jobs went from memory to disk or back so many times, at least */
-    uint64_t bulked[MODEL_TENANTS]; /* pending jobs before bulks went on, in this turn */
-    bool calm;                      /* nothing is left to do between memory and disk */
-    unsigned pressed_jobs;          /* scheduled though memory is at its budget */
+    uint64_t bulked[MODEL_TENANTS];      /* pending jobs before bulks went on, in this turn */
+    bool calm;                           /* nothing is left to do between memory and disk */
+    uint64_t kept_before[MODEL_TENANTS]; /* bytes_note */
+    unsigned pressed_jobs;               /* scheduled though memory is at its budget */
     struct parked parked[PARKED_MAX];
     struct request follow_up; /* execute NULL: none */
     bool again;               /* a request is executed again, after a fetch */

@@ -8,6 +8,7 @@ struct buf journal;
 int64_t wall, mono;
 int64_t slow_start_ms;
 uint64_t history_bytes;
+uint64_t tenant_bytes;
 uint64_t memory_bytes = UINT64_C(4) << 30;
 int64_t quiet_end_ms;
 int zones_asked;
@@ -81,6 +82,7 @@ struct engine *make(uint64_t epoch, uint64_t max_running)
                                                 .max_running = max_running,
                                                 .slow_start_ms = slow_start_ms,
                                                 .history_bytes = history_bytes,
+                                                .tenant_bytes = tenant_bytes,
                                                 .zone = zone_named });
 }
 

@@ -65,6 +65,8 @@ static uint64_t hash_cold(const struct engine *e)
     }
     for (int i = 0; i < COLD_SLOTS; i++)
         sum += (uint64_t)(e->cold.counts[i] * (i + 1));
+    for (const struct queue *q = NULL; (q = queue_next(e, q));)
+        sum += (uint64_t)q->cold_bytes * XXH3_64bits(queue_name(q).ptr, queue_name(q).len);
     asides_each(e, NULL, hash_aside, &sum);
     return sum;
 }
@@ -289,11 +291,28 @@ struct recount {
     uint64_t live_bytes;
     uint64_t keys;
     uint64_t waste_keys;
+    int64_t kept_bytes; /* of jobs in memory, and on disk */
     uint64_t bytes[WHERES];
     uint64_t waste;
     uint64_t unlisted; /* ready, with an ordering key, and in no list */
     uint64_t listed;
 };
+
+static bool is_kept(const struct queue *q)
+{
+    return !q->hidden || q->hidden == HIDDEN_RECURRENCE;
+}
+
+/* The bytes of a job are those of its image. */
+static void check_bytes(struct recount *c, const struct job *j)
+{
+    struct job_image image;
+
+    job_image_of(j, &image);
+    CHECK(job_bytes(j) == image_bytes(&image));
+    if (is_kept(j->queue))
+        c->kept_bytes += (int64_t)job_bytes(j);
+}
 
 static int check_job(void *arg, struct table_node *node)
 {
@@ -314,6 +333,7 @@ static int check_job(void *arg, struct table_node *node)
         c->waste_keys += o.key.len > 0 && (!ended || j->trail->hold_ms);
         return 0;
     }
+    check_bytes(c, j);
     if (!j->queue->hidden)
         c->states[job_counts_as(j)]++;
     c->live_bytes += 48u + queue_name(j->queue).len + j->opts_len + j->payload_len +
@@ -426,8 +446,14 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
     CHECK(ready + firsts + retries == q->offered);
     CHECK(q->offered > 0 || list_empty(&q->turn));
     r->listed += ready + tail + firsts + retries;
-    for (int i = 0; i < COLD_SLOTS; i++)
+    int64_t cold = 0;
+    for (int i = 0; i < COLD_SLOTS; i++) {
         CHECK(q->cold[i] >= 0);
+        cold += q->cold[i];
+    }
+    CHECK(q->cold_kept >= cold * (int64_t)JOB_KEPT_BYTES && (cold > 0 || q->cold_kept == 0));
+    CHECK(q->cold_kept == q->cold_bytes || q->cold_kept == cold * (int64_t)JOB_KEPT_BYTES);
+    r->kept_bytes += is_kept(q) ? q->cold_kept : 0;
     if (!e->place.batch.active && !q->hidden) {
         CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
         CHECK(length(&q->past) + length(&q->past_keyed) + telling(e, q, false) ==
@@ -517,7 +543,8 @@ static void check_tenant(const struct tenant *t)
     CHECK(pending == t->pending);
     CHECK(running == t->running);
     CHECK(queues == t->queue_total);
-    CHECK(t->promised == 0 && t->promised_queues == 0);
+    CHECK(t->promised == 0 && t->promised_queues == 0 && t->promised_bytes == 0);
+    CHECK(t->kept_bytes >= 0);
 }
 
 void engine_verify(const struct engine *e)
@@ -540,8 +567,14 @@ void engine_verify(const struct engine *e)
         CHECK(c.states[i] == e->place.states[i]);
         CHECK(c.states[i] == sums[i]);
     }
-    list_each (node, &e->place.tenant_list)
-        check_tenant(container_of(node, struct tenant, link));
+    CHECK(c.kept_bytes == e->place.kept_bytes);
+    list_each (node, &e->place.tenant_list) {
+        const struct tenant *t = container_of(node, struct tenant, link);
+
+        check_tenant(t);
+        c.kept_bytes -= t->kept_bytes;
+    }
+    CHECK(c.kept_bytes == 0);
     leased_verify(e);
     CHECK(length(&e->place.tenant_list) == e->place.tenant_total);
     CHECK(c.keys <= e->place.keys.count && e->place.keys.count <= c.keys + c.waste_keys);

@@ -163,11 +163,12 @@ void tally_touch(struct engine *e, struct queue *q)
         queue_noted(e, q, NOTE_TALLY, e->segment);
 }
 
-void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
+void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n, int64_t bytes)
 {
     unsigned index = class_at_slot(slot);
 
     q->cold[slot] += n;
+    kept_add_cold(e, q, bytes);
     e->cold.counts[slot] += n; /* also of hidden queues: runs are kept for them */
     if (q->hidden)
         e->cold.hidden_counts[slot] += n;
@@ -342,6 +343,7 @@ void run_taken(struct engine *e, const struct cold_item *item)
                                      .queue = image.queue,
                                      .slot = cold_slot_of(r->d.family, image.state, 0),
                                      .n = 1,
+                                     .bytes = (int64_t)image_bytes(&image),
                                  });
     }
 }

@@ -13,11 +13,14 @@
 
 /* Counts n jobs that went to disk. A running engine frees their memory later, and uncounts them
  * now. Replay uncounts each job when it leaves memory. */
-static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n)
+static void count_moved(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n,
+                        int64_t bytes)
 {
-    tally_add(e, q, slot, n);
-    if (e->started)
+    tally_add(e, q, slot, n, bytes);
+    if (e->started) {
         queue_count(e, q, cold_state(slot), -n);
+        kept_add(e, q, -bytes);
+    }
     queue_settle(e, q);
 }
 
@@ -96,9 +99,9 @@ static void apply_tallies(struct engine *e, struct str tallies, bool moved)
         else if (c && (!class_is_on_disk(c) || point_after(c->from, t.first)))
             class_from(e, c, t.first);
         if (moved)
-            count_moved(e, q, t.slot, t.n);
+            count_moved(e, q, t.slot, t.n, t.bytes);
         else
-            tally_add(e, q, t.slot, t.n);
+            tally_add(e, q, t.slot, t.n, t.bytes);
     }
 }
 
@@ -121,6 +124,7 @@ struct stale_item {
     struct str queue;
     unsigned slot;
     int64_t gone_ms;
+    int64_t bytes;
 };
 
 static bool stale_next(struct wire_reader *r, struct stale_item *ret)
@@ -130,8 +134,10 @@ static bool stale_next(struct wire_reader *r, struct stale_item *ret)
     ret->seq = wire_varint(r);
     ret->key = wire_bytes(r);
     ret->queue = wire_bytes(r);
-    ret->slot = wire_u8(r);
+    unsigned sized = wire_u8(r);
+    ret->slot = sized & ~SLOT_SIZED;
     ret->gone_ms = wire_zigzag(r);
+    ret->bytes = sized & SLOT_SIZED ? (int64_t)wire_varint(r) : COLD_GUESS;
     return true;
 }
 
@@ -178,7 +184,7 @@ static void uncount_stale(struct engine *e, struct str bytes)
         struct queue *q = queue_obtain(e, item.queue);
         unsigned index = class_at_slot((enum cold_slot)item.slot);
 
-        count_moved(e, q, (enum cold_slot)item.slot, -1);
+        count_moved(e, q, (enum cold_slot)item.slot, -1, -item.bytes);
         if (index < CLASSES && q->classes[index])
             class_uncount(e, q->classes[index]);
     }
@@ -293,7 +299,7 @@ static int loaded_enter(struct engine *e, const struct job_image *image, char fa
         job_free(e, j);
         return err;
     }
-    tally_add(e, q, slot_of(j, image, family), -1);
+    tally_add(e, q, slot_of(j, image, family), -1, -(int64_t)image_bytes(image));
     return 0;
 }
 
@@ -321,7 +327,7 @@ static void leave_again(struct engine *e, const struct loaded_record *r, uint64_
         struct cold_key key;
 
         if (j) {
-            tally_add(e, j->queue, slot_of(j, &image, family), 1);
+            tally_add(e, j->queue, slot_of(j, &image, family), 1, (int64_t)image_bytes(&image));
             job_leave(e, j);
         }
         if (family == FAMILY_ASIDE) {
@@ -435,6 +441,7 @@ int apply_tally(struct engine *e, const struct tally_record *r)
     struct queue *q = queue_obtain(e, r->queue);
     struct wire_reader counts = wire_reader_of(r->counts);
     struct wire_reader floors = wire_reader_of(r->floors);
+    int64_t all = 0;
 
     if (!q)
         return BELFRY_NOMEM;
@@ -445,8 +452,10 @@ int apply_tally(struct engine *e, const struct tally_record *r)
             return BELFRY_CORRUPT;
         if (count > 0 && !slot_obtain(e, q, (enum cold_slot)i))
             return BELFRY_NOMEM;
-        tally_add(e, q, (enum cold_slot)i, count - q->cold[i]);
+        tally_add(e, q, (enum cold_slot)i, count - q->cold[i], 0);
+        all += count;
     }
+    kept_add_cold(e, q, (r->bytes >= 0 ? r->bytes : all * COLD_GUESS) - q->cold_bytes);
     for (int i = 0; i < CLASSES; i++)
         if (q->classes[i])
             q->classes[i]->floor_count = 0;

@@ -102,6 +102,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
     struct buf counts = { 0 }, floors = { 0 };
 
+    q->cold_bytes = q->cold_kept; /* a start goes on with what is written here */
     for (int i = 0; i < COLD_SLOTS; i++)
         wire_put_zigzag(&counts, q->cold[i]);
     for (unsigned i = 0; i < CLASSES; i++) {
@@ -121,7 +122,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
         e->log.out->failed = true;
     else
         record_put_tally(e->log.out, &(struct tally_record){ queue_name(q), buf_view(&counts),
-                                                             buf_view(&floors) });
+                                                             buf_view(&floors), q->cold_bytes });
     buf_fini(&counts);
     buf_fini(&floors);
 }

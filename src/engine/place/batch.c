@@ -57,10 +57,12 @@ void batch_stale(struct engine *e, struct job *j)
     wire_put_varint(out, j->seq);
     wire_put_bytes(out, cold_key_str(&key));
     wire_put_bytes(out, queue_name(j->queue));
-    wire_put_u8(out, (uint8_t)cold_slot_at(
-                         cold_slot_of(key.bytes[0], (unsigned)j->state, class_number_of(j)),
-                         j->timer.at_ms));
+    wire_put_u8(out,
+                SLOT_SIZED | (uint8_t)cold_slot_at(
+                                 cold_slot_of(key.bytes[0], (unsigned)j->state, class_number_of(j)),
+                                 j->timer.at_ms));
     wire_put_zigzag(out, j->where == WHERE_PAST ? trail_gone_ms(j->trail) : 0);
+    wire_put_varint(out, job_bytes(j)); /* as it was fed, though its texts may have changed */
     j->fed = 0;
     j->left = 1;
 }

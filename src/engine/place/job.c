@@ -36,7 +36,12 @@ size_t job_size(const struct job *j)
 
 static uint64_t job_live_bytes(const struct job *j)
 {
-    return 48u + queue_name(j->queue).len + j->opts_len + j->payload_len;
+    return JOB_KEPT_BYTES + queue_name(j->queue).len + j->opts_len + j->payload_len;
+}
+
+uint64_t job_bytes(const struct job *j)
+{
+    return job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
 }
 
 struct job *job_find(const struct engine *e, uint64_t seq)
@@ -119,9 +124,10 @@ static size_t trail_text_bytes(const struct trail *t)
 
 void trail_recount(struct engine *e, struct trail *t)
 {
-    size_t bytes = 64 + trail_text_bytes(t);
+    size_t bytes = TRAIL_KEPT_BYTES + trail_text_bytes(t);
 
     e->place.live_bytes += bytes - t->live_bytes;
+    kept_add(e, t->job->queue, (int64_t)bytes - (int64_t)t->live_bytes);
     t->live_bytes = (uint32_t)bytes;
 }
 
@@ -526,6 +532,7 @@ int job_enter(struct engine *e, struct job *j, bool hot)
     e->place.hidden_jobs += j->queue->hidden != HIDDEN_NONE;
     segment_add(e, j->segment);
     e->place.live_bytes += job_live_bytes(j);
+    kept_add(e, j->queue, (int64_t)job_live_bytes(j));
     if (j->trail)
         trail_recount(e, j->trail);
     place(e, j, (enum job_state)j->state, hot);
@@ -541,7 +548,9 @@ void job_leave(struct engine *e, struct job *j)
     table_remove(&e->place.jobs, &j->by_seq);
     e->place.hidden_jobs -= q->hidden != HIDDEN_NONE;
     segment_sub(e, j->segment);
-    e->place.live_bytes -= job_live_bytes(j) + (j->trail ? j->trail->live_bytes : 0);
+    e->place.live_bytes -= job_bytes(j);
+    if (!job_is_waste(e, j)) /* else the record that said so has counted */
+        kept_add(e, q, -(int64_t)job_bytes(j));
     job_unplace(e, j);
     if (j->ordered)
         lane_set(e, j, false);

@@ -86,7 +86,9 @@ struct place {
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs, by their places */
     uint64_t live_bytes;
-    struct list closed; /* closed classes */
+    int64_t kept_bytes;     /* of all tenants: see kept.c */
+    uint64_t kept_refusals; /* new jobs that max_bytes or tenant_bytes refused */
+    struct list closed;     /* closed classes */
     uint64_t closed_count;
     struct cold_point frontier; /* jobs up to this point are in memory */
     bool sinking;               /* due jobs are moved to WHEEL_MOMENTS first */

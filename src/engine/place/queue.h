@@ -77,6 +77,14 @@ uint64_t hot_room(const struct engine *e);
  * begun. */
 bool lanes_are_full(const struct engine *e, const struct tenant *t);
 
+/* ---- kept.c: the bytes that are kept of a tenant ---- */
+
+/* The bytes of a queue's jobs grow by so many, or shrink: in memory, or on disk. */
+void kept_add(struct engine *e, struct queue *q, int64_t bytes);
+void kept_add_cold(struct engine *e, struct queue *q, int64_t bytes);
+/* The bytes at which the tenant gets no further job; INT64_MAX: there is no limit. */
+int64_t kept_most(const struct engine *e, const struct tenant *t);
+
 /* ---- leased.c: the memory of leased jobs ---- */
 
 /* The bytes of a tenant's leased jobs grow by so many, or shrink. */

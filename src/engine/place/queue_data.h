@@ -144,7 +144,9 @@ struct tenant {
     uint64_t running;
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t leased_bytes;
-    struct list laden; /* in place.leases.laden, while a queue is parked for want of memory */
+    int64_t kept_bytes;     /* of its jobs in memory and on disk: see kept.c */
+    int64_t promised_bytes; /* of jobs that are about to be scheduled together */
+    struct list laden;      /* in place.leases.laden, while a queue is parked for want of memory */
     uint64_t queue_total;
     uint64_t uses[QUEUE_USES]; /* its queues by their use, without hidden ones */
     struct sums sums;
@@ -195,6 +197,8 @@ struct queue {
     uint32_t batch;                 /* the last batch that took a job of it from WHEEL_LATER */
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
+    int64_t cold_bytes;             /* of these, as records say: see kept.c */
+    int64_t cold_kept;              /* their part of tenant.kept_bytes */
     uint64_t offered;               /* jobs in the ready lists, and firsts of lanes */
     uint64_t past_bytes;
     uint32_t segments[QUEUE_NOTES]; /* the segments of these records; 0: there is nothing to say */

@@ -128,6 +128,8 @@ static void copy_enter(struct engine *e, struct job *j, struct job *n, bool move
 
 int job_regrow(struct engine *e, struct job *j, size_t at, struct str listener)
 {
+    struct queue *q = j->queue;
+
     assert(!state_is_ended(j->state) && at <= j->opts_len);
     if (j->heard && !j->fed && j->opts_len + listener.len <= ear_of(j)->opts_room &&
         j->opts_len + listener.len <= UINT16_MAX) {
@@ -141,5 +143,6 @@ int job_regrow(struct engine *e, struct job *j, size_t at, struct str listener)
         copy_enter(e, j, n, j->fed || j->ordered);
     }
     e->place.live_bytes += listener.len;
+    kept_add(e, q, (int64_t)listener.len);
     return 0;
 }

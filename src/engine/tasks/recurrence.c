@@ -174,7 +174,9 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
         image.at_ms = nominal_ms;
     if (engine_scratch(e) < 0)
         return BELFRY_NOMEM;
-    err = emit_put(e, &image);
+    err = tenant_refuses_bytes(e, tenant_of(e, NULL, r->queue), image_needs(&image));
+    if (!err)
+        err = emit_put(e, &image);
     if (err)
         return err;
     COUNT(e, queue_find(e, r->queue), scheduled);

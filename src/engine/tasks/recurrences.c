@@ -32,9 +32,12 @@ static struct job *recurrence_find(struct engine *e, struct str tenant, struct s
 
 static void view_of(const struct engine *e, const struct job *j, struct recurrence_view *ret)
 {
+    struct job_image image;
     struct job_opts o;
 
     job_opts_get(j, &o);
+    job_image_of(j, &image);
+    ret->kept_bytes = image_bytes(&image);
     ret->name = o.key;
     ret->created_ms = o.created_ms;
     ret->damaged = !recurrence_read(e, j, &ret->r);
@@ -198,6 +201,24 @@ static int check_number(struct engine *e, struct str tenant)
                         (long long)most);
 }
 
+#define RECURRENCE_OPTS 16 /* bytes of a recurrence's options besides its name, at most */
+
+/* Whether the tenant may have a new recurrence, or one that grows. */
+static int check_bytes(struct engine *e, const struct recurrence_spec *s, const struct job *j,
+                       const struct recurrence *r)
+{
+    struct buf payload = { 0 };
+    char buf[QUEUE_MAX_BYTES];
+
+    recurrence_encode(&payload, r);
+    int64_t needs = (int64_t)payload.len;
+    buf_fini(&payload);
+    needs += j ? -(int64_t)j->payload_len
+               : (int64_t)(JOB_KEPT_BYTES + s->name.len + RECURRENCE_OPTS +
+                           hidden_queue_name(s->tenant, HIDDEN_RECURRENCE, buf).len);
+    return tenant_refuses_bytes(e, tenant_find(e, s->tenant), needs);
+}
+
 static int recurrence_change(struct engine *e, const struct recurrence_spec *s, struct str opts)
 {
     char buf[QUEUE_MAX_BYTES];
@@ -238,6 +259,8 @@ static int recurrence_change(struct engine *e, const struct recurrence_spec *s, 
         err = recurrence_inherit(e, s->name, &r, &old);
     if (!err)
         err = set_next(e, s->name, &r, j ? e->now_ms : e->now_ms - 1);
+    if (!err)
+        err = check_bytes(e, s, j, &r);
     if (err)
         return err;
     return j ? recurrence_put(e, j, &r)
@@ -329,7 +352,9 @@ struct listing {
 static int list_one(void *arg, const struct job_view *v)
 {
     struct listing *l = arg;
-    struct recurrence_view view = { .name = v->key, .created_ms = v->created_ms };
+    struct recurrence_view view = { .name = v->key,
+                                    .created_ms = v->created_ms,
+                                    .kept_bytes = v->kept_bytes };
 
     view.damaged = !recurrence_decode(v->payload, l->e->o.partition, &view.r);
     view.open = view.damaged ? 0 : ledger_open(&view.r);

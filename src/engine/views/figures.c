@@ -77,6 +77,7 @@ static void tenant_view_of(const struct engine *e, struct tenant *t, struct tena
         .pending = (uint64_t)t->pending,
         .running = t->running,
         .leased_bytes = t->leased_bytes,
+        .kept_bytes = (uint64_t)t->kept_bytes,
         .queues = t->queue_total,
         .used_queues = t->uses[QUEUE_USED],
         .recurrences = tenant_recurrences(e, tenant_name(t)),
@@ -120,6 +121,7 @@ void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenan
     *ret = (struct tenant_stats){
         .queues = t ? t->queue_total : 0,
         .waiters = s->waiters,
+        .kept_bytes = t ? (uint64_t)t->kept_bytes : 0,
         .counters = s->counters,
         .lateness = hist_or_none(s->gauges.lateness),
         .runtime = hist_or_none(s->gauges.runtime),
@@ -169,6 +171,8 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->waiters = e->work.waiters;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->place.live_bytes;
+    ret->kept_bytes = (uint64_t)e->place.kept_bytes;
+    ret->kept_refusals = e->place.kept_refusals;
     ret->leased_bytes = e->place.bytes[WHERE_LEASED];
     ret->laden = list_length(&e->place.leases.laden);
     ret->leased_holds = e->place.leases.holds;

@@ -61,6 +61,7 @@ static void view_labels(const struct job *j, struct job_view *v)
 
 void engine_view(const struct engine *e, const struct job *j, struct job_view *ret)
 {
+    struct job_image image;
     struct job_opts o;
 
     job_opts_get(j, &o);
@@ -94,6 +95,8 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->history_count = 0;
     if (j->trail)
         view_trail(j, ret);
+    job_image_of(j, &image);
+    ret->kept_bytes = image_bytes(&image);
 }
 
 int engine_get(struct engine *e, struct job_id id, struct job_view *ret)

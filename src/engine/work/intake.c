@@ -28,60 +28,6 @@ static int refuse_full(struct engine *e)
     return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
 }
 
-/* The tenant of a queue that may not be there yet; NULL if it is not there either. */
-static struct tenant *tenant_of(const struct engine *e, const struct queue *q, struct str full)
-{
-    struct str tenant, queue;
-
-    if (q)
-        return q->tenant;
-    scope_split(full, &tenant, &queue);
-    return tenant_find(e, tenant);
-}
-
-static int refuse_queues(struct engine *e, const struct tenant *t, const char *why)
-{
-    return engine_error(e, BELFRY_LIMIT, "max_queues of %.*s is %lld%s", STR_ARG(tenant_name(t)),
-                        (long long)t->settings.max_queues, why);
-}
-
-int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full)
-{
-    const struct tenant *t = tenant_of(e, q, full);
-    uint64_t others = t ? t->uses[QUEUE_USED] + (uint64_t)t->promised_queues : 0;
-
-    if (!t || t->settings.max_queues == 0 || (q && q->use == QUEUE_USED) ||
-        others < (uint64_t)t->settings.max_queues)
-        return 0;
-    return refuse_queues(e, t, "");
-}
-
-int tenant_refuses_wait(struct engine *e, struct str full)
-{
-    const struct queue *q = queue_find(e, full);
-    const struct tenant *t = tenant_of(e, q, full);
-
-    if (!t || t->settings.max_queues == 0 || (q && q->use >= QUEUE_WAITED) ||
-        t->uses[QUEUE_WAITED] < (uint64_t)t->settings.max_queues)
-        return 0;
-    return refuse_queues(e, t, ", and workers wait at as many that have no jobs");
-}
-
-static int tenant_refuses_job(struct engine *e, const struct tenant *t)
-{
-    if (t && t->settings.max_pending > 0 && t->pending + t->promised >= t->settings.max_pending)
-        return engine_error(e, BELFRY_LIMIT, "max_pending of %.*s is %lld", STR_ARG(tenant_name(t)),
-                            (long long)t->settings.max_pending);
-    return 0;
-}
-
-int tenant_refuses(struct engine *e, const struct queue *q, struct str full)
-{
-    int err = tenant_refuses_job(e, tenant_of(e, q, full));
-
-    return err || (q && q->use == QUEUE_USED) ? err : tenant_refuses_queue(e, q, full);
-}
-
 static int check_labels(struct engine *e, const struct job_spec *s)
 {
     if (s->tag_count > TAGS_MAX)
@@ -186,6 +132,9 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
         COUNT(e, q, kept);
         return 0;
     }
+    err = tenant_refuses_bytes(e, q->tenant, replace_needs(holder, s->payload));
+    if (err)
+        return err;
     if (holder->state == JOB_LEASED) {
         err = emit_mark(e, &(struct mark_record){
                                .seq = holder->seq,
@@ -268,6 +217,16 @@ static int put_waiting(struct engine *e, const struct job_spec *s, struct job_im
     return commit_end(e, before, err);
 }
 
+/* Bytes that a job of this spec takes. */
+static int64_t spec_needs(struct engine *e, const struct job_spec *s)
+{
+    e->scratch.len = 0;
+    spec_opts(&e->scratch, s, e->now_ms - (s->due_ms < 0 ? e->now_ms : s->due_ms));
+    after_put(e, &e->scratch, s);
+    return image_needs(&(struct job_image){
+        .queue = s->queue, .opts = buf_view(&e->scratch), .payload = s->payload });
+}
+
 static int schedule_new(struct engine *e, const struct job_spec *s, struct queue *q,
                         struct schedule_result *ret)
 {
@@ -289,7 +248,9 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct queue
         .opts = buf_view(&e->scratch),
         .payload = s->payload,
     };
-    int err = s->after_count > 0 ? put_waiting(e, s, &image) : emit_put(e, &image);
+    int err = tenant_refuses_bytes(e, tenant_of(e, q, s->queue), image_needs(&image));
+    if (!err)
+        err = s->after_count > 0 ? put_waiting(e, s, &image) : emit_put(e, &image);
     if (err)
         return err;
     ret->id = (struct job_id){ due, e->o.partition, image.seq };
@@ -340,6 +301,18 @@ static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
     return NULL;
 }
 
+/* Bytes that item i takes; `earlier` is the item whose job it meets, if it is no holder. */
+static int64_t item_needs(struct engine *e, const struct job_spec *s, const struct job *holder,
+                          const struct job_spec *earlier)
+{
+    if (!holder && !earlier)
+        return spec_needs(e, s);
+    if (s->if_exists != IFEXISTS_REPLACE || (holder && state_is_ended(holder->state)))
+        return 0;
+    return holder ? replace_needs(holder, s->payload)
+                  : (int64_t)s->payload.len - (int64_t)earlier->payload.len;
+}
+
 /* Whether item i is the first job of its queue. */
 static bool begins_queue(const struct queue *q, const struct job_spec *specs, size_t i)
 {
@@ -370,7 +343,8 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
         struct job *holder;
         int err = schedule_check(e, &specs[i], true, &q, &holder);
         struct tenant *t = tenant_of(e, q, specs[i].queue);
-        bool again = earlier_of(specs, i), taken = holder || again;
+        const struct job_spec *earlier = earlier_of(specs, i);
+        bool again = earlier, taken = holder || again;
         bool begins = !taken && begins_queue(q, specs, i);
 
         *ret_at = i;
@@ -382,6 +356,9 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
             err = tenant_refuses_job(e, t);
         if (!err && begins)
             err = tenant_refuses_queue(e, q, specs[i].queue);
+        int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
+        if (!err)
+            err = tenant_refuses_bytes(e, t, needs);
         if (err)
             return err;
         if (taken && specs[i].if_exists == IFEXISTS_REJECT)
@@ -391,6 +368,8 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
             t->promised++;
             t->promised_queues += begins;
         }
+        if (t && needs > 0)
+            t->promised_bytes += needs;
     }
     return 0;
 }
@@ -401,7 +380,7 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
         struct tenant *t = tenant_of(e, queue_find(e, specs[i].queue), specs[i].queue);
 
         if (t)
-            t->promised = t->promised_queues = 0;
+            t->promised = t->promised_queues = t->promised_bytes = 0;
     }
     after_promise_nothing(e, specs, n);
 }
@@ -431,11 +410,13 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     if (err)
         return err;
     bool before = commit_begin(e);
+    e->work.checked = true;
     for (size_t i = 0; i < n && !err; i++) {
         *ret_at = i;
         /* The limits were checked for all. An item may end a job, and the next make one instead. */
         err = schedule_one(e, &specs[i], false, &ret[i]);
     }
+    e->work.checked = false;
     if (err)
         e->work.torn = true; /* out of memory in between: the engine is to be discarded */
     return commit_end(e, before, err);

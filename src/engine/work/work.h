@@ -4,6 +4,7 @@
 #define ENGINE_WORK_H
 
 #include "engine/engine_data.h"
+#include "record/image.h"
 #include "record/opts.h"
 
 /* ---- intake.c: requests about jobs that no worker has ---- */
@@ -12,6 +13,19 @@
 int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
 /* Writes the options of a job of this spec, but for those about AFTER. */
 void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
+
+/* ---- limit.c: the limits of tenants that new jobs meet ---- */
+
+/* The tenant of a queue that may not be there yet; NULL if it is not there either. */
+struct tenant *tenant_of(const struct engine *e, const struct queue *q, struct str full);
+/* Bytes that a new job of this image takes; and that a replacement takes more than its job. */
+int64_t image_needs(const struct job_image *image);
+int64_t replace_needs(const struct job *j, struct str payload);
+/* LIMIT if so many bytes more would be beyond those that are kept of the tenant, which may be NULL.
+ */
+int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs);
+/* LIMIT if the tenant, which may be NULL, has as many pending jobs as it may. */
+int tenant_refuses_job(struct engine *e, const struct tenant *t);
 /* LIMIT if the tenant may have no further job in this queue, which may be NULL: it has as many
  * pending jobs as it may, or the queue would be one too many. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);

@@ -7,8 +7,9 @@
 #include "base/list.h"
 
 struct work {
-    bool inside; /* the engine itself asks: jobs of hidden queues are found */
-    bool torn;   /* some records of a commit that must be whole could not be made */
+    bool inside;  /* the engine itself asks: jobs of hidden queues are found */
+    bool checked; /* the items of a batch are scheduled, which were checked together before */
+    bool torn;    /* some records of a commit that must be whole could not be made */
     uint64_t next_token;
     uint64_t random;
     uint64_t waiters;

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The bytes that are kept of a tenant, in memory and on disk, and their limit."""
+import pytest
+
+from conftest import Server, wait_for
+from wire import Refused
+
+KIB = 1024
+
+
+@pytest.fixture
+def mine(q):
+    """A tenant that no other test uses."""
+    return "mine." + q[:110]
+
+
+def test_a_tenant_keeps_as_many_bytes_as_it_may(b, q, mine):
+    b.call("TENANT", mine, "MAX_BYTES", 30_000)
+    ids = [b.call("SCHEDULE", q, "x" * 9_000, "IN", "1h", "TENANT", mine) for _ in range(3)]
+    kept = b.call("TENANT", mine)["kept_bytes"]
+    assert 27_000 < kept < 28_000
+    assert b.call("STATS", "TENANT", mine)["kept_bytes"] == kept
+    assert f'belfry_tenant_kept_bytes{{tenant="{mine}"}} {kept}\n' in b.call("METRICS", "TENANT", mine)
+    refused = b.call("STATS")["kept_bytes_refused"]
+    with pytest.raises(Refused, match=f"LIMIT.*max_bytes of {mine} is 30000: {kept} are kept, and the job takes 9"):
+        b.call("SCHEDULE", q, "x" * 9_000, "TENANT", mine)
+    with pytest.raises(Refused, match=f"LIMIT.*max_bytes of {mine} is 30000"):
+        b.call("RECUR", "r", q, "x" * 9_000, "EVERY", "1h", "TENANT", mine)
+    assert b.call("STATS")["kept_bytes_refused"] == refused + 2
+    b.call("SCHEDULE", q, "x" * 9_000)  # others go on
+    b.call("CANCEL", ids[0], "TENANT", mine)
+    b.call("TENANT", mine, "MAX_BYTES", 0)
+    b.call("SCHEDULE", q, "x" * 9_000, "TENANT", mine)
+
+
+def kept(w, tenant):
+    return w.call("TENANT", tenant)["kept_bytes"]
+
+
+def test_jobs_on_disk_count_after_a_kill(tmp_path):
+    """Far more than memory has room for: the sum is the same before and after, and new jobs are refused."""
+    server = Server(tmp_path, memory="16MiB", tenant_bytes="24MiB")
+    server.start()
+    with server.wire() as w:
+        for i in range(350):
+            w.call("SCHEDULE", "q", "x" * 64 * KIB, "IN", "1d", "TENANT", "acme")
+        with pytest.raises(Refused, match="LIMIT.*tenant_bytes of the server is 25165824: .* of the tenant are kept"):
+            for i in range(50):
+                w.call("SCHEDULE", "q", "x" * 64 * KIB, "IN", "1d", "TENANT", "acme")
+        wait_for(lambda: w.call("STATS")["cold_jobs"] > 100)
+        before = kept(w, "acme")
+        assert 24 * KIB * KIB - 65 * KIB < before <= 24 * KIB * KIB
+        w.call("SCHEDULE", "q", "x" * 64 * KIB, "TENANT", "other")
+    server.kill()
+    server.start()
+    with server.wire() as w:
+        assert kept(w, "acme") == before
+        with pytest.raises(Refused, match="LIMIT.*tenant_bytes"):
+            w.call("SCHEDULE", "q", "x" * 64 * KIB, "TENANT", "acme")
+        w.call("TENANT", "acme", "MAX_BYTES", 10 ** 12)
+        w.call("SCHEDULE", "q", "x" * 64 * KIB, "TENANT", "acme")
+    server.kill()
