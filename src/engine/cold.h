@@ -16,14 +16,17 @@ struct cold_run {
     struct run_desc d;
     uint32_t segment; /* the segment of the record that says it exists */
     unsigned pins;
-    bool gone;        /* the run no longer counts: it is removed when no pin is left */
-    bool busy;        /* the run is being merged */
-    int64_t going_ms; /* busy: history that is kept until then at most is left out, uncounted */
-    struct buf taken; /* busy: tallies of history that was taken out, and is not uncounted */
-    bool unreadable;  /* not even the index of the run can be read */
-    uint64_t lsn;     /* gone: of the record that said so */
-    void *opened;     /* of the partition */
-    char *keys;       /* the bytes of d.first and d.last */
+    bool gone;            /* the run no longer counts: it is removed when no pin is left */
+    bool busy;            /* the run is being merged */
+    int64_t going_ms;     /* busy: history that is kept until then at most is left out, uncounted */
+    struct buf taken;     /* busy: tallies of history that was taken out, and is not uncounted */
+    struct str cuts;      /* busy: the tenant whose history is cut */
+    struct buf cut_taken; /* busy with a cut: moments of ends, and tallies, of history that was
+                             taken out, which the cut uncounts if it goes so far */
+    bool unreadable;      /* not even the index of the run can be read */
+    uint64_t lsn;         /* gone: of the record that said so */
+    void *opened;         /* of the partition */
+    char *keys;           /* the bytes of d.first and d.last */
 };
 
 /* ---- Jobs that a request needs ---- */
@@ -106,6 +109,21 @@ bool engine_aside_is_empty(const struct engine *e);
 
 /* Counts jobs of the history that went for want of room, by tallies. */
 void engine_history_dropped(struct engine *e, struct str tallies);
+
+/* A part of a run's history that gives way to new jobs of its tenant. */
+struct cut {
+    struct cold_run *run;
+    size_t tenant_len;
+    char tenant[NAME_MAX_BYTES];
+    int64_t bytes;   /* that should go */
+    int64_t upto_ms; /* jobs that ended up to then go: the partition finds out */
+};
+
+/* False: there is none now. */
+bool engine_cut(struct engine *e, struct cut *ret);
+/* A merge left out jobs of the cut, before engine_merged: jobs that were taken out meanwhile are
+ * not uncounted twice. `all`: the run has no more history of the tenant. */
+void engine_cut_made(struct engine *e, const struct cut *c, bool all);
 
 /* ---- Feeding: from memory to runs ---- */
 

@@ -45,6 +45,7 @@
     X(SETTINGS_FORGOTTEN, "a queue is forgotten with its settings")         \
     X(SUMS_LOST, "a forgotten queue takes its counts out of the sums")      \
     X(BYTES_LOST, "history that goes stays in the bytes of its tenant")     \
+    X(CUT_WIDE, "history gives way to the jobs of another tenant")          \
     X(BYTES_IGNORED, "max_bytes is not looked at")                          \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
     X(RATE_IGNORED, "a rate is not looked at")                              \

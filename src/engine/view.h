@@ -146,17 +146,15 @@ struct engine_stats {
     uint64_t memory_bytes; /* by the engine's own count */
     uint64_t hot_jobs;     /* in memory, of any state */
     uint64_t cold_jobs;    /* on disk only */
-    uint64_t runs;
-    uint64_t run_bytes;
+    uint64_t runs, run_bytes;
     uint64_t live_bytes, kept_bytes; /* of jobs in memory; of all tenants */
     uint64_t kept_refusals;          /* requests that max_bytes or tenant_bytes refused */
     uint64_t leased_bytes;           /* memory of leased jobs */
     uint64_t laden;        /* tenants that have their share of it, and jobs that wait for more */
     uint64_t leased_holds; /* how many times a tenant became such a one */
     uint64_t untold;       /* ended jobs of which others have not been told yet */
-    uint64_t queues_forgotten; /* since the start */
-    uint64_t tenants_forgotten;
-    uint64_t audit_entries; /* of the audit log */
+    uint64_t queues_forgotten, tenants_forgotten; /* since the start */
+    uint64_t audit_entries;                       /* of the audit log */
     uint64_t audit_dropped; /* entries that went before their time, for audit_max */
     struct counters counters;
     const struct hist *lateness;

@@ -211,6 +211,13 @@ void items_fini(struct items *x);
  * no grave. INT64_MAX: the entry has no such moment. */
 int64_t entry_gone_ms(const struct run_entry *e);
 
+/* cut.c: history that gives way to new jobs of its tenant. */
+
+/* Whether an entry of history belongs to a cut. */
+bool cut_has(const struct cut *c, const struct run_entry *e);
+/* Finds out up to which moment a run is cut. Off the engine's thread. */
+int cut_find(struct merge *m, struct run *run);
+
 /* tally.c: counts by queue and slot. */
 struct tally {
     struct tally_item *items;

@@ -19,7 +19,9 @@ void merge_clear(struct merge *m)
     for (size_t i = 0; i < m->inputs.n; i++) {
         m->inputs.runs[i]->busy = false;
         m->inputs.runs[i]->going_ms = 0;
+        m->inputs.runs[i]->cuts = (struct str){ 0 };
         buf_fini(&m->inputs.runs[i]->taken);
+        buf_fini(&m->inputs.runs[i]->cut_taken);
     }
     cold_unpin(&m->inputs);
     cold_unpin(&m->others);
@@ -163,6 +165,8 @@ static bool merge_begin(struct partition *p, struct chore *c)
         struct cold_run *r = m->inputs.runs[i];
 
         r->busy = true;
+        if (m->cut.run)
+            r->cuts = (struct str){ m->cut.tenant, m->cut.tenant_len };
         r->going_ms = m->expires ? INT64_MAX : engine_now(p->engine) - 1;
         if (r->d.number > m->number)
             m->number = r->d.number;
@@ -233,7 +237,9 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
         return cold_key_point(e->key, &p) && !point_after(p, floor_for(m, e, input));
     case FAMILY_ASIDE: return false; /* A dead one has a grave. */
     case FAMILY_LOCATOR: return place_is_dead(m, e);
-    default: return m->expires || e->grave || entry_gone_ms(e) < m->now_ms;
+    default:
+        return m->expires || e->grave || entry_gone_ms(e) < m->now_ms ||
+               (m->cut.run && (cut_has(&m->cut, e) || MUTANT(m->mutant, CUT_WIDE)));
     }
 }
 
@@ -391,7 +397,9 @@ static int merge_run(struct chore *c)
 
     if (!err)
         err = run_merge_init(&in, runs, n, (struct str){ 0 }, false);
-    if (!err)
+    if (!err && m->cut.run)
+        err = cut_find(m, runs[0]);
+    if (!err && !m->cut_none)
         err = merge_all(c, &in, &counts);
     note_damage(c, &in);
     run_merge_fini(&in);
@@ -413,6 +421,12 @@ static int merge_end(struct partition *p, struct chore *c, int result)
     struct cold_run *broken = m->broken;
     uint64_t inputs = m->inputs.n;
 
+    if (!result && m->cut.run)
+        engine_cut_made(p->engine, &m->cut, m->cut_all);
+    if (!result && m->cut_none) {
+        merge_clear(m);
+        return 0;
+    }
     if (!result)
         result = engine_merged(p->engine, buf_view(&m->drops), buf_view(&m->runs),
                                buf_view(&m->tallies));

@@ -226,6 +226,13 @@ static bool has_audits(void *arg, const struct cold_run *r)
            (cold_is_audit(r->d.first) || str_compare(r->d.first, cold_key_str(&from)) < 0);
 }
 
+/* ---- History that gives way ---- */
+
+static bool is_cut(void *arg, const struct cold_run *r)
+{
+    return r == ((const struct cut *)arg)->run;
+}
+
 /* A look takes time that grows with the number of runs, and there is one at every turn. */
 static bool looked_just_now(struct partition *p)
 {
@@ -256,6 +263,11 @@ bool merge_choose(struct partition *p, struct merge *m, int *ret_err)
     if (m->audits) {
         m->family = FAMILY_KEPT;
         *ret_err = cold_pin(p, has_audits, NULL, &m->inputs);
+        return true;
+    }
+    if (engine_cut(p->engine, &m->cut)) {
+        m->family = FAMILY_PAST;
+        *ret_err = cold_pin(p, is_cut, &m->cut, &m->inputs);
         return true;
     }
     if (!find_group(p, &g))

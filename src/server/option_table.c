@@ -43,7 +43,7 @@ static const struct option_row option_table[] = {
       "RETAIN is over, and counts them as total_history_dropped. Dead jobs, and jobs whose key is held, are kept." },
     { "tenant_bytes", OPTION_SIZE, FIXED, AT(tenant_bytes), "0B", 0, 1024 * 1024 * GIB, NULL,
       "Bytes that the server keeps of each tenant that has no MAX_BYTES of its own: its jobs, ended ones too, and its "
-      "recurrences. Beyond it, new jobs of this tenant are answered with LIMIT. 0 is any number." },
+      "recurrences. Its oldest history gives way to new jobs. Beyond it, these are answered with LIMIT. 0 is any number." },
     { "metrics_queues", OPTION_INT, FIXED, AT(metrics_queues), "100", 0, 1000, NULL,
       "How many queues have series of their own in METRICS, by name. The others have one together, with tenant and "
       "queue `~other`." },

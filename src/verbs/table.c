@@ -340,7 +340,7 @@ const struct verb verb_table[] = {
                   "which means any number" },
         { "max_bytes", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_BYTES, max_bytes),
           .help = "how many bytes the server keeps of the tenant: its jobs, ended ones too, and its recurrences; "
-                  "beyond it SCHEDULE and RECUR answer LIMIT; by default 0, which means the server's tenant_bytes" } } },
+                  "its oldest history gives way to new jobs; beyond it SCHEDULE and RECUR answer LIMIT; by default 0, which means the server's tenant_bytes" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,

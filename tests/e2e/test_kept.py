@@ -60,3 +60,45 @@ def test_jobs_on_disk_count_after_a_kill(tmp_path):
         w.call("TENANT", "acme", "MAX_BYTES", 10 ** 12)
         w.call("SCHEDULE", "q", "x" * 64 * KIB, "TENANT", "acme")
     server.kill()
+
+
+def end_many(w, tenant, n, size):
+    """Schedules and cancels jobs one by one; a producer that is refused tries again."""
+    ids = []
+    for i in range(n):
+        def accepted():
+            try:
+                ids.append(w.call("SCHEDULE", "q", "x" * size, "IN", "1d", "RETAIN", "520w", "TENANT", tenant))
+                return True
+            except Refused as e:
+                assert "max_bytes of" in str(e)
+        wait_for(accepted, what="history gives way")
+        w.call("CANCEL", ids[-1], "TENANT", tenant)
+    return ids
+
+
+def there(w, id, tenant):
+    return w.call("GET", id, "TENANT", tenant) is not None
+
+
+@pytest.mark.parametrize("memory", ["16MiB", "256MiB"])
+def test_history_of_a_tenant_at_its_limit_gives_way_oldest_first(tmp_path, memory):
+    """On disk, and in memory where nothing goes to disk."""
+    server = Server(tmp_path, memory=memory)
+    server.start()
+    with server.wire() as w:
+        others = end_many(w, "other", 100, 64 * KIB)
+        w.call("TENANT", "acme", "MAX_BYTES", 16 * KIB * KIB)
+        waiting = w.call("SCHEDULE", "waits", "x" * 64 * KIB, "IN", "1d", "TENANT", "acme")
+        ids = end_many(w, "acme", 600, 64 * KIB)
+        wait_for(lambda: kept(w, "acme") <= 14 * KIB * KIB, what="room again")
+        kept_ids = [there(w, id, "acme") for id in ids]
+        assert not any(kept_ids[:100]) and all(kept_ids[-50:]) and kept_ids == sorted(kept_ids)
+        assert w.call("QUEUE", "q", "TENANT", "acme")["total_history_dropped"] == kept_ids.count(False)
+        assert there(w, waiting, "acme") and all(there(w, id, "other") for id in others)
+        before = kept(w, "acme")
+    server.stop()
+    server.start()
+    with server.wire() as w:
+        assert kept(w, "acme") == before
+    server.kill()

@@ -189,7 +189,7 @@ static void check_dry(const struct world *w, const struct model_bulk *b)
     CHECK(b->said[1] >= expected, "a dry run says %" PRIu64 ", but there are %zu", b->said[1],
           expected);
     if (m->changes != b->facts || m->leases != b->picks || w->movements != b->movements ||
-        m->now_ms != b->asked_ms || m->forgetful || m->cold)
+        m->now_ms != b->asked_ms || m->forgetful || m->bytes_bite || m->cold)
         return;
     size_t most = 0, unsure = 0;
     for (size_t i = 0; i < m->count; i++) {

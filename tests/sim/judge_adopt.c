@@ -95,7 +95,7 @@ bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT])
     struct look look = { .partition = p };
     bool filled = false;
 
-    if (m->forgetful && !m->cold)
+    if ((m->forgetful || m->bytes_bite) && !m->cold)
         judge_adopt_forgotten(p, m);
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];

@@ -110,7 +110,8 @@ bool judge_trimmed(struct partition *p, const struct model *m, const struct mode
 
     if (m->cold || is_deleting(m))
         return true;
-    if (history_bytes(m, job->queue) <= m->history_bytes) {
+    if (history_bytes(m, job->queue) <= m->history_bytes &&
+        !(m->bytes_bite >> tenants_of(job->queue) & 1)) {
         snprintf(ret, JUDGE_TEXT,
                  "job %" PRIu64
                  " is forgotten before its time, and history takes less than %" PRIu64

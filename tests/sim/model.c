@@ -195,7 +195,9 @@ bool model_may_forget(const struct model *m, const struct model_job *job)
 {
     int64_t until = job->hold_ms > job->keep_ms ? job->hold_ms : job->keep_ms;
 
-    return model_ended(job) && ((m->forgetful && job->state != JOB_DEAD && !job->held) ||
+    bool gives_way = m->forgetful || m->bytes_bite >> tenants_of(job->queue) & 1;
+
+    return model_ended(job) && ((gives_way && job->state != JOB_DEAD && !job->held) ||
                                 ((m->cold || job->telling) && until <= m->latest_ms));
 }
 

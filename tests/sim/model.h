@@ -236,6 +236,7 @@ struct model {
     size_t whole;           /* in the middle of a batch: 1 and the graves when it began; 0: not */
     bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
     bool cold;              /* jobs may be on disk */
+    unsigned bytes_bite;    /* tenants, as bits, whose history may have to give way: max_bytes */
     bool forgetful;         /* what is done or cancelled may be forgotten before its time */
     uint64_t history_bytes; /* ... where a queue has more of that than this; 0: there is room */
     bool set_back;          /* the clock was, at some time */

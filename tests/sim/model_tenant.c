@@ -277,6 +277,8 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         t->requests = s->requests;
     if (fields & 1u << TENANT_MAX_BYTES)
         t->max_bytes = s->max_bytes;
+    if (t->max_bytes > 0 && t->max_bytes < INT64_C(1) << 40)
+        m->bytes_bite |= 1u << tenant;
     if (fields & 1u << TENANT_RATE) {
         t->rate = s->rate;
         bucket_begin(&m->tenant_buckets[tenant], &t->rate, m->mono_ms);

@@ -330,6 +330,55 @@ void manifest_free(struct engine *e)
     free(e->place.segments.jobs);
 }
 
+#define CUT_LOOKS 64 /* tenants that are looked at in one call */
+
+bool engine_cut(struct engine *e, struct cut *ret)
+{
+    for (int i = 0; i < CUT_LOOKS && !list_empty(&e->place.greedy); i++) {
+        struct tenant *t = container_of(e->place.greedy.next, struct tenant, greedy);
+        struct cold_run *r = kept_run(e, t);
+
+        list_move(&e->place.greedy, &t->greedy);
+        if (!r || r->busy)
+            continue;
+        int64_t most = kept_most(e, t);
+        *ret = (struct cut){ .run = r,
+                             .tenant_len = tenant_name(t).len,
+                             .bytes = t->kept_bytes - (most - most / 4) };
+        memcpy(ret->tenant, tenant_name(t).ptr, ret->tenant_len);
+        return true;
+    }
+    return false;
+}
+
+void engine_cut_made(struct engine *e, const struct cut *c, bool all)
+{
+    struct tenant *t = tenant_find(e, (struct str){ c->tenant, c->tenant_len });
+    struct wire_reader r = wire_reader_of(buf_view(&c->run->cut_taken));
+
+    while (r.p < r.end && !r.bad) {
+        int64_t ended_ms = wire_zigzag(&r);
+        struct str tally = wire_bytes(&r);
+
+        if (ended_ms <= c->upto_ms)
+            buf_str(&c->run->taken, tally);
+    }
+    if (all && t)
+        t->cut_number = c->run->d.number;
+}
+
+/* Notes a job that was taken out of a run while a part of the run is cut. */
+static void cut_taken(struct cold_run *r, const struct cold_item *item, struct str tally)
+{
+    struct cold_point ended;
+
+    if (cold_key_point((struct str){ item->key, item->key_len }, &ended)) {
+        wire_put_zigzag(&r->cut_taken, ended.at_ms);
+        wire_put_bytes(&r->cut_taken, tally);
+    }
+    r->taken.failed = r->taken.failed || r->cut_taken.failed;
+}
+
 void run_taken(struct engine *e, const struct cold_item *item)
 {
     struct job_image image;
@@ -337,15 +386,23 @@ void run_taken(struct engine *e, const struct cold_item *item)
 
     if (gone_ms == 0)
         return;
+    struct buf tally = { 0 };
+    tally_put(&tally, &(struct tally_entry){
+                          .queue = image.queue,
+                          .slot = cold_slot_of(item->key[0], image.state, 0),
+                          .n = 1,
+                          .bytes = (int64_t)image_bytes(&image),
+                      });
     list_each_of (struct cold_run, r, &e->cold.runs, link) {
-        if (r->d.family == item->key[0] && r->d.number == item->number && gone_ms <= r->going_ms)
-            tally_put(&r->taken, &(struct tally_entry){
-                                     .queue = image.queue,
-                                     .slot = cold_slot_of(r->d.family, image.state, 0),
-                                     .n = 1,
-                                     .bytes = (int64_t)image_bytes(&image),
-                                 });
+        if (r->d.family != item->key[0] || r->d.number != item->number)
+            continue;
+        if (gone_ms <= r->going_ms)
+            buf_str(&r->taken, buf_view(&tally));
+        else if (r->cuts.len > 0 && queue_is_of(queue_find(e, image.queue), r->cuts))
+            cut_taken(r, item, buf_view(&tally));
+        r->taken.failed = r->taken.failed || tally.failed;
     }
+    buf_fini(&tally);
 }
 
 void engine_history_dropped(struct engine *e, struct str tallies)

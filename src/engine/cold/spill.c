@@ -480,6 +480,7 @@ bool engine_work(struct engine *e)
     jobs_place_upto(e, &e->wheels[WHEEL_LATER], e->place.frontier.at_ms, &budget);
     jobs_place_upto(e, &e->wheels[WHEEL_LEFT], e->place.frontier.at_ms, &budget);
     past_trim(e, &budget);
+    kept_trim(e, &budget);
     asides_refill(e, &budget); /* before others of their classes */
     for (int i = 0; i < DRAIN_CLASSES && budget > 0 && !list_empty(&e->place.closed); i++) {
         struct class *c = container_of(e->place.closed.next, struct class, link);

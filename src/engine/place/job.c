@@ -225,6 +225,8 @@ static void past_count(struct engine *e, struct queue *q, const struct job *j, b
 
     assert(comes || q->past_bytes >= past_bytes(j));
     q->past_bytes += comes ? past_bytes(j) : -past_bytes(j);
+    if (!q->hidden)
+        q->tenant->past_bytes += comes ? past_bytes(j) : -past_bytes(j);
     if (q->past_bytes <= most)
         list_remove(&q->rich);
     else if (list_empty(&q->rich))

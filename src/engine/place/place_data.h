@@ -86,6 +86,7 @@ struct place {
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs, by their places */
     uint64_t live_bytes;
+    struct list greedy;     /* tenants whose history has to give way: see kept.c */
     int64_t kept_bytes;     /* of all tenants: see kept.c */
     uint64_t kept_refusals; /* new jobs that max_bytes or tenant_bytes refused */
     struct list closed;     /* closed classes */

@@ -82,6 +82,12 @@ bool lanes_are_full(const struct engine *e, const struct tenant *t);
 /* The bytes of a queue's jobs grow by so many, or shrink: in memory, or on disk. */
 void kept_add(struct engine *e, struct queue *q, int64_t bytes);
 void kept_add_cold(struct engine *e, struct queue *q, int64_t bytes);
+/* The limit of the tenant, or its bytes, may have changed. */
+void kept_settle(struct engine *e, struct tenant *t);
+/* Forgets ended jobs in memory of tenants whose history has to give way, oldest first. */
+void kept_trim(struct engine *e, int *budget);
+/* The oldest run whose history of the tenant has to give way; NULL: there is none. */
+struct cold_run *kept_run(struct engine *e, const struct tenant *t);
 /* The bytes at which the tenant gets no further job; INT64_MAX: there is no limit. */
 int64_t kept_most(const struct engine *e, const struct tenant *t);
 

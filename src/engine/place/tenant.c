@@ -21,7 +21,8 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     if (!t)
         return NULL;
     *t = (struct tenant){ .settings = tenant_defaults, .sorted_queues.seed = e->o.seed };
-    lists_init(&t->queues, &t->parked, &t->parked_pushing, &t->laden, &t->bucket.timer.link);
+    lists_init(&t->queues, &t->parked, &t->parked_pushing, &t->laden, &t->greedy,
+               &t->bucket.timer.link);
     t->bucket.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
     named_add(&e->place.tenants, &t->by_name, t->text, name);
@@ -41,6 +42,7 @@ void tenant_settle(struct engine *e, struct tenant *t)
     list_remove(&t->link);
     tree_remove(&e->place.known.tenants, &t->sorted);
     list_remove(&t->laden);
+    list_remove(&t->greedy);
     wheel_remove(&t->bucket.timer);
     gauges_free(e, &t->sums.gauges);
     pool_free(&e->place.known.pool, t, sizeof(*t) + t->by_name.name.len);
@@ -114,6 +116,7 @@ void tenants_init(struct engine *e)
     list_init(&e->place.tenant_list);
     list_init(&e->place.kind_list);
     list_init(&e->place.leases.laden);
+    list_init(&e->place.greedy);
 }
 
 /* After the queues. */
