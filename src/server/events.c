@@ -20,7 +20,7 @@ static bool may_log(struct server *s)
         v->log_second = second;
         v->log_lines = 0;
     }
-    if (s->options.log_jobs_rate && v->log_lines >= s->options.log_jobs_rate) {
+    if (s->options.log.jobs_rate && v->log_lines >= s->options.log.jobs_rate) {
         v->log_skipped++;
         return false;
     }
@@ -55,8 +55,8 @@ static void log_event(struct server *s, const struct job_event *ev)
     struct line l = { .n = 0 };
     char id[ID_TEXT];
 
-    if (s->options.log_jobs == LOG_JOBS_OFF ||
-        (s->options.log_jobs == LOG_JOBS_ENDED && !has_ended(ev)) || !may_log(s))
+    if (s->options.log.jobs == LOG_JOBS_OFF ||
+        (s->options.log.jobs == LOG_JOBS_ENDED && !has_ended(ev)) || !may_log(s))
         return;
     id_format(ev->id, id);
     put_text(&l, "job", (struct str){ id, ID_TEXT });
@@ -113,7 +113,7 @@ void events_stats(const struct server *s, struct verb_host_stats *ret)
 /* Whether the log or the tracer reads events. */
 static bool is_logged(const struct server *s)
 {
-    return s->options.log_jobs != LOG_JOBS_OFF || s->events.tracer;
+    return s->options.log.jobs != LOG_JOBS_OFF || s->events.tracer;
 }
 
 static void tell_no_memory(struct server *s)

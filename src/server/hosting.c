@@ -87,8 +87,8 @@ static void configure(void *user, struct partition_options *o)
     o->slow_start_ms = s->options.slow_start_ms;
     o->history_disk_bytes = (uint64_t)s->options.history_size;
     o->min_every_ms = s->options.min_every_ms;
-    o->audit_ms = s->options.audit_retention_ms;
-    o->audit_max = (uint64_t)s->options.audit_max;
+    o->audit_ms = s->options.audit.retention_ms;
+    o->audit_max = (uint64_t)s->options.audit.max;
     o->event = events_take;
     o->listen = events_begin(s);
     o->host = s;
@@ -163,9 +163,9 @@ static void tell_fetch(struct server *s, int err, const char *detail)
 {
     int64_t now = time_mono_ms();
 
-    if ((err != BELFRY_CORRUPT && err != BELFRY_IO) || now < s->fetch_tell_ms)
+    if ((err != BELFRY_CORRUPT && err != BELFRY_IO) || now < s->tell.fetch_ms)
         return;
-    s->fetch_tell_ms = now + TELL_MS;
+    s->tell.fetch_ms = now + TELL_MS;
     log_error(&s->log, "a job could not be read from disk", "error", error_text(err), "detail",
               detail, "next", "belfry check shows what is damaged");
 }
@@ -200,9 +200,9 @@ static void stalled(void *user, int64_t ms)
     struct server *s = user;
     int64_t now = time_mono_ms();
 
-    if (now < s->stall_tell_ms)
+    if (now < s->tell.stall_ms)
         return;
-    s->stall_tell_ms = now + TELL_MS;
+    s->tell.stall_ms = now + TELL_MS;
     log_warn(&s->log, "the loop stood still, so leases last as much longer", "ms", LOG_INT(ms));
 }
 

@@ -86,19 +86,19 @@ static void line_begin(const struct log *l, enum option_log_level level, const c
     char now[TIME_TEXT];
 
     time_format_moment(time_wall_ms(), now);
-    if (l->options->log_format == LOG_FORMAT_TEXT) {
+    if (l->options->log.format == LOG_FORMAT_TEXT) {
         buf_printf(b, "%s %-5s %s", now, level_names[level], message);
         return;
     }
     buf_text(b, "{");
-    put_field(b, l->options->log_format, "time", str_of(now));
-    put_field(b, l->options->log_format, "level", str_of(level_names[level]));
-    put_field(b, l->options->log_format, "message", str_of(message));
+    put_field(b, l->options->log.format, "time", str_of(now));
+    put_field(b, l->options->log.format, "level", str_of(level_names[level]));
+    put_field(b, l->options->log.format, "message", str_of(message));
 }
 
 static void line_close(const struct log *l, struct buf *b)
 {
-    buf_text(b, l->options->log_format == LOG_FORMAT_TEXT ? "\n" : "}\n");
+    buf_text(b, l->options->log.format == LOG_FORMAT_TEXT ? "\n" : "}\n");
 }
 
 /* Tells how many lines were lost, in front of the first line that has room again. False: there is
@@ -111,7 +111,7 @@ static bool tell_lost(const struct log *l)
     if (l->writer->told == l->writer->lost)
         return true;
     line_begin(l, LOG_LEVEL_WARN, "log lines were lost: nobody read them in time", &b);
-    put_name(&b, l->options->log_format, "lines");
+    put_name(&b, l->options->log.format, "lines");
     buf_int(&b, (int64_t)(l->writer->lost - l->writer->told));
     line_close(l, &b);
     told = !b.failed && logwriter_put(l->writer, buf_view(&b));
@@ -134,8 +134,8 @@ static void line_end(const struct log *l, struct buf *b)
 
 static bool log_takes(const struct log *l, enum option_log_level level, const char *message)
 {
-    return level >= l->options->log_level &&
-           (!l->rate || lograte_takes(l->rate, message, l->options->log_rate, time_mono_ms()));
+    return level >= l->options->log.level &&
+           (!l->rate || lograte_takes(l->rate, message, l->options->log.rate, time_mono_ms()));
 }
 
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)
@@ -149,7 +149,7 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
     line_begin(l, level, message, &b);
     va_start(args, message);
     while ((name = va_arg(args, const char *)))
-        put_field(&b, l->options->log_format, name, str_of(va_arg(args, const char *)));
+        put_field(&b, l->options->log.format, name, str_of(va_arg(args, const char *)));
     va_end(args);
     line_end(l, &b);
 }
@@ -159,14 +159,14 @@ void log_each(const struct log *l, enum option_log_level level, const char *mess
 {
     struct buf b = { 0 };
 
-    if (level < l->options->log_level)
+    if (level < l->options->log.level)
         return;
     line_begin(l, level, message, &b);
     for (size_t i = 0; i < n; i++) {
         if (fields[i].text.ptr) {
-            put_field(&b, l->options->log_format, fields[i].name, fields[i].text);
+            put_field(&b, l->options->log.format, fields[i].name, fields[i].text);
         } else {
-            put_name(&b, l->options->log_format, fields[i].name);
+            put_name(&b, l->options->log.format, fields[i].name);
             buf_int(&b, fields[i].number);
         }
     }

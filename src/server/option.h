@@ -47,12 +47,13 @@ struct options {
     int64_t memory;
     int64_t max_running;
     int64_t slow_start_ms;
-    int64_t log_rate;
     int64_t slow_work_ms;
-    int64_t audit_retention_ms;
-    int64_t audit_max;
-    int64_t audit_rate;
-    int64_t audit_burst;
+    struct {
+        int64_t retention_ms;
+        int64_t max;
+        int64_t rate;
+        int64_t burst;
+    } audit;
     int64_t min_every_ms;
     int64_t history_size;
     int64_t tenant_bytes;
@@ -71,8 +72,13 @@ struct options {
         char *ca_file; /* empty: the system's */
         int64_t max;
     } push;
-    int64_t log_level;
-    int64_t log_format;
+    struct {
+        int64_t level;
+        int64_t format;
+        int64_t rate; /* of one message; 0: any number */
+        int64_t jobs;
+        int64_t jobs_rate; /* lines in a second; 0: any number */
+    } log;
     struct {
         int64_t mode;
         char *cert; /* empty: none */
@@ -84,8 +90,6 @@ struct options {
     int64_t max_connections_per_address; /* 0: any number */
     int64_t max_headers;
     int64_t keepalive_timeout_ms;
-    int64_t log_jobs;
-    int64_t log_jobs_rate; /* lines in a second; 0: any number */
     int64_t max_streams;
     int64_t events_memory;
     struct {

@@ -55,17 +55,17 @@ static const struct option_row option_table[] = {
       "1000 where that is 0) to all of it. 0 for no slow start." },
     { "min_every", OPTION_DURATION, FIXED, AT(min_every_ms), "1s", 1, HOUR, NULL,
       "The least duration that RECUR accepts for EVERY. Recurrences that exist go on as they are." },
-    { "audit_retention", OPTION_DURATION, FIXED, AT(audit_retention_ms), "90d", HOUR, 3650 * DAY, NULL,
+    { "audit_retention", OPTION_DURATION, FIXED, AT(audit.retention_ms), "90d", HOUR, 3650 * DAY, NULL,
       "How long the server keeps entries of the audit log." },
-    { "audit_max", OPTION_INT, FIXED, AT(audit_max), "1000000", 0, 1000000000, NULL,
+    { "audit_max", OPTION_INT, FIXED, AT(audit.max), "1000000", 0, 1000000000, NULL,
       "How many entries of the audit log the server keeps. Beyond it, the server forgets the oldest before "
       "audit_retention is over, and counts them as audit_dropped. An entry has about 200 bytes, and at most 2 KB. 0 for "
       "any number." },
-    { "audit_rate", OPTION_INT, RELOADABLE, AT(audit_rate), "10", 0, 1000000, NULL,
+    { "audit_rate", OPTION_INT, RELOADABLE, AT(audit.rate), "10", 0, 1000000, NULL,
       "How many changes a second the audit log takes from one tenant. Further changes are refused with RATE, or "
       "status 429, and an entry says how many were. A tenant's admins have as many again. Admins of tenant `*` have "
       "no limit. 0 for any number." },
-    { "audit_burst", OPTION_INT, RELOADABLE, AT(audit_burst), "10000", 1, 1000000000, NULL,
+    { "audit_burst", OPTION_INT, RELOADABLE, AT(audit.burst), "10000", 1, 1000000000, NULL,
       "How many changes the audit log takes at once from a tenant that has made few before." },
     { "max_payload", OPTION_SIZE, RELOADABLE, AT(max_payload), "1MiB", 1, 16 * MIB, NULL,
       "Largest payload of a job, and largest argument of a request. A whole request may have twice this size and 1 "
@@ -101,11 +101,11 @@ static const struct option_row option_table[] = {
     { "push_max", OPTION_INT, FIXED, AT(push.max), "256", 1, 10000, NULL,
       "How many pushes are under way at a time, of all queues together. One tenant may have half of them. Queues "
       "have limits of their own." },
-    { "log_level", OPTION_WORD, RELOADABLE, AT(log_level), "info", 0, 0, "debug|info|warn|error",
+    { "log_level", OPTION_WORD, RELOADABLE, AT(log.level), "info", 0, 0, "debug|info|warn|error",
       "The least important level that is logged." },
-    { "log_format", OPTION_WORD, RELOADABLE, AT(log_format), "json", 0, 0, "json|text",
+    { "log_format", OPTION_WORD, RELOADABLE, AT(log.format), "json", 0, 0, "json|text",
       "Form of the log lines. `json`: one JSON object for each line. `text`: lines for people." },
-    { "log_rate", OPTION_INT, RELOADABLE, AT(log_rate), "10", 0, 1000000, NULL,
+    { "log_rate", OPTION_INT, RELOADABLE, AT(log.rate), "10", 0, 1000000, NULL,
       "How many lines with one message are logged in a second. The lines of ten seconds may come at once. Further ones "
       "are left out, and a line says how many. Lines about jobs have log_jobs_rate, and lines about entries of the "
       "audit log have audit_rate. 0 for any number." },
@@ -137,10 +137,10 @@ static const struct option_row option_table[] = {
     { "slow_work", OPTION_DURATION, RELOADABLE, AT(slow_work_ms), "5ms", 0, HOUR, NULL,
       "Work that holds the loop for so long is counted as slow, and the log names it: a request, or work of the "
       "server itself. Each kind has ten lines at once, and one in a second then. 0ms for all work, which costs time." },
-    { "log_jobs", OPTION_WORD, RELOADABLE, AT(log_jobs), "off", 0, 0, "off|ended|all",
+    { "log_jobs", OPTION_WORD, RELOADABLE, AT(log.jobs), "off", 0, 0, "off|ended|all",
       "Log lines about jobs. `ended`: one for each attempt that ended, and for each job that ended without an "
       "attempt. `all`: one for each change of a job." },
-    { "log_jobs_rate", OPTION_INT, RELOADABLE, AT(log_jobs_rate), "1000", 0, 1000000, NULL,
+    { "log_jobs_rate", OPTION_INT, RELOADABLE, AT(log.jobs_rate), "1000", 0, 1000000, NULL,
       "How many lines about jobs are logged in a second. Further ones are left out, and a line says how many. 0 "
       "for any number." },
     { "max_streams", OPTION_INT, RELOADABLE, AT(max_streams), "100", 0, 10000, NULL,

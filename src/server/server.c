@@ -150,7 +150,7 @@ static void tell_leased(struct server *s, int64_t now_ms)
 {
     struct leased_view v;
 
-    if (now_ms < s->leased_tell_ms || !s->host.engine)
+    if (now_ms < s->tell.leased_ms || !s->host.engine)
         return;
     engine_leased(s->host.engine, &v);
     if (v.full)
@@ -170,7 +170,7 @@ static void tell_leased(struct server *s, int64_t now_ms)
     else
         return;
     s->leased_told = v.holds;
-    s->leased_tell_ms = now_ms + LEASED_TELL_MS;
+    s->tell.leased_ms = now_ms + LEASED_TELL_MS;
 }
 
 static void on_sweep(uv_timer_t *timer)
@@ -224,7 +224,7 @@ int server_init(struct server *s)
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);
-    rations_init(&s->rations, &s->options.audit_rate, &s->options.audit_burst);
+    rations_init(&s->rations, &s->options.audit.rate, &s->options.audit.burst);
     peers_init(&s->peers);
     strangers_init(&s->strangers);
     accounts_init(&s->accounts);

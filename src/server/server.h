@@ -46,7 +46,7 @@ struct server {
     struct host host;
     struct verb_host verb_host; /* the server as verbs see it */
     struct guard guard;
-    struct rations rations; /* of the audit log */
+    struct rations rations;    /* of the audit log */
     uint64_t token_generation; /* The engine's, when clients_check_tokens last looked. */
 
     int listen_fd;
@@ -56,9 +56,11 @@ struct server {
     uv_timer_t sweep;
     uv_timer_t drain;
     uv_signal_t signals[3];
-    int64_t fetch_tell_ms;  /* monotonic: the log is told of failed fetches no earlier */
-    int64_t stall_tell_ms;  /* monotonic: the log is told of stalls no earlier */
-    int64_t leased_tell_ms; /* monotonic: the log is told of leased memory no earlier */
+    struct {               /* monotonic: the log is told of these no earlier */
+        int64_t fetch_ms;  /* failed fetches */
+        int64_t stall_ms;  /* stalls */
+        int64_t leased_ms; /* leased memory */
+    } tell;
     uint64_t leased_told;   /* holds of leased_view that the log was told of */
     int64_t drain_until_ms; /* monotonic */
     bool stopping;

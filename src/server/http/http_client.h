@@ -86,6 +86,10 @@ void http_turn_away(struct http_client *c, const char *code, int status, const c
 /* True: the journal is being opened, and the request was turned away for that. */
 bool http_turn_away_early(struct http_client *c);
 
+/* The error in the headers, or NULL. If headers contradict each other, a proxy in front may believe
+ * another header than the server, and so see other requests. */
+const char *http_ambiguous(struct http_client *c, char *text, size_t size);
+
 /* Tells the account what the connection holds. */
 void http_note_held(struct http_client *c);
 

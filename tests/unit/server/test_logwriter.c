@@ -21,7 +21,7 @@ static struct buf text;
 static int setup(void **state)
 {
     (void)state;
-    options = (struct options){ .log_level = LOG_LEVEL_INFO, .log_format = LOG_FORMAT_TEXT };
+    options = (struct options){ .log.level = LOG_LEVEL_INFO, .log.format = LOG_FORMAT_TEXT };
     text = (struct buf){ 0 };
     if (pipe(ends) < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
         return -1;
@@ -149,7 +149,7 @@ static void a_text_in_a_line_for_programs_is_json(void **state)
     struct log_field fields[] = { { "client", STR("a\"\n\x01\xff"), 0 }, { "n", { 0 }, -1 } };
 
     (void)state;
-    options.log_format = LOG_FORMAT_JSON;
+    options.log.format = LOG_FORMAT_JSON;
     log_fields(&l, LOG_LEVEL_INFO, "audit", fields, 2);
     assert_non_null(strstr(all_lines(), ",\"level\":\"info\",\"message\":\"audit\",\"client\":"
                                         "\"a\\\"\\n\\u0001?\",\"n\":-1}\n"));

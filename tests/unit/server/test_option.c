@@ -93,8 +93,8 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(o.client_timeout_ms, 30000);
     assert_int_equal(o.idle_timeout_ms, 0);
     assert_int_equal(o.drain_timeout_ms, 10000);
-    assert_int_equal(o.log_level, LOG_LEVEL_INFO);
-    assert_int_equal(o.log_format, LOG_FORMAT_JSON);
+    assert_int_equal(o.log.level, LOG_LEVEL_INFO);
+    assert_int_equal(o.log.format, LOG_FORMAT_JSON);
     assert_null(o.config);
     options_fini(&o);
     options_fini(&o);
@@ -135,8 +135,8 @@ static void flags_override_environment_overrides_file_overrides_defaults(void **
     assert_int_equal(o.port, 4);
     assert_string_equal(o.bind, "e");
     assert_string_equal(o.data, "f"); /* an empty variable counts as unset */
-    assert_int_equal(o.log_level, LOG_LEVEL_WARN);
-    assert_int_equal(o.log_format, LOG_FORMAT_TEXT);
+    assert_int_equal(o.log.level, LOG_LEVEL_WARN);
+    assert_int_equal(o.log.format, LOG_FORMAT_TEXT);
     assert_int_equal(o.max_connections, 16000);
     assert_string_equal(o.config, path);
     options_fini(&o);
@@ -319,7 +319,7 @@ static void reloading_takes_over_what_may_change_and_lists_the_rest(void **state
 
     file_write(path, "log_level = debug\nport = 2\ndata = x\nmax_connections = 9\n");
     assert_int_equal(options_reload(&o, &ignored, &err), 0);
-    assert_int_equal(o.log_level, LOG_LEVEL_DEBUG);
+    assert_int_equal(o.log.level, LOG_LEVEL_DEBUG);
     assert_int_equal(o.port, 1);
     assert_string_equal(o.data, "./data");
     assert_int_equal(o.max_connections, 5); /* the flag is still above the file */
@@ -329,12 +329,12 @@ static void reloading_takes_over_what_may_change_and_lists_the_rest(void **state
     file_write(path, "log_level = error\nport = x\n");
     assert_int_equal(options_reload(&o, &ignored, &err), BELFRY_INVALID);
     assert_non_null(strstr(err.text, ":2: port: expected"));
-    assert_int_equal(o.log_level, LOG_LEVEL_DEBUG);
+    assert_int_equal(o.log.level, LOG_LEVEL_DEBUG);
     assert_int_equal(ignored.len, 0);
 
     file_write(path, "port = 1\n");
     assert_int_equal(options_reload(&o, &ignored, &err), 0);
-    assert_int_equal(o.log_level, LOG_LEVEL_INFO);
+    assert_int_equal(o.log.level, LOG_LEVEL_INFO);
     assert_int_equal(ignored.len, 0);
     unlink(path);
     buf_fini(&ignored);
