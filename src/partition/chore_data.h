@@ -79,13 +79,13 @@ struct merge {
     struct pinned inputs; /* the runs that are replaced */
     struct pinned others; /* all other runs of the family: they may have newer entries */
     char family;
+    bool cut_all;  /* all history of the tenant goes, or there is none */
+    bool cut_none; /* there is none: the run stays as it is */
     bool drops_graves;
     uint64_t audits;    /* so many of the oldest entries of the audit log go, and are tallied */
     bool expires;       /* all jobs of the inputs go, and are tallied; at most graves are written */
     struct buf dropped; /* tallies of jobs that went before their time was over */
     struct cut cut;     /* its run is the only input, or NULL: nothing is cut */
-    bool cut_all;       /* all history of the tenant goes, or there is none */
-    bool cut_none;      /* there is none: the run stays as it is */
     int64_t graves_gone_ms; /* when the remaining graves no longer matter */
     uint32_t file;
     uint32_t number;
