@@ -567,7 +567,7 @@ void engine_verify(const struct engine *e)
         CHECK(c.states[i] == e->place.states[i]);
         CHECK(c.states[i] == sums[i]);
     }
-    CHECK(c.kept_bytes == e->place.kept_bytes);
+    CHECK(c.kept_bytes == e->place.kept.bytes);
     list_each (node, &e->place.tenant_list) {
         const struct tenant *t = container_of(node, struct tenant, link);
 

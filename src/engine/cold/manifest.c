@@ -334,11 +334,11 @@ void manifest_free(struct engine *e)
 
 bool engine_cut(struct engine *e, struct cut *ret)
 {
-    for (int i = 0; i < CUT_LOOKS && !list_empty(&e->place.greedy); i++) {
-        struct tenant *t = container_of(e->place.greedy.next, struct tenant, greedy);
+    for (int i = 0; i < CUT_LOOKS && !list_empty(&e->place.kept.greedy); i++) {
+        struct tenant *t = container_of(e->place.kept.greedy.next, struct tenant, greedy);
         struct cold_run *r = kept_run(e, t);
 
-        list_move(&e->place.greedy, &t->greedy);
+        list_move(&e->place.kept.greedy, &t->greedy);
         if (!r || r->busy)
             continue;
         int64_t most = kept_most(e, t);

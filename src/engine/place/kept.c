@@ -32,7 +32,7 @@ void kept_add(struct engine *e, struct queue *q, int64_t bytes)
     if (!kept_counts(q))
         return;
     q->tenant->kept_bytes += bytes;
-    e->place.kept_bytes += bytes;
+    e->place.kept.bytes += bytes;
     kept_settle(e, q->tenant);
 }
 
@@ -43,7 +43,7 @@ void kept_settle(struct engine *e, struct tenant *t)
     if (most == INT64_MAX || t->kept_bytes <= most - most / 8)
         list_remove(&t->greedy);
     else if (list_empty(&t->greedy))
-        list_append(&e->place.greedy, &t->greedy);
+        list_append(&e->place.kept.greedy, &t->greedy);
 }
 
 /* What the jobs of a queue on disk count for. If an older version has counted some of them, their
@@ -123,10 +123,10 @@ void kept_trim(struct engine *e, int *budget)
 
     if (e->place.batch.active) /* it has some of them */
         return;
-    for (int i = 0; i<GREEDY_LOOKS && * budget> 0 && !list_empty(&e->place.greedy); i++) {
-        struct tenant *t = container_of(e->place.greedy.next, struct tenant, greedy);
+    for (int i = 0; i<GREEDY_LOOKS && * budget> 0 && !list_empty(&e->place.kept.greedy); i++) {
+        struct tenant *t = container_of(e->place.kept.greedy.next, struct tenant, greedy);
 
-        list_move(&e->place.greedy, &t->greedy);
+        list_move(&e->place.kept.greedy, &t->greedy);
         if (t->past_bytes == 0 || kept_run(e, t))
             continue;
         while (!list_empty(&t->greedy) && t->past_bytes > 0 && (q = queue_with_past(t, budget))) {

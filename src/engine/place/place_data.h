@@ -53,6 +53,13 @@ struct known {
     uint64_t tenants_forgotten;
 };
 
+/* Bytes that tenants keep: see kept.c. */
+struct kept {
+    struct list greedy; /* tenants whose history has to give way */
+    int64_t bytes;      /* of all tenants */
+    uint64_t refusals;  /* new jobs that max_bytes or tenant_bytes refused */
+};
+
 struct place {
     struct table jobs;
     struct table keys;
@@ -86,10 +93,8 @@ struct place {
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs, by their places */
     uint64_t live_bytes;
-    struct list greedy;     /* tenants whose history has to give way: see kept.c */
-    int64_t kept_bytes;     /* of all tenants: see kept.c */
-    uint64_t kept_refusals; /* new jobs that max_bytes or tenant_bytes refused */
-    struct list closed;     /* closed classes */
+    struct kept kept;
+    struct list closed; /* closed classes */
     uint64_t closed_count;
     struct cold_point frontier; /* jobs up to this point are in memory */
     bool sinking;               /* due jobs are moved to WHEEL_MOMENTS first */

@@ -145,7 +145,7 @@ struct tenant {
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t leased_bytes;
     int64_t kept_bytes;     /* of its jobs in memory and on disk: see kept.c */
-    struct list greedy;     /* in place.greedy, while history has to give way: see kept.c */
+    struct list greedy;     /* in place.kept.greedy, while history has to give way: see kept.c */
     uint64_t past_bytes;    /* of its queues' past_bytes, without hidden ones */
     uint32_t cut_number;    /* runs up to this number have no history of the tenant to give */
     int64_t promised_bytes; /* of jobs that are about to be scheduled together */

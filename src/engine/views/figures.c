@@ -171,8 +171,8 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->waiters = e->work.waiters;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->place.live_bytes;
-    ret->kept_bytes = (uint64_t)e->place.kept_bytes;
-    ret->kept_refusals = e->place.kept_refusals;
+    ret->kept_bytes = (uint64_t)e->place.kept.bytes;
+    ret->kept_refusals = e->place.kept.refusals;
     ret->leased_bytes = e->place.bytes[WHERE_LEASED];
     ret->laden = list_length(&e->place.leases.laden);
     ret->leased_holds = e->place.leases.holds;

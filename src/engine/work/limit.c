@@ -85,7 +85,7 @@ int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs
     if (needs <= 0 || most == INT64_MAX || e->work.checked || needs <= most - kept ||
         MUTANT(e->o.mutant, BYTES_IGNORED))
         return 0;
-    e->place.kept_refusals++;
+    e->place.kept.refusals++;
     if (t && t->settings.max_bytes > 0)
         return engine_error(e, BELFRY_LIMIT,
                             "max_bytes of %.*s is %lld: %lld are kept, and the job takes %lld more",
