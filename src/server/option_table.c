@@ -41,7 +41,7 @@ static const struct option_row option_table[] = {
     { "history_size", OPTION_SIZE, FIXED, AT(history_size), "1GiB", MIB, 1024 * GIB, NULL,
       "Disk space for done, cancelled and expired jobs. Beyond it, the server forgets the oldest before their "
       "RETAIN is over, and counts them as total_history_dropped. Dead jobs, and jobs whose key is held, are kept." },
-    { "tenant_bytes", OPTION_SIZE, FIXED, AT(tenant_bytes), "0B", 0, 1024 * 1024 * GIB, NULL,
+    { "tenant_bytes", OPTION_SIZE, FIXED, AT(tenant_bytes), "0B", 0, 1024 * (1024 * GIB), NULL,
       "Bytes that the server keeps of each tenant that has no MAX_BYTES of its own: its jobs, ended ones too, and its "
       "recurrences. Its oldest history gives way to new jobs. Beyond it, these are answered with LIMIT. 0 is any number." },
     { "metrics_queues", OPTION_INT, FIXED, AT(metrics_queues), "100", 0, 1000, NULL,
