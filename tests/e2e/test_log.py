@@ -123,7 +123,12 @@ def test_slow_work_is_named_be_it_a_request_a_page_or_the_servers_own(make_serve
                       ("a commit that settled: replies, events, pushes", "for no request"),
                       ("a look at all clients", "for no request")} <=
              {(x["what"], x["when"]) for x in lines_of(server, "a piece of work was slow")}, 30, "the names")
-    again = [x for x in lines_of(server, "a piece of work was slow") if x["when"] == "as the request went on after a fetch"]
+
+    def after_a_fetch():
+        return [x for x in lines_of(server, "a piece of work was slow") if x["when"] == "as the request went on after a fetch"]
+
+    wait_for(lambda: len(after_a_fetch()) >= 2, 30, "both lines about a fetch")
+    again = after_a_fetch()
     assert [x["what"] for x in again] == ["GET", "GET"] and again[0]["client"] != again[1]["client"]
 
 
