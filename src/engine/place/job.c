@@ -11,7 +11,8 @@
 #include "record/image.h"
 #include "record/opts.h"
 
-#define LATE_STEPS 32 /* jobs that a late one may pass in a list by their ends */
+#define LATE_STEPS   32   /* jobs that a late one may pass in a list by their ends */
+#define LOGGED_STEPS 4096 /* entries of the audit log, the oldest of which are dropped */
 
 /* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
  * neighbouring buckets: growing the table then walks through memory in order. */
@@ -260,18 +261,26 @@ static void place_leased(struct engine *e, struct trail *t)
     }
 }
 
-/* Puts a job into a list that is by the ends of jobs. A job that told others of its end, or that a
- * batch gave back, comes late: it goes before jobs that ended after it, if they are few. In replay
- * all come as they may, and past_sort() has the last word. */
-static void list_by_end(const struct engine *e, struct list *head, struct trail *t)
+/* Puts a trail into a list that is by the ends of jobs; its links are at this place in trails. A
+ * job that told others of its end, or that a batch gave back, or that was copied forward, comes
+ * late: it goes before jobs that ended after it, if they are few. In replay all come as they may,
+ * and past_sort() has the last word. */
+static void list_by_end(const struct engine *e, struct list *head, struct trail *t, size_t link,
+                        int steps)
 {
     struct list *at = head->prev;
 
-    for (int i = 0; i < LATE_STEPS && at != head && e->started &&
-                    container_of(at, struct trail, link)->ended_ms > t->ended_ms;
-         i++)
+    if (t->ended_ms == e->now_ms) /* it ended just now, whatever the clock said before */
+        steps = 0;
+    for (; steps > 0 && at != head && e->started; steps--) {
+        const struct trail *before = (const struct trail *)((uintptr_t)at - link);
+
+        if (before->ended_ms < t->ended_ms ||
+            (before->ended_ms == t->ended_ms && before->job->seq < t->job->seq))
+            break;
         at = at->prev;
-    list_append(at->next, &t->link);
+    }
+    list_append(at->next, (struct list *)((uintptr_t)t + link));
 }
 
 static void place_ended(struct engine *e, struct job *j, enum job_state state)
@@ -289,13 +298,13 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 state == JOB_DEAD   ? &q->dead
                 : j->trail->hold_ms ? &q->past_keyed
                                     : &q->past,
-                j->trail);
+                j->trail, offsetof(struct trail, link), LATE_STEPS);
     if (list_empty(&q->ended))
         list_append(&e->place.ended, &q->ended);
     if (state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, true);
     if (hidden_rows[q->hidden].lists_ended) /* an ended job needs no second timer */
-        list_append(&q->logged, &j->trail->timer.link);
+        list_by_end(e, &q->logged, j->trail, offsetof(struct trail, timer.link), LOGGED_STEPS);
 }
 
 size_t job_weight(const struct job *j)
