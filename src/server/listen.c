@@ -15,6 +15,11 @@
 
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up other clients */
 
+/* Bytes that the kernel takes for a client beyond those that are under way to it. Otherwise it
+ * takes some MiB for a client that does not read, which are in no account, and copies them at once.
+ */
+#define UNSENT_BYTES (128 << 10)
+
 #define OWN_FILES INT64_C(64) /* descriptors that the journal and the loop need */
 
 #define BUSY_ALL "-BUSY too many clients: max_connections is reached\r\n"
@@ -59,7 +64,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
     struct server *s = handle->data;
     struct sockaddr_storage from;
     struct peer peer;
-    int one = 1;
+    int one = 1, unsent = UNSENT_BYTES;
 
     (void)status;
     (void)events;
@@ -82,6 +87,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
             refuse_client(fd, BUSY_ONE);
         } else {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+            setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
             conn_open(s, fd, &peer);
         }
     }

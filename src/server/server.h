@@ -34,7 +34,8 @@ struct http {
     struct MHD_Daemon *daemon;
     uv_poll_t poll;
     uv_timer_t timer;
-    bool woken;         /* Connections were resumed: libmicrohttpd has a turn soon. */
+    uv_idle_t soon; /* Active while libmicrohttpd has work: its next turn is in the loop's next. */
+    struct list held;   /* Clients whose answers wait for the next turn. */
     struct buf openapi; /* The page, made when a client first asks for it. */
 };
 

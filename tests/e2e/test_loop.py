@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Nothing holds the loop: whatever one client asks for, others are answered soon. The limits are far beyond what
 a loaded machine needs, and far below what clients waited before."""
+import fcntl
 import os
 import signal
+import socket
+import termios
 import threading
 import time
 
 import pytest
 
+from web import request
 from wire import Refused, encode
 
 SOON_S = 0.5  # the loop's own limits are hundred times smaller
@@ -52,6 +56,24 @@ def test_costly_requests_in_one_write_do_not_hold_up_others(make_server):
             reader.start()
             assert worst_answer(w, 1) < SOON_S
             reader.join()
+
+
+def test_pages_that_strangers_ask_for_and_do_not_read(make_server):
+    """Each of them has its turn: no timer of 0 ms keeps the loop from others, and the kernel takes little at once."""
+    server = make_server()
+    crowd = []
+    with server.wire(timeout=60) as w:
+        for _ in range(300):
+            s = socket.socket()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.connect(("127.0.0.1", server.port))
+            s.sendall(request("GET", "/openapi.json") * 30)
+            crowd.append(s)
+        assert worst_answer(w, 3) < SOON_S
+        unread = sum(int.from_bytes(fcntl.ioctl(s, termios.FIONREAD, b"\0" * 4), "little") for s in crowd)
+        assert unread > 0, "they are answered"
+    for s in crowd:
+        s.close()
 
 
 def test_a_lease_does_not_end_in_a_stall(make_server):

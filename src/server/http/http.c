@@ -11,10 +11,11 @@
 #include "server/http/http_client.h"
 
 #define SLOW_BYTES      ((size_t)256 << 10) /* of an answer that a client takes in client_timeout */
+#define HELD_TURN       64                  /* answers that waited for a turn and have it now */
 #define NO_MORE_CLIENTS 2000000u            /* listen.c looks at max_connections */
 
 static void http_close(struct client *client);
-static void on_timer(uv_timer_t *timer);
+static void on_soon(uv_idle_t *soon);
 
 static struct http_client *http_of(struct client *c)
 {
@@ -75,10 +76,14 @@ void http_wake(struct http_client *c)
     if (!c->suspended)
         return;
     c->suspended = false;
+    list_remove(&c->held);
     MHD_resume_connection(c->connection);
-    if (!h->woken)
-        uv_timer_start(&h->timer, on_timer, 0, 0);
-    h->woken = true;
+    uv_idle_start(&h->soon, on_soon);
+}
+
+void http_hold(struct http_client *c)
+{
+    list_append(&c->client.server->http.held, &c->held);
 }
 
 static void http_flush(struct client *client)
@@ -283,6 +288,7 @@ static struct http_client *client_new(struct server *s, struct MHD_Connection *c
     c->connection = connection;
     c->fd = info->connect_fd;
     c->since_ms = time_mono_ms();
+    list_init(&c->held);
     client_init(&c->client, s, &http_ops, &peer);
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s(s));
     return c;
@@ -292,6 +298,7 @@ static void client_free(struct http_client *c)
 {
     if (!c)
         return;
+    list_remove(&c->held);
     if (!c->closed) {
         http_abandon(c);
         client_fini(&c->client);
@@ -324,28 +331,44 @@ static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *
 
 /* ---- The loop ---- */
 
+static void on_timer(uv_timer_t *timer);
+
+/* libmicrohttpd wants a turn at once while clients pipeline requests. No timer gives it that turn:
+ * libuv fires a timer of 0 ms again before it looks at any other client, as long as its callback
+ * sets it. */
 static void arm_timer(struct http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;
 
-    if (h->woken)
+    uv_timer_stop(&h->timer);
+    if (uv_is_active((uv_handle_t *)&h->soon) || MHD_get_timeout(h->daemon, &ms) != MHD_YES)
         return;
-    if (MHD_get_timeout(h->daemon, &ms) == MHD_YES)
-        uv_timer_start(&h->timer, on_timer, ms, 0);
+    if (ms == 0)
+        uv_idle_start(&h->soon, on_soon);
     else
-        uv_timer_stop(&h->timer);
+        uv_timer_start(&h->timer, on_timer, ms, 0);
 }
 
 static void run_daemon(struct http *h)
 {
-    h->woken = false;
+    uv_idle_stop(&h->soon);
+    for (int i = 0; i < HELD_TURN && !list_empty(&h->held); i++)
+        http_wake(container_of(h->held.next, struct http_client, held));
     MHD_run(h->daemon);
-    arm_timer(h);
+    if (list_empty(&h->held))
+        arm_timer(h);
+    else
+        uv_idle_start(&h->soon, on_soon);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     run_daemon(container_of(timer, struct http, timer));
+}
+
+static void on_soon(uv_idle_t *soon)
+{
+    run_daemon(container_of(soon, struct http, soon));
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -360,6 +383,7 @@ int http_open(struct server *s)
     struct http *h = &s->http;
     const union MHD_DaemonInfo *info;
 
+    list_init(&h->held);
     h->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
@@ -377,6 +401,7 @@ int http_open(struct server *s)
         return BELFRY_IO;
     }
     uv_timer_init(&s->loop, &h->timer);
+    uv_idle_init(&s->loop, &h->soon);
     uv_poll_start(&h->poll, UV_READABLE, on_readable);
     return 0;
 }

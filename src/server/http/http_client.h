@@ -42,6 +42,7 @@ struct http_client {
     struct http_call call;
     uv_poll_t *watch; /* Tells that the client goes away while libmicrohttpd does not look. */
     uint64_t lsn;     /* The answer waits for this to be durable. */
+    struct list held; /* In http.held, while the answer waits for the next turn. */
     bool answered;    /* `answer` is there. */
     struct http_answer answer;
     const struct buf *shared; /* The body instead of that of `answer`: a page of all clients. */
@@ -93,6 +94,8 @@ const char *http_ambiguous(struct http_client *c, char *text, size_t size);
 /* Tells the account what the connection holds. */
 void http_note_held(struct http_client *c);
 
+/* The answer is ready, but the turn has lasted for long: libmicrohttpd asks again in the next. */
+void http_hold(struct http_client *c);
 /* Has libmicrohttpd ask again for a suspended connection's answer. */
 void http_wake(struct http_client *c);
 /* Notices while the connection is suspended that the client goes away. Without memory for that the

@@ -556,8 +556,12 @@ enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection, co
     }
     if (c->phase == PHASE_BODY)
         take_request(c);
-    if (http_is_ready(c))
+    bool ready = http_is_ready(c);
+
+    if (ready && !server_is_late(c->client.server, time_mono_us()))
         return send_answer(c);
+    if (ready)
+        http_hold(c);
     c->suspended = true;
     MHD_suspend_connection(connection);
     return MHD_YES;
