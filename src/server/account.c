@@ -11,6 +11,7 @@
 #define MEMORY_PART 8                  /* The limit is this part of `memory` if none is set. */
 #define LAZY_BYTES  ((size_t)64 << 10) /* Clients that hold less are not closed. */
 #define LAZY_MS     2000               /* so long without progress */
+#define FORCED_PART 16                 /* of the limit: an account that holds less is forced on */
 
 void accounts_init(struct accounts *a)
 {
@@ -311,13 +312,17 @@ static bool close_lazy(struct server *s, const struct account *a, int64_t mono_m
     return some;
 }
 
-/* The first of each account goes on in any case, so that no wait is for ever. */
+/* The first of each account that holds little goes on in any case, so that none waits for ever for
+ * others. An account that holds much waits for its own clients: they have client_timeout. If it
+ * went on, too, clients that move a byte now and then could hold any amount. */
 static void force_some(struct server *s)
 {
+    size_t part = accounts_limit(s) / FORCED_PART, little = part > LAZY_BYTES ? part : LAZY_BYTES;
+
     list_each_of (struct account, a, &s->accounts.all, all) {
         struct list *first = a->waiting.next;
 
-        if (list_empty(&a->waiting))
+        if (list_empty(&a->waiting) || a->bytes >= little)
             continue;
         container_of(first, struct client, resume)->holding.forced = true;
         list_move(&s->resume, first);

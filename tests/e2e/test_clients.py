@@ -90,6 +90,33 @@ def test_requests_that_do_not_end(make_server):
             s.close()
 
 
+def test_requests_that_come_byte_by_byte(make_server):
+    """None of them is lazy, and there are more than fit: they do not take more and more."""
+    server = make_server(memory="64MiB")
+    with server.wire() as w:
+        make_root(w)
+        half = b"*3\r\n$8\r\nSCHEDULE\r\n$1\r\nq\r\n$1000000\r\n" + b"x" * 900_000
+        evil = token(w, "evil", "producer")
+        crowd = [lazy(server) for _ in range(60)]
+        sent = [0] * len(crowd)
+        for s in crowd:
+            s.sendall(encode("AUTH", evil))
+            assert s.recv(100) == b"+OK\r\n"
+            s.setblocking(False)
+        most = 0
+        for turn in range(16):
+            for n, s in enumerate(crowd):
+                try:
+                    sent[n] += s.send(half[sent[n]:sent[n] + 200_000] if sent[n] < len(half) else b"x")
+                except OSError:
+                    pass
+            time.sleep(0.5 if turn > 6 else 0.02)
+            most = max(most, w.call("STATS")["clients_bytes"])
+        assert 6 * MIB < most < 12 * MIB, f"{most / MIB:.0f} MiB: a tenant has half of 16 MiB"
+        for s in crowd:
+            s.close()
+
+
 def test_many_large_requests_at_once(make_server):
     """They wait for each other, and all are executed."""
     server = make_server(memory="64MiB")
