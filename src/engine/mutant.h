@@ -79,6 +79,7 @@
     X(ASIDE_STUCK, "those that were set aside are not asked for again")     \
     X(HOLDERS_SHARED, "who keeps an ordering key is in all tenants' way")   \
     X(LEASES_SHARED, "a tenant's leased jobs are in all tenants' way")      \
+    X(LEASED_IGNORED, "max_leased is not looked at")                        \
     X(BEGINNING_LOST, "a journal without its first segments is opened")     \
     X(END_LOST, "a journal without its last segments is opened")            \
     X(CLEAN_END_IGNORED, "damage at the end passes for a torn commit")      \

@@ -95,6 +95,7 @@ struct tenant_view {
       "the endpoint that it pushes to failed again and again: it is left alone for a while")       \
     X(TENANT_PUSHES, "the tenant has as many pushes under way as one tenant may")                  \
     X(TENANT_LEASED, "leased jobs of the tenant take as much memory as one tenant may")            \
+    X(TENANT_MAX_LEASED, "leased jobs of the tenant take as much memory as its max_leased allows") \
     X(SERVER_LEASED, "leased jobs of all tenants take as much memory as they may")
 
 enum hold {

@@ -219,7 +219,7 @@ bool record_get_tenant(struct str body, struct tenant_record *record)
     return !r->bad && name_valid(record->name) && ret->weight > 0 && ret->weight <= WEIGHT_MAX &&
            ret->max_pending >= 0 && ret->max_running >= 0 && ret->max_queues >= 0 &&
            ret->max_recurrences >= 0 && ret->max_connections >= 0 && ret->requests >= 0 &&
-           ret->max_bytes >= 0;
+           ret->max_bytes >= 0 && ret->max_streams >= 0 && ret->max_leased >= 0;
 }
 
 /* ---- Tokens ---- */

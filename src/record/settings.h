@@ -91,7 +91,9 @@ bool queue_settings_are_usual(const struct queue_settings *s);
     X(MAX_RECURRENCES, LIMIT, max_recurrences) \
     X(MAX_CONNECTIONS, LIMIT, max_connections) \
     X(REQUESTS, LIMIT, requests)               \
-    X(MAX_BYTES, LIMIT, max_bytes)
+    X(MAX_BYTES, LIMIT, max_bytes)             \
+    X(MAX_STREAMS, LIMIT, max_streams)         \
+    X(MAX_LEASED, LIMIT, max_leased)
 #define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X) TENANT_LIMIT_FIELDS(X)
 
 enum tenant_field {
@@ -116,6 +118,8 @@ struct tenant_settings {
     int64_t max_connections; /* of clients with its tokens; 0: as many as are free */
     int64_t requests;        /* in a second; 0: any number */
     int64_t max_bytes;       /* kept of its jobs; 0: as engine_options.tenant_bytes says */
+    int64_t max_streams;     /* of events at a time; 0: half of all streams, which is the most */
+    int64_t max_leased;      /* bytes of its leased jobs; 0: its share, which is the most */
 };
 
 extern const struct tenant_settings tenant_defaults;

@@ -105,6 +105,7 @@ void events_stats(const struct server *s, struct verb_host_stats *ret)
     const struct events *v = &s->events;
 
     ret->event_streams = list_length(&v->streams);
+    ret->streams_refused = v->refused;
     ret->events = v->taken;
     ret->events_missed = v->missed;
     tracer_stats(v->tracer, ret);

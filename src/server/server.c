@@ -161,8 +161,10 @@ static void tell_leased(struct server *s, int64_t now_ms)
     else if (v.tenant.len > 0 && v.holds != s->leased_told)
         log_fields(
             &s->log, LOG_LEVEL_WARN,
-            "leased jobs of a tenant take its share of memory: it is given no more until a "
-            "lease ends",
+            v.capped ? "leased jobs of a tenant take its max_leased of memory: it is given no more "
+                       "until a lease ends"
+                     : "leased jobs of a tenant take its share of memory: it is given no more "
+                       "until a lease ends",
             (struct log_field[]){ { "tenant", v.tenant, 0 },
                                   { .name = "leased_bytes", .number = (int64_t)v.tenant_bytes },
                                   { .name = "share_bytes", .number = (int64_t)v.share_bytes } },

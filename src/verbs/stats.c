@@ -31,8 +31,8 @@
     SHOW_INT("memory_bytes", p.memory_bytes, METRIC("memory_bytes", "Memory by the account that the budget limits.")), \
     SHOW_INT("memory_limit_bytes", h.memory_limit_bytes, METRIC("memory_limit_bytes", "The budget.")), \
     SHOW_INT("leased_bytes", s.leased_bytes, METRIC("leased_bytes", "Memory of leased jobs.")), \
-    SHOW_INT("leased_memory_tenants", s.laden, METRIC("leased_memory_tenants", "Tenants that get no further job because their leased jobs take their share of memory.")), \
-    SHOW_INT("leased_memory_holds", s.leased_holds, METRIC("leased_memory_holds_total", "Times that a tenant reached its share of memory for leased jobs and had more to give."))
+    SHOW_INT("leased_memory_tenants", s.laden, METRIC("leased_memory_tenants", "Tenants that get no further job because their leased jobs take their share of memory, or their MAX_LEASED.")), \
+    SHOW_INT("leased_memory_holds", s.leased_holds, METRIC("leased_memory_holds_total", "Times that a tenant reached its share of memory for leased jobs, or its MAX_LEASED, and had more to give."))
 
 #define JOBS_FIGURES \
     SHOW_INT("hot_jobs", s.hot_jobs, METRIC("hot_jobs", "Jobs in memory, of any state.")), \
@@ -137,6 +137,7 @@ const struct shape_field server_metrics[] = {
 
 const struct shape_field storage_metrics[] = {
     SHOW_INT("", h.event_streams, METRIC("event_streams", "Readers of /v1/events.")),
+    SHOW_INT("", h.streams_refused, METRIC("event_streams_refused_total", "Readers of /v1/events that were refused because of max_streams, of the server or of their tenant.")),
     SHOW_INT("", h.events, METRIC("events_total", "Changes of jobs that were told to those who listen.")),
     SHOW_INT("", h.events_missed, METRIC("events_missed_total", "Of them, those that the log and traces missed.")),
     SHOW_INT("", h.spans_exported, METRIC("otlp_spans_exported_total", "Spans that the OTLP receiver took.")),

@@ -340,7 +340,15 @@ const struct verb verb_table[] = {
                   "which means any number" },
         { "max_bytes", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_BYTES, max_bytes),
           .help = "how many bytes the server keeps of the tenant: its jobs, ended ones too, and its recurrences; "
-                  "its oldest history gives way to new jobs; beyond it SCHEDULE and RECUR answer LIMIT; by default 0, which means the server's tenant_bytes" } } },
+                  "its oldest history gives way to new jobs; beyond it SCHEDULE and RECUR answer LIMIT; by default 0, which means the server's tenant_bytes" },
+        { "max_streams", ARG_INT, .min = 0, .max = 1000000, OF_TENANT(MAX_STREAMS, max_streams),
+          .help = "how many streams of events (/v1/events) tokens of the tenant may have at a time; beyond it a stream "
+                  "is answered with BUSY; by default 0, which means half of the server's max_streams; a larger number "
+                  "gives no more than that half" },
+        { "max_leased", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_LEASED, max_leased),
+          .help = "how many bytes of memory leased jobs of the tenant may take; at that it is given no further job "
+                  "until a lease ends; by default 0, which means its share of the server's memory; a larger number "
+                  "gives no more than that share" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,

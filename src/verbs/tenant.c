@@ -16,7 +16,8 @@ static const struct shape_field setting_fields[] = {
     SHOW_INT("spread_ms", spread_ms), SHOW_INT("max_queues", max_queues),
     SHOW_INT("max_recurrences", max_recurrences),
     SHOW_INT("max_connections", max_connections), SHOW_INT("requests", requests),
-    SHOW_INT("max_bytes", max_bytes), { 0 },
+    SHOW_INT("max_bytes", max_bytes), SHOW_INT("max_streams", max_streams),
+    SHOW_INT("max_leased", max_leased), { 0 },
 };
 #undef OF
 #define OF struct tenant_view
@@ -50,13 +51,15 @@ static bool may_limit(struct verb_call *c, unsigned fields)
 {
     unsigned limits = 1u << TENANT_WEIGHT | 1u << TENANT_MAX_PENDING | 1u << TENANT_MAX_RUNNING |
                       1u << TENANT_RATE | 1u << TENANT_MAX_QUEUES | 1u << TENANT_MAX_RECURRENCES |
-                      1u << TENANT_MAX_CONNECTIONS | 1u << TENANT_REQUESTS | 1u << TENANT_MAX_BYTES;
+                      1u << TENANT_MAX_CONNECTIONS | 1u << TENANT_REQUESTS |
+                      1u << TENANT_MAX_BYTES | 1u << TENANT_MAX_STREAMS | 1u << TENANT_MAX_LEASED;
 
     if (!verb_is_confined(c) || !(fields & limits))
         return true;
-    verb_error(c, BELFRY_NOPERM,
-               "weight, max_pending, max_running, max_queues, max_recurrences, max_connections, "
-               "max_bytes, requests and rate are set by an admin of tenant *");
+    verb_error(
+        c, BELFRY_NOPERM,
+        "weight, max_pending, max_running, max_queues, max_recurrences, max_connections, "
+        "max_bytes, max_streams, max_leased, requests and rate are set by an admin of tenant *");
     return false;
 }
 

@@ -106,6 +106,7 @@ struct verb_host_stats {
     uint64_t disk_free_bytes; /* free space of the data's file system */
     bool disk_low;            /* space is at its reserve, and new jobs are refused */
     uint64_t event_streams;   /* readers of /v1/events */
+    uint64_t streams_refused; /* those beyond a limit of their number */
     uint64_t events;          /* changes of jobs that listeners were told of */
     uint64_t events_missed;   /* events that the log and traces missed */
     uint64_t spans_exported;

@@ -13,6 +13,7 @@ import pytest
 from conftest import wait_for
 from sse import Stream
 from web import Problem, Web
+from wire import Refused
 
 
 def steps(events, *fields):
@@ -310,6 +311,39 @@ def test_one_tenant_does_not_keep_out_the_others(make_server):
         w.call("AUTH", w.call("TOKENCREATE", "root", "admin")["token"])
         with Stream(least.port, token=w.call("TOKENCREATE", "one", "read-only", "TENANT", "acme")["token"]) as s:
             s.ready()
+
+
+def test_a_tenant_has_as_many_streams_as_it_may(make_server):
+    server = make_server(max_streams=10)
+
+    def refused(web):
+        answer = web.ask("GET", "/v1/events")
+        assert answer.status == 429 and answer.json["code"] == "BUSY", answer
+        return answer.json["detail"]
+
+    with server.wire(3) as w:
+        root = w.call("TOKENCREATE", "root", "admin")["token"]
+        w.call("AUTH", root)
+        acme, zeta = (w.call("TOKENCREATE", name, "admin", "TENANT", name)["token"] for name in ("acme", "zeta"))
+        w.call("TENANT", "acme", "MAX_STREAMS", 1)
+    server.restart()
+    with server.wire(3) as w, server.wire(3) as own, contextlib.ExitStack() as held:
+        w.call("AUTH", root)
+        own.call("AUTH", acme)
+        assert w.call("TENANT", "acme")["max_streams"] == 1
+        with pytest.raises(Refused, match="NOPERM.*max_streams"):
+            own.call("TENANT", "acme", "MAX_STREAMS", 0)
+        with Web(server.port, token=acme) as web:
+            held.enter_context(Stream(server.port, token=acme))
+            assert refused(web) == "max_streams of acme is 1"
+            assert "belfry_event_streams_refused_total 1\n" in w.call("METRICS")
+            for token in (zeta, zeta, root):
+                held.enter_context(Stream(server.port, token=token))
+            # It gives no more than the half.
+            w.call("TENANT", "acme", "MAX_STREAMS", 100)
+            for _ in range(4):
+                held.enter_context(Stream(server.port, token=acme))
+            assert "half of max_streams" in refused(web)
 
 
 @pytest.mark.parametrize("how", ["expired", "expired while others work", "revoked"])

@@ -70,6 +70,37 @@ def test_large_leased_jobs_of_a_tenant_stop_no_other(make_server, memory, jobs):
         assert first["id"] == waiting
 
 
+def test_max_leased_of_a_tenant_bites_before_its_share(make_server):
+    server = make_server()
+    with server.wire() as w:
+        w.call("TENANT", "acme", "MAX_LEASED", 3 * MIB // 2)
+        ids = [w.call("SCHEDULE", "big", "x" * MIB, "TENANT", "acme") for _ in range(4)]
+        mine = lease_all(w, "acme")
+        assert [job["id"] for job in mine] == ids[:2]
+    for _ in range(2):
+        with server.wire() as w:
+            assert w.call("TENANT", "acme")["max_leased"] == 3 * MIB // 2
+            assert w.call("LEASE", "big", "TENANT", "acme") == []
+            shown = w.call("EXPLAIN", ids[2], "TENANT", "acme")
+            assert shown["reason"] == "leased_memory"
+            assert shown["why"] == "leased jobs of the tenant take as much memory as its max_leased allows"
+            assert w.call("QUEUE", "big", "TENANT", "acme")["held_by"] == shown["why"]
+            assert w.call("STATS", "TENANT", "*")["leased_memory_tenants"] == 1
+            assert "belfry_leased_memory_tenants 1\n" in w.call("METRICS")
+            is_served(w, "other")
+        wait_for(lambda: '"share_bytes":1572864' in server.log(this_run=True), 10)
+        assert '"leased jobs of a tenant take its max_leased of memory' in server.log(this_run=True)
+        server.restart()
+    with server.wire() as w:
+        w.call("COMPLETE", mine[0]["id"], mine[0]["token"], "TENANT", "acme")
+        (third,) = w.call("LEASE", "big", "WAIT", "10s", "FOR", "1w", "TENANT", "acme")
+        assert third["id"] == ids[2] and w.call("LEASE", "big", "TENANT", "acme") == []
+        w.call("TENANT", "acme", "MAX_LEASED", 0)
+        assert w.call("STATS", "TENANT", "*")["leased_memory_tenants"] == 0
+        (fourth,) = w.call("LEASE", "big", "WAIT", "10s", "TENANT", "acme")
+        assert fourth["id"] == ids[3]
+
+
 @pytest.mark.limit(120)
 def test_less_memory_than_leased_jobs_take_stops_no_other_tenant(make_server):
     server = make_server(memory="64MiB")

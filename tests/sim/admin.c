@@ -148,6 +148,14 @@ static int64_t random_bytes(struct world *w, unsigned t)
     return 1 + (rng_chance(&w->rng, 30) ? kept / 2 : kept) + rng_between(&w->rng, 0, 20000);
 }
 
+/* A limit of a few jobs, where the model does not count on what is given: see leasing_queues. */
+static int64_t random_leased(struct world *w)
+{
+    if (!w->cold || rng_chance(&w->rng, 50))
+        return rng_chance(&w->rng, 50) ? 0 : INT64_C(1) << 40;
+    return rng_between(&w->rng, 1, rng_chance(&w->rng, 50) ? 1000 : 10000);
+}
+
 void step_tenant_set(struct world *w)
 {
     struct rng *r = &w->rng;
@@ -166,7 +174,9 @@ void step_tenant_set(struct world *w)
     s.max_connections = s.max_pending; /* these two are for the server */
     s.requests = s.max_running;
     s.max_bytes = random_bytes(w, t);
-    tenant_set(w, t, &s, (unsigned)rng_next(r) & 0x1fff & ~(1u << TENANT_MAINTENANCE));
+    s.max_streams = s.max_pending; /* it is for the server, too */
+    s.max_leased = random_leased(w);
+    tenant_set(w, t, &s, (unsigned)rng_next(r) & 0x7fff & ~(1u << TENANT_MAINTENANCE));
 }
 
 void step_maintenance(struct world *w)

@@ -149,6 +149,43 @@ static void leased(struct world *w, const struct wait *request, const struct job
                job->id.seq, job->queue, job->attempt, job->token, job->until_ms);
 }
 
+/* At most, what a job takes that runs. */
+static uint64_t leased_bytes(const struct model_job *job)
+{
+    char text[TEXT_MAX];
+
+    return LEASED_BYTES + 2 * text_make(TEXT_PAYLOAD, job->payload, text).len +
+           text_make(TEXT_PAYLOAD, job->next_payload, text).len + ERROR_MAX_BYTES +
+           job->history_count * ATTEMPT_BYTES;
+}
+
+/* A tenant that has max_leased bytes is given no more: it had less before the last of these jobs.
+ */
+static void check_leased(const struct world *w, struct job *const *jobs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char text[TEXT_MAX];
+        struct tenant_view t;
+        struct job_view v;
+        engine_view(w->engine, jobs[i], &v);
+        const struct model_job *job = model_find(&w->model, v.id);
+        unsigned tenant = tenants_of(job->queue);
+        uint64_t most = (uint64_t)w->model.tenants[tenant].max_leased, last = 0;
+
+        for (size_t k = 0; k < n && most > 0; k++) {
+            engine_view(w->engine, jobs[k], &v);
+            job = model_find(&w->model, v.id);
+            if (tenants_of(job->queue) == tenant && leased_bytes(job) > last)
+                last = leased_bytes(job);
+        }
+        if (most == 0 || engine_tenant_get(w->engine, text_make(TEXT_TENANT, tenant, text), &t))
+            continue;
+        CHECK(t.leased_bytes < most + last,
+              "leased jobs of tenant %u take %" PRIu64 " bytes, its max_leased is %" PRIu64, tenant,
+              t.leased_bytes, most);
+    }
+}
+
 void world_leased(struct world *w, const struct wait *request, struct job *const *jobs, size_t n)
 {
     w->lease_facts = 0;
@@ -162,6 +199,7 @@ void world_leased(struct world *w, const struct wait *request, struct job *const
             w->lease_facts = job->fact;
         leased(w, request, &v);
     }
+    check_leased(w, jobs, n);
 }
 
 static void deliver(struct world *w, void *owner, struct job *const *jobs, size_t n)
@@ -196,19 +234,10 @@ void world_advance(struct world *w)
         deliver(w, owner, NULL, 0);
 }
 
-/* At most, what a job takes that runs. */
-static uint64_t leased_bytes(const struct model_job *job)
-{
-    char text[TEXT_MAX];
-
-    return LEASED_BYTES + 2 * text_make(TEXT_PAYLOAD, job->payload, text).len +
-           text_make(TEXT_PAYLOAD, job->next_payload, text).len + ERROR_MAX_BYTES +
-           job->history_count * ATTEMPT_BYTES;
-}
-
 /* Jobs that run must stay in memory. A tenant is given no more when its own take as much of a half
  * as they leave, and nobody is when all take nine sixteenths; what a tenant has beyond the largest
- * share is not in the way of others. The queues of tenants that must be given more. */
+ * share is not in the way of others. A tenant at its max_leased is given no more, either. The
+ * queues of tenants that must be given more. */
 static unsigned leasing_queues(const struct world *w)
 {
     uint64_t bytes[MODEL_TENANTS] = { 0 }, all = 0, half = w->options.memory_bytes / 2;
@@ -221,7 +250,10 @@ static unsigned leasing_queues(const struct world *w)
         all += bytes[t] < half / 2 ? bytes[t] : half / 2;
     for (unsigned q = 0; q < MODEL_QUEUES; q++) {
         uint64_t mine = bytes[tenants_of(q)];
+        uint64_t most = (uint64_t)w->model.tenants[tenants_of(q)].max_leased;
 
+        if (most > 0 && mine > 0 && mine >= most)
+            continue;
         if (!w->cold || (all < half / 8 * 9 && (mine == 0 || mine + all < half)))
             queues |= 1u << q;
     }

@@ -350,8 +350,8 @@ static bool same_queue(struct partition *p, const struct model *m, unsigned q, c
     }
     if (!v.counters) /* it is not there */
         return same_counts(m, q, v.jobs, ret) && same_keys(p, m, q, name, ret);
-    if (m->cold &&
-        (v.hold == HOLD_LANES || v.hold == HOLD_TENANT_LEASED || v.hold == HOLD_SERVER_LEASED))
+    if (m->cold && (v.hold == HOLD_LANES || v.hold == HOLD_TENANT_LEASED ||
+                    v.hold == HOLD_TENANT_MAX_LEASED || v.hold == HOLD_SERVER_LEASED))
         v.hold = HOLD_NONE;
     if (v.hold == HOLD_NONE ? model_hold(m, q, false) != HOLD_NONE : model_gives(m, q)) {
         snprintf(ret, JUDGE_TEXT, "what holds q%u back: \"%s\", expected: \"%s\"", q,
@@ -402,7 +402,8 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
         !same_rate(&a->rate, &b->rate) || strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) ||
         a->spread_ms != b->spread_ms || a->max_queues != b->max_queues ||
         a->max_recurrences != b->max_recurrences || a->max_connections != b->max_connections ||
-        a->requests != b->requests || a->max_bytes != b->max_bytes) {
+        a->requests != b->requests || a->max_bytes != b->max_bytes ||
+        a->max_streams != b->max_streams || a->max_leased != b->max_leased) {
         snprintf(ret, JUDGE_TEXT, "settings of tenant %u differ", t);
         return false;
     }

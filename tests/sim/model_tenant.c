@@ -277,6 +277,10 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         t->requests = s->requests;
     if (fields & 1u << TENANT_MAX_BYTES)
         t->max_bytes = s->max_bytes;
+    if (fields & 1u << TENANT_MAX_STREAMS)
+        t->max_streams = s->max_streams;
+    if (fields & 1u << TENANT_MAX_LEASED)
+        t->max_leased = s->max_leased;
     if (t->max_bytes > 0 && t->max_bytes < INT64_C(1) << 40)
         m->bytes_bite |= 1u << tenant;
     if (fields & 1u << TENANT_RATE) {

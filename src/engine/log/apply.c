@@ -393,6 +393,7 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
     t->segment = e->segment;
     t->quiet_asked_ms = -1;
     kept_settle(e, t);
+    leased_settle(e, t);
     list_each_of (struct queue, q, &t->queues, of_tenant)
         if (q->credit > t->settings.weight)
             q->credit = t->settings.weight;

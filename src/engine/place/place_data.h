@@ -31,9 +31,10 @@ struct turns {
 
 /* The memory of leased jobs: see leased.c. */
 struct leases {
-    uint64_t bytes;    /* of all tenants, each up to the largest share that a tenant can have */
-    struct list laden; /* tenants that have their share and more to give */
-    uint64_t holds;    /* how many times a tenant joined that list */
+    uint64_t bytes;     /* of all tenants, each up to the largest share that a tenant can have */
+    struct list laden;  /* tenants that have their share and more to give */
+    struct list capped; /* tenants at their max_leased that have more to give, by `laden` */
+    uint64_t holds;     /* how many times a tenant joined one of these lists */
 };
 
 /* How many images of jobs stand in each segment of the journal. */

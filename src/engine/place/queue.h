@@ -102,9 +102,13 @@ void leased_count(struct engine *e, struct tenant *t, uint64_t bytes);
 /* The bytes at which the tenant is given no further job. */
 uint64_t leased_share(const struct engine *e, const struct tenant *t);
 bool leased_is_full(const struct engine *e, const struct tenant *t);
+/* Leased jobs of the tenant take its max_leased. */
+bool leased_is_capped(const struct engine *e, const struct tenant *t);
 bool leases_fill_memory(const struct engine *e); /* those of all tenants together */
 /* A queue of the tenant is parked because leased_is_full. */
 void leased_wait(struct engine *e, struct tenant *t);
+/* A lease of the tenant ended, or its settings changed: it may go on if it waited for memory. */
+void leased_settle(struct engine *e, struct tenant *t);
 /* A lease ended: tenants that waited for memory may go on. */
 void leased_ebb(struct engine *e);
 

@@ -150,7 +150,7 @@ struct tenant {
     uint64_t past_bytes;    /* of its queues' past_bytes, without hidden ones */
     uint32_t cut_number;    /* runs up to this number have no history of the tenant to give */
     int64_t promised_bytes; /* of jobs that are about to be scheduled together */
-    struct list laden;      /* in place.leases.laden, while a queue is parked for want of memory */
+    struct list laden; /* in a list of place.leases, while a queue is parked for want of memory */
     uint64_t queue_total;
     uint64_t uses[QUEUE_USES]; /* its queues by their use, without hidden ones */
     struct sums sums;

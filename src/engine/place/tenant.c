@@ -116,6 +116,7 @@ void tenants_init(struct engine *e)
     list_init(&e->place.tenant_list);
     list_init(&e->place.kind_list);
     list_init(&e->place.leases.laden);
+    list_init(&e->place.leases.capped);
     list_init(&e->place.kept.greedy);
 }
 

@@ -172,7 +172,7 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
                    ? HOLD_SERVER_RUNNING
                    : HOLD_SLOW_START;
     if (leased_is_full(e, t))
-        return HOLD_TENANT_LEASED;
+        return leased_is_capped(e, t) ? HOLD_TENANT_MAX_LEASED : HOLD_TENANT_LEASED;
     if (leases_fill_memory(e))
         return HOLD_SERVER_LEASED;
     if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
@@ -197,7 +197,7 @@ int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
 static bool hold_is_shared(enum hold h)
 {
     return h == HOLD_TENANT_RUNNING || h == HOLD_TENANT_RATE || h == HOLD_TENANT_PUSHES ||
-           h == HOLD_TENANT_LEASED;
+           h == HOLD_TENANT_LEASED || h == HOLD_TENANT_MAX_LEASED;
 }
 
 static bool gives_to_pushes(const struct queue *q)
@@ -252,7 +252,7 @@ bool queue_gives(struct engine *e, struct queue *q)
     } else if (gives_to_pushes(q)) {
         unpark_pushing(e, q->tenant);
     }
-    if (hold == HOLD_TENANT_LEASED)
+    if (hold == HOLD_TENANT_LEASED || hold == HOLD_TENANT_MAX_LEASED)
         leased_wait(e, q->tenant);
     if (hold == HOLD_ENDPOINT)
         queue_wait_for_endpoint(e, q);
@@ -343,6 +343,7 @@ void queue_freed(struct engine *e, struct queue *q)
         queue_offer(e, q);
     if (q->tenant->settings.max_running > 0)
         tenant_unpark(e, q->tenant); /* any of them may be the one that is asked for */
+    leased_settle(e, q->tenant);
     if (!list_empty(&e->place.leases.laden))
         leased_ebb(e);
 }

@@ -58,6 +58,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
         [HOLD_ENDPOINT] = REASON_ENDPOINT,
         [HOLD_TENANT_PUSHES] = REASON_RUNNING_LIMIT,
         [HOLD_TENANT_LEASED] = REASON_LEASED_MEMORY,
+        [HOLD_TENANT_MAX_LEASED] = REASON_LEASED_MEMORY,
         [HOLD_SERVER_LEASED] = REASON_LEASED_MEMORY,
     };
     int64_t pause = 0;

@@ -140,12 +140,14 @@ void engine_leased(const struct engine *e, struct leased_view *ret)
         .holds = l->holds,
         .full = leases_fill_memory(e),
     };
-    if (list_empty(&l->laden))
+    const struct list *waiting = list_empty(&l->laden) ? &l->capped : &l->laden;
+    if (list_empty(waiting))
         return;
-    const struct tenant *t = container_of(l->laden.prev, const struct tenant, laden);
+    const struct tenant *t = container_of(waiting->prev, const struct tenant, laden);
     ret->tenant = tenant_name(t);
     ret->tenant_bytes = t->leased_bytes;
     ret->share_bytes = leased_share(e, t);
+    ret->capped = leased_is_capped(e, t);
 }
 
 void engine_stats(const struct engine *e, struct engine_stats *ret)
@@ -174,7 +176,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->kept_bytes = (uint64_t)e->place.kept.bytes;
     ret->kept_refusals = e->place.kept.refusals;
     ret->leased_bytes = e->place.bytes[WHERE_LEASED];
-    ret->laden = list_length(&e->place.leases.laden);
+    ret->laden = list_length(&e->place.leases.laden) + list_length(&e->place.leases.capped);
     ret->leased_holds = e->place.leases.holds;
     ret->untold = e->place.untold;
     ret->queues_forgotten = e->place.known.queues_forgotten;

@@ -44,8 +44,9 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
         return engine_error(e, BELFRY_INVALID, "max_queues, max_recurrences: expected 0 or more");
     if (r.settings.max_connections < 0 || r.settings.requests < 0)
         return engine_error(e, BELFRY_INVALID, "max_connections, requests: expected 0 or more");
-    if (r.settings.max_bytes < 0)
-        return engine_error(e, BELFRY_INVALID, "max_bytes: expected 0 or more");
+    if (r.settings.max_bytes < 0 || r.settings.max_streams < 0 || r.settings.max_leased < 0)
+        return engine_error(e, BELFRY_INVALID,
+                            "max_bytes, max_streams, max_leased: expected 0 or more");
     if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
         return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
     err = check_rate(e, &r.settings.rate);

@@ -123,16 +123,36 @@ static uint64_t streams_beside(const struct http_client *c)
     return n;
 }
 
+/* max_streams of the client's tenant; 0: it has none. */
+static uint64_t streams_set(const struct http_client *c)
+{
+    struct tenant_view v;
+
+    return engine_tenant_get(c->client.server->host.engine, identity_tenant(&c->client.session.who),
+                             &v) == 0
+               ? (uint64_t)v.settings->max_streams
+               : 0;
+}
+
 /* Why there may be no more streams, or NULL. Tokens of one tenant may have half of all streams, so
- * that they do not keep out other tenants. */
-static const char *one_too_many(const struct http_client *c)
+ * that they do not keep out other tenants, or fewer if its max_streams says so. */
+static const char *one_too_many(const struct http_client *c, char *why, size_t why_size)
 {
     const struct server *s = c->client.server;
-    uint64_t most = (uint64_t)s->options.max_streams;
+    uint64_t most = (uint64_t)s->options.max_streams, own, mine;
 
     if (list_length(&s->events.streams) >= most)
         return "there are as many streams as max_streams allows";
-    if (c->client.session.who.confined && streams_beside(c) >= (most > 1 ? most / 2 : 1))
+    if (!c->client.session.who.confined)
+        return NULL;
+    own = streams_set(c);
+    mine = streams_beside(c);
+    if (own > 0 && mine >= own) {
+        snprintf(why, why_size, "max_streams of %.*s is %llu",
+                 STR_ARG(identity_tenant(&c->client.session.who)), (unsigned long long)own);
+        return why;
+    }
+    if (mine >= (most > 1 ? most / 2 : 1))
         return "this tenant's tokens have as many streams as one tenant may: half of max_streams";
     return NULL;
 }
@@ -148,8 +168,9 @@ void http_stream_begin(struct http_client *c, const char *last_id)
 
     if (http_turn_away_early(c))
         return;
-    full = one_too_many(c);
+    full = one_too_many(c, why, sizeof(why));
     if (full) {
+        v->refused++;
         http_turn_away(c, "BUSY", 429, full); /* LIMIT is about a tenant's jobs */
         return;
     }

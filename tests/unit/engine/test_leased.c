@@ -172,6 +172,74 @@ static void the_least_share_is_for_several_small_jobs(void **state)
     }
 }
 
+static void limit(const char *name, uint64_t bytes)
+{
+    set_tenant(name, TENANT_MAX_LEASED, (struct tenant_settings){ .max_leased = (int64_t)bytes });
+}
+
+static void max_leased_bites_before_the_share(void **state)
+{
+    struct job_view mine[100], v;
+    struct engine_stats stats;
+    struct leased_view l;
+    struct explanation x;
+    struct job_id id;
+
+    (void)state;
+    limit("a", 5 * MIB / 2);
+    assert_int_equal(fill("a@q", mine, 100), 3);
+    assert_int_equal(hold_of("a@q"), HOLD_TENANT_MAX_LEASED);
+    id = schedule("a@other");
+    assert_false(lease("a@other", &v));
+    assert_int_equal(engine_explain(e, id, &x), 0);
+    assert_int_equal(x.reason, REASON_LEASED_MEMORY);
+    engine_leased(e, &l);
+    assert_true(l.holds == 1 && str_eq(l.tenant, STR("a")) && l.share_bytes == 5 * MIB / 2 &&
+                l.capped);
+    schedule_large("b@q");
+    assert_true(lease("*@q", &v) && str_eq(v.tenant, STR("b")));
+    wait_at("a@other", 1);
+    complete(v.id, v.token); /* a lease of another tenant */
+    assert_int_equal(delivered.calls, 0);
+    complete(mine[0].id, mine[0].token);
+    assert_int_equal(delivered.calls, 1);
+    engine_stats(e, &stats);
+    assert_int_equal(stats.laden, 0);
+    replay();
+    assert_int_equal(tenant("a").settings->max_leased, 5 * MIB / 2);
+    assert_true(lease("a@q", &v));
+    assert_int_equal(hold_of("a@q"), HOLD_TENANT_MAX_LEASED);
+}
+
+static void another_max_leased_holds_at_once(void **state)
+{
+    struct job_view mine[100], v;
+    struct engine_stats stats;
+
+    (void)state;
+    limit("a", 1);
+    assert_int_equal(fill("a@q", mine, 100), 1);
+    wait_at("a@q", 1);
+    assert_int_equal(delivered.calls, 0);
+    engine_stats(e, &stats);
+    assert_int_equal(stats.laden, 1);
+    limit("a", 0);
+    assert_int_equal(delivered.calls, 1);
+    engine_stats(e, &stats);
+    assert_int_equal(stats.laden, 0);
+    limit("a", 1000 * MIB); /* the share is less */
+    assert_int_equal(fill("a@q", mine, 100), 14);
+    assert_int_equal(hold_of("a@q"), HOLD_TENANT_LEASED);
+    limit("a", 1);
+    assert_int_equal(hold_of("a@q"), HOLD_TENANT_MAX_LEASED);
+    assert_false(lease("a@q", &v));
+    limit("a", 0);
+    assert_int_equal(hold_of("a@q"), HOLD_TENANT_LEASED);
+    wait_at("a@q", 1);
+    complete(mine[0].id, mine[0].token);
+    assert_int_equal(delivered.calls, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +250,8 @@ int main(void)
         LEASED(an_excess_is_in_nobodys_way),
         LEASED(all_tenants_together_have_an_end),
         LEASED(the_least_share_is_for_several_small_jobs),
+        LEASED(max_leased_bites_before_the_share),
+        LEASED(another_max_leased_holds_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
