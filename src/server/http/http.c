@@ -83,6 +83,7 @@ void http_wake(struct http_client *c)
 
 void http_hold(struct http_client *c)
 {
+    c->waited = true;
     list_append(&c->client.server->http.held, &c->held);
 }
 

@@ -43,6 +43,7 @@ struct http_client {
     uv_poll_t *watch; /* Tells that the client goes away while libmicrohttpd does not look. */
     uint64_t lsn;     /* The answer waits for this to be durable. */
     struct list held; /* In http.held, while the answer waits for the next turn. */
+    bool waited;      /* The answer has waited for a turn: it goes however long this one lasts. */
     bool answered;    /* `answer` is there. */
     struct http_answer answer;
     const struct buf *shared; /* The body instead of that of `answer`: a page of all clients. */

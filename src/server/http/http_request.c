@@ -558,8 +558,10 @@ enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection, co
         take_request(c);
     bool ready = http_is_ready(c);
 
-    if (ready && !server_is_late(c->client.server, time_mono_us()))
+    if (ready && (c->waited || !server_is_late(c->client.server, time_mono_us()))) {
+        c->waited = false;
         return send_answer(c);
+    }
     if (ready)
         http_hold(c);
     c->suspended = true;
