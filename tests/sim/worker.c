@@ -78,24 +78,6 @@ static void cover_holds(const struct model *m, unsigned queues)
             cover_event(events[model_hold(m, q, false)]);
 }
 
-/* A worker asks and takes nothing: jobs on disk may have to be asked for. */
-static void ask(struct world *w, const struct lease *request)
-{
-    struct lease_request r = request->r;
-
-    r.count = 0;
-    CHECK(engine_lease(w->engine, &r, NULL) == 0, "LEASE gives jobs that were not asked for");
-}
-
-void step_ask_all(struct world *w)
-{
-    struct wait wait = { .world = w, .queues = (1u << MODEL_QUEUES) - 1 };
-    struct lease request;
-
-    request_of(&wait, &request);
-    ask(w, &request);
-}
-
 void step_lease(struct world *w)
 {
     struct wait wait;
@@ -105,7 +87,6 @@ void step_lease(struct world *w)
     random_wait(w, &wait);
     request_of(&wait, &request);
     if (w->cold && rng_chance(&w->rng, 20)) {
-        ask(w, &request);
         lanes_calm(w);
         w->calm = true;
     }
@@ -386,7 +367,6 @@ void step_hog(struct world *w)
             .world = w, .queues = asked, .reach = asked, .count = COUNT, .for_ms = 60 * MINUTE
         };
 
-        step_ask_all(w);
         lanes_calm(w);
         if (crashes == w->crashes)
             n = lease_calmly(w, &wait);

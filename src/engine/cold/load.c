@@ -103,8 +103,6 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* Jobs that cannot be given out have no use for the last of the room. */
     if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
         return false;
-    if (class_is_shut_out(e, c))
-        return false;
     /* The first of the tail is before all jobs on disk: it needs no loading. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;

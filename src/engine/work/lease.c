@@ -213,9 +213,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
     assert(r->queue_count <= LEASE_QUEUES_MAX && r->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < r->queue_count; i++) {
         posts[i] = post_of(e, r->queues[i], false);
-        if (posts[i] && posts[i]->queue)
-            queue_ask(e, posts[i]->queue);
-        else if (posts[i])
+        if (posts[i])
             posts[i]->asked_ms = e->now_ms;
     }
     size_t n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
