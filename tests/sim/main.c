@@ -132,12 +132,14 @@ static void last_words(FILE *in, char why[JUDGE_TEXT], char again[JUDGE_TEXT])
 /* Where the hunt begins. Few seeds show some mutants: a little before one that did. */
 static uint64_t first_seed(unsigned mutant)
 {
-    switch (mutant) {
-    case MUTANT_TAKEN_FED: return 270;
-    case MUTANT_OVERTAKING: return 925;
-    case MUTANT_GRAVE_LOST: return 100;
-    default: return 1;
-    }
+    static const uint16_t seeds[MUTANT_COUNT] = {
+        [MUTANT_OVERTAKING] = 1720,   [MUTANT_TAKEN_FED] = 355,     [MUTANT_CROWDED] = 305,
+        [MUTANT_GRAVE_LOST] = 225,    [MUTANT_KEY_STALE] = 150,     [MUTANT_CUT_WIDE] = 130,
+        [MUTANT_TORN_ACCEPTED] = 120, [MUTANT_SUMS_LOST] = 115,     [MUTANT_WALK_BLIND] = 65,
+        [MUTANT_MISSED_EARLY] = 55,   [MUTANT_LEASES_SHARED] = 225,
+    };
+
+    return seeds[mutant] ? seeds[mutant] : 1;
 }
 
 static bool caught(unsigned mutant)
