@@ -359,9 +359,11 @@ bool feed_work(struct partition *p)
         if (engine_feed_slice(p->engine, &f->batch, partition_slice(p, GATHER_JOBS)))
             return true;
         if (f->batch.failed || f->batch.len == 0) {
+            bool failed = f->batch.failed;
+
             engine_feed_abort(p->engine);
             feed_reset(p);
-            return false;
+            return !failed && feed_waits(p); /* further queues have a turn in the next batch */
         }
         f->file = engine_reserve_files(p->engine, 8);
         f->state = FEED_WRITE;
