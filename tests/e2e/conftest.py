@@ -116,9 +116,15 @@ class Server:
         return self.process is not None and self.process.poll() is None
 
     def log(self, this_run=False):
+        """Its lines so far. The last one may be half written while the server runs: then it is left out."""
         if not self.log_path.exists():
             return ""
-        return self.log_path.read_bytes()[self._log_start if this_run else 0:].decode("utf-8", "replace")
+        text = self.log_path.read_bytes()[self._log_start if this_run else 0:].decode("utf-8", "replace")
+        return text if text.endswith("\n") or (self.process and self.process.poll() is not None) else text[:text.rfind("\n") + 1]
+
+    def says(self, text, timeout=30):
+        """Waits for words in the log: a thread writes it, so they come a moment after what they tell of."""
+        wait_for(lambda: text in self.log(), timeout, f"the log says {text!r}")
 
     def wire(self, proto=3, **kw):
         return Wire(self.port, proto, **kw)

@@ -156,6 +156,7 @@ def test_they_are_not_jobs(b):
 
 def test_they_are_in_the_servers_log(b, server):
     b.call("PAUSE", "q")
+    server.says('"message":"audit"')
     line = next(x for x in map(json.loads, server.log().splitlines()) if x["message"] == "audit")
     assert (line["level"], line["verb"], line["request"], line["tenant"]) == ("info", "PAUSE", "PAUSE q", "default")
 

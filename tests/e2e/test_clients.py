@@ -184,7 +184,7 @@ def test_a_byte_now_and_then_is_too_little(make_server):
                 time.sleep(0.05)
                 assert time.monotonic() < end, "it is still there"
             s.close()
-        assert "it does not read its replies" in server.log()
+        server.says("it does not read its replies")
 
 
 def test_limits_of_a_tenant(make_server):

@@ -98,7 +98,7 @@ def test_a_full_disk_refuses_jobs_and_completes_the_others(make_server, small_di
         w.send("SCHEDULE", "q", "x")
         said = w.recv()
         assert said.code == "FULL" and "refused" in str(said)
-        assert "at its reserve" in server.log()
+        server.says("at its reserve")
         assert sorted(drain(w)) == sorted(accepted)
         wait_for(lambda: accepts(w), 30, "jobs are accepted again")
         wait_for(lambda: len(server.segments()) <= 6, 30, "the segments of the completed ones are gone")
