@@ -10,7 +10,7 @@
 #define HEAD_BYTES 100 /* of the record of a slice, and */
 #define ITEM_BYTES 40  /* of a job in it beside its image */
 
-#define ROUNDS_MAX 3000
+#define ROUNDS_MAX 20000 /* a recurrence may catch up nine years of days, one in a round */
 #define CHORES_MAX 10000
 #define RECLAIMS_MAX                                                            \
     40 /* of segments, in one calming: copies of copies need not come to an end \
