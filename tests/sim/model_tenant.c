@@ -133,10 +133,11 @@ bool model_gives(const struct model *m, unsigned q)
 
 int64_t model_rate_moment(const struct model *m, unsigned queues)
 {
+    unsigned fresh = ~0U;
     struct census c;
     int64_t first = INT64_MAX;
 
-    count_jobs(m, &c);
+    count_those(m, &fresh, &c);
     for (unsigned q = 0; q < MODEL_QUEUES; q++) {
         unsigned t = tenants_of(q);
         if (!(queues >> q & 1) || c.ready[q] == 0 || hold_of(m, &c, q, true) || has_tokens(m, q) ||
@@ -152,9 +153,10 @@ int64_t model_rate_moment(const struct model *m, unsigned queues)
 
 int64_t model_start_moment(const struct model *m, unsigned queues)
 {
+    unsigned fresh = ~0U;
     struct census c;
 
-    count_jobs(m, &c);
+    count_those(m, &fresh, &c);
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         if ((queues >> q & 1) && c.ready[q] > 0 && !hold_of(m, &c, q, true) && has_tokens(m, q) &&
             room((int64_t)model_limit(m), c.all) == 0)
