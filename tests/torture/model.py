@@ -306,8 +306,8 @@ class Model:
         if shape.at > hi:
             return ("scheduled",)
         if job.expire is not None and shape.at + job.expire <= hi:
-            ended = "expired" if job.queue.retain else None
-            return (ended,) if shape.at + job.expire < lo - LAG_MS else ("scheduled", "ready", ended)
+            ended = ("expired",) if job.queue.retain else ("expired", None)  # on disk it is shown until the server meets it
+            return ended if shape.at + job.expire < lo - LAG_MS else ("scheduled", "ready", *ended)
         return ("ready",) if shape.at_max < lo - LAG_MS else ("scheduled", "ready")
 
     def differs(self, job, view, lo, hi, shape=None):
