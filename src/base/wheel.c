@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/wheel.h"
 
-#include <limits.h>
-
 #define GROUP_BITS 6
 
 _Static_assert(WHEEL_SLOTS == 128, "wheel_first_bit looks at two words");
@@ -222,8 +220,9 @@ static int wheel_sink(struct wheel *w, unsigned level, unsigned slot, int n)
     return n;
 }
 
-/* Lets the timers sink that stand in the first slot above level 0, if it begins by until_ms. */
-static void wheel_sink_due(struct wheel *w, int64_t until_ms)
+/* Lets at most n of the timers sink that stand in the first slot above level 0, if it begins by
+ * until_ms; returns how many of n are left. */
+static int wheel_sink_due(struct wheel *w, int64_t until_ms, int n)
 {
     unsigned level = 0, slot = 0;
 
@@ -238,10 +237,10 @@ static void wheel_sink_due(struct wheel *w, int64_t until_ms)
         }
     }
     if (w->upper_ms > until_ms)
-        return;
+        return n;
     if (w->upper_ms > w->base_ms)
         w->base_ms = w->upper_ms; /* nothing is earlier */
-    wheel_sink(w, level, slot, INT_MAX);
+    return wheel_sink(w, level, slot, n);
 }
 
 /* Lets timers sink that may do so already. */
@@ -260,14 +259,16 @@ static void wheel_sink_early(struct wheel *w)
 
 struct timer *wheel_pop(struct wheel *w, int64_t now_ms)
 {
-    for (;;) {
+    for (int n = w->slice;;) {
         unsigned slot;
         int64_t start = wheel_look(w, 0, &slot) ? wheel_slot_start(w, 0, slot) : INT64_MAX;
         struct list *node;
 
         if (w->upper_ms <= wheel_earlier(start, now_ms)) {
-            wheel_sink_due(w, wheel_earlier(start, now_ms));
-            continue;
+            n = wheel_sink_due(w, wheel_earlier(start, now_ms), n);
+            if (n > 0)
+                continue;
+            return NULL; /* what is left of the slot may be earlier than all that has sunk */
         }
         if (start > now_ms)
             break;

@@ -13,8 +13,8 @@
  * A timer goes to the lowest level that reaches its moment. As base comes nearer, the timers of a
  * slot of level n > 0 sink to lower levels, at most seven times in a timer's life. They may sink as
  * soon as base is in the slot before theirs, and they must sink before base enters their own. So a
- * crowded slot has a slot's width of time to sink in slices. What is left of it then sinks in one
- * go:
+ * crowded slot has a slot's width of time to sink in slices. What is left of it then sinks in
+ * slices as well, and no timer comes out meanwhile:
  *
  *     level n         | base is here    | may sink         | not yet ...
  *     level n-1       |. . . . . . . . .|. . . . . . . . . |
@@ -43,7 +43,7 @@ struct timer {
 struct wheel {
     int64_t base_ms;  /* nothing before this is still in the wheel, but for late additions */
     int64_t upper_ms; /* no slot above level 0 that has timers begins before this */
-    int slice;        /* so many timers sink early in one call: WHEEL_SLICE by default */
+    int slice;        /* so many timers sink in one call: WHEEL_SLICE by default */
     unsigned levels;  /* a bit for each level that may have timers */
     uint64_t occupied[WHEEL_LEVELS][WHEEL_SLOTS / 64]; /* a bit for each slot */
     struct list slots[WHEEL_LEVELS][WHEEL_SLOTS];
@@ -60,8 +60,9 @@ static inline void wheel_remove(struct timer *t)
     list_remove(&t->link);
 }
 
-/* Takes out the earliest timer that is due at now_ms; NULL if there is none. Lets a slice of the
- * timers sink that may do so, if there is none. */
+/* Takes out the earliest timer that is due at now_ms. NULL: there is none, or more than a slice of
+ * timers has to sink before it; then wheel_next is still not after now_ms, and the next call goes
+ * on. Lets a slice of the timers sink that may do so, if none is due. */
 struct timer *wheel_pop(struct wheel *w, int64_t now_ms);
 
 /* A moment that is not after that of the earliest timer; INT64_MAX for an empty wheel. */

@@ -201,7 +201,7 @@ static void class_is_near(struct engine *e, struct class *c)
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
 {
     struct timer *t;
-    int budget = FIRE_SLICE, expiries = FIRE_SLICE;
+    int budget = FIRE_SLICE, expiries = FIRE_SLICE, calls = FIRE_SLICE;
 
     if (wall_ms < e->now_ms - STANDSTILL_MS) {
         e->now_ms = wall_ms;
@@ -225,9 +225,9 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     for (int i = WHEEL_LATER; i < JOB_WHEELS; i++)
         jobs_place_upto(e, &e->wheels[i], e->now_ms, &budget);
     e->place.sinking = false;
-    while ((t = wheel_pop(&e->wheels[WHEEL_NEARS], e->now_ms)))
+    for (; calls > 0 && (t = wheel_pop(&e->wheels[WHEEL_NEARS], e->now_ms)); calls--)
         class_is_near(e, container_of(t, struct class, near));
-    asides_wake(e);
+    asides_wake(e, &calls);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_MOMENTS], e->now_ms))) {
         job_fire(e, container_of(t, struct job, timer));
         budget--;
@@ -241,7 +241,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         job_stall(e, container_of(t, struct trail, timer)->job);
         budget--;
     }
-    buckets_fire(e);
+    buckets_fire(e, &calls);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms)))
         budget -= waiter_late(e, container_of(t, struct waiter, timer));
 }

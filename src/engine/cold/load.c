@@ -159,9 +159,13 @@ static bool load_class(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Loading by due time takes turns with loading from the backlog. */
+/* Loading by due time takes turns with loading from the backlog. Nothing is loaded while jobs in
+ * memory are due and not ready yet, which takes several turns if they are many: it might overtake
+ * them. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
+    if (unfired_ms(e) <= e->now_ms)
+        return false;
     e->cold.load_turn = !e->cold.load_turn;
     if (e->cold.load_turn && due_too && load_due(e, ret))
         return true;

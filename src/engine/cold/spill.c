@@ -136,6 +136,8 @@ bool engine_feed_due(const struct engine *e)
     if (e->place.batch.active || e->place.batch.empty_lsn == e->lsn ||
         !wheel_is_empty(&e->wheels[WHEEL_LEFT]))
         return false;
+    if (unfired_ms(e) <= e->now_ms) /* due jobs that are not ready yet look like later ones */
+        return false;
     return graves_are_many(e) ||
            (memory_is_full(e) && (e->place.bytes[WHERE_LATER] > budget_share(e, SHARE_WORTHY) ||
                                   e->place.bytes[WHERE_TAIL] > budget_share(e, SHARE_WORTHY) ||
@@ -476,9 +478,12 @@ bool engine_work(struct engine *e)
 
     if (!e->place.batch.gathering && rejoin(e, &freed))
         more = true;
-    /* Jobs that the frontier has passed become hot. */
-    jobs_place_upto(e, &e->wheels[WHEEL_LATER], e->place.frontier.at_ms, &budget);
-    jobs_place_upto(e, &e->wheels[WHEEL_LEFT], e->place.frontier.at_ms, &budget);
+    /* Jobs that the frontier has passed become hot; those that are due, in order: engine_advance.
+     */
+    if (unfired_ms(e) > e->now_ms) {
+        jobs_place_upto(e, &e->wheels[WHEEL_LATER], e->place.frontier.at_ms, &budget);
+        jobs_place_upto(e, &e->wheels[WHEEL_LEFT], e->place.frontier.at_ms, &budget);
+    }
     past_trim(e, &budget);
     kept_trim(e, &budget);
     asides_refill(e, &budget); /* before others of their classes */

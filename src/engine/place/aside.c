@@ -206,11 +206,11 @@ static void aside_refill(struct engine *e, struct aside *a, int *budget)
     }
 }
 
-void asides_wake(struct engine *e)
+void asides_wake(struct engine *e, int *budget)
 {
     struct timer *t;
 
-    while ((t = wheel_pop(&e->wheels[WHEEL_SLEEPERS], e->now_ms)))
+    for (; *budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_SLEEPERS], e->now_ms)); --*budget)
         list_append(&e->place.asides.lows, &t->link);
 }
 

@@ -469,6 +469,8 @@ void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *bu
 
     for (; *budget > 0 && (t = wheel_pop(w, upto_ms)); --*budget)
         job_place_again(e, container_of(t, struct job, timer));
+    if (*budget > 0 && wheel_next(w) <= upto_ms) /* they have to sink further */
+        *budget = 0;
 }
 
 void jobs_place_all(struct engine *e, struct list *head)

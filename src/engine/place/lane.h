@@ -66,6 +66,9 @@ void order_shed(struct engine *e, struct class *c, int *budget);
 struct job *order_tail(const struct class *c); /* the first of its tail, or NULL */
 /* Whether jobs that come before those on disk are on their way to memory or to disk. */
 bool order_waits(const struct engine *e, const struct class *c);
+/* Jobs that are in the wheels are not before this. If it is not after now, some are due and not
+ * ready yet: no other job of their classes may become ready before them. */
+int64_t unfired_ms(const struct engine *e);
 /* Lets jobs of the tail go on. */
 void order_drain(struct engine *e, struct class *c, int *budget);
 /* Does so for all classes that wait for other jobs to become ready. */
@@ -99,7 +102,7 @@ void aside_remove(struct engine *e, struct job *j);
 void asides_refill(struct engine *e, int *budget);
 bool asides_load(struct engine *e, struct load_want *ret);
 /* Looks at lanes again whose next job is due by now. */
-void asides_wake(struct engine *e);
+void asides_wake(struct engine *e, int *budget);
 void asides_rewind(struct engine *e);
 /* Feeding, as in order.c. The end is that of a batch that was fed, or aborted. */
 void asides_feed_begin(struct engine *e);

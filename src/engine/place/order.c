@@ -45,8 +45,7 @@ struct job *order_tail(const struct class *c)
 
 /* ---- Hot or not ---- */
 
-/* Jobs that are due and not ready yet are not before this. */
-static int64_t unfired_ms(const struct engine *e)
+int64_t unfired_ms(const struct engine *e)
 {
     return wheels_next(e->wheels, JOB_WHEELS);
 }

@@ -151,7 +151,7 @@ bool queue_gives(struct engine *e, struct queue *q);
 /* The queue gave a job. `in_turn`: it was its turn among its kind. */
 void queue_took(struct engine *e, struct queue *q, bool in_turn);
 void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
-void buckets_fire(struct engine *e);
+void buckets_fire(struct engine *e, int *budget);
 void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
                    const struct rate *r);
 /* How long a rate holds the queue back; 0: it does not. */

@@ -67,11 +67,11 @@ static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
     wheel_add(&e->wheels[WHEEL_BUCKETS], &b->timer);
 }
 
-void buckets_fire(struct engine *e)
+void buckets_fire(struct engine *e, int *budget)
 {
     struct timer *t;
 
-    while ((t = wheel_pop(&e->wheels[WHEEL_BUCKETS], e->mono_ms))) {
+    for (; *budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_BUCKETS], e->mono_ms)); --*budget) {
         struct bucket *b = container_of(t, struct bucket, timer);
 
         list_init(&t->link);

@@ -141,16 +141,33 @@ static void a_crowded_slot_sinks_in_slices_before_its_time(void **state)
     assert_null(wheel_pop(&wheel, at + 2));
 }
 
-static void a_crowded_slot_that_is_late_sinks_at_once(void **state)
+/* As wheel_pop, however many timers have to sink first; counts the calls. */
+static struct timer *pop_after_all(int64_t now, int *calls)
 {
-    enum { CROWD = 1000 };
-    static struct timer crowd[CROWD];
+    struct timer *t;
+
+    do {
+        t = wheel_pop(&wheel, now);
+        ++*calls;
+    } while (!t && wheel_next(&wheel) <= now);
+    return t;
+}
+
+static void a_crowded_slot_that_is_late_sinks_in_slices_too(void **state)
+{
+    enum { CROWD = 1000, SLICE = 10 };
+    static struct timer crowd[CROWD], early;
+    int calls = 0;
 
     (void)state;
-    wheel.slice = 10;
+    wheel.slice = SLICE;
+    add(&early, NOW + 999000);
     for (int i = 0; i < CROWD; i++)
         add(&crowd[i], NOW + 1000000);
-    for (int i = 0; i < CROWD; i++)
+    assert_ptr_equal(pop_after_all(NOW + 2000000, &calls), &early);
+    assert_ptr_equal(pop_after_all(NOW + 2000000, &calls), &crowd[0]);
+    assert_true(calls >= CROWD / SLICE && calls <= 7 * (CROWD / SLICE + 1));
+    for (int i = 1; i < CROWD; i++) /* each call gives a timer now */
         assert_ptr_equal(wheel_pop(&wheel, NOW + 2000000), &crowd[i]);
     assert_null(wheel_pop(&wheel, NOW + 2000000));
     assert_int_equal(wheel_next(&wheel), INT64_MAX);
@@ -160,6 +177,7 @@ static void a_timer_that_comes_while_its_slot_sinks_keeps_its_turn(void **state)
 {
     static struct timer first[5], last;
     int64_t at = NOW + 100000;
+    int calls = 0;
 
     (void)state;
     wheel.slice = 2;
@@ -168,8 +186,8 @@ static void a_timer_that_comes_while_its_slot_sinks_keeps_its_turn(void **state)
     assert_null(wheel_pop(&wheel, at - 5000)); /* two of five sink */
     add(&last, at);
     for (int i = 0; i < 5; i++)
-        assert_ptr_equal(wheel_pop(&wheel, at), &first[i]);
-    assert_ptr_equal(wheel_pop(&wheel, at), &last);
+        assert_ptr_equal(pop_after_all(at, &calls), &first[i]);
+    assert_ptr_equal(pop_after_all(at, &calls), &last);
 }
 
 /* Against the plainest model there is: an array searched for its minimum. */
@@ -179,7 +197,7 @@ static void compare_with_a_sorted_list(int slice)
     static struct timer timers[N];
     static int in[N], order[N];
     int64_t now = NOW;
-    int serial = 0;
+    int serial = 0, calls = 0;
 
     wheel.slice = slice;
     memset(in, 0, sizeof(in));
@@ -201,7 +219,7 @@ static void compare_with_a_sorted_list(int slice)
             struct timer *t;
 
             now += rand() % (1 << rand() % 20);
-            while ((t = wheel_pop(&wheel, now))) {
+            while ((t = pop_after_all(now, &calls))) {
                 int popped = (int)(t - timers);
 
                 assert_true(in[popped] && t->at_ms <= now);
@@ -239,7 +257,7 @@ int main(void)
         cmocka_unit_test_setup(equal_moments_keep_their_order_over_cascades, setup),
         cmocka_unit_test_setup(a_rewound_wheel_fires_nothing_early, setup),
         cmocka_unit_test_setup(a_crowded_slot_sinks_in_slices_before_its_time, setup),
-        cmocka_unit_test_setup(a_crowded_slot_that_is_late_sinks_at_once, setup),
+        cmocka_unit_test_setup(a_crowded_slot_that_is_late_sinks_in_slices_too, setup),
         cmocka_unit_test_setup(a_timer_that_comes_while_its_slot_sinks_keeps_its_turn, setup),
         cmocka_unit_test_setup(random_timers_come_out_as_from_a_sorted_list, setup),
         cmocka_unit_test_setup(random_timers_that_sink_one_by_one_come_out_in_order_too, setup),
