@@ -132,6 +132,11 @@ void engine_tear(struct engine *e);
 /* Leases up to r->count ready jobs and returns how many. ret_jobs has room for r->count. */
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);
 
+/* Whether a request that got nothing would soon get due jobs that are on disk. Queues of all
+ * tenants
+ * (`*@queue`) are not looked at. */
+bool engine_owes(struct engine *e, const struct lease_request *r);
+
 /* Parks a lease request until there is work or wait_ms have passed. Then engine_dispatch or
  * engine_timeout names `owner`. NOMEM. */
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,

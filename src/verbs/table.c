@@ -109,7 +109,8 @@ const struct verb verb_table[] = {
         { "queues", ARG_NAMES, POS, .help = "one queue, or several with commas between" },
         { "count", ARG_INT, .min = 1, .max = LEASE_COUNT_MAX, INTO(struct lease_request, count),
           .help = "how many jobs at most; 1 if not given" },
-        { "wait", ARG_DURATION, .min = 0, .max = 86400000, .help = "how long to wait if there is no work now" },
+        { "wait", ARG_DURATION, .min = 0, .max = 86400000, .help = "how long to wait if there is no work now; for due jobs that are on disk the server "
+                  "waits up to 2s in any case" },
         { "for", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, INTO(struct lease_request, for_ms),
           .help = "length of the lease; if not given, that of the job, or else that of the queue" },
         { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, INTO(struct lease_request, worker),

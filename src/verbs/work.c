@@ -4,6 +4,8 @@
 
 #include "engine/push.h"
 
+#define LOAD_WAIT_MS 2000
+
 /* clang-format off */
 #define OF struct job_view
 static const struct shape_field lease_head[] = {
@@ -115,10 +117,14 @@ void verb_reply_leases(const struct engine *e, struct reply *r, struct job *cons
         reply_lease(e, r, jobs[i], &l);
 }
 
-/* A worker waits no longer than its token is valid. */
-static int64_t wait_of(const struct verb_call *c)
+/* How long a worker waits that got nothing: no longer than its token is valid. One that does not
+ * want to wait does so for jobs on disk, which have to be loaded. */
+static int64_t wait_of(const struct verb_call *c, const struct lease_request *r)
 {
-    int64_t wait_ms = c->args[LEASE_WAIT].number;
+    int64_t wait_ms = arg_number(&c->args[LEASE_WAIT], 0);
+
+    if (wait_ms < LOAD_WAIT_MS && engine_owes(c->engine, r))
+        wait_ms = LOAD_WAIT_MS;
     int64_t left_ms =
         c->who && c->who->expires_ms ? c->who->expires_ms - engine_now(c->engine) : wait_ms;
 
@@ -133,6 +139,7 @@ void run_lease(struct verb_call *c)
     struct str rest = a[LEASE_QUEUES].str;
     struct job *jobs[LEASE_COUNT_MAX];
     struct lease_request r = { .queues = queues, .count = 1, .for_ms = -1 };
+    int64_t wait_ms;
     int n;
 
     args_store(c, &r);
@@ -148,10 +155,13 @@ void run_lease(struct verb_call *c)
     }
 
     n = engine_lease(c->engine, &r, jobs);
-    if (n == 0 && a[LEASE_WAIT].set && a[LEASE_WAIT].number > 0) {
-        n = engine_wait(c->engine, &r, wait_of(c), c->owner, &c->parked);
+    wait_ms = n == 0 ? wait_of(c, &r) : 0;
+    if (wait_ms > 0) {
+        n = engine_wait(c->engine, &r, wait_ms, c->owner, &c->parked);
         if (n == 0)
             return;
+        if (arg_number(&a[LEASE_WAIT], 0) == 0)
+            n = 0; /* it did not ask to wait */
     }
     if (!verb_failed(c, n))
         verb_reply_leases(c->engine, c->reply, jobs, (size_t)n);

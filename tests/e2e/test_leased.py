@@ -112,3 +112,18 @@ def test_less_memory_than_leased_jobs_take_stops_no_other_tenant(make_server):
     with server.wire() as w:
         is_served(w, "other")
         assert w.call("LEASE", "big", "TENANT", "acme") == []
+
+
+@pytest.mark.parametrize("when", ["0ms", "5s"])
+def test_a_large_job_in_each_of_many_queues(make_server, when):
+    """A class that no worker asks for may have to be on disk whole, so nobody is refused, and memory is bounded."""
+    server = make_server(memory="16MiB")
+    with server.wire(3, timeout=60) as w:
+        ids = [w.call("SCHEDULE", f"q{i}", "x" * 500_000, "IN", when, "TENANT", "acme") for i in range(100)]
+        wait_for(lambda: w.call("STATS", "TENANT", "acme")["ready"] == 100, what="all are due")
+        is_served(w, "other")
+        assert w.call("STATS")["memory_bytes"] < 16 * MIB
+        for i in range(99, -1, -1):
+            (leased,) = w.call("LEASE", f"q{i}", "WAIT", "30s", "TENANT", "acme")
+            assert leased["id"] == ids[i]
+            assert w.call("COMPLETE", leased["id"], leased["token"], "TENANT", "acme") == "OK"

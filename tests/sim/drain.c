@@ -71,6 +71,7 @@ void world_drain(struct world *w)
     step_delete_recurrences(w);
     while (count(w, open) > 0) {
         CHECK(rounds++ < ROUNDS_MAX, "jobs are left that are never delivered");
+        step_ask_all(w);
         lanes_calm(w);
         step_lease_all(w);
         if (count(w, 1u << JOB_LEASED) == 0)

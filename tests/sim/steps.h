@@ -87,6 +87,8 @@ void step_extend(struct world *w);
 void step_release(struct world *w);
 void step_storm(struct world *w);
 void step_hog(struct world *w);
+/* A worker asks at all queues, and takes nothing. */
+void step_ask_all(struct world *w);
 void step_lease_all(struct world *w);
 void step_complete_all(struct world *w);
 

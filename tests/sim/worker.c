@@ -78,6 +78,24 @@ static void cover_holds(const struct model *m, unsigned queues)
             cover_event(events[model_hold(m, q, false)]);
 }
 
+/* A worker asks and takes nothing: jobs on disk may have to be asked for. */
+static void ask(struct world *w, const struct lease *request)
+{
+    struct lease_request r = request->r;
+
+    r.count = 0;
+    CHECK(engine_lease(w->engine, &r, NULL) == 0, "LEASE gives jobs that were not asked for");
+}
+
+void step_ask_all(struct world *w)
+{
+    struct wait wait = { .world = w, .queues = (1u << MODEL_QUEUES) - 1 };
+    struct lease request;
+
+    request_of(&wait, &request);
+    ask(w, &request);
+}
+
 void step_lease(struct world *w)
 {
     struct wait wait;
@@ -87,10 +105,15 @@ void step_lease(struct world *w)
     random_wait(w, &wait);
     request_of(&wait, &request);
     if (w->cold && rng_chance(&w->rng, 20)) {
+        ask(w, &request);
         lanes_calm(w);
         w->calm = true;
     }
     size_t owed = world_owed(w, wait.reach, wait.count);
+    w->calm = true;
+    /* In memory or on disk; a job is given out when its records are durable. */
+    bool there = w->cold && engine_lsn(w->engine) == partition_durable_lsn(w->partition) &&
+                 world_owed(w, wait.queues, 1) > 0;
     w->calm = false;
     cover_holds(&w->model, wait.reach);
     uint64_t visible = engine_visible_lsn(w->engine), offered = engine_offered_lsn(w->engine);
@@ -106,6 +129,8 @@ void step_lease(struct world *w)
     CHECK(n <= (int)wait.count, "LEASE gives more jobs than asked for");
     world_leased(w, &wait, jobs, (size_t)n);
     CHECK(n >= (int)owed, "LEASE gives %d jobs, expected %zu", n, owed);
+    CHECK(n > 0 || !there || engine_owes(w->engine, &request.r),
+          "LEASE does not wait for jobs on disk");
     world_answer_lease(w);
 }
 
@@ -367,6 +392,7 @@ void step_hog(struct world *w)
             .world = w, .queues = asked, .reach = asked, .count = COUNT, .for_ms = 60 * MINUTE
         };
 
+        step_ask_all(w);
         lanes_calm(w);
         if (crashes == w->crashes)
             n = lease_calmly(w, &wait);

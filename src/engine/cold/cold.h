@@ -30,6 +30,8 @@ void frontier_set(struct engine *e, struct cold_point p);
 void frontier_follow(struct engine *e);
 /* When the frontier should be looked at next. */
 int64_t frontier_wake(const struct engine *e);
+/* The queue has no due job in memory that it could give, but some will come from disk. */
+bool queue_owes(const struct engine *e, const struct queue *q);
 
 /* ---- manifest.c: which runs there are, and which of their entries count ---- */
 

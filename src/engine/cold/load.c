@@ -103,6 +103,8 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* Jobs that cannot be given out have no use for the last of the room. */
     if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
         return false;
+    if (class_is_shut_out(e, c))
+        return false;
     /* The first of the tail is before all jobs on disk: it needs no loading. */
     if (!class_is_on_disk(c) || tail_comes_first(c))
         return false;
@@ -120,6 +122,38 @@ static bool is_hungry(const struct engine *e, const struct class *c)
         return true;
     /* Jobs that become due are loaded, though the class has its share of later ones. */
     return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
+}
+
+/* The class has no due job in memory that it could give, but some may come from disk or from its
+ * tail. */
+static bool class_owes(const struct engine *e, const struct class *c)
+{
+    if (!c->closed || c->ready_bytes > 0 || is_stopped(c) || class_is_shut_out(e, c))
+        return false;
+    if (c->number == CLASS_ORDERED && (order_waits(e, c) || memory_is_pressed(e)))
+        return false;
+    return !class_is_on_disk(c) || c->from.at_ms <= e->now_ms || tail_comes_first(c);
+}
+
+/* Whether a job that came from disk would be held. Lanes hold jobs that are in memory. */
+static bool would_hold(const struct engine *e, const struct queue *q, bool passing)
+{
+    enum hold hold = queue_hold(e, q, passing);
+
+    return hold != HOLD_NONE && hold != HOLD_LANES;
+}
+
+bool queue_owes(const struct engine *e, const struct queue *q)
+{
+    if (q->cold[COLD_DUE] > 0 && passes_jobs(e, e->now_ms) && !would_hold(e, q, true))
+        return true; /* the frontier is late, as after a start */
+    for (int i = 0; i < CLASSES; i++) {
+        const struct class *c = q->classes[i];
+
+        if (c && class_owes(e, c) && !would_hold(e, q, c->number == CLASS_PASSING))
+            return true;
+    }
+    return false;
 }
 
 /* A class that has jobs on disk and few in memory; first of all one that has none there and could

@@ -12,6 +12,8 @@
     X(CROWDED, 1, 4, "beyond this, hot and leased jobs crowd the memory")                    \
     X(CLASS, 1, 64, "what a class may take though there is no room")                         \
     X(CLASSES, 1, 16, "what all classes may take then, if they are many")                    \
+    X(TENANT, 1, 64, "what hot jobs of a tenant may take though there is no room")           \
+    X(ASKED, 3, 4, "what hot jobs of a tenant may take for the sake of workers that ask")    \
     X(OWNERS, 1, 8, "what jobs may take that own their lanes without being leased")          \
     X(LEASED, 1, 2, "what tenants share for leased jobs: each as much as it leaves")         \
     X(LEASED_ALL, 9, 16, "what leased jobs may take, of all tenants together")               \

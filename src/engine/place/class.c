@@ -3,9 +3,12 @@
 #include "engine/place/queue.h"
 
 #include "engine/place/budget.h"
+#include "engine/place/pushing.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+#define ASKED_MS 10000 /* so long after its last request a worker is expected to ask again */
 
 static const struct class rows[CLASSES] = {
 #define ROW(name, row_number, row_slot) { .number = (row_number), .slot = (row_slot) },
@@ -82,6 +85,7 @@ unsigned class_at_slot(enum cold_slot slot)
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes)
 {
     c->hot_bytes += bytes;
+    c->queue->tenant->hot_bytes += bytes;
     if (j->near)
         c->near_bytes += bytes;
     if (j->state == JOB_READY)
@@ -95,6 +99,18 @@ void class_close(struct engine *e, struct class *c)
         c->closed = true;
         e->place.closed_count++;
         list_append(&e->place.closed, &c->link);
+    }
+}
+
+void queue_ask(struct engine *e, struct queue *q)
+{
+    q->post.asked_ms = e->now_ms;
+    for (int i = 0; i < CLASSES; i++) {
+        struct class *c = q->classes[i];
+
+        if (!c || !c->closed || e->place.closed.next == &c->link)
+            continue;
+        list_move(e->place.closed.next, &c->link);
     }
 }
 
@@ -121,9 +137,38 @@ bool memory_is_crowded(const struct engine *e)
     return hot_bytes(e) > budget_share(e, SHARE_CROWDED);
 }
 
+static bool post_is_asked(const struct engine *e, const struct post *p)
+{
+    if (MUTANT(e->o.mutant, ASKED_IGNORED))
+        return false;
+    return p->waiters > 0 || (p->asked_ms > 0 && e->now_ms - p->asked_ms < ASKED_MS);
+}
+
+/* Whether a worker would take a job of the queue soon. */
+static bool queue_is_asked(const struct engine *e, const struct queue *q)
+{
+    return queue_pushes(q) || post_is_asked(e, &q->post) ||
+           (q->kind && post_is_asked(e, &q->kind->post));
+}
+
+/* A tenant that leaves less room than its hot jobs take has its share. Its classes without jobs in
+ * memory then go without: else one large job in each of many queues would fill the memory. If a
+ * worker asks at a queue, the tenant may have more, because the worker takes the job. */
+static bool class_goes_without(const struct engine *e, const struct class *c)
+{
+    const struct tenant *t = c->queue->tenant;
+    uint64_t room = hot_room(e), least = budget_share(e, SHARE_TENANT);
+
+    if (c->queue->hidden || t->hot_bytes <= (room > least ? room : least))
+        return false;
+    return !queue_is_asked(e, c->queue) || leased_is_full(e, t) ||
+           t->hot_bytes > budget_share(e, SHARE_ASKED);
+}
+
 bool class_is_full(const struct engine *e, const struct class *c)
 {
-    return memory_is_crowded(e) && c->hot_bytes > hot_room(e) / 8;
+    return memory_is_crowded(e) &&
+           (c->hot_bytes > hot_room(e) / 8 || (c->hot_bytes == 0 && class_goes_without(e, c)));
 }
 
 /* The share of a class though there is no room; all classes together have a sixteenth. */
@@ -135,7 +180,13 @@ uint64_t class_least(const struct engine *e)
 
 bool class_is_glutted(const struct engine *e, const struct class *c)
 {
-    return memory_is_crowded(e) && c->ready_bytes > hot_room(e) / 8 + class_least(e);
+    return memory_is_crowded(e) && (c->ready_bytes > hot_room(e) / 8 + class_least(e) ||
+                                    (c->ready_bytes == 0 && class_goes_without(e, c)));
+}
+
+bool class_is_shut_out(const struct engine *e, const struct class *c)
+{
+    return c->ready_bytes == 0 && class_is_glutted(e, c);
 }
 
 bool class_is_half_glutted(const struct engine *e, const struct class *c)

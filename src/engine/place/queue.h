@@ -58,6 +58,8 @@ unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
+/* A worker asks for jobs of the queue: those that are not in memory are looked at first. */
+void queue_ask(struct engine *e, struct queue *q);
 
 /* Some jobs of the class are on disk. */
 static inline bool class_is_on_disk(const struct class *c)
@@ -68,6 +70,8 @@ static inline bool class_is_on_disk(const struct class *c)
 /* The class has its share of memory: of jobs that are not due, or of due ones. */
 bool class_is_full(const struct engine *e, const struct class *c);
 bool class_is_glutted(const struct engine *e, const struct class *c);
+/* The class has no due jobs in memory, and its tenant has its share of memory. */
+bool class_is_shut_out(const struct engine *e, const struct class *c);
 bool class_is_half_glutted(const struct engine *e, const struct class *c);
 /* Hot and leased jobs take so much that classes have shares. */
 bool memory_is_crowded(const struct engine *e);

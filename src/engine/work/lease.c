@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/time.h"
+#include "engine/cold/cold.h"
 #include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
@@ -213,12 +214,25 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
     assert(r->queue_count <= LEASE_QUEUES_MAX && r->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < r->queue_count; i++) {
         posts[i] = post_of(e, r->queues[i], false);
-        if (posts[i])
+        if (posts[i] && posts[i]->queue)
+            queue_ask(e, posts[i]->queue);
+        else if (posts[i])
             posts[i]->asked_ms = e->now_ms;
     }
     size_t n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
     count_wait(e, ret_jobs, n, 0);
     return (int)n;
+}
+
+bool engine_owes(struct engine *e, const struct lease_request *r)
+{
+    for (size_t i = 0; i < r->queue_count; i++) {
+        const struct queue *q = queue_find(e, r->queues[i]);
+
+        if (q && queue_owes(e, q))
+            return true;
+    }
+    return false;
 }
 
 int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs)
