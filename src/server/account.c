@@ -18,7 +18,7 @@ void accounts_init(struct accounts *a)
     *a = (struct accounts){ 0 };
     named_init(&a->table);
     list_init(&a->all);
-    list_init(&a->strangers.waiting);
+    lists_init(&a->turns, &a->strangers.waiting, &a->strangers.called, &a->strangers.turn);
     list_append(&a->all, &a->strangers.all);
 }
 
@@ -54,7 +54,7 @@ static struct account *account_get(struct accounts *as, struct str name)
     if (!a)
         return &as->strangers; /* Its limits are the narrowest. */
     named_add(&as->table, &a->named, a->name, name);
-    list_init(&a->waiting);
+    lists_init(&a->waiting, &a->called, &a->turn);
     list_append(&as->all, &a->all);
     return a;
 }
@@ -90,7 +90,9 @@ static void leave(struct client *c)
         return;
     table_remove(&as->table, &a->named.node);
     list_remove(&a->all);
-    list_splice(&c->server->resume, &a->waiting); /* of clients that have changed accounts */
+    list_remove(&a->turn);
+    list_splice(&c->server->resume, &a->called); /* of clients that have changed accounts */
+    list_splice(&c->server->resume, &a->waiting);
     free(a);
 }
 
@@ -256,6 +258,36 @@ void accounts_resume(struct server *s)
         some = some || !list_empty(&a->waiting);
     }
     s->accounts.short_of = some;
+}
+
+/* ---- Turns ---- */
+
+void accounts_call(struct server *s)
+{
+    while (!list_empty(&s->resume)) {
+        struct client *c = container_of(s->resume.next, struct client, resume);
+        struct account *a = c->holding.account ? c->holding.account : &s->accounts.strangers;
+
+        list_move(&a->called, &c->resume);
+        if (list_empty(&a->turn))
+            list_append(&s->accounts.turns, &a->turn);
+    }
+}
+
+struct client *accounts_next(struct server *s)
+{
+    struct list *turns = &s->accounts.turns;
+
+    while (!list_empty(turns)) {
+        struct account *a = container_of(turns->next, struct account, turn);
+
+        if (!list_empty(&a->called)) {
+            list_move(turns, &a->turn);
+            return container_of(a->called.next, struct client, resume);
+        }
+        list_remove(&a->turn);
+    }
+    return NULL;
 }
 
 /* ---- Giving way ---- */

@@ -12,6 +12,9 @@
  *
  * Connections are shared by the same rule: a tenant may have another while it has fewer than are
  * free.
+ *
+ * Accounts take turns with requests that wait for the loop: one client of each after another. So a
+ * tenant with many connections does not keep those of others waiting.
  */
 #ifndef SERVER_ACCOUNT_H
 #define SERVER_ACCOUNT_H
@@ -32,6 +35,8 @@ struct account {
     uint64_t clients;
     size_t bytes;            /* of the buffers of its clients */
     struct list waiting;     /* Clients that wait for memory, by `resume`. */
+    struct list called;      /* Clients that go on when it is their turn, by `resume`. */
+    struct list turn;        /* In `turns`, while there are such clients. */
     int64_t max_connections; /* of the tenant; 0: as many as are free */
     int64_t requests;        /* of the tenant in a second; 0: any number */
     int64_t credit;          /* requests of this second that are left, in thousandths */
@@ -42,6 +47,7 @@ struct account {
 struct accounts {
     struct table table;
     struct list all;
+    struct list turns;        /* accounts with clients that go on, the next one first */
     struct account strangers; /* not in the table */
     size_t bytes;             /* of all accounts */
     uint64_t waits;           /* requests that had to wait for memory, so far */
@@ -96,6 +102,10 @@ void account_give_back(struct client *c);
 void account_wait(struct client *c);
 /* Lets clients go on whose accounts are no longer crowded. */
 void accounts_resume(struct server *s);
+/* Has the clients in `resume` of the server take turns, by accounts. */
+void accounts_call(struct server *s);
+/* Whose turn it is; NULL if no client is called. */
+struct client *accounts_next(struct server *s);
 /* Now and then: closes clients that keep others waiting. */
 void accounts_sweep(struct server *s, int64_t mono_ms);
 

@@ -15,27 +15,25 @@
 
 /* ---- The turn ---- */
 
-/* Clients that could not go on keep their place before clients that did and have more. */
+/* Each client goes on once. Those that could not keep their place before those that did and have
+ * more. */
 static void resume_clients(struct server *s)
 {
-    struct list mark;
+    struct client *c;
     int64_t until_us;
 
     if (s->host.partition && !partition_crammed(s->host.partition))
         list_splice(&s->resume, &s->no_room);
     accounts_resume(s);
-    if (list_empty(&s->resume))
+    accounts_call(s);
+    if (list_empty(&s->accounts.turns))
         return;
     until_us = time_mono_us() + RESUME_US;
-    list_append(&s->resume, &mark);
-    while (s->resume.next != &mark && host_may_execute(&s->host)) {
-        struct client *c = container_of(s->resume.next, struct client, resume);
-
+    while (host_may_execute(&s->host) && (c = accounts_next(s))) {
         c->ops->resume(c);
         if (time_mono_us() >= until_us)
             break;
     }
-    list_remove(&mark);
 }
 
 bool server_is_late(struct server *s, int64_t now_us)
@@ -49,7 +47,7 @@ static bool may_resume(const struct server *s)
 {
     const struct host *h = &s->host;
 
-    return (!list_empty(&s->resume) && host_may_execute(h)) ||
+    return ((!list_empty(&s->resume) || !list_empty(&s->accounts.turns)) && host_may_execute(h)) ||
            (!list_empty(&s->no_room) && h->partition && !partition_pressed(h->partition));
 }
 
@@ -58,6 +56,7 @@ static void on_turn(uv_prepare_t *handle)
     struct server *s = handle->data;
 
     clients_flush(s);
+    strangers_shrink(s);
     resume_clients(s);
     if (host_is_up(&s->host))
         clients_check_tokens(s);

@@ -3,6 +3,9 @@
 
 #include "server/client.h"
 
+#define MEMORY_PART 4   /* They may hold this part of what all clients may. */
+#define SHRINK_MAX  256 /* takes 2 ms at most */
+
 void strangers_init(struct strangers *s)
 {
     *s = (struct strangers){ 0 };
@@ -82,4 +85,13 @@ bool strangers_replace(struct server *s)
         stranger_forget(c); /* It has shown a token since it was noted. */
     }
     return false;
+}
+
+void strangers_shrink(struct server *s)
+{
+    size_t most = accounts_limit(s) / MEMORY_PART;
+
+    for (int i = 0; i < SHRINK_MAX && s->accounts.strangers.bytes > most; i++)
+        if (!strangers_replace(s))
+            return;
 }

@@ -3,7 +3,9 @@
  * Strangers: clients that have to show a token and have not shown one. A stranger has auth_timeout
  * for that, however it connected: handshakes of TLS and requests of HTTP count in. When there are
  * as many connections as there may be, a newcomer takes the place of the client that has been a
- * stranger longest. So strangers keep no place from anybody.
+ * stranger longest. So strangers keep no place from anybody. Nor do they keep memory: all of them
+ * together may hold a quarter of clients_memory, and beyond that those go that have been strangers
+ * longest.
  */
 #ifndef SERVER_STRANGER_H
 #define SERVER_STRANGER_H
@@ -21,7 +23,7 @@ struct strangers {
     struct list all;   /* Clients, the one that has been a stranger longest first. */
     uint64_t count;    /* length of `all` */
     uint64_t late;     /* Closed so far, because they showed no token in time. */
-    uint64_t replaced; /* Closed so far, because their place was needed. */
+    uint64_t replaced; /* Closed so far, because their place or memory was needed. */
     uint64_t told;     /* Of both, those that the log has been told of. */
 };
 
@@ -43,5 +45,7 @@ bool stranger_sweep(struct client *c, int64_t mono_ms);
 void strangers_tell(struct server *s);
 /* Closes the client that has been a stranger longest. False: there is no stranger. */
 bool strangers_replace(struct server *s);
+/* In each turn: closes some, while they hold more than their part of memory. */
+void strangers_shrink(struct server *s);
 
 #endif

@@ -78,6 +78,28 @@ def test_they_take_little_memory(make_server, words):
             s.close()
 
 
+def test_half_requests_of_many_take_a_quarter_of_clients_memory(make_server):
+    """Those that have been strangers longest give way. A newcomer is served though its token comes in pieces."""
+    server = make_server(auth_timeout="1h", client_timeout="1h", clients_memory="2MiB")
+    with server.wire() as w:
+        root = make_root(w)
+        half = b"*2\r\n$4\r\nAUTH\r\n$4000\r\n" + b"x" * 3900
+        crowd = [connect(server) for _ in range(400)]
+        for s in crowd:
+            try:
+                s.sendall(half)
+            except OSError:
+                pass
+        # Each keeps its request in a buffer of 4 KiB.
+        wait_for(lambda: metric(w, "strangers") <= 140, what="some have given way")
+        assert metric(w, "strangers_replaced_total") >= 260
+        with connect(server) as s:
+            s.sendall(f"*2\r\n$4\r\nAUTH\r\n${len(root)}\r\n".encode())
+            time.sleep(0.2)
+            s.sendall(root.encode() + b"\r\n")
+            assert s.recv(100) == b"+OK\r\n"
+
+
 def test_they_have_a_short_time(make_server):
     """Silent ones, those that ask now and then, of both protocols. Clients with a token stay."""
     server = make_server(auth_timeout="1500ms", client_timeout="1h", keepalive_timeout="1h")
