@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -132,7 +133,12 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     }
     list_each_of (struct queue, q, &e->place.queues, link)
         past_sort(q);
+    /* Nobody waits for the loop yet: all that may sink does so at once. */
+    for (int i = 0; i < WHEELS; i++)
+        e->wheels[i].slice = INT_MAX;
     engine_advance(e, wall_ms, mono_ms);
+    for (int i = 0; i < WHEELS; i++)
+        e->wheels[i].slice = WHEEL_SLICE;
 }
 
 /* A scheduled job is due, or an ended one has been kept long enough. */

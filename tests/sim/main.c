@@ -133,8 +133,8 @@ static void last_words(FILE *in, char why[JUDGE_TEXT], char again[JUDGE_TEXT])
 static uint64_t first_seed(unsigned mutant)
 {
     static const uint16_t seeds[MUTANT_COUNT] = {
-        [MUTANT_OVERTAKING] = 1720,   [MUTANT_TAKEN_FED] = 355,     [MUTANT_CROWDED] = 305,
-        [MUTANT_GRAVE_LOST] = 225,    [MUTANT_KEY_STALE] = 150,     [MUTANT_CUT_WIDE] = 130,
+        [MUTANT_OVERTAKING] = 1800,   [MUTANT_TAKEN_FED] = 355,     [MUTANT_CROWDED] = 305,
+        [MUTANT_GRAVE_LOST] = 760,    [MUTANT_KEY_STALE] = 515,     [MUTANT_CUT_WIDE] = 275,
         [MUTANT_TORN_ACCEPTED] = 120, [MUTANT_SUMS_LOST] = 115,     [MUTANT_WALK_BLIND] = 65,
         [MUTANT_MISSED_EARLY] = 55,   [MUTANT_LEASES_SHARED] = 225,
     };

@@ -224,7 +224,8 @@ static inline int work(const char *queue)
     struct job *jobs[10];
     int n, all = 0;
 
-    while ((n = engine_lease(e, &r, jobs)) > 0) {
+    /* A worker that finds nothing waits for jobs on disk. */
+    while ((n = engine_lease(e, &r, jobs)) > 0 || engine_owes(e, &r)) {
         struct job_view v[10];
 
         for (int i = 0; i < n; i++)

@@ -145,7 +145,8 @@ static bool would_hold(const struct engine *e, const struct queue *q, bool passi
 
 bool queue_owes(const struct engine *e, const struct queue *q)
 {
-    if (q->cold[COLD_DUE] > 0 && passes_jobs(e, e->now_ms) && !would_hold(e, q, true))
+    if (e->place.frontier.at_ms < e->now_ms && q->cold[COLD_DUE] > 0 && passes_jobs(e, e->now_ms) &&
+        !would_hold(e, q, true))
         return true; /* the frontier is late, as after a start */
     for (int i = 0; i < CLASSES; i++) {
         const struct class *c = q->classes[i];
