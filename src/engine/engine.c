@@ -204,6 +204,19 @@ static void class_is_near(struct engine *e, struct class *c)
     }
 }
 
+/* Fires jobs in the order of their moments. If some are left, nothing else that becomes ready now
+ * may go before them: then no budget is left. */
+static void moments_fire(struct engine *e, int *budget)
+{
+    struct wheel *w = &e->wheels[WHEEL_MOMENTS];
+    struct timer *t;
+
+    for (; *budget > 0 && (t = wheel_pop(w, e->now_ms)); --*budget)
+        job_fire(e, container_of(t, struct job, timer));
+    if (wheel_next(w) <= e->now_ms)
+        *budget = 0;
+}
+
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
 {
     struct timer *t;
@@ -234,10 +247,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     for (; calls > 0 && (t = wheel_pop(&e->wheels[WHEEL_NEARS], e->now_ms)); calls--)
         class_is_near(e, container_of(t, struct class, near));
     asides_wake(e, &calls);
-    while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_MOMENTS], e->now_ms))) {
-        job_fire(e, container_of(t, struct job, timer));
-        budget--;
-    }
+    moments_fire(e, &budget);
     orders_arrive(e, &budget);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms -= 50;

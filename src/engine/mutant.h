@@ -88,6 +88,7 @@
     X(BATCH_KEPT, "the memory of a batch that was given up is kept")        \
     X(CUT_SKIPS, "a page that is cut short passes over the rest of it")     \
     X(ASKED_IGNORED, "jobs stay on disk though a worker asks for them")     \
+    X(FED_NOT_OWED, "LEASE does not wait for jobs on their way to disk")    \
     X(SAME_WRITTEN, "settings are written though they change nothing")      \
     X(AUDIT_NEWEST, "of the audit log the newest entry goes first")         \
     X(AUDIT_MERGED, "a merge drops each second entry of it")

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "engine/place/budget.h"
+#include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
 
@@ -124,15 +125,26 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 
-/* The class has no due job in memory that it could give, but some may come from disk or from its
- * tail. */
+/* The class has no due job in memory that it could give, but some may come from disk, from its
+ * tail, or from a batch that takes the tail there. */
 static bool class_owes(const struct engine *e, const struct class *c)
 {
-    if (!c->closed || c->ready_bytes > 0 || is_stopped(c) || class_is_shut_out(e, c))
+    bool behind = c->number == CLASS_ORDERED && c->queue->first_count == 0;
+
+    if (!c->closed || is_stopped(c) || class_is_shut_out(e, c) || (c->ready_bytes > 0 && !behind))
         return false;
-    if (c->number == CLASS_ORDERED && (order_waits(e, c) || memory_is_pressed(e)))
+    return (batch_takes_tails(e) && !MUTANT(e->o.mutant, FED_NOT_OWED)) || !class_is_on_disk(c) ||
+           c->from.at_ms <= e->now_ms || tail_comes_first(c);
+}
+
+/* Due jobs of the queue are behind the frontier, which is late, as after a start or a jump of the
+ * clock: on disk, or on their way there. */
+static bool frontier_owes(const struct engine *e, const struct queue *q)
+{
+    if (e->place.frontier.at_ms > e->now_ms)
         return false;
-    return !class_is_on_disk(c) || c->from.at_ms <= e->now_ms || tail_comes_first(c);
+    return (q->cold[COLD_DUE] > 0 && passes_jobs(e, e->now_ms)) ||
+           (q->jobs[JOB_SCHEDULED] > 0 && batch_is_open(e));
 }
 
 /* Whether a job that came from disk would be held. Lanes hold jobs that are in memory. */
@@ -145,9 +157,8 @@ static bool would_hold(const struct engine *e, const struct queue *q, bool passi
 
 bool queue_owes(const struct engine *e, const struct queue *q)
 {
-    if (e->place.frontier.at_ms < e->now_ms && q->cold[COLD_DUE] > 0 && passes_jobs(e, e->now_ms) &&
-        !would_hold(e, q, true))
-        return true; /* the frontier is late, as after a start */
+    if ((frontier_owes(e, q) || asides_owe(e, q)) && !would_hold(e, q, true))
+        return true;
     for (int i = 0; i < CLASSES; i++) {
         const struct class *c = q->classes[i];
 

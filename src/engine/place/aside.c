@@ -226,6 +226,18 @@ void asides_refill(struct engine *e, int *budget)
     }
 }
 
+bool asides_owe(const struct engine *e, const struct queue *q)
+{
+    int steps = LOOKED_AT;
+
+    if (q->asides == 0)
+        return false;
+    list_each_of (const struct aside, a, &e->place.asides.lows, low.link)
+        if (steps-- == 0 || (a->queue == q && !lane_is_taken(e, q, a->lane)))
+            return true;
+    return false;
+}
+
 bool asides_load(struct engine *e, struct load_want *ret)
 {
     for (int i = 0; i < LOOKED_AT && !list_empty(&e->place.asides.lows); i++) {

@@ -101,6 +101,9 @@ void aside_remove(struct engine *e, struct job *j);
 /* Lets jobs come back from memory; or says which jobs are to be loaded. */
 void asides_refill(struct engine *e, int *budget);
 bool asides_load(struct engine *e, struct load_want *ret);
+/* Jobs of the queue that were set aside may soon be given out. True also if that takes long to find
+ * out. */
+bool asides_owe(const struct engine *e, const struct queue *q);
 /* Looks at lanes again whose next job is due by now. */
 void asides_wake(struct engine *e, int *budget);
 void asides_rewind(struct engine *e);
