@@ -136,7 +136,7 @@ static uint64_t first_seed(unsigned mutant)
         [MUTANT_OVERTAKING] = 1800,   [MUTANT_TAKEN_FED] = 355,     [MUTANT_CROWDED] = 305,
         [MUTANT_GRAVE_LOST] = 760,    [MUTANT_KEY_STALE] = 515,     [MUTANT_CUT_WIDE] = 275,
         [MUTANT_TORN_ACCEPTED] = 120, [MUTANT_SUMS_LOST] = 115,     [MUTANT_WALK_BLIND] = 65,
-        [MUTANT_MISSED_EARLY] = 55,   [MUTANT_LEASES_SHARED] = 225,
+        [MUTANT_MISSED_EARLY] = 55,   [MUTANT_LEASES_SHARED] = 225, [MUTANT_FED_NOT_OWED] = 440,
     };
 
     return seeds[mutant] ? seeds[mutant] : 1;

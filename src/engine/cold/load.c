@@ -133,8 +133,10 @@ static bool class_owes(const struct engine *e, const struct class *c)
 
     if (!c->closed || is_stopped(c) || class_is_shut_out(e, c) || (c->ready_bytes > 0 && !behind))
         return false;
-    return (batch_takes_tails(e) && !MUTANT(e->o.mutant, FED_NOT_OWED)) || !class_is_on_disk(c) ||
-           c->from.at_ms <= e->now_ms || tail_comes_first(c);
+    if (MUTANT(e->o.mutant, FED_NOT_OWED) && !class_is_on_disk(c))
+        return false;
+    return batch_takes_tails(e) || !class_is_on_disk(c) || c->from.at_ms <= e->now_ms ||
+           tail_comes_first(c);
 }
 
 /* Due jobs of the queue are behind the frontier, which is late, as after a start or a jump of the
