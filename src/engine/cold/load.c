@@ -126,17 +126,17 @@ static bool is_hungry(const struct engine *e, const struct class *c)
 }
 
 /* The class has no due job in memory that it could give, but some may come from disk, from its
- * tail, or from a batch that takes the tail there. */
+ * tail, or from a batch that takes jobs there: those may have become due since. */
 static bool class_owes(const struct engine *e, const struct class *c)
 {
-    bool behind = c->number == CLASS_ORDERED && c->queue->first_count == 0;
+    const struct queue *q = c->queue;
+    bool behind = c->number == CLASS_ORDERED && q->first_count == 0;
 
-    if (!c->closed || is_stopped(c) || class_is_shut_out(e, c) || (c->ready_bytes > 0 && !behind))
+    if (is_stopped(c) || class_is_shut_out(e, c) || (c->ready_bytes > 0 && !behind))
         return false;
-    if (MUTANT(e->o.mutant, FED_NOT_OWED) && !class_is_on_disk(c))
-        return false;
-    return batch_takes_tails(e) || !class_is_on_disk(c) || c->from.at_ms <= e->now_ms ||
-           tail_comes_first(c);
+    if (batch_takes_tails(e) && q->jobs[JOB_READY] > 0 && !MUTANT(e->o.mutant, FED_NOT_OWED))
+        return true;
+    return c->closed && (!class_is_on_disk(c) || c->from.at_ms <= e->now_ms || tail_comes_first(c));
 }
 
 /* Due jobs of the queue are behind the frontier, which is late, as after a start or a jump of the
