@@ -134,7 +134,9 @@ static bool class_owes(const struct engine *e, const struct class *c)
 
     if (is_stopped(c) || class_is_shut_out(e, c) || (c->ready_bytes > 0 && !behind))
         return false;
-    if (batch_takes_tails(e) && q->jobs[JOB_READY] > 0 && !MUTANT(e->o.mutant, FED_NOT_OWED))
+    if (MUTANT(e->o.mutant, FED_NOT_OWED) && !class_is_on_disk(c))
+        return false;
+    if (batch_takes_tails(e) && q->jobs[JOB_READY] > 0)
         return true;
     return c->closed && (!class_is_on_disk(c) || c->from.at_ms <= e->now_ms || tail_comes_first(c));
 }
