@@ -89,6 +89,7 @@
     X(CUT_SKIPS, "a page that is cut short passes over the rest of it")     \
     X(ASKED_IGNORED, "jobs stay on disk though a worker asks for them")     \
     X(FED_NOT_OWED, "LEASE does not wait for jobs on their way to disk")    \
+    X(PENDING_UNCOUNTED, "a replacement of a leased job is in no share")    \
     X(SAME_WRITTEN, "settings are written though they change nothing")      \
     X(AUDIT_NEWEST, "of the audit log the newest entry goes first")         \
     X(AUDIT_MERGED, "a merge drops each second entry of it")

@@ -41,6 +41,23 @@ static uint64_t slack_of(const struct model_spec *s)
     return (s->after_count > 0 || s->expire_ms > 0 ? ENDED_BYTES : 0) + s->after_count * WAIT_BYTES;
 }
 
+/* The replacement of a leased job was refused, because leased jobs take much memory. */
+static bool leased_judge(struct world *w, const struct model_spec *s, int err)
+{
+    bool leased = false;
+
+    if (err != BELFRY_LIMIT || !strstr(engine_detail(w->engine), "leased"))
+        return false;
+    for (size_t i = 0; i < w->model.count; i++) {
+        const struct model_job *job = &w->model.jobs[i];
+
+        leased = leased || (job->state == JOB_LEASED && job->queue == s->queue && job->key > 0);
+    }
+    CHECK(leased && s->if_exists == IFEXISTS_REPLACE, "a job that is not leased counts as leased");
+    cover_event(EVENT_LIMIT_LEASED);
+    return true;
+}
+
 bool bytes_judge(struct world *w, const struct model_spec *specs, size_t n, int err)
 {
     bool refused = err == BELFRY_LIMIT && strstr(engine_detail(w->engine), "max_bytes");
@@ -69,5 +86,5 @@ bool bytes_judge(struct world *w, const struct model_spec *specs, size_t n, int 
     }
     if (refused)
         cover_event(EVENT_LIMIT_BYTES);
-    return refused;
+    return refused || leased_judge(w, &specs[n - 1], err);
 }

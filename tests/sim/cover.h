@@ -74,6 +74,7 @@
     X(QUEUE_FORGOTTEN, "a queue was forgotten, and is in the sums of its tenant") \
     X(LIMIT, "a tenant had as many jobs as it may")                               \
     X(LIMIT_BYTES, "as many bytes were kept of a tenant as may be")               \
+    X(LIMIT_LEASED, "leased jobs took too much memory for a replacement")         \
     X(KIND, "a worker of all tenants got work")                                   \
     X(KIND_PARKED, "a parked worker of all tenants got work")                     \
     X(TURN, "the tenants of a kind had several turns")                            \

@@ -12,7 +12,7 @@
 #include "record/record.h"
 #include "sim/steps.h"
 
-#define SEGMENTS_MAX 4096
+#define SEGMENTS_MAX 65536 /* a recurrence may catch up decades, with a commit for each day */
 
 enum loss {
     LOSS_FIRST,   /* the first segments */

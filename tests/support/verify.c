@@ -499,6 +499,7 @@ static uint64_t leased_bytes(const struct engine *e, const struct tenant *t)
         const struct job *j = container_of(node, struct trail, link)->job;
 
         bytes += j->queue->tenant == t ? job_weight(j) : 0;
+        CHECK(j->trail->weight == trail_weight(j->trail));
     }
     return bytes;
 }

@@ -362,6 +362,8 @@ int apply_mark(struct engine *e, const struct mark_record *r)
         (uint8_t)((r->flags & ~TRAIL_OWNS_LANE) | (t->flags & (TRAIL_OWNS_LANE | TRAIL_GRACED)));
     t->pending_due_ms = r->pending_due_ms;
     trail_recount(e, t);
+    if (!MUTANT(e->o.mutant, PENDING_UNCOUNTED))
+        leased_reweigh(e, j);
     return 0;
 }
 

@@ -123,6 +123,11 @@ static size_t trail_text_bytes(const struct trail *t)
 #undef LENGTH
 }
 
+uint32_t trail_weight(const struct trail *t)
+{
+    return (uint32_t)(sizeof(*t) + trail_text_bytes(t));
+}
+
 void trail_recount(struct engine *e, struct trail *t)
 {
     size_t bytes = TRAIL_KEPT_BYTES + trail_text_bytes(t);
@@ -415,7 +420,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     /* Replay trusts its records; the engine must follow the table. */
     assert(!e->started || state_may_follow(j->state, state));
     if (j->trail) /* it may change before the job is taken out again: then this counts */
-        j->trail->weight = (uint32_t)(sizeof(*j->trail) + trail_text_bytes(j->trail));
+        j->trail->weight = trail_weight(j->trail);
     if (j->state == JOB_LEASED && state != JOB_LEASED)
         queue_freed(e, q);
     j->state = state;

@@ -45,6 +45,7 @@ static inline size_t job_listeners(const struct job *j)
 }
 size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* its part of the budget */
+uint32_t trail_weight(const struct trail *t);
 /* Its part of its tenant's kept_bytes: the image_bytes of its image. */
 uint64_t job_bytes(const struct job *j);
 struct job_id job_id_of(const struct engine *e, const struct job *j);

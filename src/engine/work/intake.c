@@ -136,6 +136,8 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     if (err)
         return err;
     if (holder->state == JOB_LEASED) {
+        if ((err = leased_refuses(e, holder, s->payload)))
+            return err;
         err = emit_mark(e, &(struct mark_record){
                                .seq = holder->seq,
                                .flags = holder->trail->flags | TRAIL_REPLACING,

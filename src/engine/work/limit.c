@@ -78,6 +78,18 @@ int64_t replace_needs(const struct job *j, struct str payload)
     return (int64_t)payload.len - before;
 }
 
+int leased_refuses(struct engine *e, const struct job *j, struct str payload)
+{
+    const struct tenant *t = j->queue->tenant;
+
+    if (replace_needs(j, payload) <= 0 || e->work.checked || !leased_is_full(e, t))
+        return 0;
+    return engine_error(e, BELFRY_LIMIT,
+                        "leased jobs of the tenant take %llu bytes of memory, as many as they may, "
+                        "and the replacement of a leased job would take more",
+                        (unsigned long long)t->leased_bytes);
+}
+
 int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs)
 {
     int64_t most = kept_most(e, t), kept = t ? t->kept_bytes + t->promised_bytes : 0;

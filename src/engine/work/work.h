@@ -21,6 +21,8 @@ struct tenant *tenant_of(const struct engine *e, const struct queue *q, struct s
 /* Bytes that a new job of this image takes; and that a replacement takes more than its job. */
 int64_t image_needs(const struct job_image *image);
 int64_t replace_needs(const struct job *j, struct str payload);
+/* LIMIT if leased jobs of its tenant have their share, and a replacement of this one takes more. */
+int leased_refuses(struct engine *e, const struct job *j, struct str payload);
 /* LIMIT if so many bytes more would be beyond those that are kept of the tenant, which may be NULL.
  */
 int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs);

@@ -72,6 +72,43 @@ static void a_tenant_with_its_share_waits_and_no_other_does(void **state)
     assert_true(tenant("a").leased_bytes > 15 * MIB);
 }
 
+/* A replacement waits in memory until the attempt ends. */
+static void replacements_of_leased_jobs_are_in_the_share(void **state)
+{
+    static char payload[MIB];
+    struct job_spec spec = spec_of("a@q");
+    struct schedule_result r;
+    struct job_view v;
+    char key[16];
+    int err = 0, n = 0;
+
+    (void)state;
+    spec.if_exists = IFEXISTS_REPLACE;
+    for (int i = 0; i < 40; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        spec.key = str_of(key);
+        assert_int_equal(engine_schedule(e, &spec, &r), 0);
+        assert_true(lease("a@q", &v));
+    }
+    spec.payload = (struct str){ payload, sizeof(payload) };
+    for (; n < 40 && !err; n += !err) {
+        snprintf(key, sizeof(key), "%d", n);
+        spec.key = str_of(key);
+        err = engine_schedule(e, &spec, &r);
+    }
+    assert_int_equal(err, BELFRY_LIMIT);
+    assert_int_equal(n, 16);
+    assert_true(tenant("a").leased_bytes > 16 * MIB);
+    schedule_large("b@q");
+    assert_true(lease("b@q", &v));
+    replay();
+    assert_true(tenant("a").leased_bytes > 16 * MIB);
+    spec.payload = STR("small");
+    spec.key = STR("0");
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    assert_true(tenant("a").leased_bytes < 16 * MIB);
+}
+
 static void a_share_is_what_others_leave(void **state)
 {
     struct job_view mine[100], theirs[100], v;
@@ -245,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define LEASED(name) cmocka_unit_test_setup_teardown(name, begin, end)
         LEASED(a_tenant_with_its_share_waits_and_no_other_does),
+        LEASED(replacements_of_leased_jobs_are_in_the_share),
         LEASED(a_share_is_what_others_leave),
         LEASED(it_is_what_it_was_after_a_restart),
         LEASED(an_excess_is_in_nobodys_way),
