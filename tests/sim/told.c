@@ -210,10 +210,23 @@ static void follow_recurrences(struct world *w)
         w->traffic.made_lsn = engine_lsn(w->engine);
 }
 
+/* Recurrences may have gone before jobs were told of ends, too. */
+static void note_pending(struct world *w)
+{
+    for (unsigned t = 0; t < MODEL_TENANTS; t++) {
+        uint64_t n = model_pending(&w->model, t);
+
+        if (n > w->bulked[t])
+            w->bulked[t] = n;
+    }
+}
+
 void world_told(struct world *w)
 {
     bool paused = plan_pause(w, true);
     uint64_t cold = w->traffic.cold;
+
+    note_pending(w);
     bool any = follow_to_the_end(w);
 
     follow_recurrences(w);
