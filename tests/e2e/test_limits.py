@@ -326,3 +326,25 @@ def test_a_slow_reader(make_server):
         assert time.monotonic() - start > 0.8, "but not before their time"
         for s in slow:
             s.close()
+
+
+def dates(size):
+    """Dates of EXDATE with commas between, so many bytes in all: 17 each, and shorter ones at the end."""
+    text = ",".join(f"{2100 + i // 300}01{1 + i % 28:02d}T{i // 28 % 24:02d}0000Z" for i in range(481))
+    return text + "," + "20990101T000000" + "Z" * (size - 8192)
+
+
+@pytest.mark.parametrize("option", ["EXDATE", "RDATE"])
+def test_dates_of_a_recurrence_have_8192_bytes(server, option):
+    with server.wire(3) as b, Web(server.port) as w:
+        recur = ("RECUR", "r", "q", "x", "CRON", "0 9 * * *", option)
+        assert len(dates(8192)) == 8192
+        assert b.call(*recur, dates(8192))[option.lower()] == dates(8192)
+        assert b.call("RECURRENCE", "r")[option.lower()] == dates(8192)
+        beyond = f"{option.lower()}: 8193 bytes, the limit is 8192"
+        assert refused("TOOLARGE", b.call, *recur, dates(8193)).endswith(beyond)
+        body = {"queue": "q", "payload": "x", "cron": "0 9 * * *", option.lower(): dates(8192)}
+        assert w.ask("PUT", "/v1/recurrences/web", body).status == 200
+        answer = w.ask("PUT", "/v1/recurrences/web", {**body, option.lower(): dates(8193)})
+        assert (answer.status, answer.json["code"]) == (413, "TOOLARGE")
+        assert answer.json["detail"].endswith(beyond)
