@@ -282,14 +282,6 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
     return schedule_one(e, s, true, ret);
 }
 
-int engine_schedule_ask(struct engine *e, const struct job_spec *s)
-{
-    struct queue *q;
-    struct job *holder;
-
-    return schedule_check(e, s, true, &q, &holder);
-}
-
 /* The earlier item of the batch with the key of item i, or NULL. That item will have the key when
  * item i is scheduled. */
 static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
@@ -385,6 +377,12 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
     after_promise_nothing(e, specs, n);
 }
 
+/* How many times facts about jobs on disk were forgotten. */
+static uint64_t known_wipes(const struct engine *e)
+{
+    return e->cold.pasts.wipes + e->cold.absent.wipes;
+}
+
 /* Checks once more if facts about the first items were forgotten for the sake of the last ones.
  * There is room for the facts of one batch. */
 static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
@@ -392,11 +390,11 @@ static int check_again(struct engine *e, const struct job_spec *specs, size_t n,
     int err = 0;
 
     for (int i = 0; i < 2 && !err; i++) {
-        uint64_t wipes = e->cold.pasts.wipes + e->cold.absent.wipes;
+        uint64_t wipes = known_wipes(e);
 
         err = check_all(e, specs, n, ret_at);
         promise_nothing(e, specs, n);
-        if (e->cold.pasts.wipes + e->cold.absent.wipes == wipes)
+        if (known_wipes(e) == wipes)
             break;
     }
     return err;
@@ -420,6 +418,39 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     if (err)
         e->work.torn = true; /* out of memory in between: the engine is to be discarded */
     return commit_end(e, before, err);
+}
+
+/* An item before may free the key of this one. So the jobs that it would wait for are asked for,
+ * though a job has its key now. */
+static int ask_all(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct queue *q;
+        struct job *holder;
+        int err = schedule_check(e, &specs[i], true, &q, &holder);
+
+        if (err != BELFRY_COLD && err != BELFRY_NOMEM)
+            err = after_ask(e, &specs[i]);
+        if (err == BELFRY_COLD || err == BELFRY_NOMEM)
+            return err;
+    }
+    return 0;
+}
+
+int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    uint64_t wipes = known_wipes(e);
+    int err = ask_all(e, specs, n);
+
+    return err || known_wipes(e) == wipes ? err : ask_all(e, specs, n);
+}
+
+int engine_schedule_asked(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    e->work.asked = true;
+    int err = schedule_one(e, s, true, ret);
+    e->work.asked = false;
+    return err;
 }
 
 void engine_tear(struct engine *e)

@@ -47,6 +47,8 @@ int tenant_refuses_wait(struct engine *e, struct str full);
  * 0. */
 int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
                 struct job_id *ret_lost);
+/* Brings to memory all jobs that are named, or notes how they ended. COLD, NOMEM. */
+int after_ask(struct engine *e, const struct job_spec *s);
 /* Whether the specs before the i-th leave room for its listeners, if all are scheduled together.
  * LIMIT. */
 int after_room(struct engine *e, const struct job_spec *specs, size_t i);
