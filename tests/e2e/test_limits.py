@@ -143,6 +143,28 @@ def test_headers(make_server):
     return others.worst
 
 
+def test_a_query_of_many_parameters_is_answered(shared_server):
+    """One that is unknown is named, however many there are; the next request is answered, too."""
+    with Web(shared_server.port) as w:
+        for count in (400, 1500, 2000):
+            query = "&".join(f"a{i}=1" for i in range(count))
+            for method, path in (("GET", "/v1/jobs"), ("POST", "/v1/queues/q/pause")):
+                answer = w.ask(method, f"{path}?{query}")
+                assert answer.status == 400 and answer.json["code"] == "INVALID", answer
+                assert answer.json["detail"].startswith("a0: unknown parameter of the query"), answer
+            assert w.ask("GET", "/v1/jobs?" + "&" * count).status == 200
+        assert w.ask("GET", "/v1/jobs?limit=5&queue=q").status == 200
+
+
+@pytest.mark.parametrize("header", ["x" * 16250 + ": y", "X: " + "y" * 16250, "X: " + "y" * 19000])
+def test_headers_of_about_max_headers_are_answered(shared_server, header):
+    """The memory of the headers has no room for an answer then."""
+    answer = raw(shared_server.port, request("GET", "/healthz", b"", header))
+    assert answer.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n"), answer[:200]
+    assert b"Content-Type: application/problem+json\r\n" in answer
+    assert answer.endswith(b'"detail":"the headers take more than max_headers, which is 16384 bytes"}'), answer
+
+
 @pytest.mark.parametrize("headers, why", [
     (["Content-Length: 2", "Content-Length: 2"], "Content-Length: is given twice"),
     (["Content-Length: 2", "Content-Length: 40"], "Content-Length: is given twice"),
