@@ -120,9 +120,13 @@ int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedu
  * the first that is refused. Errors as above; after NOMEM see engine_torn. */
 int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
                         struct schedule_result *ret, size_t *ret_at);
-/* Answers what engine_schedule would answer now. After COLD the caller asks again; the jobs that
- * engine_schedule needs are in memory then. */
-int engine_schedule_ask(struct engine *e, const struct job_spec *spec);
+/* Brings to memory all that engine_schedule_asked needs of the items of a batch, which are
+ * scheduled one by one. After COLD the caller asks again. NOMEM. */
+int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n);
+/* Schedules an item of the batch of the last engine_schedule_ask, in the same turn. Errors as
+ * engine_schedule, but never COLD, whatever the items before it did. */
+int engine_schedule_asked(struct engine *e, const struct job_spec *spec,
+                          struct schedule_result *ret);
 /* Memory ran out in the middle of a commit that must be whole. The host must discard the engine
  * with all records since the last commit, and make it again from the journal. */
 bool engine_torn(const struct engine *e);

@@ -23,6 +23,7 @@ static const struct {
     { 421, "Misdirected Request" },
     { 422, "Unprocessable Content" },
     { 429, "Too Many Requests" },
+    { 431, "Request Header Fields Too Large" },
     { 500, "Internal Server Error" },
     { 501, "Not Implemented" },
     { 503, "Service Unavailable" },

@@ -26,7 +26,7 @@ struct ask {
 
 static void ask_fail(const struct ask *a, const char *code, const char *text)
 {
-    a->reply->ops->error(a->reply, code, str_of(text));
+    reply_refuse(a->reply, code, str_of(text));
 }
 
 static void set_name(const struct ask *a, struct str name)

@@ -164,7 +164,7 @@ int quiet_parse(struct str text, struct quiet *ret, struct rule_error *ret_error
     struct scan s;
     struct week w = { 0 };
     struct quiet q = { 0 };
-    int err = scan_start(&s, text, ret_error, expected_window);
+    int err = scan_start(&s, text, RULE_TEXT_MAX, ret_error, expected_window);
 
     if (!err && text.len > QUIET_TEXT_MAX)
         err = scan_fail(&s, QUIET_TEXT_MAX, "at most 200 bytes", "the text is too long");

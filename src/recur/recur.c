@@ -153,7 +153,7 @@ static int read_dates(struct recur *r, struct str text, const char *name, int64_
     int err = 0;
     if (text.len == 0)
         return 0;
-    err = scan_start(&s, text, &error, "");
+    err = scan_start(&s, text, RULE_DATES_BYTES, &error, "");
     while (!err) {
         struct recur_date *d = &r->dates[r->exdates_n + r->rdates_n];
         enum scan_moment kind;

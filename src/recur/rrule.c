@@ -224,7 +224,7 @@ int rule_parse_rrule(struct str text, struct rule *ret, struct rule_error *ret_e
     struct rule r = { .interval = 1 };
     size_t places[PARTS] = { 0 };
     struct scan s;
-    int err = scan_start(&s, text, ret_error, "a rule such as FREQ=DAILY;BYHOUR=9");
+    int err = scan_start(&s, text, RULE_TEXT_MAX, ret_error, "a rule such as FREQ=DAILY;BYHOUR=9");
     if (!err && text.len >= 6 && strncasecmp(text.ptr, "RRULE:", 6) == 0)
         s.at = 6;
     if (err)

@@ -22,14 +22,18 @@ int scan_fail(struct scan *s, size_t at, const char *expected, const char *wrong
     return BELFRY_INVALID;
 }
 
-int scan_start(struct scan *s, struct str text, struct rule_error *error, const char *expected)
+int scan_start(struct scan *s, struct str text, size_t max, struct rule_error *error,
+               const char *expected)
 {
+    char most[40];
+
     *s = (struct scan){ text, 0, error };
     if (text.len == 0)
         return scan_fail(s, 0, expected, "nothing is there");
-    if (text.len > RULE_TEXT_MAX)
-        return scan_fail(s, RULE_TEXT_MAX, "at most 4096 bytes", "the text is too long");
-    return 0;
+    if (text.len <= max)
+        return 0;
+    snprintf(most, sizeof(most), "at most %zu bytes", max);
+    return scan_fail(s, max, most, "the text is too long");
 }
 
 bool scan_take(struct scan *s, char c)

@@ -18,8 +18,9 @@ enum scan_moment { SCAN_DATE, SCAN_LOCAL, SCAN_UTC };
 int scan_fail(struct scan *s, size_t at, const char *expected, const char *wrong, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* INVALID unless the text has 1 .. RULE_TEXT_MAX bytes. */
-int scan_start(struct scan *s, struct str text, struct rule_error *error, const char *expected);
+/* INVALID unless the text has 1 .. max bytes. */
+int scan_start(struct scan *s, struct str text, size_t max, struct rule_error *error,
+               const char *expected);
 
 static inline bool scan_done(const struct scan *s)
 {

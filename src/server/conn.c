@@ -62,7 +62,7 @@ static bool is_free(struct conn *c)
     return is_free_with(c, OUTPUT_PAUSE) && (is_free_with(c, ACCOUNT_SMALL) || !is_small(c));
 }
 
-static void watch_socket(struct conn *c)
+void conn_watch(struct conn *c)
 {
     int events = 0;
 
@@ -71,9 +71,11 @@ static void watch_socket(struct conn *c)
     if (c->client.session.parked)
         events |= UV_DISCONNECT;
     if (!c->eof && is_free(c) && list_empty(&c->client.resume) && !c->client.server->stopping)
-        events |= UV_READABLE;
+        events |= UV_READABLE | UV_DISCONNECT;
     if (replies_are_stuck(&c->out))
         events |= UV_WRITABLE;
+    if (!list_empty(&c->going))
+        events = 0;
     if (events == c->events)
         return;
     if (events)
@@ -99,6 +101,8 @@ void conn_close(struct client *client)
     if (c->closed)
         return;
     c->closed = true;
+    client->server->closes++;
+    list_remove(&c->going);
     client_fini(client);
     buf_fini(&c->in);
     replies_fini(&c->out);
@@ -171,7 +175,7 @@ static void conn_flush(struct client *client)
         client_queue(client); /* with a whole request that could not be executed when it came */
     else if (replies_unsent(&c->out) == 0 && (client->session.quit || (c->eof && may_go_on)))
         conn_close(client);
-    watch_socket(c);
+    conn_watch(c);
 }
 
 void conn_note_reply(struct conn *c, uint64_t lsn)
@@ -489,6 +493,8 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct conn *c = handle->data;
 
+    if (events & UV_DISCONNECT && conn_put_off(c))
+        return;
     if (status < 0) {
         conn_close(&c->client);
         return;
@@ -529,7 +535,7 @@ static void conn_drain(struct client *client)
     if (client->session.parked)
         client_end_wait(client);
     else
-        watch_socket(conn_of(client));
+        conn_watch(conn_of(client));
 }
 
 static bool conn_progress(struct client *client, uint64_t *ret)
@@ -596,8 +602,9 @@ void conn_open(struct server *s, int fd, const struct peer *peer)
     }
     c->fd = fd;
     c->fresh = true;
+    list_init(&c->going);
     c->poll.data = c;
     c->active_ms = time_mono_ms();
     client_init(&c->client, s, &conn_ops, peer);
-    watch_socket(c);
+    conn_watch(c);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection that speaks RESP, for conn.c and conn_sniff.c. */
+/* A connection that speaks RESP, for conn.c, conn_going.c and conn_sniff.c. */
 #ifndef SERVER_CONN_DATA_H
 #define SERVER_CONN_DATA_H
 
@@ -25,11 +25,17 @@ struct conn {
     int64_t looked_us; /* monotonic: the last look at the clock in its turn */
     bool fresh;        /* No input was taken yet: the client may speak HTTP or TLS. */
     int peeked;        /* So many first bytes did not tell the protocol. */
+    struct list going; /* in server.going, while its end is put off */
     bool eof;
     bool closed;
 };
 
 void conn_close(struct client *client);
+/* Watches the socket for what the connection waits for. */
+void conn_watch(struct conn *c);
+/* The client has gone. True: enough connections end in this turn, and this one ends in a later one.
+ */
+bool conn_put_off(struct conn *c);
 /* Replies were added to `out`, which now waits for lsn. */
 void conn_note_reply(struct conn *c, uint64_t lsn);
 /* Drops words that were not read yet: closing with unread bytes could lose the answer. The input

@@ -56,6 +56,9 @@ static void on_turn(uv_prepare_t *handle)
     struct server *s = handle->data;
 
     clients_flush(s);
+    s->events.filled_us = 0; /* streams that were put off come before those that read now */
+    if (s->events.behind)
+        http_streams_feed(s);
     strangers_shrink(s);
     resume_clients(s);
     if (host_is_up(&s->host))
@@ -64,6 +67,7 @@ static void on_turn(uv_prepare_t *handle)
     if (may_resume(s))
         host_wake(&s->host); /* their reason to wait ended just now */
     s->late_us = 0;
+    conns_let_go(s);
 }
 
 /* ---- Ending ---- */
@@ -221,7 +225,7 @@ int server_init(struct server *s)
         push_open, http_open,     hosting_pool, listen_open,
     };
 
-    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room);
+    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room, &s->going);
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);

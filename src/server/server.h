@@ -67,6 +67,8 @@ struct server {
     bool stopping;
     int port; /* as bound */
 
+    unsigned closes;     /* connections that were closed in this turn: see conns_let_go */
+    struct list going;   /* connections whose clients have gone, and that end in a later turn */
     int64_t late_us;     /* monotonic: see server_is_late; 0: no request has come in this turn */
     struct list clients; /* all clients */
     struct list settled; /* In host.uncommitted: the clients before it are to be flushed. */
@@ -90,6 +92,8 @@ struct server {
 /* Takes over a socket as a connection of RESP, with which every connection begins; closes it if
  * there is no memory. */
 void conn_open(struct server *s, int fd, const struct peer *peer);
+/* At the end of a turn: some connections whose end was put off may end in the next one. */
+void conns_let_go(struct server *s);
 
 /* Opens the data directory. Errors of this call and the next three are in the log. */
 int hosting_store(struct server *s);

@@ -35,7 +35,7 @@ const char *verb_thing(const struct verb *v)
 void verb_refuse(struct verb_call *c, int err, const char *text)
 {
     c->failed = true;
-    c->reply->ops->error(c->reply, error_name(err), str_of(text));
+    reply_refuse(c->reply, error_name(err), str_of(text));
 }
 
 void verb_error(struct verb_call *c, int err, const char *detail)

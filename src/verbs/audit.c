@@ -158,7 +158,7 @@ void run_audit(struct verb_call *c)
     int err = page_seek(&page);
 
     args_store(c, &f);
-    if (at->phase || at->stripe || at->stripes_log2 || at->key_len)
+    if (at->phase || at->stripes_log2 || at->key_len)
         err = BELFRY_INVALID;
     if (!err)
         err = engine_audits(c->engine, &f, audit_add, &page, &page.next);

@@ -114,11 +114,10 @@ static size_t spec_bytes(const struct job_spec *s)
 
 static void refuse_item(const struct batch *b, size_t i, const char *code, const char *text)
 {
-    struct reply *r = b->call->reply;
     char whole[480];
 
     snprintf(whole, sizeof(whole), "item %zu: %s", i + 1, text);
-    r->ops->error(r, code, str_of(whole));
+    reply_refuse(b->call->reply, code, str_of(whole));
 }
 
 static void refuse_job(const struct batch *b, size_t i, int err)
@@ -185,23 +184,34 @@ static bool check_afters(const struct batch *b)
     return true;
 }
 
-/* Everything that is needed from disk is fetched first. After that the request is not run again. */
+/* Brings to memory all that valid items need. False: the call runs again, or after an error reply.
+ * After that it does not run again. */
+static bool ask_each(const struct batch *b)
+{
+    struct job_spec *valid = calloc(b->n, sizeof(*valid));
+    size_t n = 0;
+    int err = BELFRY_NOMEM;
+
+    for (size_t i = 0; valid && i < b->n; i++)
+        if (!b->items[i].note.code)
+            valid[n++] = b->specs[i];
+    if (valid)
+        err = engine_schedule_ask(b->call->engine, valid, n);
+    free(valid);
+    if (err)
+        verb_error(b->call, err, "");
+    return !err;
+}
+
 static void run_each(const struct batch *b)
 {
-    struct engine *e = b->call->engine;
-
-    if (!check_afters(b))
+    if (!check_afters(b) || !ask_each(b))
         return;
-    for (size_t i = 0; i < b->n; i++) {
-        if (!b->items[i].note.code && engine_schedule_ask(e, &b->specs[i]) == BELFRY_COLD) {
-            verb_error(b->call, BELFRY_COLD, "");
-            return;
-        }
-    }
     reply_array(b->call->reply, b->n);
     for (size_t i = 0; i < b->n; i++) {
         const struct note *note = &b->items[i].note;
-        int err = note->code ? 0 : engine_schedule(e, &b->specs[i], &b->results[i]);
+        int err =
+            note->code ? 0 : engine_schedule_asked(b->call->engine, &b->specs[i], &b->results[i]);
 
         if (note->code)
             refuse_item(b, i, note->code, note->text);

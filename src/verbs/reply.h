@@ -6,6 +6,7 @@
 #ifndef VERBS_REPLY_H
 #define VERBS_REPLY_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -36,6 +37,13 @@ struct reply_ops {
 struct reply {
     const struct reply_ops *ops;
 };
+
+/* COLD is no answer: it tells the host to run the request again. */
+static inline void reply_refuse(struct reply *r, const char *code, struct str text)
+{
+    assert(!str_eq(str_of(code), STR("COLD")));
+    r->ops->error(r, code, text);
+}
 
 static inline void reply_status(struct reply *r, const char *word)
 {

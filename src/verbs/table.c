@@ -217,9 +217,9 @@ const struct verb verb_table[] = {
         { "start", ARG_MOMENT, OF_RECUR(start_ms),
           .help = "the moment where the rule begins and counts from; if not given, now, at a whole second, or the "
                   "START of the recurrence that is changed" },
-        { "exdate", ARG_BYTES, .max = 8192, OF_RECUR(exdate),
+        { "exdate", ARG_BYTES, .max = RULE_DATES_BYTES, OF_RECUR(exdate),
           .help = "times that the rule leaves out, as in iCalendar, with commas between" },
-        { "rdate", ARG_BYTES, .max = 8192, OF_RECUR(rdate),
+        { "rdate", ARG_BYTES, .max = RULE_DATES_BYTES, OF_RECUR(rdate),
           .help = "times in addition to those of the rule, as in iCalendar, with commas between" },
         { "catchup", ARG_WORD, .words = "last|skip|all", OF_RECUR(catchup),
           .help = "for times that were missed by more than a minute, because the server was down: `last` (the "

@@ -143,6 +143,28 @@ def test_headers(make_server):
     return others.worst
 
 
+def test_a_query_of_many_parameters_is_answered(shared_server):
+    """One that is unknown is named, however many there are; the next request is answered, too."""
+    with Web(shared_server.port) as w:
+        for count in (400, 1500, 2000):
+            query = "&".join(f"a{i}=1" for i in range(count))
+            for method, path in (("GET", "/v1/jobs"), ("POST", "/v1/queues/q/pause")):
+                answer = w.ask(method, f"{path}?{query}")
+                assert answer.status == 400 and answer.json["code"] == "INVALID", answer
+                assert answer.json["detail"].startswith("a0: unknown parameter of the query"), answer
+            assert w.ask("GET", "/v1/jobs?" + "&" * count).status == 200
+        assert w.ask("GET", "/v1/jobs?limit=5&queue=q").status == 200
+
+
+@pytest.mark.parametrize("header", ["x" * 16250 + ": y", "X: " + "y" * 16250, "X: " + "y" * 19000])
+def test_headers_of_about_max_headers_are_answered(shared_server, header):
+    """The memory of the headers has no room for an answer then."""
+    answer = raw(shared_server.port, request("GET", "/healthz", b"", header))
+    assert answer.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n"), answer[:200]
+    assert b"Content-Type: application/problem+json\r\n" in answer
+    assert answer.endswith(b'"detail":"the headers take more than max_headers, which is 16384 bytes"}'), answer
+
+
 @pytest.mark.parametrize("headers, why", [
     (["Content-Length: 2", "Content-Length: 2"], "Content-Length: is given twice"),
     (["Content-Length: 2", "Content-Length: 40"], "Content-Length: is given twice"),
@@ -326,3 +348,25 @@ def test_a_slow_reader(make_server):
         assert time.monotonic() - start > 0.8, "but not before their time"
         for s in slow:
             s.close()
+
+
+def dates(size):
+    """Dates of EXDATE with commas between, so many bytes in all: 17 each, and shorter ones at the end."""
+    text = ",".join(f"{2100 + i // 300}01{1 + i % 28:02d}T{i // 28 % 24:02d}0000Z" for i in range(481))
+    return text + "," + "20990101T000000" + "Z" * (size - 8192)
+
+
+@pytest.mark.parametrize("option", ["EXDATE", "RDATE"])
+def test_dates_of_a_recurrence_have_8192_bytes(server, option):
+    with server.wire(3) as b, Web(server.port) as w:
+        recur = ("RECUR", "r", "q", "x", "CRON", "0 9 * * *", option)
+        assert len(dates(8192)) == 8192
+        assert b.call(*recur, dates(8192))[option.lower()] == dates(8192)
+        assert b.call("RECURRENCE", "r")[option.lower()] == dates(8192)
+        beyond = f"{option.lower()}: 8193 bytes, the limit is 8192"
+        assert refused("TOOLARGE", b.call, *recur, dates(8193)).endswith(beyond)
+        body = {"queue": "q", "payload": "x", "cron": "0 9 * * *", option.lower(): dates(8192)}
+        assert w.ask("PUT", "/v1/recurrences/web", body).status == 200
+        answer = w.ask("PUT", "/v1/recurrences/web", {**body, option.lower(): dates(8193)})
+        assert (answer.status, answer.json["code"]) == (413, "TOOLARGE")
+        assert answer.json["detail"].endswith(beyond)

@@ -162,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                              NULL);
         CHECK(code == 0 || code == 1 || code == BELFRY_INVALID);
     } else {
-        CHECK(code == BELFRY_INVALID && !r && error.offset <= RULE_TEXT_MAX &&
+        CHECK(code == BELFRY_INVALID && !r && error.offset <= RULE_DATES_BYTES &&
               strlen(error.text) > 20);
     }
     recur_free(r);

@@ -88,7 +88,8 @@ static void judge_gone(const struct world *w, const struct audit_seen *s)
 static void judge_audits(struct world *w)
 {
     struct audit_seen s = { .m = &w->model };
-    struct audit_filter f = { STR("*"), 0, INT64_MAX, 1000 };
+    size_t limit = rng_chance(&w->rng, 50) ? (size_t)rng_between(&w->rng, 1, 20) : 1000;
+    struct audit_filter f = { STR("*"), 0, INT64_MAX, limit };
     struct list_cursor cursor = { 0 };
     struct look look = { .partition = w->partition };
     uint64_t disk;

@@ -569,6 +569,8 @@ void engine_verify(const struct engine *e)
         CHECK(c.states[i] == sums[i]);
     }
     CHECK(c.kept_bytes == e->place.kept.bytes);
+    CHECK(e->place.leases.waiting ==
+          list_length(&e->place.leases.laden) + list_length(&e->place.leases.capped));
     list_each (node, &e->place.tenant_list) {
         const struct tenant *t = container_of(node, struct tenant, link);
 

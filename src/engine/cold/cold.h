@@ -80,6 +80,8 @@ extern const char walk_families[WALK_FAMILIES];
 
 /* The number of a walk that begins. Jobs that came from disk before have another number. */
 uint32_t walk_begin(struct engine *e);
+/* The number of the newest run: entries of later runs were fed later. */
+uint32_t walk_newest(const struct engine *e);
 /* A job came to memory from this family. */
 void walk_loads(struct engine *e, struct job *j, char family);
 /* A job goes to a family. A walk that was there, and has not met the job in memory, misses it. */

@@ -18,6 +18,15 @@ uint32_t walk_begin(struct engine *e)
     return e->cold.walk;
 }
 
+uint32_t walk_newest(const struct engine *e)
+{
+    uint32_t newest = 0;
+
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        newest = r->d.number > newest ? r->d.number : newest;
+    return newest;
+}
+
 static void walk_mark(struct engine *e, const struct job *j, char family)
 {
     const char *at = memchr(walk_families, family, WALK_FAMILIES);

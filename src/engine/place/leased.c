@@ -96,6 +96,15 @@ static void leased_join(struct engine *e, struct tenant *t)
     struct leases *l = &e->place.leases;
 
     list_append(leased_is_capped(e, t) ? &l->capped : &l->laden, &t->laden);
+    l->waiting++;
+}
+
+void leased_leave(struct engine *e, struct tenant *t)
+{
+    if (list_empty(&t->laden))
+        return;
+    list_remove(&t->laden);
+    e->place.leases.waiting--;
 }
 
 void leased_wait(struct engine *e, struct tenant *t)
@@ -110,7 +119,7 @@ void leased_settle(struct engine *e, struct tenant *t)
 {
     if (list_empty(&t->laden))
         return;
-    list_remove(&t->laden);
+    leased_leave(e, t);
     if (leased_is_full(e, t))
         leased_join(e, t);
     else
@@ -123,7 +132,7 @@ void leased_ebb(struct engine *e)
     list_each_of_safe (struct tenant, t, &e->place.leases.laden, laden) {
         if (leased_is_full(e, t))
             continue;
-        list_remove(&t->laden);
+        leased_leave(e, t);
         tenant_unpark(e, t);
     }
 }

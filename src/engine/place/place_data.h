@@ -34,6 +34,7 @@ struct leases {
     uint64_t bytes;     /* of all tenants, each up to the largest share that a tenant can have */
     struct list laden;  /* tenants that have their share and more to give */
     struct list capped; /* tenants at their max_leased that have more to give, by `laden` */
+    uint64_t waiting;   /* tenants in these lists */
     uint64_t holds;     /* how many times a tenant joined one of these lists */
 };
 

@@ -109,6 +109,8 @@ bool leased_is_capped(const struct engine *e, const struct tenant *t);
 bool leases_fill_memory(const struct engine *e); /* those of all tenants together */
 /* A queue of the tenant is parked because leased_is_full. */
 void leased_wait(struct engine *e, struct tenant *t);
+/* The tenant waits for memory no longer. */
+void leased_leave(struct engine *e, struct tenant *t);
 /* A lease of the tenant ended, or its settings changed: it may go on if it waited for memory. */
 void leased_settle(struct engine *e, struct tenant *t);
 /* A lease ended: tenants that waited for memory may go on. */

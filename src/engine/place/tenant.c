@@ -41,7 +41,7 @@ void tenant_settle(struct engine *e, struct tenant *t)
     table_remove(&e->place.tenants, &t->by_name.node);
     list_remove(&t->link);
     tree_remove(&e->place.known.tenants, &t->sorted);
-    list_remove(&t->laden);
+    leased_leave(e, t);
     list_remove(&t->greedy);
     wheel_remove(&t->bucket.timer);
     gauges_free(e, &t->sums.gauges);

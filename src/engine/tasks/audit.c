@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries of the audit log never change, and all entries in memory go to disk together. So entries
- * on disk are older than those in memory. A page begins behind a point in this order, be it in
- * memory or on disk. */
+/*
+ * Entries of the audit log never change, and all entries in memory go to disk together. So entries
+ * on disk have smaller numbers than those in memory. On disk they are in the order of their
+ * moments, which is another one where the clock was set back.
+ *
+ *     on disk, by moment                  in memory, by number
+ *     numbers in floor+1 .. ceiling  ───> numbers from ceiling+1 on
+ *           ^                               │ these went to disk between two pages:
+ *           └───────────────────────────────┘ floor = ceiling, and only runs that are newer
+ *
+ * The pages walk over the entries on disk first, then over those in memory. Entries that go to disk
+ * meanwhile are beyond the ceiling, and a further walk over newer runs shows them. So no entry is
+ * shown twice or left out, however moments and numbers are related.
+ */
 #include "engine/audit.h"
 
 #include <stdlib.h>
 
+#include "engine/cold/cold.h"
 #include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
@@ -106,7 +118,11 @@ struct page {
     const struct audit_filter *f;
     int (*fn)(void *arg, const struct audit_entry *a);
     void *arg;
-    struct cold_point after; /* entries up to here have been given */
+    uint64_t floor,
+        ceiling; /* numbers of the walk on disk; in memory, up to the ceiling are given */
+    uint32_t since, newest;  /* runs of the walk are newer than the one and up to the other; in
+                                memory both are equal */
+    struct cold_point after; /* of the walk on disk: entries up to here have been given */
     size_t n;
 };
 
@@ -115,7 +131,6 @@ static int entry_show(struct page *p, struct job_id id, int64_t at_ms, struct st
     struct audit_entry a = { .id = id, .at_ms = at_ms };
     const struct audit_filter *f = p->f;
 
-    p->after = (struct cold_point){ at_ms, id.seq };
     if (at_ms < f->from_ms || at_ms >= f->to_ms || !entry_decode(payload, &a) ||
         (f->tenant.len > 0 && !str_eq(f->tenant, STR(TENANT_ALL)) && !str_eq(f->tenant, a.tenant)))
         return 0;
@@ -123,35 +138,67 @@ static int entry_show(struct page *p, struct job_id id, int64_t at_ms, struct st
     return p->fn(p->arg, &a);
 }
 
-/* True: the page is full of entries on disk, and there are more. */
-static bool show_disk(struct page *p, int *ret_err)
+/* The largest number that an entry on disk can have. */
+static uint64_t disk_ceiling(const struct engine *e, const struct queue *q)
 {
-    const struct cold_answer *a = p->e->cold.answer;
+    uint64_t ceiling = e->log.next_seq - 1;
 
-    for (size_t i = 0; i < a->n && !*ret_err; i++) {
+    list_each_of (const struct trail, t, &q->logged, timer.link)
+        if (!job_is_waste(e, t->job) && t->job->seq <= ceiling)
+            ceiling = t->job->seq - 1;
+    return ceiling;
+}
+
+/* Begins a walk over entries that went to disk since the last one, if there may be any. */
+static void walk_again(struct page *p, const struct queue *q)
+{
+    uint32_t newest = walk_newest(p->e);
+    uint64_t ceiling = disk_ceiling(p->e, q);
+
+    if (q->cold[COLD_DONE] <= 0 || newest == p->newest || ceiling <= p->ceiling)
+        return;
+    p->since = p->newest;
+    p->newest = newest;
+    p->floor = p->ceiling;
+    p->ceiling = ceiling;
+    p->after = (struct cold_point){ p->f->from_ms > 0 ? p->f->from_ms : 0, 0 };
+}
+
+static bool is_on_disk(const struct page *p)
+{
+    return p->since != p->newest;
+}
+
+/* Shows a page of those on disk: 0, COLD, or what the caller's function returned. */
+static int show_disk(struct page *p, const struct queue *q)
+{
+    int err = 0;
+
+    want_page_of(p->e, q, FAMILY_KEPT, p->after, p->f->limit);
+    p->e->cold.want.since = p->since;
+    if (!want_is_answered(p->e))
+        return BELFRY_COLD;
+    const struct cold_answer *a = p->e->cold.answer;
+    for (size_t i = 0; i < a->n && !err; i++) {
         struct job_image image;
 
-        if (record_get_job(a->items[i].body, &image) && image.has_trail)
-            *ret_err = entry_show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
-                                  image.trail.ended_ms, image.payload);
+        if (!record_get_job(a->items[i].body, &image) || !image.has_trail)
+            continue;
+        p->after = (struct cold_point){ image.trail.ended_ms, image.seq };
+        if (image.seq > p->floor && image.seq <= p->ceiling)
+            err = entry_show(p, (struct job_id){ image.born_ms, p->e->o.partition, image.seq },
+                             image.trail.ended_ms, image.payload);
     }
-    if (a->more && !*ret_err)
+    if (a->more && !err)
         cold_key_point((struct str){ a->last, a->last_len }, &p->after);
-    return a->more || *ret_err;
+    if (!err && (!a->more || p->after.at_ms >= p->f->to_ms)) /* later ones are beyond the end */
+        p->since = p->newest;
+    return err;
 }
 
-/* The page of those on disk: 1 if it is there, 0 if there are none, COLD. */
-static int page_want(struct page *p, const struct queue *q)
-{
-    if (q->cold[COLD_DONE] <= 0)
-        return 0;
-    want_page_of(p->e, q, FAMILY_KEPT, p->after, p->f->limit);
-    return want_is_answered(p->e) ? 1 : BELFRY_COLD;
-}
-
-/* The first of those in memory, by their numbers; all of them are behind those on disk. */
+/* The first of those in memory, by their numbers. */
 static size_t page_pick(const struct page *p, const struct queue *q, const struct job **ret,
-                        size_t max, bool *ret_more)
+                        size_t max)
 {
     size_t n = 0;
 
@@ -159,11 +206,10 @@ static size_t page_pick(const struct page *p, const struct queue *q, const struc
         const struct job *j = t->job;
         size_t at = n;
 
-        if (job_is_waste(p->e, j) || j->seq <= p->after.seq)
+        if (job_is_waste(p->e, j) || j->seq <= p->ceiling)
             continue;
         while (at > 0 && ret[at - 1]->seq > j->seq) /* mostly they are in order */
             at--;
-        *ret_more = *ret_more || n == max;
         if (at == max)
             continue;
         n -= n == max;
@@ -174,24 +220,47 @@ static size_t page_pick(const struct page *p, const struct queue *q, const struc
     return n;
 }
 
+/* Shows entries in memory until the page is full. The ceiling is right below the next entry, so
+ * that its place tells whether entries went to disk. */
 static int show_memory(struct page *p, const struct queue *q, bool *ret_more)
 {
     size_t max = p->f->limit - p->n, n, shown = 0;
-    const struct job **jobs = max ? malloc(max * sizeof(*jobs)) : NULL;
+    const struct job **jobs = malloc((max + 1) * sizeof(*jobs));
     int err = 0;
 
-    *ret_more = max == 0;
-    if (max == 0)
-        return 0;
     if (!jobs)
         return engine_plain(p->e, BELFRY_NOMEM);
-    n = page_pick(p, q, jobs, max, ret_more);
-    for (; shown < n && !err; shown++)
+    n = page_pick(p, q, jobs, max + 1);
+    for (; shown < n && shown < max && !err; shown++)
         err = entry_show(p, job_id_of(p->e, jobs[shown]), jobs[shown]->trail->ended_ms,
                          job_payload(jobs[shown]));
-    *ret_more = *ret_more || shown < n;
+    *ret_more = shown < n;
+    if (*ret_more)
+        p->ceiling = jobs[shown]->seq - 1;
     free(jobs);
     return err;
+}
+
+static void page_resume(struct page *p, const struct list_cursor *c)
+{
+    p->floor = c->stripe;
+    p->ceiling = c->epoch;
+    p->since = c->walk;
+    p->newest = c->since;
+    p->after = (struct cold_point){ c->due_ms, c->seq };
+}
+
+static struct list_cursor page_cursor(const struct page *p)
+{
+    return (struct list_cursor){
+        .more = true,
+        .stripe = p->floor,
+        .epoch = p->ceiling,
+        .walk = p->since,
+        .since = p->newest,
+        .due_ms = p->after.at_ms,
+        .seq = p->after.seq,
+    };
 }
 
 int engine_audits(struct engine *e, const struct audit_filter *f,
@@ -200,26 +269,22 @@ int engine_audits(struct engine *e, const struct audit_filter *f,
 {
     struct page p = { .e = e, .f = f, .fn = fn, .arg = arg };
     const struct queue *q = queue_find(e, hidden_rows[HIDDEN_AUDIT].name);
-    bool more = false;
-    int err = 0, disk;
+    bool more = q != NULL;
+    int err = 0;
 
     if (cursor->more)
-        p.after = (struct cold_point){ cursor->due_ms, cursor->seq };
-    else if (f->from_ms > 0)
-        p.after = (struct cold_point){ f->from_ms, 0 };
-    if (!q) {
-        *cursor = (struct list_cursor){ 0 };
-        return 0;
+        page_resume(&p, cursor);
+    if (q && !is_on_disk(&p))
+        walk_again(&p, q);
+    if (q && is_on_disk(&p)) {
+        err = show_disk(&p, q);
+        if (err == BELFRY_COLD)
+            return err;
+        if (!err && !is_on_disk(&p))
+            walk_again(&p, q);
     }
-    disk = page_want(&p, q);
-    if (disk < 0)
-        return disk;
-    if (disk > 0)
-        more = show_disk(&p, &err);
-    if (more && p.after.at_ms >= f->to_ms) /* later entries are beyond the end */
-        more = false;
-    else if (!more)
+    if (q && !err && !is_on_disk(&p))
         err = show_memory(&p, q, &more);
-    *cursor = (struct list_cursor){ .more = more, .due_ms = p.after.at_ms, .seq = p.after.seq };
+    *cursor = more ? page_cursor(&p) : (struct list_cursor){ 0 };
     return err;
 }

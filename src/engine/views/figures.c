@@ -176,7 +176,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->kept_bytes = (uint64_t)e->place.kept.bytes;
     ret->kept_refusals = e->place.kept.refusals;
     ret->leased_bytes = e->place.bytes[WHERE_LEASED];
-    ret->laden = list_length(&e->place.leases.laden) + list_length(&e->place.leases.capped);
+    ret->laden = e->place.leases.waiting;
     ret->leased_holds = e->place.leases.holds;
     ret->untold = e->place.untold;
     ret->queues_forgotten = e->place.known.queues_forgotten;

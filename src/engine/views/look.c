@@ -511,22 +511,13 @@ static void walk_resume(const struct engine *e, struct list_cursor *c)
         *c = (struct list_cursor){ .more = true, .phase = LIST_DISK, .epoch = e->o.epoch };
 }
 
-static uint32_t newest_run(const struct engine *e)
-{
-    uint32_t newest = 0;
-
-    list_each_of (const struct cold_run, r, &e->cold.runs, link)
-        newest = r->d.number > newest ? r->d.number : newest;
-    return newest;
-}
-
 int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor)
 {
     if (!cursor->more)
         *cursor = (struct list_cursor){ .walk = walk_begin(e),
-                                        .since = newest_run(e),
+                                        .since = walk_newest(e),
                                         .epoch = e->o.epoch };
     else if (cursor->epoch != e->o.epoch)
         walk_resume(e, cursor);

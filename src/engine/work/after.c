@@ -54,7 +54,7 @@ static int seek_state(struct engine *e, struct job_id id)
 
     if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
-    if (!j && err == BELFRY_NOTFOUND)
+    if (!j && err == BELFRY_NOTFOUND && !e->work.asked) /* others must not be forgotten for it */
         past_note(e, id, err, INT64_MAX);
     if (!j)
         return err;
@@ -110,6 +110,21 @@ int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
         err = check_parents(e, s, ret_waits, ret_lost);
     e->scope = scope;
     return err;
+}
+
+int after_ask(struct engine *e, const struct job_spec *s)
+{
+    struct str scope = e->scope, queue;
+    int state = check_names(e, s) ? BELFRY_INVALID : 0;
+
+    scope_split(s->queue, &e->scope, &queue);
+    for (size_t i = 0; i < s->after_count && state != BELFRY_INVALID; i++) {
+        state = parent_state(e, s->after[i]);
+        if (state == BELFRY_COLD || state == BELFRY_NOMEM)
+            break;
+    }
+    e->scope = scope;
+    return state == BELFRY_COLD || state == BELFRY_NOMEM ? state : 0;
 }
 
 /* The job of an id, if it has not ended. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests about jobs that are not running: schedule, cancel, reschedule, redrive. */
+/* Requests about jobs that are not running: schedule, cancel, reschedule. */
 #include "engine/work/work.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
     return ordered || due > e->now_ms ? due : e->now_ms;
 }
 
-static int refuse_full(struct engine *e)
+int refuse_full(struct engine *e)
 {
     return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
 }
@@ -107,7 +107,7 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
     put_labels(out, s);
 }
 
-static int key_exists(struct engine *e, const struct job *holder)
+int key_exists(struct engine *e, const struct job *holder)
 {
     char text[ID_TEXT];
 
@@ -284,14 +284,6 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
     return schedule_one(e, s, true, ret);
 }
 
-int engine_schedule_ask(struct engine *e, const struct job_spec *s)
-{
-    struct queue *q;
-    struct job *holder;
-
-    return schedule_check(e, s, true, &q, &holder);
-}
-
 /* The earlier item of the batch with the key of item i, or NULL. That item will have the key when
  * item i is scheduled. */
 static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
@@ -387,6 +379,12 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
     after_promise_nothing(e, specs, n);
 }
 
+/* How many times facts about jobs on disk were forgotten. */
+static uint64_t known_wipes(const struct engine *e)
+{
+    return e->cold.pasts.wipes + e->cold.absent.wipes;
+}
+
 /* Checks once more if facts about the first items were forgotten for the sake of the last ones.
  * There is room for the facts of one batch. */
 static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
@@ -394,11 +392,11 @@ static int check_again(struct engine *e, const struct job_spec *specs, size_t n,
     int err = 0;
 
     for (int i = 0; i < 2 && !err; i++) {
-        uint64_t wipes = e->cold.pasts.wipes + e->cold.absent.wipes;
+        uint64_t wipes = known_wipes(e);
 
         err = check_all(e, specs, n, ret_at);
         promise_nothing(e, specs, n);
-        if (e->cold.pasts.wipes + e->cold.absent.wipes == wipes)
+        if (known_wipes(e) == wipes)
             break;
     }
     return err;
@@ -422,6 +420,39 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     if (err)
         e->work.torn = true; /* out of memory in between: the engine is to be discarded */
     return commit_end(e, before, err);
+}
+
+/* An item before may free the key of this one. So the jobs that it would wait for are asked for,
+ * though a job has its key now. */
+static int ask_all(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct queue *q;
+        struct job *holder;
+        int err = schedule_check(e, &specs[i], true, &q, &holder);
+
+        if (err != BELFRY_COLD && err != BELFRY_NOMEM)
+            err = after_ask(e, &specs[i]);
+        if (err == BELFRY_COLD || err == BELFRY_NOMEM)
+            return err;
+    }
+    return 0;
+}
+
+int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    uint64_t wipes = known_wipes(e);
+    int err = ask_all(e, specs, n);
+
+    return err || known_wipes(e) == wipes ? err : ask_all(e, specs, n);
+}
+
+int engine_schedule_asked(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    e->work.asked = true;
+    int err = schedule_one(e, s, true, ret);
+    e->work.asked = false;
+    return err;
 }
 
 void engine_tear(struct engine *e)
@@ -454,9 +485,7 @@ int engine_cancel(struct engine *e, struct job_id id)
     return err ? err : CANCEL_CANCELLED;
 }
 
-/* The job of an id, if it is in one of these states (bits); see job_seek. STATE. */
-static struct job *job_claim(struct engine *e, struct job_id id, unsigned states, bool take,
-                             int *ret_err)
+struct job *job_claim(struct engine *e, struct job_id id, unsigned states, bool take, int *ret_err)
 {
     struct job *j = job_seek(e, id, take, ret_err);
 
@@ -484,130 +513,4 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
                          .due_ms = due_ms,
                          .at_ms = job_is_waiting(j) ? AT_NEVER : moment_of(e, j->ordered, due_ms),
                      });
-}
-
-/* Puts a dead job back whose key, if it has one, is free. */
-static int redrive(struct engine *e, struct job *j)
-{
-    struct job_image image;
-
-    job_image_of(j, &image);
-    image.state = JOB_SCHEDULED;
-    image.due_ms = image.at_ms = e->now_ms;
-    image.attempt = 0;
-    image.stalls = 0;
-    image.trail.ended_ms = image.trail.keep_ms = 0;
-    image.trail.flags = 0;
-    return emit_put(e, &image);
-}
-
-/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. A job on disk comes to
- * memory, as an answer is about one job only, and should not be asked for twice. */
-static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
-{
-    struct job_opts o;
-
-    job_opts_get(j, &o);
-    *ret_err = BELFRY_NOTFOUND;
-    return o.key.len > 0 ? key_seek(e, j->queue, o.order, o.key, true, ret_err) : NULL;
-}
-
-int engine_redrive(struct engine *e, struct job_id id)
-{
-    int err;
-    struct job *j = job_claim(e, id, JOB_BIT(DEAD), false, &err);
-
-    if (!j)
-        return err;
-    if (refuse_full(e))
-        return BELFRY_FULL;
-    j = job_seek(e, id, true, &err);
-    if (!j)
-        return err;
-    const struct job *rival = key_rival(e, j, &err);
-    if (rival)
-        return key_exists(e, rival);
-    return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
-}
-
-/* Puts back dead jobs of a queue that are in memory. Those whose key is taken go to the end, so
- * that the next call does not meet them first. */
-static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
-{
-    size_t n = 0;
-    int err;
-
-    for (size_t look = q->jobs[JOB_DEAD]; look > 0 && n < limit && !list_empty(&q->dead); look--) {
-        struct trail *t = container_of(q->dead.next, struct trail, link);
-
-        if (key_rival(e, t->job, &err)) {
-            list_move(&q->dead, &t->link);
-            continue;
-        }
-        if (err == BELFRY_NOTFOUND)
-            err = redrive(e, t->job);
-        if (err)
-            return n > 0 ? (int)n : err;
-        n++;
-    }
-    return (int)n;
-}
-
-static void want_dead(struct engine *e, const struct queue *q, size_t limit)
-{
-    const struct cold_answer *a = e->cold.answer;
-
-    want_page_of(e, q, FAMILY_KEPT, (struct cold_point){ 0, 0 }, limit);
-    if (a && a->want->kind == WANT_PAGE) { /* all of it was taken out already: behind that */
-        e->cold.want.after_len = a->last_len;
-        memcpy(e->cold.want.after, a->last, a->last_len);
-    }
-}
-
-/* Brings dead jobs of a queue from disk to memory: those of the answer at hand, or asks for one. */
-static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
-{
-    struct cold_answer *a = e->cold.answer;
-    size_t taken = 0;
-    int err = 0;
-
-    for (size_t i = 0; a && a->want->kind == WANT_PAGE && i < a->n && !err; i++) {
-        const struct cold_item *item = &a->items[i];
-        unsigned state;
-        struct str queue;
-        int64_t at;
-
-        if (!record_peek_job(item->body, &state, &at, &queue) || state != JOB_DEAD)
-            continue;
-        err = item_take(e, item);
-        taken += !err;
-    }
-    if (err || taken > 0)
-        return err;
-    if (a && a->want->kind == WANT_PAGE && !a->more)
-        return 0;
-    want_dead(e, q, limit);
-    return BELFRY_COLD;
-}
-
-int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
-{
-    struct queue *q = queue_find(e, name);
-
-    if (refuse_full(e))
-        return BELFRY_FULL;
-    if (!q)
-        return 0;
-    batch_release_dead(e, q);
-    int n = redrive_hot(e, q, limit);
-    if (n != 0 || q->cold[COLD_DEAD] <= 0)
-        return n;
-    n = fetch_dead(e, q, limit);
-    if (n == 0)
-        n = redrive_hot(e, q, limit);
-    if (n == 0 && e->cold.answer->more) { /* the keys of all these are taken: on to the next ones */
-        want_dead(e, q, limit);
-        return BELFRY_COLD;
-    }
-    return n;
 }

@@ -207,7 +207,7 @@ static struct job *job_locate(struct engine *e, struct job_id id, bool take, int
         return item_give(e, item, take, ret_err);
     *ret_err = engine_plain(e, BELFRY_NOTFOUND);
     if (list_empty(&e->cold.runs) || id.partition != e->o.partition || id.seq >= e->log.next_seq ||
-        answers_id(e->cold.answer, id))
+        answers_id(e->cold.answer, id) || e->work.asked)
         return NULL;
     e->cold.want = (struct cold_want){ .kind = WANT_ID, .id = id };
     *ret_err = BELFRY_COLD;
@@ -289,7 +289,7 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
                 return j; /* else it expired on disk, and has no key any more */
         }
         key_absent(e, queue_name(q), order, key);
-    } else if (key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
+    } else if (!e->work.asked && key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
         e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = queue_name(q).len };
         memcpy(e->cold.want.queue, q->text, queue_name(q).len);
         e->cold.want.key_len = key.len;

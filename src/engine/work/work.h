@@ -13,6 +13,12 @@
 int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
 /* Writes the options of a job of this spec, but for those about AFTER. */
 void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born);
+/* FULL while new jobs are refused. */
+int refuse_full(struct engine *e);
+/* KEYEXISTS, with the id of the job that has the key. */
+int key_exists(struct engine *e, const struct job *holder);
+/* The job of an id, if it is in one of these states (bits); see job_seek. STATE. */
+struct job *job_claim(struct engine *e, struct job_id id, unsigned states, bool take, int *ret_err);
 
 /* ---- limit.c: the limits of tenants that new jobs meet ---- */
 
@@ -43,6 +49,8 @@ int tenant_refuses_wait(struct engine *e, struct str full);
  * 0. */
 int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
                 struct job_id *ret_lost);
+/* Brings to memory all jobs that are named, or notes how they ended. COLD, NOMEM. */
+int after_ask(struct engine *e, const struct job_spec *s);
 /* Whether the specs before the i-th leave room for its listeners, if all are scheduled together.
  * LIMIT. */
 int after_room(struct engine *e, const struct job_spec *specs, size_t i);

@@ -9,6 +9,7 @@
 struct work {
     bool inside;  /* the engine itself asks: jobs of hidden queues are found */
     bool checked; /* the items of a batch are scheduled, which were checked together before */
+    bool asked;   /* all that the request needs of jobs on disk is known: what is not is nowhere */
     bool torn;    /* some records of a commit that must be whole could not be made */
     uint64_t next_token;
     uint64_t random;

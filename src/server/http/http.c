@@ -11,6 +11,7 @@
 #include "server/http/http_client.h"
 
 #define SLOW_BYTES      ((size_t)256 << 10) /* of an answer that a client takes in client_timeout */
+#define ANSWER_SPARE    ((size_t)4096)      /* memory beside max_headers, for headers of answers */
 #define HELD_TURN       64                  /* answers that waited for a turn and have it now */
 #define NO_MORE_CLIENTS 2000000u            /* listen.c looks at max_connections */
 
@@ -390,7 +391,7 @@ int http_open(struct server *s)
         http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
         MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, s, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri,
         s, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)s->options.max_headers, MHD_OPTION_CONNECTION_LIMIT, NO_MORE_CLIENTS,
+        (size_t)s->options.max_headers + ANSWER_SPARE, MHD_OPTION_CONNECTION_LIMIT, NO_MORE_CLIENTS,
         MHD_OPTION_CONNECTION_TIMEOUT, timeout_s(s), MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_END);
     info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;

@@ -13,6 +13,7 @@
 #include "server/http/http_client.h"
 
 #define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and an event more */
+#define FILL_US     2000 /* that all streams take from the ring for, in one turn of the loop */
 #define BEAT_MS     15000
 
 struct http_stream {
@@ -35,9 +36,20 @@ static void check_rights(struct http_stream *st)
         st->ending = true;
 }
 
+/* Whether streams may take more from the ring in this turn. If not, they go on in the next one. */
+static bool may_fill(struct server *s)
+{
+    if (s->events.filled_us < FILL_US)
+        return true;
+    s->events.behind = true;
+    host_wake(&s->host);
+    return false;
+}
+
 static void fill_stream(struct http_stream *st)
 {
     struct events *v = &st->client->client.server->events;
+    int64_t begun_us = time_mono_us();
 
     check_rights(st);
     if (st->sent == st->out.len)
@@ -47,6 +59,7 @@ static void fill_stream(struct http_stream *st)
     while (!st->ending && v->ring.bytes && st->out.len < PIECE_BYTES && !st->out.failed &&
            event_stream_next(&st->stream, &v->ring, &v->texts, v->epoch, &st->out))
         ;
+    v->filled_us += time_mono_us() - begun_us;
 }
 
 static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
@@ -58,7 +71,7 @@ static ssize_t on_read(void *arg, uint64_t at, char *to, size_t max)
     (void)at;
     if (c->closed || !st)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (st->sent == st->out.len)
+    if (st->sent == st->out.len && may_fill(c->client.server))
         fill_stream(st);
     if (st->out.failed)
         return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -215,9 +228,18 @@ void http_stream_free(struct http_client *c)
     c->stream = NULL;
 }
 
+/* The streams take turns: the next call begins behind the last one that was filled. */
 void http_streams_feed(struct server *s)
 {
-    list_each_of (struct http_stream, st, &s->events.streams, link) {
+    struct events *v = &s->events;
+
+    v->behind = false;
+    for (size_t n = list_length(&v->streams); n > 0; n--) {
+        struct http_stream *st = container_of(v->streams.next, struct http_stream, link);
+
+        if (st->client->suspended && !may_fill(s))
+            return;
+        list_move(&v->streams, &st->link);
         if (!st->client->suspended)
             continue;
         fill_stream(st);

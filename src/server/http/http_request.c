@@ -4,6 +4,8 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/time.h"
 #include "front/http_status.h"
@@ -12,11 +14,16 @@
 #include "verbs/secret.h"
 
 #define BUFFER_KEEP ((size_t)4096) /* of an idle connection's buffers */
+#define HEADER_COST 64             /* bytes of memory that a header takes beside its text */
 #define SLACK_BYTES (1u << 20)     /* of a body beyond its payload */
 
+/* The server reads the query from its own copy. libmicrohttpd would keep each parameter in the
+ * memory for headers, and it leaves a client without an answer if there are too many. So it
+ * finds an empty query. */
 void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
 {
     struct http_client *c = http_client_of(connection);
+    char *query = strchr(uri, '?');
 
     (void)arg;
     if (c && !c->closed) {
@@ -25,6 +32,8 @@ void *http_on_uri(void *arg, const char *uri, struct MHD_Connection *connection)
         c->uri.len = 0;
         buf_text(&c->uri, uri);
     }
+    if (query)
+        query[1] = '\0';
     return c;
 }
 
@@ -371,6 +380,38 @@ static enum MHD_Result refuse_headers(struct http_client *c, int status, const c
     return send_answer(c);
 }
 
+/* Whether the headers take more memory than they may. What they leave has room for an answer. */
+static bool is_crowded(const struct http_client *c)
+{
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(c->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    int count = MHD_get_connection_values(c->connection, MHD_HEADER_KIND, NULL, NULL);
+
+    return !size || size->header_size + (size_t)count * HEADER_COST >
+                        (size_t)c->client.server->options.max_headers;
+}
+
+/* Answers without libmicrohttpd, which has no memory left for an answer, and ends the connection.
+ * Nothing else is being sent: the answers to earlier requests are with the system. */
+static enum MHD_Result refuse_crowded(struct http_client *c)
+{
+    char why[96], head[256];
+
+    snprintf(why, sizeof(why), "the headers take more than max_headers, which is %lld bytes",
+             (long long)c->client.server->options.max_headers);
+    http_refuse("TOOLARGE", 431, why, &c->answer);
+    int n = snprintf(head, sizeof(head),
+                     "HTTP/1.1 431 %s\r\nConnection: close\r\nContent-Type: " HTTP_PROBLEM_TYPE
+                     "\r\nContent-Length: %zu\r\n\r\n",
+                     http_reason(431), c->answer.body.len);
+    struct iovec parts[] = { { head, (size_t)n }, { c->answer.body.ptr, c->answer.body.len } };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = c->head ? 1 : 2 };
+    ssize_t sent = sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    (void)sent; /* a client that takes nothing gets no answer */
+    return MHD_NO;
+}
+
 /* The headers are there. */
 static enum MHD_Result begin_request(struct http_client *c, const char *method)
 {
@@ -383,6 +424,8 @@ static enum MHD_Result begin_request(struct http_client *c, const char *method)
     c->head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     if (c->uri.failed)
         return MHD_NO;
+    if (is_crowded(c))
+        return refuse_crowded(c);
     if (wrong)
         return refuse_headers(c, 400, wrong);
     if (coding && strcasecmp(coding, "chunked") != 0)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Many clients may go at once, and the end of a connection takes some microseconds. Connections
+ * beyond CLOSES_MAX of a turn are not watched until a later one. */
+#include "server/conn_data.h"
+#include "server/server.h"
+
+#define CLOSES_MAX 250 /* connections that end in one turn */
+
+bool conn_put_off(struct conn *c)
+{
+    struct server *s = c->client.server;
+
+    if (s->closes < CLOSES_MAX)
+        return false;
+    list_append(&s->going, &c->going);
+    conn_watch(c);
+    host_wake(&s->host);
+    return true;
+}
+
+void conns_let_go(struct server *s)
+{
+    s->closes = 0;
+    for (int n = 0; n < CLOSES_MAX && !list_empty(&s->going); n++) {
+        struct conn *c = container_of(s->going.next, struct conn, going);
+
+        list_remove(&c->going);
+        conn_watch(c);
+    }
+    if (!list_empty(&s->going))
+        host_wake(&s->host);
+}

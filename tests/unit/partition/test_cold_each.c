@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Items of a batch that are scheduled one by one, after all that they need was fetched. */
+#include "support/spilled.h"
+
+#define KEYS 8400 /* twice as many as are remembered, and some */
+
+static struct schedule_result results[2];
+static int errs[2];
+
+/* Schedules two items as BATCH each does: COLD, or 0 with the results. */
+static int schedule_each(const struct job_spec specs[2])
+{
+    int err = engine_schedule_ask(e, specs, 2);
+
+    for (size_t i = 0; i < 2 && !err; i++) {
+        errs[i] = engine_schedule_asked(e, &specs[i], &results[i]);
+        assert_int_not_equal(errs[i], BELFRY_COLD);
+    }
+    return err;
+}
+
+/* An item with the key of a job that the item moves to where it has expired. */
+static struct job_spec freeing(const char *key, int64_t retain_ms)
+{
+    struct job_spec spec = spec_of("q", HOUR);
+    struct schedule_result r;
+    int is;
+
+    spec.key = str_of(key);
+    spec.expire_ms = HOUR;
+    spec.retain_ms = retain_ms;
+    EXECUTE(is, engine_schedule(e, &spec, &r));
+    assert_int_equal(is, 0);
+    spec.if_exists = IFEXISTS_REPLACE;
+    spec.due_ms = wall - 2 * HOUR;
+    return spec;
+}
+
+static void an_item_whose_key_becomes_free_finds_the_job_that_it_waits_for(void **state)
+{
+    struct job_id parent = schedule("p", 2 * HOUR);
+    struct job_spec specs[2];
+    struct job_view v;
+    int is;
+
+    (void)state;
+    push_out(parent);
+    specs[0] = freeing("k", -1);
+    specs[1] = spec_of("q", HOUR);
+    specs[1].key = STR("k");
+    specs[1].after = &parent;
+    specs[1].after_count = 1;
+    EXECUTE(is, schedule_each(specs));
+    assert_int_equal(is, 0);
+    assert_int_equal(errs[0], 0);
+    assert_int_equal(errs[1], 0);
+    assert_int_equal(results[1].outcome, SCHEDULE_CREATED);
+    assert_int_equal(engine_get(e, results[1].id, &v), 0);
+    assert_int_equal(v.state, JOB_WAITING);
+}
+
+/* The runs could have it, for all that is known of its id. */
+static void an_item_waits_for_no_job_that_the_item_before_ended(void **state)
+{
+    struct job_spec specs[2];
+    struct job_id parent;
+    int is;
+
+    (void)state;
+    push_out(schedule("p", 2 * HOUR));
+    specs[0] = freeing("k", 0);
+    EXECUTE(is, engine_find_key(e, STR("q"), STR(""), STR("k"), &parent));
+    assert_int_equal(is, 0);
+    specs[1] = spec_of("q", HOUR);
+    specs[1].after = &parent;
+    specs[1].after_count = 1;
+    EXECUTE(is, schedule_each(specs));
+    assert_int_equal(is, 0);
+    assert_int_equal(errs[0], 0);
+    assert_int_not_equal(errs[1], BELFRY_COLD);
+}
+
+/* The first parent has as many listeners as may be, until the item before ends it. */
+static void an_item_whose_first_parent_was_full_finds_the_second_one(void **state)
+{
+    struct job_spec specs[2], child;
+    struct job_id parents[2] = { { 0 }, schedule("p", 2 * HOUR) };
+    struct schedule_result r;
+    int is;
+
+    (void)state;
+    push_out(parents[1]);
+    specs[0] = freeing("k", -1);
+    EXECUTE(is, engine_find_key(e, STR("q"), STR(""), STR("k"), &parents[0]));
+    assert_int_equal(is, 0);
+    specs[1] = child = spec_of("q", HOUR);
+    child.after = parents;
+    child.after_count = 1;
+    for (int i = 0; i < LISTENERS_MAX; i++) {
+        EXECUTE(is, engine_schedule(e, &child, &r));
+        assert_int_equal(is, 0);
+    }
+    specs[1].after = parents;
+    specs[1].after_count = 2;
+    specs[1].after_fail = AFTERFAIL_RUN;
+    EXECUTE(is, schedule_each(specs));
+    assert_int_equal(is, 0);
+    assert_int_equal(errs[0], 0);
+    assert_int_equal(errs[1], 0);
+}
+
+/* The facts about keys have room for some thousands, and all are forgotten where there is none. */
+static void an_item_is_scheduled_though_all_that_was_known_is_forgotten_for_the_next(void **state)
+{
+    static char names[KEYS][8];
+    static struct job_id ids[KEYS];
+    int is;
+
+    (void)state;
+    for (int i = 0; i < KEYS; i++) {
+        struct job_spec spec = spec_of("q", HOUR);
+        struct schedule_result r;
+
+        snprintf(names[i], sizeof(names[i]), "k%d", i);
+        spec.key = str_of(names[i]);
+        EXECUTE(is, engine_schedule(e, &spec, &r));
+        ids[i] = r.id;
+        settle();
+    }
+    push_out(ids[KEYS - 1]);
+    for (int i = 0; i < KEYS; i++) {
+        EXECUTE(is, engine_cancel(e, ids[i]));
+        assert_int_equal(is, CANCEL_CANCELLED);
+    }
+    for (int i = 0; i + 1 < KEYS; i += i == KEYS / 2 ? 1 : 2) {
+        struct job_spec specs[2] = { spec_of("q", HOUR), spec_of("q", HOUR) };
+
+        specs[0].key = str_of(names[i]);
+        specs[1].key = str_of(names[i + 1]);
+        EXECUTE(is, schedule_each(specs));
+        assert_int_equal(is, 0);
+        assert_int_equal(errs[0], 0);
+        assert_int_equal(errs[1], 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_item_whose_key_becomes_free_finds_the_job_that_it_waits_for),
+        TEST(an_item_waits_for_no_job_that_the_item_before_ended),
+        TEST(an_item_whose_first_parent_was_full_finds_the_second_one),
+        TEST(an_item_is_scheduled_though_all_that_was_known_is_forgotten_for_the_next),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
