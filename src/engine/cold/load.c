@@ -121,7 +121,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
         return true;
     /* Jobs that become due are loaded, though the class has its share of later ones. */
-    return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
+    return c->near.at_ms <= e->now_ms && c->near_bytes < hot_room(e) / 8 + class_least(e, c);
 }
 
 /* The class has no due job in memory that it could give, but some may come from disk or from its
