@@ -161,7 +161,7 @@ static void tell_leased(struct server *s, int64_t now_ms)
                  "leased jobs of all tenants take as much memory as they may: no job is "
                  "given out until a lease ends",
                  "leased_bytes", LOG_INT(v.bytes));
-    else if (v.tenant.len > 0 && v.holds != s->leased_told)
+    else if (v.tenant.len > 0 && v.holds != s->tell.leased)
         log_fields(
             &s->log, LOG_LEVEL_WARN,
             v.capped ? "leased jobs of a tenant take its max_leased of memory: it is given no more "
@@ -174,7 +174,7 @@ static void tell_leased(struct server *s, int64_t now_ms)
             3);
     else
         return;
-    s->leased_told = v.holds;
+    s->tell.leased = v.holds;
     s->tell.leased_ms = now_ms + LEASED_TELL_MS;
 }
 

@@ -61,8 +61,8 @@ struct server {
         int64_t fetch_ms;  /* failed fetches */
         int64_t stall_ms;  /* stalls */
         int64_t leased_ms; /* leased memory */
+        uint64_t leased;   /* holds of leased_view that the log was told of */
     } tell;
-    uint64_t leased_told;   /* holds of leased_view that the log was told of */
     int64_t drain_until_ms; /* monotonic */
     bool stopping;
     int port; /* as bound */

@@ -363,7 +363,7 @@ int apply_mark(struct engine *e, const struct mark_record *r)
     t->pending_due_ms = r->pending_due_ms;
     trail_recount(e, t);
     if (!MUTANT(e->o.mutant, PENDING_UNCOUNTED))
-        leased_reweigh(e, j);
+        trail_reweigh(e, t);
     return 0;
 }
 

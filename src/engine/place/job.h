@@ -45,7 +45,6 @@ static inline size_t job_listeners(const struct job *j)
 }
 size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* its part of the budget */
-uint32_t trail_weight(const struct trail *t);
 /* Its part of its tenant's kept_bytes: the image_bytes of its image. */
 uint64_t job_bytes(const struct job *j);
 struct job_id job_id_of(const struct engine *e, const struct job *j);
@@ -77,9 +76,14 @@ void past_trim(struct engine *e, int *budget);
 struct str job_payload(const struct job *j);
 void job_image_of(const struct job *j, struct job_image *ret);
 struct trail *trail_new(struct engine *e, struct job *j);
+struct trail *trail_of_image(struct engine *e, struct job *j, const struct trail_image *i);
+struct trail_image trail_image_of(const struct trail *t);
+uint32_t trail_weight(const struct trail *t); /* its part of job_weight */
 void trail_free(struct engine *e, struct trail *t);
 /* The texts of a trail have changed. */
 void trail_recount(struct engine *e, struct trail *t);
+/* They have, and its job is leased: the memory of leased jobs counts them. */
+void trail_reweigh(struct engine *e, struct trail *t);
 
 /* Gives a job one more option, a listener, at this offset of its options. The job keeps its place.
  * It may be another one afterwards. NOMEM. */

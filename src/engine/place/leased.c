@@ -20,7 +20,6 @@
 #include <assert.h>
 
 #include "engine/place/budget.h"
-#include "engine/place/job.h"
 
 /* The part of a tenant's bytes that is counted for all: at most the largest share there is. */
 static uint64_t part(const struct engine *e, const struct tenant *t)
@@ -37,18 +36,6 @@ void leased_count(struct engine *e, struct tenant *t, uint64_t bytes)
     t->leased_bytes += bytes;
     assert((int64_t)t->leased_bytes >= 0);
     e->place.leases.bytes += part(e, t) - before;
-}
-
-void leased_reweigh(struct engine *e, const struct job *j)
-{
-    struct trail *t = j->trail;
-    uint32_t weight = trail_weight(t);
-    uint64_t more = (uint64_t)weight - t->weight;
-
-    assert(j->where == WHERE_LEASED);
-    t->weight = weight;
-    e->place.bytes[WHERE_LEASED] += more;
-    leased_count(e, j->queue->tenant, more);
 }
 
 /* The share that others leave to the tenant. */

@@ -100,8 +100,6 @@ int64_t kept_most(const struct engine *e, const struct tenant *t);
 
 /* The bytes of a tenant's leased jobs grow by so many, or shrink. */
 void leased_count(struct engine *e, struct tenant *t, uint64_t bytes);
-/* The texts of a leased job have changed. */
-void leased_reweigh(struct engine *e, const struct job *j);
 /* The bytes at which the tenant is given no further job. */
 uint64_t leased_share(const struct engine *e, const struct tenant *t);
 bool leased_is_full(const struct engine *e, const struct tenant *t);
