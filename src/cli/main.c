@@ -45,7 +45,11 @@ int main(int argc, char **argv)
     struct flags f = { .cli = &cli, .rows = own_flags, .argc = argc, .argv = argv, .i = 1 };
     int which;
 
-    cli_init(&cli);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            cli_speak_json();
+    if (cli_init(&cli) != CLI_OK)
+        return CLI_USAGE;
     which = flag_next(&f);
     setlocale(LC_CTYPE, "C.UTF-8");
     signal(SIGPIPE, SIG_IGN);

@@ -247,7 +247,7 @@ static void take_answer(struct worker *w, const struct resp_values *v)
 {
     w->asked = false;
     if (v->at[0].type == RESP_ERROR) {
-        w->code = call_error(v->at[0].text);
+        w->code = call_error(verb_find(verb_table, STR("LEASE")), v->at[0].text);
         stop_leasing(w);
         return;
     }

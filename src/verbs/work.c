@@ -22,7 +22,7 @@ static const struct shape_field lease_job[] = {
 };
 
 static const struct shape_field lease_rest[] = {
-    SHOW_INT("lease_ms", lease_ms), SHOW_MOMENT("until_ms", until_ms),
+    SHOW_DURATION("lease_ms", lease_ms), SHOW_MOMENT("until_ms", until_ms),
     SHOW_BYTES("key", key, OR_NULL), SHOW_ALL(label_fields), SHOW_BYTES("order", order, OR_NULL),
     SHOW_TEXT("recurrence", recurrence, OR_NULL), SHOW_MOMENT("nominal_ms", nominal_ms, OR_NULL),
     { 0 },
