@@ -125,7 +125,8 @@ const struct verb verb_table[] = {
           .help = "the job runs again this long from now, with its attempts counted anew" },
         HOLDER } },
     { "FAIL", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
-      "a map: state (scheduled, dead or cancelled) and at_ms, the moment of its next attempt",
+      "a map: state (scheduled, dead or cancelled), at_ms (the moment of its next attempt), attempt (the number of the "
+      "one that failed) and attempts (how many the job has; 0 means any number)",
       "FAIL 01… 1099511627777 ERROR \"timeout\"", run_fail, {
         ID, TOKEN,
         { "error", ARG_BYTES, .max = 0, .help = "what went wrong; kept up to 1024 bytes" },
