@@ -109,8 +109,9 @@ static void put_relative(struct buf *out, int64_t ms, int64_t now_ms)
         buf_text(out, "in ");
     buf_int(out, distance / units[i].ms);
     buf_text(out, units[i].name);
-    /* One more unit where the first says little: "in 1d2h". */
+    /* One more unit where the first says little: "in 1d 2h". */
     if (i + 2 < 5 && distance / units[i].ms < 10 && distance % units[i].ms >= units[i + 1].ms) {
+        buf_text(out, " ");
         buf_int(out, distance % units[i].ms / units[i + 1].ms);
         buf_text(out, units[i + 1].name);
     }

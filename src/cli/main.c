@@ -7,6 +7,7 @@
 #include "cli/call.h"
 #include "cli/help.h"
 #include "cli/program.h"
+#include "cli/synonym.h"
 
 #ifndef BELFRY_VERSION
 #define BELFRY_VERSION "unknown"
@@ -31,11 +32,14 @@ static int run_command(struct cli *cli, const char *name, int argc, char **argv)
 {
     const struct verb *v = verb_find(verb_table, str_of(name));
     const struct program *p = program_find(str_of(name));
+    const struct synonym *synonym = synonym_find(str_of(name));
 
     if (p)
         return run_program(cli, p, argc, argv);
     if (v)
         return call_run(cli, v, argc, argv);
+    if (synonym && synonym->runs)
+        return run_command(cli, synonym->command, argc, argv);
     return help_unknown(name);
 }
 
